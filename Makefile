@@ -1,0 +1,45 @@
+# The course's commands. `make help` lists them; README says what each is for.
+PYTHON ?= python3
+REPORT ?=
+BIN := .venv/bin
+READY := .venv/ready
+export OMP_WAIT_POLICY = passive
+
+.DEFAULT_GOAL := help
+.PHONY: help book test lint unit notebooks site execute serve bench set-repository clean
+
+help:  ## list these commands
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
+
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 13) else f"Python {v[0]}.{v[1]} found; 3.10 to 3.13 is needed: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $(READY)
+
+book: $(READY)  ## build the site into _build/html; any warning fails
+	$(BIN)/jupyter-book build . -W -n --keep-going
+	@test -s _build/html/index.html || { echo 'the build left no _build/html/index.html'; exit 1; }
+	@echo 'Open _build/html/index.html in a browser, or run `make serve` to read it at http://localhost:8000.'
+
+test: $(READY)  ## run everything: lint, unit and equivalence tests, every notebook, the built site
+	@$(BIN)/python tests/run.py lint unit book notebooks site
+
+lint unit notebooks site: $(READY)
+	@$(BIN)/python tests/run.py $@
+
+execute: $(READY)  ## run every notebook in place, in order, and store its outputs
+	@$(BIN)/python tests/execute.py $(ONLY)
+
+serve: book  ## serve the built site at http://localhost:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
+
+bench: $(READY)  ## run the benchmarks, each side by side with its peers
+	@for script in benchmarks/*.py; do $(BIN)/python "$$script" || exit 1; done
+
+set-repository: $(READY)  ## URL=https://github.com/NAME/REPO: change the repository's address everywhere
+	@$(BIN)/python book/_ext/set_repository.py "$(URL)"
+
+clean:  ## remove what the other commands made
+	rm -rf _build .venv build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,19 @@
+"""Instant checks for the exercises: `checks.bpe.merge_pair(merge_pair)` returns a `Verdict`.
+
+One module a chapter, one function an exercise. A chapter's module is imported when first used,
+so chapter 1 does not wait for torch.
+"""
+
+from importlib import import_module
+from types import ModuleType
+
+from scratchformer.checks.engine import Verdict, Wrong, exercise, expect
+
+CHAPTERS = ("bpe", "bigram_to_gpt")
+__all__ = ["CHAPTERS", "Verdict", "Wrong", "exercise", "expect"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in CHAPTERS:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"no checks called {name!r}: there are {', '.join(CHAPTERS)}")

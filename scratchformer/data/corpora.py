@@ -1,0 +1,174 @@
+"""The course's corpora: found on disk, downloaded, or replaced by Playhouse with a notice.
+
+A file counts only if its sha256 is the pinned one, so no chapter ever runs on half a corpus or
+on a web page in its place. What a corpus is used for is not known here.
+"""
+
+import hashlib
+import io
+import os
+import textwrap
+import uuid
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from .playhouse import Playhouse
+
+
+class Source(NamedTuple):
+    url: str
+    sha256: str
+    filename: str
+    title: str  # with the terms it comes under
+
+
+CORPORA = {
+    "tinyshakespeare": Source(
+        "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
+        "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
+        "tinyshakespeare.txt",
+        "Tiny Shakespeare: scenes by William Shakespeare, about 1 MB (public domain)",
+    ),
+    "the-verdict": Source(
+        "https://raw.githubusercontent.com/rasbt/LLMs-from-scratch/main/ch02/01_main-chapter-code/the-verdict.txt",
+        "b41e41a68f0398a3154ae69e2e4c0e2694e17fe0d66730536837f1b01935b31f",
+        "the-verdict.txt",
+        "The Verdict: a story by Edith Wharton, 1908 (public domain)",
+    ),
+}
+_failed_downloads: dict[str, str] = {}  # url -> reason: one wait for the network a process
+
+
+class CorpusNotice(UserWarning):
+    """A corpus file was refused or not found, and this is what to do about it."""
+
+
+# Shown at each call, as the reader may run the same cell again; a filter of theirs goes first.
+warnings.simplefilter("always", CorpusNotice, append=True)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A text and where it comes from: "directory", "cache", "download" or "embedded"."""
+
+    name: str  # "tinyshakespeare", "the-verdict", or "playhouse" where that had to stand in
+    text: str
+    source: str
+
+    @property
+    def is_real(self) -> bool:
+        """False for Playhouse."""
+        return self.name != "playhouse"
+
+
+def load_corpus(name: str) -> Corpus:
+    """The corpus `name`: "tinyshakespeare", "the-verdict" or "playhouse".
+
+    Looks into the folder named by SCRATCHFORMER_DATA, then into the cache (SCRATCHFORMER_CACHE or
+    the user's own), then downloads the file into the cache, unless SCRATCHFORMER_OFFLINE=1 or a
+    download has failed in this process before. If all fail, the text is Playhouse's, and a
+    CorpusNotice says why and what to do; a notice also reports a broken file or cache that was
+    passed over. Raises ValueError if there is no such corpus.
+    """
+    if name == "playhouse":
+        return Corpus("playhouse", _playhouse_text(), "embedded")
+    if name not in CORPORA:
+        raise ValueError(f"no corpus {name!r}: there are {', '.join([*CORPORA, 'playhouse'])}")
+    wanted, corpus, notes, broken = CORPORA[name], None, [], False
+    for source in ("directory", "cache", "download"):
+        try:
+            corpus = Corpus(name, _find(wanted, source).decode(), source)
+            break
+        except (OSError, ValueError) as error:
+            notes.append(f"{source}: {error}")
+            broken |= not isinstance(error, FileNotFoundError)
+    if corpus and corpus.source == "download":
+        try:
+            _keep(corpus.text.encode(), _cache_folder() / wanted.filename)
+        except OSError as error:
+            notes.append(f"cache: cannot keep the download: {error}")
+            broken = True
+    if corpus is None or broken:
+        outcome = f"taken from the {corpus.source}, but" if corpus else "Playhouse stands in for it"
+        advice = (
+            f"To mend it, save {wanted.url}\n  as {wanted.filename} (sha256 {wanted.sha256})\n"
+            "  in a folder, and set SCRATCHFORMER_DATA to that folder. Delete a file refused above."
+        )
+        message = "\n  ".join([f"{name}: {outcome}", *notes, advice])
+        warnings.warn(message, CorpusNotice, stacklevel=2)
+    return corpus or load_corpus("playhouse")
+
+
+def _find(wanted: Source, source: str) -> bytes:
+    """The verified bytes, FileNotFoundError if there are none, or another error if they are bad."""
+    if source == "download":
+        return _download(wanted)
+    folder = os.environ.get("SCRATCHFORMER_DATA") if source == "directory" else _cache_folder()
+    if not folder:
+        raise FileNotFoundError("SCRATCHFORMER_DATA is not set")
+    path = Path(folder).expanduser() / wanted.filename
+    return _verified(path.read_bytes(), wanted, path)
+
+
+def _cache_folder() -> Path:
+    import pooch  # here, to keep the package's import quick
+
+    folder = os.environ.get("SCRATCHFORMER_CACHE") or pooch.os_cache("scratchformer")
+    return Path(folder).expanduser()
+
+
+def _download(wanted: Source) -> bytes:
+    if os.environ.get("SCRATCHFORMER_OFFLINE", "0") not in ("", "0"):
+        raise FileNotFoundError("switched off by SCRATCHFORMER_OFFLINE")
+    if wanted.url in _failed_downloads:
+        raise ConnectionError(f"not tried again in this process: {_failed_downloads[wanted.url]}")
+    import pooch
+
+    body = io.BytesIO()  # nothing touches the disk before the sum is right
+    try:
+        pooch.HTTPDownloader(timeout=10)(wanted.url, body, None)  # 10 s without a byte, at most
+        return _verified(body.getvalue(), wanted, wanted.url)
+    except Exception as error:  # whatever the network does, the reader gets a text
+        reason = textwrap.shorten(f"{type(error).__name__}: {error}", 400)
+        _failed_downloads[wanted.url] = reason
+        raise ConnectionError(reason) from error
+
+
+def _verified(data: bytes, wanted: Source, place: str | Path) -> bytes:
+    found = hashlib.sha256(data).hexdigest()
+    if found != wanted.sha256:
+        raise ValueError(
+            f"refused {place}: {len(data):,} bytes beginning {data[:16]!r}, sha256 {found}, "
+            f"expected {wanted.sha256}"
+        )
+    return data
+
+
+def _keep(data: bytes, path: Path) -> None:
+    """Write the file whole or not at all, also when another process is writing it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@lru_cache(maxsize=1)
+def _playhouse_text() -> str:
+    return Playhouse(seed=0).text(1_115_394)  # Tiny Shakespeare's length
+
+
+Row = TypeVar("Row")  # str, list, tensor: whatever has a length and can be sliced
+
+
+def train_val_split(sequence: Row, fraction: float = 0.9) -> tuple[Row, Row]:
+    """The first `fraction` of a text, list or tensor to train on, and the rest to validate."""
+    if not 0 < fraction < 1:
+        raise ValueError(f"fraction={fraction} is not between 0 and 1")
+    n = int(fraction * len(sequence))
+    return sequence[:n], sequence[n:]

@@ -1,0 +1,83 @@
+"""GPT: token and position embeddings, a stack of causal blocks, logits for the next token.
+
+Architecture, initialisation and parameter names are GPT-2's (Radford et al. 2019). Losses belong
+to training and sampling to generation; pretrained weights are not loaded here.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from scratchformer.attention import causal_mask
+from scratchformer.blocks import TransformerBlock
+
+
+@dataclass(frozen=True)
+class GPTConfig:
+    """The size of a GPT. Raises ValueError for a size that cannot be built."""
+
+    vocab_size: int  # rows of the embedding, and logits for each position: the tokenizer decides
+    context_length: int  # the furthest a prediction can look back; cost grows with its square
+    d_model: int  # width of the stream of vectors that all blocks read from and add to
+    n_heads: int  # attention patterns side by side in a block; each d_model / n_heads wide
+    n_layers: int  # blocks on top of each other: steps of computation for each token
+    dropout: float = 0.0  # for a corpus seen many times over; a short run needs none
+    bias: bool = True  # GPT-2 has biases in linear layers and norms; False is as good, and faster
+
+    def __post_init__(self):
+        for name in ("vocab_size", "context_length", "d_model", "n_heads", "n_layers"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}, expected at least 1")
+        if self.d_model % self.n_heads != 0:
+            raise ValueError(f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout={self.dropout}, expected 0 <= dropout < 1")
+
+
+class GPT(nn.Module):
+    """A decoder-only transformer: logits at position t depend on the tokens up to t only."""
+
+    def __init__(self, config: GPTConfig):
+        super().__init__()
+        c = self.config = config
+        self.wte = nn.Embedding(c.vocab_size, c.d_model)
+        self.wpe = nn.Embedding(c.context_length, c.d_model)
+        self.drop = nn.Dropout(c.dropout)
+        self.h = nn.ModuleList(
+            TransformerBlock(c.d_model, c.n_heads, c.dropout, c.bias) for _ in range(c.n_layers)
+        )
+        self.ln_f = nn.LayerNorm(c.d_model, bias=c.bias)
+        self.lm_head = nn.Linear(c.d_model, c.vocab_size, bias=False)
+        self.lm_head.weight = self.wte.weight  # tied: a token is read and written the same way
+        self._initialise()
+
+    def _initialise(self) -> None:
+        # 2 n_layers projections add to the stream; scaled down, their sum starts no larger
+        # than one of them would (Radford et al. 2019, section 2.3).
+        into_stream = 0.02 / math.sqrt(2 * self.config.n_layers)
+        for name, p in self.named_parameters():
+            if p.dim() >= 2:
+                nn.init.normal_(p, std=into_stream if name.endswith("c_proj.weight") else 0.02)
+            elif name.endswith("bias"):
+                nn.init.zeros_(p)
+
+    @property
+    def context_length(self) -> int:
+        return self.config.context_length
+
+    def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+        """Logits of each next token. Raises ValueError if T exceeds the context length."""
+        T = ids.shape[1]
+        if self.context_length < T:
+            raise ValueError(
+                f"got {T} tokens, expected at most context_length={self.context_length}"
+            )
+        positions = torch.arange(T, device=ids.device)
+        x = self.drop(self.wte(ids) + self.wpe(positions))  # (B, T, C) + (T, C)
+        mask = causal_mask(T, ids.device)
+        for block in self.h:
+            x = block(x, mask)
+        return self.lm_head(self.ln_f(x))

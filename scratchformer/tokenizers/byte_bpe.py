@@ -1,0 +1,181 @@
+"""Byte-pair encoding of bytes, as in GPT-2 (Radford et al. 2019).
+
+Text is cut into chunks by a pattern, each chunk becomes its UTF-8 bytes, and bytes are merged
+inside chunks only. 256 byte tokens can write any text, so nothing is ever unknown. A lone
+surrogate (half of a UTF-16 pair, which is no character) becomes U+FFFD first, as in tiktoken.
+"""
+
+import os
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import regex
+import tiktoken
+
+from scratchformer.data import Playhouse
+from scratchformer.tokenizers.char import check_ids
+from scratchformer.tokenizers.files import read_json, write_json
+from scratchformer.tokenizers.merging import apply_merges, learn_merges
+
+# English contractions, letters, digits, other signs; a space belongs to the word after it
+# (Radford et al. 2019, their code)
+GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+class ByteBPE:
+    """A token's id is also its rank: of all adjacent pairs, the one whose join has the lowest id
+    is merged first. Special tokens have the last ids and never arise from ordinary text.
+    """
+
+    def __init__(
+        self,
+        tokens: list[bytes],
+        special_tokens: dict[str, int] | None = None,
+        pattern: str = GPT2_PATTERN,
+    ):
+        self.tokens = tokens  # id -> bytes
+        self.ids = {token: i for i, token in enumerate(tokens)}
+        self.special_tokens = special_tokens or {}  # text -> id
+        self.pattern = pattern
+        missing = [b for b in range(256) if bytes([b]) not in self.ids]
+        if missing:
+            raise ValueError(f"bytes {missing[:5]} have no token; expected all 256")
+        expected = list(range(len(tokens), self.vocab_size))
+        if sorted(self.special_tokens.values()) != expected:
+            raise ValueError(f"special tokens {self.special_tokens}; expected the ids {expected}")
+        self._split = regex.compile(pattern)
+        self._cache = {}  # chunk -> its ids
+
+    @classmethod
+    def train(
+        cls, text: str, vocab_size: int = 512, special_tokens: tuple[str, ...] = ()
+    ) -> "ByteBPE":
+        """Start from the 256 bytes and merge until there are `vocab_size` tokens, special tokens
+        included; fewer if every chunk of `text` has become one token.
+        """
+        if vocab_size < 256 + len(special_tokens):
+            raise ValueError(
+                f"vocab_size={vocab_size} is less than 256 bytes + "
+                f"{len(special_tokens)} special tokens"
+            )
+        if special_tokens:
+            pieces = regex.split("|".join(map(regex.escape, special_tokens)), text)
+        else:
+            pieces = [text]
+        table = Counter(c for piece in pieces for c in regex.findall(GPT2_PATTERN, _valid(piece)))
+        words = [[bytes([b]) for b in chunk.encode()] for chunk in table]
+        tokens = {bytes([b]): None for b in range(256)}  # an ordered set
+        steps = learn_merges(words, list(table.values()))
+        while len(tokens) + len(special_tokens) < vocab_size and (pair := next(steps, None)):
+            tokens[b"".join(pair)] = None  # two pairs may join to the same bytes: one token
+        n = len(tokens)
+        return cls(list(tokens), {token: n + i for i, token in enumerate(special_tokens)})
+
+    @property
+    def vocab_size(self) -> int:
+        """How many tokens there are, special ones included."""
+        return len(self.tokens) + len(self.special_tokens)
+
+    def encode(self, text: str, allow_special: bool = False) -> list[int]:
+        """The ids of `text`. The name of a special token in it is ordinary text, unless
+        `allow_special`: text from strangers must not be able to end a document.
+        """
+        if allow_special and self.special_tokens:
+            names = sorted(self.special_tokens, key=len, reverse=True)
+            parts = regex.split(f"({'|'.join(map(regex.escape, names))})", text)
+        else:
+            parts = [text]
+        ids = []
+        for part in parts:
+            if allow_special and part in self.special_tokens:
+                ids.append(self.special_tokens[part])
+                continue
+            for chunk in self._split.findall(_valid(part)):
+                if chunk not in self._cache:
+                    pieces = apply_merges(
+                        [bytes([b]) for b in chunk.encode()], lambda a, b: self.ids.get(a + b)
+                    )
+                    self._cache[chunk] = [self.ids[piece] for piece in pieces]
+                ids += self._cache[chunk]
+        return ids
+
+    def token_bytes(self, i: int) -> bytes:
+        """The bytes that token `i` stands for."""
+        check_ids([i], self.vocab_size)
+        if i < len(self.tokens):
+            return self.tokens[i]
+        return next(name for name, j in self.special_tokens.items() if j == i).encode()
+
+    def decode(self, ids: list[int]) -> str:
+        """The text of `ids`: bytes are joined first and read as UTF-8 once, since a character
+        may span tokens. Bytes that are no UTF-8 show as U+FFFD.
+        """
+        return b"".join(map(self.token_bytes, ids)).decode("utf-8", errors="replace")
+
+    def to_tiktoken(self, name: str = "scratchformer") -> tiktoken.Encoding:
+        """The same tokenizer as an encoding of the tiktoken library: the same ids, faster."""
+        return tiktoken.Encoding(
+            name,
+            pat_str=self.pattern,
+            mergeable_ranks=dict(self.ids),
+            special_tokens=self.special_tokens,
+        )
+
+    @classmethod
+    def from_tiktoken(cls, name: str = "gpt2") -> "ByteBPE":
+        """A published tokenizer, by the name tiktoken gives it.
+
+        tiktoken keeps the files in `$TIKTOKEN_CACHE_DIR` and downloads what is not there; OSError
+        says what to do when neither works.
+        """
+        cache = os.environ.get("TIKTOKEN_CACHE_DIR", Path(tempfile.gettempdir(), "data-gym-cache"))
+        try:
+            if os.environ.get("SCRATCHFORMER_OFFLINE") and not Path(cache).is_dir():
+                raise OSError("SCRATCHFORMER_OFFLINE is set")
+            encoding = tiktoken.get_encoding(name)
+        except OSError as error:  # requests' own exceptions are OSErrors too
+            raise OSError(
+                f"tiktoken has no copy of {name!r} in {cache} and could not download it "
+                f"({type(error).__name__}). Connect once, or set TIKTOKEN_CACHE_DIR to a folder "
+                "that holds it."
+            ) from error
+        special = {t: encoding.encode_single_token(t) for t in encoding.special_tokens_set}
+        n = encoding.n_vocab - len(special)
+        tokens = [encoding.decode_single_token_bytes(i) for i in range(n)]
+        return cls(tokens, special, encoding._pat_str)
+
+    def save(self, path: str | Path) -> None:
+        """Write readable JSON: each byte of a token is the character of the same number."""
+        write_json(
+            path,
+            "ByteBPE",
+            {
+                "pattern": self.pattern,
+                "special_tokens": self.special_tokens,
+                "tokens": [token.decode("latin-1") for token in self.tokens],
+            },
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> "ByteBPE":
+        """Read what `save` wrote."""
+        content = read_json(path, "ByteBPE")
+        tokens = [token.encode("latin-1") for token in content["tokens"]]
+        return cls(tokens, content["special_tokens"], content["pattern"])
+
+
+def load_gpt2_tokenizer() -> ByteBPE:
+    """GPT-2's tokenizer; without its files, a small one trained on Playhouse, and a warning."""
+    try:
+        return ByteBPE.from_tiktoken("gpt2")
+    except OSError as error:
+        warnings.warn(
+            f"{error} A tokenizer of 1,024 tokens, trained on Playhouse, stands in.", stacklevel=2
+        )
+        return ByteBPE.train(Playhouse().text(200_000), 1024, ("<|endoftext|>",))
+
+
+def _valid(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

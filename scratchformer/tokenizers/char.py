@@ -1,0 +1,54 @@
+"""One token a character: the smallest tokenizer there is. It knows no unknown characters."""
+
+from pathlib import Path
+
+from scratchformer.tokenizers.files import read_json, write_json
+
+
+class CharTokenizer:
+    """Ids are places in the sorted list of the characters of the training text."""
+
+    def __init__(self, characters: str):
+        self.characters = characters  # id -> character
+        self.ids = {character: i for i, character in enumerate(characters)}
+        if len(self.ids) != len(characters):
+            raise ValueError("characters repeat; expected each one once")
+
+    @classmethod
+    def train(cls, text: str) -> "CharTokenizer":
+        """Collect the distinct characters of `text`."""
+        return cls("".join(sorted(set(text))))
+
+    @property
+    def vocab_size(self) -> int:
+        """How many tokens there are."""
+        return len(self.characters)
+
+    def encode(self, text: str) -> list[int]:
+        """One id a character; ValueError names the first character never seen in training."""
+        try:
+            return [self.ids[character] for character in text]
+        except KeyError as error:
+            known = f"the {self.vocab_size} known characters"
+            raise ValueError(f"character {error.args[0]!r} is not one of {known}") from None
+
+    def decode(self, ids: list[int]) -> str:
+        """The text whose ids these are."""
+        check_ids(ids, self.vocab_size)
+        return "".join(self.characters[i] for i in ids)
+
+    def save(self, path: str | Path) -> None:
+        """Write readable JSON."""
+        write_json(path, "CharTokenizer", {"characters": self.characters})
+
+    @classmethod
+    def load(cls, path: str | Path) -> "CharTokenizer":
+        """Read what `save` wrote."""
+        return cls(read_json(path, "CharTokenizer")["characters"])
+
+
+def check_ids(ids: list[int], vocab_size: int) -> None:
+    """ValueError if an id is outside the vocabulary (a negative one would count from the end)."""
+    for i in ids:
+        if not 0 <= i < vocab_size:
+            raise ValueError(f"id {i} is outside the vocabulary of {vocab_size} tokens")

@@ -1,0 +1,31 @@
+"""Tokenizers on disk: one readable JSON file, written whole or not at all."""
+
+import json
+import os
+from pathlib import Path
+
+
+def write_json(path: str | Path, kind: str, content: dict) -> None:
+    """Write `content`, marked as a tokenizer of this `kind`, replacing `path` in one step."""
+    path = Path(path)
+    half = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        half.write_text(
+            json.dumps({"tokenizer": kind, **content}, ensure_ascii=False, indent=1),
+            encoding="utf-8",
+        )
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def read_json(path: str | Path, kind: str) -> dict:
+    """Read what `write_json` wrote; ValueError if the file holds anything else."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = content["tokenizer"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a saved tokenizer ({error})") from error
+    if found != kind:
+        raise ValueError(f"{path} holds a {found}, expected a {kind}")
+    return content

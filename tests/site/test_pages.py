@@ -1,0 +1,147 @@
+"""The built pages as files: all there, figures described, links that lead somewhere, no CDN."""
+
+import html.parser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import nbformat
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADS = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}
+# <link> elements that name a page and load nothing
+NAMES_ONLY = {"index", "search", "next", "prev", "canonical", "alternate", "author", "copyright"}
+
+
+class Page(html.parser.HTMLParser):
+    """What the checks need of one page: its ids, links, images, and what it loads."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.ids, self.links, self.loads, self.images = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if attrs.get("id"):
+            self.ids.append(attrs["id"])
+        if tag == "a" and attrs.get("name"):
+            self.ids.append(attrs["name"])
+        if tag == "a" and attrs.get("href"):
+            self.links.append(attrs["href"])
+        if tag == "img":
+            self.images.append(attrs)
+        for name in ("src", "href"):
+            loads_nothing = tag == "link" and attrs.get("rel") in NAMES_ONLY
+            if (tag, name) in LOADS and attrs.get(name) and not loads_nothing:
+                self.loads.append(attrs[name])
+
+
+@pytest.fixture(scope="module")
+def pages(site) -> dict[Path, Page]:
+    files = [path for path in site.rglob("*.html") if "_static" not in path.parts]
+    return {path: Page(path.read_text(encoding="utf-8")) for path in files}
+
+
+def outside(address: str) -> bool:
+    parts = urlsplit(address)
+    return bool(parts.netloc) or parts.scheme not in ("", "data")
+
+
+def faults_of_links(path: Path, page: Page, pages: dict[Path, Page]):
+    """Links and loads of `page` that lead to no file, or to no anchor in it."""
+    for address in page.links + page.loads:
+        if outside(address) or address.startswith("data:"):
+            continue
+        file, anchor = urldefrag(address)
+        file = unquote(file.split("?")[0])
+        target = (path.parent / file).resolve() if file else path
+        if not target.is_file():
+            yield f"{address}: no such file"
+        elif anchor and target in pages and unquote(anchor) not in pages[target].ids:
+            yield f"{address}: no such anchor"
+
+
+def test_page_of_the_table_of_contents_is_built(page_name, site, pages):
+    path = site / f"{page_name}.html"
+    assert path in pages, f"{page_name} is in _toc.yml and has no page"
+    assert "<h1>" in path.read_text(encoding="utf-8")
+
+
+def test_first_page_leads_to_the_welcome_page(site):
+    root = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["root"]
+    assert f"{root}.html" in (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_every_notebook_is_in_the_table_of_contents():
+    toc = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    files = [f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("*.ipynb")]
+    assert [name for name in files if name not in toc] == []
+
+
+def test_chapter_shows_each_figure_of_its_notebook_with_alt_text(chapter, site, pages):
+    notebook = nbformat.read(ROOT / f"{chapter}.ipynb", as_version=4)
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
+    drawn = sum(any(kind.startswith("image/") for kind in out.get("data", {})) for out in outputs)
+    shown = [image for image in pages[site / f"{chapter}.html"].images if "_images" in image["src"]]
+    assert drawn > 0, f"{chapter} has no figure"
+    assert len(shown) == drawn
+    default = [image["src"] for image in shown if len(image.get("alt") or "") < 20]
+    assert default == [], "figures without alt text that describes them"
+
+
+def test_chapter_opens_in_colab_at_the_address_of_the_repository(chapter, site, pages):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    slug = config["repository"]["url"].removeprefix("https://github.com/")
+    expected = f"https://colab.research.google.com/github/{slug}/blob/main/{chapter}.ipynb"
+    colab = [link for link in pages[site / f"{chapter}.html"].links if "colab" in link]
+    assert colab == [expected]
+    assert (ROOT / f"{chapter}.ipynb").is_file()
+
+
+def test_links_and_anchors_lead_somewhere(site, pages):
+    faults = {
+        str(path.relative_to(site)): found
+        for path, page in pages.items()
+        if (found := list(faults_of_links(path, page, pages)))
+    }
+    assert faults == {}
+
+
+def test_ids_are_unique_and_images_have_alt_text(site, pages):
+    for path, page in pages.items():
+        name = path.relative_to(site)
+        twice = {anchor for anchor in page.ids if page.ids.count(anchor) > 1}
+        assert twice == set(), f"{name}: ids used twice"
+        assert [image["src"] for image in page.images if "alt" not in image] == [], name
+
+
+def test_nothing_is_loaded_from_other_servers(site, pages):
+    loaded = {
+        str(path.relative_to(site)): found
+        for path, page in pages.items()
+        if (found := [address for address in page.loads if outside(address)])
+    }
+    assert loaded == {}
+    styles = [path for path in site.rglob("*.css") if "url(http" in path.read_text("utf-8")]
+    assert styles == []
+
+
+def test_these_checks_would_notice(tmp_path):
+    """A planted page with one fault of each kind."""
+    (tmp_path / "b.html").write_text("")
+    text = (
+        '<a href="b.html#gone"></a><a href="c.html"></a><img src="x.png">'
+        '<script src="https://cdn.example/x.js"></script><link rel="next" href="b.html">'
+    )
+    page = Page(text)
+    pages = {tmp_path / "a.html": page, tmp_path / "b.html": Page("")}
+    faults = list(faults_of_links(tmp_path / "a.html", page, pages))
+    assert faults == [
+        "b.html#gone: no such anchor",
+        "c.html: no such file",
+        "x.png: no such file",
+    ]
+    assert [load for load in page.loads if outside(load)] == ["https://cdn.example/x.js"]
+    assert "alt" not in page.images[0]

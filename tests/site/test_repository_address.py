@@ -1,0 +1,122 @@
+"""The repository's address: one value in _config.yml, the same wherever it is copied."""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import set_repository as tool  # noqa: E402  (a script, not part of the package)
+
+ADDRESS = re.compile(r"(?:github\.com|/github)/([\w.-]+/[\w-]+)")
+FORK = "some-teacher/my-course"
+
+
+@pytest.fixture
+def copy(tmp_path) -> Path:
+    """The files in which the address may stand, copied."""
+    for path in tool.places(ROOT):
+        target = tmp_path / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    return tmp_path
+
+
+def contents(root):
+    return {path.relative_to(root): path.read_bytes() for path in tool.places(root)}
+
+
+def test_all_copies_of_the_address_equal_the_one_in_config():
+    slug = tool.current(ROOT)
+    name = slug.split("/")[1]
+    for path in tool.places(ROOT):
+        text = path.read_bytes().decode("utf-8", errors="ignore")
+        found = {
+            address.removesuffix(".git")
+            for address in ADDRESS.findall(text)
+            if address.split("/")[1] in (name, "scratchformer") or "YOUR_ACCOUNT" in address
+        }
+        assert found <= {slug}, path.relative_to(ROOT)
+        if slug != tool.PLACEHOLDER:
+            assert "YOUR_ACCOUNT" not in text, path.relative_to(ROOT)
+
+
+def test_readme_and_setup_cells_carry_the_address():
+    slug = tool.current(ROOT)
+    assert f"github.com/{slug}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+        assert f"git+https://github.com/{slug}" in code, path.name
+
+
+def test_a_new_address_is_set_everywhere_once_and_can_be_taken_back(copy):
+    before, old = contents(copy), tool.current(copy)
+    changed = tool.set_repository(copy, f"https://github.com/{FORK}.git/")
+    assert copy / "_config.yml" in changed
+    assert tool.current(copy) == FORK
+    for path, text in contents(copy).items():
+        assert f"github.com/{old}".encode() not in text, path
+        assert f"/github/{old}".encode() not in text, path
+    after = contents(copy)
+    assert tool.set_repository(copy, f"https://github.com/{FORK}") == []
+    assert contents(copy) == after
+    tool.set_repository(copy, f"https://github.com/{old}")
+    assert contents(copy) == before
+
+
+def test_every_form_of_the_address_is_changed_and_no_other_address(copy):
+    old = tool.current(copy)
+    owner, name = old.split("/")
+    lines = [
+        "https://github.com/{}",
+        "git+https://github.com/{}.git",
+        "https://colab.research.google.com/github/{}/blob/main/notebooks/01_bpe.ipynb",
+        "(https://github.com/{}).",
+    ]
+    others = f"\nhttps://github.com/{old}-other https://github.com/{old}.x github.com/x/{name}"
+    page = copy / "README.md"
+    site = f"\nhttps://{owner}.github.io/{name}/"
+    page.write_text("\n".join(lines).replace("{}", old) + site + others, encoding="utf-8")
+    tool.set_repository(copy, f"https://github.com/{FORK}")
+    expected = "\n".join(lines).replace("{}", FORK) + "\nhttps://some-teacher.github.io/my-course/"
+    assert page.read_text(encoding="utf-8") == expected + others
+
+
+def test_an_address_changed_by_hand_in_config_alone_is_repaired(copy):
+    config = copy / "_config.yml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace(tool.current(copy), "a/b"), encoding="utf-8")
+    notebook = copy / "notebooks" / "99_x.ipynb"
+    notebook.parent.mkdir(exist_ok=True)
+    notebook.write_text('"!pip install git+https://github.com/c/d"', encoding="utf-8")
+    tool.set_repository(copy, f"https://github.com/{FORK}")
+    assert tool.current(copy) == FORK
+    assert f'git+https://github.com/{FORK}"' in notebook.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "github.com/owner/name",
+        "http://github.com/owner/name",
+        "https://gitlab.com/owner/name",
+        "https://github.com/owner",
+        "https://github.com/owner/name/tree/main",
+        "https://github.com/-owner/name",
+        "https://github.com/ow_ner/name",
+        "https://github.com/owner/na me",
+        "https://github.com/owner/..",
+        "https://github.com/owner/name; rm -rf",
+    ],
+)
+def test_what_is_no_repository_is_refused_and_changes_nothing(url, copy):
+    before = contents(copy)
+    with pytest.raises(ValueError, match=r"expected https://github\.com/<owner>/<name>"):
+        tool.set_repository(copy, url)
+    assert contents(copy) == before

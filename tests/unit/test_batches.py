@@ -1,0 +1,48 @@
+"""Random batches, against the stack of slices they replace."""
+
+import pytest
+import torch
+
+from scratchformer.data.batches import random_batch
+
+
+def test_a_batch_equals_the_stack_of_slices_for_the_same_generator():
+    ids = torch.randint(65, (1000,), generator=torch.Generator().manual_seed(0))
+    starts = torch.randint(1000 - 8, (32,), generator=torch.Generator().manual_seed(1337))
+    x, y = random_batch(ids, 32, 8, torch.Generator().manual_seed(1337))
+    assert torch.equal(x, torch.stack([ids[i : i + 8] for i in starts]))
+    assert torch.equal(y, torch.stack([ids[i + 1 : i + 9] for i in starts]))
+
+
+def test_targets_are_the_inputs_one_step_later_and_both_ends_of_the_ids_are_reached():
+    ids = torch.arange(12)
+    x, y = random_batch(ids, 500, 4, torch.Generator().manual_seed(0))
+    assert torch.equal(y, x + 1)
+    assert set(x[:, 0].tolist()) == set(range(8))
+    assert y.max() == 11
+
+
+def test_without_a_generator_the_global_seed_decides_as_in_the_hand_written_version():
+    ids = torch.arange(100)
+    torch.manual_seed(7)
+    starts = torch.randint(100 - 5, (3,))
+    torch.manual_seed(7)
+    x, _ = random_batch(ids, 3, 5)
+    assert torch.equal(x[:, 0], starts)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
+def test_batches_are_int64_and_contiguous_whatever_the_ids_are_stored_as(dtype):
+    for part in random_batch(torch.arange(50, dtype=dtype), 4, 6):
+        assert part.dtype == torch.int64 and part.shape == (4, 6) and part.is_contiguous()
+
+
+def test_one_window_with_its_last_target_is_enough():
+    x, y = random_batch(torch.arange(9), 2, 8)
+    assert x.tolist() == [list(range(8))] * 2 and y.tolist() == [list(range(1, 9))] * 2
+
+
+@pytest.mark.parametrize(("n_ids", "context_length"), [(8, 8), (0, 8), (9, 0), (9, -1)])
+def test_ids_too_short_for_a_window_are_refused_with_both_numbers(n_ids, context_length):
+    with pytest.raises(ValueError, match=rf"context_length={context_length} .* {n_ids}:"):
+        random_batch(torch.arange(n_ids), 2, context_length)

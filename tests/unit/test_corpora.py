@@ -1,0 +1,376 @@
+"""Corpora: whatever happens to files and network, never a wrong text, and a notice that helps.
+
+Downloads come from a server on the loopback interface; nothing here reaches the outside.
+"""
+
+import hashlib
+import http.server
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+
+from scratchformer.data import Corpus, CorpusNotice, Playhouse, corpora, load_corpus
+from scratchformer.data import train_val_split as split
+
+TEXT = "Enter a naïve ghost — and leave.\n" * 5000  # not only ASCII, many packets long
+GOOD = TEXT.encode()
+FILENAME = "tinyshakespeare.txt"
+WRONG_BODIES = {
+    "corrupt": GOOD.replace(b"ghost", b"guest", 1),
+    "truncated": GOOD[: len(GOOD) // 2],
+    "longer": GOOD + b"\n",
+    "windows line ends": GOOD.replace(b"\n", b"\r\n"),
+    "HTML": b"<!DOCTYPE html><title>Sign in to the hotel's network</title>",
+    "empty": b"",
+    "not UTF-8": b"\xff" * 100,
+}
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Answers every request with `body`; `promised` may be more bytes than come."""
+
+    body, promised, status, delay, requests = GOOD, None, 200, 0.0, 0
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.requests += 1
+        time.sleep(self.server.delay)
+        self.send_response(self.server.status)
+        promised = self.server.promised
+        self.send_header("Content-Length", str(promised or len(self.server.body)))
+        self.end_headers()
+        self.wfile.write(self.server.body)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch, tmp_path):
+    """A server for the corpus, an empty cache, no directory, and nothing remembered."""
+    with Server(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/input.txt"
+        source = corpora.CORPORA["tinyshakespeare"]
+        source = source._replace(url=url, sha256=hashlib.sha256(GOOD).hexdigest())
+        monkeypatch.setitem(corpora.CORPORA, "tinyshakespeare", source)
+        monkeypatch.setattr(corpora, "_failed_downloads", {})
+        for variable in ("SCRATCHFORMER_DATA", "SCRATCHFORMER_OFFLINE"):
+            monkeypatch.delenv(variable, raising=False)
+        monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path / "deep" / "cache"))
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tmp_path / "deep" / "cache"
+
+
+def load() -> tuple[Corpus, str]:
+    """The corpus, and the one notice shown on the way ("" if none was)."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        corpus = load_corpus("tinyshakespeare")
+    notices = [str(w.message) for w in caught if w.category is CorpusNotice]
+    assert len(notices) == len(caught) <= 1
+    return corpus, "".join(notices)
+
+
+def assert_real(corpus: Corpus, source: str) -> None:
+    assert (corpus.name, corpus.source, corpus.is_real) == ("tinyshakespeare", source, True)
+    assert corpus.text == TEXT
+
+
+def assert_stand_in(corpus: Corpus, notice: str) -> None:
+    assert (corpus.name, corpus.source, corpus.is_real) == ("playhouse", "embedded", False)
+    assert corpus.text == Playhouse(seed=0).text(len(corpus.text)) and len(corpus.text) > 1_000_000
+    source = corpora.CORPORA["tinyshakespeare"]
+    for part in ("Playhouse", "\n  directory: ", "\n  cache: ", "\n  download: "):
+        assert part in notice
+    for part in ("SCRATCHFORMER_DATA", source.url, source.sha256, FILENAME):  # what to do
+        assert part in notice
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.rglob("*")} if folder.is_dir() else {}
+
+
+# --- the order --------------------------------------------------------------------------------
+
+
+def test_the_directory_comes_first_the_cache_second_the_download_last(
+    server, cache, tmp_path, monkeypatch
+):
+    corpus, notice = load()
+    assert_real(corpus, "download")
+    assert notice == "" and files(cache) == {FILENAME: GOOD}
+    corpus, notice = load()
+    assert_real(corpus, "cache")
+    assert notice == ""
+    monkeypatch.setenv("SCRATCHFORMER_DATA", str(tmp_path))
+    corpus, notice = load()  # a folder without the file is passed over
+    assert_real(corpus, "cache")
+    assert notice == ""
+    (tmp_path / FILENAME).write_bytes(GOOD)
+    corpus, notice = load()
+    assert_real(corpus, "directory")
+    assert notice == "" and server.requests == 1
+
+
+def test_offline_asks_no_server_and_gives_playhouse_with_the_reasons(server, cache, monkeypatch):
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    corpus, notice = load()
+    assert_stand_in(corpus, notice)
+    assert "SCRATCHFORMER_OFFLINE" in notice and "SCRATCHFORMER_DATA is not set" in notice
+    assert str(cache / FILENAME) in notice
+    assert server.requests == 0 and files(cache) == {}
+
+
+def test_playhouse_by_name_needs_no_notice():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        corpus = load_corpus("playhouse")
+    assert (corpus.name, corpus.source, corpus.is_real) == ("playhouse", "embedded", False)
+
+
+def test_an_unknown_corpus_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="'shakespear': there are tinyshakespeare, the-verdict, p"):
+        load_corpus("shakespear")
+
+
+def test_the_notice_points_at_the_callers_line_and_shows_at_every_call(server, monkeypatch, capsys):
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.resetwarnings()
+        warnings.simplefilter("always", CorpusNotice, append=True)  # as the module does
+        for _ in range(2):
+            load_corpus("tinyshakespeare")
+    assert [w.filename for w in caught] == [__file__] * 2
+
+
+# --- wrong files ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("body", WRONG_BODIES.values(), ids=WRONG_BODIES)
+def test_a_wrong_download_is_neither_used_nor_kept(server, cache, body):
+    server.body = body
+    corpus, notice = load()
+    assert_stand_in(corpus, notice)
+    assert hashlib.sha256(body).hexdigest() in notice and f"{len(body):,} bytes" in notice
+    assert files(cache) == {}
+
+
+@pytest.mark.parametrize("body", WRONG_BODIES.values(), ids=WRONG_BODIES)
+def test_a_wrong_file_in_the_directory_is_reported_though_the_download_succeeds(
+    server, cache, tmp_path, monkeypatch, body
+):
+    monkeypatch.setenv("SCRATCHFORMER_DATA", str(tmp_path))
+    (tmp_path / FILENAME).write_bytes(body)
+    corpus, notice = load()
+    assert_real(corpus, "download")
+    assert str(tmp_path / FILENAME) in notice and "expected" in notice and "To mend it" in notice
+    assert (tmp_path / FILENAME).read_bytes() == body  # the reader's file is left alone
+    assert files(cache) == {FILENAME: GOOD}
+
+
+@pytest.mark.parametrize("body", WRONG_BODIES.values(), ids=WRONG_BODIES)
+def test_a_wrong_file_in_the_cache_is_reported_and_replaced(server, cache, body):
+    cache.mkdir(parents=True)
+    (cache / FILENAME).write_bytes(body)
+    corpus, notice = load()
+    assert_real(corpus, "download")
+    assert str(cache / FILENAME) in notice and repr(body[:16]) in notice
+    assert files(cache) == {FILENAME: GOOD}
+    corpus, notice = load()
+    assert_real(corpus, "cache")
+    assert notice == ""
+
+
+def test_wrong_files_everywhere_still_give_no_wrong_text(server, cache, tmp_path, monkeypatch):
+    monkeypatch.setenv("SCRATCHFORMER_DATA", str(tmp_path))
+    cache.mkdir(parents=True)
+    server.body = b"<html>"
+    for folder in (tmp_path, cache):
+        (folder / FILENAME).write_bytes(GOOD[:-1])
+    corpus, notice = load()
+    assert_stand_in(corpus, notice)
+    assert notice.count("expected " + hashlib.sha256(GOOD).hexdigest()) == 3
+
+
+# --- the network ------------------------------------------------------------------------------
+
+
+def test_a_connection_that_dies_in_mid_body_leaves_nothing_behind(server, cache):
+    server.body, server.promised = GOOD[:100_000], len(GOOD)
+    corpus, notice = load()
+    assert_stand_in(corpus, notice)
+    assert files(cache) == {}
+
+
+def test_an_error_page_with_the_right_body_is_no_download(server, cache):
+    server.status = 404
+    corpus, notice = load()
+    assert_stand_in(corpus, notice)
+    assert "404" in notice and files(cache) == {}
+
+
+def test_a_silent_server_is_given_up_after_the_timeout(server, cache, monkeypatch):
+    import pooch
+
+    patient = pooch.HTTPDownloader
+    asked = []
+
+    def hasty(timeout):
+        asked.append(timeout)
+        return patient(timeout=0.2)
+
+    monkeypatch.setattr(pooch, "HTTPDownloader", hasty)
+    server.delay = 1.0
+    corpus, notice = load()
+    assert_stand_in(corpus, notice)
+    assert asked == [10] and "timed out" in notice.lower()
+
+
+def test_a_failed_download_is_not_waited_for_again_in_the_same_process(server, cache):
+    server.body = b"<html>"
+    _, first = load()
+    server.body = GOOD
+    corpus, second = load()
+    assert_stand_in(corpus, second)
+    assert server.requests == 1 and "not tried again in this process" in second
+    assert "<html>" in first and "<html>" in second
+
+
+def test_a_download_says_nothing_on_stdout_stderr_or_any_log(server, capfd, caplog):
+    with caplog.at_level(logging.INFO, logger="pooch"):
+        load()
+    assert tuple(capfd.readouterr()) == ("", "") and "pooch" not in caplog.text
+
+
+# --- the cache folder -------------------------------------------------------------------------
+
+
+def test_a_cache_that_cannot_exist_costs_a_notice_and_not_the_text(server, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("a regular file, where a folder would have to be")
+    monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path / "file" / "cache"))
+    for _ in range(2):
+        corpus, notice = load()
+        assert_real(corpus, "download")
+        assert "cannot keep the download" in notice and "SCRATCHFORMER_DATA" in notice
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_cache_costs_a_notice_and_not_the_text(server, cache):
+    cache.mkdir(parents=True)
+    cache.chmod(0o500)
+    try:
+        corpus, notice = load()
+    finally:
+        cache.chmod(0o700)
+    assert_real(corpus, "download")
+    assert "cannot keep the download" in notice and files(cache) == {}
+
+
+@pytest.mark.parametrize("method", ["write_bytes", "replace"])
+def test_a_write_that_fails_half_way_leaves_no_file(server, cache, monkeypatch, method):
+    real = Path.write_bytes
+
+    def disk_full(path, data):
+        if method == "write_bytes":
+            real(path, data[:1000])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, method, disk_full)
+    corpus, notice = load()
+    assert_real(corpus, "download")
+    assert "No space left" in notice and files(cache) == {}
+
+
+def test_the_cache_never_shows_a_half_written_file(server, cache, monkeypatch):
+    """Whatever is under the final name while the file is being written, it is the whole file."""
+    real, seen = Path.write_bytes, []
+
+    def slowly(path, data):
+        real(path, data[:1000])
+        seen.append((cache / FILENAME).exists())
+        return real(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", slowly)
+    load()
+    assert seen == [False] and files(cache) == {FILENAME: GOOD}
+
+
+def test_two_processes_at_once_both_get_the_corpus_and_leave_one_file(server, cache):
+    server.delay = 0.3  # both ask before either is answered
+    source = corpora.CORPORA["tinyshakespeare"]
+    program = (
+        "import sys, hashlib, warnings; warnings.simplefilter('error')\n"
+        "from scratchformer.data import corpora\n"
+        f"corpora.CORPORA['tinyshakespeare'] = corpora.Source(*{tuple(source)!r})\n"
+        "import pooch, requests; print('ready', flush=True); sys.stdin.readline()\n"
+        "corpus = corpora.load_corpus('tinyshakespeare')\n"
+        "print(corpus.source, hashlib.sha256(corpus.text.encode()).hexdigest())\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    both = [subprocess.Popen([sys.executable, "-c", program], text=True, **pipes) for _ in range(2)]
+    for process in both:
+        assert process.stdout.readline() == "ready\n"
+    for process in both:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in both:
+        out, err = process.communicate(timeout=30)
+        assert (out, err) == (f"download {source.sha256}\n", "")
+    assert server.requests == 2 and files(cache) == {FILENAME: GOOD}
+
+
+# --- the real files, the split, the import ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "length"), [("tinyshakespeare", 1_115_394), ("the-verdict", 20_479)]
+)
+def test_the_pinned_sums_are_those_of_the_real_corpora(name, length, monkeypatch):
+    folder = os.environ.get("SCRATCHFORMER_DATA")
+    if not folder or not (Path(folder) / corpora.CORPORA[name].filename).exists():
+        pytest.skip(f"SCRATCHFORMER_DATA names no folder with {corpora.CORPORA[name].filename}")
+    corpus = load_corpus(name)
+    assert (corpus.name, corpus.source, len(corpus.text)) == (name, "directory", length)
+
+
+@pytest.mark.parametrize("kind", [str, list, torch.tensor])
+def test_the_split_is_the_first_nine_tenths_and_the_rest(kind):
+    row = "abcdefghijklmnopqrs" if kind is str else kind(list(range(19)))
+    train, val = split(row)
+    assert type(train) is type(val) is type(row)
+    assert (len(train), len(val)) == (17, 2)  # int(0.9 * 19)
+    assert list(train) + list(val) == list(row)
+    assert len(split(row, fraction=0.5)[0]) == 9
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, 90.0, float("nan")])
+def test_a_fraction_that_leaves_a_part_empty_is_refused(fraction):
+    with pytest.raises(ValueError, match="is not between 0 and 1"):
+        split("abc", fraction)
+
+
+def test_importing_the_room_loads_neither_torch_nor_the_network_packages():
+    program = (
+        "import sys, scratchformer.data\n"
+        "print([m for m in ('torch', 'numpy', 'pooch', 'requests') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr

@@ -1,0 +1,146 @@
+"""Bigram and GPT: causal, initialised as GPT-2, equal to GPT-2 where it can be had."""
+
+import math
+
+import jaxtyping
+import pytest
+import torch
+import torch.nn.functional as F
+
+from scratchformer.models import GPT, Bigram, GPTConfig
+
+SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
+
+
+def small_gpt(seed=0, **changes):
+    torch.manual_seed(seed)
+    return GPT(GPTConfig(**SMALL | changes))
+
+
+def sharpened(model):
+    """Large random weights: at initialisation a GPT is too flat for a difference to show."""
+    with torch.no_grad():
+        for p in model.parameters():
+            p.normal_(std=0.3)
+    return model
+
+
+def test_a_changed_future_token_changes_no_past_logit():
+    model = sharpened(small_gpt()).eval()
+    ids = torch.randint(11, (1, 8))
+    for t in range(1, 8):
+        changed = ids.clone()
+        changed[0, t] = (ids[0, t] + 1) % 11
+        before, after = model(ids), model(changed)
+        torch.testing.assert_close(before[:, :t], after[:, :t], rtol=0, atol=1e-6)
+        assert ((before - after)[:, t:].abs().amax(dim=-1) > 1e-3).all()  # but all later ones
+
+
+def test_a_prefix_has_the_logits_it_has_inside_a_longer_text():
+    model = sharpened(small_gpt()).eval()
+    ids = torch.randint(11, (3, 8))
+    torch.testing.assert_close(model(ids[:, :5]), model(ids)[:, :5])
+
+
+def test_position_matters():
+    model = sharpened(small_gpt()).eval()
+    logits = model(torch.full((1, 8), 3))
+    assert not torch.allclose(logits[0, 0], logits[0, 7])
+
+
+@pytest.mark.parametrize("model", [small_gpt(vocab_size=65), small_gpt(seed=1, vocab_size=500)])
+def test_loss_at_the_start_is_near_ln_vocab_size(model):
+    torch.manual_seed(0)
+    V = model.config.vocab_size
+    x, y = torch.randint(V, (2, 32, 8))
+    loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten()).item()
+    assert loss == pytest.approx(math.log(V), abs=0.1)
+
+
+def test_one_batch_can_be_learned_by_heart():
+    model = small_gpt()
+    torch.manual_seed(1)
+    x, y = torch.randint(11, (2, 4, 8))
+    x[:, 0] = torch.arange(4)  # two rows that begin alike could not both be predicted
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _ in range(200):
+        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.05
+
+
+def test_initialisation_is_gpt2s():
+    model = small_gpt(vocab_size=200, d_model=64, n_layers=8)
+    for name, p in model.named_parameters():
+        if p.dim() >= 2:
+            expected = 0.02 / math.sqrt(2 * 8) if name.endswith("c_proj.weight") else 0.02
+            assert p.std().item() == pytest.approx(expected, rel=0.1), name
+        else:
+            assert (p == (1.0 if "ln_" in name and name.endswith("weight") else 0.0)).all(), name
+
+
+def test_output_head_is_tied_to_the_token_embedding():
+    model = small_gpt()
+    assert model.lm_head.weight is model.wte.weight
+    C, L = 16, 2
+    block = 12 * C * C + 13 * C  # 4 C² + 4 C attention, 8 C² + 5 C feed-forward, 4 C norms
+    expected = (11 + 8) * C + L * block + 2 * C
+    assert sum(p.numel() for p in model.parameters()) == expected
+
+
+def test_dropout_is_on_in_training_and_off_in_evaluation():
+    model, ids = small_gpt(dropout=0.5), torch.randint(11, (2, 8))
+    assert not torch.equal(model(ids), model(ids))
+    model.eval()
+    assert torch.equal(model(ids), model(ids))
+
+
+def test_too_long_an_input_is_refused():
+    with pytest.raises(ValueError, match="got 9 tokens, expected at most context_length=8"):
+        small_gpt()(torch.zeros(1, 9, dtype=torch.long))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"d_model": 30}, "d_model=30 is not divisible by n_heads=4"),
+        ({"n_layers": 0}, "n_layers=0, expected at least 1"),
+        ({"vocab_size": -1}, "vocab_size=-1, expected at least 1"),
+        ({"dropout": 1.0}, "dropout=1.0, expected 0 <= dropout < 1"),
+    ],
+)
+def test_impossible_configurations_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        GPTConfig(**SMALL | changes)
+
+
+def test_bigram_logits_are_rows_of_its_table():
+    model = Bigram(5)
+    ids = torch.tensor([[3, 0, 3]])
+    torch.testing.assert_close(model(ids), model.table.weight[ids])
+
+
+def test_shapes_in_signatures_are_checked_in_the_tests():
+    """Guards the import hook: without it every shape annotation would be a mere comment."""
+    with pytest.raises(jaxtyping.TypeCheckError):
+        Bigram(5)(torch.zeros(3, dtype=torch.long))
+
+
+def test_equals_hugging_face_gpt2_with_the_same_random_weights():
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    ours = sharpened(small_gpt(n_layers=3)).eval()
+    config = transformers.GPT2Config(
+        vocab_size=11, n_positions=8, n_embd=16, n_head=4, n_layer=3, bos_token_id=0, eos_token_id=0
+    )
+    theirs = transformers.GPT2LMHeadModel(config).eval()
+    weights = {}
+    for name, w in ours.state_dict().items():
+        if name.startswith("h.") and w.dim() == 2:
+            w = w.T  # Hugging Face stores the blocks' matrices the other way round: (in, out)
+        weights[name if name == "lm_head.weight" else f"transformer.{name}"] = w
+    theirs.load_state_dict(weights)
+    ids = torch.randint(11, (3, 8))
+    with torch.no_grad():
+        torch.testing.assert_close(ours(ids), theirs(ids).logits, rtol=1e-4, atol=1e-4)

@@ -1,0 +1,219 @@
+"""Playhouse: the same text everywhere, one derivation for each, and an entropy that is true."""
+
+import hashlib
+import itertools
+import math
+import re
+from collections import Counter
+
+import pytest
+
+from scratchformer.data.playhouse import RULES, Playhouse, _read_grammar
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    return list(itertools.islice(Playhouse(seed=1).scenes(), 4000))
+
+
+def test_the_text_of_seed_0_is_the_same_on_every_machine_and_python_version():
+    text = Playhouse(seed=0).text(200_000)
+    assert hashlib.sha256(text.encode()).hexdigest() == (
+        "bc1573d62a6bd358b74dd3078bbc4baeb8dd1fd81dfcc94acce74e8890bdf9e9"
+    )
+
+
+def test_a_shorter_text_begins_a_longer_one_and_has_the_length_asked_for():
+    text = Playhouse(seed=3).text(5000)
+    assert len(text) == 5000 and len(Playhouse().text()) == 1_000_000
+    assert Playhouse(seed=3).text(1234) == text[:1234]
+    assert Playhouse(seed=3).text(0) == ""
+
+
+def test_different_seeds_write_different_plays():
+    assert len({Playhouse(seed).text(1000) for seed in range(20)}) == 20
+
+
+def test_the_vocabulary_is_rich_and_unequal():
+    counts = Counter(re.findall(r"\b[a-z-]+\b", Playhouse().text().lower())[:-1])  # the last is cut
+    assert len(counts) >= 300
+    assert min(counts.values()) >= 10  # every word can be learnt
+    assert max(counts.values()) > 100 * min(counts.values())
+
+
+def test_every_scene_has_two_named_speakers_who_take_turns(scenes):
+    for scene in scenes[:200]:
+        first, second = re.search(r"^Enter (\w+) and (\w+)\.$", scene, re.M).groups()
+        speakers = re.findall(r"^(\w+):$", scene, re.M)
+        assert first != second
+        assert speakers == [first, second] * (len(speakers) // 2) and speakers
+        assert scene.endswith(".\n\nExeunt.\n\n") or scene.endswith("?\n\nExeunt.\n\n")
+
+
+def test_spelling_is_clean_and_lines_are_as_short_as_verse(scenes):
+    text = "".join(scenes)
+    assert not re.search(r"  | \n|\n | [,.;:?]|\n\n\n|[A-Z]{2}", text)
+    assert not re.search(r"\b[Aa] [aeiou]", text)
+    lines = [line for line in text.splitlines() if line]
+    assert max(map(len, lines)) < 90 and sum(map(len, lines)) / len(lines) < 40
+
+
+# --- one derivation for each text ------------------------------------------------------------
+
+
+def first_words(symbol):
+    if symbol not in RULES:
+        return [symbol]
+    return [word for parts in RULES[symbol].alternatives for word in first_words(parts[0])]
+
+
+def test_at_every_choice_the_alternatives_begin_with_different_words():
+    for symbol in RULES:
+        words = first_words(symbol)
+        assert len(words) == len(set(words)), symbol
+
+
+def test_no_alternative_is_empty_and_no_rule_leads_back_to_itself():
+    def depth(symbol, above=()):
+        assert symbol not in above, (*above, symbol)
+        if symbol not in RULES:
+            return 0
+        parts = itertools.chain(*RULES[symbol].alternatives)
+        return 1 + max(depth(part, (*above, symbol)) for part in parts)
+
+    assert all(len(parts) > 0 for rule in RULES.values() for parts in rule.alternatives)
+    assert depth("SCENE") > 5
+
+
+def test_every_rule_is_used_and_every_capitalised_symbol_has_a_rule():
+    used = {part for rule in RULES.values() for parts in rule.alternatives for part in parts}
+    assert set(RULES) - used == {"SCENE"}
+    assert {part for part in used - set(RULES) if re.fullmatch(r"[A-Z\d]{2,}", part)} == {"OTHER"}
+
+
+def test_names_and_stage_directions_mean_one_thing_only():
+    words = Counter(
+        part
+        for symbol, rule in RULES.items()
+        if symbol != "CAST" and not symbol.startswith("NOT-")
+        for parts in rule.alternatives
+        for part in parts
+    )
+    names = {name for name, _, _ in RULES["CAST"].alternatives}
+    assert len(names) >= 5 and not names & set(words)
+    assert words["Enter"] == words["Scene"] == words[":"] == 1
+    assert all(re.fullmatch(r"//?|[,.;:?]|[^\s/,.;:?]+", word) for word in words)
+
+
+def test_an_ambiguous_grammar_is_refused():
+    with pytest.raises(ValueError, match="two alternatives of B begin with the same word"):
+        _read_grammar("A: x B  B: the cat | C  C: a dog | the dog  NAME: Ann | Bob")
+
+
+# --- the entropy -----------------------------------------------------------------------------
+
+
+def test_weights_are_unequal_and_sum_to_one():
+    for rule in RULES.values():
+        assert math.isclose(sum(rule.probabilities), 1)
+        assert rule.probabilities == sorted(rule.probabilities, reverse=True)
+
+
+def test_the_exact_entropy_agrees_with_the_measured_log_probability_of_many_scenes(scenes):
+    play = Playhouse(seed=1)
+    entropy = play.entropy_per_char()
+    costs = [-play.log_prob(scene) for scene in scenes]
+    n, length = len(scenes), sum(map(len, scenes))
+    measured = sum(costs) / length
+    # Standard error of a ratio of sums (delta method): that of the residuals' mean over the
+    # mean length.
+    residuals = [c - measured * len(scene) for c, scene in zip(costs, scenes, strict=True)]
+    error = math.sqrt(sum(r * r for r in residuals) / (n - 1) / n) / (length / n)
+    assert error < 0.005 * entropy  # else agreement would mean little
+    assert abs(measured - entropy) < 4 * error
+
+
+def test_the_mean_length_of_a_scene_is_the_denominator_of_the_entropy(scenes):
+    from scratchformer.data.playhouse import _means
+
+    name = (_means("CAST")[1] - len(" and")) / 2
+    _, expected = _means("SCENE", name)
+    lengths = [len(scene) for scene in scenes]
+    mean = sum(lengths) / len(lengths)
+    error = math.sqrt(sum((x - mean) ** 2 for x in lengths)) / len(lengths)
+    assert error < 0.01 * expected and abs(mean - expected) < 4 * error
+
+
+def test_choices_are_drawn_with_the_probabilities_the_entropy_assumes(scenes):
+    rooms = Counter(re.match(r"Scene\. A \S+ (\w+),", scene)[1] for scene in scenes)
+    rule = RULES["ROOM"]
+    for (room,), p in zip(rule.alternatives, rule.probabilities, strict=True):
+        assert abs(rooms[room] / len(scenes) - p) < 4.5 * math.sqrt(p * (1 - p) / len(scenes))
+
+
+def test_log_probabilities_of_independent_scenes_add_up(scenes):
+    play = Playhouse()
+    parts = sum(play.log_prob(scene) for scene in scenes[:20])
+    assert math.isclose(play.log_prob("".join(scenes[:20])), parts)
+
+
+def test_the_probability_of_a_scene_counted_by_hand():
+    scene = (
+        "Scene. A draughty castle, at midnight.\nEnter Odile and Tobias.\n\n"
+        "Odile:\nAlas, the day,\nyet I choose the tray.\n\n"
+        "Tobias:\nOdile, I beg thee, burn this letter.\n\nExeunt.\n\n"
+    )
+
+    def weight(k, of):  # the k-th of `of` alternatives
+        return (5040 // (k + 1)) / sum(5040 // (j + 1) for j in range(1, of + 1))
+
+    choices = [(1, 8), (1, 10), (1, 8)]  # a draughty | castle | at midnight
+    choices += [(2, 9), (7, 8)]  # Odile of nine | Tobias of the eight others
+    choices += [(1, 2), (13, 14), (1, 6), (1, 5)]  # no name first | Alas | the | day
+    choices += [(6, 7), (1, 5), (5, 5), (2, 2)]  # yet I | choose the | tray | no more lines
+    choices += [(2, 2), (2, 8), (9, 9), (2, 2), (2, 2)]  # name | I beg | burn | no more | Exeunt
+    expected = sum(math.log(weight(k, of)) for k, of in choices)
+    assert math.isclose(Playhouse().log_prob(scene), expected)
+
+
+# --- texts that are not Playhouse's ----------------------------------------------------------
+
+SCENE = (
+    "Scene. A draughty castle, at midnight.\nEnter Odile and Tobias.\n\n"
+    "Odile:\nI swear by the day,\nyet I choose the tray.\n\n"
+    "Tobias:\nOdile, say no more of love.\n\nExeunt.\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ("castle", "spaceship", "spaceship"),  # a word the grammar has not
+        ("castle,", "Castle,", "Castle"),
+        ("the tray", "the moon", "moon"),  # no rhyme
+        ("Tobias:", "Odile:", "Odile:\nOdile, say"),  # out of turn
+        ("\nOdile, say", "\nTobias, say", "Tobias, say"),  # speaks to himself
+        ("and Tobias", "and Odile", "Odile.\n\nOdile"),
+        ("Tobias:", "OTHER:", "OTHER"),  # the grammar's own sign for a name
+        ("day,\n", "day, / ", " / "),  # and for a line's end
+        ("I swear", "I  swear", " swear"),
+        ("day,", "day ,", " ,"),
+        ("Exeunt.\n\n", "Exeunt.\n\n ", " "),
+        ("Exeunt.\n\n", "Exeunt.\n", "\n"),
+        ("\n\nTobias", "\nTobias", "Tobias"),
+        ("Scene. A", " Scene. A", " Scene"),
+    ],
+)
+def test_a_text_that_leaves_the_grammar_is_refused_where_it_does(old, new, where):
+    play = Playhouse()
+    assert play.log_prob(SCENE) < 0
+    text = SCENE.replace(old, new)
+    assert text != SCENE
+    with pytest.raises(ValueError, match=rf"at character {text.rindex(where)}: expected"):
+        play.log_prob(text)
+
+
+@pytest.mark.parametrize("text", ["", SCENE[:-9], SCENE + "Scene. A", "\n", "Enter", "Enter and"])
+def test_half_a_scene_or_none_is_refused(text):
+    with pytest.raises(ValueError, match="at character"):
+        Playhouse().log_prob(text)

@@ -1,0 +1,234 @@
+"""Tokenizers against the textbook loop, tiktoken, Hugging Face's Rust, and their own inverses."""
+
+import json
+import os
+from collections import Counter
+from itertools import islice
+
+import pytest
+import tiktoken
+import tokenizers as huggingface
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.bpe import textbook_merges
+from scratchformer.data import Playhouse
+from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE, load_gpt2_tokenizer
+from scratchformer.tokenizers.merging import learn_merges
+from scratchformer.tokenizers.word_bpe import END_OF_WORD
+
+any_text = st.text(st.characters(exclude_categories=()))  # every code point, lone surrogates too
+few_letters = st.lists(st.text("ab", min_size=1, max_size=12), min_size=1, max_size=12)
+PLAY = Playhouse(seed=1).text(60_000)
+
+
+@settings(max_examples=300)
+@given(few_letters, st.data())
+def test_incremental_merges_are_the_textbook_merges_ties_included(words, data):
+    words = list(dict.fromkeys(words))
+    counts = [data.draw(st.integers(1, 3)) for _ in words]
+    expected = list(textbook_merges(words, counts))
+    assert list(learn_merges([list(word) for word in words], counts)) == expected
+
+
+def test_incremental_merges_are_the_textbook_merges_on_a_play():
+    table = Counter(PLAY.split())
+    words, counts = [[*word, END_OF_WORD] for word in table], list(table.values())
+    expected = list(islice(textbook_merges(words, counts), 150))
+    assert list(islice(learn_merges(words, counts), 150)) == expected
+
+
+def test_word_bpe_by_hand():
+    tok = WordBPE.train("low low low lower newest newest", num_merges=4)
+    # l-o 4, then lo-w 4, then (first seen of the 3s) low-</w>; then the first of the 2s: n-e
+    assert tok.merges == [("l", "o"), ("lo", "w"), ("low", "</w>"), ("n", "e")]
+    assert tok.tokenize("low lower") == ["low</w>", "low", "e", "r", "</w>"]
+
+
+def test_word_bpe_gives_the_published_vocabulary_of_tiny_shakespeare(shakespeare):
+    tok = WordBPE.train(shakespeare, num_merges=4000)
+    frequency = Counter(tok.tokenize(shakespeare))
+    top = (
+        "the 5457, I 4421, to 3961, and 3704, of 3311, a 2749, my 2694, in 2285, you 2132, "
+        "that 1817, And 1801, is 1790, not 1649, with 1573, be 1500, your 1497, for 1396, "
+        "his 1392, it 1307, have 1281"
+    )
+    expected = [(w + END_OF_WORD, int(n)) for w, n in (pair.split() for pair in top.split(", "))]
+    assert len(set(shakespeare.split())) == 25_670
+    assert tok.tokens[:2] == ["</u>", "</p>"] and len(frequency) == 3_813
+    assert tok.vocab_size == 3_815 and set(frequency) == set(tok.tokens[2:])
+    assert frequency.most_common(20) == expected
+    assert tok.tokens[2:22] == [token for token, _ in expected]
+    words = [f"{word}</w>" for word in "I am the first king of".split()]
+    assert tok.tokenize("I am the first king of england") == [*words, "eng", "land</w>"]
+
+
+def test_word_bpe_applies_merges_in_learned_order_not_the_longest_match():
+    tok = WordBPE(["</u>", "</p>", "a", "b", "c", "ab", "bc", "</w>"], [("a", "b"), ("b", "c")])
+    assert tok.tokenize("abc") == ["ab", "c", "</w>"]
+    longest_first = WordBPE(
+        ["</u>", "</p>", "a", "b", "c", "d", "bcd", "ab", "cd", "</w>"],
+        [("a", "b"), ("c", "d"), ("b", "cd")],
+    )
+    assert longest_first.tokenize("abcd") == ["ab", "cd", "</w>"]
+
+
+def test_word_bpe_keeps_full_stops():
+    tok = WordBPE.train("France. France. France.", num_merges=30)
+    assert tok.tokenize("France.") == ["France.</w>"]
+
+
+def test_word_bpe_splits_a_swallowed_piece_rather_than_calling_it_unknown():
+    tok = WordBPE.train("king king sing", num_merges=3)
+    assert tok.merges == [("i", "n"), ("in", "g"), ("ing", "</w>")]
+    assert "in" not in tok.ids and "ing" not in tok.ids and "i" not in tok.ids
+    assert tok.tokenize("sing zing") == ["s", "ing</w>", "</u>", "ing</w>"]
+    tok = WordBPE.train("ink in", num_merges=1)
+    tok = WordBPE([t for t in tok.tokens if t != "in"] + ["i", "n"], tok.merges)
+    assert tok.tokenize("in") == ["i", "n", "</w>"]
+
+
+@given(st.lists(st.text("abcd.,'", min_size=1, max_size=8), min_size=1))
+def test_word_bpe_decodes_what_it_encodes_up_to_white_space(words):
+    text = " ".join(words)
+    tok = WordBPE.train(text, num_merges=20)
+    assert tok.decode(tok.encode(text)) == text
+
+
+def test_word_bpe_encodes_as_hugging_face_does_with_the_same_merges():
+    tok = WordBPE.train(PLAY, num_merges=400)
+    mark = "\ue000"  # one character in place of the end-of-word mark: Rust starts from characters
+    merges = [tuple(piece.replace(END_OF_WORD, mark) for piece in pair) for pair in tok.merges]
+    pieces = sorted({*PLAY, mark} | {"".join(pair) for pair in merges})
+    model = huggingface.models.BPE({piece: i for i, piece in enumerate(pieces)}, merges)
+    rust = huggingface.Tokenizer(model)
+    for word in dict.fromkeys(Playhouse(seed=2).text(60_000).split()):
+        theirs = [t.replace(mark, END_OF_WORD) for t in rust.encode(word + mark).tokens]
+        assert tok.pieces(word) == theirs
+
+
+BYTES = ByteBPE.train(PLAY, vocab_size=600, special_tokens=("<|endoftext|>",))
+RUST = BYTES.to_tiktoken()
+
+
+@settings(max_examples=500)
+@given(any_text)
+def test_byte_bpe_decodes_what_it_encodes(text):
+    readable = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert BYTES.decode(BYTES.encode(text)) == readable
+
+
+@settings(max_examples=500)
+@given(any_text | st.text("the ANGST'llowed\n 3.é\u00a0", max_size=40))
+def test_byte_bpe_gives_tiktokens_ids_on_any_text(text):
+    assert BYTES.encode(text) == RUST.encode_ordinary(text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text("ab ", max_size=60), st.text("ab c", max_size=40))
+def test_byte_bpe_gives_tiktokens_ids_for_any_training_text(training_text, text):
+    tok = ByteBPE.train(training_text, vocab_size=280)
+    assert tok.encode(text) == tok.to_tiktoken().encode_ordinary(text)
+
+
+def test_byte_bpe_special_tokens_need_permission():
+    end = BYTES.special_tokens["<|endoftext|>"]
+    text = "One.<|endoftext|>Two."
+    assert end == BYTES.vocab_size - 1 == 599
+    assert end not in BYTES.encode(text)
+    ids = BYTES.encode(text, allow_special=True)
+    assert ids == RUST.encode(text, allowed_special="all") and ids.count(end) == 1
+    assert BYTES.decode(ids) == text == BYTES.decode(BYTES.encode(text))
+    tok = ByteBPE.train(text * 9, 300, ("<|endoftext|>",))
+    assert not any(b"<|" in token for token in tok.tokens), "a special token was trained on"
+
+
+def test_byte_bpe_merges_as_hugging_face_does_until_the_first_tie():
+    tok = huggingface.Tokenizer(huggingface.models.BPE())
+    tok.pre_tokenizer = huggingface.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = huggingface.pre_tokenizers.ByteLevel.alphabet()
+    trainer = huggingface.trainers.BpeTrainer(
+        vocab_size=256 + 40, initial_alphabet=alphabet, show_progress=False
+    )
+    tok.train_from_iterator([PLAY], trainer)
+    theirs = {t.replace("Ġ", " ").replace("Ċ", "\n") for t in tok.get_vocab() if len(t) > 1}
+    ours = {token.decode() for token in BYTES.tokens[256 : 256 + len(theirs)]}
+    assert len(theirs & ours) >= 38  # equals in the last places may break differently
+
+
+def test_from_tiktoken_is_gpt2():
+    try:
+        tok = ByteBPE.from_tiktoken("gpt2")
+    except OSError as error:
+        pytest.skip(str(error))
+    gpt2 = tiktoken.get_encoding("gpt2")
+    text = "I HAD always thought Jack Gisburn rather a cheap genius 東京 🎭\n\n  <|endoftext|>"
+    assert tok.vocab_size == 50_257
+    assert tok.encode(text) == gpt2.encode_ordinary(text)
+    assert tok.encode(text, allow_special=True) == gpt2.encode(text, allowed_special="all")
+    assert tok.encode("I HAD always") == [40, 367, 2885, 1464]
+
+
+def test_without_gpt2s_files_a_small_tokenizer_stands_in_and_says_so(monkeypatch, tmp_path):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path / "none"))
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    with pytest.raises(OSError, match="TIKTOKEN_CACHE_DIR"):
+        ByteBPE.from_tiktoken("gpt2")
+    with pytest.warns(UserWarning, match="stands in"):
+        tok = load_gpt2_tokenizer()
+    assert tok.vocab_size == 1024 and tok.decode(tok.encode("naïve 🎭")) == "naïve 🎭"
+
+
+@pytest.mark.parametrize(
+    "tok",
+    [CharTokenizer.train(PLAY), WordBPE.train(PLAY, 100), BYTES],
+    ids=lambda tok: type(tok).__name__,
+)
+def test_a_saved_tokenizer_comes_back_the_same(tok, tmp_path):
+    path = tmp_path / "tok.json"
+    tok.save(path)
+    again = type(tok).load(path)
+    text = PLAY[:5_000]
+    assert again.vocab_size == tok.vocab_size and again.encode(text) == tok.encode(text)
+    assert json.loads(path.read_text())["tokenizer"] == type(tok).__name__
+    assert [p.name for p in tmp_path.iterdir()] == ["tok.json"], "a leftover beside the file"
+    other = WordBPE if not isinstance(tok, WordBPE) else ByteBPE
+    with pytest.raises(ValueError, match=f"expected a {other.__name__}"):
+        other.load(path)
+    path.write_text('{"tokenizer": ')
+    with pytest.raises(ValueError, match="not a saved tokenizer"):
+        type(tok).load(path)
+
+
+@pytest.mark.parametrize(
+    "tok",
+    [CharTokenizer.train("abc"), WordBPE.train("abc abc", 2), BYTES],
+    ids=lambda tok: type(tok).__name__,
+)
+def test_ids_outside_the_vocabulary_are_refused(tok):
+    for bad in (-1, tok.vocab_size):
+        with pytest.raises(ValueError, match=rf"id {bad} is outside the vocabulary of"):
+            tok.decode([bad])
+
+
+def test_char_tokenizer_names_the_unknown_character():
+    tok = CharTokenizer.train("hello")
+    assert tok.characters == "ehlo" and tok.encode("hole") == [1, 3, 2, 0]
+    with pytest.raises(ValueError, match="'z' is not one of the 4 known characters"):
+        tok.encode("zoo")
+
+
+def test_char_tokenizer_has_the_published_65_characters(shakespeare):
+    assert CharTokenizer.train(shakespeare).vocab_size == 65 and len(shakespeare) == 1_115_394
+
+
+def test_sizes_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="num_merges=-1"):
+        WordBPE.train("a", num_merges=-1)
+    with pytest.raises(ValueError, match=r"vocab_size=256 is less than 256 bytes \+ 1"):
+        ByteBPE.train("a", vocab_size=256, special_tokens=("<|end|>",))
+    with pytest.raises(ValueError, match="expected all 256"):
+        ByteBPE([b"a"])
+    assert ByteBPE.train("", vocab_size=300).vocab_size == 256  # nothing left to merge
+    assert WordBPE.train("a", num_merges=9).merges == [("a", "</w>")]

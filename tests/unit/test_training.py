@@ -1,0 +1,179 @@
+"""Training and evaluation: every token scored once, runs repeat, and learning meets counting."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from scratchformer.models import GPT, Bigram, GPTConfig, KneserNey
+from scratchformer.training import evaluate, parameter_groups, train
+
+TEXT = torch.tensor([0, 1, 2, 3, 1, 2, 0, 2, 1, 3] * 60)
+
+
+def small_gpt(seed=0):
+    torch.manual_seed(seed)
+    return GPT(GPTConfig(vocab_size=4, context_length=8, d_model=16, n_heads=2, n_layers=2))
+
+
+def run(model, seed=0, steps=20, **changes):
+    settings = {"steps": steps, "batch_size": 4, "context_length": 8, "lr": 1e-2, "seed": seed}
+    return train(model, TEXT[:500], TEXT[500:], **settings | changes)
+
+
+@pytest.mark.parametrize("n", [2, 7, 8, 9, 10, 17, 100])
+@pytest.mark.parametrize("batch_size", [1, 3, 64])
+def test_evaluate_scores_every_token_but_the_first_exactly_once(n, batch_size):
+    model = small_gpt()
+    ids = torch.randint(4, (n,), generator=torch.Generator().manual_seed(n))
+    losses = []
+    for i in range(1, n):  # one prediction at a time, from what its window holds before it
+        context = ids[(i - 1) // 8 * 8 : i]
+        losses.append(F.cross_entropy(model(context[None])[0, -1], ids[i]).item())
+    assert evaluate(model, ids, 8, batch_size) == pytest.approx(sum(losses) / (n - 1), abs=1e-6)
+
+
+def test_evaluate_needs_a_token_to_predict():
+    with pytest.raises(ValueError, match="got 1 tokens, expected at least 2"):
+        evaluate(small_gpt(), TEXT[:1], 8)
+
+
+@pytest.mark.parametrize("mode", [True, False])
+def test_evaluate_switches_dropout_off_and_restores_the_mode(mode):
+    config = GPTConfig(4, 8, d_model=16, n_heads=2, n_layers=1, dropout=0.5)
+    model = GPT(config).train(mode)
+    assert evaluate(model, TEXT, 8) == evaluate(model, TEXT, 8)
+    assert model.training is mode
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_evaluate_restores_the_mode_after_an_error():
+    model = small_gpt()
+    with pytest.raises(ValueError, match="context_length"):
+        evaluate(model, TEXT, 9)
+    assert model.training
+
+
+def test_a_seed_repeats_a_run_and_another_seed_does_not():
+    first, again, other = (run(small_gpt(), seed=s, evaluate_every=5) for s in (0, 0, 1))
+    assert first.train_loss == again.train_loss and first.val_loss == again.val_loss
+    assert first.train_loss != other.train_loss
+
+
+def test_training_leaves_torchs_global_generator_alone():
+    model = small_gpt()
+    torch.manual_seed(5)
+    run(model)
+    after = torch.rand(1)
+    torch.manual_seed(5)
+    assert torch.equal(after, torch.rand(1))
+
+
+def test_history_has_one_entry_an_evaluation_and_the_callback_sees_it():
+    seen = []
+    history = run(
+        small_gpt(), steps=12, evaluate_every=5, on_evaluate=lambda *entry: seen.append(entry)
+    )
+    assert history.steps == [5, 10, 12]
+    assert seen == list(zip(history.steps, history.train_loss, history.val_loss, strict=True))
+    assert len(history.seconds) == 3 and history.seconds == sorted(history.seconds)
+
+
+def test_train_loss_is_the_mean_of_the_batches_since_the_last_evaluation():
+    each = run(small_gpt(), steps=6, evaluate_every=1).train_loss
+    pooled = run(small_gpt(), steps=6, evaluate_every=3).train_loss
+    assert pooled == pytest.approx([sum(each[:3]) / 3, sum(each[3:]) / 3])
+
+
+def test_reported_val_loss_is_that_of_the_trained_model():
+    model = small_gpt()
+    history = run(model)
+    assert history.val_loss[-1] == evaluate(model, TEXT[500:], 8)
+    assert model.training
+
+
+def learning_rates(monkeypatch, **settings):
+    """The rate at each step, seen from inside the optimiser."""
+    rates, step = [], torch.optim.AdamW.step
+
+    def spy(self, *args, **kwargs):
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *args, **kwargs)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", spy)
+    run(Bigram(4), lr=1.0, **settings)
+    return rates
+
+
+def test_rate_rises_then_falls_to_zero_in_a_straight_line(monkeypatch):
+    rates = learning_rates(monkeypatch, steps=8, warmup=3)
+    assert rates == pytest.approx([0.25, 0.5, 0.75, 1.0, 0.8, 0.6, 0.4, 0.2])
+
+
+def test_constant_rate_stays(monkeypatch):
+    rates = learning_rates(monkeypatch, steps=4, warmup=1, schedule="constant")
+    assert rates == pytest.approx([0.5, 1.0, 1.0, 1.0])
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="warmup=5, expected fewer than steps=5"):
+        run(Bigram(4), steps=5, warmup=5)
+
+
+def test_only_matrices_decay():
+    model = small_gpt()
+    decayed, rest = parameter_groups(model, 0.1)
+    names = {id(p): name for name, p in model.named_parameters()}
+    assert decayed["weight_decay"] == 0.1 and rest["weight_decay"] == 0.0
+    assert all("ln_" in names[id(p)] or "bias" in names[id(p)] for p in rest["params"])
+    assert all(
+        names[id(p)].endswith("weight") and "ln_" not in names[id(p)] for p in decayed["params"]
+    )
+    both = decayed["params"] + rest["params"]
+    assert len(both) == len({id(p) for p in both}) == len(names)  # each once, the tied one too
+
+
+def test_weight_decay_shrinks_what_gets_no_gradient():
+    model = small_gpt()
+    with torch.no_grad():
+        model.wpe.weight[7] = 1.0  # with windows of 4 tokens position 7 is never used
+        model.ln_f.weight.requires_grad_(False)
+    run(model, context_length=4, weight_decay=0.5, schedule="constant", steps=10)
+    assert model.wpe.weight[7].tolist() == pytest.approx([(1 - 1e-2 * 0.5) ** 10] * 16)
+
+
+def test_trained_bigram_meets_the_counted_one():
+    torch.manual_seed(0)
+    model = Bigram(4)
+    settings = {"steps": 400, "batch_size": 32, "lr": 0.1, "weight_decay": 0.0}
+    history = run(model, **settings)
+    counts = torch.zeros(4, 4).index_put_((TEXT[:499], TEXT[1:500]), torch.ones(()), True)
+    probabilities = counts / counts.sum(dim=1, keepdim=True)
+    counted = -probabilities[TEXT[500:-1], TEXT[501:]].log().mean().item()
+    assert history.val_loss[-1] == pytest.approx(counted, abs=5e-3)
+
+
+def test_gpt_learns_what_the_bigram_cannot_see():
+    # The text repeats every ten tokens, so looking back makes it certain; one token does not.
+    history = run(small_gpt(), steps=150, batch_size=8, evaluate_every=50)
+    assert history.val_loss[0] > history.val_loss[-1]
+    unigram, bigram = (KneserNey(n).fit(TEXT[:500], 4).nats_per_token(TEXT[500:]) for n in (1, 2))
+    assert unigram < math.log(4) and history.val_loss[-1] < 0.6 * bigram
+
+
+def test_gradients_are_clipped(monkeypatch):
+    norms = []
+    clip = torch.nn.utils.clip_grad_norm_
+
+    def spy(parameters, max_norm):
+        parameters = list(parameters)
+        clip(parameters, max_norm)
+        norms.append(torch.stack([p.grad.norm() for p in parameters]).norm().item())
+
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", spy)
+    model = small_gpt()
+    with torch.no_grad():
+        model.wte.weight.mul_(100)
+    run(model, steps=3)
+    assert max(norms) == pytest.approx(1.0, abs=1e-3)
