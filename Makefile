@@ -6,7 +6,7 @@ READY := .venv/ready
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lint unit notebooks site execute serve bench set-repository clean
+.PHONY: help book test lint unit notebooks colab site execute serve bench set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -23,9 +23,9 @@ book: $(READY)  ## build the site into _build/html; any warning fails
 	@echo 'Open _build/html/index.html in a browser, or run `make serve` to read it at http://localhost:8000.'
 
 test: $(READY)  ## run everything: lint, unit and equivalence tests, every notebook, the built site
-	@$(BIN)/python tests/run.py lint unit book notebooks site
+	@$(BIN)/python tests/run.py lint unit book notebooks colab site
 
-lint unit notebooks site: $(READY)
+lint unit notebooks colab site: $(READY)
 	@$(BIN)/python tests/run.py $@
 
 execute: $(READY)  ## run every notebook in place, in order, and store its outputs

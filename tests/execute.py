@@ -21,9 +21,13 @@ def execute(path: Path) -> str | None:
     """Run one notebook and replace its file; the error's last lines if a cell failed."""
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(
-        notebook, timeout=600, kernel_name="python3", record_timing=False,
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        record_timing=False,
+        extra_arguments=["--log-level=50"],  # the kernel talks to the screen only of disasters
         resources={"metadata": {"path": str(path.parent)}},
-    )  # fmt: skip
+    )
     try:
         client.execute()
     except CellExecutionError as error:

@@ -1,6 +1,6 @@
 """`make test`: run each part, go on after a failure, and end with what passed, failed, was skipped.
 
-Usage: python tests/run.py [lint] [unit] [book] [notebooks] [site]
+Usage: python tests/run.py [lint] [unit] [book] [notebooks] [colab] [site]
 """
 
 import re
@@ -16,7 +16,7 @@ PARTS = {
         [*PYTHON, "ruff", "format", "--check", "."],
         [*PYTHON, "codespell_lib"],
     ],
-    "unit": [[*PYTHON, "pytest", "-q", "tests", "--ignore=tests/site"]],
+    "unit": [[*PYTHON, "pytest", "-q", "tests", "--ignore=tests/site", "--ignore=tests/colab"]],
     "book": [
         [str(Path(sys.executable).with_name("jupyter-book")), *"build . -W -n --keep-going".split()]
     ],
@@ -24,6 +24,7 @@ PARTS = {
         [*PYTHON, "pytest", "-q", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300"]
         + ["-n", "2", "--dist", "loadfile", "notebooks"]
     ],
+    "colab": [[*PYTHON, "pytest", "-q", "tests/colab"]],
     "site": [[*PYTHON, "pytest", "-q", "tests/site"]],
 }
 

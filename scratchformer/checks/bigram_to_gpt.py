@@ -12,13 +12,13 @@ from scratchformer.checks.engine import Call, Wrong, exercise, expect
 @exercise("8.1", "ids, vocab_size")
 def bigram_counts(call: Call) -> None:
     """bigram_counts(ids: (N,) int64, vocab_size) -> (V, V) counts, row = current, column = next"""
-    table = torch.tensor([[0, 2, 0, 0], [1, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0]]).float()
+    table = torch.tensor([[0, 2, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0]]).float()
     first, last, wrapped = table.clone(), table.clone(), table.clone()
-    first[0, 1] -= 1
+    first[2, 0] -= 1
     last[2, 2] -= 1
-    wrapped[2, 0] += 1
+    wrapped[2, 2] += 1
     chances = "These are probabilities: return the counts themselves"
-    call(torch.tensor([0, 1, 0, 1, 2, 2]), 4).gives(
+    call(torch.tensor([2, 0, 1, 0, 1, 2, 2]), 4).gives(
         table,
         (table.T, "The table is transposed: the row is the current token, the column the next"),
         (
@@ -42,7 +42,7 @@ def bigram_counts(call: Call) -> None:
     call(ids, 5).gives(expected)
 
 
-@exercise("8.2", "logits, targets")
+@exercise("8.3", "logits, targets")
 def cross_entropy(call: Call) -> None:
     """cross_entropy(logits: (N, V), targets: (N,)) -> mean loss in nats, a single number"""
     logits = torch.tensor([[2.0, 0.5, -1.0, 0.0], [0.1, 1.5, 0.3, -2.0], [-0.5, 0.0, 1.0, 3.0]])
@@ -86,7 +86,7 @@ def cross_entropy(call: Call) -> None:
     call(logits, targets).gives(F.cross_entropy(logits, targets).item())
 
 
-@exercise("8.3", "ids, start, length")
+@exercise("8.4", "ids, start, length")
 def next_token_pairs(call: Call) -> None:
     """next_token_pairs(ids: (N,), start: int, length: int) -> (x, y), each (length,)"""
     ids = torch.tensor([5, 3, 8, 1, 9, 2, 7])
@@ -108,7 +108,7 @@ def next_token_pairs(call: Call) -> None:
     call(ids, 0, 1).gives((ids[:1], ids[1:2]))
 
 
-@exercise("8.4", "counts, characters")
+@exercise("8.2", "counts, characters")
 def impossible_text(call: Call, counts: torch.Tensor, characters: str) -> str:
     """impossible_text(counts: (V, V), characters: str) -> two characters never seen as a pair"""
     text = call(counts, characters).like("ab", "Return the characters, joined in one str.")
@@ -158,7 +158,10 @@ def sample_next(call: Call) -> None:
 
     one, again, other = draws(1.0, 1, 30), draws(1.0, 1, 30), draws(1.0, 2, 30)
     if len({*one, *other}) == 1:
-        expect(one[0] != 0, "The likeliest token comes every time: draw one at random instead.")
+        expect(
+            one[0] != 0,
+            "The likeliest token comes every time: draw at random, and set no seed inside.",
+        )
         raise Wrong(f"Token {one[0]} comes every time: is a new seed set inside the function?")
     same = "Two generators with equal seeds give different tokens: pass `generator` on to the draw."
     expect(one == again, same)

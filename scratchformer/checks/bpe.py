@@ -133,7 +133,7 @@ def encode_word(call: Call) -> None:
     call("zap", [("a", "p")]).gives(["z", "ap", end], (["ap", end], unknown))
 
 
-@exercise("1.4", "tokenizer")
+@exercise("1.5", "tokenizer")
 def costly_text(call: Call, tokenizer: object) -> str:
     """costly_text(tokenizer) -> str of 1–20 characters with more tokens than characters."""
     text = call(tokenizer).like("text", "Return the text itself: the check encodes it.")
@@ -150,7 +150,7 @@ def costly_text(call: Call, tokenizer: object) -> str:
     raise Wrong(f"{figures}. More tokens than characters are needed: which bytes are rare?")
 
 
-@exercise("1.5", "tokens")
+@exercise("1.4", "tokens")
 def decode_tokens(call: Call) -> None:
     """decode_tokens(tokens: list[bytes]) -> str"""
     strict = "A model may choose any bytes, so decode with `errors='replace'`"

@@ -186,11 +186,10 @@ class Call:
             if isinstance(wrong, type) and isinstance(self.error, wrong):
                 raise Wrong(f"{why}.\n{self.failure()}")
         got = self.like(expected)
-        shown = f"`{self}` returned `{brief(got)}`, expected `{brief(expected)}`."
-        for wrong, why in mistakes:
-            expect(not _same(got, wrong), f"{why}.\n{shown}")
         if not _same(got, expected):
-            raise Wrong(f"{_difference(got, expected)}{shown}")
+            why = next((f"{why}.\n" for wrong, why in mistakes if _same(got, wrong)), "")
+            returned = f"returned `{brief(got)}`, expected `{brief(expected)}`"
+            raise Wrong(f"{why}`{self}` {_difference(got, expected) or returned}.")
 
     def failure(self) -> str:
         """Type and words of the error, and the learner's own line: never a traceback."""
@@ -297,18 +296,18 @@ def _same(a: Any, b: Any) -> bool:
 def _difference(got: Any, expected: Any) -> str:
     """What is wrong with a tensor or a number, in words; "" for other data."""
     if isinstance(got, float) and not math.isfinite(got):
-        return f"The result is {got}, not a finite number.\n"
+        return f"returned {got}, not a finite number"
     if not _is_tensor(got):
         return ""
     if got.shape != expected.shape:
         came, wanted = tuple(got.shape), tuple(expected.shape)
-        return f"The result has shape {came}, but {wanted} is expected.\n"
+        return f"returned a tensor of shape {came}, but {wanted} is expected"
     bad = int((~got.isfinite()).sum())
     if bad:
-        return f"The result is NaN or infinite in {bad} of {got.numel()} places.\n"
+        return f"returned NaN or infinity in {bad} of {got.numel()} places"
     got, expected = got.double(), expected.double()
     place = tuple(((got - expected).abs() > 1e-4).nonzero()[0].tolist())
-    return f"The result at {list(place)} is {got[place]:.4g}, expected {expected[place]:.4g}.\n"
+    return f"returned {got[place]:.4g} at {list(place)}, expected {expected[place]:.4g}"
 
 
 @contextlib.contextmanager
@@ -338,7 +337,12 @@ def _within(limit: float, work: Callable[[], Verdict]) -> tuple[Verdict | None, 
     """The verdict, or None after `limit` seconds; and whether the thread has ended."""
     verdict: list[Verdict] = []
     run = contextvars.copy_context().run  # so that prints reach the learner's own cell
-    thread = threading.Thread(target=lambda: verdict.append(run(work)), daemon=True)
+
+    def target() -> None:
+        with contextlib.suppress(_OutOfTime):
+            verdict.append(run(work))
+
+    thread = threading.Thread(target=target, daemon=True)
     thread.start()
     try:
         thread.join(limit)

@@ -27,7 +27,7 @@ def _(words):
 def _(words):
     counts = Counter()
     for word, count in words.items():
-        for pair in zip(word, word[1:]):
+        for pair in pairwise(word):
             counts[pair] += count
     return counts
 
@@ -90,7 +90,7 @@ def _(words):
 
 @mutant(COUNT, "pairs a symbol with the next but one", "next but one")
 def _(words):
-    return counted(words, lambda word: zip(word, word[2:]))
+    return counted(words, lambda word: zip(word[:-2], word[2:], strict=True))
 
 
 @mutant(COUNT, "pairs every two symbols of a word", "not neighbours")
@@ -422,7 +422,7 @@ def _(word, merges):
     return [*word, "</w>"]
 
 
-# 1.4 costly_text
+# 1.5 costly_text
 
 
 class SmallTokenizer:
@@ -511,7 +511,7 @@ def _(tokenizer):
     return 5, len(tokenizer.encode("λόγος"))
 
 
-# 1.5 decode_tokens
+# 1.4 decode_tokens
 
 
 @solution(DECODE)

@@ -86,7 +86,7 @@ def _(ids, vocab_size):
     return counted(ids, int(ids.max()) + 1)
 
 
-@mutant(COUNTS, "counts single tokens", "has shape (4,), but (4, 4)")
+@mutant(COUNTS, "counts single tokens", "of shape (4,), but (4, 4)")
 def _(ids, vocab_size):
     return torch.bincount(ids, minlength=vocab_size)
 
@@ -96,7 +96,7 @@ def _(ids, vocab_size):
     return counted(ids, vocab_size).tolist()
 
 
-# 8.2 cross_entropy
+# 8.3 cross_entropy
 
 
 @solution(LOSS)
@@ -194,7 +194,7 @@ def _(logits, targets):
     return -chosen(logits, targets).log()
 
 
-# 8.3 next_token_pairs
+# 8.4 next_token_pairs
 
 
 @solution(PAIRS)
@@ -278,7 +278,7 @@ def _(ids, start, length):
     return ids[start : start + length]
 
 
-# 8.4 impossible_text
+# 8.2 impossible_text
 
 GIVEN[IMPOSSIBLE] = (
     torch.tensor([[0.0, 40.0, 0.0, 10.0], [6.0, 0.0, 3.0, 0.0], [9.0, 1.0, 0.0, 0.0], [0.0] * 4]),
@@ -310,7 +310,7 @@ def _(counts, characters):
 
 @mutant(IMPOSSIBLE, "takes the rarest pair that was seen", "was seen, 1 of 10 times")
 def _(counts, characters):
-    counts[counts == 0] = counts.max()
+    counts = counts.masked_fill(counts == 0, float(counts.max()))
     row, column = divmod(int(counts.argmin()), len(characters))
     return characters[row] + characters[column]
 
@@ -399,7 +399,7 @@ def _(logits, temperature, generator):
 
 @mutant(SAMPLE, "sets a seed of its own each time", "a new seed set inside")
 def _(logits, temperature, generator):
-    return sampled(logits, temperature, generator.manual_seed(7))
+    return sampled(logits, temperature, generator.manual_seed(2))
 
 
 @mutant(SAMPLE, "draws from the logits without softmax", "softmax is missing")

@@ -35,6 +35,7 @@ def page() -> str:
     ]
     for chapter, (_, title) in CHAPTERS.items():
         lines += ["", f"## {title}", "", "| Exercise | Wrong answer | Verdict |", "|---|---|---|"]
+        rows = []
         for mutant in MUTANTS:
             if mutant.check.startswith(f"{chapter}."):
                 answer = verdict(mutant.check, mutant.function)
@@ -45,7 +46,8 @@ def page() -> str:
                     mutant.description,
                     f"**{answer.state}:** {answer.message.splitlines()[0]}",
                 )
-                lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+                rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines += sorted(rows, key=lambda row: row.split()[1])  # by exercise, else as written
     return "\n".join(lines) + "\n"
 
 

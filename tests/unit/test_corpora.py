@@ -150,14 +150,20 @@ def test_an_unknown_corpus_is_refused_with_the_known_ones():
         load_corpus("shakespear")
 
 
-def test_the_notice_points_at_the_callers_line_and_shows_at_every_call(server, monkeypatch, capsys):
-    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.resetwarnings()
-        warnings.simplefilter("always", CorpusNotice, append=True)  # as the module does
-        for _ in range(2):
-            load_corpus("tinyshakespeare")
-    assert [w.filename for w in caught] == [__file__] * 2
+def test_the_notice_points_at_the_callers_line_and_shows_at_every_call(tmp_path):
+    script = tmp_path / "chapter.py"
+    script.write_text(
+        "from scratchformer.data import load_corpus\n"
+        "for _ in range(2):\n"
+        "    load_corpus('the-verdict')\n"
+    )
+    here = {"SCRATCHFORMER_OFFLINE": "1", "SCRATCHFORMER_DATA": "", "PYTHONWARNINGS": ""}
+    here["SCRATCHFORMER_CACHE"] = str(tmp_path / "empty")
+    done = subprocess.run(
+        [sys.executable, str(script)], env=os.environ | here, capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert done.stderr.count(f"{script}:3: CorpusNotice: the-verdict: Playhouse") == 2
 
 
 # --- wrong files ------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def test_top_k_of_one_equals_greedy():
         ({"top_p": 0.5}, [0.0, 0.6, 0.4, 0.0]),  # 0.45 is not enough: the next one comes too
         ({"top_p": 0.76}, [0.0, 0.5, 1 / 3, 1 / 6]),
         ({"top_p": 1.0}, [0.1, 0.45, 0.3, 0.15]),
-        ({"top_k": 3, "top_p": 0.55}, [0.0, 0.6, 0.4, 0.0]),  # of three, 0.45 holds half
+        ({"top_k": 3, "top_p": 0.49}, [0.0, 1.0, 0.0, 0.0]),  # of those three, 0.45 is half
     ],
 )
 def test_truncation_keeps_the_likeliest_and_rescales(settings, kept):

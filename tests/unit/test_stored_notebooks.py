@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -15,13 +16,17 @@ def code_cells(path):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def parse(source):
+    return ast.parse(TransformerManager().transform_cell(source))  # %pip is no Python
+
+
 def draws(cell):
     return any("image/png" in output.get("data", {}) for output in cell.outputs)
 
 
 def shows_something(source):
     """Whether the cell prints at its top level or ends in a value."""
-    body = ast.parse(source).body
+    body = parse(source).body
     calls = [node.value for node in body if isinstance(node, ast.Expr)]
     prints = [c for c in calls if isinstance(c, ast.Call) and ast.unparse(c.func) == "print"]
     ends_in_value = bool(body) and isinstance(body[-1], ast.Expr)
@@ -45,7 +50,7 @@ def problems(cells):
             if not stored.get("image", {}).get("alt") or "caption" not in stored.get("figure", {}):
                 yield f"cell {i}: a figure without alt text or caption"
         if "nbval-ignore-output" in cell.metadata.get("tags", []) or draws(cell):
-            has = any(isinstance(n, ast.Assert) for n in ast.walk(ast.parse(cell.source)))
+            has = any(isinstance(n, ast.Assert) for n in ast.walk(parse(cell.source)))
             if not has:
                 yield f"cell {i}: its output is not compared and it asserts nothing"
 

@@ -1,0 +1,140 @@
+"""The exercises' checks refuse wrong answers with the right words, and no right answer."""
+
+import inspect
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent / "mutants"))
+
+import mutation_table
+from mutation import GIVEN, MUTANTS, SOLUTIONS
+from mutation_table import CHAPTERS, verdict
+
+from scratchformer import checks
+from scratchformer.tokenizers import ByteBPE
+
+RIGHT = [(check, function) for check, found in SOLUTIONS.items() for function in found]
+TENSORS = ("bigram_counts", "cross_entropy", "next_token_pairs")  # exercises that return them
+IMMUTABLE = ("merge_pair", "costly_text")  # exercises whose arguments cannot be changed
+
+
+def public(chapter: str) -> set[str]:
+    module = getattr(checks, chapter)
+    members = inspect.getmembers(module, inspect.isfunction)
+    return {f"{chapter}.{name}" for name, f in members if f.__module__ == module.__name__}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: f"{m.check}-{m.description}")
+def test_a_wrong_answer_is_refused_with_the_diagnosis_meant_for_it(mutant):
+    answer = verdict(mutant.check, mutant.function)
+    assert not answer and answer.state == "try again"
+    assert mutant.diagnosis in answer.message
+    assert answer.message.count("\n") <= 1 and "Traceback" not in answer.message
+
+
+@pytest.mark.parametrize(("check", "function"), RIGHT, ids=[check for check, _ in RIGHT])
+def test_a_right_answer_passes_whatever_the_global_seeds(check, function):
+    for seed in range(2):
+        torch.manual_seed(seed)
+        answer = verdict(check, function)
+        assert answer and answer.state == "passed", answer
+
+
+def test_every_check_has_at_least_five_mutants_and_two_solutions():
+    every = {check for chapter in CHAPTERS for check in public(chapter)}
+    assert set(CHAPTERS) == set(checks.CHAPTERS)
+    counts = Counter(mutant.check for mutant in MUTANTS)
+    assert set(counts) == set(SOLUTIONS) == every
+    assert min(counts.values()) >= 5
+    assert min(map(len, SOLUTIONS.values())) >= 2
+
+
+def raises(*args):
+    raise ValueError("something else")
+
+
+def loops(*args):
+    while True:
+        pass
+
+
+UNIVERSAL = {
+    "unfilled stub": (lambda *args: ..., "not yet", "replace the `...`"),
+    "stub half filled": (lambda *args: len(...), "not yet", "replace the `...`"),
+    "no return": (lambda *args: None, "try again", "is the `return` missing?"),
+    "wrong type": (lambda *args: {1, 2}, "try again", "is a set"),
+    "generator": (lambda *args: (i for i in "ab"), "try again", "is a generator"),
+    "exception": (raises, "try again", "ValueError: something else in line"),
+    "endless loop": (loops, "try again", "a loop that never ends?"),
+    "no parameters": (lambda: 1, "try again", "but yours is `()`"),
+    "no function": ("text", "try again", "itself, without ()"),
+    "exit": (lambda *args: sys.exit(), "try again", "ends the program"),
+}
+
+
+@pytest.mark.parametrize("check", SOLUTIONS)
+@pytest.mark.parametrize("name", UNIVERSAL)
+def test_what_can_go_wrong_in_any_exercise_is_told(check, name):
+    function, state, fragment = UNIVERSAL[name]
+    limit = 0.1 if name == "endless loop" else 5.0
+    answer = verdict(check, function, limit=limit)
+    assert (answer.state, fragment in answer.message) == (state, True), answer
+
+
+@pytest.mark.parametrize("check", [c for c in SOLUTIONS if c.split(".")[1] not in IMMUTABLE])
+def test_an_argument_changed_in_place_is_told_although_the_answer_is_right(check):
+    right = SOLUTIONS[check][0]
+
+    def spoils(*args):
+        answer, first = right(*args), next(a for a in args if hasattr(a, "clear") or is_tensor(a))
+        first.zero_().sub_(1) if is_tensor(first) else (
+            first.clear(),
+            first.update({"x": 1}),
+        ) if isinstance(first, dict) else first.append(("x", "y"))
+        return answer
+
+    answer = verdict(check, spoils)
+    assert not answer and "in place: work on a copy" in answer.message, answer
+
+
+def is_tensor(value):
+    return isinstance(value, torch.Tensor)
+
+
+@pytest.mark.parametrize("check", [f"bigram_to_gpt.{name}" for name in TENSORS])
+def test_nan_is_refused(check):
+    def spoiled(value):
+        if isinstance(value, tuple):
+            return tuple(map(spoiled, value))
+        return torch.full_like(value, float("nan"), dtype=torch.float)
+
+    answer = verdict(check, lambda *args: spoiled(SOLUTIONS[check][0](*args)))
+    assert not answer and "nan" in answer.message.lower(), answer
+
+
+def test_the_packages_own_tokenizer_serves_the_costly_text():
+    tokenizer = ByteBPE.train("to be or not to be, that is the question\n" * 50, vocab_size=300)
+    answer = checks.bpe.costly_text(lambda tokenizer: "λόγος", tokenizer)
+    assert answer and "5 characters, 10 tokens" in answer.message
+    assert not checks.bpe.costly_text(lambda tokenizer: "to be or not", tokenizer)
+
+
+def test_a_check_changes_no_global_random_state_and_no_given_data():
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    counts = GIVEN["bigram_to_gpt.impossible_text"][0].clone()
+    for mutant in MUTANTS:
+        if mutant.check in ("bigram_to_gpt.sample_next", "bigram_to_gpt.impossible_text"):
+            verdict(mutant.check, mutant.function)
+    assert torch.equal(before, torch.get_rng_state())
+    assert torch.equal(counts, GIVEN["bigram_to_gpt.impossible_text"][0])
+
+
+def test_the_page_of_wrong_answers_is_up_to_date():
+    stale = f"book/exercise_checks.md is stale: run `{mutation_table.COMMAND}`"
+    page = mutation_table.PAGE
+    assert page.exists() and page.read_text(encoding="utf-8") == mutation_table.page(), stale

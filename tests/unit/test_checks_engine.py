@@ -1,0 +1,291 @@
+"""The engine behind the exercises survives whatever a learner returns, and says what it was."""
+
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, OrderedDict, namedtuple
+
+import numpy as np
+import pytest
+import torch
+
+from scratchformer import checks
+from scratchformer.checks.engine import LIMIT, Verdict, brief, exercise
+
+
+@exercise("0.1", "word, times")
+def repeat(call):
+    call("ab", 2).gives(["ab", "ab"], (["abab"], "The words are joined"))
+
+
+@exercise("0.2", "x")
+def double(call):
+    call(torch.tensor([1.0, 2.0])).gives(torch.tensor([2.0, 4.0]))
+
+
+@exercise("0.3", "x")
+def whole(call):
+    call(3).gives(4)
+
+
+@exercise("0.4", "data")
+def total(call):
+    call({"a": [1, 2], "b": [3]}).gives(6.0)
+
+
+@exercise("0.5", "n")
+def table(call):
+    call(3).gives({("a", "b"): 3})
+
+
+class Liar(list):
+    def __eq__(self, other):
+        return True
+
+    def __iter__(self):
+        return iter(["ab", "ab"])
+
+    __hash__ = None
+
+
+class Grump:
+    def __eq__(self, other):
+        raise RuntimeError("no")
+
+    __hash__ = None
+    __repr__ = __bool__ = __len__ = __eq__
+
+    def __getattr__(self, name):
+        raise RuntimeError("no")
+
+
+def test_a_verdict_is_true_when_passed_and_shows_itself_as_text_and_html():
+    good = repeat(lambda word, times: [word] * times)
+    assert good and good.passed and "passed" in repr(good) and "passed" in good._repr_html_()
+    bad = Verdict("1.2", "try again", "`a<b>` is\nwrong")
+    assert not bad and repr(bad) == "Exercise 1.2, try again: `a<b>` is\nwrong"
+    page = bad._repr_html_()
+    assert "try again" in page and "a&lt;b&gt;</code> is<br>wrong" in page
+    with pytest.raises(AttributeError):
+        bad.message = "other"
+
+
+@pytest.mark.parametrize(
+    ("answer", "fragment"),
+    [
+        (Liar(["x"]), "returned `['x']`, expected `['ab', 'ab']`"),
+        (["abab"], "The words are joined"),
+        (Grump(), "is a Grump"),
+        ([Grump(), "ab"], "is a Grump, but a str"),
+        (["ab"] * 10_000, "…"),
+        ("x" * 10_000, "is a str, but a list"),
+        (iter("ab"), "is a str_ascii_iterator" if sys.version_info >= (3, 11) else "iterator"),
+        (np.array(["ab", "ab"]), "is an ndarray"),
+        (["ab", None], "`None` is a NoneType, but a str"),
+        ([...], "replace the `...`"),
+        (float("nan"), "is a float"),
+        (object, "is a type"),
+        (repeat, "is a function"),
+    ],
+    ids=range(13),
+)
+def test_odd_answers_do_not_crash_a_check(answer, fragment):
+    verdict = repeat(lambda word, times: answer)
+    assert not verdict and fragment in verdict.message, verdict
+    assert len(verdict.message) < 400 and " at 0x" not in verdict.message
+
+
+def test_subclasses_and_scalars_that_serve_as_the_plain_type_are_accepted():
+    class Words(list):
+        pass
+
+    assert repeat(lambda word, times: Words([word, word]))
+    assert all(whole(lambda x, four=four: four) for four in (4, np.int64(4), torch.tensor(4)))
+    assert not whole(lambda x: 4.0) and not whole(lambda x: torch.tensor([4]))
+    assert all(total(lambda data, six=six: six) for six in (6, np.float32(6), torch.tensor(6.0)))
+    assert total(lambda data: torch.tensor(6.0, requires_grad=True))
+    for mapping in (Counter, OrderedDict):
+        assert table(lambda n, mapping=mapping: mapping({("a", "b"): n}))
+    pair = namedtuple("pair", "x y")
+    assert checks.bigram_to_gpt.next_token_pairs(
+        lambda ids, start, length: pair(ids[start:][:length], ids[start + 1 :][:length])
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "fragment"),
+    [
+        (torch.tensor([2.0, 4.0, 6.0]), "of shape (3,), but (2,) is expected"),
+        (torch.tensor([2.0, float("nan")]), "NaN or infinity in 1 of 2"),
+        (torch.tensor([2.0, float("inf")]), "NaN or infinity in 1 of 2"),
+        (torch.tensor([2.0, 5.0]), "returned 5 at [1], expected 4"),
+        (torch.tensor([2j, 4j]), "is a complex64 tensor"),
+        (torch.tensor([True, False]), "returned 1 at [0], expected 2"),
+        (np.array([2.0, 4.0]), "is an ndarray"),
+        ([2.0, 4.0], "is a list, but a float32 tensor of shape (2,)"),
+        (torch.zeros(3000, 3000), "of shape (3000, 3000)"),
+        (torch.empty(2, device="meta"), "cannot be examined"),
+    ],
+)
+def test_a_wrong_tensor_is_described(answer, fragment):
+    verdict = double(lambda x: answer)
+    assert not verdict and fragment in verdict.message, verdict
+
+
+def test_a_tensor_with_a_gradient_or_whole_numbers_passes():
+    assert double(lambda x: (x * 2).requires_grad_()) and double(lambda x: (x * 2).long())
+
+
+def test_an_error_is_told_with_the_learners_own_line():
+    def divides(word, times):
+        return times / 0
+
+    line = divides.__code__.co_firstlineno + 1
+    message = repeat(divides).message
+    assert message == (
+        "`repeat('ab', 2)` fails: ZeroDivisionError: division by zero "
+        f"in line {line}: `return times / 0`."
+    )
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit, RecursionError])
+def test_exceptions_that_are_no_errors_do_not_escape(error):
+    def stops(word, times):
+        raise error
+
+    assert repeat(stops).state == "try again"
+    assert repeat(lambda word, times: (_ for _ in ()).throw(NotImplementedError)).state == "not yet"
+
+
+def test_an_error_that_cannot_be_printed_is_named():
+    class Silent(Exception):
+        def __str__(self):
+            raise RuntimeError("no words")
+
+    def fails(word, times):
+        raise Silent
+
+    assert "Silent in line" in repeat(fails).message
+
+
+def test_a_nested_argument_changed_in_place_is_told_by_its_name_and_the_original_survives():
+    def spoils(data):
+        data["a"].append(0)
+        return 6
+
+    assert "changes its argument `data` in place" in total(spoils).message
+    assert "changes its argument `x` in place" in double(lambda x: x.mul_(2)).message
+
+
+@pytest.mark.parametrize(
+    ("function", "fragment"),
+    [
+        (lambda word: [word] * 2, "takes `(word, times)`, but yours is `(word)`"),
+        (["ab", "ab"], "give the check `repeat` itself, without (): got `['ab', 'ab']`, a list"),
+        (None, "got `None`, a NoneType"),
+        (..., "write `repeat` first"),
+    ],
+)
+def test_what_is_no_such_function_is_told(function, fragment):
+    assert fragment in repeat(function).message
+
+
+def loops_plainly(word, times):
+    while True:
+        pass
+
+
+def loops_and_swallows(word, times):
+    while True:
+        try:
+            times += 1
+        except:  # noqa: E722  (what a learner may write)
+            pass
+
+
+def loops_and_swallows_exceptions(word, times):
+    while True:
+        try:
+            [times for _ in range(100)]
+        except Exception:
+            times = 0
+
+
+@pytest.mark.parametrize(
+    "function", [loops_plainly, loops_and_swallows, loops_and_swallows_exceptions]
+)
+def test_an_endless_loop_is_stopped_and_its_thread_ends(function):
+    threads, start = threading.active_count(), time.perf_counter()
+    verdict = repeat(function, limit=0.1)
+    assert "`repeat('ab', 2)` did not come back within 0.1 seconds" in verdict.message
+    assert "restart" not in verdict.message and threading.active_count() == threads
+    assert time.perf_counter() - start < 3
+
+
+def test_a_thread_that_cannot_be_stopped_is_left_alone_and_said_so():
+    verdict = repeat(lambda word, times: time.sleep(3), limit=0.1)
+    assert "never ends?\nIt cannot be stopped and still runs" in verdict.message
+
+
+def test_an_answer_that_never_ends_when_looked_at_is_stopped_too():
+    class Endless:
+        def __repr__(self):
+            while True:
+                pass
+
+    assert "did not come back" in repeat(lambda word, times: Endless(), limit=0.2).message
+
+
+def test_a_reader_who_interrupts_the_wait_gets_the_interrupt(monkeypatch):
+    join = threading.Thread.join
+
+    def interrupted(thread, timeout=None):
+        if timeout == LIMIT:
+            raise KeyboardInterrupt
+        join(thread, timeout)
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    threads = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        repeat(loops_plainly)
+    assert threading.active_count() == threads
+
+
+def test_global_random_states_neither_matter_nor_change():
+    def noisy(x):
+        return int(random.random() * 1e6 + np.random.rand() * 1e6 + torch.rand(1).item() * 1e6)
+
+    messages = set()
+    for seed in range(3):
+        random.seed(seed), np.random.seed(seed), torch.manual_seed(seed)
+        state = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state()
+        messages.add(whole(noisy).message)
+        assert random.getstate() == state[0] and np.random.get_state()[1].tolist() == state[1]
+        assert torch.equal(torch.get_rng_state(), state[2])
+    assert len(messages) == 1
+
+
+def test_prints_of_the_learner_come_through(capsys):
+    def talks(word, times):
+        print("I am here")
+        return [word] * times
+
+    assert repeat(talks) and capsys.readouterr().out == "I am here\n"
+
+
+def test_any_value_is_shown_in_one_short_line():
+    deep = []
+    deep.append(deep)
+    for value in (deep, Grump(), 10**5000, "é" * 500, torch.zeros(9, 9), b"x" * 500, object()):
+        text = brief(value)
+        assert len(text) <= 80 and "\n" not in text and "0x" not in text
+
+
+def test_the_checks_of_chapter_1_need_no_torch_and_an_unknown_chapter_is_named():
+    code = "from scratchformer import checks; checks.bpe; import sys; assert 'torch' not in "
+    code += "sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no checks called 'bp': there are bpe"):
+        _ = checks.bp
