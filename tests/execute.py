@@ -25,6 +25,7 @@ def execute(path: Path) -> str | None:
         timeout=600,
         kernel_name="python3",
         record_timing=False,
+        coalesce_streams=True,  # what a cell prints is one output, however slowly it came
         extra_arguments=["--log-level=50"],  # the kernel talks to the screen only of disasters
         resources={"metadata": {"path": str(path.parent)}},
     )

@@ -90,19 +90,16 @@ def test_an_argument_changed_in_place_is_told_although_the_answer_is_right(check
     right = SOLUTIONS[check][0]
 
     def spoils(*args):
-        answer, first = right(*args), next(a for a in args if hasattr(a, "clear") or is_tensor(a))
-        first.zero_().sub_(1) if is_tensor(first) else (
-            first.clear(),
-            first.update({"x": 1}),
-        ) if isinstance(first, dict) else first.append(("x", "y"))
+        answer = right(*args)
+        first = next(arg for arg in args if isinstance(arg, dict | list | torch.Tensor))
+        if isinstance(first, torch.Tensor):
+            first.zero_().sub_(1)
+        else:
+            first.clear()
         return answer
 
     answer = verdict(check, spoils)
     assert not answer and "in place: work on a copy" in answer.message, answer
-
-
-def is_tensor(value):
-    return isinstance(value, torch.Tensor)
 
 
 @pytest.mark.parametrize("check", [f"bigram_to_gpt.{name}" for name in TENSORS])

@@ -149,7 +149,7 @@ def sample_next(call: Call) -> None:
         tokens = []
         for _ in range(count):
             answer = call(logits, temperature, generator)
-            if isinstance(answer.error, RuntimeError):
+            if isinstance(answer.error, RuntimeError) and "prob" in str(answer.error):
                 raise Wrong(f"Are these probabilities? Softmax comes first.\n{answer.failure()}")
             tokens.append(answer.like(0, "`.item()` turns a tensor of one element into an int."))
             outside = f"`{tokens[-1]}` is no token: 0 to {len(logits) - 1} are."

@@ -142,7 +142,7 @@ def costly_text(call: Call, tokenizer: object) -> str:
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise Wrong("A lone surrogate is half a character: no file can hold it as UTF-8.")
     tokens = len(tokenizer.encode(text))
-    figures = f"{len(text)} characters, {tokens} tokens"
+    figures = f"{len(text)} character{'s' * (len(text) > 1)}, {tokens} tokens"
     if tokens > len(text):
         return f"{figures}: no merge was learned for these bytes."
     if text.isascii():

@@ -85,7 +85,7 @@ def exercise(number: str, parameters: str) -> Callable:
         name = body.__name__
 
         def check(function: Any, *given: Any, limit: float = LIMIT) -> Verdict:
-            call = Call(function, name, parameters.split(", "))
+            call = Call(function, name, parameters)
 
             def work() -> Verdict:
                 try:
@@ -119,8 +119,8 @@ def exercise(number: str, parameters: str) -> Callable:
 class Call:
     """The learner's function and its last call: copied arguments, value or error."""
 
-    def __init__(self, function: Any, name: str, parameters: list[str]):
-        self.function, self.name, self.parameters = function, name, parameters
+    def __init__(self, function: Any, name: str, parameters: str):
+        self.function, self.name, self.parameters = function, name, parameters.split(", ")
         self.args, self.value, self.error, self.count = (), None, None, 0
 
     def __str__(self) -> str:  # the last call as the learner would write it
@@ -173,7 +173,8 @@ class Call:
             came, wanted = other.args
             what = "that" if came is self.value else f"`{brief(came)}`"
             why = f"`{self}` returned `{brief(self.value)}`: {what} is {_kind(came)}, "
-            why += f"but {_kind(wanted)} such as `{brief(wanted)}` is expected. {hint}"
+            such = "" if _is_tensor(wanted) else f" such as `{brief(wanted)}`"
+            why += f"but {_kind(wanted)}{such} is expected. {hint}"
             raise Wrong(why.rstrip()) from None
 
     def gives(self, expected: Any, *mistakes: tuple[Any, str]) -> None:
@@ -237,7 +238,7 @@ def _kind(value: Any) -> str:
     name = type(value).__name__
     if _is_tensor(value):
         name = f"{str(value.dtype)[6:]} tensor of shape {tuple(value.shape)}"
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return f"{'an' if re.match('[aeiou]|nd', name) else 'a'} {name}"
 
 
 class _OtherKind(Exception):

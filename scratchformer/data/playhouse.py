@@ -46,13 +46,13 @@ FEELS: is a PROP in a HAT . | breaks like RHYME | was TAKEN HOUR . | hath more V
  . | aches , and wants FOOD . | sings of RHYME
 LEAVE: sleep , and beggars count | quarrel over | dance before | kneel to | grumble at
 RHYME: the AY , / ANSWER AYS . | a ELL , / ANSWER ELLS . | this ATE , / ANSWER ATES . | yonder OON
- , / ANSWER OONS . | that ING , / ANSWER INGS . | one ORE , / ANSWER ORES .
+ , / ANSWER OONS . | that ING , / ANSWER INGS . | one OAR , / ANSWER OARS .
 AY: day | play | bay | clay | doorway   AYS: holiday | bouquet | delay | ballet | tray
 ELL: bell | well | farewell | seashell   ELLS: spell | smell | hotel | citadel
 ATE: gate | plate | debate | estate   ATES: fate | date | candidate | magistrate
 OON: moon | lagoon | balloon | saloon   OONS: spoon | tune | prune | baboon | bassoon
-ING: king | spring | ring | thing   INGS: string | wing | sting | sling
-ORE: door | shore | encore | floor   ORES: war | snore | chore | matador | sophomore
+ING: king | spring | ring | thing   INGS: string | wing | swing | sling
+OAR: door | shore | encore | floor   OARS: war | snore | chore | matador | sophomore
 ANSWER: still VIRTUE is ONLY | the LORD weeps , and sees ONLY | my ORGAN asks for ONLY | thy PROP
  was ONLY | so LORDS must PREFER | yet I PREFER | for FOOD is ONLY
 ONLY: but a | not a | no | half a | nothing like a

@@ -82,7 +82,7 @@ def test_page_is_quiet_offline_and_fits_a_phone(page_name, scheme, site, server,
 def test_worked_solutions_are_folded_and_open_on_a_click(chapter, server, browser):
     context, page, faults = start(browser)
     visit(page, faults, server, chapter)
-    folds = page.locator("div.cell.tag_hide-input details")
+    folds = page.locator("div.cell.tag_hide-cell details")
     assert folds.count() > 0, "no folded solution"
     for i in range(folds.count()):
         code = folds.nth(i).locator(".highlight pre").first

@@ -29,7 +29,7 @@ def shows_something(source):
     body = parse(source).body
     calls = [node.value for node in body if isinstance(node, ast.Expr)]
     prints = [c for c in calls if isinstance(c, ast.Call) and ast.unparse(c.func) == "print"]
-    ends_in_value = bool(body) and isinstance(body[-1], ast.Expr)
+    ends_in_value = bool(body) and isinstance(body[-1], ast.Expr) and "setup" not in source
     return bool(prints) or (ends_in_value and not source.rstrip().endswith(";"))
 
 
