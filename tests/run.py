@@ -54,11 +54,10 @@ def main(names: list[str]) -> int:
             failed.append(name)
         output = "".join(text for _, text in results)
         skips += [f"{name}: {line}" for line in re.findall(r"^SKIPPED (.*)$", output, re.M)]
-        skips += [f"{name}: {line}" for line in re.findall(r"^notebooks: (.*)$", output, re.M)]
+        skips += re.findall(r"^(notebooks: .*)$", output, re.M)
         counts = re.findall(r"^(?:=+ )?(\d+ (?:passed|failed|error).*?)(?: =+)?$", output, re.M)
-        summary.append(
-            f"  {name:<10}{'FAILED' if name in failed else 'passed'}  {counts[-1:] or ''}"
-        )
+        verdict = "FAILED" if name in failed else "passed"
+        summary.append(f"  {name:<10} {verdict}  {counts[-1] if counts else ''}")
     print("\n== summary ==", *summary, sep="\n")
     if skips:
         print("Not run in full, and why:", *(f"  {line}" for line in skips), sep="\n")

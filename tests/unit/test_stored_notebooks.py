@@ -1,6 +1,8 @@
 """The notebooks as files: executed, whole, in order, small, and honest about what is compared."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -73,3 +75,12 @@ def test_every_chapter_opens_with_the_same_setup_cell(path):
     first = code_cells(path)[0].source
     assert first == code_cells(NOTEBOOKS[0])[0].source
     assert first.startswith("import") and "chapter.setup()" in first
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_prose_is_spelled_correctly(path):
+    cells = nbformat.read(path, as_version=4).cells
+    prose = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    command = [sys.executable, "-m", "codespell_lib", "-"]  # outputs hold invented words
+    done = subprocess.run(command, input=prose, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
