@@ -9,7 +9,10 @@ from types import ModuleType
 
 from scratchformer.checks.engine import Verdict, Wrong, exercise, expect
 
-CHAPTERS = ("bpe", "bigram_to_gpt")
+CHAPTERS = (
+    "bpe",
+    "bigram_to_gpt",
+)
 __all__ = ["CHAPTERS", "Verdict", "Wrong", "exercise", "expect"]
 
 

@@ -13,7 +13,10 @@ from scratchformer.checks import Verdict
 
 COMMAND = "python tests/mutants/mutation_table.py"
 PAGE = Path(__file__).parents[2] / "book" / "exercise_checks.md"
-CHAPTERS = {"bpe": ("ch01", "Chapter 1"), "bigram_to_gpt": ("ch08", "Chapter 8")}
+CHAPTERS = {  # the module of checks -> the module of mutants here, and a heading
+    "bpe": ("ch01", "Chapter 1"),
+    "bigram_to_gpt": ("ch08", "Chapter 8"),
+}
 for module, _ in CHAPTERS.values():
     importlib.import_module(module)
 
