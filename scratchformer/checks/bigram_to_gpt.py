@@ -64,6 +64,10 @@ def cross_entropy(call: Call) -> None:
             -logits.log_softmax(0)[rows, targets].mean(),
             "Softmax runs over the N rows: each row is a distribution over its V columns",
         ),
+        (
+            -logits.log_softmax(1)[:, targets].mean(),
+            "Each row is read at every target: row i belongs to target i alone",
+        ),
         (chosen.mean(), chance),
         (-chosen.mean(), chance),
         (1 - chosen.mean(), chance),
@@ -75,12 +79,17 @@ def cross_entropy(call: Call) -> None:
     ]
     call(logits, targets).gives(right, *((float(wrong), why) for wrong, why in mistakes))
     overflow = "`exp(1000)` is more than a float can hold: subtract each row's maximum first"
-    call(torch.tensor([[1000.0, 999.0, 998.0]]), torch.tensor([1])).gives(
-        F.cross_entropy(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([1])).item(),
-        (math.nan, overflow),
-        (math.inf, overflow),
-        (OverflowError, overflow),
-    )
+    far = "The loss is finite, 500 here: subtract each row's own maximum, and take no log of a softmax"
+    for large, why in (
+        (torch.tensor([[1000.0, 999.0, 998.0], [2.0, 0.0, 1.0]]), overflow),
+        (torch.tensor([[1000.0, 0.0, 0.0], [-1000.0, -1000.0, -1000.0]]), far),
+    ):
+        call(large, torch.tensor([1, 0])).gives(
+            F.cross_entropy(large, torch.tensor([1, 0])).item(),
+            (math.nan, why),
+            (math.inf, why),
+            (OverflowError, why),
+        )
     logits = torch.randn(7, 5, generator=torch.Generator().manual_seed(2))
     targets = torch.arange(7) % 5
     call(logits, targets).gives(F.cross_entropy(logits, targets).item())
@@ -103,6 +112,8 @@ def next_token_pairs(call: Call) -> None:
         ((ids[:3], ids[1:4]), "`start` is ignored: the window begins at the first token"),
         ((ids[2:3], ids[3:4]), "A slice ends at `start + length`, not at `length`"),
         ((y, x), "`x` and `y` are swapped"),
+        ((x, ids[5]), "`y` is a single token: each token of `x` has a target"),
+        ((x, ids[5:]), "`y` is the block after `x`: it begins one token after `x` begins"),
     )
     call(ids, 3, 3).gives((ids[3:6], ids[4:7]))
     call(ids, 0, 1).gives((ids[:1], ids[1:2]))

@@ -2,7 +2,7 @@
 
 from scratchformer.checks.engine import Call, Wrong, exercise, expect
 
-PAST_END = "The loop looks past the last symbol"
+PAST_END = "The loop looks past the last piece"
 
 
 @exercise("1.1", "words")
@@ -16,19 +16,20 @@ def count_pairs(call: Call) -> None:
         ({ow: 2, ew: 3}, "The first pair of each word is missed"),
         (
             {("o", "l"): 2, ("w", "o"): 2, ("e", "n"): 3, ("w", "e"): 3},
-            "Each pair is reversed: the left symbol comes first",
+            "Each pair is reversed: the left piece comes first",
         ),
         ({lo: 2, ow: 2, ("e", "n"): 3, ew: 3}, "Pairs are sorted, but their order matters"),
-        ({("l", "w"): 2, ("n", "w"): 3}, "A symbol is paired with the next but one"),
+        ({("l", "w"): 2, ("n", "w"): 3}, "A piece is paired with the next but one"),
         (
             {lo: 2, ow: 2, ("l", "w"): 2, ne: 3, ew: 3, ("n", "w"): 3},
-            "Symbols that are not neighbours are paired too",
+            "Pieces that are not neighbours are paired too",
         ),
         (
             {lo: 2, ow: 2, ("w", "n"): 3, ne: 3, ew: 3},
-            "The last symbol of one word is paired with the first of the next",
+            "The last piece of one word is paired with the first of the next",
         ),
         (IndexError, PAST_END),
+        (KeyError, "A pair seen for the first time has no count yet: start it at 0"),
     )
     call({("l", "o", "w"): 5, ("l", "o"): 2}).gives(
         {lo: 7, ow: 5},
@@ -45,7 +46,7 @@ def count_pairs(call: Call) -> None:
     )
     call({("lo", "w", "</w>"): 2, ("a",): 4}).gives(
         {("lo", "w"): 2, ("w", "</w>"): 2},
-        (IndexError, "A word of one symbol has no pairs, and must not fail"),
+        (IndexError, "A word of one piece has no pairs, and must not fail"),
     )
 
 
@@ -56,16 +57,16 @@ def merge_pair(call: Call) -> None:
         ("lo", "w"),
         (("l", "o", "w"), "The pair is there, but nothing is joined"),
         (("low",), "The whole word is joined, not only the pair"),
-        (("lo",), "The symbols after the pair are lost"),
-        (("lo", "o", "w"), "The pair's second symbol stays behind: step over both symbols"),
+        (("lo",), "The pieces after the pair are lost"),
+        (("lo", "o", "w"), "The pair's second piece stays behind: step over both pieces"),
         (IndexError, PAST_END),
     )
     call(("n", "e", "w"), ("e", "w")).gives(
         ("n", "ew"),
         (("n", "e", "w"), "A pair at the end of the word is not joined"),
-        (("n", "ew", "w"), "The last symbol appears again after a pair at the end"),
+        (("n", "ew", "w"), "The last piece appears again after a pair at the end"),
         (("n",), "A pair at the end of the word is lost"),
-        (("ew",), "The symbols before the pair are lost"),
+        (("ew",), "The pieces before the pair are lost"),
     )
     call(("a", "b", "x", "a", "b"), ("a", "b")).gives(
         ("ab", "x", "ab"),
@@ -75,23 +76,23 @@ def merge_pair(call: Call) -> None:
     call(("a", "a", "a"), ("a", "a")).gives(
         ("aa", "a"),
         (("a", "aa"), "Occurrences are joined from the right: go from left to right"),
-        (("aa", "aa"), "One symbol is used in two joins: after a join, step over both symbols"),
-        (("aaa",), "A joined symbol is joined again: one pass only"),
+        (("aa", "aa"), "One piece is used in two joins: after a join, step over both pieces"),
+        (("aaa",), "A joined piece is joined again: one pass only"),
         (IndexError, PAST_END),
     )
-    letters = "Whole symbols are compared, not letters: `ab` + `c` is another pair than `a` + `bc`"
+    letters = "Whole pieces are compared, not letters: `ab` + `c` is another pair than `a` + `bc`"
     call(("a", "bc", "ab", "c"), ("ab", "c")).gives(
         ("a", "bc", "abc"), (("abc", "abc"), letters), (("a", "bc", "ab", "c"), letters)
     )
     call(("xab", "c"), ("ab", "c")).gives(
-        ("xab", "c"), (("xabc",), "The symbol `xab` only ends in `ab`: compare whole symbols")
+        ("xab", "c"), (("xabc",), "The piece `xab` only ends in `ab`: compare whole pieces")
     )
     call(("ab", "cx"), ("ab", "c")).gives(
-        ("ab", "cx"), (("abcx",), "The symbol `cx` only begins with `c`: compare whole symbols")
+        ("ab", "cx"), (("abcx",), "The piece `cx` only begins with `c`: compare whole pieces")
     )
     swapped = "The pair's order matters: `b`, `a` is not `a`, `b`"
     call(("b", "a"), ("a", "b")).gives(("b", "a"), (("ba",), swapped), (("ab",), swapped))
-    call(("a",), ("a", "b")).gives(("a",), (IndexError, "A word of one symbol must not fail"))
+    call(("a",), ("a", "b")).gives(("a",), (IndexError, "A word of one piece must not fail"))
 
 
 @exercise("1.3", "word, merges")
@@ -101,9 +102,9 @@ def encode_word(call: Call) -> None:
     unknown = "Characters that no merge knows are dropped: they stay as they are"
     call("low", []).gives(
         ["l", "o", "w", end],
-        (["l", "o", "w"], "The end of the word is missing: the symbol `</w>` comes last"),
-        (["l", "o", "w</w>"], "`</w>` starts as a symbol of its own, not on the last character"),
-        ([*"low</w>"], "`</w>` is one symbol, not four characters"),
+        (["l", "o", "w"], "The end of the word is missing: the piece `</w>` comes last"),
+        (["l", "o", "w</w>"], "`</w>` starts as a piece of its own, not on the last character"),
+        ([*"low</w>"], "`</w>` is one piece, not four characters"),
         ([end], unknown),
         ([], unknown),
     )
@@ -114,7 +115,7 @@ def encode_word(call: Call) -> None:
     )
     call("abc", [("b", "c"), ("a", "b"), ("a", "bc")]).gives(
         ["abc", end],
-        (["ab", "c", end], "The leftmost pair is merged first: the merge learned first goes first"),
+        (["ab", "c", end], "The leftmost pair is merged first: take the pair that was learned first"),
     )
     longest = "The longest known token is cut out, but the merges alone decide: no merge reaches it"
     call("abc", [("b", "c"), ("a", "b"), ("ab", "c")]).gives(

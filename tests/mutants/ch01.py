@@ -59,9 +59,9 @@ def _(words):
     return counted(words, lambda word: set(pairwise(word)))
 
 
-@mutant(COUNT, "pairs symbols across words", "with the first of the next")
+@mutant(COUNT, "pairs pieces across words", "with the first of the next")
 def _(words):
-    stream = [(symbol, count) for word, count in words.items() for symbol in word]
+    stream = [(piece, count) for word, count in words.items() for piece in word]
     counts = Counter()
     for (a, _), (b, count) in pairwise(stream):
         counts[a, b] += count
@@ -83,17 +83,17 @@ def _(words):
     return counted(words, lambda word: [(b, a) for a, b in pairwise(word)])
 
 
-@mutant(COUNT, "sorts the two symbols", "their order matters")
+@mutant(COUNT, "sorts the two pieces", "their order matters")
 def _(words):
     return counted(words, lambda word: [tuple(sorted(pair)) for pair in pairwise(word)])
 
 
-@mutant(COUNT, "pairs a symbol with the next but one", "next but one")
+@mutant(COUNT, "pairs a piece with the next but one", "next but one")
 def _(words):
     return counted(words, lambda word: zip(word[:-2], word[2:], strict=True))
 
 
-@mutant(COUNT, "pairs every two symbols of a word", "not neighbours")
+@mutant(COUNT, "pairs every two pieces of a word", "not neighbours")
 def _(words):
     return counted(words, lambda word: combinations(word, 2))
 
@@ -112,12 +112,12 @@ def _(words):
     return counted(words, lambda word: [a + b for a, b in pairwise(word)])
 
 
-@mutant(COUNT, "looks one past the end", "looks past the last symbol")
+@mutant(COUNT, "looks one past the end", "looks past the last piece")
 def _(words):
     return counted(words, lambda word: [(word[i], word[i + 1]) for i in range(len(word))])
 
 
-@mutant(COUNT, "fails on a word of one symbol", "of one symbol has no pairs")
+@mutant(COUNT, "fails on a word of one piece", "of one piece has no pairs")
 def _(words):
     return counted(words, lambda word: [(word[0], word[1]), *pairwise(word[1:])])
 
@@ -158,7 +158,7 @@ def _(word, pair):
     return word
 
 
-@mutant(MERGE, "uses a symbol in two joins", "One symbol is used in two joins")
+@mutant(MERGE, "uses a piece in two joins", "One piece is used in two joins")
 def _(word, pair):
     merged, joined = [], False
     for i in range(len(word)):
@@ -171,7 +171,7 @@ def _(word, pair):
     return tuple(merged)
 
 
-@mutant(MERGE, "replaces text instead of symbols", "compare whole symbols")
+@mutant(MERGE, "replaces text instead of pieces", "compare whole pieces")
 def _(word, pair):
     return tuple(" ".join(word).replace(" ".join(pair), "".join(pair)).split())
 
@@ -212,7 +212,7 @@ def _(word, pair):
     return ("".join(word),) if pair in pairwise(word) else word
 
 
-@mutant(MERGE, "drops the last symbol", "symbols after the pair are lost")
+@mutant(MERGE, "drops the last piece", "pieces after the pair are lost")
 def _(word, pair):
     merged, i = [], 0
     while i < len(word) - 1:
@@ -238,12 +238,12 @@ def _(word, pair):
     return tuple(merged)
 
 
-@mutant(MERGE, "keeps the second symbol of the pair", "second symbol stays behind")
+@mutant(MERGE, "keeps the second piece of the pair", "second piece stays behind")
 def _(word, pair):
     return tuple("".join(pair) if word[i : i + 2] == pair else word[i] for i in range(len(word)))
 
 
-@mutant(MERGE, "looks one past the end", "looks past the last symbol")
+@mutant(MERGE, "looks one past the end", "looks past the last piece")
 def _(word, pair):
     merged, i = [], 0
     while i < len(word):
@@ -256,7 +256,7 @@ def _(word, pair):
     return tuple(merged)
 
 
-@mutant(MERGE, "looks one past the end where the first symbol fits", "looks past the last symbol")
+@mutant(MERGE, "looks one past the end where the first piece fits", "looks past the last piece")
 def _(word, pair):
     merged, i = [], 0
     while i < len(word):
@@ -284,7 +284,7 @@ def _(word, pair):
 
 @mutant(MERGE, "finds nothing: compares a tuple with a string", "nothing is joined")
 def _(word, pair):
-    return tuple("".join(pair) if symbol == "".join(pair) else symbol for symbol in word)
+    return tuple("".join(pair) if piece == "".join(pair) else piece for piece in word)
 
 
 @mutant(MERGE, "returns a list", "is a list, but a tuple")
@@ -335,13 +335,13 @@ def _(word, merges):
 
 @mutant(ENCODE, "cuts out the longest known token anywhere first", "longest known token")
 def _(word, merges):
-    def cut(symbols):
+    def cut(pieces):
         for token in sorted((a + b for a, b in merges), key=len, reverse=True):
-            for i in range(len(symbols)):
-                for j in range(i + 1, len(symbols) + 1):
-                    if "".join(symbols[i:j]) == token:
-                        return [*cut(symbols[:i]), token, *cut(symbols[j:])]
-        return symbols
+            for i in range(len(pieces)):
+                for j in range(i + 1, len(pieces) + 1):
+                    if "".join(pieces[i:j]) == token:
+                        return [*cut(pieces[:i]), token, *cut(pieces[j:])]
+        return pieces
 
     return cut([*word, "</w>"])
 
@@ -365,7 +365,7 @@ def _(word, merges):
     return tokens
 
 
-@mutant(ENCODE, "glues `</w>` to the last character", "a symbol of its own")
+@mutant(ENCODE, "glues `</w>` to the last character", "a piece of its own")
 def _(word, merges):
     tokens = [*word[:-1], word[-1] + "</w>"]
     for pair in merges:
@@ -373,7 +373,7 @@ def _(word, merges):
     return tokens
 
 
-@mutant(ENCODE, "takes `</w>` apart", "one symbol, not four")
+@mutant(ENCODE, "takes `</w>` apart", "one piece, not four")
 def _(word, merges):
     tokens = list(word + "</w>")
     for pair in merges:
