@@ -7,17 +7,27 @@ on any corpus, are compared.
 
 import os
 import warnings
+from pathlib import Path
 
-from scratchformer.data import load_corpus
+import pytest
+
+from scratchformer.data.corpora import CORPORA, load_corpus
 from scratchformer.tokenizers import ByteBPE
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # two kernels share the cores in peace
+
+TRACER = str(Path(__file__).parent.parent / "tests" / "shapes")
+PATH = "__import__('sys').path"
+UNREACHED = "[c.text for c in __shapes__.comments if not c.verified]"
+os.environ.setdefault("SCRATCHFORMER_BUDGET", "cpu")  # the stored outputs are the CPU's
 
 
 def _missing() -> list[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        missing = [] if load_corpus("tinyshakespeare").is_real else ["Tiny Shakespeare"]
+        missing = [
+            source.title for name, source in CORPORA.items() if not load_corpus(name).is_real
+        ]
     try:
         ByteBPE.from_tiktoken("gpt2")
     except OSError:
@@ -46,3 +56,32 @@ def pytest_terminal_summary(terminalreporter, config):
     """Name the mode where a reader of the last lines sees it."""
     if mode := getattr(config, "nbval_mode", None):
         terminalreporter.write_line(mode)
+
+
+@pytest.hookimpl(trylast=True)  # by then the notebook's kernel is there
+def pytest_runtest_setup(item):
+    """Have each kernel trace its cells' shape comments: one that is not true fails its cell."""
+    kernel = getattr(item.parent, "kernel", None)
+    if kernel is not None and not hasattr(kernel, "traces_shapes"):
+        kernel.traces_shapes = True
+        load = "__import__('tracer').load_ipython_extension(get_ipython())"
+        _quietly(kernel, f"[(p.insert(0, {TRACER!r}), {load}, p.pop(0)) for p in [{PATH}]][0][1]")
+
+
+@pytest.hookimpl(tryfirst=True)  # the kernel is still there
+def pytest_runtest_teardown(item, nextitem):
+    """A shape comment that no value has reached fails its notebook, unless a cell already has."""
+    done = nextitem is None or nextitem.parent is not item.parent
+    if done and hasattr(item.parent, "kernel") and not item.session.testsfailed:
+        left = _quietly(item.parent.kernel, UNREACHED)
+        assert left == "[]", f"{item.parent.name}: no value has reached the shape comments {left}"
+
+
+def _quietly(kernel, expression: str) -> str:
+    """The repr of a value in the kernel, with no trace in the notebook's outputs or names."""
+    reply = kernel.kc.execute(
+        "", silent=True, user_expressions={"it": expression}, reply=True, timeout=60
+    )
+    value = reply["content"]["user_expressions"]["it"]
+    assert value["status"] == "ok", value
+    return value["data"]["text/plain"]

@@ -47,10 +47,13 @@ def evaluate(
     The split is cut into consecutive windows of `context_length`, the last one shorter, so a
     token sees what precedes it in its window. Raises ValueError for fewer than two tokens.
     """
+    if context_length < 1:
+        raise ValueError(f"context_length={context_length}, expected at least 1")
     if len(ids) < 2:
         raise ValueError(f"got {len(ids)} tokens, expected at least 2: one to predict from")
     device = next(model.parameters()).device
-    x, y = ids[:-1].to(device), ids[1:].to(device)
+    ids = ids.to(device).long()
+    x, y = ids[:-1], ids[1:]
     whole = len(x) // context_length * context_length  # tokens in full windows
     windows = zip(
         x[:whole].view(-1, context_length).split(batch_size),
@@ -102,8 +105,10 @@ def train(
     """
     if schedule not in ("linear", "constant"):
         raise ValueError(f"schedule={schedule!r}, expected 'linear' or 'constant'")
-    if warmup >= steps:
-        raise ValueError(f"warmup={warmup}, expected fewer than steps={steps}")
+    if not 0 <= warmup < steps:
+        raise ValueError(f"warmup={warmup}, expected 0 or more and fewer than steps={steps}")
+    if batch_size < 1:
+        raise ValueError(f"batch_size={batch_size}, expected at least 1")
     device = next(model.parameters()).device
     optimizer = torch.optim.AdamW(
         parameter_groups(model, weight_decay), lr=lr, betas=(0.9, 0.95), fused=True

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,7 +31,7 @@ def execute(path: Path) -> str | None:
     )
     try:
         client.execute()
-    except CellExecutionError as error:
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         return str(error)[-2000:]
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -50,6 +50,7 @@ def main(wanted: list[str]) -> int:
         print(f"no notebook is called like {' or '.join(wanted)}")
         return 2
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("SCRATCHFORMER_BUDGET", "cpu")  # what is stored is the CPU's
     failures = 0
     for i, path in enumerate(paths, 1):
         print(f"[{i}/{len(paths)}] {path.name} … ", end="", flush=True)

@@ -16,16 +16,34 @@ PARTS = {
         [*PYTHON, "ruff", "format", "--check", "."],
         [*PYTHON, "codespell_lib"],
     ],
-    "unit": [[*PYTHON, "pytest", "-q", "tests", "--ignore=tests/site", "--ignore=tests/colab"]],
+    "unit": [
+        [
+            *PYTHON,
+            "pytest",
+            "-q",
+            "--color=no",
+            "tests",
+            "--ignore=tests/site",
+            "--ignore=tests/colab",
+        ]
+    ],
     "book": [
         [str(Path(sys.executable).with_name("jupyter-book")), *"build . -W -n --keep-going".split()]
     ],
     "notebooks": [
-        [*PYTHON, "pytest", "-q", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300"]
+        [
+            *PYTHON,
+            "pytest",
+            "-q",
+            "--color=no",
+            "--nbval",
+            "--nbval-current-env",
+            "--nbval-cell-timeout=300",
+        ]
         + ["-n", "2", "--dist", "loadfile", "notebooks"]
     ],
-    "colab": [[*PYTHON, "pytest", "-q", "tests/colab"]],
-    "site": [[*PYTHON, "pytest", "-q", "tests/site"]],
+    "colab": [[*PYTHON, "pytest", "-q", "--color=no", "tests/colab"]],
+    "site": [[*PYTHON, "pytest", "-q", "--color=no", "tests/site"]],
 }
 
 

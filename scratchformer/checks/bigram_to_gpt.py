@@ -79,7 +79,7 @@ def cross_entropy(call: Call) -> None:
     ]
     call(logits, targets).gives(right, *((float(wrong), why) for wrong, why in mistakes))
     overflow = "`exp(1000)` is more than a float can hold: subtract each row's maximum first"
-    far = "The loss is finite, 500 here: subtract each row's own maximum, and take no log of a softmax"
+    far = "The loss is finite here: subtract each row's own maximum, take no log of a softmax"
     for large, why in (
         (torch.tensor([[1000.0, 999.0, 998.0], [2.0, 0.0, 1.0]]), overflow),
         (torch.tensor([[1000.0, 0.0, 0.0], [-1000.0, -1000.0, -1000.0]]), far),
@@ -181,7 +181,7 @@ def sample_next(call: Call) -> None:
     )
 
     for temperature in (0.5, 2.0):
-        tokens = torch.tensor(draws(temperature, 3, 1500))
+        tokens = torch.tensor(draws(temperature, 3, 500))
         shares = torch.bincount(tokens, minlength=4) / len(tokens)
         right = (logits / temperature).softmax(0)
         expect_not = [
@@ -198,7 +198,7 @@ def sample_next(call: Call) -> None:
         shown = (
             f"At temperature {temperature:g} the tokens' shares are {figures}, expected {wanted}."
         )
-        if (shares - right).abs().max() > 0.05:
+        if (shares - right).abs().max() > 0.07:
             for wrong, why in expect_not:
-                expect((shares - wrong).abs().max() > 0.05, f"{why}.\n{shown}")
+                expect((shares - wrong).abs().max() > 0.07, f"{why}.\n{shown}")
             raise Wrong(shown)

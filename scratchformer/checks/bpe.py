@@ -115,7 +115,10 @@ def encode_word(call: Call) -> None:
     )
     call("abc", [("b", "c"), ("a", "b"), ("a", "bc")]).gives(
         ["abc", end],
-        (["ab", "c", end], "The leftmost pair is merged first: take the pair that was learned first"),
+        (
+            ["ab", "c", end],
+            "The leftmost pair is merged first: take the pair that was learned first",
+        ),
     )
     longest = "The longest known token is cut out, but the merges alone decide: no merge reaches it"
     call("abc", [("b", "c"), ("a", "b"), ("ab", "c")]).gives(
@@ -123,6 +126,10 @@ def encode_word(call: Call) -> None:
     )
     call("abcd", [("a", "b"), ("c", "d"), ("b", "c"), ("bc", "d")]).gives(
         ["ab", "cd", end], (["a", "bcd", end], longest)
+    )
+    call("aaa", [("a", "a")]).gives(
+        ["aa", "a", end],
+        (["a", "aa", end], "Occurrences are joined from the right: go from left to right"),
     )
     call("abab", [("a", "b")]).gives(
         ["ab", "ab", end],
@@ -145,7 +152,7 @@ def costly_text(call: Call, tokenizer: object) -> str:
     tokens = len(tokenizer.encode(text))
     figures = f"{len(text)} character{'s' * (len(text) > 1)}, {tokens} tokens"
     if tokens > len(text):
-        return f"{figures}: no merge was learned for these bytes."
+        return f"{figures}: most of these bytes were never merged."
     if text.isascii():
         raise Wrong(f"{figures}. Each of these characters is one byte, so one token at most.")
     raise Wrong(f"{figures}. More tokens than characters are needed: which bytes are rare?")
@@ -173,6 +180,9 @@ def decode_tokens(call: Call) -> None:
     )
     call([b"caf\xc3", b"\xa9"]).gives(
         "café", ("caf\ufffd\ufffd", cut), ("caf", cut), (UnicodeDecodeError, cut)
+    )
+    call([b"\xef\xbb\xbfok"]).gives(
+        "\ufeffok", ("ok", "The first character vanishes: decode as `utf-8`, not `utf-8-sig`")
     )
     call([b"ok", b"\xff", b"a"]).gives(
         "ok\ufffda",

@@ -25,6 +25,7 @@ import re
 import reprlib
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -339,7 +340,16 @@ def _within(limit: float, work: Callable[[], Verdict]) -> tuple[Verdict | None, 
     verdict: list[Verdict] = []
     run = contextvars.copy_context().run  # so that prints reach the learner's own cell
 
+    deadline = time.monotonic() + limit
+
+    def stop_late(frame, event, arg):
+        if time.monotonic() > deadline:
+            raise _OutOfTime
+        return stop_late
+
     def target() -> None:
+        if sys.version_info < (3, 11):  # there some loops never let another thread run
+            sys.settrace(stop_late)
         with contextlib.suppress(_OutOfTime):
             verdict.append(run(work))
 

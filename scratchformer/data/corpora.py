@@ -82,7 +82,7 @@ def load_corpus(name: str) -> Corpus:
         try:
             corpus = Corpus(name, _find(wanted, source).decode(), source)
             break
-        except (OSError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: an unknown ~user
             notes.append(f"{source}: {error}")
             broken |= not isinstance(error, FileNotFoundError)
     if corpus and corpus.source == "download":
@@ -120,8 +120,13 @@ def _cache_folder() -> Path:
     return Path(folder).expanduser()
 
 
+def is_offline() -> bool:
+    """Whether SCRATCHFORMER_OFFLINE forbids downloads: set, and neither empty nor 0."""
+    return os.environ.get("SCRATCHFORMER_OFFLINE", "0") not in ("", "0")
+
+
 def _download(wanted: Source) -> bytes:
-    if os.environ.get("SCRATCHFORMER_OFFLINE", "0") not in ("", "0"):
+    if is_offline():
         raise FileNotFoundError("switched off by SCRATCHFORMER_OFFLINE")
     if wanted.url in _failed_downloads:
         raise ConnectionError(f"not tried again in this process: {_failed_downloads[wanted.url]}")

@@ -37,6 +37,7 @@ class KneserNey:
         Raises ValueError if there are fewer than `order` tokens, if one is not in
         0..vocab_size - 1, or if vocab_size ** order does not fit into 63 bits.
         """
+        vocab_size = int(vocab_size)  # numpy's integers would overflow in silence
         if vocab_size**self.order >= 2**63:
             raise ValueError(
                 f"vocab_size={vocab_size} to the power of order={self.order} is too large to "

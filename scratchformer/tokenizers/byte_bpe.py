@@ -9,12 +9,15 @@ import os
 import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from unittest import mock
 
 import regex
 import tiktoken
 
 from scratchformer.data import Playhouse
+from scratchformer.data.corpora import is_offline
 from scratchformer.tokenizers.char import check_ids
 from scratchformer.tokenizers.files import read_json, write_json
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
@@ -60,11 +63,13 @@ class ByteBPE:
                 f"vocab_size={vocab_size} is less than 256 bytes + "
                 f"{len(special_tokens)} special tokens"
             )
-        if special_tokens:
-            pieces = regex.split("|".join(map(regex.escape, special_tokens)), text)
-        else:
-            pieces = [text]
-        table = Counter(c for piece in pieces for c in regex.findall(GPT2_PATTERN, _valid(piece)))
+        names = list(special_tokens)
+        if isinstance(special_tokens, str) or "" in names or len(set(names)) < len(names):
+            raise ValueError(
+                f"special_tokens={special_tokens!r}; expected distinct, non-empty names"
+            )
+        parts = [part for part in _cut(text, names) if part not in names]
+        table = Counter(c for part in parts for c in regex.findall(GPT2_PATTERN, _valid(part)))
         words = [[bytes([b]) for b in chunk.encode()] for chunk in table]
         tokens = {bytes([b]): None for b in range(256)}  # an ordered set
         steps = learn_merges(words, list(table.values()))
@@ -80,15 +85,11 @@ class ByteBPE:
 
     def encode(self, text: str, allow_special: bool = False) -> list[int]:
         """The ids of `text`. The name of a special token in it is ordinary text, unless
-        `allow_special`: text from strangers must not be able to end a document.
+        `allow_special`: text from strangers must not be able to end a document. The time grows
+        with the square of the longest chunk: thousands of letters without a space are slow.
         """
-        if allow_special and self.special_tokens:
-            names = sorted(self.special_tokens, key=len, reverse=True)
-            parts = regex.split(f"({'|'.join(map(regex.escape, names))})", text)
-        else:
-            parts = [text]
         ids = []
-        for part in parts:
+        for part in _cut(text, self.special_tokens if allow_special else ()):
             if allow_special and part in self.special_tokens:
                 ids.append(self.special_tokens[part])
                 continue
@@ -108,7 +109,7 @@ class ByteBPE:
             return self.tokens[i]
         return next(name for name, j in self.special_tokens.items() if j == i).encode()
 
-    def decode(self, ids: list[int]) -> str:
+    def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`: bytes are joined first and read as UTF-8 once, since a character
         may span tokens. Bytes that are no UTF-8 show as U+FFFD.
         """
@@ -125,16 +126,19 @@ class ByteBPE:
 
     @classmethod
     def from_tiktoken(cls, name: str = "gpt2") -> "ByteBPE":
-        """A published tokenizer, by the name tiktoken gives it.
+        """A published tokenizer whose ids have no gaps: "gpt2" or "r50k_base".
+
 
         tiktoken keeps the files in `$TIKTOKEN_CACHE_DIR` and downloads what is not there; OSError
         says what to do when neither works.
         """
         cache = os.environ.get("TIKTOKEN_CACHE_DIR", Path(tempfile.gettempdir(), "data-gym-cache"))
         try:
-            if os.environ.get("SCRATCHFORMER_OFFLINE") and not Path(cache).is_dir():
-                raise OSError("SCRATCHFORMER_OFFLINE is set")
-            encoding = tiktoken.get_encoding(name)
+            if is_offline():  # tiktoken would go to the network for whatever it does not find
+                with mock.patch("tiktoken.load.read_file", _refuse):
+                    encoding = tiktoken.get_encoding(name)
+            else:
+                encoding = tiktoken.get_encoding(name)
         except OSError as error:  # requests' own exceptions are OSErrors too
             raise OSError(
                 f"tiktoken has no copy of {name!r} in {cache} and could not download it "
@@ -143,6 +147,10 @@ class ByteBPE:
             ) from error
         special = {t: encoding.encode_single_token(t) for t in encoding.special_tokens_set}
         n = encoding.n_vocab - len(special)
+        if min(special.values(), default=n) < n or max(special.values(), default=n) > n + len(
+            special
+        ):
+            raise ValueError(f"the ids of {name!r} have gaps; expected a vocabulary such as gpt2's")
         tokens = [encoding.decode_single_token_bytes(i) for i in range(n)]
         return cls(tokens, special, encoding._pat_str)
 
@@ -161,9 +169,9 @@ class ByteBPE:
     @classmethod
     def load(cls, path: str | Path) -> "ByteBPE":
         """Read what `save` wrote."""
-        content = read_json(path, "ByteBPE")
-        tokens = [token.encode("latin-1") for token in content["tokens"]]
-        return cls(tokens, content["special_tokens"], content["pattern"])
+        keys = ("tokens", "special_tokens", "pattern")
+        tokens, special_tokens, pattern = read_json(path, "ByteBPE", *keys)
+        return cls([token.encode("latin-1") for token in tokens], special_tokens, pattern)
 
 
 def load_gpt2_tokenizer() -> ByteBPE:
@@ -177,5 +185,17 @@ def load_gpt2_tokenizer() -> ByteBPE:
         return ByteBPE.train(Playhouse().text(200_000), 1024, ("<|endoftext|>",))
 
 
+def _cut(text: str, names: Iterable[str]) -> list[str]:
+    """`text` cut before and after every name; of names that begin alike, the longest counts."""
+    longest_first = sorted(names, key=len, reverse=True)
+    if not longest_first:
+        return [text]
+    return regex.split(f"({'|'.join(map(regex.escape, longest_first))})", text)
+
+
 def _valid(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _refuse(path: str) -> bytes:
+    raise OSError("switched off by SCRATCHFORMER_OFFLINE")

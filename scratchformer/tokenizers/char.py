@@ -1,5 +1,6 @@
 """One token a character: the smallest tokenizer there is. It knows no unknown characters."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from scratchformer.tokenizers.files import read_json, write_json
@@ -32,10 +33,9 @@ class CharTokenizer:
             known = f"the {self.vocab_size} known characters"
             raise ValueError(f"character {error.args[0]!r} is not one of {known}") from None
 
-    def decode(self, ids: list[int]) -> str:
+    def decode(self, ids: Iterable[int]) -> str:
         """The text whose ids these are."""
-        check_ids(ids, self.vocab_size)
-        return "".join(self.characters[i] for i in ids)
+        return "".join(self.characters[i] for i in check_ids(ids, self.vocab_size))
 
     def save(self, path: str | Path) -> None:
         """Write readable JSON."""
@@ -44,11 +44,13 @@ class CharTokenizer:
     @classmethod
     def load(cls, path: str | Path) -> "CharTokenizer":
         """Read what `save` wrote."""
-        return cls(read_json(path, "CharTokenizer")["characters"])
+        return cls(*read_json(path, "CharTokenizer", "characters"))
 
 
-def check_ids(ids: list[int], vocab_size: int) -> None:
-    """ValueError if an id is outside the vocabulary (a negative one would count from the end)."""
+def check_ids(ids: Iterable[int], vocab_size: int) -> list[int]:
+    """The ids as a list; ValueError if one is outside (a negative one would count from the end)."""
+    ids = list(ids)
     for i in ids:
         if not 0 <= i < vocab_size:
             raise ValueError(f"id {i} is outside the vocabulary of {vocab_size} tokens")
+    return ids

@@ -19,8 +19,8 @@ def write_json(path: str | Path, kind: str, content: dict) -> None:
         half.unlink(missing_ok=True)
 
 
-def read_json(path: str | Path, kind: str) -> dict:
-    """Read what `write_json` wrote; ValueError if the file holds anything else."""
+def read_json(path: str | Path, kind: str, *keys: str) -> list:
+    """The values of `keys` in a file that `write_json` wrote; ValueError if it is no such file."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         found = content["tokenizer"]
@@ -28,4 +28,6 @@ def read_json(path: str | Path, kind: str) -> dict:
         raise ValueError(f"{path} is not a saved tokenizer ({error})") from error
     if found != kind:
         raise ValueError(f"{path} holds a {found}, expected a {kind}")
-    return content
+    if missing := [key for key in keys if key not in content]:
+        raise ValueError(f"{path} is not a whole {kind}: {missing[0]!r} is missing")
+    return [content[key] for key in keys]

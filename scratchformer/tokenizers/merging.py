@@ -21,7 +21,8 @@ def learn_merges(words: list[list[Piece]], counts: list[int]) -> Iterator[tuple[
 
     The merges are those of the textbook loop, which recounts all pairs at every step
     (Sennrich et al. 2016, algorithm 1). Here a merge visits only the words that hold its pair,
-    and changes only the counts of the pairs around it.
+    and changes only the counts of the pairs around it. Ties are searched one by one, so the far
+    end, where hundreds of pairs occur twice, is slow: beyond some 10,000 merges on a megabyte.
     """
     pair_counts = defaultdict(int)  # (left, right) -> occurrences
     where = defaultdict(set)  # (left, right) -> indices of words that hold the pair, or once did

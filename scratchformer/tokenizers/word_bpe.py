@@ -2,10 +2,12 @@
 
 Words are what white space separates; a word is its characters and an end-of-word mark. What
 lies between words is not kept: decoding puts single spaces there. Characters never seen in
-training become the unknown token. `ByteBPE` has neither of these limits.
+training become the unknown token, and text that spells a mark (`</w>`, `</u>`, `</p>`) is read
+as that mark. `ByteBPE` has none of these limits.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from scratchformer.tokenizers.char import check_ids
@@ -46,7 +48,8 @@ class WordBPE:
         for word, n in zip(words, counts, strict=True):
             for token in word:
                 frequency[token] += n
-        return cls([UNKNOWN, PADDING, *(token for token, _ in frequency.most_common())], merges)
+        known = [token for token, _ in frequency.most_common() if token not in (UNKNOWN, PADDING)]
+        return cls([UNKNOWN, PADDING, *known], merges)
 
     @property
     def vocab_size(self) -> int:
@@ -80,9 +83,9 @@ class WordBPE:
         """The ids of the tokens of `text`."""
         return [self.ids[token] for token in self.tokenize(text)]
 
-    def decode(self, ids: list[int]) -> str:
+    def decode(self, ids: Iterable[int]) -> str:
         """Words joined by single spaces; padding is left out, an unknown shows as `</u>`."""
-        check_ids(ids, self.vocab_size)
+        ids = check_ids(ids, self.vocab_size)
         text = "".join(self.tokens[i] for i in ids if self.tokens[i] != PADDING)
         return text.replace(END_OF_WORD, " ").rstrip(" ")
 
@@ -93,5 +96,5 @@ class WordBPE:
     @classmethod
     def load(cls, path: str | Path) -> "WordBPE":
         """Read what `save` wrote."""
-        content = read_json(path, "WordBPE")
-        return cls(content["tokens"], [(left, right) for left, right in content["merges"]])
+        tokens, merges = read_json(path, "WordBPE", "tokens", "merges")
+        return cls(tokens, [(left, right) for left, right in merges])

@@ -346,7 +346,7 @@ def _(word, merges):
     return cut([*word, "</w>"])
 
 
-@mutant(ENCODE, "merges the leftmost pair it knows", "learned first goes first")
+@mutant(ENCODE, "merges the leftmost pair it knows", "take the pair that was learned first")
 def _(word, merges):
     tokens = [*word, "</w>"]
     while True:

@@ -232,3 +232,62 @@ def test_sizes_that_make_no_sense_are_refused():
         ByteBPE([b"a"])
     assert ByteBPE.train("", vocab_size=300).vocab_size == 256  # nothing left to merge
     assert WordBPE.train("a", num_merges=9).merges == [("a", "</w>")]
+
+
+def test_word_bpe_reads_text_that_spells_a_mark_as_that_mark():
+    tok = WordBPE.train("</u>xQ </u>yQ </u>zQ </u>w </u>", num_merges=4)
+    assert len(set(tok.tokens)) == len(tok.tokens) and tok.tokens[:2] == ["</u>", "</p>"]
+    assert tok.encode("J")[0] == 0
+
+
+def test_of_special_tokens_that_begin_alike_the_longest_counts():
+    names = ("<|a|>", "<|a|>b|>")
+    for order in (names, names[::-1]):
+        tok = ByteBPE.train("ab<|a|>b|>ab" * 50, 300, order)
+        assert not any(b"|" in token for token in tok.tokens if len(token) > 1)
+        ids = tok.encode("ab<|a|>b|>ab", allow_special=True)
+        assert tok.special_tokens["<|a|>b|>"] in ids and tok.special_tokens["<|a|>"] not in ids
+
+
+@pytest.mark.parametrize("names", [("",), ("<a>", "<a>")])
+def test_special_tokens_that_make_no_sense_are_refused(names):
+    with pytest.raises(ValueError, match="expected distinct, non-empty names"):
+        ByteBPE.train("a", 300, names)
+
+
+def test_training_reads_lone_surrogates_as_encoding_does():
+    assert "\ufffd".encode() in ByteBPE.train("\ud800 \ud800 \ud800", 259).tokens
+
+
+def test_another_pattern_is_saved_and_loaded(tmp_path):
+    ByteBPE(BYTES.tokens, pattern=r"\S+|\s+").save(tmp_path / "naïve.json")
+    assert ByteBPE.load(tmp_path / "naïve.json").pattern == r"\S+|\s+"
+
+
+def test_decode_takes_any_iterable_and_leaves_padding_out():
+    for tok in (CharTokenizer.train("abc"), WordBPE.train("abc abc", 2), BYTES):
+        ids = tok.encode("abc")
+        assert tok.decode(iter(ids)) == tok.decode(ids) == "abc"
+    tok = WordBPE.train("abc abc", 2)
+    assert tok.decode([1, *tok.encode("abc"), 1]) == "abc"
+
+
+def test_a_file_that_lacks_a_part_is_refused(tmp_path):
+    (tmp_path / "half.json").write_text('{"tokenizer": "ByteBPE"}')
+    with pytest.raises(ValueError, match="'tokens' is missing"):
+        ByteBPE.load(tmp_path / "half.json")
+
+
+def test_offline_means_that_no_download_is_tried(monkeypatch, tmp_path):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))  # a folder, but an empty one
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    with pytest.raises(OSError, match="TIKTOKEN_CACHE_DIR") as caught:
+        ByteBPE.from_tiktoken("gpt2")
+    assert "switched off" in str(caught.value.__cause__)
+
+
+def test_saved_files_are_utf8(tmp_path):
+    tok = CharTokenizer.train("naïve 🎭")
+    tok.save(tmp_path / "tok.json")
+    assert "🎭" in (tmp_path / "tok.json").read_bytes().decode("utf-8")

@@ -117,7 +117,7 @@ def test_constant_rate_stays(monkeypatch):
 
 
 def test_settings_that_make_no_sense_are_refused():
-    with pytest.raises(ValueError, match="warmup=5, expected fewer than steps=5"):
+    with pytest.raises(ValueError, match="warmup=5, expected 0 or more and fewer than steps=5"):
         run(Bigram(4), steps=5, warmup=5)
 
 
@@ -176,3 +176,28 @@ def test_gradients_are_clipped(monkeypatch):
         model.wte.weight.mul_(100)
     run(model, steps=3)
     assert max(norms) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_optimizer_is_the_documented_one(monkeypatch):
+    seen = {}
+
+    class Spy(torch.optim.AdamW):
+        def __init__(self, parameters, **options):
+            seen.update(options)
+            super().__init__(parameters, **options)
+
+    monkeypatch.setattr(torch.optim, "AdamW", Spy)
+    ids = torch.arange(40) % 5
+    options = {"steps": 1, "batch_size": 2, "context_length": 4, "lr": 0.1, "seed": 0}
+    train(Bigram(5), ids, ids, **options)
+    assert seen["betas"] == (0.9, 0.95) and seen["lr"] == 0.1
+
+
+def test_sizes_that_make_no_sense_are_refused():
+    ids = torch.arange(40) % 5
+    options = {"steps": 2, "batch_size": 2, "context_length": 4, "lr": 0.1, "seed": 0}
+    for name, value in (("batch_size", 0), ("warmup", -1), ("warmup", 2)):
+        with pytest.raises(ValueError, match=f"{name}={value}"):
+            train(Bigram(5), ids, ids, **{**options, name: value})
+    with pytest.raises(ValueError, match="context_length=0"):
+        evaluate(Bigram(5), ids, 0)

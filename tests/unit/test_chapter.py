@@ -1,0 +1,33 @@
+"""A notebook's setup: the budget follows the device unless told, and a source is shown whole."""
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+
+from scratchformer import chapter
+
+
+def test_the_budget_follows_the_device_and_the_variable_overrides_it(monkeypatch):
+    monkeypatch.delenv("SCRATCHFORMER_BUDGET", raising=False)
+    monkeypatch.setattr(chapter, "device", lambda: torch.device("cpu"))
+    assert chapter.budget(cpu=1, gpu=2) == 1
+    monkeypatch.setattr(chapter, "device", lambda: torch.device("cuda"))
+    assert chapter.budget(cpu=1, gpu=2) == 2
+    monkeypatch.setenv("SCRATCHFORMER_BUDGET", "cpu")
+    assert chapter.budget(cpu=1, gpu=2) == 1
+    monkeypatch.setenv("SCRATCHFORMER_BUDGET", "huge")
+    with pytest.raises(ValueError, match="'huge'; expected cpu or gpu"):
+        chapter.budget(cpu=1, gpu=2)
+
+
+def test_show_source_shows_the_source():
+    shown = chapter.show_source(chapter.budget).data
+    assert shown.startswith("```python\ndef budget(") and shown.endswith("\n```")
+
+
+def test_setup_can_run_twice():
+    with plt.rc_context():
+        chapter.setup()
+        first = dict(plt.rcParams)
+        chapter.setup()
+        assert dict(plt.rcParams) == first
