@@ -1,15 +1,15 @@
 """Attention: every position takes a weighted average of the values it may look at.
 
 The explicit form shows the weights; the module uses PyTorch's fused kernel, which never stores
-them, and the tests hold the two equal. Masks are boolean, True = may attend. Self-attention
-only: no second sequence to attend to, no cache, no positions.
+them, unless asked for them, and the tests hold the two equal. Masks are boolean, True = may
+attend, and combine with `&`. No positions, and no mask that is not given.
 """
 
 import math
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 
@@ -18,12 +18,14 @@ def scaled_dot_product_attention(
     k: Float[Tensor, "*batch S D"],
     v: Float[Tensor, "*batch S E"],
     mask: Bool[Tensor, "... #T #S"] | None = None,
+    dropout: float = 0.0,
 ) -> tuple[Float[Tensor, "*batch T E"], Float[Tensor, "*batch T S"]]:
     """softmax(q kᵀ / √D) v (Vaswani et al. 2017, equation 1), and the weights themselves.
 
     Each of the T queries mixes S values. `mask` is boolean and broadcasts to (*batch, T, S);
-    a query that may attend to nothing gets zeros. Raises ValueError for widths, lengths or a
-    mask that do not fit.
+    a query that may attend to nothing gets zeros. `dropout` is the chance that a weight is
+    dropped; the weights returned are those used. Raises ValueError for widths, lengths or a mask
+    that do not fit.
     """
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q is {q.shape[-1]} wide and k {k.shape[-1]}, expected equal widths")
@@ -37,6 +39,7 @@ def scaled_dot_product_attention(
         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
         # A row without any True is all -inf, and its softmax NaN: nothing to attend to is zero.
         weights = weights.masked_fill(~mask, 0.0)
+    weights = F.dropout(weights, dropout)
     return weights @ v, weights
 
 
@@ -45,18 +48,47 @@ def causal_mask(T: int, device: torch.device | str | None = None) -> Bool[Tensor
     return torch.ones(T, T, dtype=torch.bool, device=device).tril()
 
 
+def padding_mask(ids: Int[Tensor, "B S"], pad_id: int) -> Bool[Tensor, "B 1 S"]:
+    """True where a token is no padding, for every query: `causal_mask(S) & padding_mask(…)`."""
+    return (ids != pad_id).unsqueeze(1)
+
+
 def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
     if mask.dtype != torch.bool:
         raise ValueError(f"mask has dtype {mask.dtype}, expected torch.bool (True = may attend)")
-    fits = mask.dim() <= len(shape) and all(
+    fits = 2 <= mask.dim() <= len(shape) and all(
         m in (1, n) for m, n in zip(reversed(mask.shape), reversed(shape), strict=False)
     )
     if not fits:
         raise ValueError(f"mask has shape {tuple(mask.shape)}, expected one for {tuple(shape)}")
 
 
+class KeyValueCache:
+    """The keys and values that one attention layer has computed so far, for one batch.
+
+    Raises ValueError when more than `max_length` positions, or another batch, are to be kept.
+    """
+
+    def __init__(self, max_length: int | None = None):
+        self.max_length = max_length
+        self.k = self.v = None  # (B, H, S, D) each, once something is kept
+
+    def __len__(self) -> int:
+        return 0 if self.k is None else self.k.shape[2]
+
+    def append(self, k: Float[Tensor, "B H T D"], v: Float[Tensor, "B H T D"]) -> None:
+        S = len(self) + k.shape[2]
+        if self.max_length is not None and self.max_length < S:
+            raise ValueError(f"cache would hold {S} positions, expected <= {self.max_length}")
+        if self.k is not None:
+            if self.k.shape[0] != k.shape[0]:
+                raise ValueError(f"cache is for a batch of {self.k.shape[0]}, got {k.shape[0]}")
+            k, v = torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2)
+        self.k, self.v = k, v
+
+
 class MultiHeadAttention(nn.Module):
-    """Self-attention in `n_heads` subspaces at once, each d_model / n_heads wide.
+    """Attention in `n_heads` subspaces at once, each d_model / n_heads wide.
 
     One matrix, `c_attn`, holds the query, key and value projections of all heads side by side;
     `c_proj` mixes what the heads found. Both carry GPT-2's names. `dropout` falls on the weights
@@ -72,18 +104,60 @@ class MultiHeadAttention(nn.Module):
         self.c_proj = nn.Linear(d_model, d_model, bias=bias)
 
     def forward(
-        self, x: Float[Tensor, "B T C"], mask: Bool[Tensor, "... #T #T"] | None = None
-    ) -> Float[Tensor, "B T C"]:
-        """Attend within x. `mask`, (T, T) or (B, T, T), is the same for all heads."""
+        self,
+        x: Float[Tensor, "B T C"],
+        context: Float[Tensor, "B S C"] | None = None,
+        mask: Bool[Tensor, "... #T #S"] | None = None,
+        need_weights: bool = False,
+        cache: KeyValueCache | None = None,
+    ) -> Float[Tensor, "B T C"] | tuple[Float[Tensor, "B T C"], Float[Tensor, "B H T S"]]:
+        """Queries from x; keys and values from x too, or from `context` (cross-attention).
+
+        `mask`, (T, S) or (B, T, S), is the same for all heads. With a `cache`, the S positions
+        are those kept and then the T new ones, which are kept as well: a causal mask is
+        `causal_mask(S)[-T:]`. The keys and values of a context are computed once and kept.
+        `need_weights` returns the weights too. Raises ValueError for what does not fit.
+        """
         B, T, C = x.shape
         if self.d_model != C:
             raise ValueError(f"x is {C} wide, expected d_model={self.d_model}")
+        kept = 0 if cache is None else len(cache)
+        S = kept + T
+        if context is not None:
+            S = context.shape[1]
+            if context.shape != (B, S, C):
+                came = tuple(context.shape)
+                raise ValueError(f"context has shape {came}, expected ({B}, any length, {C})")
+            if kept not in (0, S):
+                raise ValueError(f"cache holds {kept} positions, expected the context's {S}")
         if mask is not None:
-            _check_mask(mask, (B, T, T))
-            mask = mask.unsqueeze(-3)  # an axis for the heads: (1, T, T) or (B, 1, T, T)
-        qkv = self.c_attn(x).view(B, T, 3, self.n_heads, C // self.n_heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each (B, H, T, D)
-        dropout = self.dropout if self.training else 0.0
-        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+            _check_mask(mask, (B, T, S))
+            mask = mask.unsqueeze(-3)  # an axis for the heads, before the last two
+
+        if context is None:
+            q, k, v = self._project(x, 0, 3)
+        elif kept:
+            (q,), k, v = self._project(x, 0, 1), cache.k, cache.v
+        else:
+            (q,), (k, v) = self._project(x, 0, 1), self._project(context, 1, 3)
+        if cache is not None and (context is None or not kept):
+            cache.append(k, v)
+            k, v = cache.k, cache.v
+
+        dropout, weights = self.dropout if self.training else 0.0, None
+        if need_weights:
+            heads, weights = scaled_dot_product_attention(q, k, v, mask, dropout)
+        else:
+            heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
         x = self.c_proj(heads.transpose(1, 2).reshape(B, T, C))  # the heads side by side again
-        return F.dropout(x, self.dropout, self.training)
+        x = F.dropout(x, self.dropout, self.training)
+        return (x, weights) if need_weights else x
+
+    def _project(self, x: Tensor, first: int, last: int) -> Tensor:
+        """Some of the projections (0 query, 1 key, 2 value) of x, each (B, H, T, D)."""
+        B, T, C = x.shape
+        rows = slice(first * C, last * C)
+        bias = None if self.c_attn.bias is None else self.c_attn.bias[rows]
+        parts = F.linear(x, self.c_attn.weight[rows], bias)
+        parts = parts.view(B, T, last - first, self.n_heads, C // self.n_heads)
+        return parts.permute(2, 0, 3, 1, 4)

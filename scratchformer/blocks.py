@@ -41,5 +41,5 @@ class TransformerBlock(nn.Module):
         self, x: Float[Tensor, "B T C"], mask: Bool[Tensor, "... #T #T"] | None = None
     ) -> Float[Tensor, "B T C"]:
         """`mask` as in MultiHeadAttention: (T, T) or (B, T, T), True = may attend."""
-        x = x + self.attn(self.ln_1(x), mask)
+        x = x + self.attn(self.ln_1(x), mask=mask)
         return x + self.mlp(self.ln_2(x))

@@ -1,5 +1,6 @@
 """Figures that several chapters draw: each takes Axes, draws on them, and returns them."""
 
+import torch
 from matplotlib.axes import Axes
 
 from scratchformer.training import History
@@ -12,5 +13,53 @@ def loss_curves(history: History, ax: Axes, baselines: dict[str, float] | None =
     for i, (name, loss) in enumerate((baselines or {}).items(), 2):
         ax.axhline(loss, linestyle="--", color=f"C{i}", label=name)
     ax.set(xlabel="steps", ylabel="loss (nats per token)", xlim=(0, None))
-    ax.legend(fontsize=9, framealpha=1, edgecolor="none")
+    ax.legend(fontsize=9, frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
     return ax
+
+
+def heatmap(
+    matrix,
+    ax: Axes,
+    rows: list[str] | None = None,
+    columns: list[str] | None = None,
+    numbers: bool = True,
+    signed: bool = False,
+    **options,
+) -> Axes:
+    """A (rows, columns) matrix as coloured squares, labelled with tokens, numbers inside.
+
+    Darker is more, from 0; `signed` gives two colours that part at 0. `options` go to seaborn's
+    `heatmap`. Raises ValueError if the matrix has not two axes or a label list does not fit.
+    """
+    import seaborn  # here, since it takes a second and few figures need it
+
+    matrix = torch.as_tensor(matrix).detach().cpu()
+    if matrix.dim() != 2:
+        raise ValueError(f"matrix has shape {tuple(matrix.shape)}, expected (rows, columns)")
+    for name, labels, n in zip(("rows", "columns"), (rows, columns), matrix.shape, strict=True):
+        if labels is not None and len(labels) != n:
+            raise ValueError(f"got {len(labels)} labels for {n} {name}")
+    colours = {"cmap": "PuOr_r", "center": 0} if signed else {"cmap": "Blues", "vmin": 0}
+    labels = {"xticklabels": columns or False, "yticklabels": rows or False}
+    defaults = {"square": True, "linewidths": 0.5, "cbar": False, "fmt": ".2f", "annot": numbers}
+    seaborn.heatmap(matrix.float().numpy(), ax=ax, **{**defaults, **colours, **labels, **options})
+    ax.tick_params(length=0)
+    ax.tick_params(axis="y", rotation=0)
+    return ax
+
+
+def attention_grid(weights, tokens: list[str], axes, titles: list[str] | None = None):
+    """One heatmap a head: `weights` (H, T, T) on the H Axes of an array, which is returned.
+
+    The tokens label both axes, row = query; all heads share one scale, so that shades compare.
+    Raises ValueError if there are not as many Axes as heads.
+    """
+    if len(weights) != axes.size:
+        raise ValueError(f"got {axes.size} axes for {len(weights)} heads")
+    for i, (ax, head) in enumerate(zip(axes.flat, weights, strict=True)):
+        heatmap(
+            head, ax, tokens, tokens, numbers=False, linewidths=0, vmax=float(torch.max(weights))
+        )
+        ax.set_title(titles[i] if titles else f"head {i}", fontsize=10)
+        ax.tick_params(axis="both", labelsize=7, labelrotation=0)
+    return axes

@@ -23,7 +23,11 @@ RIGHT = [(check, function) for check, found in SOLUTIONS.items() for function in
 def public(chapter: str) -> set[str]:
     module = getattr(checks, chapter)
     members = inspect.getmembers(module, inspect.isfunction)
-    return {f"{chapter}.{name}" for name, f in members if f.__module__ == module.__name__}
+    return {
+        f"{chapter}.{name}"
+        for name, f in members
+        if f.__module__ == module.__name__ and name[0] != "_"
+    }
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: f"{m.check}-{m.description}")

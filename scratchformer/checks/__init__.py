@@ -11,6 +11,11 @@ from scratchformer.checks.engine import Verdict, Wrong, exercise, expect
 
 CHAPTERS = (
     "bpe",
+    "embeddings",
+    "positions",
+    "averaging",
+    "self_attention",
+    "multi_head",
     "bigram_to_gpt",
 )
 __all__ = ["CHAPTERS", "Verdict", "Wrong", "exercise", "expect"]

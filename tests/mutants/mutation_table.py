@@ -15,6 +15,11 @@ COMMAND = "python tests/mutants/mutation_table.py"
 PAGE = Path(__file__).parents[2] / "book" / "exercise_checks.md"
 CHAPTERS = {  # the module of checks -> the module of mutants here, and a heading
     "bpe": ("ch01", "Chapter 1"),
+    "embeddings": ("ch02", "Chapter 2"),
+    "positions": ("ch03", "Chapter 3"),
+    "averaging": ("ch04", "Chapter 4"),
+    "self_attention": ("ch05", "Chapter 5"),
+    "multi_head": ("ch06", "Chapter 6"),
     "bigram_to_gpt": ("ch08", "Chapter 8"),
 }
 for module, _ in CHAPTERS.values():

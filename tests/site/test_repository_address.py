@@ -83,7 +83,10 @@ def test_every_form_of_the_address_is_changed_and_no_other_address(copy):
     site = f"\nhttps://{owner}.github.io/{name}/"
     page.write_text("\n".join(lines).replace("{}", old) + site + others, encoding="utf-8")
     tool.set_repository(copy, f"https://github.com/{FORK}")
-    expected = "\n".join(lines).replace("{}", FORK) + "\nhttps://a-teacher-nobody-has-met.github.io/their-own-course/"
+    expected = (
+        "\n".join(lines).replace("{}", FORK)
+        + "\nhttps://a-teacher-nobody-has-met.github.io/their-own-course/"
+    )
     assert page.read_text(encoding="utf-8") == expected + others
 
 

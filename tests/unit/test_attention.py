@@ -8,7 +8,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from scratchformer.attention import MultiHeadAttention, causal_mask, scaled_dot_product_attention
+from scratchformer.attention import (
+    KeyValueCache,
+    MultiHeadAttention,
+    causal_mask,
+    padding_mask,
+    scaled_dot_product_attention,
+)
 
 
 @pytest.fixture
@@ -82,18 +88,39 @@ def test_a_query_that_may_attend_to_nothing_gets_zeros_and_clean_gradients():
     assert gradient.isfinite().all()
 
 
-def test_the_module_too_gives_no_nan_for_a_fully_masked_row():
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_the_module_too_gives_no_nan_for_a_fully_masked_row(dtype, need_weights):
     torch.manual_seed(0)
-    attention = MultiHeadAttention(8, 2, bias=False)
+    attention = MultiHeadAttention(8, 2, bias=False).to(dtype)
+    x = torch.randn(2, 4, 8, dtype=dtype, requires_grad=True)
     mask = causal_mask(4)
     mask[1] = False
-    out = attention(torch.randn(2, 4, 8), mask)
+    out = attention(x, mask=mask, need_weights=need_weights)
+    out = out[0] if need_weights else out
     assert (out[:, 1] == 0).all() and out.isfinite().all()
+    out.sum().backward()
+    assert all(p.grad.isfinite().all() for p in (x, *attention.parameters()))
+
+
+def test_a_sequence_of_padding_alone_gives_zeros():
+    attention = MultiHeadAttention(8, 2, bias=False)
+    mask = causal_mask(3) & padding_mask(torch.tensor([[5, 6, 0], [0, 0, 0]]), pad_id=0)
+    out = attention(torch.randn(2, 3, 8), mask=mask)
+    assert (out[1] == 0).all() and out.isfinite().all()
 
 
 def test_causal_mask_allows_self_and_past():
     assert causal_mask(3).tolist() == [[True, False, False], [True, True, False], [True] * 3]
     assert causal_mask(3).dtype == torch.bool
+
+
+def test_padding_mask_forbids_padding_to_every_query_and_combines_with_causal():
+    ids = torch.tensor([[7, 8, 9], [7, 0, 0]])
+    mask = padding_mask(ids, pad_id=0)
+    assert mask.dtype == torch.bool and mask.tolist() == [[[True] * 3], [[True, False, False]]]
+    both = causal_mask(3) & mask
+    assert both[0].equal(causal_mask(3)) and both[1].tolist() == [[True, False, False]] * 3
 
 
 def test_errors_say_what_was_expected(plain_signatures):
@@ -113,9 +140,29 @@ def test_errors_say_what_was_expected(plain_signatures):
     with pytest.raises(ValueError, match="x is 6 wide, expected d_model=8"):
         attention(x[..., :6])
     with pytest.raises(ValueError, match=r"expected torch\.bool"):
-        attention(x, torch.ones(5, 5))
+        attention(x, mask=torch.ones(5, 5))
     with pytest.raises(ValueError, match=r"mask has shape \(6, 6\), expected one for \(2, 5, 5\)"):
-        attention(x, causal_mask(6))
+        attention(x, mask=causal_mask(6))
+    with pytest.raises(ValueError, match=r"mask has shape \(5,\)"):
+        attention(x, mask=torch.ones(5, dtype=torch.bool))
+    for context in (x[:1], x[..., :6], x[0]):
+        with pytest.raises(ValueError, match=r"context has shape .* expected \(2, any length, 8\)"):
+            attention(x, context)
+
+
+def test_errors_of_the_cache_say_what_was_expected_and_leave_it_as_it_was(plain_signatures):
+    attention, x = MultiHeadAttention(8, 2), torch.zeros(2, 5, 8)
+    cache = KeyValueCache(max_length=7)
+    attention(x, cache=cache)
+    with pytest.raises(ValueError, match="cache would hold 10 positions, expected <= 7"):
+        attention(x, cache=cache)
+    with pytest.raises(ValueError, match="cache is for a batch of 2, got 1"):
+        attention(x[:1, :1], cache=cache)
+    with pytest.raises(ValueError, match=r"mask has shape \(2, 2\), expected one for \(2, 2, 7\)"):
+        attention(x[:, :2], mask=causal_mask(2), cache=cache)
+    with pytest.raises(ValueError, match="cache holds 5 positions, expected the context's 3"):
+        attention(x, x[:, :3], cache=cache)
+    assert len(cache) == 5
 
 
 def pair_with_torch(d_model, n_heads, bias, dtype):
@@ -146,7 +193,33 @@ def test_module_equals_torch_multihead_attention(sizes, bias, dtype):
         (per_sequence, ~per_sequence.repeat_interleave(H, dim=0)),
     ]:
         expected, _ = theirs(x, x, x, attn_mask=their_mask, need_weights=False)
-        torch.testing.assert_close(ours(x, mask), expected)
+        torch.testing.assert_close(ours(x, mask=mask), expected)
+        explicit, weights = ours(x, mask=mask, need_weights=True)
+        torch.testing.assert_close(explicit, expected)
+        _, their_weights = theirs(x, x, x, attn_mask=their_mask, average_attn_weights=False)
+        torch.testing.assert_close(weights, their_weights)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("sizes", [(1, 1, 5, 4, 1), (2, 7, 3, 12, 3), (3, 4, 16, 32, 8)])
+def test_cross_attention_equals_torch_multihead_attention(sizes, bias, dtype):
+    B, T, S, C, H = sizes
+    torch.manual_seed(0)
+    ours, theirs = pair_with_torch(C, H, bias, dtype)
+    x, context = torch.randn(B, T, C, dtype=dtype), torch.randn(B, S, C, dtype=dtype)
+    real = random_mask(B, 1, S)  # as padding_mask gives it
+    for mask, theirs_masked in [
+        (None, {}),
+        (real, {"key_padding_mask": ~real[:, 0]}),
+        (random_mask(T, S), {"attn_mask": ~random_mask(T, S)}),
+    ]:
+        options = {"average_attn_weights": False, **theirs_masked}
+        expected, their_weights = theirs(x, context, context, **options)
+        torch.testing.assert_close(ours(x, context, mask=mask), expected)
+        explicit, weights = ours(x, context, mask=mask, need_weights=True)
+        torch.testing.assert_close(explicit, expected)
+        torch.testing.assert_close(weights, their_weights)
 
 
 def test_module_equals_the_explicit_form_head_by_head():
@@ -158,7 +231,7 @@ def test_module_equals_the_explicit_form_head_by_head():
         scaled_dot_product_attention(q[..., s], k[..., s], v[..., s], mask)[0]
         for s in (slice(0, 4), slice(4, 8), slice(8, 12))
     ]
-    torch.testing.assert_close(attention(x, mask), attention.c_proj(torch.cat(heads, dim=-1)))
+    torch.testing.assert_close(attention(x, mask=mask), attention.c_proj(torch.cat(heads, dim=-1)))
 
 
 def test_without_a_mask_permuting_the_input_permutes_the_output():
@@ -168,9 +241,72 @@ def test_without_a_mask_permuting_the_input_permutes_the_output():
     torch.testing.assert_close(attention(x[:, order]), attention(x)[:, order])
 
 
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_changed_future_token_changes_no_past_output(need_weights):
+    torch.manual_seed(0)
+    attention, x, mask = MultiHeadAttention(16, 4), torch.randn(2, 6, 16), causal_mask(6)
+    mask = mask & padding_mask(torch.tensor([[1] * 6, [1, 1, 1, 1, 1, 0]]), pad_id=0)
+    for t in range(1, 6):
+        changed = x.clone()
+        changed[:, t] += 1
+        before, after = (attention(v, mask=mask, need_weights=need_weights) for v in (x, changed))
+        if need_weights:
+            before, after = before[0], after[0]
+        torch.testing.assert_close(before[:, :t], after[:, :t])
+
+
+def test_padding_changes_no_output_of_real_tokens():
+    torch.manual_seed(0)
+    attention, ids = MultiHeadAttention(16, 4), torch.tensor([[3, 4, 5, 0, 0]])
+    x = torch.randn(1, 5, 16)
+    mask = padding_mask(ids, pad_id=0)
+    alone = attention(x[:, :3])
+    for padded in (x, torch.cat([x[:, :3], x[:, 3:] * 100], dim=1)):
+        torch.testing.assert_close(attention(padded, mask=mask)[:, :3], alone)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("pieces", [(1,) * 7, (4, 1, 2), (7,)])
+def test_a_cache_changes_no_output(pieces, dtype):
+    torch.manual_seed(0)
+    attention, cache = MultiHeadAttention(16, 4).to(dtype), KeyValueCache(max_length=7)
+    x = torch.randn(2, 7, 16, dtype=dtype)
+    outputs = []
+    for new in x.split(pieces, dim=1):
+        T, S = new.shape[1], len(cache) + new.shape[1]
+        outputs.append(attention(new, mask=causal_mask(S)[-T:], cache=cache))
+    torch.testing.assert_close(torch.cat(outputs, dim=1), attention(x, mask=causal_mask(7)))
+    assert len(cache) == 7
+
+
+def test_the_cache_of_a_context_computes_its_keys_once():
+    torch.manual_seed(0)
+    attention, cache = MultiHeadAttention(16, 4), KeyValueCache()
+    x, context = torch.randn(2, 3, 16), torch.randn(2, 5, 16)
+    expected = attention(x, context)
+    torch.testing.assert_close(attention(x, context, cache=cache), expected)
+    kept = cache.k
+    torch.testing.assert_close(attention(x, context, cache=cache), expected)
+    assert cache.k is kept and len(cache) == 5
+
+
 def test_dropout_acts_in_training_only():
     torch.manual_seed(0)
     attention, x = MultiHeadAttention(16, 4, dropout=0.5), torch.randn(2, 6, 16)
     assert not torch.equal(attention(x), attention(x))
     attention.eval()
     assert torch.equal(attention(x), attention(x))
+
+
+def test_dropout_falls_on_the_weights_and_keeps_their_mean():
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 400, 10, 8)
+    _, weights = scaled_dot_product_attention(q, k, v)
+    values, dropped = scaled_dot_product_attention(q, k, v, dropout=0.25)
+    assert abs((dropped == 0).float().mean().item() - 0.25) < 0.02
+    kept = dropped != 0
+    torch.testing.assert_close(dropped[kept], weights[kept] / 0.75)
+    torch.testing.assert_close(values, dropped @ v)
+    attention = MultiHeadAttention(16, 4, dropout=0.25)
+    _, weights = attention(torch.randn(50, 10, 16), need_weights=True)
+    assert abs((weights == 0).float().mean().item() - 0.25) < 0.02

@@ -1,0 +1,64 @@
+"""Positions: what tells a model where a token stands, since attention alone cannot.
+
+Three kinds: fixed waves to add to the embeddings, learned vectors to add to them, and a rotation
+of queries and keys. Each takes positions from 0 on; none is part of the models' attention yet.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def _angles(start: int, T: int, width: int, base: float) -> Float[Tensor, "T pairs"]:
+    """Position times frequency, in radians: pair i of the channels turns at base^(-2i / width)."""
+    if width < 2 or width % 2:
+        raise ValueError(f"the width is {width}, expected an even number above 0: a pair turns")
+    if T < 0 or start < 0:
+        raise ValueError(f"got T={T} positions from {start} on, expected nothing below 0")
+    if base <= 0:
+        raise ValueError(f"base={base}, expected more than 0")
+    # Double precision: at position 10,000 a float32 angle would be wrong in the fourth digit.
+    t = torch.arange(start, start + T, dtype=torch.float64)
+    return torch.outer(t, base ** -(torch.arange(0, width, 2, dtype=torch.float64) / width))
+
+
+def sinusoidal(T: int, d_model: int, base: float = 10_000.0) -> Float[Tensor, "T C"]:
+    """Sine and cosine of each pair's angle, side by side, to add to embeddings (on the CPU).
+
+    Row t is the encoding of position t (Vaswani et al. 2017, section 3.5). Raises ValueError for
+    an odd d_model or a negative T.
+    """
+    angles = _angles(0, T, d_model, base)
+    waves = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)  # (T, C)
+    return waves.to(torch.get_default_dtype())
+
+
+class LearnedPositions(nn.Module):
+    """One trained vector for each position below `context_length`, and none beyond."""
+
+    def __init__(self, context_length: int, d_model: int):
+        super().__init__()
+        self.table = nn.Embedding(context_length, d_model)
+        nn.init.normal_(self.table.weight, std=0.02)  # as small as GPT-2's embeddings start
+
+    def forward(self, T: int) -> Float[Tensor, "T C"]:
+        """The first T vectors. Raises ValueError if T exceeds the context length."""
+        weight = self.table.weight
+        if not 0 <= T <= len(weight):
+            raise ValueError(f"got {T} positions, expected 0 to context_length={len(weight)}")
+        return weight[:T]
+
+
+def rotary(
+    x: Float[Tensor, "*batch T D"], offset: int = 0, base: float = 10_000.0
+) -> Float[Tensor, "*batch T D"]:
+    """Turn channels 2i and 2i + 1 of the query or key at position t by t · base^(-2i / D).
+
+    Scores then depend on the distance between positions alone (Su et al. 2021). `offset` is the
+    position of the first row, for a sequence continued from a cache. Raises ValueError for an odd
+    D or a negative offset.
+    """
+    angles = _angles(offset, *x.shape[-2:], base)  # (T, D/2)
+    cos, sin = angles.cos().to(x), angles.sin().to(x)
+    a, b = x[..., 0::2], x[..., 1::2]  # (*batch, T, D/2)
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)

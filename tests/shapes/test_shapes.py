@@ -1,0 +1,198 @@
+"""The tracer of shape comments catches planted lies, believes true ones, and saw all there are."""
+
+import ast
+import builtins
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+import torch.nn.functional as F
+from tracer import ShapeLie, Tracer
+
+ROOT = Path(__file__).resolve().parents[2]
+X = "x = torch.zeros(2, 3, 8)  # (B, T, C)\n"
+QK = "q, k = torch.zeros(3, 4), torch.zeros(5, 4)\n"
+
+
+@pytest.fixture
+def trace(monkeypatch):
+    """Run source with its comments checked; returns those that no value has reached."""
+
+    def run(source: str, file: str = "some.py") -> list[str]:
+        tracer = Tracer()
+        monkeypatch.setattr(builtins, "__shapes__", tracer, raising=False)
+        tree = tracer.instrument(source, ast.parse(source), f"{file}:", file)
+        exec(compile(tree, file, "exec"), {"torch": torch, "F": F, "__name__": "traced"})
+        return [comment.text for comment in tracer.comments if not comment.verified]
+
+    return run
+
+
+LIES = {
+    "swapped letters": (X + "y = x.mT  # (B, T, C)", 2, "(B, T, C) is (2, 8, 3)"),
+    "an axis too few": (X + "y = x + 1  # (B, T)", 2, "(B, T) is (2, 3, 8)"),
+    "an axis too many": (X + "y = x[:, -1]  # (B, 1, C)", 2, "(B, 1, C) is (2, 8)"),
+    "a letter with two sizes": ("x = torch.zeros(3, 4)  # (T, T)", 1, "(T, T) is (3, 4)"),
+    "two sizes over two lines": (X + "y = x[:, 1:]  # (B, T, C)", 2, "T=3"),
+    "a wrong product": (X + "H, D = 2, 3\ny = x  # (B, T, H*D)", 3, "D=3, H=2"),
+    "a product wrong in hindsight": (
+        X + "y = x  # (B, T, H*D)\nz = x.view(2, 3, 4, 2)[..., :1]  # (B, T, H, D)",
+        3,
+        "(B, T, H, D) is (2, 3, 4, 1)",
+    ),
+    "a wrong sum": (X + "y = x[:, 1:]  # (B, T + 1, C)", 2, "(B, T + 1, C) is (2, 2, 8)"),
+    "a wrong number": (X + "y = x[:, :1]  # (B, 2, C)", 2, "(B, 2, C) is (2, 1, 8)"),
+    "a variable of another size": (
+        "V = 5\np = torch.ones(6)  # (V,)",
+        2,
+        "(V,) is (6,) (where V=5)",
+    ),
+    "before the arrow": (X + "y = x.mT  # (B, C, T) -> (B, C, T)", 2, "(B, C, T) is (2, 3, 8)"),
+    "behind the arrow": (X + "y = x.mT  # (B, T, C) -> (B, T, C)", 2, "(B, T, C) is (2, 8, 3)"),
+    "between two arrows": (
+        X + "y = x.flatten(1).sum(1)  # (B, T, C) -> (B, T+C) -> (B,)",
+        2,
+        "(B, T+C) is",
+    ),
+    "an operand": (QK + "s = q @ k.T  # (T, D) @ (S, D) -> (T, S)", 2, "(S, D) is (4, 5)"),
+    "operands exchanged": (QK + "s = q @ k.T  # (D, S) @ (T, D) -> (T, S)", 2, "(D, S) is (3, 4)"),
+    "an argument": (
+        "loss = F.cross_entropy(torch.zeros(6, 5), torch.ones(6).long())  # (N, V) against (V,)",
+        1,
+        "(V,) is (6,)",
+    ),
+    "the second of two": ("x, y = torch.zeros(2), torch.zeros(3)  # (T,) and (T,)", 1, "is (3,)"),
+    "one of each": ("q, k = torch.zeros(2, 3), torch.zeros(3)  # each (T, D)", 1, "is (3,)"),
+    "a tuple of three": ("x = torch.ones(1), torch.ones(2)  # (T,), (S,), (D,)", 1, "3 shapes, 2"),
+    "neither of two": ("m = torch.ones(2, 2)  # a mask: (1, T, S) or (B, 1, T, S)", 1, "(2, 2)"),
+    "in a loop's head": (
+        "for x in torch.zeros(2, 3):  # (T, C)\n    pass",
+        1,
+        "(T, C) is (3,)",
+    ),
+    "inside an expression": (
+        X + "y = (\n    x.mT  # (B, C, T)\n    .flatten(1)  # (B, T)\n)",
+        4,
+        "(B, T) is (2, 24)",
+    ),
+    "in place": (X + "x += 1  # (B, C, T)", 2, "(B, C, T) is (2, 3, 8)"),
+    "no tensor at all": ("x = [1, 2]  # (B, T)", 1, "a list has no shape"),
+    "in a method": (
+        "class A:\n    def f(self, x):\n        '''Doc.'''\n        B, T = x.shape\n"
+        "        return x.T  # (B, T)\nA().f(torch.zeros(2, 3))",
+        5,
+        "(B, T) is (3, 2)",
+    ),
+    "what cannot be read": ("x = torch.zeros(2)  # (T, of them)", 1, "cannot read"),
+    "what stands behind nothing": ("assert True  # (B, T)", 1, "a shape stands behind"),
+}
+TRUTHS = {
+    "arrows": X + "y = x.view(2, 3, 2, 4).mT  # (B, T, C) -> (B, T, H, D) -> (B, T, D, H)",
+    "products and sums": X + "y = x.flatten(0, 1)  # (B*T, C)\nz = x[:, 1:]  # (B, T-1, C)",
+    "a product told apart later": X
+    + "y = x  # (B, T, H*D)\nz = x.view(2, 3, 2, 4)  # (B, T, H, D)",
+    "halves and multiples": "a = torch.ones(3)  # (D/2,)\nb = torch.ones(24)  # (4D,)",
+    "any number of axes": "a = torch.ones(1, 2, 3)  # (*batch, T)\nb = a[..., 0]  # (*batch,)\n"
+    "c = a.sum(-1)  # (..., T) -> (...,)",
+    "a scope for each call": "def f(x):\n    return x.T  # (A, B) -> (B, A)\n"
+    "f(torch.ones(2, 3)), f(torch.ones(3, 3))",
+    "a new size": "T = 3\nx = torch.ones(4)  # (T,), T = 4\nT = 5\ny = torch.ones(5)  # (T,)",
+    "elements left out": "U, S, _ = torch.ones(3, 2), torch.ones(2), 0  # (V, width), (width,)",
+    "one tensor for two targets": "x, y = torch.ones(2, 3, 4)  # (B, T) and (B, T), y one ahead",
+    "an iterator": "x, y = (torch.ones(i) for i in (2, 3))  # (B,) and (T,)",
+    "x.shape": X + "x.shape  # (B, T, C)\nB, T, C = x.shape  # (B, T, C)",
+    "prose": "pairs = {}  # (int, int) -> int\nn = 1  # as in f(B, T), or (Sennrich 2016)\n"
+    "m = 2  # n -> (sorted n-grams, counts)\nt = 'a'  # of the letter T (A, B or C)",
+    "not there yet": "def f():\n    y = ...  # your code\n    return y\nf()",
+}
+
+
+@pytest.mark.parametrize(("source", "line", "truth"), LIES.values(), ids=LIES)
+def test_a_lie_is_caught_with_its_line_and_the_sizes(trace, source, line, truth):
+    with pytest.raises(ShapeLie) as error:
+        trace(source)
+    assert str(error.value).startswith(f"some.py:{line}: the comment") and truth in str(error.value)
+
+
+@pytest.mark.parametrize("source", TRUTHS.values(), ids=TRUTHS)
+def test_the_truth_is_believed_and_prose_is_no_shape(trace, source):
+    assert trace(source) == []
+
+
+def test_a_comment_that_no_value_reaches_is_told(trace):
+    assert trace("def f(x):\n    return x  # (B, T)") == ["# (B, T)"]
+
+
+@pytest.mark.parametrize(("lie", "truth"), [("(T, B)", "(4, 1)"), ("(B, T, 1)", "(4, 8)")])
+def test_a_lie_in_a_function_of_the_package_is_caught_with_file_and_line(trace, lie, truth):
+    file, true = "scratchformer/data/batches.py", "-> (B, T)\n"
+    source = (ROOT / file).read_text(encoding="utf-8")
+    assert source.count(true) == 1
+    line = source[: source.index(true)].count("\n") + 1
+    source += "\nrandom_batch(torch.arange(20), 4, 8, torch.Generator())\n"
+    assert trace(source, file) == []
+    with pytest.raises(ShapeLie) as error:
+        trace(source.replace(true, f"-> {lie}\n"), file)
+    assert str(error.value).startswith(f"{file}:{line}: the comment") and truth in str(error.value)
+
+
+NOTEBOOK = {
+    "true": (["import torch\nx = torch.zeros(2, 3)  # (B, T)", "x.shape"], "2 passed"),
+    "swapped": (
+        ["import torch\nx = torch.zeros(2, 3)  # (B, T)", "x = x + 1\ny = x.T  # (B, T)"],
+        "line 2: the comment `# (B, T)` is not true: (B, T) is (3, 2) (where B=2, T=3)",
+    ),
+    "never reached": (
+        ["import torch", "def f(x):\n    return x  # (T,)"],
+        "no value has reached the shape comments ['# (T,)']",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("plant", "mode"), [*((plant, "--nbval") for plant in NOTEBOOK), ("swapped", "--nbval-lax")]
+)
+def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, plant, mode):
+    sources, words = NOTEBOOK[plant]
+    cells = [nbformat.v4.new_code_cell(source, execution_count=1) for source in sources]
+    if plant == "true":
+        data = {"text/plain": "torch.Size([2, 3])"}
+        cells[1].outputs = [nbformat.v4.new_output("execute_result", data, execution_count=1)]
+    (tmp_path / "notebooks").mkdir()
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebooks" / "planted.ipynb")
+    shutil.copy(ROOT / "notebooks" / "conftest.py", tmp_path / "notebooks")
+    shutil.copytree(ROOT / "tests" / "shapes", tmp_path / "tests" / "shapes")
+    command = [*"-m pytest -q -p no:cacheprovider --nbval-current-env".split(), mode, "notebooks"]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    run = subprocess.run(
+        [sys.executable, *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path, "SCRATCHFORMER_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert words in run.stdout, run.stdout + run.stderr
+    assert (run.returncode == 0) == ("passed" in words)
+    assert plant != "swapped" or "Cell 1" in run.stdout
+
+
+def test_every_shape_comment_of_the_package_was_reached(request, package_tracer):
+    """Runs last (tests/conftest.py): the unit tests are what calls the package."""
+    expected = {*ROOT.glob("tests/unit/test_*.py"), ROOT / "tests" / "test_mutants.py"}
+    option = request.config.option
+    if option.keyword or option.markexpr or expected - {i.path for i in request.session.items}:
+        pytest.skip("only a run of all unit tests can show which shape comments they reach")
+    seen = {comment.where.split(":")[0] for comment in package_tracer.comments}
+    every = Tracer()
+    for path in (ROOT / "scratchformer").rglob("*.py"):
+        source, file = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
+        every.instrument(source, ast.parse(source), f"{file}:", file)
+    missing = [c for c in every.comments if c.where.split(":")[0] not in seen]
+    missing += [c for c in package_tracer.comments if not c.verified]
+    assert [f"{c.where}: {c.text}" for c in missing] == []
+    assert every.comments and package_tracer.lies == []

@@ -1,0 +1,73 @@
+"""Figures: what is drawn is what was given, and what does not fit is refused."""
+
+import matplotlib
+import pytest
+import torch
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+
+from scratchformer.plots import heatmap
+
+
+@pytest.fixture
+def ax():
+    fig, ax = plt.subplots()
+    yield ax
+    plt.close(fig)
+
+
+def shown(ax):
+    """The matrix as the picture holds it, and its labels from top to bottom and left to right."""
+    mesh = ax.collections[0]
+    rows = [label.get_text() for label in ax.get_yticklabels()]
+    return mesh.get_array(), rows, [label.get_text() for label in ax.get_xticklabels()]
+
+
+def test_heatmap_returns_its_axes_and_shows_the_first_row_on_top(ax):
+    weights = torch.tensor([[0.75, 0.25], [0.5, 0.5], [0.0, 1.0]], requires_grad=True)
+    assert heatmap(weights, ax, rows=["a", "b", "c"], columns=["x", "y"]) is ax
+    matrix, rows, columns = shown(ax)
+    assert matrix.tolist() == weights.tolist()
+    assert (rows, columns) == (["a", "b", "c"], ["x", "y"])
+    assert ax.yaxis_inverted()
+    assert [text.get_text() for text in ax.texts[:2]] == ["0.75", "0.25"]
+
+
+def test_repeated_tokens_keep_a_label_each(ax):
+    heatmap(torch.eye(3), ax, rows=["the", "and", "the"], columns=["the", "and", "the"])
+    assert shown(ax)[1] == shown(ax)[2] == ["the", "and", "the"]
+
+
+def test_numbers_can_be_left_out_and_options_reach_seaborn(ax):
+    heatmap(torch.rand(3, 3), ax, numbers=False, vmax=2)
+    assert not ax.texts and ax.collections[0].get_clim() == (0, 2)
+
+
+def test_shades_of_a_plain_map_start_at_zero_and_a_signed_one_is_centred_there(ax):
+    heatmap(torch.tensor([[0.5, 1.0]]), ax)
+    assert ax.collections[0].get_clim()[0] == 0
+    fig, other = plt.subplots()
+    heatmap(torch.tensor([[-1.0, 0.0, 1.0]]), other, signed=True, numbers=False)
+    colours = other.collections[0].to_rgba([-1.0, 0.0, 1.0])
+    assert colours[1][:3].min() > 0.9  # nearly white at 0
+    assert not (colours[0] == colours[2]).all()
+    plt.close(fig)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"rows": ["a"]}, "1 labels for 2 rows"),
+        ({"columns": ["a", "b"]}, "2 labels for 3 columns"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(ax, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        heatmap(torch.rand(2, 3), ax, **arguments)
+
+
+def test_a_matrix_has_two_axes(ax):
+    with pytest.raises(ValueError, match=r"shape \(2, 2, 2\), expected \(rows, columns\)"):
+        heatmap(torch.rand(2, 2, 2), ax)

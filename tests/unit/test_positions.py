@@ -1,0 +1,148 @@
+"""Positions: against slow loops, and by the properties each kind is chosen for."""
+
+import cmath
+import math
+
+import pytest
+import torch
+
+from scratchformer.attention import scaled_dot_product_attention
+from scratchformer.positions import LearnedPositions, rotary, sinusoidal
+
+
+def slow_sinusoidal(T, d_model, base=10_000.0):
+    rows = []
+    for t in range(T):
+        row = []
+        for i in range(0, d_model, 2):
+            row += [math.sin(t / base ** (i / d_model)), math.cos(t / base ** (i / d_model))]
+        rows.append(row)
+    return torch.tensor(rows)
+
+
+def slow_rotary(x, offset=0, base=10_000.0):
+    """Each pair as a complex number times e^(i angle), one at a time; x is (T, D)."""
+    out, width = x.clone(), x.shape[1]
+    for t in range(len(x)):
+        for i in range(0, width, 2):
+            z = complex(x[t, i], x[t, i + 1]) * cmath.exp(1j * (t + offset) / base ** (i / width))
+            out[t, i], out[t, i + 1] = z.real, z.imag
+    return out
+
+
+@pytest.mark.parametrize("base", [10_000.0, 100.0])
+@pytest.mark.parametrize("sizes", [(1, 2), (7, 6), (64, 32)])
+def test_sinusoidal_equals_the_formula_in_a_slow_loop(sizes, base):
+    torch.testing.assert_close(sinusoidal(*sizes, base=base), slow_sinusoidal(*sizes, base))
+
+
+def test_position_zero_by_hand_and_an_empty_table():
+    assert sinusoidal(1, 4).tolist() == [[0.0, 1.0, 0.0, 1.0]]
+    assert sinusoidal(0, 4).shape == (0, 4)
+
+
+def test_a_longer_table_starts_with_the_shorter_one():
+    assert torch.equal(sinusoidal(500, 16)[:30], sinusoidal(30, 16))
+
+
+def test_far_positions_are_as_exact_as_near_ones():
+    assert abs(sinusoidal(50_001, 2)[50_000, 0].item() - math.sin(50_000)) < 1e-6
+
+
+def test_a_step_of_k_is_one_rotation_for_all_positions():
+    torch.set_default_dtype(torch.float64)
+    try:
+        table = sinusoidal(256, 16)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert table.dtype == torch.float64
+    for k in (1, 7, 100):
+        now, later = (rows.view(-1, 8, 2).transpose(0, 1) for rows in (table[:-k], table[k:]))
+        step = torch.linalg.lstsq(now, later).solution  # one 2 × 2 matrix a pair
+        assert (now @ step - later).abs().max() < 1e-9
+        torch.testing.assert_close(step @ step.mT, torch.eye(2).double().expand(8, 2, 2))
+        torch.testing.assert_close(torch.linalg.det(step), torch.ones(8).double())
+
+
+def test_distance_and_product_of_two_rows_depend_on_their_distance_alone():
+    table = sinusoidal(100, 32)
+    products = table @ table.T
+    for k in (0, 1, 10, 50):
+        diagonal = products.diagonal(k)
+        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("offset", [0, 5])
+def test_rotary_equals_complex_products_in_a_slow_loop(offset, dtype):
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 6, 8, dtype=dtype)
+    out = rotary(x, offset, base=500.0)
+    assert out.dtype == dtype and out.shape == x.shape
+    for b in range(2):
+        for h in range(3):
+            torch.testing.assert_close(out[b, h], slow_rotary(x[b, h], offset, 500.0))
+
+
+def test_rotary_scores_depend_on_the_distance_alone():
+    torch.manual_seed(0)
+    q, k = (torch.randn(8, dtype=torch.float64).expand(20, 8) for _ in range(2))
+    scores = rotary(q) @ rotary(k).T
+    for distance in range(-19, 20):
+        diagonal = scores.diagonal(distance)
+        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal))
+    assert scores[0].std() > 0.1
+
+
+def test_rotary_attention_is_blind_to_where_a_sequence_starts():
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 2, 9, 8, dtype=torch.float64)
+    here, _ = scaled_dot_product_attention(rotary(q), rotary(k), v)
+    there, _ = scaled_dot_product_attention(rotary(q, 1000), rotary(k, 1000), v)
+    torch.testing.assert_close(here, there)
+
+
+def test_rotary_keeps_lengths_and_leaves_position_zero_alone():
+    torch.manual_seed(0)
+    x = torch.randn(2, 50, 16)
+    torch.testing.assert_close(rotary(x).norm(dim=-1), x.norm(dim=-1))
+    assert torch.equal(rotary(x)[:, 0], x[:, 0])
+
+
+def test_rotary_continued_with_an_offset_equals_the_whole():
+    torch.manual_seed(0)
+    x = torch.randn(2, 12, 8)
+    for t0 in (0, 1, 7, 12):
+        torch.testing.assert_close(rotary(x)[:, t0:], rotary(x[:, t0:], offset=t0))
+
+
+def test_rotary_passes_gradients_and_changes_nothing_in_place():
+    x = torch.ones(3, 4, requires_grad=True)
+    rotary(x).square().sum().backward()
+    torch.testing.assert_close(x.grad, 2 * torch.ones(3, 4))  # lengths are kept, so |Rx|² = |x|²
+    assert torch.equal(x.detach(), torch.ones(3, 4))
+
+
+def test_learned_positions_are_rows_of_a_trained_table_that_ends():
+    learned = LearnedPositions(8, 4)
+    assert learned(5).shape == (5, 4) and torch.equal(learned(8), learned.table.weight)
+    learned(3).sum().backward()
+    assert learned.table.weight.grad.sum(1).tolist() == [4.0] * 3 + [0.0] * 5
+    with pytest.raises(ValueError, match="got 9 positions, expected 0 to context_length=8"):
+        learned(9)
+    with pytest.raises(ValueError, match="got -1 positions"):
+        learned(-1)
+
+
+def test_errors_say_what_was_expected():
+    for width in (7, 0, -2):
+        with pytest.raises(ValueError, match=f"width is {width}, expected an even number above 0"):
+            sinusoidal(4, width)
+    with pytest.raises(ValueError, match="width is 3, expected an even number above 0"):
+        rotary(torch.zeros(2, 3))
+    with pytest.raises(ValueError, match="T=-1 positions from 0 on, expected nothing below 0"):
+        sinusoidal(-1, 4)
+    with pytest.raises(ValueError, match="positions from -3 on, expected nothing below 0"):
+        rotary(torch.zeros(2, 4), offset=-3)
+    with pytest.raises(ValueError, match=r"base=0\.0, expected more than 0"):
+        sinusoidal(4, 4, base=0.0)
