@@ -71,7 +71,7 @@ class KeyValueCache:
 
     def __init__(self, max_length: int | None = None):
         self.max_length = max_length
-        self.k = self.v = None  # (B, H, S, D) each, once something is kept
+        self.k = self.v = None  # two tensors, once something is kept
 
     def __len__(self) -> int:
         return 0 if self.k is None else self.k.shape[2]

@@ -7,6 +7,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import nbformat
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADS = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}
@@ -116,6 +117,15 @@ def test_ids_are_unique_and_images_have_alt_text(site, pages):
         # on Python 3.10 the theme is older, and gives its search page two such fields
         assert twice <= ({"search-input"} if name.name == "search.html" else set()), name
         assert [image["src"] for image in page.images if "alt" not in image] == [], name
+
+
+def test_no_formula_is_left_as_text(site):
+    for path in [*site.glob("notebooks/*.html"), *site.glob("book/*.html")]:
+        article = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").article
+        for formula_or_code in article.select("pre, code, .math"):
+            formula_or_code.decompose()
+        left = [line for line in article.get_text().splitlines() if "$" in line]
+        assert left == [], path.relative_to(site)
 
 
 def test_nothing_is_loaded_from_other_servers(site, pages):
