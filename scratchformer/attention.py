@@ -77,6 +77,7 @@ class KeyValueCache:
         return 0 if self.k is None else self.k.shape[2]
 
     def append(self, k: Float[Tensor, "B H T D"], v: Float[Tensor, "B H T D"]) -> None:
+        """Keep T more positions behind those kept already; ValueError if they do not fit."""
         S = len(self) + k.shape[2]
         if self.max_length is not None and self.max_length < S:
             raise ValueError(f"cache would hold {S} positions, expected <= {self.max_length}")

@@ -45,6 +45,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
+        """Whether the answer was right."""
         return self.state == "passed"
 
     def __bool__(self) -> bool:

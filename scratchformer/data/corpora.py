@@ -19,6 +19,8 @@ from .playhouse import Playhouse
 
 
 class Source(NamedTuple):
+    """Where a corpus comes from, and the sum that proves it whole."""
+
     url: str
     sha256: str
     filename: str

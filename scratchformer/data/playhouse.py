@@ -95,6 +95,8 @@ REQUEST: give me FOOD | bring the PROP | fetch my HAT | speak plainly | spare th
 
 
 class Rule(NamedTuple):
+    """What one symbol of the grammar may become, and how likely each choice is."""
+
     alternatives: list[tuple[str, ...]]
     probabilities: list[float]
     cumulative: list[int]  # the weights, added up

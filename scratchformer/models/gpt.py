@@ -66,6 +66,7 @@ class GPT(nn.Module):
 
     @property
     def context_length(self) -> int:
+        """The most tokens that `forward` takes."""
         return self.config.context_length
 
     def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
