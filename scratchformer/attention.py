@@ -6,6 +6,8 @@ attend, and combine with `&`. No positions, and no mask that is not given.
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import torch
 import torch.nn.functional as F
@@ -162,3 +164,30 @@ class MultiHeadAttention(nn.Module):
         parts = F.linear(x, self.c_attn.weight[rows], bias)
         parts = parts.view(B, T, last - first, self.n_heads, C // self.n_heads)
         return parts.permute(2, 0, 3, 1, 4)
+
+
+@contextmanager
+def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """Inside, a dict fills with the weights (B, H, T, S) of every MultiHeadAttention that runs.
+
+    Its keys are the modules' names in `model`, in the order of their calls; a second call
+    replaces the first. The model computes the same as ever, on the explicit path.
+    """
+    weights = {}
+
+    def record(name: str, module: nn.Module, stack: ExitStack) -> None:
+        def ask(module, args, kwargs):
+            return args, {**kwargs, "need_weights": True}
+
+        def keep(module, args, output):
+            weights[name] = output[1].detach()
+            return output[0]
+
+        stack.callback(module.register_forward_pre_hook(ask, with_kwargs=True).remove)
+        stack.callback(module.register_forward_hook(keep).remove)
+
+    with ExitStack() as stack:
+        for name, module in model.named_modules():
+            if isinstance(module, MultiHeadAttention):
+                record(name, module, stack)
+        yield weights

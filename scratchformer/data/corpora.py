@@ -8,7 +8,6 @@ import hashlib
 import io
 import os
 import textwrap
-import uuid
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from .playhouse import Playhouse
+from .whole_files import written_whole
 
 
 class Source(NamedTuple):
@@ -89,7 +89,8 @@ def load_corpus(name: str) -> Corpus:
             broken |= not isinstance(error, FileNotFoundError)
     if corpus and corpus.source == "download":
         try:
-            _keep(corpus.text.encode(), _cache_folder() / wanted.filename)
+            with written_whole(_cache_folder() / wanted.filename) as part:
+                part.write_bytes(corpus.text.encode())
         except OSError as error:
             notes.append(f"cache: cannot keep the download: {error}")
             broken = True
@@ -152,17 +153,6 @@ def _verified(data: bytes, wanted: Source, place: str | Path) -> bytes:
             f"expected {wanted.sha256}"
         )
     return data
-
-
-def _keep(data: bytes, path: Path) -> None:
-    """Write the file whole or not at all, also when another process is writing it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=1)

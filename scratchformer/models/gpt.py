@@ -1,18 +1,25 @@
 """GPT: token and position embeddings, a stack of causal blocks, logits for the next token.
 
 Architecture, initialisation and parameter names are GPT-2's (Radford et al. 2019). Losses belong
-to training and sampling to generation; pretrained weights are not loaded here.
+to training and sampling to generation.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from scratchformer.attention import causal_mask
+from scratchformer.attention import KeyValueCache, causal_mask
 from scratchformer.blocks import TransformerBlock
+from scratchformer.models.pretrained import (
+    from_hugging_face,
+    load_weights,
+    read_model,
+    save_model,
+)
 
 
 @dataclass(frozen=True)
@@ -69,16 +76,45 @@ class GPT(nn.Module):
         """The most tokens that `forward` takes."""
         return self.config.context_length
 
-    def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
-        """Logits of each next token. Raises ValueError if T exceeds the context length."""
-        T = ids.shape[1]
-        if self.context_length < T:
+    def new_cache(self) -> list[KeyValueCache]:
+        """An empty cache for each block, to be given to `forward` again and again."""
+        return [KeyValueCache(self.context_length) for _ in self.h]
+
+    def forward(
+        self, ids: Int[Tensor, "B T"], cache: list[KeyValueCache] | None = None
+    ) -> Float[Tensor, "B T V"]:
+        """Logits of each next token; with a `cache`, ids follow the positions that it holds.
+
+        Raises ValueError if that is more than the context length in all.
+        """
+        kept = len(cache[0]) if cache else 0
+        S = kept + ids.shape[1]
+        if self.context_length < S:
             raise ValueError(
-                f"got {T} tokens, expected at most context_length={self.context_length}"
+                f"got {S} tokens, expected at most context_length={self.context_length}"
             )
-        positions = torch.arange(T, device=ids.device)
+        positions = torch.arange(kept, S, device=ids.device)
         x = self.drop(self.wte(ids) + self.wpe(positions))  # (B, T, C) + (T, C)
-        mask = causal_mask(T, ids.device)
-        for block in self.h:
-            x = block(x, mask)
+        mask = causal_mask(S, ids.device)[kept:]  # (T, S)
+        for block, block_cache in zip(self.h, cache or [None] * len(self.h), strict=True):
+            x = block(x, mask, cache=block_cache)
         return self.lm_head(self.ln_f(x))
+
+    def save(self, folder: str | Path) -> None:
+        """Write config.json and model.safetensors, which `from_pretrained` reads, to `folder`."""
+        save_model(folder, self, asdict(self.config))
+
+    @classmethod
+    def from_pretrained(cls, source: str | Path) -> "GPT":
+        """A GPT with weights from a folder, `save`'s or Hugging Face's GPT-2, or from their hub.
+
+        A `source` that is no folder, such as "gpt2" (0.5 GB), is downloaded once by
+        huggingface_hub. Raises ValueError for another architecture or files that do not fit, and
+        OSError, which says what to do, if the source cannot be had.
+        """
+        config, weights = read_model(source)
+        if config.get("model_type") == "gpt2":
+            config, weights = from_hugging_face(config, weights)
+        model = cls(GPTConfig(**config))
+        load_weights(model, weights, source)
+        return model.eval()

@@ -1,22 +1,16 @@
 """Tokenizers on disk: one readable JSON file, written whole or not at all."""
 
 import json
-import os
 from pathlib import Path
+
+from scratchformer.data.whole_files import written_whole
 
 
 def write_json(path: str | Path, kind: str, content: dict) -> None:
     """Write `content`, marked as a tokenizer of this `kind`, replacing `path` in one step."""
-    path = Path(path)
-    half = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        half.write_text(
-            json.dumps({"tokenizer": kind, **content}, ensure_ascii=False, indent=1),
-            encoding="utf-8",
-        )
-        half.replace(path)
-    finally:
-        half.unlink(missing_ok=True)
+    text = json.dumps({"tokenizer": kind, **content}, ensure_ascii=False, indent=1)
+    with written_whole(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 def read_json(path: str | Path, kind: str, *keys: str) -> list:

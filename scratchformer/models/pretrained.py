@@ -1,0 +1,92 @@
+"""Models on disk: a folder with config.json and model.safetensors, ours or Hugging Face's.
+
+Only GPT-2's layout is translated. What is needed to go on with a training run is in checkpoints.
+"""
+
+import json
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from scratchformer.data.whole_files import written_whole
+
+FILES = ("config.json", "model.safetensors")
+
+
+def save_model(folder: str | Path, model: nn.Module, config: dict) -> None:
+    """Write `config` and the model's parameters, a shared one once, to `folder`."""
+    weights = {name: p.detach().contiguous() for name, p in model.named_parameters()}
+    with written_whole(Path(folder) / FILES[1]) as part:
+        safetensors.torch.save_file(weights, part)
+    with written_whole(Path(folder) / FILES[0]) as part:
+        part.write_text(json.dumps(config, indent=1), encoding="utf-8")
+
+
+def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
+    """Config and weights from a folder or, if there is none of this name, Hugging Face's hub."""
+    if Path(source).is_dir():
+        paths = [Path(source) / name for name in FILES]
+        if missing := [path for path in paths if not path.is_file()]:
+            raise FileNotFoundError(f"{missing[0]} is missing, expected a saved model there")
+    else:
+        paths = _downloaded(str(source))
+    try:
+        config = json.loads(paths[0].read_text(encoding="utf-8"))
+        return config, safetensors.torch.load_file(paths[1])
+    except (ValueError, SafetensorError) as error:
+        raise ValueError(f"{source} is not a whole saved model ({error})") from error
+
+
+def _downloaded(name: str) -> list[Path]:
+    from huggingface_hub import hf_hub_download  # here: only a download needs it
+
+    try:
+        return [Path(hf_hub_download(name, file)) for file in FILES]
+    except Exception as error:  # whatever the network does, the reader learns what to do
+        raise OSError(
+            f"{name!r} is no folder, and Hugging Face's hub did not give it "
+            f"({type(error).__name__}: {error}). Connect once, or save {' and '.join(FILES)} in a "
+            "folder and pass its path."
+        ) from error
+
+
+def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, dict[str, Tensor]]:
+    """GPT-2's config and weights in our terms: same names, matrices the other way round."""
+    ours = {
+        "vocab_size": config["vocab_size"],
+        "context_length": config["n_positions"],
+        "d_model": config["n_embd"],
+        "n_heads": config["n_head"],
+        "n_layers": config["n_layer"],
+    }
+    if (config.get("n_inner") or 4 * ours["d_model"]) != 4 * ours["d_model"]:
+        raise ValueError(f"n_inner={config['n_inner']}, expected 4 n_embd = {4 * ours['d_model']}")
+    if config.get("activation_function", "gelu_new") != "gelu_new":
+        raise ValueError(f"activation {config['activation_function']!r}, expected 'gelu_new'")
+    renamed = {}
+    for name, tensor in weights.items():
+        name = name.removeprefix("transformer.")
+        if name.endswith((".attn.bias", ".attn.masked_bias")) or name == "lm_head.weight":
+            continue  # the causal mask, in old files; and the tied head, which is wte
+        # Hugging Face keeps the blocks' matrices as (in, out), a linear layer as (out, in).
+        transposed = name.startswith("h.") and tensor.dim() == 2
+        renamed[name] = tensor.T.contiguous() if transposed else tensor
+    return ours, renamed
+
+
+def load_weights(model: nn.Module, weights: dict[str, Tensor], source: str | Path) -> None:
+    """Copy `weights` into the parameters of the same names; ValueError if they do not fit."""
+    own = dict(model.named_parameters())
+    shapes, expected = ({k: tuple(t.shape) for k, t in d.items()} for d in (weights, own))
+    if shapes != expected:
+        name = min(k for k in shapes | expected if shapes.get(k) != expected.get(k))
+        raise ValueError(
+            f"{source}: {name} is {shapes.get(name, 'missing')}, "
+            f"expected {expected.get(name, 'no such tensor')}"
+        )
+    with torch.no_grad():
+        for name, p in own.items():
+            p.copy_(weights[name])

@@ -1,0 +1,94 @@
+"""A run on disk: all that the next step depends on, in one file that is replaced whole.
+
+Tensors are in the safetensors format, everything else is JSON in the same file's header: no
+pickle, and no second file that could disagree. Which settings a run has is for the loop to say.
+"""
+
+import json
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import nn
+
+from scratchformer.data.whole_files import written_whole
+
+
+def save_checkpoint(
+    path: str | Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+    state: dict,
+) -> None:
+    """Write weights, the optimiser's memory, random states and `state` (JSON) to `path`."""
+    tensors = {f"model.{name}": tensor for name, tensor in _tensors(model).items()}
+    for i, memory in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{i}.{name}": tensor for name, tensor in memory.items()}
+    tensors |= {f"random.{name}": tensor for name, tensor in _random_states(generator).items()}
+    tensors = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    with written_whole(path) as part:
+        safetensors.torch.save_file(tensors, part, {"state": json.dumps(state)})
+
+
+def read_state(path: str | Path) -> dict:
+    """The `state` of a checkpoint; ValueError if the file is none, FileNotFoundError if missing."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no checkpoint {path}")
+    try:
+        with safe_open(path, "pt") as file:
+            return json.loads(file.metadata()["state"])
+    except (SafetensorError, TypeError, KeyError, ValueError) as error:
+        raise ValueError(f"{path} is not a whole checkpoint ({error})") from error
+
+
+def load_checkpoint(
+    path: str | Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+) -> dict:
+    """Put all that `save_checkpoint` wrote back into place, torch's own generators included.
+
+    Returns the `state`. Raises ValueError, and changes nothing, if the file is no checkpoint or
+    of another model; FileNotFoundError if it is missing.
+    """
+    state = read_state(path)
+    tensors, memories = safetensors.torch.load_file(path), {}
+    own = _tensors(model)
+    saved = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
+    shapes, expected = ({k: tuple(t.shape) for k, t in d.items()} for d in (saved, own))
+    if shapes != expected:
+        name = min(k for k in shapes | expected if shapes.get(k) != expected.get(k))
+        raise ValueError(
+            f"{path} is of another model: {name} is {shapes.get(name, 'missing')} in it, "
+            f"expected {expected.get(name, 'no such tensor')}"
+        )
+    for key, tensor in tensors.items():
+        if key.startswith("optimizer."):
+            _, i, name = key.split(".")
+            memories.setdefault(int(i), {})[name] = tensor
+    with torch.no_grad():
+        for name, tensor in own.items():
+            tensor.copy_(saved[name])
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": memories, "param_groups": groups})
+    generator.set_state(tensors["random.batches"])
+    torch.set_rng_state(tensors["random.torch"])
+    if torch.cuda.is_available() and "random.cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random.cuda"])
+    return state
+
+
+def _tensors(model: nn.Module) -> dict[str, torch.Tensor]:
+    """Parameters and buffers by name, a shared one (a tied output head) only once."""
+    return {**dict(model.named_parameters()), **dict(model.named_buffers())}
+
+
+def _random_states(generator: torch.Generator) -> dict[str, torch.Tensor]:
+    """Where the draws of batches and, through torch's own generators, of dropout stand."""
+    states = {"batches": generator.get_state(), "torch": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        states["cuda"] = torch.cuda.get_rng_state()
+    return states
