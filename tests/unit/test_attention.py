@@ -13,8 +13,10 @@ from scratchformer.attention import (
     MultiHeadAttention,
     causal_mask,
     padding_mask,
+    recorded_attention,
     scaled_dot_product_attention,
 )
+from scratchformer.models import GPT, GPTConfig
 
 
 @pytest.fixture
@@ -310,3 +312,27 @@ def test_dropout_falls_on_the_weights_and_keeps_their_mean():
     attention = MultiHeadAttention(16, 4, dropout=0.25)
     _, weights = attention(torch.randn(50, 10, 16), need_weights=True)
     assert abs((weights == 0).float().mean().item() - 0.25) < 0.02
+
+
+def test_recorded_attention_is_what_each_layer_used_and_changes_nothing():
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(11, 8, d_model=16, n_heads=4, n_layers=2)).eval()
+    ids = torch.randint(11, (2, 6))
+    before = model(ids)
+    with recorded_attention(model) as weights:
+        during = model(ids)
+    torch.testing.assert_close(during, before)
+    assert list(weights) == ["h.0.attn", "h.1.attn"]
+    x = model.wte(ids) + model.wpe(torch.arange(6))
+    _, expected = model.h[0].attn(model.h[0].ln_1(x), mask=causal_mask(6), need_weights=True)
+    torch.testing.assert_close(weights["h.0.attn"], expected)
+    assert not weights["h.1.attn"].requires_grad
+    assert torch.equal(model(ids), before)  # the hooks are gone, and the fused kernel is back
+    assert len(weights) == 2
+
+
+def test_recorded_attention_lets_go_after_an_error():
+    attention = MultiHeadAttention(8, 2)
+    with pytest.raises(ZeroDivisionError), recorded_attention(attention):
+        raise ZeroDivisionError
+    assert not attention._forward_hooks and not attention._forward_pre_hooks
