@@ -17,8 +17,12 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    part.touch()
+    mode = part.stat().st_mode  # as any new file's: some writers make theirs private
+    part.unlink()
     try:
         yield part
+        part.chmod(mode)
         with part.open("rb+") as file:
             os.fsync(file.fileno())  # on the disk before the name points to it
         part.replace(path)

@@ -113,8 +113,11 @@ class GPT(nn.Module):
         OSError, which says what to do, if the source cannot be had.
         """
         config, weights = read_model(source)
-        if config.get("model_type") == "gpt2":
+        if "model_type" in config:  # Hugging Face's
             config, weights = from_hugging_face(config, weights)
-        model = cls(GPTConfig(**config))
+        try:
+            model = cls(GPTConfig(**config))
+        except TypeError as error:
+            raise ValueError(f"{source} holds no GPT: {error}") from error
         load_weights(model, weights, source)
         return model.eval()

@@ -11,9 +11,14 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from scratchformer.data.corpora import is_offline
 from scratchformer.data.whole_files import written_whole
 
 FILES = ("config.json", "model.safetensors")
+# What our GPT computes, in Hugging Face's terms; a config that says otherwise is another model.
+GPT2 = {"model_type": "gpt2", "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5}
+GPT2 |= {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False}
+GPT2 |= {"tie_word_embeddings": True, "add_cross_attention": False}
 
 
 def save_model(folder: str | Path, model: nn.Module, config: dict) -> None:
@@ -34,9 +39,9 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
     else:
         paths = _downloaded(str(source))
     try:
-        config = json.loads(paths[0].read_text(encoding="utf-8"))
+        config = dict(json.loads(paths[0].read_text(encoding="utf-8")))
         return config, safetensors.torch.load_file(paths[1])
-    except (ValueError, SafetensorError) as error:
+    except (ValueError, TypeError, SafetensorError) as error:
         raise ValueError(f"{source} is not a whole saved model ({error})") from error
 
 
@@ -44,7 +49,7 @@ def _downloaded(name: str) -> list[Path]:
     from huggingface_hub import hf_hub_download  # here: only a download needs it
 
     try:
-        return [Path(hf_hub_download(name, file)) for file in FILES]
+        return [Path(hf_hub_download(name, f, local_files_only=is_offline())) for f in FILES]
     except Exception as error:  # whatever the network does, the reader learns what to do
         raise OSError(
             f"{name!r} is no folder, and Hugging Face's hub did not give it "
@@ -54,7 +59,13 @@ def _downloaded(name: str) -> list[Path]:
 
 
 def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, dict[str, Tensor]]:
-    """GPT-2's config and weights in our terms: same names, matrices the other way round."""
+    """GPT-2's config and weights in our terms: same names, matrices the other way round.
+
+    Raises ValueError for another architecture. Dropout is left out: weights are loaded to be used.
+    """
+    for key, value in GPT2.items():
+        if config.get(key, value) != value:
+            raise ValueError(f"{key}={config[key]!r}, expected {value!r}: GPT-2's architecture")
     ours = {
         "vocab_size": config["vocab_size"],
         "context_length": config["n_positions"],
@@ -64,8 +75,6 @@ def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, d
     }
     if (config.get("n_inner") or 4 * ours["d_model"]) != 4 * ours["d_model"]:
         raise ValueError(f"n_inner={config['n_inner']}, expected 4 n_embd = {4 * ours['d_model']}")
-    if config.get("activation_function", "gelu_new") != "gelu_new":
-        raise ValueError(f"activation {config['activation_function']!r}, expected 'gelu_new'")
     renamed = {}
     for name, tensor in weights.items():
         name = name.removeprefix("transformer.")

@@ -4,6 +4,7 @@ Tensors are in the safetensors format, everything else is JSON in the same file'
 pickle, and no second file that could disagree. Which settings a run has is for the loop to say.
 """
 
+import glob
 import json
 from pathlib import Path
 
@@ -22,7 +23,13 @@ def save_checkpoint(
     generator: torch.Generator,
     state: dict,
 ) -> None:
-    """Write weights, the optimiser's memory, random states and `state` (JSON) to `path`."""
+    """Write weights, the optimiser's memory, random states and `state` (JSON) to `path`.
+
+    Parts that killed writers left beside it are removed: a checkpoint has one writer.
+    """
+    path = Path(path)
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        part.unlink(missing_ok=True)
     tensors = {f"model.{name}": tensor for name, tensor in _tensors(model).items()}
     for i, memory in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{i}.{name}": tensor for name, tensor in memory.items()}

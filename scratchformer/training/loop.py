@@ -7,13 +7,13 @@ says how surprised the model is. One device. Nothing is printed: pass a callback
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from scratchformer.data.batches import random_batch
@@ -45,7 +45,7 @@ def eval_mode(model: nn.Module) -> Iterator[None]:
 
 
 def evaluate(
-    model: nn.Module, ids: Int[Tensor, " N"], context_length: int, batch_size: int = 64
+    model: nn.Module, ids: Integer[Tensor, " N"], context_length: int, batch_size: int = 64
 ) -> float:
     """Nats per token over all of `ids`: every token but the first is predicted exactly once.
 
@@ -57,20 +57,19 @@ def evaluate(
     if len(ids) < 2:
         raise ValueError(f"got {len(ids)} tokens, expected at least 2: one to predict from")
     device = next(model.parameters()).device
-    ids = ids.to(device).long()
-    x, y = ids[:-1], ids[1:]
-    whole = len(x) // context_length * context_length  # tokens in full windows
-    windows = zip(
-        x[:whole].view(-1, context_length).split(batch_size),
-        y[:whole].view(-1, context_length).split(batch_size),
-        strict=True,
-    )
+    n = len(ids) - 1  # predictions
+    whole = n // context_length * context_length  # those in full windows
+    stride = batch_size * context_length
+    parts = [(i, min(i + stride, whole), context_length) for i in range(0, whole, stride)]
+    if whole < n:
+        parts.append((whole, n, n - whole))
     total = 0.0
     with eval_mode(model):
-        for xb, yb in (*windows, (x[None, whole:], y[None, whole:])):
-            if xb.numel():
-                total += token_loss(model(xb), yb)[0].item()
-    return total / len(x)
+        for start, stop, width in parts:
+            piece = ids[start : stop + 1].to(device).long()  # a file of ids is read bit by bit
+            x, y = piece[:-1].view(-1, width), piece[1:].view(-1, width)
+            total += token_loss(model(x), y)[0].item()
+    return total / n
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
@@ -80,6 +79,38 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
         {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
     ]
+
+
+def update(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batches: Iterable[tuple[Tensor, ...]],
+    loss: Callable[..., tuple[Tensor, Tensor]],
+    *,
+    clip: float = 1.0,
+    precision: str = "float32",
+) -> Float[Tensor, "2"]:
+    """One step of the optimiser on several batches as if they were one; their nats and targets.
+
+    The gradients of the batches' sums add up. Only then are they divided by the number of targets
+    in all of them, and clipped to the norm `clip`.
+    """
+    device = next(model.parameters()).device
+    optimizer.zero_grad(set_to_none=True)
+    sums = []
+    for batch in batches:
+        tensors = [tensor.to(device) for tensor in batch]
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            nats, targets = loss(model, *tensors)
+        nats.backward()
+        sums.append(torch.stack((nats.detach().float(), targets.to(device).float())))
+    total = torch.stack(sums).sum(dim=0)  # (2,)
+    for p in model.parameters():
+        if p.grad is not None:
+            p.grad /= total[1].clamp(min=1)  # from the gradient of the sum to that of the mean
+    nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
+    return total  # on the device: to read it here would be to wait for the GPU
 
 
 def fit(
@@ -114,7 +145,7 @@ def fit(
     together, exactly as if they were one, and is clipped to the norm `clip`. `warmup` and
     `schedule` are `learning_rate`'s. `precision="bfloat16"` computes the losses under autocast.
     After every `evaluate_every` steps, and the last, `validate()` is called, and then
-    `on_evaluate(step, train_loss, val_loss)`.
+    `on_evaluate(step, train_loss, val_loss)`. The model stays in training mode.
 
     With a `checkpoint` path the run is saved there every `checkpoint_every` steps (by default at
     each evaluation), at the end, and after the step in progress when Ctrl-C or a polite kill
@@ -122,32 +153,23 @@ def fit(
     happened. Raises ValueError for settings that make no sense or differ from the checkpoint's,
     and FileExistsError rather than overwrite a checkpoint that was not to be resumed.
     """
-    if accumulate < 1:
-        raise ValueError(f"accumulate={accumulate}, expected at least 1")
-    if precision not in ("float32", "bfloat16"):
-        raise ValueError(f"precision={precision!r}, expected 'float32' or 'bfloat16'")
     rates = {"lr": lr, "steps": steps, "warmup": warmup, "schedule": schedule}
-    learning_rate(0, **rates)  # raises what is wrong before anything is done
     settings = rates | {"seed": seed, "weight_decay": weight_decay, "betas": list(betas)}
     settings |= {"eps": eps, "clip": clip, "accumulate": accumulate, "precision": precision}
     settings |= {"evaluate_every": evaluate_every}
-    device = next(model.parameters()).device
+    _refuse_nonsense(settings | {"checkpoint_every": checkpoint_every})
     groups = parameter_groups(model, weight_decay)
     optimizer = torch.optim.AdamW(groups, lr=lr, betas=betas, eps=eps, fused=True)
     generator = torch.Generator().manual_seed(seed)
-    history, losses, first = History(), [], 0
+    history, sums, first = History(), [], 0  # sums: nats and targets of each step, (2,)
     if checkpoint and Path(checkpoint).exists():
         if not resume:
             raise FileExistsError(f"{checkpoint} holds a run: pass resume=True, or move it away")
-        _check_settings(checkpoint, settings)
+        _refuse_other_settings(checkpoint, settings)
         state = load_checkpoint(checkpoint, model, optimizer, generator)
         history, first = History(**state["history"]), state["step"]
-        losses = [torch.tensor(loss, device=device) for loss in state["losses"]]
-
-    def save(done: int) -> None:
-        state = {"step": done, "settings": settings, "history": asdict(history)}
-        state["losses"] = [loss.item() for loss in losses]
-        save_checkpoint(checkpoint, model, optimizer, generator, state)
+        device = next(model.parameters()).device
+        sums = [torch.tensor(pair, device=device) for pair in state["sums"]]
 
     model.train()
     start = time.perf_counter() - (history.seconds[-1] if history.seconds else 0.0)
@@ -155,27 +177,15 @@ def fit(
         for step in range(first, steps):
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate(step, **rates)
-            optimizer.zero_grad(set_to_none=True)
-            total, count = 0.0, 0
-            for _ in range(accumulate):
-                tensors = [tensor.to(device) for tensor in batch(generator)]
-                with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-                    part, n = loss(model, *tensors)
-                part.backward()
-                total, count = total + part.detach(), count + n
-            count = count.clamp(min=1)
-            for p in model.parameters():
-                if p.grad is not None:
-                    p.grad /= count  # from the gradient of the sum to that of the mean
-            nn.utils.clip_grad_norm_(model.parameters(), clip)
-            optimizer.step()
-            losses.append(total / count)  # kept on the device: reading it would wait for the GPU
+            batches = (batch(generator) for _ in range(accumulate))
+            sums.append(update(model, optimizer, batches, loss, clip=clip, precision=precision))
             done = step + 1
             if on_step:
                 on_step(done)
             evaluates = done == steps or bool(evaluate_every and done % evaluate_every == 0)
             if evaluates:
-                train_loss, losses = torch.stack(losses).mean().item(), []
+                nats, targets = torch.stack(sums).sum(dim=0).tolist()
+                train_loss, sums = nats / max(targets, 1.0), []
                 history.steps.append(done)
                 history.train_loss.append(train_loss)
                 history.seconds.append(time.perf_counter() - start)
@@ -185,18 +195,21 @@ def fit(
                 if on_evaluate:
                     on_evaluate(done, train_loss, val_loss)
                 start = time.perf_counter() - history.seconds[-1]
+            stop = bool(stopped)  # asked once: a signal that comes while saving ends the next step
             due = done % checkpoint_every == 0 if checkpoint_every else evaluates
-            if checkpoint and (due or stopped or done == steps):
-                save(done)
-            if stopped:
+            if checkpoint and (due or stop or done == steps):
+                state = {"step": done, "settings": settings, "history": asdict(history)}
+                state["sums"] = [pair.tolist() for pair in sums]
+                save_checkpoint(checkpoint, model, optimizer, generator, state)
+            if stop:
                 raise KeyboardInterrupt(f"stopped after step {done} of {steps}")
     return history
 
 
 def train(
     model: nn.Module,
-    train_ids: Int[Tensor, " N"],
-    val_ids: Int[Tensor, " M"],
+    train_ids: Integer[Tensor, " N"],
+    val_ids: Integer[Tensor, " M"],
     *,
     batch_size: int,
     context_length: int,
@@ -217,12 +230,27 @@ def train(
     )
 
 
-def _check_settings(checkpoint: str | Path, settings: dict) -> None:
+def _refuse_nonsense(settings: dict) -> None:
+    """Raise ValueError for a value that no run can have, before anything is done."""
+    for name in ("steps", "accumulate", "evaluate_every", "checkpoint_every"):
+        if settings[name] is not None and settings[name] < 1:
+            raise ValueError(f"{name}={settings[name]}, expected at least 1")
+    for name in ("lr", "clip"):
+        if not settings[name] > 0:
+            raise ValueError(f"{name}={settings[name]}, expected more than 0")
+    if not settings["weight_decay"] >= 0:
+        raise ValueError(f"weight_decay={settings['weight_decay']}, expected 0 or more")
+    if settings["precision"] not in ("float32", "bfloat16"):
+        raise ValueError(f"precision={settings['precision']!r}, expected 'float32' or 'bfloat16'")
+    learning_rate(0, **{name: settings[name] for name in ("lr", "steps", "warmup", "schedule")})
+
+
+def _refuse_other_settings(checkpoint: str | Path, settings: dict) -> None:
     before = read_state(checkpoint)["settings"]
     for name, value in settings.items():
-        if before[name] != value:
+        if name not in before or before[name] != value:
             raise ValueError(
-                f"{checkpoint} is of a run with {name}={before[name]!r}, got {name}={value!r}: "
+                f"{checkpoint} is of a run with {name}={before.get(name)!r}, got {name}={value!r}: "
                 "a run resumes with the settings it began with"
             )
 

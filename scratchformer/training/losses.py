@@ -21,7 +21,7 @@ def token_loss(
     probability from the target to all V tokens alike (Szegedy et al. 2016, section 7).
     """
     total = F.cross_entropy(
-        logits.flatten(0, -2),
+        logits.reshape(-1, logits.shape[-1]),
         targets.flatten(),
         ignore_index=IGNORED,
         label_smoothing=label_smoothing,

@@ -17,14 +17,17 @@ def learning_rate(
     schedule: str = "linear",
     final: float = 0.0,
 ) -> float:
-    """The rate of the update that follows `step` done updates (0 for the first).
+    """The rate of the update that follows `step` done updates (0 for the first), never 0 there.
 
     It rises in a straight line to its peak `lr`, then follows the `schedule`:
     "linear" and "cosine" fall from `lr` at step `warmup` to `final` at `steps`, just after the
     last update; "constant" stays; "inverse_sqrt" is Vaswani et al. 2017, equation 3, which peaks
     at update number `warmup` (their peak is 1 / sqrt(d_model · warmup)).
-    Raises ValueError for an unknown schedule, or a warm-up that does not fit into the run.
+    Raises ValueError for an unknown schedule, a negative step, or a warm-up that does not fit
+    into the run.
     """
+    if step < 0:
+        raise ValueError(f"step={step}, expected 0 or more")
     if schedule not in SCHEDULES:
         raise ValueError(f"schedule={schedule!r}, expected one of {', '.join(SCHEDULES)}")
     if schedule == "inverse_sqrt":
@@ -38,6 +41,6 @@ def learning_rate(
         return lr * (step + 1) / (warmup + 1)
     if schedule == "constant":
         return lr
-    progress = (step - warmup) / (steps - warmup)  # 0 at the peak, 1 once the run is over
+    progress = min((step - warmup) / (steps - warmup), 1.0)  # 0 at the peak, 1 at the end
     fall = progress if schedule == "linear" else (1 - math.cos(math.pi * progress)) / 2
     return lr + (final - lr) * fall

@@ -1,0 +1,282 @@
+"""A run on disk: resuming is exact; a kill, a signal or a full disk loses an interval at most."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+
+import pytest
+import safetensors.torch
+import torch
+
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.training import checkpoints, train
+from scratchformer.training.checkpoints import read_state, save_checkpoint
+
+IDS = torch.randint(11, (600,), generator=torch.Generator().manual_seed(0))
+RUN = {"steps": 24, "lr": 1e-2, "seed": 3, "warmup": 4, "schedule": "cosine"}
+RUN |= {"batch_size": 3, "context_length": 8, "accumulate": 2, "evaluate_every": 10}
+
+
+def small_gpt(seed=0, **changes):
+    torch.manual_seed(seed)
+    size = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
+    return GPT(GPTConfig(**size | {"dropout": 0.2} | changes))
+
+
+def run(model=None, **changes):
+    """(history without its times, weights) of a run, by default the uninterrupted one."""
+    model = model or small_gpt()
+    history = asdict(train(model, IDS[:500], IDS[500:], **RUN | changes))
+    del history["seconds"]
+    return history, dict(model.named_parameters())
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return run()
+
+
+def assert_same(result, expected):
+    assert result[0] == expected[0]
+    for name, p in expected[1].items():
+        assert torch.equal(result[1][name], p), name
+
+
+class Stop(Exception):
+    """What a test raises inside a run: the loop knows nothing of it."""
+
+
+def stop_at(step):
+    def on_step(done):
+        if done == step:
+            raise Stop
+
+    return on_step
+
+
+def interrupt_at(step, number=signal.SIGINT):
+    return lambda done: os.kill(os.getpid(), number) if done == step else None
+
+
+def test_writing_checkpoints_changes_nothing(tmp_path, whole):
+    assert_same(run(checkpoint=tmp_path / "run", checkpoint_every=7), whole)
+
+
+@pytest.mark.parametrize("every", [1, 5, 10, None])
+@pytest.mark.parametrize("step", [2, 11, 13, 20, 24])
+def test_a_resumed_run_equals_the_uninterrupted_one_bit_for_bit(tmp_path, whole, step, every):
+    path = tmp_path / "run.safetensors"
+    with pytest.raises(Stop):
+        run(checkpoint=path, checkpoint_every=every, on_step=stop_at(step))
+    saved = (step - 1) // (every or 10) * (every or 10)
+    assert (read_state(path)["step"] if path.exists() else 0) == saved
+    model = small_gpt(seed=7 if saved else 0)  # weights and random states come from the file
+    assert_same(run(model, checkpoint=path, checkpoint_every=every, resume=True), whole)
+
+
+def test_a_run_may_be_interrupted_many_times(tmp_path, whole):
+    for step in (3, 4, 9, 10, 17, 24):
+        with pytest.raises(KeyboardInterrupt, match=f"stopped after step {step} of 24"):
+            run(checkpoint=tmp_path / "run", resume=True, on_step=interrupt_at(step))
+        assert read_state(tmp_path / "run")["step"] == step
+    assert_same(run(small_gpt(seed=1), checkpoint=tmp_path / "run", resume=True), whole)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_a_polite_kill_save_after_the_step_in_progress(tmp_path, whole, number):
+    with pytest.raises(KeyboardInterrupt, match="stopped after step 13 of 24"):
+        run(checkpoint=tmp_path / "run", on_step=interrupt_at(13, number))
+    assert read_state(tmp_path / "run")["step"] == 13
+    assert_same(run(checkpoint=tmp_path / "run", resume=True), whole)
+
+
+def test_signals_are_as_before_once_a_run_is_over(tmp_path):
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    run(steps=5, evaluate_every=None)
+    with pytest.raises(KeyboardInterrupt):
+        run(on_step=interrupt_at(2))
+    assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
+
+
+def test_a_second_ctrl_c_stops_at_once(tmp_path):
+    def twice(step):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)  # is not waited for
+        raise AssertionError("the second signal was held back as well")
+
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoint=tmp_path / "run", on_step=twice)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_finished_run_that_is_resumed_does_nothing(tmp_path, whole):
+    run(checkpoint=tmp_path / "run")
+    assert_same(run(checkpoint=tmp_path / "run", resume=True, on_step=stop_at(1)), whole)
+
+
+def test_a_run_that_was_not_to_be_resumed_is_not_overwritten(tmp_path):
+    run(checkpoint=tmp_path / "run")
+    before = (tmp_path / "run").read_bytes()
+    with pytest.raises(FileExistsError, match="holds a run: pass resume=True"):
+        run(checkpoint=tmp_path / "run")
+    assert (tmp_path / "run").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("lr", 2e-2), ("steps", 30), ("seed", 4), ("schedule", "linear"), ("warmup", 5)]
+    + [("accumulate", 1), ("weight_decay", 0.0), ("betas", (0.9, 0.99)), ("clip", 2.0)]
+    + [("evaluate_every", 5), ("precision", "bfloat16"), ("eps", 1e-6)],
+)
+def test_settings_that_differ_are_refused_by_name(tmp_path, name, value):
+    path, model = tmp_path / "run", small_gpt()
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoint=path, on_step=interrupt_at(2))
+    before = [p.clone() for p in model.parameters()]
+    with pytest.raises(ValueError, match=rf"is of a run with {name}=.*, got {name}="):
+        run(model, checkpoint=path, resume=True, **{name: value})
+    assert all(map(torch.equal, before, model.parameters()))
+
+
+def test_how_often_it_is_saved_may_change(tmp_path, whole):
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoint=tmp_path / "run", on_step=interrupt_at(2))
+    assert_same(run(checkpoint=tmp_path / "run", checkpoint_every=3, resume=True), whole)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"d_model": 32}, r"h.0.attn.c_attn.bias is \(48,\) in it, expected \(96,\)"),
+        ({"n_layers": 1}, "h.1.* in it, expected no such tensor"),
+        ({"n_layers": 3}, "h.2.* is missing in it"),
+    ],
+)
+def test_another_model_is_refused_and_nothing_is_changed(tmp_path, change, words):
+    path = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoint=path, on_step=interrupt_at(2))
+    model = small_gpt(**change)
+    weights = [p.clone() for p in model.parameters()]
+    optimizer, generator = torch.optim.AdamW(model.parameters()), torch.Generator()
+    states = generator.get_state(), torch.get_rng_state()
+    with pytest.raises(ValueError, match=f"is of another model: {words}"):
+        checkpoints.load_checkpoint(path, model, optimizer, generator)
+    assert all(map(torch.equal, weights, model.parameters()))
+    assert torch.equal(states[0], generator.get_state())
+    assert torch.equal(states[1], torch.get_rng_state()) and optimizer.state_dict()["state"] == {}
+
+
+# --- files that are not whole -----------------------------------------------------------------
+
+
+def test_an_error_while_writing_leaves_the_old_checkpoint_whole(tmp_path, whole, monkeypatch):
+    path, save = tmp_path / "run", safetensors.torch.save_file
+    calls = []
+
+    def full_disk(tensors, part, metadata):
+        calls.append(part)
+        save(tensors, part, metadata)
+        if len(calls) == 3:
+            part.write_bytes(part.read_bytes()[:1000])
+            raise OSError("No space left on device")
+
+    monkeypatch.setattr(safetensors.torch, "save_file", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        run(checkpoint=path, checkpoint_every=4)
+    assert read_state(path)["step"] == 8 and os.listdir(tmp_path) == ["run"]
+    assert_same(run(checkpoint=path, checkpoint_every=4, resume=True), whole)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "header cut", "empty", "text", "no state"])
+def test_a_file_that_is_no_whole_checkpoint_is_refused_in_words(tmp_path, damage):
+    path = tmp_path / "run"
+    run(checkpoint=path, steps=5)
+    data = path.read_bytes()
+    if damage == "no state":
+        safetensors.torch.save_file({"model.x": torch.ones(1)}, path)
+    else:
+        half, cut = data[: len(data) // 2], data[:100]
+        named = {"truncated": half, "header cut": cut, "empty": b"", "text": b"hello " * 99}
+        path.write_bytes(named[damage])
+    with pytest.raises(ValueError, match="run is not a whole checkpoint"):
+        run(checkpoint=path, steps=5, resume=True)
+
+
+def test_a_missing_checkpoint_is_told_and_resume_begins_anew(tmp_path, whole):
+    with pytest.raises(FileNotFoundError, match="there is no checkpoint"):
+        read_state(tmp_path / "run")
+    assert_same(run(checkpoint=tmp_path / "run", resume=True), whole)
+
+
+def test_it_holds_no_pickle_and_a_tied_weight_once(tmp_path):
+    run(checkpoint=tmp_path / "run", steps=5)
+    tensors = safetensors.torch.load_file(tmp_path / "run")
+    assert "model.wte.weight" in tensors and "model.lm_head.weight" not in tensors
+    n = sum(p.numel() for p in small_gpt().parameters())
+    assert sum(t.numel() for k, t in tensors.items() if k.startswith("model.")) == n
+    assert json.loads(json.dumps(read_state(tmp_path / "run")))["step"] == 5
+
+
+def test_parts_of_killed_writers_are_removed_and_other_files_are_not(tmp_path):
+    for name in (".run.0123.part", ".other.0123.part", "run.part"):
+        (tmp_path / name).write_bytes(b"left")
+    model = small_gpt()
+    optimizer = torch.optim.AdamW(model.parameters())
+    save_checkpoint(tmp_path / "run", model, optimizer, torch.Generator(), {"step": 0})
+    assert sorted(os.listdir(tmp_path)) == [".other.0123.part", "run", "run.part"]
+
+
+# --- real kills -------------------------------------------------------------------------------
+
+PROGRAM = """
+import sys
+import torch
+torch.set_num_threads(1)
+sys.path.insert(0, sys.argv[2])
+import test_checkpoints as t
+slow = {"steps": 400, "evaluate_every": 50}
+history, weights = t.run(checkpoint=sys.argv[1], checkpoint_every=5, resume=True,
+    on_step=lambda step: print(step, flush=True), **slow)
+t.safetensors.torch.save_file(weights, sys.argv[1] + ".result", {"history": t.json.dumps(history)})
+"""
+
+
+def start(path):
+    command = [sys.executable, "-c", PROGRAM, str(path), os.path.dirname(__file__)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_killed_run_loses_nothing_but_its_last_interval(tmp_path):
+    """Killed several times without warning; the end equals that of a run nobody touched."""
+    path, chance = tmp_path / "run", random.Random(0)
+    last = 0
+    for _ in range(3):
+        process = start(path)
+        target = last + chance.randrange(1, 90)
+        for line in process.stdout:
+            if int(line) >= target:
+                break
+        time.sleep(chance.random() * 0.02)  # anywhere in a step, or in the writing of a file
+        process.kill()
+        rest, errors = process.communicate()
+        assert process.returncode == -signal.SIGKILL, errors
+        seen = [int(line) for line in [line, *rest.splitlines()] if line.strip().isdigit()][-1]
+        last = read_state(path)["step"]
+        assert seen - 5 <= last <= seen + 1
+    process = start(path)
+    first = int(process.stdout.readline())
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert first == last + 1  # it went on where the last checkpoint was
+    expected = run(steps=400, evaluate_every=50)
+    with safetensors.safe_open(f"{path}.result", "pt") as file:
+        history = json.loads(file.metadata()["history"])
+        assert_same((history, {name: file.get_tensor(name) for name in file.keys()}), expected)  # noqa: SIM118
+    assert sorted(os.listdir(tmp_path)) == ["run", "run.result"]

@@ -1,0 +1,223 @@
+"""The one loop: batches in pieces, padding, precision, and settings that make no sense."""
+
+import copy
+import math
+import os
+import signal
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.training import IGNORED, fit, parameter_groups, token_loss, train
+from scratchformer.training.loop import update
+
+IDS = torch.tensor([0, 1, 2, 3, 1, 2, 0, 2, 1, 3] * 20)
+
+
+def small_gpt(dropout=0.0):
+    torch.manual_seed(0)
+    return GPT(GPTConfig(4, 8, d_model=16, n_heads=2, n_layers=2, dropout=dropout))
+
+
+def padded_batch(generator, rows=6):
+    """Rows of 1 to 8 targets, the rest padding: no two pieces need have as many."""
+    ids = torch.randint(4, (rows, 9), generator=generator)
+    x, y = ids[:, :-1], ids[:, 1:].clone()
+    lengths = torch.randint(1, 9, (rows, 1), generator=generator)
+    return x, y.masked_fill(torch.arange(8) >= lengths, IGNORED)
+
+
+def language_loss(model, x, y):
+    return token_loss(model(x), y)
+
+
+def run(model, batch=padded_batch, loss=language_loss, **changes):
+    return fit(model, batch, loss, **{"steps": 3, "lr": 1e-2, "seed": 0} | changes)
+
+
+def optimizer_of(model):
+    return torch.optim.AdamW(parameter_groups(model, 0.1), lr=1e-2, betas=(0.9, 0.95))
+
+
+def same_parameters(a, b, **tolerance):
+    for p, q in zip(a.parameters(), b.parameters(), strict=True):
+        torch.testing.assert_close(p, q, **tolerance)
+
+
+@pytest.mark.parametrize("pieces", [2, 3, 6])
+def test_pieces_with_unequal_numbers_of_targets_make_the_gradient_of_the_whole(pieces):
+    x, y = padded_batch(torch.Generator().manual_seed(1))
+    counts = [(piece != IGNORED).sum().item() for piece in y.chunk(pieces)]
+    assert len(set(counts)) > 1
+    gradients = []
+    for parts in (1, pieces):
+        model = small_gpt()
+        batches = zip(x.chunk(parts), y.chunk(parts), strict=True)
+        _, targets = update(model, optimizer_of(model), batches, language_loss, clip=1e9)
+        gradients.append(torch.cat([p.grad.flatten() for p in model.parameters()]))
+        assert targets == sum(counts)
+    whole, accumulated = gradients
+    torch.testing.assert_close(accumulated, whole, rtol=1e-4, atol=1e-7)
+
+    model = small_gpt()  # and it is the gradient of the mean over all targets
+    F.cross_entropy(model(x).mT, y, ignore_index=IGNORED).backward()
+    mean = torch.cat([p.grad.flatten() for p in model.parameters()])
+    torch.testing.assert_close(whole, mean, rtol=1e-4, atol=1e-7)
+
+
+def test_accumulated_batches_train_like_one_large_batch():
+    def halves(generator):
+        if not halves.left:
+            x, y = padded_batch(generator)
+            halves.left = list(zip(x.chunk(2), y.chunk(2), strict=True))
+        return halves.left.pop(0)
+
+    halves.left = []
+    large, small = small_gpt(), small_gpt()
+    one = run(large, evaluate_every=1)
+    two = run(small, halves, accumulate=2, evaluate_every=1)
+    assert two.train_loss == pytest.approx(one.train_loss, rel=1e-4)
+    same_parameters(small, large, rtol=1e-2, atol=1e-4)
+
+
+def test_reported_loss_is_a_mean_over_targets_not_over_steps():
+    model, seen = small_gpt(), []
+
+    def loss(model, x, y):
+        nats, targets = language_loss(model, x, y)
+        seen.append((nats.item(), targets.item()))
+        return nats, targets
+
+    history = run(model, loss=loss, steps=4, accumulate=2)
+    nats, targets = map(sum, zip(*seen, strict=True))
+    assert history.train_loss == [pytest.approx(nats / targets)]
+    assert history.train_loss[0] != pytest.approx(sum(a / b for a, b in seen) / len(seen), rel=1e-6)
+
+
+def test_whatever_stands_in_the_padding_the_model_learns_the_same():
+    def other_padding(generator):
+        x, y = padded_batch(generator)
+        hidden = torch.cat((torch.zeros(len(y), 1, dtype=torch.bool), y[:, :-1] == IGNORED), dim=1)
+        return x.masked_fill(hidden, 3), y
+
+    models, batches = [small_gpt(), small_gpt()], (padded_batch, other_padding)
+    losses = [run(m, b).train_loss for m, b in zip(models, batches, strict=True)]
+    assert losses[0] == losses[1]
+    same_parameters(*models, rtol=0, atol=0)
+
+
+def test_a_batch_of_nothing_but_padding_trains_nothing():
+    def nothing(generator):
+        x, y = padded_batch(generator)
+        return x, torch.full_like(y, IGNORED)
+
+    model = small_gpt()
+    before = copy.deepcopy(model)
+    history = run(model, nothing, weight_decay=0.0)
+    assert history.train_loss == [0.0]
+    same_parameters(model, before, rtol=0, atol=0)
+
+
+def test_one_step_is_adamw_on_the_clipped_gradient_of_the_mean():
+    model, by_hand = small_gpt(), small_gpt()
+    run(model, steps=1, clip=0.01)
+    x, y = padded_batch(torch.Generator().manual_seed(0))
+    optimizer = optimizer_of(by_hand)
+    F.cross_entropy(by_hand(x).mT, y, ignore_index=IGNORED).backward()
+    norm = math.sqrt(sum(p.grad.square().sum().item() for p in by_hand.parameters()))
+    assert norm > 0.01
+    for p in by_hand.parameters():
+        p.grad *= 0.01 / norm
+    optimizer.step()
+    same_parameters(model, by_hand, rtol=1e-3, atol=1e-5)
+
+
+def test_bfloat16_is_for_products_and_weights_stay_float32():
+    seen = set()
+
+    def loss(model, x, y):
+        logits = model(x)
+        nats, targets = token_loss(logits, y)
+        seen.add((logits.dtype, nats.dtype))
+        return nats, targets
+
+    rough, exact = small_gpt(), small_gpt()
+    losses = [
+        run(model, loss=loss, precision=precision, steps=10).train_loss[0]
+        for model, precision in ((rough, "bfloat16"), (exact, "float32"))
+    ]
+    assert seen == {(torch.bfloat16, torch.float32), (torch.float32, torch.float32)}
+    assert {p.dtype for p in rough.parameters()} == {torch.float32}
+    assert losses[0] != losses[1] and losses[0] == pytest.approx(losses[1], abs=0.02)
+
+
+def test_one_batch_can_be_learned_by_heart():
+    x, y = padded_batch(torch.Generator().manual_seed(3), rows=2)
+    model = small_gpt()
+    history = run(model, lambda _: (x, y), steps=150, evaluate_every=50)
+    assert history.train_loss[0] > 0.3 and history.train_loss[-1] < 0.02
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"steps": 0}, "steps=0, expected at least 1"),
+        ({"steps": 0, "schedule": "inverse_sqrt", "warmup": 1}, "steps=0, expected at least 1"),
+        ({"accumulate": 0}, "accumulate=0, expected at least 1"),
+        ({"evaluate_every": 0}, "evaluate_every=0, expected at least 1"),
+        ({"checkpoint_every": -1}, "checkpoint_every=-1, expected at least 1"),
+        ({"lr": 0.0}, "lr=0.0, expected more than 0"),
+        ({"lr": math.nan}, "lr=nan, expected more than 0"),
+        ({"clip": 0.0}, "clip=0.0, expected more than 0"),
+        ({"weight_decay": -0.1}, "weight_decay=-0.1, expected 0 or more"),
+        ({"precision": "float16"}, "precision='float16', expected 'float32' or 'bfloat16'"),
+        ({"schedule": "none"}, "schedule='none', expected one of"),
+        ({"warmup": 3}, "warmup=3, expected 0 or more and fewer than steps=3"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_before_anything_is_done(wrong, message):
+    def untouched(generator):
+        raise AssertionError("a batch was drawn")
+
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        run(small_gpt(), untouched, **wrong)
+
+
+def test_an_interrupt_waits_for_the_step_in_progress_and_leaves_python_as_it_was():
+    before = signal.getsignal(signal.SIGINT)
+    steps = []
+
+    def on_step(step):
+        steps.append(step)
+        if step == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt, match="stopped after step 2 of 5"):
+        run(small_gpt(), steps=5, on_step=on_step)
+    assert steps == [1, 2] and signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_same_loop_fits_a_model_that_is_no_language_model():
+    def batch(generator):
+        x = torch.rand(32, 1, generator=generator)
+        return x, 3 * x + 1
+
+    def squared(model, x, y):
+        return (model(x) - y).square().sum(), torch.tensor(len(x))
+
+    model = nn.Linear(1, 1)
+    settings = {"steps": 300, "lr": 0.05, "weight_decay": 0.0, "schedule": "cosine"}
+    run(model, batch, squared, **settings)
+    assert model.weight.item() == pytest.approx(3, abs=0.02)
+    assert model.bias.item() == pytest.approx(1, abs=0.02)
+
+
+def test_training_reads_ids_of_sixteen_bits_like_any_others():
+    models = [small_gpt(), small_gpt()]
+    for model, ids in zip(models, (IDS, IDS.to(torch.uint16)), strict=True):
+        settings = {"batch_size": 4, "context_length": 8, "steps": 3, "lr": 1e-2, "seed": 0}
+        train(model, ids, ids, **settings)
+    same_parameters(*models, rtol=0, atol=0)

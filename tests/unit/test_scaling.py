@@ -1,0 +1,108 @@
+"""Costs by formula equal costs by count; the law is found again where it is known."""
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.scaling import (
+    ScalingLaw,
+    bootstrap,
+    cache_bytes,
+    count_parameters,
+    fit_law,
+    forward_flops,
+)
+
+GPT2 = {  # Radford et al. 2019's four sizes, with the parameters of the released weights
+    (768, 12, 12): 124_439_808,
+    (1024, 16, 24): 354_823_168,
+    (1280, 20, 36): 774_030_080,
+    (1600, 25, 48): 1_557_611_200,
+}
+CONFIGS = [
+    GPTConfig(65, 16, d_model=32, n_heads=4, n_layers=3),
+    GPTConfig(11, 8, d_model=16, n_heads=2, n_layers=1, bias=False),
+]
+
+
+@pytest.mark.parametrize("size", GPT2)
+def test_gpt2_has_its_published_number_of_parameters(size):
+    C, H, L = size
+    assert sum(count_parameters(GPTConfig(50_257, 1024, C, H, L)).values()) == GPT2[size]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_parameters_by_formula_equal_those_of_the_model(config):
+    with torch.device("meta"):
+        model = GPT(config)
+    by_part = count_parameters(config)
+    assert sum(by_part.values()) == sum(p.numel() for p in model.parameters())
+    counted = {"attention": ".attn.", "feed-forward": ".mlp.", "norms": "ln_"}
+    for part, piece in counted.items():
+        own = [p.numel() for name, p in model.named_parameters() if piece in name]
+        assert by_part[part] == sum(own), part
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("T", [5, 8])
+def test_flops_by_formula_equal_those_counted_by_torch(config, T):
+    model = GPT(config)
+    with FlopCounterMode(display=False) as counter:
+        model(torch.zeros(1, T, dtype=torch.long))
+    assert counter.get_total_flops() == sum(forward_flops(config, T).values())
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_cache_bytes_equal_those_of_a_full_cache(config):
+    model = GPT(config)
+    cache = model.new_cache()
+    model(torch.zeros(1, config.context_length, dtype=torch.long), cache=cache)
+    held = sum(x.numel() * x.element_size() for layer in cache for x in (layer.k, layer.v))
+    assert held == cache_bytes(config)
+
+
+LAW = ScalingLaw(E=1.69, A=406.4, alpha=0.34, B=410.7, beta=0.28)  # Hoffmann et al. 2022
+N, D = np.meshgrid([1e7, 1e8, 1e9, 1e10], [1e9, 1e10, 1e11])
+
+
+def test_a_law_is_found_again_from_its_own_losses():
+    found = fit_law(N, D, LAW(N, D))
+    for name in ("E", "A", "alpha", "B", "beta"):
+        assert getattr(found, name) == pytest.approx(getattr(LAW, name), rel=1e-2), name
+
+
+def test_one_wild_run_does_not_move_the_law():
+    loss = LAW(N, D)
+    loss[1, 1] *= 1.5
+    assert fit_law(N, D, loss).alpha == pytest.approx(LAW.alpha, rel=0.1)
+
+
+def test_bootstrap_covers_the_law_and_repeats_with_its_seed():
+    noise = np.random.default_rng(0).normal(1, 1e-3, N.shape)
+    laws = bootstrap(N, D, LAW(N, D) * noise, repeats=20, seed=1)
+    alphas = [law.alpha for law in laws]
+    assert min(alphas) < LAW.alpha < max(alphas) and len(set(alphas)) > 1
+    assert laws == bootstrap(N, D, LAW(N, D) * noise, repeats=20, seed=1)
+
+
+def test_best_allocation_is_a_minimum_on_its_budget():
+    flops = 5.76e23  # Chinchilla's
+    n, d = LAW.best_allocation(flops)
+    assert 6 * n * d == pytest.approx(flops)
+    for factor in (0.9, 1.1):
+        assert LAW(n * factor, d / factor) > LAW(n, d)
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        (([1.0] * 5, [1.0] * 5, [1.0] * 5), "got 5 runs, expected at least 6"),
+        (([1.0] * 6, [1.0] * 6, [1.0] * 5 + [float("nan")]), "positive and finite"),
+        (([1.0] * 6, [0.0] * 6, [1.0] * 6), "positive and finite"),
+    ],
+)
+def test_runs_that_make_no_sense_are_refused(runs, message):
+    with pytest.raises(ValueError, match=message):
+        fit_law(*runs)

@@ -1,0 +1,93 @@
+"""The learning rate: its formula at every step, never 0 on an update, and no off-by-one."""
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+
+from scratchformer.training import learning_rate
+
+
+def curve(steps=10, warmup=4, lr=0.5, **more):
+    return [learning_rate(s, lr=lr, steps=steps, warmup=warmup, **more) for s in range(steps)]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ("linear", [0.1, 0.2, 0.3, 0.4, 0.5, 5 / 12, 4 / 12, 3 / 12, 2 / 12, 1 / 12]),
+        ("constant", [0.1, 0.2, 0.3, 0.4] + [0.5] * 6),
+        (
+            "cosine",
+            [0.1, 0.2, 0.3, 0.4] + [(1 + math.cos(math.pi * k / 6)) / 4 for k in range(6)],
+        ),
+        (
+            "inverse_sqrt",
+            [0.125, 0.25, 0.375, 0.5] + [0.5 * math.sqrt(4 / n) for n in range(5, 11)],
+        ),
+    ],
+)
+def test_rate_is_the_formula_at_every_step(schedule, expected):
+    assert curve(schedule=schedule) == pytest.approx(expected)
+
+
+def test_inverse_sqrt_is_the_papers_schedule():
+    d_model, warmup = 512, 4000
+    peak = 1 / math.sqrt(d_model * warmup)
+    for update in (1, 100, 3999, 4000, 4001, 50_000):
+        paper = d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
+        rate = learning_rate(
+            update - 1, lr=peak, steps=100_000, warmup=warmup, schedule="inverse_sqrt"
+        )
+        assert rate == pytest.approx(paper)
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant", "inverse_sqrt"])
+@pytest.mark.parametrize(("steps", "warmup"), [(1, 0), (2, 1), (10, 0), (10, 9), (100, 20)])
+def test_no_update_has_rate_zero_and_the_peak_comes_once_the_warmup_is_over(
+    schedule, steps, warmup
+):
+    if schedule == "inverse_sqrt" and warmup == 0:
+        return
+    rates = curve(steps, warmup, schedule=schedule)
+    assert min(rates) > 0 and max(rates) == pytest.approx(0.5)
+    peak = warmup - (schedule == "inverse_sqrt")
+    assert rates[peak] == pytest.approx(0.5)
+    assert all(a < b for a, b in pairwise(rates[: peak + 1]))
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+def test_it_falls_to_the_final_rate_and_stays_there(schedule):
+    settings = {"lr": 0.5, "steps": 10, "warmup": 4, "schedule": schedule, "final": 0.05}
+    assert learning_rate(4, **settings) == 0.5
+    assert learning_rate(9, **settings) > 0.05
+    for step in (10, 11, 16, 1000):
+        assert learning_rate(step, **settings) == pytest.approx(0.05)
+
+
+def test_cosine_is_pytorchs_annealing_after_the_warmup():
+    p = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([p], lr=0.5)
+    theirs = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=16)
+    for step in range(4, 20):
+        ours = learning_rate(step, lr=0.5, steps=20, warmup=4, schedule="cosine")
+        assert ours == pytest.approx(theirs.get_last_lr()[0])
+        optimizer.step()
+        theirs.step()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"schedule": "step"}, "schedule='step', expected one of linear, cosine"),
+        ({"warmup": 10}, "warmup=10, expected 0 or more and fewer than steps=10"),
+        ({"warmup": -1}, "warmup=-1"),
+        ({"step": -1}, "step=-1, expected 0 or more"),
+        ({"schedule": "inverse_sqrt", "warmup": 0}, "warmup=0, expected at least 1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong, message):
+    settings = {"step": 0, "lr": 0.5, "steps": 10, "warmup": 4} | wrong
+    with pytest.raises(ValueError, match=message):
+        learning_rate(settings.pop("step"), **settings)
