@@ -68,26 +68,42 @@ def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
 class KeyValueCache:
     """The keys and values that one attention layer has computed so far, for one batch.
 
-    Raises ValueError when more than `max_length` positions, or another batch, are to be kept.
+    They lie in buffers that double when they are full, so that a new token costs no copy of the
+    old ones. Not for training: new entries are written in place. Raises ValueError when more than
+    `max_length` positions, or another batch, are to be kept.
     """
 
     def __init__(self, max_length: int | None = None):
-        self.max_length = max_length
-        self.k = self.v = None  # two tensors, once something is kept
+        self.max_length, self.length, self.buffers = max_length, 0, None
 
     def __len__(self) -> int:
-        return 0 if self.k is None else self.k.shape[2]
+        return self.length
+
+    @property
+    def k(self) -> Float[Tensor, "B H S D"]:
+        """The keys of all S positions kept."""
+        return self.buffers[0, :, :, : self.length]
+
+    @property
+    def v(self) -> Float[Tensor, "B H S D"]:
+        """Their values."""
+        return self.buffers[1, :, :, : self.length]
 
     def append(self, k: Float[Tensor, "B H T D"], v: Float[Tensor, "B H T D"]) -> None:
         """Keep T more positions behind those kept already; ValueError if they do not fit."""
-        S = len(self) + k.shape[2]
+        kept, S = self.length, self.length + k.shape[2]
         if self.max_length is not None and self.max_length < S:
             raise ValueError(f"cache would hold {S} positions, expected <= {self.max_length}")
-        if self.k is not None:
-            if self.k.shape[0] != k.shape[0]:
-                raise ValueError(f"cache is for a batch of {self.k.shape[0]}, got {k.shape[0]}")
-            k, v = torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2)
-        self.k, self.v = k, v
+        if kept and self.k.shape[0] != k.shape[0]:
+            raise ValueError(f"cache is for a batch of {self.k.shape[0]}, got {k.shape[0]}")
+        if not kept or self.buffers.shape[3] < S:
+            B, H, _, D = k.shape
+            longer = k.new_empty(2, B, H, max(S, 2 * kept), D)
+            if kept:
+                longer[:, :, :, :kept] = self.buffers[:, :, :, :kept]
+            self.buffers = longer
+        self.buffers[0, :, :, kept:S], self.buffers[1, :, :, kept:S] = k, v
+        self.length = S
 
 
 class MultiHeadAttention(nn.Module):

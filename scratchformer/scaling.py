@@ -64,7 +64,7 @@ class ScalingLaw:
     B: float
     beta: float
 
-    def __call__(self, N: ArrayLike | float, D: ArrayLike | float) -> np.ndarray:
+    def __call__(self, N: ArrayLike | float, D: ArrayLike | float) -> np.ndarray | float:
         """The predicted loss; N and D broadcast."""
         N, D = np.asarray(N, dtype=float), np.asarray(D, dtype=float)
         return self.E + self.A / N**self.alpha + self.B / D**self.beta

@@ -1,7 +1,8 @@
 """Text from a model: predict, draw one token, append it, predict again.
 
 Works for any model that maps ids (B, T) to logits (B, T, V) and says in `context_length` how
-many tokens it can use. Every step recomputes the whole context; there is no beam search.
+many tokens it can use; one that offers `new_cache()` is read token by token, the same text in
+less time. There is no beam search.
 """
 
 import torch
@@ -19,14 +20,41 @@ def generate(
     top_k: int | None = None,
     top_p: float | None = None,
     seed: int | None = None,
+    repetition_penalty: float = 1.0,
+    use_cache: bool = True,
 ) -> Int[Tensor, "B T_new"]:
     """`ids` (B, T) continued by `max_new_tokens` tokens: (B, T + max_new_tokens).
 
-    `temperature` divides the logits; 0 takes the likeliest token always (greedy). `top_k` keeps
-    the k likeliest tokens, then `top_p` the fewest whose probabilities reach p (Holtzman et al.
-    2020). A `seed` makes the draw repeatable; without one torch's global generator draws.
+    Logits of tokens that occurred already are made smaller by `repetition_penalty` (1.0: they are
+    not). `temperature` divides the logits; 0 takes the likeliest token always (greedy). `top_k`
+    keeps the k likeliest tokens, then `top_p` the fewest whose probabilities reach p (Holtzman
+    et al. 2020). A `seed` makes the draw repeatable; without one torch's global generator draws.
+    The model sees the last `context_length` tokens. While all of them fit, keys and values are
+    cached; after that each token has another position at each step, and the window is read anew.
     Raises ValueError for settings out of range and for an empty prompt.
     """
+    _check(ids, temperature, top_k, top_p, repetition_penalty)
+    device = next(model.parameters()).device
+    ids = ids.to(device)
+    generator = None if seed is None else torch.Generator(device).manual_seed(seed)
+    cache = model.new_cache() if use_cache and hasattr(model, "new_cache") else None
+    with eval_mode(model):
+        for _ in range(max_new_tokens):
+            if cache and ids.shape[1] <= model.context_length:
+                logits = model(ids[:, len(cache[0]) :], cache)  # those it has not read yet
+            else:
+                logits = model(ids[:, -model.context_length :])
+            logits = _penalise(logits[:, -1], ids, repetition_penalty)  # (B, V)
+            if temperature == 0:
+                new = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
+            else:
+                p = _truncate(_probabilities(logits, temperature), top_k, top_p)
+                new = torch.multinomial(p, 1, generator=generator)
+            ids = torch.cat([ids, new], dim=1)
+    return ids
+
+
+def _check(ids, temperature, top_k, top_p, repetition_penalty) -> None:
     if ids.shape[1] == 0:
         raise ValueError("ids hold no token, expected at least one to continue")
     if temperature < 0:
@@ -35,19 +63,24 @@ def generate(
         raise ValueError(f"top_k={top_k}, expected at least 1")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p={top_p}, expected 0 < top_p <= 1")
-    device = next(model.parameters()).device
-    ids = ids.to(device)
-    generator = None if seed is None else torch.Generator(device).manual_seed(seed)
-    with eval_mode(model):
-        for _ in range(max_new_tokens):
-            logits = model(ids[:, -model.context_length :])[:, -1]  # (B, V), of the last position
-            if temperature == 0:
-                new = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
-            else:
-                p = _truncate((logits / temperature).softmax(dim=-1), top_k, top_p)
-                new = torch.multinomial(p, 1, generator=generator)
-            ids = torch.cat([ids, new], dim=1)
-    return ids
+    if repetition_penalty <= 0:
+        raise ValueError(f"repetition_penalty={repetition_penalty}, expected more than 0")
+
+
+def _penalise(
+    logits: Float[Tensor, "B V"], ids: Int[Tensor, "B T"], penalty: float
+) -> Float[Tensor, "B V"]:
+    """Divide the logits of the tokens in `ids` by `penalty`, once each (Keskar et al. 2019).
+
+    Where they are negative it multiplies: dividing would make those tokens likelier.
+    """
+    seen = logits.gather(1, ids)  # (B, T)
+    return logits.scatter(1, ids, torch.where(seen > 0, seen / penalty, seen * penalty))
+
+
+def _probabilities(logits: Float[Tensor, "B V"], temperature: float) -> Float[Tensor, "B V"]:
+    # The largest becomes 0, so that no temperature, however low, makes it infinite.
+    return ((logits - logits.amax(dim=-1, keepdim=True)) / temperature).softmax(dim=-1)
 
 
 def _truncate(
@@ -57,7 +90,7 @@ def _truncate(
     p, order = p.sort(dim=-1, descending=True, stable=True)
     if top_k is not None:
         p[:, top_k:] = 0
-    if top_p is not None:
+    if top_p is not None and top_p < 1:  # at 1 rounding would drop the rarest tokens
         before = p.cumsum(dim=-1) - p  # what the likelier tokens hold together
         p[before >= top_p * p.sum(dim=-1, keepdim=True)] = 0  # the first is kept whatever p is
     return torch.zeros_like(p).scatter(1, order, p)

@@ -95,7 +95,7 @@ class GPT(nn.Module):
             )
         positions = torch.arange(kept, S, device=ids.device)
         x = self.drop(self.wte(ids) + self.wpe(positions))  # (B, T, C) + (T, C)
-        mask = causal_mask(S, ids.device)[kept:]  # (T, S)
+        mask = None if S == kept + 1 else causal_mask(S, ids.device)[kept:]  # one token sees all
         for block, block_cache in zip(self.h, cache or [None] * len(self.h), strict=True):
             x = block(x, mask, cache=block_cache)
         return self.lm_head(self.ln_f(x))

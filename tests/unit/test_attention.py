@@ -289,7 +289,17 @@ def test_the_cache_of_a_context_computes_its_keys_once():
     torch.testing.assert_close(attention(x, context, cache=cache), expected)
     kept = cache.k
     torch.testing.assert_close(attention(x, context, cache=cache), expected)
-    assert cache.k is kept and len(cache) == 5
+    assert cache.k.data_ptr() == kept.data_ptr() and len(cache) == 5
+
+
+@pytest.mark.parametrize("pieces", [[7], [1] * 7, [3, 1, 1, 2], [1, 6]])
+def test_the_cache_holds_what_was_appended_in_its_order(pieces):
+    torch.manual_seed(0)
+    k, v = torch.randn(2, 2, 4, 7, 3)
+    cache = KeyValueCache()
+    for part_k, part_v in zip(k.split(pieces, dim=2), v.split(pieces, dim=2), strict=True):
+        cache.append(part_k, part_v)
+    assert torch.equal(cache.k, k) and torch.equal(cache.v, v) and len(cache) == 7
 
 
 def test_dropout_acts_in_training_only():

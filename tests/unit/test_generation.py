@@ -1,10 +1,13 @@
-"""Generation: seeds, greedy, truncation, and contexts longer than the model's."""
+"""Generation: seeds, greedy, truncation, the cache, and contexts longer than the model's."""
+
+import json
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
-from scratchformer.generation import generate
+from scratchformer.generation import generate, sampling
 from scratchformer.models import GPT, Bigram, GPTConfig
 
 PROMPT = torch.tensor([[1, 2, 3], [4, 0, 2]])
@@ -127,6 +130,7 @@ def test_dropout_is_off_and_the_mode_restored(mode):
         ({"top_k": 0}, "top_k=0, expected at least 1"),
         ({"top_p": 0.0}, "top_p=0.0, expected 0 < top_p <= 1"),
         ({"top_p": 1.5}, "top_p=1.5, expected 0 < top_p <= 1"),
+        ({"repetition_penalty": 0.0}, "repetition_penalty=0.0, expected more than 0"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings, message):
@@ -137,3 +141,95 @@ def test_settings_out_of_range_are_refused(settings, message):
 def test_an_empty_prompt_is_refused():
     with pytest.raises(ValueError, match="ids hold no token"):
         generate(Bigram(9), PROMPT[:, :0], 1)
+
+
+def long_gpt(context_length, d_model, n_heads, n_layers, bias=True):
+    torch.manual_seed(1)
+    config = GPTConfig(
+        11, context_length, d_model=d_model, n_heads=n_heads, n_layers=n_layers, bias=bias
+    )
+    model = GPT(config)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.normal_(std=0.2)
+    return model
+
+
+@pytest.mark.parametrize("prompt_length", [1, 2, 7, 8, 9, 20])  # 8 is the whole context
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("shape", [(8, 1, 1), (8, 2, 3), (24, 4, 2), (32, 1, 1, False)], ids=str)
+def test_with_a_cache_and_without_the_same_text_is_written(shape, batch, prompt_length):
+    model = long_gpt(8, *shape)
+    prompt = torch.randint(11, (batch, prompt_length), generator=torch.Generator().manual_seed(0))
+    for chosen in (
+        {"temperature": 0.0, "repetition_penalty": 1.4},
+        {"seed": 0},
+        {"seed": 1, "top_k": 5, "top_p": 0.9, "temperature": 0.8},
+    ):
+        cached = generate(model, prompt, 14, **chosen)
+        assert torch.equal(cached, generate(model, prompt, 14, use_cache=False, **chosen))
+
+
+class Counted(nn.Module):
+    """A GPT that notes how many tokens it is given at each call."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model, self.given = model, []
+        self.context_length, self.new_cache = model.context_length, model.new_cache
+
+    def forward(self, ids, cache=None):
+        self.given.append(ids.shape[1])
+        return self.model(ids, cache)
+
+
+def test_a_token_is_read_once_while_the_context_lasts_and_the_window_anew_after_that():
+    model = Counted(long_gpt(8, 8, 2, 1))
+    generate(model, PROMPT, 8, seed=0)
+    assert model.given == [3, 1, 1, 1, 1, 1, 8, 8]
+    model.given.clear()
+    generate(model, PROMPT, 8, seed=0, use_cache=False)
+    assert model.given == [3, 4, 5, 6, 7, 8, 8, 8]
+
+
+def test_repetition_penalty_equals_an_independent_implementation():
+    from transformers import RepetitionPenaltyLogitsProcessor
+
+    model = long_gpt(8, 8, 2, 3)
+    processor = RepetitionPenaltyLogitsProcessor(1.7)
+    ids = PROMPT
+    for _ in range(20):
+        logits = model(ids[:, -8:])[:, -1]
+        assert (logits.gather(1, ids) > 0).any() and (logits.gather(1, ids) < 0).any()
+        ids = torch.cat([ids, processor(ids, logits).argmax(dim=-1, keepdim=True)], dim=1)
+    got = generate(model, PROMPT, 20, temperature=0.0, repetition_penalty=1.7)
+    assert torch.equal(got, ids)
+    assert not torch.equal(got, generate(model, PROMPT, 20, temperature=0.0))
+
+
+def test_repetition_penalty_makes_what_occurred_rarer_whatever_the_sign_of_its_logit():
+    for shift in (-3.0, 3.0):
+        model = Fixed([0.4, 0.3, 0.2, 0.1])
+        with torch.no_grad():
+            model.logits += shift
+        assert drawn(model, repetition_penalty=2.0)[0] < drawn(model)[0] - 0.1  # the prompt is 0
+
+
+def test_top_p_of_one_keeps_the_rarest_token():
+    logits = torch.tensor([[20.0, 3.0, 3.0, 3.0]])
+    p = sampling._probabilities(logits, 1.0)
+    assert (sampling._truncate(p, None, 1.0) > 0).all()
+
+
+@pytest.mark.parametrize("temperature", [1e-3, 1e-30])
+def test_a_temperature_near_zero_is_greedy_and_not_infinite(temperature):
+    model = small_gpt()
+    greedy = generate(model, PROMPT, 20, temperature=0.0)
+    assert torch.equal(generate(model, PROMPT, 20, temperature=temperature, seed=0), greedy)
+
+
+def test_the_stored_benchmark_shows_the_cache_to_be_worth_it():
+    file = Path(__file__).parents[2] / "benchmarks" / "generation.json"
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    assert round(stored["parameters"] / 1e6, 1) == 10.8 and stored["context_length"] == 256
+    assert stored["next_token"]["ratio"]["median"] >= 8

@@ -1,0 +1,101 @@
+"""What the key/value cache is worth: the 10.8 M model writes with it and without, in one run.
+
+Usage: python benchmarks/generation.py [--quick]
+
+The weights are random: time does not depend on them. Two measures, each a ratio of times with and
+without a cache that took turns: the next token when 255 are there already (the context is full,
+the cache filled beforehand), and a whole context of 256 from one token by `generate`. The median
+ratio counts. The result is printed and kept in generation.json; `--quick` takes few rounds and
+keeps nothing.
+"""
+
+import argparse
+import json
+import platform
+import statistics
+import time
+from pathlib import Path
+
+import torch
+
+from scratchformer.generation import generate
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.training import eval_mode
+
+CONFIG = GPTConfig(65, context_length=256, d_model=384, n_heads=6, n_layers=6)
+RESULT = Path(__file__).with_suffix(".json")
+
+
+def seconds(job, *args) -> float:
+    """How long one call takes, work still under way on a GPU included."""
+    start = time.perf_counter()
+    job(*args)
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def next_token(model: GPT, ids: torch.Tensor) -> tuple[float, float]:
+    """Seconds for one prediction after all of `ids`: recomputed, then from a filled cache."""
+    with eval_mode(model):
+        cache = model.new_cache()
+        model(ids[:, :-1], cache)
+        return seconds(model, ids), seconds(model, ids[:, -1:], cache)
+
+
+def whole_context(model: GPT, ids: torch.Tensor) -> tuple[float, float]:
+    """Seconds for filling the context from the first of `ids`: recomputed, then cached."""
+    n = model.context_length - 1
+    without = seconds(lambda: generate(model, ids[:, :1], n, seed=0, use_cache=False))
+    return without, seconds(lambda: generate(model, ids[:, :1], n, seed=0))
+
+
+def summary(times: list[tuple[float, float]], tokens: int) -> dict:
+    """Medians in tokens a second, and of the ratios the median and the spread."""
+    ratios = [without / cached for without, cached in times]
+    without, cached = (statistics.median(column) for column in zip(*times, strict=True))
+    return {
+        "n": len(times),
+        "recomputed_tokens_per_second": round(tokens / without, 1),
+        "cached_tokens_per_second": round(tokens / cached, 1),
+        "ratio": {
+            "median": round(statistics.median(ratios), 1),
+            "min": round(min(ratios), 1),
+            "max": round(max(ratios), 1),
+        },
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few rounds, and no file is written")
+    quick = parser.parse_args().quick
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.manual_seed(0)
+    model = GPT(CONFIG).to(device)
+    ids = torch.randint(65, (1, CONFIG.context_length), device=device)
+    n_parameters = sum(p.numel() for p in model.parameters())
+    result = {
+        "parameters": n_parameters,
+        "context_length": CONFIG.context_length,
+        "torch": torch.__version__,
+        "device": device if device == "cuda" else f"cpu, {platform.machine()}",
+        "threads": torch.get_num_threads(),
+    }
+    print(f"{n_parameters:,} parameters, {result['device']}, {result['threads']} threads, float32")
+    rounds = {next_token: (5 if quick else 40, 1), whole_context: (1 if quick else 5, 255)}
+    for job, (n, tokens) in rounds.items():
+        for _ in range(1 if quick else 2):
+            job(model, ids)  # warm up
+        result[job.__name__] = r = summary([job(model, ids) for _ in range(n)], tokens)
+        print(
+            f"{job.__name__:14} recomputed {r['recomputed_tokens_per_second']:7.1f} tokens/s, "
+            f"cached {r['cached_tokens_per_second']:7.1f}; ratio {r['ratio']['median']}x "
+            f"({r['ratio']['min']} to {r['ratio']['max']}, n = {r['n']})"
+        )
+    if not quick:
+        RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

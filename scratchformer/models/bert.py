@@ -1,0 +1,105 @@
+"""BERT: post-norm blocks in which every token sees every other, and a head that fills in blanks.
+
+Architecture and initialisation are those of Devlin et al. 2019, names as in `GPT`. There is no
+pooler: a classifier puts a layer of its own on `encode`. Hiding tokens is `data.masking`'s job.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from scratchformer.blocks import TransformerBlock
+
+NORM_EPS = 1e-12  # of all layer norms (Devlin et al. 2019, their code)
+
+
+@dataclass(frozen=True)
+class BERTConfig:
+    """The size of a BERT. Raises ValueError for a size that cannot be built."""
+
+    vocab_size: int  # special tokens such as [MASK] included
+    context_length: int  # positions that have an embedding: the longest input
+    d_model: int  # width of the stream of vectors
+    n_heads: int  # attention patterns side by side in a block; each d_model / n_heads wide
+    n_layers: int  # blocks on top of each other
+    dropout: float = 0.0  # BERT has 0.1; a short run needs none
+    n_segments: int = 2  # parts of an input told apart by an embedding: sentence A, sentence B
+
+    def __post_init__(self):
+        sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "n_segments")
+        for name in sizes:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}, expected at least 1")
+        if self.d_model % self.n_heads != 0:
+            raise ValueError(f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout={self.dropout}, expected 0 <= dropout < 1")
+
+
+class BERT(nn.Module):
+    """An encoder: the vector, and the logits, at each position depend on the whole input."""
+
+    def __init__(self, config: BERTConfig):
+        super().__init__()
+        c = self.config = config
+        self.wte = nn.Embedding(c.vocab_size, c.d_model)
+        self.wpe = nn.Embedding(c.context_length, c.d_model)
+        self.wse = nn.Embedding(c.n_segments, c.d_model)
+        self.ln_e = nn.LayerNorm(c.d_model, eps=NORM_EPS)
+        self.drop = nn.Dropout(c.dropout)
+        settings = {"norm": "post", "activation": "gelu", "norm_eps": NORM_EPS}
+        self.h = nn.ModuleList(
+            TransformerBlock(c.d_model, c.n_heads, c.dropout, **settings) for _ in range(c.n_layers)
+        )
+        # The masked-token head: one more layer, then the tied embedding and a bias for each token.
+        self.transform = nn.Sequential(
+            nn.Linear(c.d_model, c.d_model), nn.GELU(), nn.LayerNorm(c.d_model, eps=NORM_EPS)
+        )
+        self.lm_head = nn.Linear(c.d_model, c.vocab_size)
+        self.lm_head.weight = self.wte.weight
+        for name, p in self.named_parameters():
+            if p.dim() >= 2:
+                nn.init.normal_(p, std=0.02)
+            elif name.endswith("bias"):
+                nn.init.zeros_(p)
+
+    @property
+    def context_length(self) -> int:
+        """The most tokens that `forward` takes."""
+        return self.config.context_length
+
+    def encode(
+        self,
+        ids: Int[Tensor, "B T"],
+        segments: Int[Tensor, "B T"] | None = None,
+        mask: Bool[Tensor, "... #T #T"] | None = None,
+    ) -> Float[Tensor, "B T C"]:
+        """A vector for each token. `segments` says which part it belongs to, all to 0 by default.
+
+        `mask` is True where a token (row) may attend to another (column); pass
+        `padding_mask(ids, pad_id)` when there is padding. Raises ValueError for too long an input.
+        """
+        T = ids.shape[1]
+        if self.context_length < T:
+            raise ValueError(
+                f"got {T} tokens, expected at most context_length={self.context_length}"
+            )
+        if segments is None:
+            segments = torch.zeros_like(ids)
+        positions = torch.arange(T, device=ids.device)
+        x = self.wte(ids) + self.wpe(positions) + self.wse(segments)  # (B, T, C)
+        x = self.drop(self.ln_e(x))
+        for block in self.h:
+            x = block(x, mask)
+        return x
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        segments: Int[Tensor, "B T"] | None = None,
+        mask: Bool[Tensor, "... #T #T"] | None = None,
+    ) -> Float[Tensor, "B T V"]:
+        """Logits for what stands, or stood, at each position; arguments as in `encode`."""
+        return self.lm_head(self.transform(self.encode(ids, segments, mask)))

@@ -1,0 +1,95 @@
+"""Masked-language modelling: what is chosen, what becomes of it, and what is a target."""
+
+import math
+
+import pytest
+import torch
+
+from scratchformer.data.masking import mask_tokens
+from scratchformer.training.losses import IGNORED
+
+PAD, SEP, MASK, V = 0, 1, 2, 40
+SPECIAL = (PAD, SEP)
+
+
+def masked(ids, seed=0, **options):
+    return mask_tokens(
+        ids, MASK, V, SPECIAL, generator=torch.Generator().manual_seed(seed), **options
+    )
+
+
+@pytest.fixture
+def ids():
+    """200,000 ordinary tokens, rows that end in SEP, PAD and a MASK that was there before."""
+    ids = torch.randint(3, V, (2000, 103), generator=torch.Generator().manual_seed(9))
+    ids[:, 100:] = torch.tensor([SEP, PAD, MASK])
+    return ids
+
+
+def within(count, n, p):
+    """Five standard deviations of a binomial: a right program fails once in two million."""
+    return abs(count - n * p) < 5 * math.sqrt(n * p * (1 - p))
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.4])
+def test_the_shares_are_those_of_the_paper(ids, rate):
+    inputs, targets = masked(ids, rate=rate)
+    chosen = targets != IGNORED
+    n = int(chosen.sum())
+    assert within(n, 200_000, rate)
+    to_mask, same = (inputs == MASK) & chosen, (inputs == ids) & chosen
+    assert within(int(to_mask.sum()), n, 0.8)
+    # one random token in 37 happens to be the old one
+    assert within(int(same.sum()), n, 0.1 + 0.1 / 37)
+    assert within(int((chosen & ~to_mask & ~same).sum()), n, 0.1 * 36 / 37)
+
+
+def test_targets_are_the_old_tokens_and_nothing_else_is_touched(ids):
+    inputs, targets = masked(ids)
+    chosen = targets != IGNORED
+    assert targets[chosen].equal(ids[chosen])
+    assert inputs[~chosen].equal(ids[~chosen])
+
+
+def test_special_and_padding_tokens_are_never_chosen_and_never_put_in(ids):
+    inputs, targets = masked(ids, rate=1.0)
+    assert (targets[:, :100] != IGNORED).all() and (targets[:, 100:] == IGNORED).all()
+    assert inputs[:, 100:].equal(ids[:, 100:])
+    put_in = inputs[:, :100][inputs[:, :100] != MASK]
+    assert set(put_in.tolist()) == set(range(3, V))  # every ordinary token, and no other
+
+
+def test_all_places_are_equally_likely(ids):
+    _, targets = masked(ids)
+    by_place = (targets[:, :100] != IGNORED).sum(dim=0)
+    assert all(within(count, 2000, 0.15) for count in by_place.tolist())
+
+
+def test_a_seed_repeats_the_masks_and_the_ids_stay_as_they_are(ids):
+    before = ids.clone()
+    first, again, other = masked(ids, 3), masked(ids, 3), masked(ids, 4)
+    assert first[0].equal(again[0]) and first[1].equal(again[1])
+    assert not first[1].equal(other[1])
+    assert ids.equal(before)
+
+
+def test_nothing_chosen_is_no_error():
+    for ids, rate in ((torch.full((2, 3), PAD), 1.0), (torch.full((2, 3), 5), 0.0)):
+        inputs, targets = masked(ids, rate=rate)
+        assert inputs.equal(ids) and (targets == IGNORED).all()
+
+
+def test_one_row_without_a_batch_will_do():
+    inputs, targets = masked(torch.arange(3, 23))
+    assert inputs.shape == targets.shape == (20,)
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.5])
+def test_a_rate_must_be_a_probability(rate):
+    with pytest.raises(ValueError, match=f"rate={rate}, expected a probability"):
+        masked(torch.arange(5), rate=rate)
+
+
+def test_a_vocabulary_of_special_tokens_alone_is_refused():
+    with pytest.raises(ValueError, match="all 3 tokens are special"):
+        mask_tokens(torch.zeros(1, 2, dtype=torch.long), MASK, 3, SPECIAL)
