@@ -16,7 +16,12 @@ CHAPTERS = (
     "averaging",
     "self_attention",
     "multi_head",
+    "block",
     "bigram_to_gpt",
+    "training",
+    "bert",
+    "generation",
+    "encoder_decoder",
 )
 __all__ = ["CHAPTERS", "Verdict", "Wrong", "exercise", "expect"]
 

@@ -1,5 +1,6 @@
 """Text from a model: sampling token by token, and the search for a likely whole."""
 
+from scratchformer.generation.beam import beam_search, greedy_decode
 from scratchformer.generation.sampling import generate
 
-__all__ = ["generate"]
+__all__ = ["beam_search", "generate", "greedy_decode"]

@@ -20,7 +20,12 @@ CHAPTERS = {  # the module of checks -> the module of mutants here, and a headin
     "averaging": ("ch04", "Chapter 4"),
     "self_attention": ("ch05", "Chapter 5"),
     "multi_head": ("ch06", "Chapter 6"),
+    "block": ("ch07", "Chapter 7"),
     "bigram_to_gpt": ("ch08", "Chapter 8"),
+    "training": ("ch09", "Chapter 9"),
+    "bert": ("ch11", "Chapter 11"),
+    "generation": ("ch10", "Chapter 10"),
+    "encoder_decoder": ("ch12", "Chapter 12"),
 }
 for module, _ in CHAPTERS.values():
     importlib.import_module(module)

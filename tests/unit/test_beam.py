@@ -1,0 +1,175 @@
+"""Greedy and beam search: stop at the end, remember their history, and find what can be found."""
+
+import itertools
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from scratchformer.generation import beam_search, greedy_decode
+from scratchformer.models import Seq2Seq, Seq2SeqConfig
+
+PAD, BEGIN, END = 0, 1, 2
+SOURCE = torch.tensor([[3, 4, 5, 4], [5, 3, 0, 0], [4, 4, 4, 0]])
+
+
+def small(seed=0, vocab_size=6, **changes):
+    """Large random weights: what comes next depends on all that was written."""
+    torch.manual_seed(seed)
+    model = Seq2Seq(Seq2SeqConfig(vocab_size, 12, 16, n_heads=2, n_layers=2, **changes))
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            p.normal_(1.0 if "ln_" in name and name.endswith("weight") else 0.0, 0.4)
+    return model
+
+
+def log_p(model, source, ids):
+    """ln of the probability of each row of `ids`, padding left out."""
+    model.eval()
+    with torch.no_grad():
+        steps = model(source, ids[:, :-1]).log_softmax(dim=-1)
+    picked = steps.gather(2, ids[:, 1:, None])[..., 0]
+    return picked.masked_fill(ids[:, 1:] == PAD, 0.0).sum(dim=1)
+
+
+def targets(vocab_size, T):
+    """All that can be written in T tokens: whole ones that END, and unfinished ones of length T."""
+    words = [w for w in range(vocab_size) if w not in (PAD, BEGIN, END)]
+    for n in range(T + 1):
+        for body in itertools.product(words, repeat=n):
+            yield [BEGIN, *body, END] if n < T else [BEGIN, *body]
+
+
+def test_greedy_takes_the_likeliest_token_given_all_it_has_written():
+    model = small()
+    ids = greedy_decode(model, SOURCE, 8)
+    assert (ids[:, 0] == BEGIN).all()
+    for source, row in zip(SOURCE, ids, strict=True):
+        row = row[row != PAD]
+        for t in range(1, len(row)):
+            logits = model(source[None], row[None, :t])[0, -1]
+            logits[[PAD, BEGIN]] = -math.inf
+            assert row[t] == logits.argmax()
+
+
+def test_greedy_depends_on_more_than_its_last_token():
+    """The fault of feeding back only the last token would write something else."""
+    differs = 0
+    for seed in range(10):
+        model = small(seed).eval()
+        memory = model.encode(SOURCE[:1])
+        (row,) = greedy_decode(model, SOURCE[:1], 10)
+        for t in range(2, len(row)):
+            last = model.decode(row[None, t - 1 : t], memory, SOURCE[:1])[0, -1, 2:]
+            differs += int(last.argmax() + 2 != row[t])
+    assert differs > 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_stop_at_the_end_token_and_pad_behind_it(seed):
+    model = small(seed)
+    for ids in (greedy_decode(model, SOURCE, 10), beam_search(model, SOURCE, 10, 3)[0]):
+        assert ids.shape[1] <= 11
+        for row in ids.tolist():
+            if END in row:
+                assert set(row[row.index(END) + 1 :]) <= {PAD} and row.count(END) == 1
+            else:
+                assert len(row) == 11 and PAD not in row
+            assert BEGIN not in row[1:]
+
+
+def test_a_model_that_only_wants_to_end_does_so_at_once():
+    model = small()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.zero_()
+        model.embedding.weight[END] = 1.0
+        model.decoder[-1].ln_2.bias.fill_(5.0)
+    expected = torch.tensor([[BEGIN, END]] * 3)
+    assert torch.equal(greedy_decode(model, SOURCE, 10), expected)
+    assert torch.equal(beam_search(model, SOURCE, 10)[0], expected)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6])
+def test_a_beam_of_width_one_is_greedy(seed, length_penalty):
+    model = small(seed)
+    greedy = greedy_decode(model, SOURCE, 9)
+    ids, found = beam_search(model, SOURCE, 9, 1, length_penalty)
+    assert torch.equal(ids, greedy)
+    torch.testing.assert_close(found, log_p(model, SOURCE, ids), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
+def test_a_beam_wide_enough_finds_the_best_of_all_targets(seed, length_penalty):
+    """Against a list of everything that can be written in four tokens."""
+    model = small(seed)
+    every = list(targets(6, 4))
+    ids, found = beam_search(model, SOURCE, 4, len(every), length_penalty)
+    padded = torch.tensor([row + [PAD] * (5 - len(row)) for row in every])
+    length = (padded[:, 1:] != PAD).sum(dim=1)
+    for i, source in enumerate(SOURCE):
+        p = log_p(model, source.expand(len(every), -1), padded)
+        best = (p / ((5 + length) / 6) ** length_penalty).argmax()
+        assert F.pad(ids[i], (0, 5 - ids.shape[1])).equal(padded[best])
+        torch.testing.assert_close(found[i], p[best], rtol=1e-4, atol=1e-4)
+
+
+def test_a_wide_beam_is_never_less_likely_than_greedy_and_sometimes_likelier():
+    better = 0
+    for seed in range(8):
+        model = small(seed)
+        greedy = log_p(model, SOURCE, greedy_decode(model, SOURCE, 4))
+        found = beam_search(model, SOURCE, 4, 200, 0.0)[1]
+        assert (found >= greedy - 1e-5).all()
+        better += int((found > greedy + 1e-3).sum())
+    assert better > 0
+
+
+def test_a_length_penalty_favours_longer_targets():
+    lengths = {}
+    for penalty in (0.0, 2.0):
+        found = [beam_search(small(s), SOURCE, 8, 20, penalty)[0] for s in range(4)]
+        lengths[penalty] = sum(int((ids != PAD).sum()) for ids in found)
+    assert lengths[2.0] > lengths[0.0]
+
+
+def test_a_batch_gives_what_its_rows_give_alone():
+    model = small(2)
+    greedy, (ids, found) = greedy_decode(model, SOURCE, 9), beam_search(model, SOURCE, 9, 3)
+    for i, source in enumerate(SOURCE):
+        source = source[source != PAD][None]
+        for both, alone in (
+            (greedy, greedy_decode(model, source, 9)),
+            (ids, beam_search(model, source, 9, 3)[0]),
+        ):
+            row = both[i][both[i] != PAD]
+            assert torch.equal(row, alone[0][alone[0] != PAD])
+        torch.testing.assert_close(found[i : i + 1], beam_search(model, source, 9, 3)[1])
+
+
+@pytest.mark.parametrize("mode", [True, False])
+def test_dropout_is_off_and_the_mode_restored(mode):
+    model = small(dropout=0.5).train(mode)
+    assert torch.equal(greedy_decode(model, SOURCE, 8), greedy_decode(model, SOURCE, 8))
+    assert torch.equal(beam_search(model, SOURCE, 8)[1], beam_search(model, SOURCE, 8)[1])
+    assert model.training is mode
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_new_tokens": 0}, "max_new_tokens=0, expected 1 to context_length=12"),
+        ({"max_new_tokens": 13}, "max_new_tokens=13, expected 1 to context_length=12"),
+        ({"max_new_tokens": 3, "beam_width": 0}, "beam_width=0, expected at least 1"),
+        ({"max_new_tokens": 3, "length_penalty": -1.0}, "length_penalty=-1.0, expected 0"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        beam_search(small(), SOURCE, **settings)
+    if len(settings) == 1:
+        with pytest.raises(ValueError, match=message):
+            greedy_decode(small(), SOURCE, **settings)
