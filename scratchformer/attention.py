@@ -98,7 +98,7 @@ class KeyValueCache:
             raise ValueError(f"cache is for a batch of {self.k.shape[0]}, got {k.shape[0]}")
         if not kept or self.buffers.shape[3] < S:
             B, H, _, D = k.shape
-            longer = k.new_empty(2, B, H, max(S, 2 * kept), D)
+            longer = k.new_empty(2, B, H, max(S, min(2 * kept, self.max_length or 2 * kept)), D)
             if kept:
                 longer[:, :, :, :kept] = self.buffers[:, :, :, :kept]
             self.buffers = longer
@@ -134,8 +134,8 @@ class MultiHeadAttention(nn.Module):
 
         `mask`, (T, S) or (B, T, S), is the same for all heads. With a `cache`, the S positions
         are those kept and then the T new ones, which are kept as well: a causal mask is
-        `causal_mask(S)[-T:]`. The keys and values of a context are computed once and kept.
-        `need_weights` returns the weights too. Raises ValueError for what does not fit.
+        `causal_mask(S)[-T:]`. `need_weights` returns the weights too. Raises ValueError for what
+        does not fit.
         """
         B, T, C = x.shape
         if self.d_model != C:
@@ -147,19 +147,17 @@ class MultiHeadAttention(nn.Module):
             if context.shape != (B, S, C):
                 came = tuple(context.shape)
                 raise ValueError(f"context has shape {came}, expected ({B}, any length, {C})")
-            if kept not in (0, S):
-                raise ValueError(f"cache holds {kept} positions, expected the context's {S}")
+            if cache is not None:
+                raise ValueError("got a cache and a context, expected one of them")
         if mask is not None:
             _check_mask(mask, (B, T, S))
             mask = mask.unsqueeze(-3)  # an axis for the heads, before the last two
 
         if context is None:
             q, k, v = self._project(x, 0, 3)
-        elif kept:
-            (q,), k, v = self._project(x, 0, 1), cache.k, cache.v
         else:
             (q,), (k, v) = self._project(x, 0, 1), self._project(context, 1, 3)
-        if cache is not None and (context is None or not kept):
+        if cache is not None:
             cache.append(k, v)
             k, v = cache.k, cache.v
 

@@ -36,7 +36,7 @@ class FeedForward(nn.Module):
         super().__init__()
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation={activation!r}, expected one of {', '.join(ACTIVATIONS)}")
-        d_ff = d_ff or 4 * d_model
+        d_ff = 4 * d_model if d_ff is None else d_ff
         self.c_fc = nn.Linear(d_model, d_ff, bias=bias)
         self.activation = ACTIVATIONS[activation]()
         self.c_proj = nn.Linear(d_ff, d_model, bias=bias)

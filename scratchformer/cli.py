@@ -94,7 +94,7 @@ def _prepare(options: argparse.Namespace) -> None:
             )
     except KeyboardInterrupt:
         raise KeyboardInterrupt("stopped: the same command with --resume goes on") from None
-    for path in options.out.glob("*.bin"):
+    for path in filter(Path.exists, (options.out / "train.bin", options.out / "val.bin")):
         print(f"{path}: {read_header(path)['tokens']:,} tokens")
 
 
@@ -113,7 +113,10 @@ def _tokenizer(name: str, texts: Iterable[str]):
     if name == "gpt2":
         return tokenizers.ByteBPE.from_tiktoken("gpt2")
     if name == "char":
-        return tokenizers.CharTokenizer("".join(sorted(set().union(*texts))))
+        characters = set()
+        for text in texts:  # one after the other: together they may exceed the memory
+            characters.update(text)
+        return tokenizers.CharTokenizer("".join(sorted(characters)))
     if not Path(name).is_file():
         raise ValueError(f"no tokenizer {name!r}, expected gpt2, char or a saved file")
     try:
@@ -188,7 +191,9 @@ def _data(data: dict[str, str]):
         return *ids, tokenizer, sums | {"tokenizer": fingerprint(tokenizer)}
     paths = [Path(data["folder"], name) for name in ("train.bin", "val.bin")]
     if missing := [path for path in paths if not path.is_file()]:
-        raise ValueError(f"{missing[0]} is missing: `scratchformer prepare` writes it")
+        raise ValueError(
+            f"{missing[0]} is missing: `scratchformer prepare` writes it, unless --validation is 0"
+        )
     tokenizer = _tokenizer(str(paths[0].with_name("tokenizer.json")), [])
     headers = [read_header(path) for path in paths]
     sums = [{name: header[name] for name in ("text", "tokenizer")} for header in headers]
@@ -221,6 +226,10 @@ def _train(options: argparse.Namespace) -> None:
     device = training.pop("device", "auto")
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"[training] has device = {device!r}: {error}") from error
     torch.manual_seed(training["seed"])
     model = GPT(GPTConfig(vocab_size=tokenizer.vocab_size, **model)).to(device)
     with written_whole(run) as part:
@@ -264,8 +273,8 @@ def _same_run(path: Path, settings: dict) -> None:
     """ValueError if a run was begun with other settings or other data than these."""
     before = json.loads(path.read_text(encoding="utf-8"))
     for table, entries in json.loads(json.dumps(settings)).items():
-        for key in {**before[table], **entries}:
-            was, now = (d.get(key, "nothing") for d in (before[table], entries))
+        for key in {**before.get(table, {}), **entries}.keys() - {"checkpoint_every"}:
+            was, now = (d.get(key, "nothing") for d in (before.get(table, {}), entries))
             if was != now:
                 raise ValueError(
                     f"{path.parent} holds a run with {table}.{key} = {was!r}, got {now!r}: "

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-IGNORED = -100  # a place that is no target, as in `scratchformer.training.losses`
+IGNORED = -100  # a target that is not one: padding, or a token that was not hidden
 
 
 def mask_tokens(
@@ -29,6 +29,8 @@ def mask_tokens(
     """
     if not 0 <= rate <= 1:
         raise ValueError(f"rate={rate}, expected a probability")
+    if not 0 <= mask_id < vocab_size:
+        raise ValueError(f"mask_id={mask_id}, expected 0 to {vocab_size - 1}")
     special = torch.tensor([mask_id, *special_ids], device=ids.device)
     everything = torch.arange(vocab_size, device=ids.device)
     ordinary = everything[~torch.isin(everything, special)]

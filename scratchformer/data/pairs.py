@@ -43,7 +43,10 @@ def load_pairs(
                 "many, each the translation of the other"
             )
         pairs = zip(ours, theirs, strict=True)
-    elif path.is_file() or path.suffix == ".tsv":
+    elif any(side.is_file() for side in sides) or (path.suffix and not path.exists()):
+        missing = [side for side in [*sides, path] if not side.exists()]
+        raise FileNotFoundError(f"{missing[-1] if path.suffix else missing[0]} is missing")
+    elif path.is_file():
         pairs = (_columns(path, number, line) for number, line in enumerate(_lines(path), 1))
     else:
         pairs = (_sides(row, languages) for row in dataset_rows(source, split, subset))

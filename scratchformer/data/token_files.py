@@ -25,9 +25,9 @@ EVERY = 2**20  # a killed writer loses at most about so many ids
 
 
 def text_pieces(path: str | Path, size: int = 2**20) -> Iterator[str]:
-    """A UTF-8 text in pieces of about `size` characters, cut before a line's end; "-" is stdin.
+    """A UTF-8 text in pieces of about `size` characters, cut before blanks; "-" is stdin.
 
-    GPT-2's tokenizer never joins a line's end to what precedes it, so the ids of the pieces are
+    GPT-2's tokenizer never joins a blank to what precedes it, so the ids of the pieces are
     those of the whole. A line longer than 8 pieces is cut where it stands. Raises ValueError if
     the file is not UTF-8.
     """
@@ -38,8 +38,9 @@ def text_pieces(path: str | Path, size: int = 2**20) -> Iterator[str]:
             while new := file.read(size):
                 kept += new
                 cut = kept.rfind("\n")
-                while cut > 0 and kept[cut - 1].isspace():  # inside a row of blanks: go on
-                    cut = kept.rfind("\n", 0, cut)
+                while cut > 0 and kept[cut - 1].isspace():  # to the start of a row of blanks
+                    step = kept[cut - 1] in " \t\r\n"
+                    cut = cut - 1 if step else kept.rfind("\n", 0, cut)
                 if cut > 0 or len(kept) > 8 * size:
                     cut = cut if cut > 0 else len(kept)
                     yield kept[:cut]

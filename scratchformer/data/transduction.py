@@ -94,7 +94,10 @@ def _noun_phrase(rng: random.Random, case: int) -> tuple[list[str], list[str], b
         adjective, adjective_de = rng.choice(ADJECTIVES)
         english.append(adjective)
         german.append(adjective_de + ending)
-    return [*english, many if plural else one], [*german, many_de if plural else one_de], plural
+    english.append(many if plural else one)
+    if article == "a" and english[1][0] in "aeiou":
+        english[0] = "an"
+    return english, [*german, many_de if plural else one_de], plural
 
 
 def _sentence(rng: random.Random) -> tuple[str, str]:

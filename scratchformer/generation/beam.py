@@ -56,7 +56,7 @@ def beam_search(
     _check(model, max_new_tokens)
     if beam_width < 1:
         raise ValueError(f"beam_width={beam_width}, expected at least 1")
-    if length_penalty < 0:
+    if not length_penalty >= 0:
         raise ValueError(f"length_penalty={length_penalty}, expected 0 or more")
     c, K, source = model.config, beam_width, source.to(model.positions.device)
     B, V = len(source), c.vocab_size

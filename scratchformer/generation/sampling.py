@@ -33,6 +33,8 @@ def generate(
     cached; after that each token has another position at each step, and the window is read anew.
     Raises ValueError for settings out of range and for an empty prompt.
     """
+    if max_new_tokens < 0:
+        raise ValueError(f"max_new_tokens={max_new_tokens}, expected 0 or more")
     _check(ids, temperature, top_k, top_p, repetition_penalty)
     device = next(model.parameters()).device
     ids = ids.to(device)
@@ -57,13 +59,13 @@ def generate(
 def _check(ids, temperature, top_k, top_p, repetition_penalty) -> None:
     if ids.shape[1] == 0:
         raise ValueError("ids hold no token, expected at least one to continue")
-    if temperature < 0:
+    if not temperature >= 0:
         raise ValueError(f"temperature={temperature}, expected 0 (greedy) or more")
     if top_k is not None and top_k < 1:
         raise ValueError(f"top_k={top_k}, expected at least 1")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p={top_p}, expected 0 < top_p <= 1")
-    if repetition_penalty <= 0:
+    if not repetition_penalty > 0:
         raise ValueError(f"repetition_penalty={repetition_penalty}, expected more than 0")
 
 
@@ -87,6 +89,8 @@ def _truncate(
     p: Float[Tensor, "B V"], top_k: int | None, top_p: float | None
 ) -> Float[Tensor, "B V"]:
     """Set unlikely tokens to zero. The rest need not sum to 1: multinomial rescales."""
+    if top_k is None and top_p is None:
+        return p
     p, order = p.sort(dim=-1, descending=True, stable=True)
     if top_k is not None:
         p[:, top_k:] = 0

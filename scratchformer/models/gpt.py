@@ -95,7 +95,7 @@ class GPT(nn.Module):
             )
         positions = torch.arange(kept, S, device=ids.device)
         x = self.drop(self.wte(ids) + self.wpe(positions))  # (B, T, C) + (T, C)
-        mask = None if S == kept + 1 else causal_mask(S, ids.device)[kept:]  # one token sees all
+        mask = None if kept + 1 == S else causal_mask(S, ids.device)[kept:]  # one token sees all
         for block, block_cache in zip(self.h, cache or [None] * len(self.h), strict=True):
             x = block(x, mask, cache=block_cache)
         return self.lm_head(self.ln_f(x))
@@ -113,11 +113,11 @@ class GPT(nn.Module):
         OSError, which says what to do, if the source cannot be had.
         """
         config, weights = read_model(source)
-        if "model_type" in config:  # Hugging Face's
-            config, weights = from_hugging_face(config, weights)
         try:
+            if "model_type" in config:  # Hugging Face's
+                config, weights = from_hugging_face(config, weights)
             model = cls(GPTConfig(**config))
-        except TypeError as error:
-            raise ValueError(f"{source} holds no GPT: {error}") from error
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"{source} holds no GPT: {error!r} in its config.json") from error
         load_weights(model, weights, source)
         return model.eval()

@@ -24,6 +24,7 @@ GPT2 |= {"tie_word_embeddings": True, "add_cross_attention": False}
 def save_model(folder: str | Path, model: nn.Module, config: dict) -> None:
     """Write `config` and the model's parameters, a shared one once, to `folder`."""
     weights = {name: p.detach().contiguous() for name, p in model.named_parameters()}
+    (Path(folder) / FILES[0]).unlink(missing_ok=True)  # new weights never meet an old config
     with written_whole(Path(folder) / FILES[1]) as part:
         safetensors.torch.save_file(weights, part)
     with written_whole(Path(folder) / FILES[0]) as part:

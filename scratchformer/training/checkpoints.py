@@ -33,7 +33,10 @@ def save_checkpoint(
     tensors = {f"model.{name}": tensor for name, tensor in _tensors(model).items()}
     for i, memory in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{i}.{name}": tensor for name, tensor in memory.items()}
-    tensors |= {f"random.{name}": tensor for name, tensor in _random_states(generator).items()}
+    tensors |= {"random.batches": generator.get_state(), "random.torch": torch.get_rng_state()}
+    device = next(model.parameters()).device
+    if device.type == "cuda":
+        tensors["random.cuda"] = torch.cuda.get_rng_state(device)
     tensors = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
     with written_whole(path) as part:
         safetensors.torch.save_file(tensors, part, {"state": json.dumps(state)})
@@ -83,19 +86,12 @@ def load_checkpoint(
     optimizer.load_state_dict({"state": memories, "param_groups": groups})
     generator.set_state(tensors["random.batches"])
     torch.set_rng_state(tensors["random.torch"])
-    if torch.cuda.is_available() and "random.cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random.cuda"])
+    device = next(model.parameters()).device
+    if device.type == "cuda" and "random.cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random.cuda"], device)
     return state
 
 
 def _tensors(model: nn.Module) -> dict[str, torch.Tensor]:
     """Parameters and buffers by name, a shared one (a tied output head) only once."""
     return {**dict(model.named_parameters()), **dict(model.named_buffers())}
-
-
-def _random_states(generator: torch.Generator) -> dict[str, torch.Tensor]:
-    """Where the draws of batches and, through torch's own generators, of dropout stand."""
-    states = {"batches": generator.get_state(), "torch": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states["cuda"] = torch.cuda.get_rng_state()
-    return states

@@ -4,12 +4,13 @@ The loop knows neither data nor losses: it is given a function that draws a batc
 says how surprised the model is. One device. Nothing is printed: pass a callback to watch.
 """
 
+import math
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 
 import torch
@@ -105,10 +106,10 @@ def update(
         nats.backward()
         sums.append(torch.stack((nats.detach().float(), targets.to(device).float())))
     total = torch.stack(sums).sum(dim=0)  # (2,)
-    for p in model.parameters():
-        if p.grad is not None:
-            p.grad /= total[1].clamp(min=1)  # from the gradient of the sum to that of the mean
-    nn.utils.clip_grad_norm_(model.parameters(), clip)
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    torch._foreach_div_(gradients, total[1].clamp(min=1))  # from the sum's to the mean's
+    if clip < math.inf:
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
     optimizer.step()
     return total  # on the device: to read it here would be to wait for the GPU
 
@@ -136,6 +137,7 @@ def fit(
     checkpoint: str | Path | None = None,
     checkpoint_every: int | None = None,
     resume: bool = False,
+    identity: dict | None = None,
 ) -> History:
     """Train `model` in place with AdamW on what `batch` draws and `loss` measures.
 
@@ -150,13 +152,14 @@ def fit(
     With a `checkpoint` path the run is saved there every `checkpoint_every` steps (by default at
     each evaluation), at the end, and after the step in progress when Ctrl-C or a polite kill
     stops it; `resume=True` goes on from the file, if there is one, exactly as if nothing had
-    happened. Raises ValueError for settings that make no sense or differ from the checkpoint's,
-    and FileExistsError rather than overwrite a checkpoint that was not to be resumed.
+    happened. `identity` holds more settings (JSON) that a resumed run must share. Raises
+    ValueError for settings that make no sense or differ from the checkpoint's, and
+    FileExistsError rather than overwrite a checkpoint that was not to be resumed.
     """
     rates = {"lr": lr, "steps": steps, "warmup": warmup, "schedule": schedule}
     settings = rates | {"seed": seed, "weight_decay": weight_decay, "betas": list(betas)}
     settings |= {"eps": eps, "clip": clip, "accumulate": accumulate, "precision": precision}
-    settings |= {"evaluate_every": evaluate_every}
+    settings |= {"evaluate_every": evaluate_every, **(identity or {})}
     _refuse_nonsense(settings | {"checkpoint_every": checkpoint_every})
     groups = parameter_groups(model, weight_decay)
     optimizer = torch.optim.AdamW(groups, lr=lr, betas=betas, eps=eps, fused=True)
@@ -192,8 +195,6 @@ def fit(
                 val_loss = validate() if validate else None
                 if validate:
                     history.val_loss.append(val_loss)
-                if on_evaluate:
-                    on_evaluate(done, train_loss, val_loss)
                 start = time.perf_counter() - history.seconds[-1]
             stop = bool(stopped)  # asked once: a signal that comes while saving ends the next step
             due = done % checkpoint_every == 0 if checkpoint_every else evaluates
@@ -201,6 +202,8 @@ def fit(
                 state = {"step": done, "settings": settings, "history": asdict(history)}
                 state["sums"] = [pair.tolist() for pair in sums]
                 save_checkpoint(checkpoint, model, optimizer, generator, state)
+            if evaluates and on_evaluate:  # after saving: what it does may fail
+                on_evaluate(done, train_loss, val_loss)
             if stop:
                 raise KeyboardInterrupt(f"stopped after step {done} of {steps}")
     return history
@@ -221,11 +224,18 @@ def train(
     """
     if batch_size < 1:
         raise ValueError(f"batch_size={batch_size}, expected at least 1")
+    if len(val_ids) < 2:  # or it would be found out after the last step
+        raise ValueError(f"val_ids hold {len(val_ids)} tokens, expected at least 2")
+    identity = {"batch_size": batch_size, "context_length": context_length}
+    identity["tokens"] = [len(train_ids), len(val_ids)]
+    if is_dataclass(config := getattr(model, "config", None)):
+        identity["model"] = asdict(config)
     return fit(
         model,
         lambda generator: random_batch(train_ids, batch_size, context_length, generator),
         lambda model, x, y: token_loss(model(x), y),
-        validate=lambda: evaluate(model, val_ids, context_length),
+        validate=lambda: evaluate(model, val_ids, context_length, min(64, batch_size)),
+        identity=identity,
         **settings,
     )
 
@@ -236,7 +246,7 @@ def _refuse_nonsense(settings: dict) -> None:
         if settings[name] is not None and settings[name] < 1:
             raise ValueError(f"{name}={settings[name]}, expected at least 1")
     for name in ("lr", "clip"):
-        if not settings[name] > 0:
+        if not settings[name] > 0 or (name == "lr" and settings[name] == math.inf):
             raise ValueError(f"{name}={settings[name]}, expected more than 0")
     if not settings["weight_decay"] >= 0:
         raise ValueError(f"weight_decay={settings['weight_decay']}, expected 0 or more")

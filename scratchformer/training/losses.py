@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-IGNORED = -100  # a target that is not one: padding, or a token that was not masked
+from scratchformer.data.masking import IGNORED
 
 
 def token_loss(

@@ -15,13 +15,12 @@ def learning_rate(
     steps: int,
     warmup: int = 0,
     schedule: str = "linear",
-    final: float = 0.0,
 ) -> float:
     """The rate of the update that follows `step` done updates (0 for the first), never 0 there.
 
     It rises in a straight line to its peak `lr`, then follows the `schedule`:
-    "linear" and "cosine" fall from `lr` at step `warmup` to `final` at `steps`, just after the
-    last update; "constant" stays; "inverse_sqrt" is Vaswani et al. 2017, equation 3, which peaks
+    "linear" and "cosine" fall from `lr` at step `warmup` to 0 at `steps`, just after the last
+    update; "constant" stays; "inverse_sqrt" is Vaswani et al. 2017, equation 3, which peaks
     at update number `warmup` (their peak is 1 / sqrt(d_model · warmup)).
     Raises ValueError for an unknown schedule, a negative step, or a warm-up that does not fit
     into the run.
@@ -43,4 +42,4 @@ def learning_rate(
         return lr
     progress = min((step - warmup) / (steps - warmup), 1.0)  # 0 at the peak, 1 at the end
     fall = progress if schedule == "linear" else (1 - math.cos(math.pi * progress)) / 2
-    return lr + (final - lr) * fall
+    return lr * (1 - fall)

@@ -162,7 +162,7 @@ def test_errors_of_the_cache_say_what_was_expected_and_leave_it_as_it_was(plain_
         attention(x[:1, :1], cache=cache)
     with pytest.raises(ValueError, match=r"mask has shape \(2, 2\), expected one for \(2, 2, 7\)"):
         attention(x[:, :2], mask=causal_mask(2), cache=cache)
-    with pytest.raises(ValueError, match="cache holds 5 positions, expected the context's 3"):
+    with pytest.raises(ValueError, match="got a cache and a context, expected one of them"):
         attention(x, x[:, :3], cache=cache)
     assert len(cache) == 5
 
@@ -281,17 +281,6 @@ def test_a_cache_changes_no_output(pieces, dtype):
     assert len(cache) == 7
 
 
-def test_the_cache_of_a_context_computes_its_keys_once():
-    torch.manual_seed(0)
-    attention, cache = MultiHeadAttention(16, 4), KeyValueCache()
-    x, context = torch.randn(2, 3, 16), torch.randn(2, 5, 16)
-    expected = attention(x, context)
-    torch.testing.assert_close(attention(x, context, cache=cache), expected)
-    kept = cache.k
-    torch.testing.assert_close(attention(x, context, cache=cache), expected)
-    assert cache.k.data_ptr() == kept.data_ptr() and len(cache) == 5
-
-
 @pytest.mark.parametrize("pieces", [[7], [1] * 7, [3, 1, 1, 2], [1, 6]])
 def test_the_cache_holds_what_was_appended_in_its_order(pieces):
     torch.manual_seed(0)
@@ -346,3 +335,23 @@ def test_recorded_attention_lets_go_after_an_error():
     with pytest.raises(ZeroDivisionError), recorded_attention(attention):
         raise ZeroDivisionError
     assert not attention._forward_hooks and not attention._forward_pre_hooks
+
+
+def test_a_second_run_of_a_module_replaces_what_was_recorded():
+    torch.manual_seed(0)
+    attention, x = MultiHeadAttention(8, 2), torch.randn(2, 1, 4, 8)
+    with recorded_attention(attention) as weights:
+        attention(x[0])
+        attention(x[1])
+    _, expected = attention(x[1], need_weights=True)
+    torch.testing.assert_close(weights[""], expected)
+
+
+def test_dropout_falls_on_the_output_too():
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(64, 4, dropout=0.25)
+    with torch.no_grad():
+        attention.c_proj.weight.zero_()
+        attention.c_proj.bias.fill_(1.0)
+    zeros = (attention(torch.randn(4, 32, 64)) == 0).float().mean().item()
+    assert zeros == pytest.approx(0.25, abs=0.03)

@@ -102,7 +102,7 @@ def test_a_beam_of_width_one_is_greedy(seed, length_penalty):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0, 3.0])
 def test_a_beam_wide_enough_finds_the_best_of_all_targets(seed, length_penalty):
     """Against a list of everything that can be written in four tokens."""
     model = small(seed)

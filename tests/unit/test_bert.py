@@ -106,6 +106,13 @@ def test_dropout_is_on_in_training_and_off_in_evaluation():
     assert torch.equal(model(ids), model(ids))
 
 
+def test_dropout_falls_on_the_normalised_embeddings():
+    model, seen = small_bert(dropout=0.25, d_model=64), []
+    model.h[0].register_forward_pre_hook(lambda block, inputs: seen.append(inputs[0]))
+    model(torch.randint(11, (16, 8)))
+    assert (seen[0] == 0).float().mean().item() == pytest.approx(0.25, abs=0.03)
+
+
 def test_initialisation_is_berts():
     model = small_bert(vocab_size=300, context_length=64, d_model=64, n_segments=40)
     for name, p in model.named_parameters():

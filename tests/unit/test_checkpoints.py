@@ -129,6 +129,67 @@ def test_a_run_that_was_not_to_be_resumed_is_not_overwritten(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"batch_size": 4}, "batch_size=3, got batch_size=4"),
+        ({"context_length": 7}, "context_length=8, got context_length=7"),
+    ],
+)
+def test_another_batch_is_refused(tmp_path, change, name):
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoint=tmp_path / "run", on_step=interrupt_at(2))
+    with pytest.raises(ValueError, match=name):
+        run(checkpoint=tmp_path / "run", resume=True, **change)
+
+
+def test_other_data_and_another_model_of_the_same_shapes_are_refused(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoint=tmp_path / "run", on_step=interrupt_at(2))
+    settings = RUN | {"checkpoint": tmp_path / "run", "resume": True}
+    with pytest.raises(ValueError, match=r"tokens=\[500, 100\], got tokens=\[400, 100\]"):
+        train(small_gpt(), IDS[:400], IDS[500:], **settings)
+    with pytest.raises(ValueError, match="a run with model="):
+        run(small_gpt(n_heads=4), checkpoint=tmp_path / "run", resume=True)
+
+
+def test_what_an_observer_raises_costs_nothing_that_was_trained(tmp_path):
+    def full_disk(*_):
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space"):
+        run(checkpoint=tmp_path / "run", on_evaluate=full_disk)
+    assert read_state(tmp_path / "run")["step"] == 10
+
+
+def test_buffers_are_kept(tmp_path):
+    def noisy_gpt():
+        model = small_gpt()
+        model.ln_f = torch.nn.Sequential(model.ln_f, Smoothed())
+        return model
+
+    whole = noisy_gpt()
+    run(whole)
+    with pytest.raises(KeyboardInterrupt):
+        run(noisy_gpt(), checkpoint=tmp_path / "run", on_step=interrupt_at(7))
+    resumed = noisy_gpt()
+    run(resumed, checkpoint=tmp_path / "run", resume=True)
+    assert torch.equal(resumed.ln_f[1].mean, whole.ln_f[1].mean)
+
+
+class Smoothed(torch.nn.Module):
+    """Subtracts a running mean, which no gradient knows."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(16))
+
+    def forward(self, x):
+        if self.training:
+            self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(dim=(0, 1))
+        return x - self.mean
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [("lr", 2e-2), ("steps", 30), ("seed", 4), ("schedule", "linear"), ("warmup", 5)]
     + [("accumulate", 1), ("weight_decay", 0.0), ("betas", (0.9, 0.99)), ("clip", 2.0)]
@@ -238,7 +299,7 @@ def test_parts_of_killed_writers_are_removed_and_other_files_are_not(tmp_path):
 PROGRAM = """
 import sys
 import torch
-torch.set_num_threads(1)
+torch.set_num_threads(int(sys.argv[3]))  # sums differ in their last digit with another number
 sys.path.insert(0, sys.argv[2])
 import test_checkpoints as t
 slow = {"steps": 400, "evaluate_every": 50}
@@ -249,7 +310,8 @@ t.safetensors.torch.save_file(weights, sys.argv[1] + ".result", {"history": t.js
 
 
 def start(path):
-    command = [sys.executable, "-c", PROGRAM, str(path), os.path.dirname(__file__)]
+    threads = str(torch.get_num_threads())
+    command = [sys.executable, "-c", PROGRAM, str(path), os.path.dirname(__file__), threads]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -4,6 +4,7 @@ import copy
 import math
 import os
 import signal
+import time
 
 import pytest
 import torch
@@ -38,8 +39,8 @@ def run(model, batch=padded_batch, loss=language_loss, **changes):
     return fit(model, batch, loss, **{"steps": 3, "lr": 1e-2, "seed": 0} | changes)
 
 
-def optimizer_of(model):
-    return torch.optim.AdamW(parameter_groups(model, 0.1), lr=1e-2, betas=(0.9, 0.95))
+def optimizer_of(model, betas=(0.9, 0.95), **options):
+    return torch.optim.AdamW(parameter_groups(model, 0.1), lr=1e-2, betas=betas, **options)
 
 
 def same_parameters(a, b, **tolerance):
@@ -121,17 +122,21 @@ def test_a_batch_of_nothing_but_padding_trains_nothing():
     same_parameters(model, before, rtol=0, atol=0)
 
 
-def test_one_step_is_adamw_on_the_clipped_gradient_of_the_mean():
+@pytest.mark.parametrize("options", [{}, {"betas": (0.5, 0.6), "eps": 1e-2}])
+def test_steps_are_adamws_on_the_clipped_gradient_of_the_mean(options):
     model, by_hand = small_gpt(), small_gpt()
-    run(model, steps=1, clip=0.01)
-    x, y = padded_batch(torch.Generator().manual_seed(0))
-    optimizer = optimizer_of(by_hand)
-    F.cross_entropy(by_hand(x).mT, y, ignore_index=IGNORED).backward()
-    norm = math.sqrt(sum(p.grad.square().sum().item() for p in by_hand.parameters()))
-    assert norm > 0.01
-    for p in by_hand.parameters():
-        p.grad *= 0.01 / norm
-    optimizer.step()
+    run(model, clip=0.01, schedule="constant", **options)
+    generator = torch.Generator().manual_seed(0)
+    optimizer = optimizer_of(by_hand, **options)
+    for _ in range(3):
+        x, y = padded_batch(generator)
+        optimizer.zero_grad()
+        F.cross_entropy(by_hand(x).mT, y, ignore_index=IGNORED).backward()
+        norm = math.sqrt(sum(p.grad.square().sum().item() for p in by_hand.parameters()))
+        assert norm > 0.01
+        for p in by_hand.parameters():
+            p.grad *= 0.01 / norm
+        optimizer.step()
     same_parameters(model, by_hand, rtol=1e-3, atol=1e-5)
 
 
@@ -221,3 +226,27 @@ def test_training_reads_ids_of_sixteen_bits_like_any_others():
         settings = {"batch_size": 4, "context_length": 8, "steps": 3, "lr": 1e-2, "seed": 0}
         train(model, ids, ids, **settings)
     same_parameters(*models, rtol=0, atol=0)
+
+
+def test_seconds_are_those_of_training_alone():
+    def slow():
+        time.sleep(0.2)
+        return 0.0
+
+    history = run(small_gpt(), validate=slow, evaluate_every=1)
+    assert history.val_loss == [0.0] * 3 and history.seconds[-1] < 0.2 * 2
+
+
+def test_a_validation_split_too_short_is_refused_before_training():
+    model = small_gpt()
+    before = copy.deepcopy(model)
+    with pytest.raises(ValueError, match="val_ids hold 1 tokens, expected at least 2"):
+        train(model, IDS, IDS[:1], steps=2, lr=0.1, seed=0, batch_size=2, context_length=4)
+    same_parameters(model, before, rtol=0, atol=0)
+
+
+def test_evaluation_takes_no_more_rows_at_once_than_training():
+    model, rows = small_gpt(), []
+    model.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
+    train(model, IDS, IDS, steps=1, lr=0.1, seed=0, batch_size=3, context_length=4)
+    assert max(rows) == 3

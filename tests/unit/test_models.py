@@ -97,6 +97,30 @@ def test_dropout_is_on_in_training_and_off_in_evaluation():
     assert torch.equal(model(ids), model(ids))
 
 
+def test_dropout_falls_on_the_sum_of_the_embeddings():
+    model, seen = small_gpt(dropout=0.25, d_model=64), []
+    model.h[0].register_forward_pre_hook(lambda block, inputs: seen.append(inputs[0]))
+    model(torch.randint(11, (16, 8)))
+    assert (seen[0] == 0).float().mean().item() == pytest.approx(0.25, abs=0.03)
+
+
+@pytest.mark.parametrize("pieces", [(3, 2, 1), (1, 5), (4, 2), (1, 1, 4)])
+def test_a_cache_read_in_pieces_gives_the_logits_of_the_whole(pieces):
+    model, ids = sharpened(small_gpt()).eval(), torch.randint(11, (2, 6))
+    cache = model.new_cache()
+    found = torch.cat([model(piece, cache) for piece in ids.split(pieces, dim=1)], dim=1)
+    torch.testing.assert_close(found, model(ids), rtol=1e-4, atol=1e-4)
+
+
+def test_a_cache_holds_no_more_than_the_context():
+    model = small_gpt()
+    cache = model.new_cache()
+    model(torch.zeros(1, 8, dtype=torch.long), cache)
+    with pytest.raises(ValueError, match="got 9 tokens, expected at most context_length=8"):
+        model(torch.zeros(1, 1, dtype=torch.long), cache)
+    assert all(layer.max_length == 8 and layer.buffers.shape[3] == 8 for layer in cache)
+
+
 def test_too_long_an_input_is_refused():
     with pytest.raises(ValueError, match="got 9 tokens, expected at most context_length=8"):
         small_gpt()(torch.zeros(1, 9, dtype=torch.long))

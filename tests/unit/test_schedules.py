@@ -58,12 +58,12 @@ def test_no_update_has_rate_zero_and_the_peak_comes_once_the_warmup_is_over(
 
 
 @pytest.mark.parametrize("schedule", ["linear", "cosine"])
-def test_it_falls_to_the_final_rate_and_stays_there(schedule):
-    settings = {"lr": 0.5, "steps": 10, "warmup": 4, "schedule": schedule, "final": 0.05}
+def test_it_falls_to_zero_and_stays_there(schedule):
+    settings = {"lr": 0.5, "steps": 10, "warmup": 4, "schedule": schedule}
     assert learning_rate(4, **settings) == 0.5
-    assert learning_rate(9, **settings) > 0.05
+    assert learning_rate(9, **settings) > 0
     for step in (10, 11, 16, 1000):
-        assert learning_rate(step, **settings) == pytest.approx(0.05)
+        assert learning_rate(step, **settings) == pytest.approx(0.0)
 
 
 def test_cosine_is_pytorchs_annealing_after_the_warmup():

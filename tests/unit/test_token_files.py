@@ -82,6 +82,15 @@ def test_a_long_text_is_never_in_memory_as_a_whole(tmp_path):
     assert sum(sizes) == 120_000 and max(sizes) <= 9000 and sorted(sizes)[len(sizes) // 2] < 1100
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_of_either_kind_are_never_cut_inside_a_word(tmp_path, end):
+    text = "".join(f"line {i} has words and more of them{end}" for i in range(600))
+    (tmp_path / "text.txt").write_bytes(text.encode())
+    pieces = list(text_pieces(tmp_path / "text.txt", size=100))
+    assert "".join(pieces) == text and max(map(len, pieces)) < 300
+    assert [i for piece in pieces for i in BPE.encode(piece)] == BPE.encode(text)
+
+
 def test_a_file_that_is_not_utf8_is_named(tmp_path):
     (tmp_path / "text.txt").write_bytes("café".encode("latin-1"))
     with pytest.raises(ValueError, match=r"text\.txt is not UTF-8 text"):

@@ -48,6 +48,13 @@ def test_evaluate_switches_dropout_off_and_restores_the_mode(mode):
     assert all(p.grad is None for p in model.parameters())
 
 
+def test_evaluate_records_no_gradients():
+    model, recorded = small_gpt(), []
+    model.register_forward_pre_hook(lambda *_: recorded.append(torch.is_grad_enabled()))
+    evaluate(model, TEXT, 8)
+    assert set(recorded) == {False}
+
+
 def test_evaluate_restores_the_mode_after_an_error():
     model = small_gpt()
     with pytest.raises(ValueError, match="context_length"):
@@ -89,7 +96,7 @@ def test_train_loss_is_the_mean_of_the_batches_since_the_last_evaluation():
 def test_reported_val_loss_is_that_of_the_trained_model():
     model = small_gpt()
     history = run(model)
-    assert history.val_loss[-1] == evaluate(model, TEXT[500:], 8)
+    assert history.val_loss[-1] == evaluate(model, TEXT[500:], 8, batch_size=4)
     assert model.training
 
 
