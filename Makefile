@@ -6,7 +6,7 @@ READY := .venv/ready
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lint unit notebooks colab site execute serve bench set-repository clean
+.PHONY: help book test lint unit notebooks colab site execute serve bench ladder set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ serve: book  ## serve the built site at http://localhost:8000
 
 bench: $(READY)  ## run the benchmarks, each side by side with its peers
 	@for script in benchmarks/*.py; do $(BIN)/python "$$script" || exit 1; done
+
+ladder: $(READY)  ## train chapter 08's ladder in full, and time it (minutes): benchmarks/ladder.json
+	$(BIN)/python benchmarks/ladder.py --write
 
 set-repository: $(READY)  ## URL=https://github.com/NAME/REPO: change the repository's address everywhere
 	@$(BIN)/python book/_ext/set_repository.py "$(URL)"
