@@ -93,7 +93,8 @@ def exercise(number: str, parameters: str) -> Callable:
                 try:
                     call.inspect()
                     praise = body(call, *given)
-                    default = f"`{name}` gives the right answer in all {call.count} calls."
+                    calls = f" in all {call.count} calls" if call.count > 1 else ""
+                    default = f"`{name}` gives the right answer{calls}."
                     return Verdict(number, "passed", praise or default)
                 except Wrong as wrong:
                     return Verdict(number, wrong.state, str(wrong))
