@@ -42,8 +42,8 @@ PARTS = {
         ]
         + ["-n", "2", "--dist", "loadfile", "notebooks"]
     ],
-    "colab": [[*PYTHON, "pytest", "-q", "--color=no", "tests/colab"]],
-    "site": [[*PYTHON, "pytest", "-q", "--color=no", "tests/site"]],
+    "colab": [[*PYTHON, "pytest", "-q", "--color=no", "-n", "2", "tests/colab"]],
+    "site": [[*PYTHON, "pytest", "-q", "--color=no", "-n", "2", "tests/site"]],
 }
 
 
