@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from scratchformer.blocks import TransformerBlock
+from scratchformer.models.sizes import check_sizes
 
 NORM_EPS = 1e-12  # of all layer norms (Devlin et al. 2019, their code)
 
@@ -29,13 +30,7 @@ class BERTConfig:
 
     def __post_init__(self):
         sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "n_segments")
-        for name in sizes:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}, expected at least 1")
-        if self.d_model % self.n_heads != 0:
-            raise ValueError(f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout={self.dropout}, expected 0 <= dropout < 1")
+        check_sizes(self, *sizes)
 
 
 class BERT(nn.Module):

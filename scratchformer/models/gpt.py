@@ -16,10 +16,11 @@ from scratchformer.attention import KeyValueCache, causal_mask
 from scratchformer.blocks import TransformerBlock
 from scratchformer.models.pretrained import (
     from_hugging_face,
-    load_weights,
+    load_tensors,
     read_model,
     save_model,
 )
+from scratchformer.models.sizes import check_sizes
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,7 @@ class GPTConfig:
     bias: bool = True  # GPT-2 has biases in linear layers and norms; False is as good, and faster
 
     def __post_init__(self):
-        for name in ("vocab_size", "context_length", "d_model", "n_heads", "n_layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}, expected at least 1")
-        if self.d_model % self.n_heads != 0:
-            raise ValueError(f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout={self.dropout}, expected 0 <= dropout < 1")
+        check_sizes(self, "vocab_size", "context_length", "d_model", "n_heads", "n_layers")
 
 
 class GPT(nn.Module):
@@ -119,5 +114,5 @@ class GPT(nn.Module):
             model = cls(GPTConfig(**config))
         except (TypeError, KeyError) as error:
             raise ValueError(f"{source} holds no GPT: {error!r} in its config.json") from error
-        load_weights(model, weights, source)
+        load_tensors(dict(model.named_parameters()), weights, source)
         return model.eval()

@@ -87,16 +87,18 @@ def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, d
     return ours, renamed
 
 
-def load_weights(model: nn.Module, weights: dict[str, Tensor], source: str | Path) -> None:
-    """Copy `weights` into the parameters of the same names; ValueError if they do not fit."""
-    own = dict(model.named_parameters())
-    shapes, expected = ({k: tuple(t.shape) for k, t in d.items()} for d in (weights, own))
+def load_tensors(own: dict[str, Tensor], given: dict[str, Tensor], source: str | Path) -> None:
+    """Copy what was `given` by `source` into a model's `own` tensors of the same names.
+
+    Raises ValueError, and changes nothing, if names or shapes differ.
+    """
+    shapes, expected = ({k: tuple(t.shape) for k, t in d.items()} for d in (given, own))
     if shapes != expected:
         name = min(k for k in shapes | expected if shapes.get(k) != expected.get(k))
         raise ValueError(
-            f"{source}: {name} is {shapes.get(name, 'missing')}, "
+            f"{source} is of another model: {name} is {shapes.get(name, 'missing')} in it, "
             f"expected {expected.get(name, 'no such tensor')}"
         )
     with torch.no_grad():
-        for name, p in own.items():
-            p.copy_(weights[name])
+        for name, tensor in own.items():
+            tensor.copy_(given[name])

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from scratchformer.attention import causal_mask, padding_mask
 from scratchformer.blocks import TransformerBlock
+from scratchformer.models.sizes import check_sizes
 from scratchformer.positions import sinusoidal
 
 
@@ -32,15 +33,10 @@ class Seq2SeqConfig:
     end_id: int = 2  # the decoder's last output
 
     def __post_init__(self):
-        for name in ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "d_ff"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}, expected at least 1")
-        if self.d_model % self.n_heads != 0:
-            raise ValueError(f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}")
+        sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "d_ff")
+        check_sizes(self, *sizes)
         if self.d_model % 2 != 0:
             raise ValueError(f"d_model={self.d_model}, expected an even number")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout={self.dropout}, expected 0 <= dropout < 1")
         special = {self.pad_id, self.begin_id, self.end_id}
         if len(special) < 3 or min(special) < 0 or max(special) >= self.vocab_size:
             came = f"{self.pad_id}, {self.begin_id} and {self.end_id}"

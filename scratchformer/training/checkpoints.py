@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from scratchformer.data.whole_files import written_whole
+from scratchformer.models.pretrained import load_tensors
 
 
 def save_checkpoint(
@@ -66,22 +67,12 @@ def load_checkpoint(
     """
     state = read_state(path)
     tensors, memories = safetensors.torch.load_file(path), {}
-    own = _tensors(model)
     saved = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
-    shapes, expected = ({k: tuple(t.shape) for k, t in d.items()} for d in (saved, own))
-    if shapes != expected:
-        name = min(k for k in shapes | expected if shapes.get(k) != expected.get(k))
-        raise ValueError(
-            f"{path} is of another model: {name} is {shapes.get(name, 'missing')} in it, "
-            f"expected {expected.get(name, 'no such tensor')}"
-        )
+    load_tensors(_tensors(model), saved, path)
     for key, tensor in tensors.items():
         if key.startswith("optimizer."):
             _, i, name = key.split(".")
             memories.setdefault(int(i), {})[name] = tensor
-    with torch.no_grad():
-        for name, tensor in own.items():
-            tensor.copy_(saved[name])
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": memories, "param_groups": groups})
     generator.set_state(tensors["random.batches"])

@@ -152,9 +152,9 @@ def test_a_config_that_is_no_gpts_is_refused(saved, config, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"d_model": 32}, r"h\.0\.attn\.c_attn\.bias is \(48,\), expected \(96,\)"),
-        ({"n_layers": 3}, r"h\.2\.attn\.c_attn\.bias is missing, expected \(48,\)"),
-        ({"bias": False}, r"h\.0\.attn\.c_attn\.bias is \(48,\), expected no such tensor"),
+        ({"d_model": 32}, r"h\.0\.attn\.c_attn\.bias is \(48,\) in it, expected \(96,\)"),
+        ({"n_layers": 3}, r"h\.2\.attn\.c_attn\.bias is missing in it, expected \(48,\)"),
+        ({"bias": False}, r"h\.0\.attn\.c_attn\.bias is \(48,\) in it, expected no such tensor"),
     ],
 )
 def test_weights_that_do_not_fit_the_config_are_refused(saved, change, words):
