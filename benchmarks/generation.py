@@ -1,12 +1,12 @@
 """What the key/value cache is worth: the 10.8 M model writes with it and without, in one run.
 
-Usage: python benchmarks/generation.py [--quick]
+Usage: python benchmarks/generation.py [--quick] [--write]
 
 The weights are random: time does not depend on them. Two measures, each a ratio of times with and
 without a cache that took turns: the next token when 255 are there already (the context is full,
 the cache filled beforehand), and a whole context of 256 from one token by `generate`. The median
-ratio counts. The result is printed and kept in generation.json; `--quick` takes few rounds and
-keeps nothing.
+ratio counts. Nothing is stored without `--write`; then generation.json beside this file is
+replaced. `--quick` takes few rounds and stores nothing.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import torch
 
+from scratchformer.data.whole_files import written_whole
 from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import eval_mode
@@ -68,8 +69,10 @@ def summary(times: list[tuple[float, float]], tokens: int) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few rounds, and no file is written")
-    quick = parser.parse_args().quick
+    parser.add_argument("--quick", action="store_true", help="few rounds, nothing stored")
+    parser.add_argument("--write", action="store_true", help=f"replace {RESULT.name}")
+    options = parser.parse_args()
+    quick = options.quick
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)
     model = GPT(CONFIG).to(device)
@@ -93,8 +96,9 @@ def main() -> None:
             f"cached {r['cached_tokens_per_second']:7.1f}; ratio {r['ratio']['median']}x "
             f"({r['ratio']['min']} to {r['ratio']['max']}, n = {r['n']})"
         )
-    if not quick:
-        RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.write and not quick:
+        with written_whole(RESULT) as part:
+            part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
