@@ -22,6 +22,9 @@ CHAPTERS = (
     "bert",
     "generation",
     "encoder_decoder",
+    "scaling",
+    "speedrun",
+    "gpt2",
 )
 __all__ = ["CHAPTERS", "Verdict", "Wrong", "exercise", "expect"]
 

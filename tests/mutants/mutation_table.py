@@ -26,6 +26,9 @@ CHAPTERS = {  # the module of checks -> the module of mutants here, and a headin
     "bert": ("ch11", "Chapter 11"),
     "generation": ("ch10", "Chapter 10"),
     "encoder_decoder": ("ch12", "Chapter 12"),
+    "scaling": ("ch13", "Chapter 13"),
+    "speedrun": ("ch14", "Chapter 14"),
+    "gpt2": ("ch17", "Chapter 17"),
 }
 for module, _ in CHAPTERS.values():
     importlib.import_module(module)

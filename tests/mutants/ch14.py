@@ -1,0 +1,1 @@
+"""Right and plausibly wrong answers to the exercises of chapter 14."""
