@@ -2,22 +2,30 @@
 
 Usage: python benchmarks/bpe.py [--quick]
 
-The fast trainers take turns, five rounds, and the median counts; the slow ones run once. A ratio
-is a time divided by the reference's. `--quick` stops the slow ones after 100 merges and says so.
+The fast trainers take turns, seven rounds; the textbook's loop (some three minutes) and minbpe
+(some seventeen, if it is installed) run once. `--quick` learns 100 merges only, in one round.
+`table.py` says how a row is read.
 """
 
-import argparse
 import importlib.util
-import statistics
+import sys
 import time
 from collections import Counter
 from itertools import islice, pairwise
+from pathlib import Path
 
 from scratchformer.data import load_corpus
 from scratchformer.tokenizers import ByteBPE, WordBPE
 
-MERGES = 4_000
+MERGES, ROUNDS = 4_000, 7
 PEERS = {"tokenizers": "Hugging Face", "minbpe": "minbpe"}
+TITLE = "Byte pair encoding"
+ABOUT = (
+    f"Learning {MERGES:,} merges on Tiny Shakespeare, from words and from bytes, and encoding all "
+    "of it with a tokenizer that has seen nothing yet. The references are the published loop, "
+    "which counts every pair anew for each merge, Hugging Face's `tokenizers`, written in Rust, "
+    "and `tiktoken`, also in Rust, with the same ranks. The course's side is plain Python."
+)
 
 
 def textbook_merges(words, counts):
@@ -69,67 +77,77 @@ def seconds(job) -> float:
     return time.perf_counter() - start
 
 
-def table(title: str, fast: dict, reference: str, slow: dict | None = None, rounds: int = 5):
-    """Time `fast` jobs in turn and `slow` ones once; print medians and ratios to `reference`."""
-    times = {name: [] for name in fast}
-    for _ in range(rounds):
-        for name, job in fast.items():
-            times[name].append(seconds(job))
-    for name, job in (slow or {}).items():
-        times[name] = [seconds(job)]
-    base = statistics.median(times[reference])
-    print(f"\n{title}\n{'':42}{'median':>9}{'min':>9}{'max':>9}{'n':>4}{'ratio':>9}")
-    for name, measured in times.items():
-        m = statistics.median(measured)
-        print(
-            f"{name:42}{m:8.2f}s{min(measured):8.2f}s{max(measured):8.2f}s"
-            f"{len(measured):4}{m / base:8.2f}x"
-        )
+def in_turn(rounds: int, *jobs) -> list[list[float]]:
+    """Seconds of each job, one figure a round."""
+    found = [[seconds(job) for job in jobs] for _ in range(rounds)]
+    return [list(times) for times in zip(*found, strict=True)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="slow trainers stop after 100 merges")
-    few = parser.parse_args().quick
+def row(what: str, reference: str, ours: list[float], theirs: list[float], note: str = "") -> dict:
+    """A row of the table, in seconds."""
+    return {"what": what, "reference": reference, "unit": "s", "better": "lower",
+            "ours": ours, "theirs": theirs, "note": note}  # fmt: skip
+
+
+def rows(quick: bool = False) -> list[dict]:
+    """Training on words and on bytes, then encoding."""
     corpus = load_corpus("tinyshakespeare")
-    text, slow_merges = corpus.text, 100 if few else MERGES
-    print(f"corpus: {corpus.name}, {len(text):,} characters; {MERGES:,} merges")
+    text, merges, rounds = corpus.text, 100 if quick else MERGES, 1 if quick else ROUNDS
+    print(f"corpus: {corpus.name}, {len(text):,} characters; {merges:,} merges", flush=True)
     have = {name for name in PEERS if importlib.util.find_spec(name)}
     for name in sorted(set(PEERS) - have):
-        print(f"skipped: {PEERS[name]} (the package {name} is not installed)")
+        print(f"skipped: {PEERS[name]} (the package {name} is not installed)", flush=True)
+    once = "the reference runs once: it takes minutes."
 
-    words = {"ours, words": lambda: WordBPE.train(text, MERGES)}
-    chunks = {"ours, bytes": lambda: ByteBPE.train(text, 256 + MERGES)}
-    tok = ByteBPE.train(text, 256 + MERGES)
-    rust, tiktoken_text = tok.to_tiktoken(), text
-    encoders = {
-        "ours, fresh cache": lambda: ByteBPE(tok.tokens).encode(text),
-        "tiktoken, same vocabulary": lambda: rust.encode_ordinary(tiktoken_text),
-    }
-    slow_chunks = {}
+    def train_words():
+        return WordBPE.train(text, merges)
+
+    def train_bytes():
+        return ByteBPE.train(text, 256 + merges)
+
+    result = []
+    tok = train_bytes()
     if "tokenizers" in have:
         from tokenizers import pre_tokenizers
 
         split, levels = pre_tokenizers.WhitespaceSplit(), pre_tokenizers.ByteLevel
-        alphabet = len({*text}) + len({word[-1] for word in text.split()})
-        words["Hugging Face (Rust), words"] = lambda: train_rust(
-            text, split, alphabet + MERGES, end_of_word_suffix="</w>"
+        symbols = len({*text}) + len({word[-1] for word in text.split()})
+        ours, theirs = in_turn(
+            rounds,
+            train_words,
+            lambda: train_rust(text, split, symbols + merges, end_of_word_suffix="</w>"),
         )
-        chunks["Hugging Face (Rust), bytes"] = lambda: train_rust(
-            text, levels(add_prefix_space=False), 256 + MERGES, initial_alphabet=levels.alphabet()
+        name = "Hugging Face `tokenizers` (Rust)"
+        result.append(row("`WordBPE.train`", name, ours, theirs))
+        alphabet = levels.alphabet()
+        pieces = levels(add_prefix_space=False)
+        both = in_turn(
+            rounds,
+            train_bytes,
+            lambda: train_rust(text, pieces, 256 + merges, initial_alphabet=alphabet),
         )
+        result.append(row("`ByteBPE.train`", name, *both))
+    else:
+        (ours,) = in_turn(rounds, train_words)
+    print("the textbook's loop …", flush=True)
+    textbook = [seconds(lambda: train_textbook(text, merges))]
+    result.insert(0, row("`WordBPE.train`", "textbook recount", ours, textbook, once))
     if "minbpe" in have:
         from minbpe import RegexTokenizer
 
-        slow_chunks["minbpe, RegexTokenizer"] = lambda: RegexTokenizer().train(
-            text, 256 + slow_merges
-        )
-    note = f" ({slow_merges} merges only)" if few else ""
-    textbook = {f"textbook recount{note}": lambda: train_textbook(text, slow_merges)}
-    table("Training on words", words, "ours, words", textbook)
-    table("Training on bytes", chunks, "ours, bytes", slow_chunks)
-    table("Encoding the whole corpus", encoders, "ours, fresh cache")
+        print("minbpe …", flush=True)
+        (ours,) = in_turn(rounds, train_bytes)
+        theirs = [seconds(lambda: RegexTokenizer().train(text, 256 + merges))]
+        result.append(row("`ByteBPE.train`", "minbpe `RegexTokenizer`", ours, theirs, once))
+    rust = tok.to_tiktoken()
+    both = in_turn(
+        rounds, lambda: ByteBPE(tok.tokens).encode(text), lambda: rust.encode_ordinary(text)
+    )
+    result.append(row("`ByteBPE.encode`, nothing cached", "`tiktoken` (Rust)", *both))
+    return result
 
 
 if __name__ == "__main__":
-    main()
+    import table  # beside this file
+
+    table.main(["--only", Path(__file__).stem, *sys.argv[1:]])

@@ -57,6 +57,16 @@ RUNGS = {
 }
 
 
+TITLE = "The ladder from a bigram to a GPT"
+ABOUT = (
+    "A training step on each rung of chapter 8's ladder: batch 32, context 8, width 32. The "
+    "references have the same weights and learn from batches of the same size: the textbook's "
+    "loop on a list of heads, one after the other, with batches by slicing and AdamW as it comes; "
+    "and the same list of heads in the package's own loop, which shows what stacking the heads "
+    "saves by itself."
+)
+
+
 class HeadList(nn.Module):
     """What `Heads` computes, one head after the other, each with three layers and a mask."""
 
@@ -159,8 +169,8 @@ def climb(name: str, ids, val_ids, vocab_size: int, seeds, steps: int | None) ->
     return rung
 
 
-def speed(name: str, ids, vocab_size: int, steps: int, repeats: int) -> dict:
-    """Milliseconds a step in three ways, and how much longer than the package's two of them take.
+def step_times(name: str, ids, vocab_size: int, steps: int, repeats: int) -> dict:
+    """Milliseconds a step in three ways, which take turns: one figure a round.
 
     The first evaluation comes after the last step and is not in `History.seconds`.
     """
@@ -178,6 +188,12 @@ def speed(name: str, ids, vocab_size: int, steps: int, repeats: int) -> dict:
         if turn:  # the first round warms up
             for series, t in zip(times.values(), taken, strict=True):
                 series.append(1000 * t / steps)
+    return times
+
+
+def speed(name: str, ids, vocab_size: int, steps: int, repeats: int) -> dict:
+    """Medians of `step_times`, and how much longer than the package's two of the ways take."""
+    times = step_times(name, ids, vocab_size, steps, repeats)
     ratios = {
         way: [a / b for a, b in zip(times[way], times["batched"], strict=True)]
         for way in ("textbook", "list of heads")
@@ -188,6 +204,35 @@ def speed(name: str, ids, vocab_size: int, steps: int, repeats: int) -> dict:
         "ratio": {way: [round(f(r), 2) for f in (statistics.median, min, max)]
                   for way, r in ratios.items()},
     }  # fmt: skip
+
+
+def rows(quick: bool = False) -> list[dict]:
+    """Speed alone, for the table: every rung of the ladder, losses left out."""
+    torch.set_num_threads(1)
+    corpus = load_corpus("tinyshakespeare")
+    tok = CharTokenizer.train(corpus.text)
+    ids = torch.tensor(tok.encode(corpus.text))
+    result = []
+    for name in RUNGS:
+        if name.startswith("("):
+            continue
+        times = step_times(name, ids, tok.vocab_size, *((3, 1) if quick else (100, 7)))
+        references = {"textbook": "textbook's loop, list of heads"}
+        if name == "layer norm":
+            references["list of heads"] = "package's loop, list of heads"
+        for way, reference in references.items():
+            result.append(
+                {
+                    "what": f"{name}, package's loop",
+                    "reference": reference,
+                    "unit": "ms",
+                    "better": "lower",
+                    "ours": times["batched"],
+                    "theirs": times[way],
+                    "note": "",
+                }
+            )
+    return result
 
 
 def main(arguments: list[str] | None = None) -> dict:
