@@ -2,7 +2,7 @@
 
 The explicit form shows the weights; the module uses PyTorch's fused kernel, which never stores
 them, unless asked for them, and the tests hold the two equal. Masks are boolean, True = may
-attend, and combine with `&`. No positions, and no mask that is not given.
+attend, and combine with `&`. No mask that is not given, and no positions unless asked for.
 """
 
 import math
@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+
+from scratchformer.positions import rotary
 
 
 def scaled_dot_product_attention(
@@ -107,19 +109,39 @@ class KeyValueCache:
 
 
 class MultiHeadAttention(nn.Module):
-    """Attention in `n_heads` subspaces at once, each d_model / n_heads wide.
+    """Attention in `n_heads` subspaces at once, each D = d_model / n_heads wide.
 
     One matrix, `c_attn`, holds the query, key and value projections of all heads side by side;
     `c_proj` mixes what the heads found. Both carry GPT-2's names. `dropout` falls on the weights
-    and on the output. Raises ValueError if d_model is not divisible by n_heads.
+    and on the output. Three options are younger than GPT-2: with fewer `n_kv_heads`, heads side by
+    side share their keys and values (Ainslie et al. 2023); `rotary` turns queries and keys by
+    their positions; `qk_norm` divides both by their root mean square (after Henry et al. 2020).
+    Raises ValueError if heads do not divide evenly, or D is odd and to be turned.
     """
 
-    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, bias: bool = True):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        n_kv_heads: int | None = None,
+        rotary: bool = False,
+        qk_norm: bool = False,
+    ):
         super().__init__()
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         if d_model % n_heads != 0:
             raise ValueError(f"d_model={d_model} is not divisible by n_heads={n_heads}")
+        if n_kv_heads < 1 or n_heads % n_kv_heads != 0:
+            raise ValueError(f"n_heads={n_heads} is not divisible by n_kv_heads={n_kv_heads}")
+        D = d_model // n_heads
+        if rotary and D % 2:
+            raise ValueError(f"heads are {D} wide, expected an even width: rotary turns pairs")
         self.d_model, self.n_heads, self.dropout = d_model, n_heads, dropout
-        self.c_attn = nn.Linear(d_model, 3 * d_model, bias=bias)
+        self.n_kv_heads, self.rotary, self.qk_norm = n_kv_heads, rotary, qk_norm
+        self.widths = (d_model, n_kv_heads * D, n_kv_heads * D)  # of all queries, keys, values
+        self.c_attn = nn.Linear(d_model, sum(self.widths), bias=bias)
         self.c_proj = nn.Linear(d_model, d_model, bias=bias)
 
     def forward(
@@ -129,13 +151,14 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "... #T #S"] | None = None,
         need_weights: bool = False,
         cache: KeyValueCache | None = None,
+        extra_values: Float[Tensor, "B T E"] | None = None,
     ) -> Float[Tensor, "B T C"] | tuple[Float[Tensor, "B T C"], Float[Tensor, "B H T S"]]:
         """Queries from x; keys and values from x too, or from `context` (cross-attention).
 
         `mask`, (T, S) or (B, T, S), is the same for all heads. With a `cache`, the S positions
         are those kept and then the T new ones, which are kept as well: a causal mask is
-        `causal_mask(S)[-T:]`. `need_weights` returns the weights too. Raises ValueError for what
-        does not fit.
+        `causal_mask(S)[-T:]`. `extra_values`, E = n_kv_heads · D wide, are added to x's values.
+        `need_weights` returns the weights too. Raises ValueError for what does not fit.
         """
         B, T, C = x.shape
         if self.d_model != C:
@@ -149,17 +172,27 @@ class MultiHeadAttention(nn.Module):
                 raise ValueError(f"context has shape {came}, expected ({B}, any length, {C})")
             if cache is not None:
                 raise ValueError("got a cache and a context, expected one of them")
+            if self.rotary or extra_values is not None:
+                raise ValueError("got a context, expected neither rotary nor extra values then")
         if mask is not None:
             _check_mask(mask, (B, T, S))
             mask = mask.unsqueeze(-3)  # an axis for the heads, before the last two
 
         if context is None:
-            q, k, v = self._project(x, 0, 3)
+            q, k, v = self._split(self.c_attn(x), self.widths)  # (B, H or fewer, T, D)
         else:
-            (q,), (k, v) = self._project(x, 0, 1), self._project(context, 1, 3)
+            q, k, v = self._project_both(x, context)
+        if extra_values is not None:
+            v = v + self._split(extra_values, self.widths[2:])[0]
+        if self.qk_norm:
+            q, k = F.rms_norm(q, q.shape[-1:]), F.rms_norm(k, k.shape[-1:])
+        if self.rotary:
+            q, k = rotary(q, offset=kept), rotary(k, offset=kept)
         if cache is not None:
             cache.append(k, v)
             k, v = cache.k, cache.v
+        if self.n_kv_heads < self.n_heads:
+            k, v = (t.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1) for t in (k, v))
 
         dropout, weights = self.dropout if self.training else 0.0, None
         if need_weights:
@@ -170,14 +203,19 @@ class MultiHeadAttention(nn.Module):
         x = F.dropout(x, self.dropout, self.training)
         return (x, weights) if need_weights else x
 
-    def _project(self, x: Tensor, first: int, last: int) -> Tensor:
-        """Some of the projections (0 query, 1 key, 2 value) of x, each (B, H, T, D)."""
-        B, T, C = x.shape
-        rows = slice(first * C, last * C)
-        bias = None if self.c_attn.bias is None else self.c_attn.bias[rows]
-        parts = F.linear(x, self.c_attn.weight[rows], bias)
-        parts = parts.view(B, T, last - first, self.n_heads, C // self.n_heads)
-        return parts.permute(2, 0, 3, 1, 4)
+    def _split(self, x: Tensor, widths: tuple[int, ...]) -> list[Tensor]:
+        """x, (B, T, sum of widths), cut into parts and each part into heads: (B, H, T, D) each."""
+        B, T, _ = x.shape
+        D = self.d_model // self.n_heads
+        return [part.view(B, T, -1, D).transpose(1, 2) for part in x.split(widths, dim=-1)]
+
+    def _project_both(self, x: Tensor, context: Tensor) -> list[Tensor]:
+        """Queries of x, and keys and values of the context: (B, H or fewer, T or S, D)."""
+        C = self.d_model
+        weight, bias = self.c_attn.weight, self.c_attn.bias
+        queries = F.linear(x, weight[:C], None if bias is None else bias[:C])
+        others = F.linear(context, weight[C:], None if bias is None else bias[C:])
+        return self._split(queries, self.widths[:1]) + self._split(others, self.widths[1:])
 
 
 @contextmanager

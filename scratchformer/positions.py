@@ -1,11 +1,13 @@
 """Positions: what tells a model where a token stands, since attention alone cannot.
 
 Three kinds: fixed waves to add to the embeddings, learned vectors to add to them, and a rotation
-of queries and keys. Each takes positions from 0 on; none is part of the models' attention yet.
+of queries and keys. Each takes positions from 0 on.
 """
 
+from functools import lru_cache
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 
@@ -20,6 +22,15 @@ def _angles(start: int, T: int, width: int, base: float) -> Float[Tensor, "T pai
     # Double precision: at position 10,000 a float32 angle would be wrong in the fourth digit.
     t = torch.arange(start, start + T, dtype=torch.float64)
     return torch.outer(t, base ** -(torch.arange(0, width, 2, dtype=torch.float64) / width))
+
+
+@lru_cache(maxsize=64)  # the same in every layer and at every step
+def _turns(
+    start: int, T: int, width: int, base: float, dtype: torch.dtype, device: torch.device
+) -> Complex[Tensor, "T pairs"]:
+    """cos + i sin of each angle: the complex number that turns another by it."""
+    angles = _angles(start, T, width, base)
+    return torch.polar(torch.ones_like(angles), angles).to(device, dtype.to_complex())
 
 
 def sinusoidal(T: int, d_model: int, base: float = 10_000.0) -> Float[Tensor, "T C"]:
@@ -58,7 +69,8 @@ def rotary(
     position of the first row, for a sequence continued from a cache. Raises ValueError for an odd
     D or a negative offset.
     """
-    angles = _angles(offset, *x.shape[-2:], base)  # (T, D/2)
-    cos, sin = angles.cos().to(x), angles.sin().to(x)
-    a, b = x[..., 0::2], x[..., 1::2]  # (*batch, T, D/2)
-    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    turns = _turns(offset, *x.shape[-2:], base, dtype, x.device)  # (T, D/2)
+    rows = x.to(dtype).clone(memory_format=torch.contiguous_format).unflatten(-1, (-1, 2))
+    pairs = torch.view_as_complex(rows)  # (*batch, T, D/2)
+    return torch.view_as_real(pairs * turns).flatten(-2).to(x.dtype)

@@ -1,7 +1,8 @@
 """GPT: token and position embeddings, a stack of causal blocks, logits for the next token.
 
-Architecture, initialisation and parameter names are GPT-2's (Radford et al. 2019). Losses belong
-to training and sampling to generation.
+Architecture, initialisation and parameter names are GPT-2's (Radford et al. 2019); what has been
+found since is an option, off by default, that chapter 14 explains and measures. Losses belong to
+training and sampling to generation.
 """
 
 import math
@@ -13,7 +14,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from scratchformer.attention import KeyValueCache, causal_mask
-from scratchformer.blocks import TransformerBlock
+from scratchformer.blocks import TransformerBlock, make_norm
+from scratchformer.models.lookback import BigramEmbedding, PreviousTokens, Smear
 from scratchformer.models.pretrained import (
     from_hugging_face,
     load_tensors,
@@ -34,9 +36,27 @@ class GPTConfig:
     n_layers: int  # blocks on top of each other: steps of computation for each token
     dropout: float = 0.0  # for a corpus seen many times over; a short run needs none
     bias: bool = True  # GPT-2 has biases in linear layers and norms; False is as good, and faster
+    # Options younger than GPT-2
+    norm: str = "layer"  # or "rms"
+    norm_weights: bool = True  # a learned factor for each channel after a norm
+    activation: str = "gelu_tanh"  # "relu2", "swiglu" and others: `blocks.ACTIVATIONS`
+    positions: str = "learned"  # or "rotary"
+    n_kv_heads: int | None = None  # fewer than n_heads share keys and values: a smaller cache
+    qk_norm: bool = False  # queries and keys of one size: attention cannot saturate
+    tied: bool = True  # False: the output head has a matrix of its own
+    zero_init: bool = False  # what adds to the stream starts at 0; so does an untied head
+    smear: int = 0  # how many previous tokens are mixed into a token's embedding
+    bigram_rows: int = 0  # rows of a table with a vector for each pair of tokens
+    value_embeddings: bool = False  # each block adds a vector of the token's own to its values
 
     def __post_init__(self):
-        check_sizes(self, "vocab_size", "context_length", "d_model", "n_heads", "n_layers")
+        sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "n_kv_heads")
+        check_sizes(self, *sizes)
+        if self.positions not in ("learned", "rotary"):
+            raise ValueError(f"positions={self.positions!r}, expected 'learned' or 'rotary'")
+        for name in ("smear", "bigram_rows"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}={getattr(self, name)}, expected 0 (none) or more")
 
 
 class GPT(nn.Module):
@@ -46,37 +66,56 @@ class GPT(nn.Module):
         super().__init__()
         c = self.config = config
         self.wte = nn.Embedding(c.vocab_size, c.d_model)
-        self.wpe = nn.Embedding(c.context_length, c.d_model)
+        if c.positions == "learned":
+            self.wpe = nn.Embedding(c.context_length, c.d_model)
+        if c.smear:
+            self.smear = Smear(c.smear, c.d_model)
+        if c.bigram_rows:
+            self.bigrams = BigramEmbedding(c.bigram_rows, c.vocab_size, c.d_model)
         self.drop = nn.Dropout(c.dropout)
+        options = {"norm_kind": c.norm, "norm_weights": c.norm_weights, "activation": c.activation}
+        options |= {"n_kv_heads": c.n_kv_heads, "qk_norm": c.qk_norm}
+        options |= {"rotary": c.positions == "rotary"}
         self.h = nn.ModuleList(
-            TransformerBlock(c.d_model, c.n_heads, c.dropout, c.bias) for _ in range(c.n_layers)
+            TransformerBlock(c.d_model, c.n_heads, c.dropout, c.bias, **options)
+            for _ in range(c.n_layers)
         )
-        self.ln_f = nn.LayerNorm(c.d_model, bias=c.bias)
+        if c.value_embeddings:
+            width = c.d_model // c.n_heads * (c.n_kv_heads or c.n_heads)
+            self.values = nn.ModuleList(nn.Embedding(c.vocab_size, width) for _ in self.h)
+        self.ln_f = make_norm(c.d_model, c.norm, c.norm_weights, c.bias)
         self.lm_head = nn.Linear(c.d_model, c.vocab_size, bias=False)
-        self.lm_head.weight = self.wte.weight  # tied: a token is read and written the same way
+        if c.tied:
+            self.lm_head.weight = self.wte.weight  # a token is read and written the same way
         self._initialise()
 
     def _initialise(self) -> None:
         # 2 n_layers projections add to the stream; scaled down, their sum starts no larger
         # than one of them would (Radford et al. 2019, section 2.3).
         into_stream = 0.02 / math.sqrt(2 * self.config.n_layers)
+        zero = ("c_proj.weight", "lm_head.weight") if self.config.zero_init else ()
         for name, p in self.named_parameters():
-            if p.dim() >= 2:
-                nn.init.normal_(p, std=into_stream if name.endswith("c_proj.weight") else 0.02)
-            elif name.endswith("bias"):
+            if name.endswith(("bias", *zero)) or name.startswith(("smear", "bigrams", "values")):
                 nn.init.zeros_(p)
+            elif p.dim() >= 2:
+                nn.init.normal_(p, std=into_stream if name.endswith("c_proj.weight") else 0.02)
 
     @property
     def context_length(self) -> int:
         """The most tokens that `forward` takes."""
         return self.config.context_length
 
-    def new_cache(self) -> list[KeyValueCache]:
-        """An empty cache for each block, to be given to `forward` again and again."""
-        return [KeyValueCache(self.context_length) for _ in self.h]
+    def new_cache(self) -> list[KeyValueCache | PreviousTokens]:
+        """An empty cache for each block, to be given to `forward` again and again.
+
+        Behind them, a model whose embeddings look back keeps the previous tokens.
+        """
+        caches = [KeyValueCache(self.context_length) for _ in self.h]
+        back = max(self.config.smear, 1 if self.config.bigram_rows else 0)
+        return [*caches, PreviousTokens(back)] if back else caches
 
     def forward(
-        self, ids: Int[Tensor, "B T"], cache: list[KeyValueCache] | None = None
+        self, ids: Int[Tensor, "B T"], cache: list[KeyValueCache | PreviousTokens] | None = None
     ) -> Float[Tensor, "B T V"]:
         """Logits of each next token; with a `cache`, ids follow the positions that it holds.
 
@@ -88,12 +127,27 @@ class GPT(nn.Module):
             raise ValueError(
                 f"got {S} tokens, expected at most context_length={self.context_length}"
             )
-        positions = torch.arange(kept, S, device=ids.device)
-        x = self.drop(self.wte(ids) + self.wpe(positions))  # (B, T, C) + (T, C)
+        x = self.drop(self._embed(ids, kept, cache))  # (B, T, C)
         mask = None if kept + 1 == S else causal_mask(S, ids.device)[kept:]  # one token sees all
-        for block, block_cache in zip(self.h, cache or [None] * len(self.h), strict=True):
-            x = block(x, mask, cache=block_cache)
+        for i, block in enumerate(self.h):
+            values = self.values[i](ids) if self.config.value_embeddings else None
+            x = block(x, mask, cache=cache[i] if cache else None, extra_values=values)
         return self.lm_head(self.ln_f(x))
+
+    def _embed(self, ids: Tensor, kept: int, cache: list | None) -> Tensor:
+        """(B, T) -> (B, T, C): what the first block reads."""
+        T, c = ids.shape[1], self.config
+        if cache and (c.smear or c.bigram_rows):
+            ids = cache[-1].prepend(ids)  # (B, S): the last T of them are new
+        x = self.wte(ids)
+        if c.smear:
+            x = self.smear(x)
+        if c.bigram_rows:
+            x = x + self.bigrams(ids)
+        x = x[:, -T:]
+        if c.positions == "learned":
+            x = x + self.wpe(torch.arange(kept, kept + T, device=ids.device))  # (B, T, C) + (T, C)
+        return x
 
     def save(self, folder: str | Path) -> None:
         """Write config.json and model.safetensors, which `from_pretrained` reads, to `folder`."""

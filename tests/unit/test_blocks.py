@@ -57,7 +57,7 @@ def test_feed_forward_acts_on_each_position_alone():
     assert mlp.c_fc.out_features == 32 and FeedForward(8, d_ff=12).c_fc.out_features == 12
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("activation", TORCH)
 def test_feed_forward_is_a_convolution_of_width_1(activation):
     torch.manual_seed(0)
     mlp, x = FeedForward(8, d_ff=12, activation=activation), torch.randn(2, 5, 8)
@@ -78,12 +78,14 @@ def test_activations_are_the_published_formulas(activation):
         "gelu_tanh": 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3))),
         "gelu": 0.5 * x * (1 + torch.erf(x / 2**0.5)),
         "relu": x * (x > 0),
+        "relu2": x * x * (x > 0),
+        "swiglu": x * x / (1 + torch.exp(-x)),  # gate and value are both x here
     }
     torch.testing.assert_close(mlp(x), expected[activation])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("activation", TORCH)
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_block_equals_torch_encoder_layer(sizes, norm, activation, dtype):

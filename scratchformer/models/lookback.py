@@ -1,0 +1,60 @@
+"""What a token's vector takes from the tokens just before it, ahead of any attention.
+
+Options of the GPT in chapter 14: next to nothing to compute, and the first block need not learn to
+look one place back. Only tokens before come in, so the model stays causal.
+"""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+class Smear(nn.Module):
+    """Mix the vectors of the last `n` tokens into each one, channel by channel.
+
+    x at t becomes x(t) + Σ weight[k - 1] · x(t - k) over k = 1 … n; before the start there is
+    nothing. The weights are learned and start at 0.
+    """
+
+    def __init__(self, n: int, d_model: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(n, d_model))
+
+    def forward(self, x: Float[Tensor, "B S C"]) -> Float[Tensor, "B S C"]:
+        n, S = len(self.weight), x.shape[1]
+        padded = F.pad(x, (0, 0, n, 0))  # (B, n + S, C): n zeros before the first
+        for k in range(1, n + 1):
+            x = x + self.weight[k - 1] * padded[:, n - k : n - k + S]
+        return x
+
+
+class BigramEmbedding(nn.Module):
+    """A vector for each pair of neighbouring tokens, (previous, current), from a table of `rows`.
+
+    With fewer rows than pairs, pairs share rows by their remainder. The table starts at 0, and
+    the first token of a text, which has none before it, gets its row as if after token 0.
+    """
+
+    def __init__(self, rows: int, vocab_size: int, d_model: int):
+        super().__init__()
+        self.vocab_size = vocab_size
+        self.table = nn.Embedding(rows, d_model)
+
+    def forward(self, ids: Int[Tensor, "B S"]) -> Float[Tensor, "B S C"]:
+        previous = F.pad(ids[:, :-1], (1, 0))  # (B, S)
+        return self.table((previous * self.vocab_size + ids) % self.table.num_embeddings)
+
+
+class PreviousTokens:
+    """The last `n` tokens read so far, for a text that is continued piece by piece."""
+
+    def __init__(self, n: int):
+        self.n, self.ids = n, None
+
+    def prepend(self, ids: Int[Tensor, "B T"]) -> Int[Tensor, "B S"]:
+        """Those kept before `ids`, S = T + at most n; then the last n of all are kept."""
+        if self.ids is not None:
+            ids = torch.cat((self.ids, ids), dim=1)
+        self.ids = ids[:, max(0, ids.shape[1] - self.n) :]
+        return ids

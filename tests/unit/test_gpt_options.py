@@ -1,0 +1,228 @@
+"""The GPT's options: each is its published formula, and none lets the future in."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from scratchformer.attention import MultiHeadAttention, causal_mask
+from scratchformer.blocks import FeedForward, make_norm
+from scratchformer.generation import generate
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.models.lookback import BigramEmbedding, Smear
+from scratchformer.positions import rotary
+
+SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
+ALL = {
+    "norm": "rms",
+    "norm_weights": False,
+    "activation": "relu2",
+    "positions": "rotary",
+    "n_kv_heads": 2,
+    "qk_norm": True,
+    "tied": False,
+    "zero_init": True,
+    "smear": 2,
+    "bigram_rows": 121,
+    "value_embeddings": True,
+    "bias": False,
+}
+ONE_BY_ONE = [{name: value} for name, value in ALL.items()] + [ALL]
+ONE_BY_ONE += [{"activation": "swiglu"}, {"n_kv_heads": 1}, {"bigram_rows": 7}, {"smear": 3}]
+
+
+def gpt(seed=0, **options):
+    """A small GPT with large random weights, so that every part of it shows in the logits."""
+    torch.manual_seed(seed)
+    model = GPT(GPTConfig(**SMALL | options))
+    with torch.no_grad():
+        for p in model.parameters():
+            p.normal_(std=0.5)
+    return model.eval()
+
+
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+def test_a_changed_future_token_changes_no_past_logit(options):
+    model, ids = gpt(**options), torch.randint(11, (1, 8))
+    before = model(ids)
+    for t in range(1, 8):
+        changed = ids.clone()
+        changed[0, t] = (ids[0, t] + 1) % 11
+        after = model(changed)
+        torch.testing.assert_close(before[:, :t], after[:, :t], rtol=0, atol=1e-4)
+        assert ((before - after)[:, t].abs().amax() > 1e-3).all()
+
+
+@pytest.mark.parametrize("pieces", [(3, 2, 1), (1, 1, 1, 1, 2), (4, 2)])
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+def test_a_cache_read_in_pieces_gives_the_logits_of_the_whole(options, pieces):
+    model, ids = gpt(**options), torch.randint(11, (2, 6))
+    cache = model.new_cache()
+    found = torch.cat([model(piece, cache) for piece in ids.split(pieces, dim=1)], dim=1)
+    torch.testing.assert_close(found, model(ids), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+def test_every_option_is_written_and_read(options, tmp_path):
+    model = gpt(**options)
+    model.save(tmp_path)
+    again = GPT.from_pretrained(tmp_path)
+    ids = torch.randint(11, (2, 8))
+    assert again.config == model.config
+    assert torch.equal(again(ids), model(ids))
+
+
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+def test_every_option_can_learn_one_batch_by_heart(options):
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(**SMALL | options))
+    x, y = torch.randint(11, (2, 4, 8))
+    x[:, 0] = torch.arange(4)  # two rows that begin alike could not both be predicted
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _ in range(150):
+        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.1
+    assert all(p.grad is not None for p in model.parameters())  # no part stands idle
+
+
+def test_generation_with_all_options_is_the_same_with_a_cache_and_without():
+    model, prompt = gpt(**ALL), torch.tensor([[3, 1], [4, 1]])
+    cached = generate(model, prompt, 9, seed=0)
+    assert torch.equal(cached, generate(model, prompt, 9, seed=0, use_cache=False))
+
+
+def test_with_zero_initialisation_the_first_prediction_is_uniform_and_blocks_do_nothing():
+    model = GPT(GPTConfig(**SMALL | {"tied": False, "zero_init": True}))
+    assert (model(torch.randint(11, (2, 8))) == 0).all()
+    x = torch.randn(2, 8, 16)
+    assert torch.equal(model.h[0](x, causal_mask(8)), x)
+
+
+def test_a_tied_head_is_not_set_to_zero():
+    model = GPT(GPTConfig(**SMALL | {"zero_init": True}))
+    assert model.lm_head.weight.std().item() == pytest.approx(0.02, rel=0.3)
+
+
+def test_what_the_lookback_adds_starts_at_nothing():
+    torch.manual_seed(0)
+    plain = GPT(GPTConfig(**SMALL))
+    model = GPT(GPTConfig(**SMALL | {"smear": 2, "bigram_rows": 121, "value_embeddings": True}))
+    model.load_state_dict(plain.state_dict(), strict=False)
+    ids = torch.randint(11, (2, 8))
+    torch.testing.assert_close(model(ids), plain(ids))
+
+
+def test_rms_norm_is_division_by_the_root_mean_square():
+    x = torch.randn(3, 5) + 4
+    expected = x / x.square().mean(dim=-1, keepdim=True).sqrt()
+    torch.testing.assert_close(make_norm(5, "rms", weights=False)(x), expected, rtol=1e-4, atol=0)
+    assert not list(make_norm(5, "rms", weights=False).parameters())
+
+
+def test_swiglu_is_its_formula_and_has_as_many_parameters_as_the_plain_network():
+    torch.manual_seed(0)
+    mlp, x = FeedForward(12, bias=False, activation="swiglu"), torch.randn(2, 12)
+    gate, value = (mlp.c_fc.weight @ x.T).T.chunk(2, dim=-1)
+    torch.testing.assert_close(mlp(x), (gate * gate.sigmoid() * value) @ mlp.c_proj.weight.T)
+    plain = FeedForward(12, bias=False)
+    assert sum(p.numel() for p in mlp.parameters()) == sum(p.numel() for p in plain.parameters())
+
+
+def test_grouped_queries_equal_full_heads_whose_keys_and_values_are_copies():
+    torch.manual_seed(0)
+    grouped, full = MultiHeadAttention(8, 4, n_kv_heads=2), MultiHeadAttention(8, 4)
+    q, k, v = grouped.c_attn.weight.split((8, 4, 4))  # heads are 2 wide
+    twice = [w.view(2, 2, 8).repeat_interleave(2, dim=0).reshape(8, 8) for w in (k, v)]
+    b_q, b_k, b_v = grouped.c_attn.bias.split((8, 4, 4))
+    b_twice = [b.view(2, 2).repeat_interleave(2, dim=0).flatten() for b in (b_k, b_v)]
+    weights = {"c_attn.weight": torch.cat((q, *twice)), "c_attn.bias": torch.cat((b_q, *b_twice))}
+    full.load_state_dict({**grouped.state_dict(), **weights})
+    x = torch.randn(2, 5, 8)
+    torch.testing.assert_close(grouped(x, mask=causal_mask(5)), full(x, mask=causal_mask(5)))
+    assert grouped.c_attn.weight.shape == (16, 8)
+
+
+def test_fewer_key_heads_make_the_cache_smaller():
+    caches = [gpt(n_kv_heads=n).new_cache() for n in (4, 1)]
+    for n, cache in zip((4, 1), caches, strict=True):
+        gpt(n_kv_heads=n)(torch.randint(11, (2, 5)), cache)
+    assert caches[0][0].k.shape == (2, 4, 5, 4) and caches[1][0].k.shape == (2, 1, 5, 4)
+
+
+@pytest.mark.parametrize("options", [{"rotary": True}, {"qk_norm": True}])
+def test_normed_and_rotated_queries_by_hand(options):
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(8, 2, bias=False, **options), torch.randn(1, 5, 8)
+    q, k, v = (layer.c_attn.weight @ x[0].T).T.view(5, 3, 2, 4).permute(1, 2, 0, 3)
+    if "qk_norm" in options:
+        q, k = (2 * F.normalize(t, dim=-1) for t in (q, k))  # length √4
+    else:
+        q, k = rotary(q), rotary(k)
+    weights = (q @ k.mT / 2).masked_fill(~causal_mask(5), -math.inf).softmax(dim=-1)
+    expected = (weights @ v).transpose(0, 1).reshape(1, 5, 8) @ layer.c_proj.weight.T
+    torch.testing.assert_close(layer(x, mask=causal_mask(5)), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_rotary_attention_sees_distances_only():
+    model, ids = gpt(positions="rotary", n_layers=1), torch.full((1, 8), 3)
+    torch.testing.assert_close(model(ids)[0, 0], model(ids)[0, 7])  # the same at all distances
+    assert "wpe.weight" not in model.state_dict()
+
+
+def test_extra_values_are_mixed_by_the_weights_of_attention():
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(8, 2, bias=False), torch.randn(2, 5, 8)
+    added = torch.randn(8).expand(2, 5, 8)  # the same everywhere: every mixture is itself
+    torch.testing.assert_close(layer(x, extra_values=added), layer(x) + layer.c_proj(added))
+
+
+def test_smear_adds_the_tokens_before_channel_by_channel():
+    smear, x = Smear(2, 3), torch.randn(2, 5, 3)
+    with torch.no_grad():
+        smear.weight.normal_()
+    out = smear(x)
+    for t in range(5):
+        expected = x[:, t]
+        for k in (1, 2):
+            if t - k >= 0:
+                expected = expected + smear.weight[k - 1] * x[:, t - k]
+        torch.testing.assert_close(out[:, t], expected)
+
+
+@pytest.mark.parametrize("rows", [121, 30])
+def test_bigram_rows_are_those_of_the_pairs(rows):
+    pairs = BigramEmbedding(rows, 11, 4)
+    ids = torch.tensor([[5, 2, 10], [0, 0, 7]])
+    previous = torch.tensor([[0, 5, 2], [0, 0, 0]])
+    for b in range(2):
+        for t in range(3):
+            row = (previous[b, t].item() * 11 + ids[b, t].item()) % rows
+            assert torch.equal(pairs(ids)[b, t], pairs.table.weight[row])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"norm": "batch"}, "norm='batch', expected 'layer' or 'rms'"),
+        ({"activation": "tanh"}, "activation='tanh', expected one of gelu_tanh, gelu, relu"),
+        ({"positions": "none"}, "positions='none', expected 'learned' or 'rotary'"),
+        ({"n_kv_heads": 3}, "n_heads=4 is not divisible by n_kv_heads=3"),
+        ({"n_kv_heads": 0}, "n_kv_heads=0, expected at least 1"),
+        ({"smear": -1}, "smear=-1, expected 0 \\(none\\) or more"),
+        ({"bigram_rows": -5}, "bigram_rows=-5, expected 0 \\(none\\) or more"),
+        ({"d_model": 12, "positions": "rotary"}, "heads are 3 wide, expected an even width"),
+    ],
+)
+def test_impossible_options_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        GPT(GPTConfig(**SMALL | changes))
+
+
+def test_rotary_and_extra_values_have_no_meaning_across_sequences():
+    layer, x = MultiHeadAttention(8, 2, rotary=True), torch.randn(1, 3, 8)
+    with pytest.raises(ValueError, match="expected neither rotary nor extra values"):
+        layer(x, context=x)
