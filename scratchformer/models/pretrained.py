@@ -4,6 +4,9 @@ Only GPT-2's layout is translated. What is needed to go on with a training run i
 """
 
 import json
+import os
+import warnings
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import safetensors.torch
@@ -59,6 +62,31 @@ def _downloaded(name: str) -> list[Path]:
         ) from error
 
 
+def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
+    """A folder with GPT-2's published weights, or None where there are none.
+
+    Looks into the folder named by SCRATCHFORMER_GPT2, then into Hugging Face's cache. Only with
+    `download` is anything fetched: 0.5 GB for "gpt2", 1.5, 3.2 and 6.4 GB for "gpt2-medium",
+    "-large" and "-xl". A download that fails ends in a warning. Raises FileNotFoundError if
+    SCRATCHFORMER_GPT2 is set and holds no model.
+    """
+    if own := os.environ.get("SCRATCHFORMER_GPT2"):
+        folder = Path(own).expanduser()
+        if missing := [file for file in FILES if not (folder / file).is_file()]:
+            raise FileNotFoundError(f"SCRATCHFORMER_GPT2 is {own}, where {missing[0]} is missing")
+        return folder
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = [try_to_load_from_cache(name, file) for file in FILES]
+    if all(isinstance(path, str) for path in cached):
+        return Path(cached[0]).parent
+    try:
+        return _downloaded(name)[0].parent if download else None
+    except OSError as error:
+        warnings.warn(str(error), stacklevel=2)
+        return None
+
+
 def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, dict[str, Tensor]]:
     """GPT-2's config and weights in our terms: same names, matrices the other way round.
 
@@ -85,6 +113,33 @@ def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, d
         transposed = name.startswith("h.") and tensor.dim() == 2
         renamed[name] = tensor.T.contiguous() if transposed else tensor
     return ours, renamed
+
+
+def save_as_gpt2(folder: str | Path, model: nn.Module) -> None:
+    """Write a GPT in Hugging Face's format, for `transformers` or anybody's GPT-2 to read.
+
+    Raises ValueError for an option that GPT-2 has not.
+    """
+    config = asdict(model.config)
+    sizes = {"vocab_size": "vocab_size", "context_length": "n_positions", "d_model": "n_embd"}
+    sizes |= {"n_heads": "n_head", "n_layers": "n_layer"}
+    for field in fields(model.config):
+        name, value = field.name, config[field.name]
+        if name not in sizes and name != "dropout" and value != field.default:
+            raise ValueError(f"{name}={value!r}, expected {field.default!r}: GPT-2's architecture")
+    theirs = {"architectures": ["GPT2LMHeadModel"], **GPT2}
+    theirs |= {name: config[ours] for ours, name in sizes.items()}
+    theirs |= dict.fromkeys(("embd_pdrop", "attn_pdrop", "resid_pdrop"), config["dropout"])
+    theirs |= {"bos_token_id": None, "eos_token_id": None}  # the tokenizer's affair
+    weights = {}
+    for name, p in model.named_parameters():
+        turned = name.startswith("h.") and p.dim() == 2  # (out, in) -> (in, out)
+        weights[name] = (p.T if turned else p).detach().contiguous()
+    (Path(folder) / FILES[0]).unlink(missing_ok=True)  # new weights never meet an old config
+    with written_whole(Path(folder) / FILES[1]) as part:
+        safetensors.torch.save_file(weights, part, metadata={"format": "pt"})
+    with written_whole(Path(folder) / FILES[0]) as part:
+        part.write_text(json.dumps(theirs, indent=1), encoding="utf-8")
 
 
 def load_tensors(own: dict[str, Tensor], given: dict[str, Tensor], source: str | Path) -> None:

@@ -3,9 +3,11 @@
 import json
 
 import pytest
+import safetensors.torch
 import torch
 
 from scratchformer.models import GPT, GPTConfig
+from scratchformer.models.pretrained import find_gpt2, save_as_gpt2
 
 SIZE = {"vocab_size": 13, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
 IDS = torch.randint(11, (2, 8), generator=torch.Generator().manual_seed(0))
@@ -89,6 +91,56 @@ def test_a_folder_without_the_head_is_the_same_model(tmp_path):
     with torch.no_grad():
         logits = theirs(IDS).last_hidden_state @ theirs.wte.weight.T
         torch.testing.assert_close(GPT.from_pretrained(tmp_path)(IDS), logits, rtol=0, atol=1e-5)
+
+
+def test_a_file_of_2019_with_masks_and_a_head_is_the_same_model(tmp_path):
+    """Old files also hold the causal mask of each block, and some the tied head a second time."""
+    theirs = hugging_face(tmp_path)
+    weights = safetensors.torch.load_file(tmp_path / "model.safetensors")
+    mask = torch.ones(8, 8).tril().view(1, 1, 8, 8)
+    for i in range(2):
+        weights[f"transformer.h.{i}.attn.bias"] = mask.clone()
+        weights[f"transformer.h.{i}.attn.masked_bias"] = torch.tensor(-1e4)
+    weights["lm_head.weight"] = weights["transformer.wte.weight"].clone()
+    safetensors.torch.save_file(weights, tmp_path / "model.safetensors")
+    with torch.no_grad():
+        logits = GPT.from_pretrained(tmp_path)(IDS)
+        torch.testing.assert_close(logits, theirs(IDS).logits, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"n_layers": 3, "n_heads": 2}, {"d_model": 8, "context_length": 9}]
+)
+def test_transformers_reads_our_gpt_and_computes_the_same(tmp_path, changes):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    ours = small_gpt(dropout=0.25, **changes).eval()
+    with torch.no_grad():
+        for p in ours.parameters():
+            p.normal_(std=0.15)  # biases and norms too
+        save_as_gpt2(tmp_path / "new" / "folder", ours)
+        theirs, report = transformers.GPT2LMHeadModel.from_pretrained(
+            tmp_path / "new" / "folder", output_loading_info=True
+        )
+        assert not any(report.values()), report  # nothing missing, nothing left over
+        torch.testing.assert_close(theirs(IDS).logits, ours(IDS), rtol=0, atol=1e-5)
+    assert theirs.config.attn_pdrop == theirs.config.embd_pdrop == theirs.config.resid_pdrop == 0.25
+    assert torch.equal(GPT.from_pretrained(tmp_path / "new" / "folder")(IDS), ours(IDS))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"bias": False}, "bias=False, expected True: GPT-2's architecture"),
+        ({"norm": "rms"}, "norm='rms', expected 'layer'"),
+        ({"positions": "rotary"}, "positions='rotary', expected 'learned'"),
+        ({"n_kv_heads": 2}, "n_kv_heads=2, expected None"),
+        ({"tied": False}, "tied=False, expected True"),
+    ],
+)
+def test_what_gpt2_cannot_compute_is_not_saved_as_one(tmp_path, changes, words):
+    with pytest.raises(ValueError, match=words):
+        save_as_gpt2(tmp_path / "folder", small_gpt(**changes))
+    assert not (tmp_path / "folder").exists()
 
 
 @pytest.mark.parametrize(
@@ -197,3 +249,67 @@ def test_offline_nothing_is_asked_of_the_network(monkeypatch, tmp_path):
     monkeypatch.setattr("socket.socket.connect", lambda *args: pytest.fail("a connection"))
     with pytest.raises(OSError, match=r"'some-one/some-model' is no folder.*save config\.json and"):
         GPT.from_pretrained("some-one/some-model")
+
+
+# --- looking for GPT-2: half a gigabyte is fetched only if asked for ------------------------------
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """An empty cache of Hugging Face's, and no folder of the reader's own."""
+    monkeypatch.delenv("SCRATCHFORMER_GPT2", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    revision = tmp_path / "cache" / "models--gpt2" / "refs" / "main"
+    revision.parent.mkdir(parents=True)
+    revision.write_text("a1b2")
+    folder = tmp_path / "cache" / "models--gpt2" / "snapshots" / "a1b2"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    monkeypatch.setattr("socket.socket.connect", lambda *args: pytest.fail("a connection"))
+    monkeypatch.setattr(
+        "huggingface_hub.hf_hub_download", lambda *args, **options: pytest.fail("a download")
+    )
+
+
+def test_nothing_is_fetched_unless_asked_for(cache, no_network):
+    assert find_gpt2() is None and find_gpt2("gpt2-xl") is None
+
+
+def test_the_readers_own_folder_comes_first(cache, no_network, saved, monkeypatch):
+    small_gpt(d_model=32).save(cache)
+    monkeypatch.setenv("SCRATCHFORMER_GPT2", str(saved))
+    assert find_gpt2("gpt2", download=True) == saved
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_an_own_folder_without_a_model_is_an_error(cache, no_network, saved, monkeypatch, name):
+    monkeypatch.setenv("SCRATCHFORMER_GPT2", str(saved))
+    (saved / name).unlink()
+    with pytest.raises(FileNotFoundError, match=f"SCRATCHFORMER_GPT2 is .*{name} is missing"):
+        find_gpt2()
+
+
+def test_a_model_in_the_cache_is_found_if_it_is_whole(cache, no_network):
+    small_gpt().save(cache)
+    assert find_gpt2() == cache and find_gpt2("gpt2-medium") is None
+    assert torch.equal(GPT.from_pretrained(find_gpt2())(IDS), small_gpt()(IDS))
+    (cache / "model.safetensors").unlink()  # as after a download that was interrupted
+    assert find_gpt2() is None
+
+
+def test_asked_for_it_is_downloaded(cache, saved, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", lambda name, f, **_: str(saved / f))
+    assert find_gpt2("gpt2", download=True) == saved
+
+
+def test_a_download_that_fails_is_a_warning(cache, monkeypatch):
+    def fail(*args, **options):
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", fail)
+    with pytest.warns(UserWarning, match="no route to host.*Connect once"):
+        assert find_gpt2("gpt2", download=True) is None
