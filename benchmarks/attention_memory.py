@@ -122,8 +122,9 @@ def rows(quick: bool = False) -> list[dict]:
             )
             if found is both[longest]:
                 result[-1]["note"] = (
-                    f"from T = {lengths[0]:,} on, its {unit} grow as T to the power "
-                    f"{grows[way]:.2f}, those of explicit attention {grows['explicit']:.2f}."
+                    f"from T = {lengths[0]:,} on, {'memory' if unit == 'MB' else 'time'} grows as "
+                    f"T to the power {grows[way]:.2f}, with explicit attention as T to the power "
+                    f"{grows['explicit']:.2f}."
                 )
     return result
 

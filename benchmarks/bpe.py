@@ -24,7 +24,8 @@ ABOUT = (
     f"Learning {MERGES:,} merges on Tiny Shakespeare, from words and from bytes, and encoding all "
     "of it with a tokenizer that has seen nothing yet. The references are the published loop, "
     "which counts every pair anew for each merge, Hugging Face's `tokenizers`, written in Rust, "
-    "and `tiktoken`, also in Rust, with the same ranks. The course's side is plain Python."
+    "and `tiktoken`, also in Rust, with the same ranks. The course's side is plain Python, on one "
+    "core; Hugging Face's trainer takes all it finds."
 )
 
 

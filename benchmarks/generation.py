@@ -89,15 +89,20 @@ def times(quick: bool) -> tuple[GPT, dict[str, list[tuple[float, float]]]]:
 def rows(quick: bool = False) -> list[dict]:
     """The two measures, for the table."""
     _, found = times(quick)
-    names = {"next_token": "the next token after 255", "whole_context": "255 tokens after 1"}
+    names = {
+        "next_token": ("the next token after 255", "ms", 1000),
+        "whole_context": ("255 tokens after 1", "s", 1),
+    }
     result = []
-    for measure, what in names.items():
-        without, cached = (list(column) for column in zip(*found[measure], strict=True))
+    for measure, (what, unit, scale) in names.items():
+        without, cached = (
+            [scale * t for t in column] for column in zip(*found[measure], strict=True)
+        )
         result.append(
             {
                 "what": f"{what}, cached",
                 "reference": "recomputed",
-                "unit": "s",
+                "unit": unit,
                 "better": "lower",
                 "ours": cached,
                 "theirs": without,

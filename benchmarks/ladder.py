@@ -217,9 +217,10 @@ def rows(quick: bool = False) -> list[dict]:
         if name.startswith("("):
             continue
         times = step_times(name, ids, tok.vocab_size, *((3, 1) if quick else (100, 7)))
-        references = {"textbook": "textbook's loop, list of heads"}
+        heads = ", list of heads" * any(getattr(build(name, tok.vocab_size, 0), "h", []))
+        references = {"textbook": f"textbook's loop{heads}"}
         if name == "layer norm":
-            references["list of heads"] = "package's loop, list of heads"
+            references["list of heads"] = f"package's loop{heads}"
         for way, reference in references.items():
             result.append(
                 {

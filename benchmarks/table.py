@@ -127,6 +127,11 @@ def medians_text(row: dict) -> str:
     return f"{ours} / {theirs} {row['unit']}"
 
 
+def threads_text(topic: dict) -> str:
+    """How many threads PyTorch had."""
+    return f"{topic['threads']} PyTorch thread{'s' * (topic['threads'] > 1)}"
+
+
 def shown(topic: dict) -> str:
     """One topic for the terminal."""
     columns = [[r["what"], r["reference"], ratio_text(r), str(r["n"]), medians_text(r)]
@@ -134,8 +139,7 @@ def shown(topic: dict) -> str:
     columns.insert(0, ["", "against", "times better", "n", "ours / theirs"])
     widths = [max(map(len, column)) for column in zip(*columns, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in columns]
-    threads = f"{topic['threads']} thread{'s' * (topic['threads'] > 1)}"
-    title = f"{topic['title']} ({threads}, {topic['seconds']:.0f} s)"
+    title = f"{topic['title']} ({threads_text(topic)}, {topic['seconds']:.0f} s)"
     notes = [f"  {r['what']}, against {r['reference']}: {r['note']}"
              for r in topic["rows"] if r["note"]]  # fmt: skip
     return "\n".join(["", title, *lines, *notes])
@@ -171,11 +175,11 @@ def page(stored: dict) -> str:
         + (f" and a GPU, {here['gpu']}" if here["gpu"] else ", without a GPU")
         + f" ({here['system']}), under "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
-        + ". Threads are given at each table.",
+        + ". PyTorch has as many threads as there are cores, where a table says nothing else.",
     ]
     for topic in stored["topics"]:
-        threads = f"{topic['threads']} thread{'s' * (topic['threads'] > 1)}"
-        lines += ["", f"## {topic['title']}", "", f"{topic['about']} ({threads})", ""]
+        threads = f" ({threads_text(topic)}.)" * (topic["threads"] != here["cores"])
+        lines += ["", f"## {topic['title']}", "", topic["about"] + threads, ""]
         lines += ["| What | Against | Times better | n | Ours / theirs |", "|---|---|---|---|---|"]
         for row in topic["rows"]:
             cells = (row["what"], row["reference"], ratio_text(row, "**"), str(row["n"]),
