@@ -34,7 +34,7 @@ execute: $(READY)  ## run every notebook in place, in order, and store its outpu
 serve: book  ## serve the built site at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
 
-bench: $(READY)  ## measure the book's table of benchmarks (about 20 minutes; QUICK=1: a glance, nothing stored)
+bench: $(READY)  ## measure the table of benchmarks, in some 20 minutes (QUICK=1 takes few rounds and stores nothing)
 	$(BIN)/python benchmarks/table.py $(if $(QUICK),--quick)
 
 ladder: $(READY)  ## train chapter 08's ladder in full, and time it (minutes): benchmarks/ladder.json
