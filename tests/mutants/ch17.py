@@ -1,6 +1,5 @@
 """Right and plausibly wrong answers to the exercises of chapter 17."""
 
-import torch
 from mutation import mutant, solution
 
 COUNT, WHAT, BREAK, WINDOWS = (
@@ -179,7 +178,7 @@ def _(name):
     return what(name).replace("turn", "transpose")
 
 
-@mutant(WHAT, "one-digit blocks", "every block has four matrices to turn")
+@mutant(WHAT, "one-digit blocks", "Every block has four matrices to turn")
 def _(name):
     return "copy" if "h.11.attn.c_attn.w" in name else what(name)
 
