@@ -92,7 +92,7 @@ class TransformerBlock(nn.Module):
 
     `norm="pre"`: x + f(norm(x)), as in GPT-2. `norm="post"`: norm(x + f(x)), as in Vaswani et al.
     2017, section 3.1, and BERT. `norm_kind` and `norm_weights` are `make_norm`'s; `n_kv_heads`,
-    `rotary` and `qk_norm` are the self-attention's. Raises ValueError for an unknown norm or
+    `rotary`, `qk_norm` and `explicit` are the self-attention's. Raises ValueError for an unknown norm or
     activation.
     """
 
@@ -112,6 +112,7 @@ class TransformerBlock(nn.Module):
         n_kv_heads: int | None = None,
         rotary: bool = False,
         qk_norm: bool = False,
+        explicit: bool = False,
     ):
         super().__init__()
         if norm not in ("pre", "post"):
@@ -120,7 +121,7 @@ class TransformerBlock(nn.Module):
         norms = (d_model, norm_kind, norm_weights, bias, norm_eps)
         self.ln_1 = make_norm(*norms)
         self.attn = MultiHeadAttention(
-            d_model, n_heads, dropout, bias, n_kv_heads=n_kv_heads, rotary=rotary, qk_norm=qk_norm
+            d_model, n_heads, dropout, bias, n_kv_heads, rotary, qk_norm, explicit
         )
         if cross_attention:
             self.ln_cross = make_norm(*norms)
@@ -136,8 +137,9 @@ class TransformerBlock(nn.Module):
         context_mask: Bool[Tensor, "... #T #U"] | None = None,
         cache: KeyValueCache | None = None,
         extra_values: Float[Tensor, "B T E"] | None = None,
+        causal: bool = False,
     ) -> Float[Tensor, "B T C"]:
-        """Masks, `cache` and `extra_values` as in MultiHeadAttention.
+        """Masks, `cache`, `extra_values` and `causal` as in MultiHeadAttention.
 
         `context` is what the cross-attention reads. Raises ValueError if it is missing there, or
         given to a block that has none.
@@ -145,7 +147,7 @@ class TransformerBlock(nn.Module):
         if hasattr(self, "cross_attn") != (context is not None):
             expected = "a context" if context is None else "none: it was built without"
             raise ValueError(f"the block's cross-attention expected {expected}")
-        attention = {"mask": mask, "cache": cache, "extra_values": extra_values}
+        attention = {"mask": mask, "cache": cache, "extra_values": extra_values, "causal": causal}
         x = self._add(x, self.ln_1, lambda x: self.attn(x, **attention))
         if context is not None:
             x = self._add(x, self.ln_cross, lambda x: self.cross_attn(x, context, context_mask))

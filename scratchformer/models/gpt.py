@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from scratchformer.attention import KeyValueCache, causal_mask
+from scratchformer.attention import KeyValueCache
 from scratchformer.blocks import TransformerBlock, make_norm
 from scratchformer.models.lookback import BigramEmbedding, PreviousTokens, Smear
 from scratchformer.models.pretrained import (
@@ -39,13 +39,15 @@ class GPTConfig:
     # Options younger than GPT-2
     norm: str = "layer"  # or "rms"
     norm_weights: bool = True  # a learned factor for each channel after a norm
+    embedding_norm: bool = False  # the sum of a token's embeddings is normalised too
     activation: str = "gelu_tanh"  # "relu2", "swiglu" and others: `blocks.ACTIVATIONS`
     positions: str = "learned"  # or "rotary"
     n_kv_heads: int | None = None  # fewer than n_heads share keys and values: a smaller cache
     qk_norm: bool = False  # queries and keys of one size: attention cannot saturate
+    explicit_attention: bool = False  # no fused kernel: faster in bfloat16 on a CPU
     tied: bool = True  # False: the output head has a matrix of its own
     zero_init: bool = False  # what adds to the stream starts at 0; so does an untied head
-    smear: int = 0  # how many previous tokens are mixed into a token's embedding
+    smear: int = 0  # how many previous tokens are mixed into each, by a matrix for each distance
     bigram_rows: int = 0  # rows of a table with a vector for each pair of tokens
     value_embeddings: bool = False  # each block adds a vector of the token's own to its values
 
@@ -68,14 +70,16 @@ class GPT(nn.Module):
         self.wte = nn.Embedding(c.vocab_size, c.d_model)
         if c.positions == "learned":
             self.wpe = nn.Embedding(c.context_length, c.d_model)
-        if c.smear:
-            self.smear = Smear(c.smear, c.d_model)
         if c.bigram_rows:
             self.bigrams = BigramEmbedding(c.bigram_rows, c.vocab_size, c.d_model)
+        if c.embedding_norm:
+            self.ln_e = make_norm(c.d_model, c.norm, c.norm_weights, c.bias)
+        if c.smear:
+            self.smear = Smear(c.smear, c.d_model)
         self.drop = nn.Dropout(c.dropout)
         options = {"norm_kind": c.norm, "norm_weights": c.norm_weights, "activation": c.activation}
         options |= {"n_kv_heads": c.n_kv_heads, "qk_norm": c.qk_norm}
-        options |= {"rotary": c.positions == "rotary"}
+        options |= {"rotary": c.positions == "rotary", "explicit": c.explicit_attention}
         self.h = nn.ModuleList(
             TransformerBlock(c.d_model, c.n_heads, c.dropout, c.bias, **options)
             for _ in range(c.n_layers)
@@ -90,13 +94,16 @@ class GPT(nn.Module):
         self._initialise()
 
     def _initialise(self) -> None:
+        c = self.config
         # 2 n_layers projections add to the stream; scaled down, their sum starts no larger
         # than one of them would (Radford et al. 2019, section 2.3).
-        into_stream = 0.02 / math.sqrt(2 * self.config.n_layers)
-        zero = ("c_proj.weight", "lm_head.weight") if self.config.zero_init else ()
+        into_stream = 0.02 / math.sqrt(2 * c.n_layers)
+        zero = ("c_proj.weight", "lm_head.weight") if c.zero_init else ()
         for name, p in self.named_parameters():
             if name.endswith(("bias", *zero)) or name.startswith(("smear", "bigrams", "values")):
                 nn.init.zeros_(p)
+            elif c.zero_init and name.startswith("h.") and p.dim() == 2:
+                nn.init.normal_(p, std=0.5 / math.sqrt(p.shape[1]))  # about 0.02 at GPT-2's width
             elif p.dim() >= 2:
                 nn.init.normal_(p, std=into_stream if name.endswith("c_proj.weight") else 0.02)
 
@@ -111,7 +118,7 @@ class GPT(nn.Module):
         Behind them, a model whose embeddings look back keeps the previous tokens.
         """
         caches = [KeyValueCache(self.context_length) for _ in self.h]
-        back = max(self.config.smear, 1 if self.config.bigram_rows else 0)
+        back = self.config.smear + (1 if self.config.bigram_rows else 0)  # smeared pairs add up
         return [*caches, PreviousTokens(back)] if back else caches
 
     def forward(
@@ -128,22 +135,23 @@ class GPT(nn.Module):
                 f"got {S} tokens, expected at most context_length={self.context_length}"
             )
         x = self.drop(self._embed(ids, kept, cache))  # (B, T, C)
-        mask = None if kept + 1 == S else causal_mask(S, ids.device)[kept:]  # one token sees all
         for i, block in enumerate(self.h):
             values = self.values[i](ids) if self.config.value_embeddings else None
-            x = block(x, mask, cache=cache[i] if cache else None, extra_values=values)
+            x = block(x, causal=True, cache=cache[i] if cache else None, extra_values=values)
         return self.lm_head(self.ln_f(x))
 
     def _embed(self, ids: Tensor, kept: int, cache: list | None) -> Tensor:
-        """(B, T) -> (B, T, C): what the first block reads."""
+        """What the first block reads of the T new tokens, (B, T, C)."""
         T, c = ids.shape[1], self.config
         if cache and (c.smear or c.bigram_rows):
             ids = cache[-1].prepend(ids)  # (B, S): the last T of them are new
-        x = self.wte(ids)
-        if c.smear:
-            x = self.smear(x)
+        x = self.wte(ids)  # (B, S, C)
         if c.bigram_rows:
             x = x + self.bigrams(ids)
+        if c.embedding_norm:
+            x = self.ln_e(x)
+        if c.smear:
+            x = self.smear(x)
         x = x[:, -T:]
         if c.positions == "learned":
             x = x + self.wpe(torch.arange(kept, kept + T, device=ids.device))  # (B, T, C) + (T, C)

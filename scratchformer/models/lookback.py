@@ -11,29 +11,29 @@ from torch import Tensor, nn
 
 
 class Smear(nn.Module):
-    """Mix the vectors of the last `n` tokens into each one, channel by channel.
+    """Mix the vectors of the last `n` tokens into each one: a causal convolution that starts at 0.
 
-    x at t becomes x(t) + Σ weight[k - 1] · x(t - k) over k = 1 … n; before the start there is
-    nothing. The weights are learned and start at 0.
+    x at t becomes x(t) + Σ W_k x(t - k) over k = 1 … n; before the start there is nothing.
     """
 
     def __init__(self, n: int, d_model: int):
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(n, d_model))
+        self.back = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(n))
+        for linear in self.back:
+            nn.init.zeros_(linear.weight)
 
     def forward(self, x: Float[Tensor, "B S C"]) -> Float[Tensor, "B S C"]:
-        n, S = len(self.weight), x.shape[1]
-        padded = F.pad(x, (0, 0, n, 0))  # (B, n + S, C): n zeros before the first
-        for k in range(1, n + 1):
-            x = x + self.weight[k - 1] * padded[:, n - k : n - k + S]
-        return x
+        S, mixed = x.shape[1], x
+        for k, linear in enumerate(self.back[:S], start=1):
+            mixed = mixed + F.pad(linear(x[:, : S - k]), (0, 0, k, 0))  # (B, S, C): k zeros first
+        return mixed
 
 
 class BigramEmbedding(nn.Module):
     """A vector for each pair of neighbouring tokens, (previous, current), from a table of `rows`.
 
-    With fewer rows than pairs, pairs share rows by their remainder. The table starts at 0, and
-    the first token of a text, which has none before it, gets its row as if after token 0.
+    With fewer rows than pairs, pairs share rows by their remainder. The first token of a text, which
+    has none before it, gets its row as if after token 0.
     """
 
     def __init__(self, rows: int, vocab_size: int, d_model: int):

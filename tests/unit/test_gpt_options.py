@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from scratchformer.attention import MultiHeadAttention, causal_mask
+from scratchformer.attention import KeyValueCache, MultiHeadAttention, causal_mask
 from scratchformer.blocks import FeedForward, make_norm
 from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
@@ -17,10 +17,12 @@ SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_
 ALL = {
     "norm": "rms",
     "norm_weights": False,
+    "embedding_norm": True,
     "activation": "relu2",
     "positions": "rotary",
     "n_kv_heads": 2,
     "qk_norm": True,
+    "explicit_attention": True,
     "tied": False,
     "zero_init": True,
     "smear": 2,
@@ -159,12 +161,13 @@ def test_normed_and_rotated_queries_by_hand(options):
     layer, x = MultiHeadAttention(8, 2, bias=False, **options), torch.randn(1, 5, 8)
     q, k, v = (layer.c_attn.weight @ x[0].T).T.view(5, 3, 2, 4).permute(1, 2, 0, 3)
     if "qk_norm" in options:
-        q, k = (2 * F.normalize(t, dim=-1) for t in (q, k))  # length √4
+        q, k = ((t - t.mean(dim=-1, keepdim=True)) for t in (q, k))
+        q, k = (2 * F.normalize(t, dim=-1) for t in (q, k))  # length √4: variance 1
     else:
         q, k = rotary(q), rotary(k)
     weights = (q @ k.mT / 2).masked_fill(~causal_mask(5), -math.inf).softmax(dim=-1)
     expected = (weights @ v).transpose(0, 1).reshape(1, 5, 8) @ layer.c_proj.weight.T
-    torch.testing.assert_close(layer(x, mask=causal_mask(5)), expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(layer(x, mask=causal_mask(5)), expected, rtol=1e-3, atol=1e-3)
 
 
 def test_rotary_attention_sees_distances_only():
@@ -180,16 +183,17 @@ def test_extra_values_are_mixed_by_the_weights_of_attention():
     torch.testing.assert_close(layer(x, extra_values=added), layer(x) + layer.c_proj(added))
 
 
-def test_smear_adds_the_tokens_before_channel_by_channel():
+def test_smear_adds_the_tokens_before_each_through_its_matrix():
     smear, x = Smear(2, 3), torch.randn(2, 5, 3)
     with torch.no_grad():
-        smear.weight.normal_()
+        for linear in smear.back:
+            linear.weight.normal_()
     out = smear(x)
     for t in range(5):
         expected = x[:, t]
         for k in (1, 2):
             if t - k >= 0:
-                expected = expected + smear.weight[k - 1] * x[:, t - k]
+                expected = expected + x[:, t - k] @ smear.back[k - 1].weight.T
         torch.testing.assert_close(out[:, t], expected)
 
 
@@ -222,7 +226,24 @@ def test_impossible_options_are_refused(changes, message):
         GPT(GPTConfig(**SMALL | changes))
 
 
+@pytest.mark.parametrize("explicit", [False, True])
+@pytest.mark.parametrize("with_mask", [False, True])
+@pytest.mark.parametrize("kept", [0, 3, 5])
+def test_causal_is_the_causal_mask(explicit, with_mask, kept):
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(8, 2, explicit=explicit), torch.randn(2, 6, 8)
+    mask = torch.rand(2, 6, 6) < 0.5 if with_mask else torch.ones(2, 6, 6, dtype=torch.bool)
+    caches = [KeyValueCache() if kept else None for _ in "12"]
+    if kept:
+        for cache in caches:
+            layer(x[:, :kept], mask=causal_mask(kept), cache=cache)
+    expected = layer(x[:, kept:], mask=(mask & causal_mask(6))[:, kept:], cache=caches[0])
+    given = mask[:, kept:] if with_mask else None
+    found = layer(x[:, kept:], mask=given, cache=caches[1], causal=True)
+    torch.testing.assert_close(found, expected)
+
+
 def test_rotary_and_extra_values_have_no_meaning_across_sequences():
     layer, x = MultiHeadAttention(8, 2, rotary=True), torch.randn(1, 3, 8)
-    with pytest.raises(ValueError, match="expected neither rotary nor extra values"):
+    with pytest.raises(ValueError, match="rotary, causal and extra_values are for one text"):
         layer(x, context=x)

@@ -1,0 +1,134 @@
+"""Muon: orthogonal steps for matrices, AdamW's for the rest, and runs that resume."""
+
+import pytest
+import torch
+from torch import nn
+
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.training import fit, token_loss
+from scratchformer.training.muon import Muon, muon_groups, orthogonalised
+
+SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
+
+
+def gpt(**options):
+    torch.manual_seed(0)
+    return GPT(GPTConfig(**SMALL | options))
+
+
+def drawn(generator):
+    x = torch.randint(11, (4, 8), generator=generator)
+    return x, (x + 1) % 11
+
+
+def loss(model, x, y):
+    return token_loss(model(x), y)
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 32), (3, 32, 8), (8, 8), (1, 5)])
+def test_singular_values_become_about_one_and_directions_stay(shape):
+    G = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    U, _, Vt = torch.linalg.svd(G, full_matrices=False)
+    X = orthogonalised(G)
+    # Jordan et al.'s coefficients trade exactness for speed: up to a third off.
+    assert (torch.linalg.svdvals(X) - 1).abs().max() < 0.35
+    inside = U.mT @ X @ Vt.mT  # diagonal, if U and V are X's too
+    off = inside - torch.diag_embed(inside.diagonal(dim1=-2, dim2=-1))
+    assert off.abs().max() < 1e-3
+
+
+def test_many_steps_give_the_size_of_no_gradient_a_say():
+    G = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(orthogonalised(G), orthogonalised(1000 * G), rtol=1e-3, atol=1e-3)
+
+
+def test_the_step_is_pytorchs_muon():
+    if not hasattr(torch.optim, "Muon"):
+        pytest.skip(f"torch {torch.__version__} has no Muon to compare with")
+    torch.manual_seed(0)
+    ours, theirs = (
+        [nn.Parameter(torch.randn(24, 8)), nn.Parameter(torch.randn(8, 8))] for _ in "12"
+    )
+    for a, b in zip(ours, theirs, strict=True):
+        b.data.copy_(a.data)
+    mine = Muon([{"params": ours, "muon": True}], lr=0.02, weight_decay=0.1)
+    peer = torch.optim.Muon(theirs, lr=0.02, weight_decay=0.1, momentum=0.95)
+    for step in range(4):
+        for a, b in zip(ours, theirs, strict=True):
+            a.grad = torch.randn(a.shape, generator=torch.Generator().manual_seed(step))
+            b.grad = a.grad.clone()
+        mine.step()
+        peer.step()
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=2e-3)  # theirs iterates in bfloat16
+
+
+def test_other_groups_are_adamws():
+    torch.manual_seed(0)
+    ours, theirs = nn.Linear(4, 4), nn.Linear(4, 4)
+    theirs.load_state_dict(ours.state_dict())
+    mine = Muon(ours.parameters(), lr=0.1, weight_decay=0.1)
+    peer = torch.optim.AdamW(theirs.parameters(), lr=0.1, weight_decay=0.1)
+    for _ in range(3):
+        for model, optimizer in ((ours, mine), (theirs, peer)):
+            optimizer.zero_grad()
+            model(torch.ones(2, 4)).square().sum().backward()
+            optimizer.step()
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_muon_takes_the_matrices_of_the_blocks_and_nothing_else(tied):
+    model = gpt(tied=tied, smear=2, bigram_rows=121, value_embeddings=True)
+    names = {id(p): name for name, p in model.named_parameters()}
+    groups = muon_groups(model, 1e-2, 3e-2, 0.1)
+    taken = {names[id(p)] for p in groups[0]["params"]}
+    layers = {f"h.{i}.{part}.weight" for i in range(2)
+              for part in ("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj")}  # fmt: skip
+    assert taken == layers | {"smear.back.0.weight", "smear.back.1.weight"}
+    assert sorted(names) == sorted(id(p) for group in groups for p in group["params"])
+    assert [group["lr"] for group in groups] == [3e-2, 1e-2, 1e-2]
+    assert [group["weight_decay"] for group in groups] == [0.1, 0.1, 0.0]
+
+
+def test_rates_of_both_kinds_fall_together(monkeypatch):
+    seen = []
+
+    class Watched(Muon):
+        def step(self, closure=None):
+            seen.append([group["lr"] for group in self.param_groups])
+            return super().step(closure)
+
+    monkeypatch.setattr("scratchformer.training.loop.Muon", Watched)
+    fit(gpt(), drawn, loss, steps=4, lr=1e-2, muon_lr=4e-2, seed=0)
+    assert seen == [[4e-2 * f, 1e-2 * f, 1e-2 * f] for f in (1.0, 0.75, 0.5, 0.25)]
+
+
+def test_it_learns_faster_than_it_would_stand_still():
+    model = gpt(norm_weights=False, zero_init=True, tied=False, bias=False)
+    history = fit(model, drawn, loss, steps=100, lr=2e-2, muon_lr=5e-2, seed=0, evaluate_every=10)
+    assert history.train_loss[-1] < 0.1 < 1 < history.train_loss[0]
+
+
+def test_a_run_with_muon_resumes_exactly(tmp_path):
+    settings = {"steps": 6, "lr": 1e-2, "muon_lr": 3e-2, "seed": 0, "evaluate_every": 3}
+    whole, halves = gpt(), gpt()
+    fit(whole, drawn, loss, **settings)
+    path = tmp_path / "run.safetensors"
+
+    def stop(step):
+        if step == 4:
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        fit(halves, drawn, loss, **settings, checkpoint=path, on_step=stop)
+    again = gpt()
+    fit(again, drawn, loss, **settings, checkpoint=path, resume=True)
+    for a, b in zip(whole.parameters(), again.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_rate_of_nothing_is_refused():
+    with pytest.raises(ValueError, match=r"muon_lr=-0.1, expected more than 0"):
+        fit(gpt(), drawn, loss, steps=1, lr=1e-2, muon_lr=-0.1, seed=0)
