@@ -8,6 +8,8 @@ import argparse
 import hashlib
 import inspect
 import json
+import math
+import os
 import shlex
 import sys
 import warnings
@@ -21,6 +23,8 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+MAY_CHANGE = {"checkpoint_every", "parallel", "compile"}  # in a run that goes on
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,16 +50,19 @@ def main(arguments: list[str] | None = None) -> int:
     for command in commands.choices.values():
         command.add_argument("--resume", action="store_true", help="go on where a run was stopped")
     options = parser.parse_args(arguments)
+    rank = int(os.environ.get("RANK", "0"))  # torchrun's: only the first process tells all
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_: print(message, file=sys.stderr)
+            warnings.showwarning = lambda w, *_: None if rank else print(w, file=sys.stderr)
             options.run(options)
         return 0
     except KeyboardInterrupt as stop:
-        print(f"\n{stop.args[0] if stop.args else 'stopped'}", file=sys.stderr)
+        if not rank:
+            print(f"\n{stop.args[0] if stop.args else 'stopped'}", file=sys.stderr)
         return 130
     except (ValueError, OSError, ImportError) as error:
-        print(f"scratchformer: {error}", file=sys.stderr)
+        who = f"scratchformer (process {rank})" if rank else "scratchformer"
+        print(f"{who}: {error}", file=sys.stderr)
         return 1
 
 
@@ -163,7 +170,7 @@ def _known_keys() -> dict[str, dict[str, tuple[type, bool]]]:
     keys = {
         "data": {"corpus": optional, "folder": optional, "tokenizer": optional},
         "model": {"type": optional},
-        "training": {"device": optional, "batch_size": (int, True)},
+        "training": {"device": optional, "parallel": optional, "batch_size": (int, True)},
     }
     plain = {int: int, float: float, str: str, bool: bool, int | None: int}
     plain[tuple[float, float]] = tuple
@@ -203,77 +210,128 @@ def _data(data: dict[str, str]):
 
 
 def _train(options: argparse.Namespace) -> None:
+    from scratchformer.training.distributed import connected, restarted
+
+    config = read_config(options.config)
+    where = {k: config["training"][k] for k in ("device", "parallel") if k in config["training"]}
+    out = options.out or Path("runs", options.config.stem)
+    try:
+        with connected(**where) as workers:
+            resume = workers.any(options.resume or restarted())
+            _train_with(workers, config, out, resume)
+    except KeyboardInterrupt as stop:
+        what = f"{stop.args[0]} and saved" if stop.args else "stopped before it was saved"
+        command = shlex.join(["--config", str(options.config), "--out", str(out), "--resume"])
+        alone = "WORLD_SIZE" not in os.environ
+        start = "scratchformer train" if alone else "torchrun … -m scratchformer.train"
+        raise KeyboardInterrupt(f"{what}. Go on with\n  {start} {command}") from None
+    except ConnectionError as error:
+        raise ConnectionError(f"{error}; --resume goes on from the last checkpoint") from error
+
+
+def _train_with(workers, config: dict[str, dict], out: Path, resume: bool) -> None:
     import torch
 
     from scratchformer.data.whole_files import written_whole
     from scratchformer.models import GPT, GPTConfig
     from scratchformer.training import History, train
-    from scratchformer.training.checkpoints import read_state
+    from scratchformer.training.checkpoints import load_weights, read_state
 
-    config = read_config(options.config)
-    out = options.out or Path("runs", options.config.stem)
-    checkpoint, run = out / "checkpoint.safetensors", out / "run.json"
-    train_ids, val_ids, tokenizer, sums = _data(config["data"])
+    checkpoint, run, speaks = out / "checkpoint.safetensors", out / "run.json", workers.rank == 0
+    with workers.one_first():
+        train_ids, val_ids, tokenizer, sums = _data(config["data"])
     state = {"history": {}, "step": 0}
     if checkpoint.exists():
-        if not options.resume:
+        if not resume:
             raise ValueError(f"{out} holds a run: go on with --resume, or choose another --out")
         _same_run(run, config | {"sums": sums})
         state = read_state(checkpoint)
     model, training = dict(config["model"]), dict(config["training"])
     if (kind := model.pop("type", "gpt")) != "gpt":  # the place for other models
         raise ValueError(f"[model] has type = {kind!r}, expected 'gpt'")
-    device = training.pop("device", "auto")
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"[training] has device = {device!r}: {error}") from error
+    for key in ("device", "parallel"):
+        training.pop(key, None)
+    if workers.device.type == "cuda":
+        torch.set_float32_matmul_precision("high")  # TF32, where bfloat16 is not asked for
     torch.manual_seed(training["seed"])
-    model = GPT(GPTConfig(vocab_size=tokenizer.vocab_size, **model)).to(device)
-    with written_whole(run) as part:
-        part.write_text(json.dumps(config | {"sums": sums}, indent=1), encoding="utf-8")
-    tokenizer.save(out / "tokenizer.json")
+    model = GPT(GPTConfig(vocab_size=tokenizer.vocab_size, **model))
     size = sum(p.numel() for p in model.parameters())
-    print(f"{out}: {size:,} parameters on {device}, {len(train_ids):,} ids to train on")
+    if not workers.shards:  # shards go there one block at a time
+        model.to(workers.device)
     history, steps = History(**state["history"]), training["steps"]
+    if speaks and history.steps and state["step"] == history.steps[_best(history)]:
+        load_weights(checkpoint, model)  # the run may have been killed just before it saved them
+        model.save(out / "best")
+    if speaks:
+        with written_whole(run) as part:
+            part.write_text(json.dumps(config | {"sums": sums}, indent=1), encoding="utf-8")
+        tokenizer.save(out / "tokenizer.json")
+        many = f" × {workers.size} ({workers.parallel})" if workers.size > 1 else ""
+        device = f"{workers.device.type}{many}"
+        print(f"{out}: {size:,} parameters on {device}, {len(train_ids):,} ids to train on")
 
     def on_evaluate(step: int, train_loss: float, val_loss: float) -> None:
         history.steps.append(step)
         history.train_loss.append(train_loss)
         history.val_loss.append(val_loss)
-        _write_losses(out, history)
-        losses = f"training {train_loss:.4f}, validation {val_loss:.4f}"
-        bar.write(f"step {step:,} of {steps:,}: {losses} nats per token")
+        if _best(history) == len(history.steps) - 1:
+            _save(workers, model, out / "best")
+        if speaks:
+            _write_losses(out, history)
+            losses = f"training {train_loss:.4f}, validation {val_loss:.4f}"
+            bar.write(f"step {step:,} of {steps:,}: {losses} nats per token")
 
-    try:
-        with tqdm(total=steps, initial=state["step"], unit="step", desc="train") as bar:
-            done = train(
-                model,
-                train_ids,
-                val_ids,
-                context_length=model.context_length,
-                on_step=lambda step: bar.update(),
-                on_evaluate=on_evaluate,
-                checkpoint=checkpoint,
-                resume=options.resume,
-                **training,
-            )
-    except KeyboardInterrupt as stop:
-        what = f"{stop.args[0]} and saved" if stop.args else "stopped before it was saved"
-        command = ["scratchformer", "train", "--config", options.config, "--out", out, "--resume"]
-        raise KeyboardInterrupt(f"{what}. Go on with\n  {shlex.join(map(str, command))}") from None
-    _write_losses(out, done)
-    model.save(out)
-    print(f"{out}: model.safetensors, config.json, tokenizer.json, history.json and loss.png")
+    with tqdm(
+        total=steps, initial=state["step"], unit="step", desc="train", disable=not speaks
+    ) as bar:
+        done = train(
+            model,
+            train_ids,
+            val_ids,
+            context_length=model.context_length,
+            on_step=lambda step: bar.update(),
+            on_evaluate=on_evaluate,
+            checkpoint=checkpoint,
+            resume=resume,
+            workers=workers,
+            **training,
+        )
+    _save(workers, model, out)
+    if speaks:
+        _write_losses(out, done)
+        step, loss = done.steps[_best(done)], done.val_loss[_best(done)]
+        print(f"{out}: model.safetensors, config.json, tokenizer.json, history.json and loss.png")
+        print(f"{out / 'best'}: the model of step {step:,}, best on validation with {loss:.4f}")
+
+
+def _best(history) -> int:
+    """Which evaluation had the lowest validation loss, the first of equals."""
+    losses = history.val_loss
+    return min(range(len(losses)), key=lambda i: (math.isnan(losses[i]), losses[i]))
+
+
+def _save(workers, model, folder: Path) -> None:
+    """`model.save` by the first process; a model that is spread is put together for it."""
+    import torch
+
+    from scratchformer.models import GPT
+    from scratchformer.models.pretrained import load_tensors
+
+    if workers.shards:
+        weights = workers.whole(dict(model.named_parameters()))
+        with torch.random.fork_rng():  # a new model draws weights, which must not be missed
+            model = GPT(model.config)
+        if workers.rank == 0:
+            load_tensors(dict(model.named_parameters()), weights, folder)
+    if workers.rank == 0:
+        model.save(folder)
 
 
 def _same_run(path: Path, settings: dict) -> None:
     """ValueError if a run was begun with other settings or other data than these."""
     before = json.loads(path.read_text(encoding="utf-8"))
     for table, entries in json.loads(json.dumps(settings)).items():
-        for key in {**before.get(table, {}), **entries}.keys() - {"checkpoint_every"}:
+        for key in {**before.get(table, {}), **entries}.keys() - MAY_CHANGE:
             was, now = (d.get(key, "nothing") for d in (before.get(table, {}), entries))
             if was != now:
                 raise ValueError(

@@ -15,6 +15,7 @@ from torch import nn
 
 from scratchformer.data.whole_files import written_whole
 from scratchformer.models.pretrained import load_tensors
+from scratchformer.training.distributed import ALONE, Workers, like
 
 
 def save_checkpoint(
@@ -23,24 +24,30 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     generator: torch.Generator,
     state: dict,
+    workers: Workers = ALONE,
 ) -> None:
     """Write weights, the optimiser's memory, random states and `state` (JSON) to `path`.
 
-    Parts that killed writers left beside it are removed: a checkpoint has one writer.
+    All `workers` must call this, and return when the file is there: rank 0 writes what one process
+    would, shards put together, and the random states of the others. Parts that killed writers left
+    beside it are removed: a checkpoint has one writer.
     """
-    path = Path(path)
-    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        part.unlink(missing_ok=True)
     tensors = {f"model.{name}": tensor for name, tensor in _tensors(model).items()}
     for i, memory in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{i}.{name}": tensor for name, tensor in memory.items()}
-    tensors |= {"random.batches": generator.get_state(), "random.torch": torch.get_rng_state()}
-    device = next(model.parameters()).device
-    if device.type == "cuda":
-        tensors["random.cuda"] = torch.cuda.get_rng_state(device)
-    tensors = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    with written_whole(path) as part:
-        safetensors.torch.save_file(tensors, part, {"state": json.dumps(state)})
+    tensors = workers.whole(tensors)
+    tensors["random.batches"] = generator.get_state()
+    for kind, random in _random_states(model).items():
+        for rank, one in enumerate(workers.gather(random)):
+            tensors[f"random.{kind}.{rank}" if rank else f"random.{kind}"] = one
+    if workers.rank == 0:
+        path = Path(path)
+        for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+            part.unlink(missing_ok=True)
+        tensors = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+        with written_whole(path) as part:
+            safetensors.torch.save_file(tensors, part, {"state": json.dumps(state)})
+    workers.wait()
 
 
 def read_state(path: str | Path) -> dict:
@@ -59,28 +66,52 @@ def load_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     generator: torch.Generator,
+    workers: Workers = ALONE,
 ) -> dict:
     """Put all that `save_checkpoint` wrote back into place, torch's own generators included.
 
-    Returns the `state`. Raises ValueError, and changes nothing, if the file is no checkpoint or
-    of another model; FileNotFoundError if it is missing.
+    There may be another number of `workers` than wrote it: those it has no random state for keep
+    theirs. Returns the `state`. Raises ValueError, and changes nothing, if the file is no
+    checkpoint or of another model; FileNotFoundError if it is missing.
     """
     state = read_state(path)
     tensors, memories = safetensors.torch.load_file(path), {}
-    saved = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
-    load_tensors(_tensors(model), saved, path)
+    _load_model(path, tensors, model)
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for key, tensor in tensors.items():
         if key.startswith("optimizer."):
             _, i, name = key.split(".")
-            memories.setdefault(int(i), {})[name] = tensor
+            memories.setdefault(int(i), {})[name] = like(tensor, parameters[int(i)])
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": memories, "param_groups": groups})
     generator.set_state(tensors["random.batches"])
-    torch.set_rng_state(tensors["random.torch"])
+    suffix = f".{workers.rank}" if workers.rank else ""
+    if f"random.torch{suffix}" in tensors:
+        torch.set_rng_state(tensors[f"random.torch{suffix}"])
     device = next(model.parameters()).device
-    if device.type == "cuda" and "random.cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random.cuda"], device)
+    if device.type == "cuda" and f"random.cuda{suffix}" in tensors:
+        torch.cuda.set_rng_state(tensors[f"random.cuda{suffix}"], device)
     return state
+
+
+def load_weights(path: str | Path, model: nn.Module) -> None:
+    """Put the model of a checkpoint into place, and nothing else. Raises as `load_checkpoint`."""
+    read_state(path)
+    _load_model(path, safetensors.torch.load_file(path), model)
+
+
+def _load_model(path: str | Path, tensors: dict[str, torch.Tensor], model: nn.Module) -> None:
+    own = _tensors(model)
+    saved = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
+    load_tensors(own, {k: like(t, own.get(k)) for k, t in saved.items()}, path)
+
+
+def _random_states(model: nn.Module) -> dict[str, torch.Tensor]:
+    """What dropout draws from on this process."""
+    states, device = {"torch": torch.get_rng_state()}, next(model.parameters()).device
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    return states
 
 
 def _tensors(model: nn.Module) -> dict[str, torch.Tensor]:

@@ -1,7 +1,8 @@
 """One plain training loop for all models, and the honest loss: on the whole split.
 
 The loop knows neither data nor losses: it is given a function that draws a batch and one that
-says how surprised the model is. One device. Nothing is printed: pass a callback to watch.
+says how surprised the model is. One device, or several processes by `distributed`. Nothing is
+printed: pass a callback to watch.
 """
 
 import math
@@ -19,7 +20,9 @@ from torch import Tensor, nn
 
 from scratchformer.data.batches import random_batch
 from scratchformer.training.checkpoints import load_checkpoint, read_state, save_checkpoint
+from scratchformer.training.distributed import ALONE, Workers
 from scratchformer.training.losses import token_loss
+from scratchformer.training.muon import Muon, muon_groups
 from scratchformer.training.schedules import learning_rate
 
 
@@ -46,12 +49,17 @@ def eval_mode(model: nn.Module) -> Iterator[None]:
 
 
 def evaluate(
-    model: nn.Module, ids: Integer[Tensor, " N"], context_length: int, batch_size: int = 64
+    model: nn.Module,
+    ids: Integer[Tensor, " N"],
+    context_length: int,
+    batch_size: int = 64,
+    workers: Workers = ALONE,
 ) -> float:
     """Nats per token over all of `ids`: every token but the first is predicted exactly once.
 
     The split is cut into consecutive windows of `context_length`, the last one shorter, so a
-    token sees what precedes it in its window. Raises ValueError for fewer than two tokens.
+    token sees what precedes it in its window. Several `workers` share the windows. Raises
+    ValueError for fewer than two tokens.
     """
     if context_length < 1:
         raise ValueError(f"context_length={context_length}, expected at least 1")
@@ -66,11 +74,11 @@ def evaluate(
         parts.append((whole, n, n - whole))
     total = 0.0
     with eval_mode(model):
-        for start, stop, width in parts:
+        for (start, stop, width), counts in workers.deal(parts):
             piece = ids[start : stop + 1].to(device).long()  # a file of ids is read bit by bit
             x, y = piece[:-1].view(-1, width), piece[1:].view(-1, width)
-            total += token_loss(model(x), y)[0].item()
-    return total / n
+            total += counts * token_loss(model(x), y)[0].item()
+    return workers.sum(torch.tensor(total, dtype=torch.float64)).item() / n
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
@@ -90,24 +98,27 @@ def update(
     *,
     clip: float = 1.0,
     precision: str = "float32",
+    workers: Workers = ALONE,
 ) -> Float[Tensor, "2"]:
     """One step of the optimiser on several batches as if they were one; their nats and targets.
 
     The gradients of the batches' sums add up. Only then are they divided by the number of targets
-    in all of them, and clipped to the norm `clip`.
+    in all of them, and clipped to the norm `clip`. Of several `workers`, which make the same step,
+    each brings its own rows.
     """
     device = next(model.parameters()).device
     optimizer.zero_grad(set_to_none=True)
     sums = []
-    for batch in batches:
+    for batch in workers.in_turn(model, batches):
         tensors = [tensor.to(device) for tensor in batch]
         with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
             nats, targets = loss(model, *tensors)
         nats.backward()
         sums.append(torch.stack((nats.detach().float(), targets.to(device).float())))
-    total = torch.stack(sums).sum(dim=0)  # (2,)
+    total = workers.sum(torch.stack(sums).sum(dim=0))  # (2,)
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
-    torch._foreach_div_(gradients, total[1].clamp(min=1))  # from the sum's to the mean's
+    # From the sum's to the mean's. The workers' gradients arrive divided by their number already.
+    torch._foreach_div_(gradients, total[1].clamp(min=1) / workers.size)
     if clip < math.inf:
         nn.utils.clip_grad_norm_(model.parameters(), clip)
     optimizer.step()
@@ -125,6 +136,7 @@ def fit(
     weight_decay: float = 0.1,
     betas: tuple[float, float] = (0.9, 0.95),
     eps: float = 1e-8,
+    muon_lr: float | None = None,
     warmup: int = 0,
     schedule: str = "linear",
     clip: float = 1.0,
@@ -138,50 +150,64 @@ def fit(
     checkpoint_every: int | None = None,
     resume: bool = False,
     identity: dict | None = None,
+    compile: bool = False,
+    workers: Workers = ALONE,
 ) -> History:
     """Train `model` in place with AdamW on what `batch` draws and `loss` measures.
 
     `batch(generator)` returns tensors, and takes all its randomness from the generator, which
     `seed` starts; dropout draws from torch's own. `loss(model, *tensors)` returns a sum in nats
     and the number of targets in it: the gradient is that of their mean over `accumulate` batches
-    together, exactly as if they were one, and is clipped to the norm `clip`. `warmup` and
-    `schedule` are `learning_rate`'s. `precision="bfloat16"` computes the losses under autocast.
-    After every `evaluate_every` steps, and the last, `validate()` is called, and then
+    together, exactly as if they were one, and is clipped to the norm `clip`. With a `muon_lr`, the
+    matrices of linear layers take Muon's steps at that rate. `warmup` and `schedule` are
+    `learning_rate`'s. `precision="bfloat16"` computes the losses under autocast. After every
+    `evaluate_every` steps, and the last, `validate()` is called, and then
     `on_evaluate(step, train_loss, val_loss)`. The model stays in training mode.
 
     With a `checkpoint` path the run is saved there every `checkpoint_every` steps (by default at
     each evaluation), at the end, and after the step in progress when Ctrl-C or a polite kill
     stops it; `resume=True` goes on from the file, if there is one, exactly as if nothing had
-    happened. `identity` holds more settings (JSON) that a resumed run must share. Raises
-    ValueError for settings that make no sense or differ from the checkpoint's, and
-    FileExistsError rather than overwrite a checkpoint that was not to be resumed.
+    happened. `identity` holds more settings (JSON) that a resumed run must share.
+
+    `compile=True` trains with torch.compile. Several `workers` (see `distributed.connected`) share
+    the rows of each batch and end with the same model as one. Raises ValueError for settings that
+    make no sense or differ from the checkpoint's, and FileExistsError rather than overwrite a
+    checkpoint that was not to be resumed.
     """
     rates = {"lr": lr, "steps": steps, "warmup": warmup, "schedule": schedule}
     settings = rates | {"seed": seed, "weight_decay": weight_decay, "betas": list(betas)}
     settings |= {"eps": eps, "clip": clip, "accumulate": accumulate, "precision": precision}
+    settings |= {"muon_lr": muon_lr}
     settings |= {"evaluate_every": evaluate_every, **(identity or {})}
     _refuse_nonsense(settings | {"checkpoint_every": checkpoint_every})
-    groups = parameter_groups(model, weight_decay)
-    optimizer = torch.optim.AdamW(groups, lr=lr, betas=betas, eps=eps, fused=True)
+    called = workers.wrap(model, seed, compile)
+    if muon_lr:
+        kind, groups = Muon, muon_groups(model, lr, muon_lr, weight_decay)
+    else:
+        kind, groups = torch.optim.AdamW, parameter_groups(model, weight_decay)
+    optimizer = kind(groups, lr=lr, betas=betas, eps=eps, fused=True)
+    peaks = [group["lr"] for group in optimizer.param_groups]
     generator = torch.Generator().manual_seed(seed)
     history, sums, first = History(), [], 0  # sums: nats and targets of each step, (2,)
     if checkpoint and Path(checkpoint).exists():
         if not resume:
             raise FileExistsError(f"{checkpoint} holds a run: pass resume=True, or move it away")
         _refuse_other_settings(checkpoint, settings)
-        state = load_checkpoint(checkpoint, model, optimizer, generator)
+        state = load_checkpoint(checkpoint, model, optimizer, generator, workers)
         history, first = History(**state["history"]), state["step"]
         device = next(model.parameters()).device
         sums = [torch.tensor(pair, device=device) for pair in state["sums"]]
+    workers.agree(first, "the step they begin at")
 
     model.train()
     start = time.perf_counter() - (history.seconds[-1] if history.seconds else 0.0)
-    with _stop_after_the_step() as stopped:
+    with _stop_after_the_step(at_once=workers.size == 1) as stopped:
         for step in range(first, steps):
-            for group in optimizer.param_groups:
-                group["lr"] = learning_rate(step, **rates)
-            batches = (batch(generator) for _ in range(accumulate))
-            sums.append(update(model, optimizer, batches, loss, clip=clip, precision=precision))
+            for group, peak in zip(optimizer.param_groups, peaks, strict=True):
+                group["lr"] = learning_rate(step, **rates | {"lr": peak})
+            batches = (workers.share(batch(generator)) for _ in range(accumulate))
+            options = {"clip": clip, "precision": precision, "workers": workers}
+            sums.append(update(called, optimizer, batches, loss, **options))
             done = step + 1
             if on_step:
                 on_step(done)
@@ -196,12 +222,13 @@ def fit(
                 if validate:
                     history.val_loss.append(val_loss)
                 start = time.perf_counter() - history.seconds[-1]
-            stop = bool(stopped)  # asked once: a signal that comes while saving ends the next step
+            # Asked once: a signal that comes while saving ends the next step.
+            stop = workers.any(bool(stopped))
             due = done % checkpoint_every == 0 if checkpoint_every else evaluates
             if checkpoint and (due or stop or done == steps):
                 state = {"step": done, "settings": settings, "history": asdict(history)}
                 state["sums"] = [pair.tolist() for pair in sums]
-                save_checkpoint(checkpoint, model, optimizer, generator, state)
+                save_checkpoint(checkpoint, model, optimizer, generator, state, workers)
             if evaluates and on_evaluate:  # after saving: what it does may fail
                 on_evaluate(done, train_loss, val_loss)
             if stop:
@@ -216,26 +243,31 @@ def train(
     *,
     batch_size: int,
     context_length: int,
+    workers: Workers = ALONE,
     **settings,
 ) -> History:
     """`fit` for a language model: random windows of `train_ids`, evaluated on all of `val_ids`.
 
-    `settings` are `fit`'s: steps, lr and seed are needed. Raises ValueError as `fit` does.
+    `settings` are `fit`'s: steps, lr and seed are needed. `batch_size` counts the windows of all
+    `workers` together. Raises ValueError as `fit` does.
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size={batch_size}, expected at least 1")
+    if batch_size < workers.size:
+        least = "1" if workers.size == 1 else f"one for each of {workers.size} processes"
+        raise ValueError(f"batch_size={batch_size}, expected at least {least}")
     if len(val_ids) < 2:  # or it would be found out after the last step
         raise ValueError(f"val_ids hold {len(val_ids)} tokens, expected at least 2")
     identity = {"batch_size": batch_size, "context_length": context_length}
     identity["tokens"] = [len(train_ids), len(val_ids)]
     if is_dataclass(config := getattr(model, "config", None)):
         identity["model"] = asdict(config)
+    rows = min(64, max(1, batch_size // workers.size))
     return fit(
         model,
         lambda generator: random_batch(train_ids, batch_size, context_length, generator),
         lambda model, x, y: token_loss(model(x), y),
-        validate=lambda: evaluate(model, val_ids, context_length, min(64, batch_size)),
+        validate=lambda: evaluate(model, val_ids, context_length, rows, workers),
         identity=identity,
+        workers=workers,
         **settings,
     )
 
@@ -245,8 +277,10 @@ def _refuse_nonsense(settings: dict) -> None:
     for name in ("steps", "accumulate", "evaluate_every", "checkpoint_every"):
         if settings[name] is not None and settings[name] < 1:
             raise ValueError(f"{name}={settings[name]}, expected at least 1")
-    for name in ("lr", "clip"):
-        if not settings[name] > 0 or (name == "lr" and settings[name] == math.inf):
+    for name in ("lr", "muon_lr", "clip"):
+        if settings[name] is None:
+            continue
+        if not settings[name] > 0 or (name != "clip" and settings[name] == math.inf):
             raise ValueError(f"{name}={settings[name]}, expected more than 0")
     if not settings["weight_decay"] >= 0:
         raise ValueError(f"weight_decay={settings['weight_decay']}, expected 0 or more")
@@ -266,16 +300,16 @@ def _refuse_other_settings(checkpoint: str | Path, settings: dict) -> None:
 
 
 @contextmanager
-def _stop_after_the_step() -> Iterator[list[int]]:
+def _stop_after_the_step(at_once: bool = True) -> Iterator[list[int]]:
     """Hold back Ctrl-C and `kill` until a step is done: the list holds those that came.
 
-    A second one stops at once. Python allows this in the main thread only; elsewhere they act
-    as they always do.
+    A second one stops `at_once`, unless it may be torchrun's copy of the first. Python allows this
+    in the main thread only; elsewhere they act as they always do.
     """
     stopped = []
 
     def hold(number: int, frame) -> None:
-        if stopped:
+        if stopped and at_once:
             raise KeyboardInterrupt
         stopped.append(number)
 
