@@ -170,7 +170,7 @@ def _known_keys() -> dict[str, dict[str, tuple[type, bool]]]:
     keys = {
         "data": {"corpus": optional, "folder": optional, "tokenizer": optional},
         "model": {"type": optional},
-        "training": {"device": optional, "parallel": optional, "batch_size": (int, True)},
+        "training": {"device": optional, "parallel": optional, "batch_size": (int, True), "deal": (bool, False)},
     }
     plain = {int: int, float: float, str: str, bool: bool, int | None: int}
     plain[tuple[float, float]] = tuple
@@ -319,9 +319,9 @@ def _save(workers, model, folder: Path) -> None:
 
     if workers.shards:
         weights = workers.whole(dict(model.named_parameters()))
-        with torch.random.fork_rng():  # a new model draws weights, which must not be missed
-            model = GPT(model.config)
         if workers.rank == 0:
+            with torch.random.fork_rng(devices=[]):  # what a new model draws is not to be missed
+                model = GPT(model.config)
             load_tensors(dict(model.named_parameters()), weights, folder)
     if workers.rank == 0:
         model.save(folder)

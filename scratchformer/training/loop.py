@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
-from scratchformer.data.batches import random_batch
+from scratchformer.data.batches import Dealer, random_batch
 from scratchformer.training.checkpoints import load_checkpoint, read_state, save_checkpoint
 from scratchformer.training.distributed import ALONE, Workers
 from scratchformer.training.losses import token_loss
@@ -197,6 +197,8 @@ def fit(
         history, first = History(**state["history"]), state["step"]
         device = next(model.parameters()).device
         sums = [torch.tensor(pair, device=device) for pair in state["sums"]]
+    if hasattr(batch, "position"):  # a Dealer's batches are numbered
+        batch.position = first * accumulate
     workers.agree(first, "the step they begin at")
 
     model.train()
@@ -243,13 +245,15 @@ def train(
     *,
     batch_size: int,
     context_length: int,
+    deal: bool = False,
     workers: Workers = ALONE,
     **settings,
 ) -> History:
     """`fit` for a language model: random windows of `train_ids`, evaluated on all of `val_ids`.
 
-    `settings` are `fit`'s: steps, lr and seed are needed. `batch_size` counts the windows of all
-    `workers` together. Raises ValueError as `fit` does.
+    With `deal=True` no window comes twice in a pass over `train_ids` (see `Dealer`). `settings`
+    are `fit`'s: steps, lr and seed are needed. `batch_size` counts the windows of all `workers`
+    together. Raises ValueError as `fit` does.
     """
     if batch_size < workers.size:
         least = "1" if workers.size == 1 else f"one for each of {workers.size} processes"
@@ -257,13 +261,20 @@ def train(
     if len(val_ids) < 2:  # or it would be found out after the last step
         raise ValueError(f"val_ids hold {len(val_ids)} tokens, expected at least 2")
     identity = {"batch_size": batch_size, "context_length": context_length}
-    identity["tokens"] = [len(train_ids), len(val_ids)]
+    identity |= {"tokens": [len(train_ids), len(val_ids)], "deal": deal}
     if is_dataclass(config := getattr(model, "config", None)):
         identity["model"] = asdict(config)
     rows = min(64, max(1, batch_size // workers.size))
+    if deal:
+        batch = Dealer(train_ids, batch_size, context_length, settings["seed"])
+    else:
+
+        def batch(generator):
+            return random_batch(train_ids, batch_size, context_length, generator)
+
     return fit(
         model,
-        lambda generator: random_batch(train_ids, batch_size, context_length, generator),
+        batch,
         lambda model, x, y: token_loss(model(x), y),
         validate=lambda: evaluate(model, val_ids, context_length, rows, workers),
         identity=identity,

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from scratchformer.data.batches import random_batch
+from scratchformer.data.batches import Dealer, random_batch
 
 
 def test_a_batch_equals_the_stack_of_slices_for_the_same_generator():
@@ -46,3 +46,35 @@ def test_one_window_with_its_last_target_is_enough():
 def test_ids_too_short_for_a_window_are_refused_with_both_numbers(n_ids, context_length):
     with pytest.raises(ValueError, match=rf"context_length={context_length} .* {n_ids}:"):
         random_batch(torch.arange(n_ids), 2, context_length)
+
+
+@pytest.mark.parametrize("n", [97, 100, 104, 111])
+def test_a_pass_deals_every_window_at_most_once_and_nearly_all_ids(n):
+    T, B = 8, 3
+    deal = Dealer(torch.arange(n), B, T, seed=0)
+    for _ in range(3):
+        batches = [deal() for _ in range(deal.batches)]
+        x, y = (torch.cat(tensors) for tensors in zip(*batches, strict=True))
+        assert torch.equal(y, x + 1) and x.shape == (deal.batches * B, T)
+        assert len(x.unique()) == x.numel()  # each id is an input once at most
+        assert x.numel() > n - (B + 2) * T
+
+
+def test_another_pass_has_another_order_and_cut_and_a_seed_repeats_both():
+    ids = torch.arange(1000)
+    deal, again, other = Dealer(ids, 4, 8, seed=1), Dealer(ids, 4, 8, seed=1), Dealer(ids, 4, 8, 2)
+    first = [deal()[0] for _ in range(2 * deal.batches)]
+    assert not torch.equal(first[0], first[deal.batches])
+    assert any(
+        a[0, 0] % 8 != b[0, 0] % 8 for a, b in zip(first, first[deal.batches :], strict=False)
+    )
+    assert all(torch.equal(a, again()[0]) for a in first)
+    assert not torch.equal(first[0], other()[0])
+    again.position = 5
+    assert torch.equal(again()[0], first[5])  # any batch can be had by its number
+
+
+def test_too_few_ids_to_deal_are_refused():
+    assert Dealer(torch.arange(40), 4, 8, seed=0).batches == 1
+    with pytest.raises(ValueError, match="got 39 ids, expected at least 40 for a batch of 4"):
+        Dealer(torch.arange(39), 4, 8, seed=0)

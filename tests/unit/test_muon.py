@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.training import fit, token_loss
+from scratchformer.training import fit, token_loss, train
 from scratchformer.training.muon import Muon, muon_groups, orthogonalised
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
@@ -125,6 +125,27 @@ def test_a_run_with_muon_resumes_exactly(tmp_path):
         fit(halves, drawn, loss, **settings, checkpoint=path, on_step=stop)
     again = gpt()
     fit(again, drawn, loss, **settings, checkpoint=path, resume=True)
+    for a, b in zip(whole.parameters(), again.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_run_with_dealt_batches_resumes_exactly(tmp_path):
+    ids = torch.randint(11, (200,), generator=torch.Generator().manual_seed(0))
+    settings = {"batch_size": 4, "context_length": 8, "deal": True, "accumulate": 2}
+    settings |= {"steps": 6, "lr": 1e-2, "seed": 0, "evaluate_every": 3}
+    whole, halves, again, drawn_ones = gpt(), gpt(), gpt(), gpt()
+    train(whole, ids, ids, **settings)
+    path = tmp_path / "run.safetensors"
+
+    def stop(step):
+        if step == 4:
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        train(halves, ids, ids, **settings, checkpoint=path, on_step=stop)
+    with pytest.raises(ValueError, match="is of a run with deal=True, got deal=False"):
+        train(drawn_ones, ids, ids, **settings | {"deal": False}, checkpoint=path, resume=True)
+    train(again, ids, ids, **settings, checkpoint=path, resume=True)
     for a, b in zip(whole.parameters(), again.parameters(), strict=True):
         assert torch.equal(a, b)
 
