@@ -173,7 +173,7 @@ def _known_keys() -> dict[str, dict[str, tuple[type, bool]]]:
         "training": {"device": optional, "parallel": optional, "batch_size": (int, True), "deal": (bool, False)},
     }
     plain = {int: int, float: float, str: str, bool: bool, int | None: int}
-    plain[tuple[float, float]] = tuple
+    plain |= {float | None: float, tuple[float, float]: tuple}
     for table, function in (("model", GPTConfig), ("training", fit)):
         for name, p in inspect.signature(function).parameters.items():
             if p.annotation in plain and name not in ("vocab_size", "resume"):
