@@ -59,7 +59,7 @@ class Muon(torch.optim.AdamW):
             momenta = [self.state[p]["momentum"] for p in matrices]
             torch._foreach_lerp_(momenta, gradients, 1 - self.momentum)
             ahead = torch._foreach_lerp(gradients, momenta, self.momentum)
-            stacked = torch.stack(ahead).bfloat16()  # (n, rows, columns), precise enough
+            stacked = torch.stack(ahead).bfloat16()  # (..., rows, columns), precise enough
             steps = orthogonalised(stacked).to(gradients[0].dtype).unbind()
             torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
             rate = group["lr"] * max(1, rows / columns) ** 0.5
