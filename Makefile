@@ -6,7 +6,7 @@ READY := .venv/ready
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lint unit notebooks colab site execute serve bench ladder set-repository clean
+.PHONY: help book test lint unit notebooks colab site execute serve bench ladder scaling set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ bench: $(READY)  ## measure the table of benchmarks, in some 20 minutes (QUICK=1
 
 ladder: $(READY)  ## train chapter 08's ladder in full, and time it (minutes): benchmarks/ladder.json
 	$(BIN)/python benchmarks/ladder.py --write
+
+scaling: $(READY)  ## train chapter 13's small models on both corpora (20 minutes, 30 at most): benchmarks/scaling.json
+	$(BIN)/python benchmarks/scaling.py --write
 
 set-repository: $(READY)  ## URL=https://github.com/NAME/REPO: change the repository's address everywhere
 	@$(BIN)/python book/_ext/set_repository.py "$(URL)"

@@ -1,23 +1,44 @@
 """What a GPT costs before it is built, and what its loss may be after training.
 
-Counts are exact for the package's GPT with its default options, and the tests hold them against
-PyTorch's own counters. The law is Hoffmann et al. 2022's; it holds inside the range it was
-fitted on, and not where data repeat.
+Counts are exact for the package's GPT as GPT-2 is, and the tests hold them against what is there
+and PyTorch's own counters; a GPT with younger options is refused. The law is Hoffmann et al.
+2022's; it holds inside the range it was fitted on, and not where data repeat.
 """
 
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 import numpy as np
+import torch
+from jaxtyping import Int64, Integer
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from scratchformer.models import GPTConfig
+
+SIZES = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers")
+COUNTED = (*SIZES, "dropout", "bias", "zero_init", "explicit_attention")
+
+
+def _refuse_options(config: GPTConfig, counted: tuple[str, ...] = COUNTED) -> None:
+    """Raise ValueError for an option, not at its default, that the formula does not know."""
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if field.name not in counted and value != field.default:
+            raise ValueError(
+                f"{field.name}={value!r} is not counted, expected {field.default!r}: "
+                "the formulas are for a GPT as GPT-2 is"
+            )
 
 
 def count_parameters(config: GPTConfig) -> dict[str, int]:
     """Parameters of GPT(config) by part; the output head is the token embedding and is not new.
 
     A block holds about 12 d_model²: 4 in attention (q, k, v, out), 8 in the feed-forward network.
+    Raises ValueError for an option younger than GPT-2, as all counts do.
     """
+    _refuse_options(config)
     C, L, bias = config.d_model, config.n_layers, int(config.bias)
     return {
         "token embedding": config.vocab_size * C,
@@ -28,6 +49,16 @@ def count_parameters(config: GPTConfig) -> dict[str, int]:
     }
 
 
+def non_embedding(config: GPTConfig) -> int:
+    """The law's N: all parameters but those of the two tables, which only are looked up.
+
+    Kaplan et al. 2020 count so. The head's product uses the token table too, but its size is the
+    vocabulary's doing, not the model's.
+    """
+    parts = count_parameters(config)
+    return sum(parts.values()) - parts["token embedding"] - parts["position embedding"]
+
+
 def forward_flops(config: GPTConfig, T: int | None = None) -> dict[str, int]:
     """Floating-point operations of one forward pass over T tokens (default: the whole context).
 
@@ -35,6 +66,7 @@ def forward_flops(config: GPTConfig, T: int | None = None) -> dict[str, int]:
     this: the backward pass computes two products for each one of the forward pass. Scores are
     counted for all T² pairs, masked or not.
     """
+    _refuse_options(config)
     C, L = config.d_model, config.n_layers
     T = T or config.context_length
     return {
@@ -47,8 +79,58 @@ def forward_flops(config: GPTConfig, T: int | None = None) -> dict[str, int]:
 
 def cache_bytes(config: GPTConfig, T: int | None = None, bytes_per_number: int = 4) -> int:
     """Memory of one sequence's key/value cache: a key and a value per layer and token."""
+    _refuse_options(config)
     T = T or config.context_length
     return 2 * config.n_layers * T * config.d_model * bytes_per_number
+
+
+def activation_bytes(config: GPTConfig, batch_size: int, T: int | None = None) -> int:
+    """What a forward pass over B sequences of T tokens keeps for the backward pass, in float32.
+
+    A block keeps 16 numbers for each channel of each token: what enters its two norms and leaves
+    them (4), queries, keys and values (3), the mixture of values (1), and the feed-forward
+    network's 4 d_model channels before and after GELU (8). It adds the mean and deviation of
+    each norm, and for each head one number a token from which the fused kernel computes its
+    weights again; the T² weights are not kept. The loss, which is no part of the model, keeps
+    as many numbers as there are logits. Raises ValueError also for dropout, which keeps masks, and
+    for explicit attention.
+    """
+    _refuse_options(config, (*SIZES, "bias", "zero_init"))
+    B, T, C = batch_size, T or config.context_length, config.d_model
+    block = 16 * B * T * C + 2 * 2 * B * T + B * T * config.n_heads
+    last_norm = 2 * B * T * C + 2 * B * T
+    return 4 * (config.n_layers * block + last_norm) + 8 * (B * T + T)  # ids and positions: int64
+
+
+def in_passes(
+    ids: Integer[Tensor, " N"], batch_size: int, context_length: int
+) -> Callable[[torch.Generator], tuple[Int64[Tensor, "B T"], Int64[Tensor, "B T"]]]:
+    """A `batch` for `fit` that reads `ids` pass after pass: in one pass no target comes twice.
+
+    A pass takes windows of T = `context_length` that lie side by side, in random order. The first
+    begins at the first id, each later one somewhere in the first T. With random windows, which
+    overlap, one could not say how many tokens a run has seen. Raises ValueError for fewer ids
+    than one batch needs.
+    """
+    if len(ids) < batch_size * context_length + context_length:
+        wanted = (batch_size + 1) * context_length
+        raise ValueError(f"got {len(ids)} ids, expected at least {wanted} for a pass")
+    waiting: deque[int] = deque()
+    passes = 0
+
+    def batch(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        nonlocal passes
+        while len(waiting) < batch_size:
+            shift = int(torch.randint(context_length, (), generator=generator)) if passes else 0
+            windows = (len(ids) - 1 - shift) // context_length
+            order = torch.randperm(windows, generator=generator)
+            waiting.extend((order * context_length + shift).tolist())
+            passes += 1
+        starts = torch.tensor([waiting.popleft() for _ in range(batch_size)])
+        index = starts[:, None] + torch.arange(context_length)  # (B, 1) + (T,) -> (B, T)
+        return ids[index].long(), ids[index + 1].long()
+
+    return batch
 
 
 @dataclass(frozen=True)
@@ -81,13 +163,39 @@ def fit_law(N: ArrayLike, D: ArrayLike, loss: ArrayLike) -> ScalingLaw:
 
     Raises ValueError for fewer than six runs, or for one that is not positive and finite.
     """
-    from scipy.optimize import least_squares
+    return _fit(
+        _checked(N, D, loss), [(gap, s, s) for gap in (0.1, 0.7, 2.0) for s in (0.2, 0.5, 1)]
+    )
 
+
+def bootstrap(
+    N: ArrayLike, D: ArrayLike, loss: ArrayLike, repeats: int, seed: int
+) -> list[ScalingLaw]:
+    """`repeats` laws, each fitted to as many runs drawn with replacement: their spread is ours.
+
+    Each fit starts from the law of all runs, with less and more below its lowest loss.
+    """
+    runs = _checked(N, D, loss)
+    law, draws = fit_law(*runs), np.random.default_rng(seed)
+    starts = [(gap, law.alpha, law.beta) for gap in (0.1, 0.5, 2.0)]
+    count = runs.shape[1]
+    return [_fit(runs[:, draws.integers(count, size=count)], starts) for _ in range(repeats)]
+
+
+def _checked(N: ArrayLike, D: ArrayLike, loss: ArrayLike) -> np.ndarray:
+    """The runs as three rows. Raises ValueError if no law can be fitted to them."""
     runs = np.array(np.broadcast_arrays(N, D, loss), dtype=float).reshape(3, -1)
     if runs.shape[1] < 6:
         raise ValueError(f"got {runs.shape[1]} runs, expected at least 6 for five unknowns")
     if not (np.isfinite(runs).all() and (runs > 0).all()):
         raise ValueError("every N, D and loss must be positive and finite")
+    return runs
+
+
+def _fit(runs: np.ndarray, starts: list[tuple[float, float, float]]) -> ScalingLaw:
+    """The best fit from starts: how far log E lies below the lowest loss, alpha, beta."""
+    from scipy.optimize import least_squares
+
     log_N, log_D, log_loss = np.log(runs)
     # Centred, the amplitudes do not trade off against the exponents, and one scale fits all.
     n, d = log_N.mean(), log_D.mean()
@@ -99,16 +207,25 @@ def fit_law(N: ArrayLike, D: ArrayLike, loss: ArrayLike) -> ScalingLaw:
     def residuals(p: np.ndarray) -> np.ndarray:
         return np.logaddexp.reduce(terms(p), axis=0) - log_loss
 
+    def slopes(p: np.ndarray) -> np.ndarray:
+        each = terms(p)
+        share_E, share_A, share_B = np.exp(each - np.logaddexp.reduce(each, axis=0))
+        return np.stack(
+            [share_E, share_A, -share_A * (log_N - n), share_B, -share_B * (log_D - d)], axis=1
+        )
+
     low = log_loss.min()
-    starts = [
-        (low - gap, low - 2, exponent, low - 2, exponent)
-        for gap in (0.1, 0.7, 2.0)
-        for exponent in (0.2, 0.5, 1.0)
-    ]
     bounds = ([-10, -10, 0, -10, 0], [low, 10, 3, 10, 3])
     fits = [
-        least_squares(residuals, start, bounds=bounds, loss="huber", f_scale=1e-2)
-        for start in starts
+        least_squares(
+            residuals,
+            (low - gap, low - 2, alpha, low - 2, beta),
+            jac=slopes,
+            bounds=bounds,
+            loss="huber",
+            f_scale=1e-2,
+        )
+        for gap, alpha, beta in starts
     ]
     e, a, alpha, b, beta = min(fits, key=lambda fit: fit.cost).x
     return ScalingLaw(
@@ -118,15 +235,3 @@ def fit_law(N: ArrayLike, D: ArrayLike, loss: ArrayLike) -> ScalingLaw:
         float(np.exp(b + beta * d)),
         float(beta),
     )
-
-
-def bootstrap(
-    N: ArrayLike, D: ArrayLike, loss: ArrayLike, repeats: int, seed: int
-) -> list[ScalingLaw]:
-    """`repeats` laws, each fitted to as many runs drawn with replacement: their spread is ours."""
-    runs = np.array(np.broadcast_arrays(N, D, loss), dtype=float).reshape(3, -1)
-    draws = np.random.default_rng(seed)
-    laws = []
-    for _ in range(repeats):
-        laws.append(fit_law(*runs[:, draws.integers(runs.shape[1], size=runs.shape[1])]))
-    return laws
