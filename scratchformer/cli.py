@@ -170,7 +170,12 @@ def _known_keys() -> dict[str, dict[str, tuple[type, bool]]]:
     keys = {
         "data": {"corpus": optional, "folder": optional, "tokenizer": optional},
         "model": {"type": optional},
-        "training": {"device": optional, "parallel": optional, "batch_size": (int, True), "deal": (bool, False)},
+        "training": {
+            "device": optional,
+            "parallel": optional,
+            "batch_size": (int, True),
+            "deal": (bool, False),
+        },
     }
     plain = {int: int, float: float, str: str, bool: bool, int | None: int}
     plain |= {float | None: float, tuple[float, float]: tuple}

@@ -5,6 +5,7 @@ what is learned does not depend on how many processes there are. `torchrun` star
 to each which one it is; without it there is one process, and nothing here does anything.
 """
 
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ from jaxtyping import Shaped
 from torch import Tensor, nn
 
 T = TypeVar("T")
+CONNECTIONS = itertools.count()  # of this process; all of them count alike
 LOST = re.compile(r"gloo|nccl|connection|socket|peer|timed? ?out|store", re.IGNORECASE)
 
 
@@ -201,9 +203,11 @@ def connected(device: str = "auto", parallel: str = "ddp") -> Iterator[Workers]:
         torch.cuda.set_device(place)
     try:
         store, _, _ = next(dist.rendezvous("env://", rank, size))
-        if os.environ.get("GROUP_WORLD_SIZE") == "1":  # one machine: all were restarted as often
-            # or, restarted, they may find the addresses of those before (PyTorch issue 167288)
-            store = dist.PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)
+        # Or a later connection, or a restarted process (PyTorch issue 167288), may find addresses
+        # of the one before. Only on one machine are all processes restarted equally often.
+        start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        start = start if os.environ.get("GROUP_WORLD_SIZE") == "1" else "?"
+        store = dist.PrefixStore(f"start {start}, connection {next(CONNECTIONS)}", store)
         backend = "cpu:gloo,cuda:nccl" if place.type == "cuda" else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size)
         yield Workers(rank, size, here, place, parallel)

@@ -18,6 +18,7 @@ from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
+from scratchformer.training import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = Playhouse().text(6000)
@@ -219,6 +220,63 @@ def test_train_from_a_corpus_equals_train_from_its_token_files(place):
     assert losses(Path("runs/files")) == losses(Path("runs/corpus"))
 
 
+def test_the_best_model_is_kept_though_a_later_one_is_worse(tokens, capsys):
+    short = CONFIG.replace("steps = 60", "steps = 80").replace("every = 25", "every = 10")
+    text = Playhouse(seed=1).text(300)  # 300 characters are soon known by heart
+    Path("short.txt").write_text(text)
+    call = "prepare short.txt --tokenizer char --validation 0.3 --out tokens"
+    assert cli.main(call.split()) == 0
+    Path("small.toml").write_text(short.replace("d_model = 16", "d_model = 32"))
+    assert cli.main("train --config small.toml --out out".split()) == 0
+    history = losses(Path("out"))
+    val = history["val_loss"]
+    assert min(val) < val[-1]  # it has over-fitted
+    model = GPT.from_pretrained("out/best")
+    ids = read_tokens("tokens/val.bin", CharTokenizer.load("tokens/tokenizer.json"))
+    assert evaluate(model, ids, 16) == pytest.approx(min(val), abs=1e-5)
+    assert evaluate(GPT.from_pretrained("out"), ids, 16) == pytest.approx(val[-1], abs=1e-5)
+    step = history["steps"][val.index(min(val))]
+    words = f"the model of step {step}, best on validation with {min(val):.4f}"
+    assert words in capsys.readouterr().out
+
+
+def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(tokens, monkeypatch):
+    assert cli.main("train --config small.toml --out whole".split()) == 0
+    save, calls = GPT.save, []
+
+    def killed(model, folder):
+        calls.append(folder)
+        if len(calls) == 3:  # of three evaluations, the last is the best
+            raise KeyboardInterrupt
+        save(model, folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GPT, "save", killed)
+        assert cli.main("train --config small.toml --out out".split()) == 130
+    assert weights(Path("out/best")) != weights(Path("whole/best"))
+    assert cli.main("train --config small.toml --out out --resume".split()) == 0
+    assert weights(Path("out/best")) == weights(Path("whole/best")) == weights(Path("whole"))
+
+
+def test_compile_is_passed_on_and_changes_nothing_but_the_speed(tokens, monkeypatch):
+    assert cli.main("train --config small.toml --out plain".split()) == 0
+    compiled = []
+
+    class Compiled(torch.nn.Module):
+        def __init__(self, model):
+            super().__init__()
+            self.model = model
+            compiled.append(model)
+
+        def forward(self, *args):
+            return self.model(*args)
+
+    monkeypatch.setattr(torch, "compile", Compiled)
+    Path("small.toml").write_text(CONFIG + "compile = true\n")
+    assert cli.main("train --config small.toml --out out".split()) == 0
+    assert len(compiled) == 1 and weights(Path("out")) == weights(Path("plain"))
+
+
 def start(*arguments):
     command = [sys.executable, "-m", "scratchformer", "train", "--config", "small.toml", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
@@ -291,6 +349,8 @@ def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monke
         ("n_heads = 2", "n_heads = 3", "d_model=16 is not divisible by n_heads=3"),
         ("seed = 0", 'seed = 0\nschedule = "up"', "schedule='up', expected one of"),
         ("[model]", '[model]\ntype = "rnn"', "type = 'rnn', expected 'gpt'"),
+        ("seed = 0", 'seed = 0\nparallel = "pipe"', "parallel='pipe', expected 'ddp' or 'fsdp'"),
+        ("seed = 0", 'seed = 0\ndevice = "abacus"', "device='abacus': "),
         ("folder", 'corpus = "playhouse"\nfolder', "[data] needs either corpus"),
         ('"tokens"', '"nowhere"', "train.bin is missing: `scratchformer prepare` writes it"),
     ],
@@ -322,10 +382,12 @@ def test_a_token_file_of_another_tokenizer_or_text_is_refused(tokens, capsys):
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=lambda p: p.stem)
 def test_the_configurations_of_the_course_are_understood(path):
     config = cli.read_config(path)
-    assert config["data"] == {"corpus": "tinyshakespeare", "tokenizer": "char"}
-    model = GPT(GPTConfig(vocab_size=65, **config["model"]))
+    vocab_size = 65 if config["data"].get("corpus") == "tinyshakespeare" else 50_257
+    with torch.device("meta"):  # sizes without memory
+        model = GPT(GPTConfig(vocab_size=vocab_size, **config["model"]))
     n = sum(p.numel() for p in model.parameters())
-    assert path.stem != "shakespeare-10m" or round(n / 1e6, 1) == 10.8
+    millions = {"shakespeare-10m": 10.8, "gpt2-124m": 124.3}
+    assert path.stem not in millions or round(n / 1e6, 1) == millions[path.stem]
     command = f"scratchformer train --config configs/{path.name}"
     assert command in path.read_text(encoding="utf-8")
 
