@@ -4,7 +4,7 @@ Usage: python benchmarks/attention_memory.py [--quick]
 
 One head, 64 wide, over T positions, causal, float32. Explicit attention makes the (T, T) matrix of
 weights; PyTorch's fused kernel goes over it in blocks and never has it whole, if it is told that
-attention is causal. Given the mask as a matrix, as `MultiHeadAttention` does, it turns that into
+attention is causal, as the course's GPT says. Given the mask as a matrix, it turns that into
 numbers: one (T, T) matrix for all heads and the whole batch. Memory is the most that PyTorch's
 allocator has given out at any moment, inputs not counted; what a library uses beside it, as
 oneDNN does for its own copies, is not seen.
@@ -31,8 +31,8 @@ TITLE = "Attention: memory and time"
 ABOUT = (
     "One head, 64 wide, attends causally over T positions, forward and back. The reference is "
     "attention written out as the equation, which stores every weight; against it run PyTorch's "
-    "fused kernel, told that attention is causal, and the same kernel given the mask as a matrix, "
-    "which is how the course's `MultiHeadAttention` calls it. Memory is the most that is "
+    "fused kernel, told that attention is causal, as the course's GPT does, and the same kernel "
+    "given the mask as a matrix, as a mask of another form needs. Memory is the most that is "
     "allocated at any moment beside the inputs: it is the same in every round."
 )
 

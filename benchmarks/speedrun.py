@@ -2,12 +2,13 @@
 
 Usage: python benchmarks/speedrun.py [--quick] [--write]
 
-All on two threads, each with three seeds. The race: nanoGPT's settings, computed as its
+Two threads, and three seeds each. The race: nanoGPT's settings, computed as its
 own code computes them, and configs/speedrun.toml take turns. The ladder: what lies between them,
 one idea a rung, each rung with as many steps as it needs for nanoGPT's loss; and our setting with
 one idea changed at a time, scored on a development split carved from the training part. The
-quality run: configs/two-minutes.toml, alone and mixed with a counted table, whose weight is
-chosen on that development split.
+quality run: configs/two-minutes.toml, trained on one thread each in two processes side by side,
+each alone, both averaged, and mixed with a counted table, whose weight is chosen on that
+development split; six seeds, three pairs.
 
 Seconds are seconds of training, evaluation left out. Losses are nats a character on the whole
 validation split, read once, after the last step of each run. Nothing is stored without `--write`;
@@ -22,7 +23,9 @@ import os
 import platform
 import statistics
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy
@@ -41,6 +44,7 @@ from scratchformer.training import eval_mode, evaluate, fit, token_loss
 STORED = Path(__file__).with_suffix(".json")
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 SEEDS = (0, 1, 2)
+PAIRS = ((0, 1), (2, 3), (4, 5))
 THREADS = 2
 POINTS = 25  # of a loss curve
 TITLE = "The speedrun"
@@ -207,7 +211,7 @@ def our_run(model: dict, training: dict, ids, vocab_size: int, seed: int, steps=
     for name in ("device", "evaluate_every"):
         settings.pop(name, None)
     settings["warmup"] = min(settings.get("warmup", 0), settings["steps"] - 1)
-    sizes = settings.pop("batch_size"), gpt.context_length
+    sizes = settings.pop("batch_size"), settings.pop("context_length", gpt.context_length)
     if settings.pop("deal", False):
         batch = Dealer(ids, *sizes, seed)
     else:
@@ -345,38 +349,69 @@ def one_at_a_time(ids, vocab_size: int, quick: bool, seeds=SEEDS) -> list[dict]:
     return found
 
 
-def quality(ids, val_ids, vocab_size: int, quick: bool, seeds=SEEDS) -> dict:
-    """The long run, alone and mixed with a counted table; the weight comes from the dev split."""
-    model, training = configuration("two-minutes")
+def long_run(ids, scored, vocab_size: int, seed: int, steps: int | None) -> tuple:
+    """configs/two-minutes.toml on one thread: the run, and the probabilities of `scored`."""
+    torch.set_num_threads(1)
+    gpt, run = our_run(*configuration("two-minutes"), ids, vocab_size, seed, steps)
+    network = network_probabilities(gpt, scored, gpt.context_length)
+    return {"seed": seed, "parameters": sum(p.numel() for p in gpt.parameters()), **run}, network
+
+
+def quality(ids, val_ids, vocab_size: int, quick: bool, pairs=PAIRS) -> dict:
+    """The long run: a model a core, two side by side; each alone, both averaged, and mixed.
+
+    The table's weight comes from the development split.
+    """
     steps, order = 5 if quick else None, 6
     core, dev = train_val_split(ids, 0.9)
     dev, val_ids = (dev[:3000], val_ids[:3000]) if quick else (dev, val_ids)
-    gpt, run = our_run(model, training, core, vocab_size, seeds[0], steps)
-    network = network_probabilities(gpt, dev, gpt.context_length)
-    table = table_probabilities(KneserNey(order).fit(core, vocab_size), dev)
-    on_dev = {w / 20: mixed_loss(network, table, w / 20) for w in range(21)}
-    weight = min(on_dev, key=on_dev.get)
-    print(f"weight {weight:.2f}, chosen on the development split", flush=True)
+    two_cores = partial(ProcessPoolExecutor, 2, mp_context=get_context("spawn"))
+    with ThreadPoolExecutor(1) if quick else two_cores() as cores:
 
-    start = time.perf_counter()
-    counted = KneserNey(order).fit(ids, vocab_size)
-    counting = time.perf_counter() - start
-    table, runs = table_probabilities(counted, val_ids), []
-    for seed in seeds:
-        gpt, run = our_run(model, training, ids, vocab_size, seed, steps)
-        network = network_probabilities(gpt, val_ids, gpt.context_length)
-        losses = {"val_loss": mixed_loss(network, table, 0.0)}
-        losses["mixed"] = mixed_loss(network, table, weight)
-        runs.append({"seed": seed, **{k: round(v, 4) for k, v in losses.items()}, **run})
-        print(f"two minutes, seed {seed}: {run['seconds']:.0f} s, {losses}", flush=True)
+        def side_by_side(pair, *texts) -> tuple[list[dict], list[torch.Tensor]]:
+            jobs = [cores.submit(long_run, *texts, vocab_size, seed, steps) for seed in pair]
+            runs, networks = zip(*(job.result() for job in jobs), strict=True)
+            return list(runs), [*networks, sum(networks) / len(networks)]
+
+        _, networks = side_by_side(pairs[0], core, dev)
+        table = table_probabilities(KneserNey(order).fit(core, vocab_size), dev)
+        on_dev = {"one": networks[0], "two": networks[-1]}
+        for name, network in on_dev.items():
+            on_dev[name] = {w / 20: mixed_loss(network, table, w / 20) for w in range(21)}
+        weight = {name: min(losses, key=losses.get) for name, losses in on_dev.items()}
+        print(f"weights {weight}, chosen on the development split", flush=True)
+
+        start = time.perf_counter()
+        counted = KneserNey(order).fit(ids, vocab_size)
+        counting = time.perf_counter() - start
+        table, found, both = table_probabilities(counted, val_ids), [], []
+        for pair in pairs:
+            runs, networks = side_by_side(pair, ids, val_ids)
+            for run, network in zip(runs, networks, strict=False):
+                run["val_loss"] = round(mixed_loss(network, table, 0.0), 4)
+                run["mixed"] = round(mixed_loss(network, table, weight["one"]), 4)
+                found.append(run)
+            both.append(
+                {
+                    "seeds": list(pair),
+                    "seconds": max(run["seconds"] for run in runs),
+                    "val_loss": round(mixed_loss(networks[-1], table, 0.0), 4),
+                    "mixed": round(mixed_loss(networks[-1], table, weight["two"]), 4),
+                }
+            )
+            print(f"two minutes: {both[-1]}, each alone {spread(runs, 'val_loss', 3)}", flush=True)
     return {
-        "parameters": sum(p.numel() for p in gpt.parameters()),
+        "parameters": found[0]["parameters"],
         "order": order,
         "counting_seconds": round(counting, 3),
         "table_loss": round(mixed_loss(table, table, 1.0), 4),
         "weight": weight,
-        "on_dev": {str(w): round(loss, 4) for w, loss in on_dev.items()},
-        "runs": runs,
+        "on_dev": {
+            name: {str(w): round(loss, 4) for w, loss in losses.items()}
+            for name, losses in on_dev.items()
+        },
+        "runs": found,
+        "pairs": both,
     }
 
 
@@ -438,7 +473,7 @@ def main(arguments: list[str] | None = None) -> dict:
     found = race(ids, val_ids, vocab_size, quick, seeds)
     ladder = climb(found["nanoGPT"], ids, val_ids, vocab_size, quick, seeds)
     without = one_at_a_time(ids, vocab_size, quick, seeds)
-    long_run = quality(ids, val_ids, vocab_size, quick, seeds)
+    long_run = quality(ids, val_ids, vocab_size, quick, PAIRS[:1] if quick else PAIRS)
     ratios = [
         theirs["seconds"] / ours["seconds"]
         for theirs, ours in zip(found["nanoGPT"], found["ours"], strict=True)

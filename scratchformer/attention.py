@@ -190,7 +190,7 @@ class MultiHeadAttention(nn.Module):
         else:
             q, k, v = self._project_both(x, context)
         if extra_values is not None:
-            v = v + self._split(extra_values, self.widths[2:])[0]
+            v = self._add_values(v, extra_values)
         if self.qk_norm:
             q, k = F.layer_norm(q, q.shape[-1:]), F.layer_norm(k, k.shape[-1:])
         if self.rotary:
@@ -225,6 +225,13 @@ class MultiHeadAttention(nn.Module):
         B, T, _ = x.shape
         D = self.d_model // self.n_heads
         return [part.view(B, T, -1, D).transpose(1, 2) for part in x.split(widths, dim=-1)]
+
+    def _add_values(self, v: Tensor, extra: Tensor) -> Tensor:
+        B, H, T, D = v.shape
+        if extra.shape != (B, T, H * D):
+            came = tuple(extra.shape)
+            raise ValueError(f"extra_values have shape {came}, expected {(B, T, H * D)}")
+        return v + self._split(extra, self.widths[2:])[0]
 
     def _project_both(self, x: Tensor, context: Tensor) -> list[Tensor]:
         """Queries of x, and keys and values of the context: (B, H or fewer, T or S, D)."""

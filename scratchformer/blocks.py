@@ -92,8 +92,8 @@ class TransformerBlock(nn.Module):
 
     `norm="pre"`: x + f(norm(x)), as in GPT-2. `norm="post"`: norm(x + f(x)), as in Vaswani et al.
     2017, section 3.1, and BERT. `norm_kind` and `norm_weights` are `make_norm`'s; `n_kv_heads`,
-    `rotary`, `qk_norm` and `explicit` are the self-attention's. Raises ValueError for an unknown norm or
-    activation.
+    `rotary`, `qk_norm` and `explicit` are the self-attention's. Raises ValueError for an unknown
+    norm or activation.
     """
 
     def __init__(

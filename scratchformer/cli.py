@@ -174,6 +174,7 @@ def _known_keys() -> dict[str, dict[str, tuple[type, bool]]]:
             "device": optional,
             "parallel": optional,
             "batch_size": (int, True),
+            "context_length": (int, False),
             "deal": (bool, False),
         },
     }
@@ -293,7 +294,7 @@ def _train_with(workers, config: dict[str, dict], out: Path, resume: bool) -> No
             model,
             train_ids,
             val_ids,
-            context_length=model.context_length,
+            context_length=training.pop("context_length", model.context_length),
             on_step=lambda step: bar.update(),
             on_evaluate=on_evaluate,
             checkpoint=checkpoint,

@@ -29,8 +29,9 @@ def _turns(
     start: int, T: int, width: int, base: float, dtype: torch.dtype, device: torch.device
 ) -> Complex[Tensor, "T pairs"]:
     """cos + i sin of each angle: the complex number that turns another by it."""
-    angles = _angles(start, T, width, base)
-    return torch.polar(torch.ones_like(angles), angles).to(device, dtype.to_complex())
+    with torch.inference_mode(False), torch.no_grad():  # whoever asks first, all may train with it
+        angles = _angles(start, T, width, base)
+        return torch.polar(torch.ones_like(angles), angles).to(device, dtype.to_complex())
 
 
 def sinusoidal(T: int, d_model: int, base: float = 10_000.0) -> Float[Tensor, "T C"]:

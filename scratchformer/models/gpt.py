@@ -27,7 +27,7 @@ from scratchformer.models.sizes import check_sizes
 
 @dataclass(frozen=True)
 class GPTConfig:
-    """The size of a GPT. Raises ValueError for a size that cannot be built."""
+    """The size of a GPT and its options. Raises ValueError for sizes that cannot be built."""
 
     vocab_size: int  # rows of the embedding, and logits for each position: the tokenizer decides
     context_length: int  # the furthest a prediction can look back; cost grows with its square
@@ -46,7 +46,7 @@ class GPTConfig:
     qk_norm: bool = False  # queries and keys of one size: attention cannot saturate
     explicit_attention: bool = False  # no fused kernel: faster in bfloat16 on a CPU
     tied: bool = True  # False: the output head has a matrix of its own
-    zero_init: bool = False  # what adds to the stream starts at 0; so does an untied head
+    zero_init: bool = False  # what adds to the stream starts at 0, an untied head too
     smear: int = 0  # how many previous tokens are mixed into each, by a matrix for each distance
     bigram_rows: int = 0  # rows of a table with a vector for each pair of tokens
     value_embeddings: bool = False  # each block adds a vector of the token's own to its values
@@ -54,6 +54,10 @@ class GPTConfig:
     def __post_init__(self):
         sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "n_kv_heads")
         check_sizes(self, *sizes)
+        if self.n_kv_heads and self.n_heads % self.n_kv_heads:
+            raise ValueError(
+                f"n_heads={self.n_heads} is not divisible by n_kv_heads={self.n_kv_heads}"
+            )
         if self.positions not in ("learned", "rotary"):
             raise ValueError(f"positions={self.positions!r}, expected 'learned' or 'rotary'")
         for name in ("smear", "bigram_rows"):

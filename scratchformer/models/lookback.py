@@ -32,8 +32,8 @@ class Smear(nn.Module):
 class BigramEmbedding(nn.Module):
     """A vector for each pair of neighbouring tokens, (previous, current), from a table of `rows`.
 
-    With fewer rows than pairs, pairs share rows by their remainder. The first token of a text, which
-    has none before it, gets its row as if after token 0.
+    With fewer rows than pairs, pairs share rows by their remainder. The first token of a text,
+    which has none before it, gets its row as if after token 0.
     """
 
     def __init__(self, rows: int, vocab_size: int, d_model: int):
@@ -42,6 +42,7 @@ class BigramEmbedding(nn.Module):
         self.table = nn.Embedding(rows, d_model)
 
     def forward(self, ids: Int[Tensor, "B S"]) -> Float[Tensor, "B S C"]:
+        ids = ids.long()  # the product below may exceed 32 bits
         previous = F.pad(ids[:, :-1], (1, 0))  # (B, S)
         return self.table((previous * self.vocab_size + ids) % self.table.num_embeddings)
 

@@ -70,13 +70,14 @@ def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
     "-large" and "-xl". A download that fails ends in a warning. Raises FileNotFoundError if
     SCRATCHFORMER_GPT2 is set and holds no model.
     """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tqdm's, in a notebook without ipywidgets
+        from huggingface_hub import try_to_load_from_cache
     if own := os.environ.get("SCRATCHFORMER_GPT2"):
         folder = Path(own).expanduser()
         if missing := [file for file in FILES if not (folder / file).is_file()]:
             raise FileNotFoundError(f"SCRATCHFORMER_GPT2 is {own}, where {missing[0]} is missing")
         return folder
-    from huggingface_hub import try_to_load_from_cache
-
     cached = [try_to_load_from_cache(name, file) for file in FILES]
     if all(isinstance(path, str) for path in cached):
         return Path(cached[0]).parent

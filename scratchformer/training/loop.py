@@ -156,13 +156,14 @@ def fit(
     """Train `model` in place with AdamW on what `batch` draws and `loss` measures.
 
     `batch(generator)` returns tensors, and takes all its randomness from the generator, which
-    `seed` starts; dropout draws from torch's own. `loss(model, *tensors)` returns a sum in nats
-    and the number of targets in it: the gradient is that of their mean over `accumulate` batches
-    together, exactly as if they were one, and is clipped to the norm `clip`. With a `muon_lr`, the
-    matrices of linear layers take Muon's steps at that rate. `warmup` and `schedule` are
-    `learning_rate`'s. `precision="bfloat16"` computes the losses under autocast. After every
-    `evaluate_every` steps, and the last, `validate()` is called, and then
-    `on_evaluate(step, train_loss, val_loss)`. The model stays in training mode.
+    `seed` starts, or, as a `Dealer`, numbers its batches by a `position`; dropout draws from
+    torch's own. `loss(model, *tensors)` returns a sum in nats and the number of targets in it: the
+    gradient is that of their mean over `accumulate` batches together, exactly as if they were one,
+    and is clipped to the norm `clip`. With a `muon_lr`, the matrices of linear layers take Muon's
+    steps at that rate. `warmup` and `schedule` are `learning_rate`'s. `precision="bfloat16"`
+    computes the losses under autocast. After every `evaluate_every` steps, and the last,
+    `validate()` is called, and then `on_evaluate(step, train_loss, val_loss)`. The model stays in
+    training mode.
 
     With a `checkpoint` path the run is saved there every `checkpoint_every` steps (by default at
     each evaluation), at the end, and after the step in progress when Ctrl-C or a polite kill
@@ -197,8 +198,8 @@ def fit(
         history, first = History(**state["history"]), state["step"]
         device = next(model.parameters()).device
         sums = [torch.tensor(pair, device=device) for pair in state["sums"]]
-    if hasattr(batch, "position"):  # a Dealer's batches are numbered
-        batch.position = first * accumulate
+        if hasattr(batch, "position"):  # a Dealer's batches are numbered
+            batch.position = first * accumulate
     workers.agree(first, "the step they begin at")
 
     model.train()
@@ -303,7 +304,9 @@ def _refuse_nonsense(settings: dict) -> None:
 def _refuse_other_settings(checkpoint: str | Path, settings: dict) -> None:
     before = read_state(checkpoint)["settings"]
     for name, value in settings.items():
-        if name not in before or before[name] != value:
+        if name not in before:
+            raise ValueError(f"{checkpoint} says nothing of {name}: another version began the run")
+        if before[name] != value:
             raise ValueError(
                 f"{checkpoint} is of a run with {name}={before.get(name)!r}, got {name}={value!r}: "
                 "a run resumes with the settings it began with"

@@ -171,16 +171,43 @@ def test_normed_and_rotated_queries_by_hand(options):
 
 
 def test_rotary_attention_sees_distances_only():
-    model, ids = gpt(positions="rotary", n_layers=1), torch.full((1, 8), 3)
-    torch.testing.assert_close(model(ids)[0, 0], model(ids)[0, 7])  # the same at all distances
-    assert "wpe.weight" not in model.state_dict()
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(8, 2, rotary=True)
+    x = torch.randn(1, 4, 8).repeat(1, 3, 1)  # (B, T, C): four vectors, three times over
+    t = torch.arange(12)
+    near = (t[:, None] - t >= 0) & (t[:, None] - t < 4)  # each sees itself and three before it
+    out = layer(x, mask=near)
+    torch.testing.assert_close(out[:, 3:7], out[:, 7:11])
+    plain = MultiHeadAttention(8, 2)
+    plain.load_state_dict(layer.state_dict())
+    assert (plain(x, mask=near) - out).abs().max() > 1e-3
+    assert "wpe.weight" not in gpt(positions="rotary").state_dict()
+
+
+def test_rotary_asked_for_without_gradients_first_can_be_trained_with_afterwards():
+    x = torch.randn(1, 13, 6)
+    with torch.inference_mode():
+        rotary(x)
+    x.requires_grad_()
+    rotary(x).square().sum().backward()
+    assert x.grad is not None
 
 
 def test_extra_values_are_mixed_by_the_weights_of_attention():
     torch.manual_seed(0)
     layer, x = MultiHeadAttention(8, 2, bias=False), torch.randn(2, 5, 8)
-    added = torch.randn(8).expand(2, 5, 8)  # the same everywhere: every mixture is itself
-    torch.testing.assert_close(layer(x, extra_values=added), layer(x) + layer.c_proj(added))
+    added = torch.randn(2, 5, 8)
+    found, weights = layer(x, extra_values=added, need_weights=True)
+    v = ((layer.c_attn.weight[16:] @ x.mT).mT + added).view(2, 5, 2, 4).transpose(1, 2)
+    expected = (weights @ v).transpose(1, 2).reshape(2, 5, 8) @ layer.c_proj.weight.T
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(layer(x, extra_values=added), found)
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 4), (2, 1, 8), (1, 5, 8)])
+def test_extra_values_of_another_shape_are_refused(shape):
+    with pytest.raises(ValueError, match=r"extra_values have shape .*, expected \(2, 5, 8\)"):
+        MultiHeadAttention(8, 2)._add_values(torch.zeros(2, 2, 5, 4), torch.zeros(shape))
 
 
 def test_smear_adds_the_tokens_before_each_through_its_matrix():

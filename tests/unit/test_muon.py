@@ -37,7 +37,7 @@ def test_singular_values_become_about_one_and_directions_stay(shape):
     assert off.abs().max() < 1e-3
 
 
-def test_many_steps_give_the_size_of_no_gradient_a_say():
+def test_the_size_of_a_gradient_has_no_say_in_the_step():
     G = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
     torch.testing.assert_close(orthogonalised(G), orthogonalised(1000 * G), rtol=1e-3, atol=1e-3)
 
@@ -60,7 +60,7 @@ def test_the_step_is_pytorchs_muon():
         mine.step()
         peer.step()
     for a, b in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(a, b, rtol=0, atol=2e-3)  # theirs iterates in bfloat16
+        torch.testing.assert_close(a, b, rtol=0, atol=2e-3)  # both iterate in bfloat16
 
 
 def test_other_groups_are_adamws():
@@ -96,16 +96,16 @@ def test_rates_of_both_kinds_fall_together(monkeypatch):
     seen = []
 
     class Watched(Muon):
-        def step(self, closure=None):
+        def step(self):
             seen.append([group["lr"] for group in self.param_groups])
-            return super().step(closure)
+            super().step()
 
     monkeypatch.setattr("scratchformer.training.loop.Muon", Watched)
     fit(gpt(), drawn, loss, steps=4, lr=1e-2, muon_lr=4e-2, seed=0)
     assert seen == [[4e-2 * f, 1e-2 * f, 1e-2 * f] for f in (1.0, 0.75, 0.5, 0.25)]
 
 
-def test_it_learns_faster_than_it_would_stand_still():
+def test_a_network_learns_with_it():
     model = gpt(norm_weights=False, zero_init=True, tied=False, bias=False)
     history = fit(model, drawn, loss, steps=100, lr=2e-2, muon_lr=5e-2, seed=0, evaluate_every=10)
     assert history.train_loss[-1] < 0.1 < 1 < history.train_loss[0]

@@ -132,8 +132,8 @@ def test_validation_is_not_read_for_any_choice(monkeypatch):
     ids = IDS.repeat(30)
     speedrun.one_at_a_time(ids, V, quick=True, seeds=(0,))
     assert set(seen) == {int(0.9 * len(ids))}
-    found = speedrun.quality(ids, IDS, V, quick=True, seeds=(0,))
-    other = speedrun.quality(ids, IDS.flip(0), V, quick=True, seeds=(0,))
+    found = speedrun.quality(ids, IDS, V, quick=True, pairs=((0, 1),))
+    other = speedrun.quality(ids, IDS.flip(0), V, quick=True, pairs=((0, 1),))
     assert found["weight"] == other["weight"] and found["on_dev"] == other["on_dev"]
     assert found["runs"] != other["runs"]
 
@@ -192,7 +192,11 @@ def test_stored_figures_are_of_the_code_as_it_is():
     ladder = json.loads(json.dumps([(name, *rung) for name, rung in speedrun.LADDER.items()]))
     assert [list(rung) for rung in rungs] == ladder
     assert [variant["name"] for variant in found["without"]] == list(speedrun.WITHOUT)
-    runs = [*found["race"].values(), found["two_minutes"]["runs"]]
+    pairs = found["two_minutes"]["pairs"]
+    assert [pair["seeds"] for pair in pairs] == [list(pair) for pair in speedrun.PAIRS]
+    seeds = [seed for pair in speedrun.PAIRS for seed in pair]
+    assert [run["seed"] for run in found["two_minutes"]["runs"]] == seeds
+    runs = list(found["race"].values())
     runs += [entry["runs"] for entry in found["ladder"] + found["without"]]
     assert all([run["seed"] for run in of_one] == found["seeds"] for of_one in runs)
     assert not {"host", "user", "path"} & set(json.dumps(found["hardware"]).lower().split('"'))
@@ -209,9 +213,14 @@ def test_stored_figures_say_what_they_claim():
     # nanoGPT's own code, measured apart: 1.898
     assert all(abs(run["val_loss"] - 1.898) < 0.03 for run in race["nanoGPT"])
     assert max(run["val_loss"] for run in race["ours"]) < 1.93
-    assert long["on_dev"][str(long["weight"])] == min(long["on_dev"].values())
-    assert all(run["mixed"] < min(run["val_loss"], long["table_loss"]) for run in long["runs"])
-    assert all(run["seconds"] <= 130 for run in long["runs"])
+    for name, losses in long["on_dev"].items():
+        assert losses[str(long["weight"][name])] == min(losses.values())
+    for run in long["runs"] + long["pairs"]:
+        assert run["mixed"] < min(run["val_loss"], long["table_loss"])
+        assert run["seconds"] <= 130
+    of_one = [run["val_loss"] for run in long["runs"]]
+    for pair, two in zip(long["pairs"], zip(of_one[::2], of_one[1::2], strict=True), strict=True):
+        assert pair["val_loss"] < sum(two) / 2  # a mean of probabilities, by Jensen's inequality
 
 
 def test_the_benchmark_runs_from_end_to_end_and_stores_nothing_unasked(monkeypatch, tmp_path):
