@@ -34,6 +34,8 @@ ABOUT = (
 
 def seconds(job, *args) -> float:
     """How long one call takes, work still under way on a GPU included."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()  # nothing of before is still under way
     start = time.perf_counter()
     job(*args)
     if torch.cuda.is_available():

@@ -124,9 +124,10 @@ def save_as_gpt2(folder: str | Path, model: nn.Module) -> None:
     config = asdict(model.config)
     sizes = {"vocab_size": "vocab_size", "context_length": "n_positions", "d_model": "n_embd"}
     sizes |= {"n_heads": "n_head", "n_layers": "n_layer"}
+    free = {*sizes, "dropout", "zero_init", "explicit_attention"}  # how it began and is computed
     for field in fields(model.config):
         name, value = field.name, config[field.name]
-        if name not in sizes and name != "dropout" and value != field.default:
+        if name not in free and value != field.default:
             raise ValueError(f"{name}={value!r}, expected {field.default!r}: GPT-2's architecture")
     theirs = {"architectures": ["GPT2LMHeadModel"], **GPT2}
     theirs |= {name: config[ours] for ours, name in sizes.items()}
