@@ -142,7 +142,7 @@ def measured(quick: bool) -> dict:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def as_rows(result: dict) -> list[dict]:
+def rows_of(result: dict) -> list[dict]:
     """For the table: tokens a second, by two processes and by one."""
     rows = []
     for name in ("small", "big"):
@@ -172,7 +172,7 @@ def exchange_share(r: dict) -> float:
 
 def rows(quick: bool = False) -> list[dict]:
     """For benchmarks/table.py."""
-    return as_rows(measured(quick))
+    return rows_of(measured(quick))
 
 
 def main() -> None:
@@ -196,7 +196,7 @@ def main() -> None:
             speed = f"{tokens / middle:7.0f} tokens/s"
             print(f"{name:6} {way:11} {middle:7.2f} s a step ({spread}), {speed}")
         r["all_reduce"] = [round(s, 5) for s in r["all_reduce"]]
-    result["rows"] = [with_ratio(row, fewest=1) for row in as_rows(result)]
+    result["rows"] = [with_ratio(row, fewest=1) for row in rows_of(result)]
     for row in result["rows"]:
         middle, low, high = row["ratio"]
         print(f"{row['what']}: {middle:.2f}x ({low:.2f} to {high:.2f}, n = {row['n']})")

@@ -434,7 +434,12 @@ def data() -> tuple:
 def rows(quick: bool = False) -> list[dict]:
     """The race, for the table of all benchmarks."""
     ids, val_ids, vocab_size, _ = data()
-    found = race(ids, val_ids, vocab_size, quick, SEEDS[:1] if quick else SEEDS)
+    return rows_of({"race": race(ids, val_ids, vocab_size, quick, SEEDS[:1] if quick else SEEDS)})
+
+
+def rows_of(result: dict) -> list[dict]:
+    """The table's rows of a whole run, such as speedrun.json holds."""
+    found = result["race"]
     losses = {side: statistics.mean(r["val_loss"] for r in runs) for side, runs in found.items()}
     return [
         {

@@ -1,6 +1,8 @@
 """One table of all benchmarks: each figure a ratio against a named reference in the same run.
 
-Usage: python benchmarks/table.py [--quick] [--only NAME …] [--page]     (`make bench` runs it)
+Usage: python benchmarks/table.py [--quick] [--only NAME …] [--stored NAME …] [--page]
+
+`make bench` runs it.
 
 Each script named in `TOPICS` gives a `TITLE`, a text `ABOUT` it, and `rows(quick)`: a list of
     {"what", "reference", "unit", "better", "ours", "theirs", "note"}
@@ -11,7 +13,8 @@ says why.
 
 Every topic runs in a process of its own. A whole run replaces table.json beside this file and the
 page book/benchmarks.md; if one topic fails, neither is touched. `--quick` takes few rounds and
-stores nothing, nor does `--only`. `--page` measures nothing and writes the page anew.
+stores nothing, nor does `--only`. `--stored` takes the topics named from what their own script has
+stored, NAME.json, by its `rows_of`. `--page` measures nothing and writes the page anew.
 """
 
 import argparse
@@ -77,6 +80,21 @@ def measure(folder: str, name: str, quick: bool) -> dict:
         "threads": torch.get_num_threads(),
         "seconds": round(time.perf_counter() - start, 1),
         "rows": [with_ratio(row, fewest=1 if quick else FEWEST) for row in rows],
+    }
+
+
+def stored_run(name: str) -> dict:
+    """A topic from what its script's own run, with --write, has stored in NAME.json."""
+    sys.path.insert(0, str(FOLDER))
+    script = importlib.import_module(name)
+    found = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return {
+        "name": name,
+        "title": script.TITLE,
+        "about": f"{script.ABOUT} (From a run of its own, `benchmarks/{name}.py --write`.)",
+        "threads": found.get("threads", 1),
+        "seconds": found["seconds"],
+        "rows": [with_ratio(row) for row in script.rows_of(found)],
     }
 
 
@@ -204,6 +222,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="few rounds; nothing is stored")
     parser.add_argument("--only", nargs="+", choices=TOPICS, metavar="NAME",
                         help=f"some of {', '.join(TOPICS)}; nothing is stored")  # fmt: skip
+    parser.add_argument("--stored", nargs="+", choices=("speedrun",), default=[],
+                        help="speedrun: not measured, but from speedrun.json")  # fmt: skip
     parser.add_argument("--page", action="store_true", help="only write the page again")
     options = parser.parse_args(arguments)
     if options.page:
@@ -231,7 +251,8 @@ def main(arguments: list[str] | None = None) -> None:
     for name in names:
         print(f"\n== {name} ==", flush=True)
         try:
-            topics.append(in_own_process(name, options.quick))
+            stored = name in options.stored
+            topics.append(stored_run(name) if stored else in_own_process(name, options.quick))
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
             cause = f"{error.__cause__ or ''}".strip()  # the traceback in the other process
