@@ -153,12 +153,13 @@ def rows_of(result: dict) -> list[dict]:
         rows.append(
             {
                 "what": f"two processes, {millions:.1f} M parameters, {r['precision']}",
-                "reference": "one process, the halves in turn",
+                "reference": "one process of one thread, the halves in turn",
                 "unit": "tokens/s",
                 "better": "higher",
                 "ours": speed["together"],
                 "theirs": speed["in turn"],
-                "note": f"2× would be perfect; the exchange takes {exchange:.0%} of a step",
+                "note": f"each of one thread, as two machines would be; 2× would be perfect, the "
+                f"exchange takes {exchange:.0%} of a step",
             }
         )
     return rows

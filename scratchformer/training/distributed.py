@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 T = TypeVar("T")
 CONNECTIONS = itertools.count()  # of this process; all of them count alike
-LOST = re.compile(r"gloo|nccl|connection|socket|peer|timed? ?out|store", re.IGNORECASE)
+LOST = re.compile(r"gloo|nccl|connection|socket|peer|timed? ?out|\bstore\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

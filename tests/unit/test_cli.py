@@ -260,21 +260,18 @@ def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(to
 
 def test_compile_is_passed_on_and_changes_nothing_but_the_speed(tokens, monkeypatch):
     assert cli.main("train --config small.toml --out plain".split()) == 0
-    compiled = []
+    compiled, compile = [], torch.compile
 
-    class Compiled(torch.nn.Module):
-        def __init__(self, model):
-            super().__init__()
-            self.model = model
-            compiled.append(model)
+    def traced(model):  # all but the generation of code, which takes half a minute
+        compiled.append(model)
+        return compile(model, backend="eager")
 
-        def forward(self, *args):
-            return self.model(*args)
-
-    monkeypatch.setattr(torch, "compile", Compiled)
+    monkeypatch.setattr(torch, "compile", traced)
     Path("small.toml").write_text(CONFIG + "compile = true\n")
     assert cli.main("train --config small.toml --out out".split()) == 0
-    assert len(compiled) == 1 and weights(Path("out")) == weights(Path("plain"))
+    assert len(compiled) == 1
+    expected = losses(Path("plain"))["val_loss"]
+    assert losses(Path("out"))["val_loss"] == pytest.approx(expected, abs=1e-4)
 
 
 def start(*arguments):

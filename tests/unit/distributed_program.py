@@ -1,0 +1,233 @@
+"""What test_distributed.py runs in two processes, each without a second import of torch.
+
+`python distributed_program.py FOLDER` makes all launches, in FOLDER, which holds small.toml.
+`torchrun … distributed_program.py killed FOLDER` is one process of a run that loses the other.
+"""
+
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+import time
+from functools import partial, wraps
+from pathlib import Path
+from unittest.mock import patch
+
+import safetensors.torch
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException, Std
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+from scratchformer import training
+from scratchformer.cli import main
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.training import IGNORED, evaluate, fit, token_loss
+from scratchformer.training.distributed import ALONE, connected
+
+RUN = {"steps": 4, "lr": 1e-2, "seed": 0, "evaluate_every": 2, "clip": 0.5, "schedule": "cosine"}
+HELD_OUT = torch.randint(11, (59,), generator=torch.Generator().manual_seed(1))
+SMALL = ("--config", "small.toml", "--out")
+CASES = {  # by the number of batches a step: pieces of one batch of 6 rows
+    "one batch": {},
+    "accumulated": {"accumulate": 3},
+    "bfloat16": {"precision": "bfloat16"},
+    "muon": {"muon_lr": 1e-2},
+}
+
+
+def small_gpt(dropout=0.0):
+    torch.manual_seed(5)
+    return GPT(GPTConfig(11, 8, d_model=15, n_heads=3, n_layers=2, dropout=dropout))
+
+
+def padded_batch(generator, rows=5):
+    """Rows of 1 to 8 targets: the halves differ in their number of rows and of targets."""
+    ids = torch.randint(11, (rows, 9), generator=generator)
+    lengths = torch.randint(1, 9, (rows, 1), generator=generator)
+    return ids[:, :-1], ids[:, 1:].masked_fill(torch.arange(8) >= lengths, IGNORED)
+
+
+def loss(model, x, y):
+    return token_loss(model(x), y)
+
+
+def trained(workers=ALONE, model=None, **changes):
+    """(losses, weights) of a short run; the weights are empty on all but the first process."""
+    model = model or small_gpt()
+    history = fit(
+        model,
+        padded_batch,
+        loss,
+        validate=lambda: evaluate(model, HELD_OUT, 8, 2, workers),
+        workers=workers,
+        **RUN | changes,
+    )
+    losses = {"train": history.train_loss, "val": history.val_loss}
+    return losses, workers.whole(dict(model.named_parameters()))
+
+
+def exchanges(workers, **changes):
+    """How often something was exchanged in a run: gradients, and sums of a few numbers."""
+    counts = {"gradients": 0, "sums": 0}
+
+    def counted(function, name):
+        @wraps(function)
+        def call(*args, **options):
+            counts[name] += name == "gradients" or args[0].numel() <= 2
+            return function(*args, **options)
+
+        return call
+
+    class Watched(nn.parallel.DistributedDataParallel):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            self.register_comm_hook(None, counted(allreduce_hook, "gradients"))
+
+    new = hasattr(dist, "reduce_scatter_single")  # FSDP's, by whatever name PyTorch has
+    scatter = "reduce_scatter_single" if new else "reduce_scatter_tensor"
+    with (
+        patch.object(nn.parallel, "DistributedDataParallel", Watched),
+        patch.object(dist, scatter, counted(getattr(dist, scatter), "gradients")),
+        patch.object(dist, "all_reduce", counted(dist.all_reduce, "sums")),
+    ):
+        trained(workers, evaluate_every=None, **changes)
+    return counts
+
+
+def keep_at(step, path, copy, done):
+    if done == step:
+        shutil.copy(path, copy)
+
+
+def refused(job, *args, **options):
+    try:
+        job(*args, **options)
+    except ValueError as error:
+        return str(error)
+
+
+def cases(folder):
+    """All checks that need no launch of their own; each process leaves its own record."""
+    record = {"losses": {}, "exchanges": {}, "refused": {}}
+    for parallel in ("ddp", "fsdp"):
+        with connected("cpu", parallel) as workers:
+            mine = folder / f"rank{workers.rank}"  # only the first process is to write
+            for name, options in CASES.items():
+                losses, weights = trained(workers, **options)
+                record["losses"][f"{parallel} {name}"] = losses
+                if workers.rank == 0:
+                    safetensors.torch.save_file(weights, folder / f"{parallel} {name}")
+            for n in (1, 3):
+                found = exchanges(workers, accumulate=n)
+                record["exchanges"][f"{parallel} {n}"] = found
+            # From one process's checkpoint on, and on to one that one process can go on with.
+            path = folder / f"{parallel}.run"
+            alone = folder / "alone.run"
+            if workers.rank == 0:
+                shutil.copy(alone, path)
+            workers.wait()
+            keep = partial(keep_at, 7, path, folder / f"{parallel}.six")
+            options = {"on_step": None if workers.rank else keep, "resume": True, "steps": 8}
+            losses, weights = trained(workers, checkpoint=path, **options)
+            record["losses"][f"{parallel} resumed"] = losses
+            if workers.rank == 0:
+                safetensors.torch.save_file(weights, folder / f"{parallel} resumed")
+            trained(workers, checkpoint=mine / f"{parallel}.run", model=small_gpt(dropout=0.3))
+    with connected("cpu") as workers:
+        if workers.rank == 0:
+            shutil.copy(alone, mine / "half")
+        options = {"checkpoint": mine / "half", "resume": True, "steps": 8}
+        record["refused"]["another file"] = refused(trained, workers, **options)
+        few = lambda generator: padded_batch(generator, rows=1)  # noqa: E731
+        record["refused"]["few"] = refused(fit, small_gpt(), few, loss, workers=workers, **RUN)
+        order = folder / "order"
+        with workers.one_first():
+            time.sleep(0 if workers.here else 0.3)
+            with order.open("a") as file:
+                file.write(str(workers.rank))
+    (folder / f"record{workers.rank}.json").write_text(json.dumps(record))
+
+
+def command(folder, action, step, *arguments):
+    """The command line; the action, "kill" or "stop", happens after a step, but only once."""
+    os.chdir(folder)
+    train = training.train
+
+    def act(done):
+        if done != step or os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
+            return
+        if action == "kill" and os.environ["RANK"] == "1":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if action == "stop" and os.environ["RANK"] == "0":
+            held, arrived = signal.getsignal(signal.SIGTERM), []
+            signal.signal(signal.SIGTERM, lambda *call: (arrived.append(call), held(*call)))
+            os.kill(int(os.environ["LAUNCHER"]), signal.SIGTERM)
+            deadline = time.time() + 60
+            while not arrived and time.time() < deadline:
+                time.sleep(0.01)
+
+    def watched(*args, on_step, **options):
+        return train(*args, on_step=lambda done: (on_step(done), act(done)), **options)
+
+    training.train = watched
+    try:
+        return main(["train", *arguments])
+    finally:
+        training.train = train
+
+
+def worker(folder, action, step, *arguments):
+    """A process of `launch`; it ends with the status of the command line."""
+    if status := command(folder, action, step, *arguments):
+        sys.exit(status)
+
+
+def launch(name, folder, function, *args, restarts=0):
+    """Run `function` in two processes as torchrun does, but fork them where torch is imported."""
+    logs = folder / "logs" / name
+    logs.mkdir(parents=True)
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=2,
+        run_id=name,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        max_restarts=restarts,
+        monitor_interval=0.05,
+        start_method="forkserver",
+        logs_specs=DefaultLogsSpecs(log_dir=str(logs), redirects=Std.ALL),
+    )
+    start = time.perf_counter()
+    try:
+        elastic_launch(config, function)(folder, *args)
+        ended = "well"
+    except (ChildFailedError, SignalException) as error:
+        ended = type(error).__name__
+    print(f"{name}: {time.perf_counter() - start:.1f} s", flush=True)
+    (logs / "ended").write_text(ended)
+
+
+def launches(folder):
+    """Everything that needs two processes, one launch after the other."""
+    multiprocessing.set_forkserver_preload(["torch", "torch._dynamo", "scratchformer.cli"])
+    os.environ["LAUNCHER"] = str(os.getpid())
+    launch("cases", folder, cases)
+    launch("whole", folder, worker, None, 0, *SMALL, "whole")
+    launch("restarted", folder, worker, "kill", 6, *SMALL, "restarted", restarts=1)
+    launch("resumed", folder, worker, None, 0, *SMALL, "killed", "--resume")
+    launch("shards", folder, worker, None, 0, "--config", "shards.toml", "--out", "shards")
+    launch("stopped", folder, worker, "stop", 6, *SMALL, "stopped")
+    launch("went on", folder, worker, None, 0, *SMALL, "stopped", "--resume")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "killed":
+        sys.exit(command(sys.argv[2], "kill", 6, *SMALL, "killed"))
+    launches(Path(sys.argv[1]))
