@@ -93,7 +93,7 @@ def stored_run(name: str) -> dict:
         "title": script.TITLE,
         "about": f"{script.ABOUT} (From a run of its own, `benchmarks/{name}.py --write`.)",
         "threads": found.get("threads", 1),
-        "seconds": found["seconds"],
+        "seconds": found.get("seconds", 0.0),
         "rows": [with_ratio(row) for row in script.rows_of(found)],
     }
 
@@ -222,8 +222,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="few rounds; nothing is stored")
     parser.add_argument("--only", nargs="+", choices=TOPICS, metavar="NAME",
                         help=f"some of {', '.join(TOPICS)}; nothing is stored")  # fmt: skip
-    parser.add_argument("--stored", nargs="+", choices=("speedrun",), default=[],
-                        help="speedrun: not measured, but from speedrun.json")  # fmt: skip
+    parser.add_argument("--stored", nargs="+", choices=("speedrun", "ddp"), default=[],
+                        help="not measured, but from NAME.json")  # fmt: skip
     parser.add_argument("--page", action="store_true", help="only write the page again")
     options = parser.parse_args(arguments)
     if options.page:
