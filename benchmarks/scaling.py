@@ -56,12 +56,12 @@ def cells(sizes, steps) -> dict[str, list[tuple]]:
         runs = [(size, n, 0, 1) for size in sizes for n in steps]
         runs += [(size, steps[0], 1, 1) for size in sizes[:-1]]  # repeats: how much is chance?
         runs += [(size, steps[1], 1, 1) for size in sizes[1:4:2]]
-        dear = {(sizes[-1], n) for n in steps[2:]}
+        dear = {(SIZES[-1], n) for n in steps[2:]}
         if corpus == "tinyshakespeare":
-            dear.add((sizes[-2], steps[-1]))
+            dear.add((SIZES[-2], steps[-1]))
             middle = sizes[len(sizes) // 2]
             runs += [(middle, steps[2], 0, share) for share in (1 / 4, 1 / 16)]  # more passes
-        wanted[corpus] = [run for run in runs if run[:2] not in dear or len(sizes) < len(SIZES)]
+        wanted[corpus] = [run for run in runs if run[:2] not in dear]
     return wanted
 
 

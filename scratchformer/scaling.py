@@ -1,8 +1,8 @@
 """What a GPT costs before it is built, and what its loss may be after training.
 
 Counts are exact for the package's GPT as GPT-2 is, and the tests hold them against what is there
-and PyTorch's own counters; a GPT with younger options is refused. The law is Hoffmann et al.
-2022's; it holds inside the range it was fitted on, and not where data repeat.
+and PyTorch's own counters; a GPT with options that change them is refused. The law is Hoffmann et
+al. 2022's; it holds inside the range it was fitted on, and not where data repeat.
 """
 
 from collections import deque
@@ -25,7 +25,8 @@ def _refuse_options(config: GPTConfig, counted: tuple[str, ...] = COUNTED) -> No
     """Raise ValueError for an option, not at its default, that the formula does not know."""
     for field in fields(config):
         value = getattr(config, field.name)
-        if field.name not in counted and value != field.default:
+        same = field.name == "n_kv_heads" and value == config.n_heads
+        if field.name not in counted and value != field.default and not same:
             raise ValueError(
                 f"{field.name}={value!r} is not counted, expected {field.default!r}: "
                 "the formulas are for a GPT as GPT-2 is"
@@ -109,7 +110,8 @@ def in_passes(
 
     A pass takes windows of T = `context_length` that lie side by side, in random order. The first
     begins at the first id, each later one somewhere in the first T. With random windows, which
-    overlap, one could not say how many tokens a run has seen. Raises ValueError for fewer ids
+    overlap, one could not say how many tokens a run has seen. The place in the pass is in no
+    checkpoint: such a run cannot be resumed. Raises ValueError for fewer ids
     than one batch needs.
     """
     if len(ids) < batch_size * context_length + context_length:
@@ -164,7 +166,7 @@ def fit_law(N: ArrayLike, D: ArrayLike, loss: ArrayLike) -> ScalingLaw:
     Raises ValueError for fewer than six runs, or for one that is not positive and finite.
     """
     return _fit(
-        _checked(N, D, loss), [(gap, s, s) for gap in (0.1, 0.7, 2.0) for s in (0.2, 0.5, 1)]
+        _checked(N, D, loss), [(gap, s, s) for gap in (0.1, 0.7, 2.0) for s in (0.2, 0.5, 1.0)]
     )
 
 
