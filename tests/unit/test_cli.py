@@ -258,18 +258,21 @@ def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(to
     assert weights(Path("out/best")) == weights(Path("whole/best")) == weights(Path("whole"))
 
 
-def test_compile_is_passed_on_and_changes_nothing_but_the_speed(tokens, monkeypatch):
+def test_compile_is_passed_on_and_changes_nothing_but_the_speed(tokens):
+    """In a process of its own: the tests' shape checks cannot be traced."""
     assert cli.main("train --config small.toml --out plain".split()) == 0
-    compiled, compile = [], torch.compile
-
-    def traced(model):  # all but the generation of code, which takes half a minute
-        compiled.append(model)
-        return compile(model, backend="eager")
-
-    monkeypatch.setattr(torch, "compile", traced)
     Path("small.toml").write_text(CONFIG + "compile = true\n")
-    assert cli.main("train --config small.toml --out out".split()) == 0
-    assert len(compiled) == 1
+    code = (  # all but the generation of code, which takes half a minute
+        "import torch\nfrom scratchformer import cli\ncompile = torch.compile\n"
+        "torch.compile = lambda model: print('traced') or compile(model, backend='eager')\n"
+        "raise SystemExit(cli.main('train --config small.toml --out out'.split()))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("traced") == 1
     expected = losses(Path("plain"))["val_loss"]
     assert losses(Path("out"))["val_loss"] == pytest.approx(expected, abs=1e-4)
 
