@@ -61,5 +61,5 @@ class Dealer:
             self.deck = number, offset + T * torch.randperm(self.windows, generator=shuffle)
         starts = self.deck[1][batch * B : (batch + 1) * B]  # (B,)
         self.position += 1
-        index = starts[:, None] + torch.arange(T)  # (B, 1) + (T,) -> (B, T)
+        index = starts[:, None] + torch.arange(T)  # (B, T)
         return self.ids[index].long(), self.ids[index + 1].long()
