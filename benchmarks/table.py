@@ -91,7 +91,7 @@ def stored_run(name: str) -> dict:
     return {
         "name": name,
         "title": script.TITLE,
-        "about": f"{script.ABOUT} (From a run of its own, `benchmarks/{name}.py --write`.)",
+        "about": f"{script.ABOUT} From a run of its own, `benchmarks/{name}.py --write`.",
         "threads": found.get("threads", 1),
         "seconds": found.get("seconds", 0.0),
         "rows": [with_ratio(row) for row in script.rows_of(found)],
