@@ -104,11 +104,11 @@ def runs() -> str:
             hours = [training_hours(GPT2, tokens, 8, peak, mfu) for mfu in reversed(MFU)]
             costs = [dollars(h, 8, price) for h in hours]
             cells.append(
-                f"{hours[0]:,.1f} to {hours[1]:,.1f} h, \\${costs[0]:,.0f} to \\${costs[1]:,.0f}"
+                f"{hours[0]:,.1f} to {hours[1]:,.1f} h, {costs[0]:,.0f} to {costs[1]:,.0f} dollars"
             )
         steps = [step_seconds(8, peak, mfu) * 1000 for mfu in reversed(MFU)]
         cells.append(f"{steps[0]:,.0f} to {steps[1]:,.0f} ms")
-        lines.append(f"| {name}, \\${price:.0f} an hour each | " + " | ".join(cells) + " |")
+        lines.append(f"| {name}, {price:.0f} dollars an hour each | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
