@@ -43,8 +43,8 @@ class GPTConfig:
     activation: str = "gelu_tanh"  # "relu2", "swiglu" and others: `blocks.ACTIVATIONS`
     positions: str = "learned"  # or "rotary"
     n_kv_heads: int | None = None  # fewer than n_heads share keys and values: a smaller cache
-    qk_norm: bool = False  # queries and keys of one size: attention cannot saturate
-    explicit_attention: bool = False  # no fused kernel: faster in bfloat16 on a CPU
+    qk_norm: bool = False  # queries and keys of one size: attention saturates later
+    explicit_attention: bool = False  # no fused kernel: faster on a CPU for short bfloat16 texts
     tied: bool = True  # False: the output head has a matrix of its own
     zero_init: bool = False  # what adds to the stream starts at 0, an untied head too
     smear: int = 0  # how many previous tokens are mixed into each, by a matrix for each distance
