@@ -13,7 +13,7 @@ development split; six seeds, three pairs.
 Seconds are seconds of training, evaluation left out. Losses are nats a character on the whole
 validation split, read once, after the last step of each run. Nothing is stored without `--write`;
 then speedrun.json beside this file is replaced. `--quick` takes few steps and stores nothing.
-About fifteen minutes on two idle cores.
+About 25 minutes on two cores.
 """
 
 import argparse

@@ -179,13 +179,16 @@ def page(stored: dict) -> str:
         "the memory, or twice the tokens a second. Below 1×, the reference wins; those lines stay "
         "in. The figure in bold is the median over *n* rounds, the range in brackets runs from the "
         "worst round to the best, and the last column gives the medians that were measured, ours "
-        "before theirs. Expect the ratios to be near these on your computer and the times not "
-        "to be. A range that is wide tells you how far to trust its median.",
+        "before theirs. (A median of ratios is not the ratio of medians: where rounds differ much, "
+        "dividing the last column gives another figure.) A reference that takes minutes runs once, "
+        "and every round of ours is set against that. Expect the ratios to be near these on your "
+        "computer and the times not to be. A wide range tells you how far to trust its median.",
         "",
         "To measure them on your computer, run `make bench` on an otherwise idle machine. It takes "
         f"about {max(1, round(stored['seconds'] / 60))} minutes on {here['cores']} cores, prints "
         "this table, stores it with every single measurement in `benchmarks/table.json`, and "
-        "writes this page. `make bench QUICK=1` takes few rounds and stores nothing.",
+        "writes this page. `make bench QUICK=1` takes few rounds and stores nothing. A topic that "
+        "comes from a longer run of its own says so.",
         "",
         f"The figures here are of {stored['day']}, from {here['cores']} cores of a processor that "
         f"calls itself “{here['processor']}”"
