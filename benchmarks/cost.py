@@ -64,7 +64,9 @@ def measured(result: dict) -> str:
     for name, row in zip(("small", "big"), result["rows"], strict=True):
         r, (middle, low, high) = result[name], row["ratio"]
         tokens = r["batch_size"] * r["context_length"]
-        speed = {way: statistics.median(tokens / t for t in times) for way, times in r["seconds"].items()}
+        speed = {
+            way: statistics.median(tokens / t for t in times) for way, times in r["seconds"].items()
+        }
         share = re.search(r"takes (\d+%)", row["note"])[1]
         lines.append(
             f"| {r['parameters'] / 1e6:.1f} M, {r['batch_size']} × {r['context_length']} tokens, "
