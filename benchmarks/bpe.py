@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/bpe.py [--quick]
 
-The fast trainers take turns, seven rounds; the textbook's loop (some three minutes) and minbpe
-(some seventeen, if it is installed) run once. `--quick` learns 100 merges only, in one round.
+The fast trainers take turns, seven rounds; the textbook's loop (three to ten minutes) and minbpe
+(longer still, if it is installed) run once. `--quick` learns 100 merges only, in one round.
 `table.py` says how a row is read.
 """
 

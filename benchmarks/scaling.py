@@ -2,18 +2,19 @@
 
 Usage: python benchmarks/scaling.py [--write] [--minutes M] [--steps N …] [--sizes N] [--fresh]
 
-Six sizes of GPT and four budgets of tokens on Playhouse, where no token ever comes twice, and on
+Six sizes of GPT and four budgets of tokens on Playhouse, where no text is ever read twice, and on
 Tiny Shakespeare, where the larger budgets are several passes. The rate is tuned for each size on a
 development text, at the smallest budget and again at the third; the validation text is read once
 for each cell, by the run that was chosen. Two processes of one thread each. About 20 minutes on two
 idle cores, never more than --minutes: what is not done by then is left out, and the result says so.
 
 Each run is kept in _build/scaling as soon as it is done, and an interrupted call goes on from
-there (--fresh: from the start). Nothing is stored without --write; then the file beside this one
-is replaced, also when the time was too short.
+there, unless the code has changed (--fresh: from the start). Nothing is stored without --write;
+then the file beside this one is replaced, also when the time was too short.
 """
 
 import argparse
+import hashlib
 import json
 import math
 import platform
@@ -88,6 +89,13 @@ def texts(corpus: str, seed: int, longest: int, held_out: int) -> dict:
 def config_of(size, vocab_size: int) -> GPTConfig:
     C, heads, blocks = size
     return GPTConfig(vocab_size, CONTEXT, C, heads, blocks)
+
+
+def code() -> str:
+    """A fingerprint of all that makes a run: those kept from other code are made anew."""
+    files = [Path(__file__), *sorted((STORED.parents[1] / "scratchformer").rglob("*.py"))]
+    content = b"".join(file.read_bytes() for file in files)
+    return hashlib.sha256(torch.__version__.encode() + content).hexdigest()[:16]
 
 
 def train_one(job: dict) -> dict | None:
@@ -350,7 +358,7 @@ def main(arguments: list[str] | None = None) -> dict:
     if options.fresh:
         shutil.rmtree(KEPT, ignore_errors=True)
     steps, sizes = tuple(options.steps), SIZES[: options.sizes]
-    common = {"longest": max(steps) * BATCH * CONTEXT, "held_out": options.held_out}
+    common = {"longest": max(steps) * BATCH * CONTEXT, "held_out": options.held_out, "code": code()}
 
     def say(line: str) -> None:
         print(f"{time.time() - begin:6.0f} s  {line}", flush=True)

@@ -88,6 +88,10 @@ def stored_run(name: str) -> dict:
     sys.path.insert(0, str(FOLDER))
     script = importlib.import_module(name)
     found = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    theirs, here = found.get("machine") or found["hardware"], machine()
+    if any(theirs[key] != here[key] for key in ("processor", "cores")):
+        there = f"{theirs['cores']} cores of {theirs['processor']}"
+        raise ValueError(f"{name}.json is of another machine, {there}: measure it here")
     return {
         "name": name,
         "title": script.TITLE,
@@ -185,10 +189,9 @@ def page(stored: dict) -> str:
         "computer and the times not to be. A wide range tells you how far to trust its median.",
         "",
         "To measure them on your computer, run `make bench` on an otherwise idle machine. It takes "
-        f"about {max(1, round(stored['seconds'] / 60))} minutes on {here['cores']} cores, prints "
-        "this table, stores it with every single measurement in `benchmarks/table.json`, and "
-        "writes this page. `make bench QUICK=1` takes few rounds and stores nothing. A topic that "
-        "comes from a longer run of its own says so.",
+        "some 20 minutes on two cores, prints this table, stores it with every single measurement "
+        "in `benchmarks/table.json`, and writes this page. `make bench QUICK=1` takes few rounds "
+        "and stores nothing. A topic that comes from a longer run of its own says so.",
         "",
         f"The figures here are of {stored['day']}, from {here['cores']} cores of a processor that "
         f"calls itself “{here['processor']}”"

@@ -20,8 +20,9 @@ def _angles(start: int, T: int, width: int, base: float) -> Float[Tensor, "T pai
     if base <= 0:
         raise ValueError(f"base={base}, expected more than 0")
     # Double precision: at position 10,000 a float32 angle would be wrong in the fourth digit.
-    t = torch.arange(start, start + T, dtype=torch.float64)
-    return torch.outer(t, base ** -(torch.arange(0, width, 2, dtype=torch.float64) / width))
+    exact = {"dtype": torch.float64, "device": "cpu"}
+    t = torch.arange(start, start + T, **exact)
+    return torch.outer(t, base ** -(torch.arange(0, width, 2, **exact) / width))
 
 
 @lru_cache(maxsize=64)  # the same in every layer and at every step

@@ -35,10 +35,13 @@ class Dealer:
     Each pass cuts `ids` into consecutive windows from a random offset on and deals them in random
     order; the few left over when no whole batch remains are not used in that pass. Batch number
     `position` depends on the `seed` and the number alone. Raises ValueError if `ids` are too few
-    for one batch.
+    for one batch, or a size is below 1.
     """
 
     def __init__(self, ids: Integer[Tensor, "N"], batch_size: int, context_length: int, seed: int):
+        if batch_size < 1 or context_length < 1:
+            sizes = f"batch_size={batch_size}, context_length={context_length}"
+            raise ValueError(f"{sizes}, expected at least 1")
         self.windows = (len(ids) - context_length) // context_length  # whatever the offset
         self.batches = self.windows // batch_size  # in a pass
         if self.batches < 1:

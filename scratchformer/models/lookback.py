@@ -54,8 +54,13 @@ class PreviousTokens:
         self.n, self.ids = n, None
 
     def prepend(self, ids: Int[Tensor, "B T"]) -> Int[Tensor, "B S"]:
-        """Those kept before `ids`, S = T + at most n; then the last n of all are kept."""
+        """Those kept before `ids`, S = T + at most n; then the last n of all are kept.
+
+        Raises ValueError for a batch of another size.
+        """
         if self.ids is not None:
+            if len(self.ids) != len(ids):
+                raise ValueError(f"the cache is of a batch of {len(self.ids)}, got {len(ids)}")
             ids = torch.cat((self.ids, ids), dim=1)
         self.ids = ids[:, max(0, ids.shape[1] - self.n) :]
         return ids

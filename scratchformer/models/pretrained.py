@@ -27,9 +27,14 @@ GPT2 |= {"tie_word_embeddings": True, "add_cross_attention": False}
 def save_model(folder: str | Path, model: nn.Module, config: dict) -> None:
     """Write `config` and the model's parameters, a shared one once, to `folder`."""
     weights = {name: p.detach().contiguous() for name, p in model.named_parameters()}
-    (Path(folder) / FILES[0]).unlink(missing_ok=True)  # new weights never meet an old config
+    _write(folder, config, weights)
+
+
+def _write(folder: str | Path, config: dict, weights: dict[str, Tensor], **metadata: str) -> None:
+    """Both files. Until the new weights are written, the old model is whole."""
     with written_whole(Path(folder) / FILES[1]) as part:
-        safetensors.torch.save_file(weights, part)
+        safetensors.torch.save_file(weights, part, metadata or None)
+        (Path(folder) / FILES[0]).unlink(missing_ok=True)  # new weights never meet an old config
     with written_whole(Path(folder) / FILES[0]) as part:
         part.write_text(json.dumps(config, indent=1), encoding="utf-8")
 
@@ -127,7 +132,8 @@ def save_as_gpt2(folder: str | Path, model: nn.Module) -> None:
     free = {*sizes, "dropout", "zero_init", "explicit_attention"}  # how it began and is computed
     for field in fields(model.config):
         name, value = field.name, config[field.name]
-        if name not in free and value != field.default:
+        plain = name == "n_kv_heads" and value == config["n_heads"]  # nothing is shared
+        if name not in free and value != field.default and not plain:
             raise ValueError(f"{name}={value!r}, expected {field.default!r}: GPT-2's architecture")
     theirs = {"architectures": ["GPT2LMHeadModel"], **GPT2}
     theirs |= {name: config[ours] for ours, name in sizes.items()}
@@ -137,18 +143,11 @@ def save_as_gpt2(folder: str | Path, model: nn.Module) -> None:
     for name, p in model.named_parameters():
         turned = name.startswith("h.") and p.dim() == 2  # (out, in) -> (in, out)
         weights[name] = (p.T if turned else p).detach().contiguous()
-    (Path(folder) / FILES[0]).unlink(missing_ok=True)  # new weights never meet an old config
-    with written_whole(Path(folder) / FILES[1]) as part:
-        safetensors.torch.save_file(weights, part, metadata={"format": "pt"})
-    with written_whole(Path(folder) / FILES[0]) as part:
-        part.write_text(json.dumps(theirs, indent=1), encoding="utf-8")
+    _write(folder, theirs, weights, format="pt")
 
 
-def load_tensors(own: dict[str, Tensor], given: dict[str, Tensor], source: str | Path) -> None:
-    """Copy what was `given` by `source` into a model's `own` tensors of the same names.
-
-    Raises ValueError, and changes nothing, if names or shapes differ.
-    """
+def refuse_other_shapes(own: dict[str, Tensor], given: dict[str, Tensor], source) -> None:
+    """Raise ValueError if names or shapes of what `source` gave are not a model's `own`."""
     shapes, expected = ({k: tuple(t.shape) for k, t in d.items()} for d in (given, own))
     if shapes != expected:
         name = min(k for k in shapes | expected if shapes.get(k) != expected.get(k))
@@ -156,6 +155,14 @@ def load_tensors(own: dict[str, Tensor], given: dict[str, Tensor], source: str |
             f"{source} is of another model: {name} is {shapes.get(name, 'missing')} in it, "
             f"expected {expected.get(name, 'no such tensor')}"
         )
+
+
+def load_tensors(own: dict[str, Tensor], given: dict[str, Tensor], source: str | Path) -> None:
+    """Copy what was `given` by `source` into a model's `own` tensors of the same names.
+
+    Raises ValueError, and changes nothing, if names or shapes differ.
+    """
+    refuse_other_shapes(own, given, source)
     with torch.no_grad():
         for name, tensor in own.items():
             tensor.copy_(given[name])

@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from scratchformer.data.whole_files import written_whole
-from scratchformer.models.pretrained import load_tensors
+from scratchformer.models.pretrained import load_tensors, refuse_other_shapes
 from scratchformer.training.distributed import ALONE, Workers, like
 
 
@@ -72,16 +72,21 @@ def load_checkpoint(
 
     There may be another number of `workers` than wrote it: those it has no random state for keep
     theirs. Returns the `state`. Raises ValueError, and changes nothing, if the file is no
-    checkpoint or of another model; FileNotFoundError if it is missing.
+    checkpoint or of another model or optimiser; FileNotFoundError if it is missing.
     """
     state = read_state(path)
     tensors, memories = safetensors.torch.load_file(path), {}
-    _load_model(path, tensors, model)
+    own, saved = _tensors(model), _saved_model(tensors, model)
+    refuse_other_shapes(own, saved, path)
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for key, tensor in tensors.items():
         if key.startswith("optimizer."):
             _, i, name = key.split(".")
-            memories.setdefault(int(i), {})[name] = like(tensor, parameters[int(i)])
+            p = parameters[int(i)] if int(i) < len(parameters) else None
+            if p is None or (name != "step" and tensor.shape != p.shape):
+                raise ValueError(f"{path} is of another optimiser: {key} is {tuple(tensor.shape)}")
+            memories.setdefault(int(i), {})[name] = like(tensor, p)
+    load_tensors(own, saved, path)
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": memories, "param_groups": groups})
     generator.set_state(tensors["random.batches"])
@@ -97,13 +102,15 @@ def load_checkpoint(
 def load_weights(path: str | Path, model: nn.Module) -> None:
     """Put the model of a checkpoint into place, and nothing else. Raises as `load_checkpoint`."""
     read_state(path)
-    _load_model(path, safetensors.torch.load_file(path), model)
+    saved = _saved_model(safetensors.torch.load_file(path), model)
+    load_tensors(_tensors(model), saved, path)
 
 
-def _load_model(path: str | Path, tensors: dict[str, torch.Tensor], model: nn.Module) -> None:
+def _saved_model(tensors: dict[str, torch.Tensor], model: nn.Module) -> dict[str, torch.Tensor]:
+    """The model's part of a checkpoint, in shards where the model is in shards."""
     own = _tensors(model)
     saved = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
-    load_tensors(own, {k: like(t, own.get(k)) for k, t in saved.items()}, path)
+    return {name: like(tensor, own.get(name)) for name, tensor in saved.items()}
 
 
 def _random_states(model: nn.Module) -> dict[str, torch.Tensor]:

@@ -57,7 +57,11 @@ class Workers:
 
     def _shard(self, model: nn.Module) -> None:
         from torch.distributed.device_mesh import init_device_mesh
-        from torch.distributed.fsdp import fully_shard
+
+        try:
+            from torch.distributed.fsdp import fully_shard
+        except ImportError as error:
+            raise ValueError("parallel='fsdp' needs torch 2.6 or newer") from error
 
         kind = self.device.type if self.device else next(model.parameters()).device.type
         mesh = init_device_mesh(kind, (self.size,))
@@ -188,6 +192,8 @@ def connected(device: str = "auto", parallel: str = "ddp") -> Iterator[Workers]:
     )
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device.startswith("cuda:") and size > 1:
+        raise ValueError(f"device={device!r}, expected 'cuda': each process has a GPU of its own")
     if device == "cuda" and size > 1:
         if here >= (there := torch.cuda.device_count()):
             raise ValueError(f"process {here} of this machine has no GPU: it has {there}")

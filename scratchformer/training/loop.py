@@ -61,8 +61,9 @@ def evaluate(
     token sees what precedes it in its window. Several `workers` share the windows. Raises
     ValueError for fewer than two tokens.
     """
-    if context_length < 1:
-        raise ValueError(f"context_length={context_length}, expected at least 1")
+    if min(context_length, batch_size) < 1:
+        sizes = f"context_length={context_length}, batch_size={batch_size}"
+        raise ValueError(f"{sizes}, expected at least 1")
     if len(ids) < 2:
         raise ValueError(f"got {len(ids)} tokens, expected at least 2: one to predict from")
     device = next(model.parameters()).device
@@ -75,7 +76,7 @@ def evaluate(
     total = 0.0
     with eval_mode(model):
         for (start, stop, width), counts in workers.deal(parts):
-            piece = ids[start : stop + 1].to(device).long()  # a file of ids is read bit by bit
+            piece = ids[start : stop + 1].long().to(device)  # a file of ids is read bit by bit
             x, y = piece[:-1].view(-1, width), piece[1:].view(-1, width)
             total += counts * token_loss(model(x), y)[0].item()
     return workers.sum(torch.tensor(total, dtype=torch.float64)).item() / n
@@ -88,6 +89,13 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
         {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
     ]
+
+
+def _moved(tensor: Tensor, device: torch.device) -> Tensor:
+    """`tensor` on the device, without waiting for a GPU that is still at the step before."""
+    if device.type == "cuda" and tensor.device.type == "cpu":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 def update(
@@ -110,7 +118,7 @@ def update(
     optimizer.zero_grad(set_to_none=True)
     sums = []
     for batch in workers.in_turn(model, batches):
-        tensors = [tensor.to(device) for tensor in batch]
+        tensors = [_moved(tensor, device) for tensor in batch]
         with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
             nats, targets = loss(model, *tensors)
         nats.backward()
@@ -189,13 +197,18 @@ def fit(
     optimizer = kind(groups, lr=lr, betas=betas, eps=eps, fused=True)
     peaks = [group["lr"] for group in optimizer.param_groups]
     generator = torch.Generator().manual_seed(seed)
-    history, sums, first = History(), [], 0  # sums: nats and targets of each step, (2,)
+    history, first, spent = History(), 0, 0.0  # spent: seconds in training
+    sums = []  # nats and targets of each step since the last evaluation, (2,)
     if checkpoint and Path(checkpoint).exists():
         if not resume:
             raise FileExistsError(f"{checkpoint} holds a run: pass resume=True, or move it away")
         _refuse_other_settings(checkpoint, settings)
         state = load_checkpoint(checkpoint, model, optimizer, generator, workers)
-        history, first = History(**state["history"]), state["step"]
+        history, first, spent = (
+            History(**state["history"]),
+            state["step"],
+            state.get("seconds", 0.0),
+        )
         device = next(model.parameters()).device
         sums = [torch.tensor(pair, device=device) for pair in state["sums"]]
         if hasattr(batch, "position"):  # a Dealer's batches are numbered
@@ -203,7 +216,7 @@ def fit(
     workers.agree(first, "the step they begin at")
 
     model.train()
-    start = time.perf_counter() - (history.seconds[-1] if history.seconds else 0.0)
+    start = time.perf_counter() - spent
     with _stop_after_the_step(at_once=workers.size == 1) as stopped:
         for step in range(first, steps):
             for group, peak in zip(optimizer.param_groups, peaks, strict=True):
@@ -220,20 +233,23 @@ def fit(
                 train_loss, sums = nats / max(targets, 1.0), []
                 history.steps.append(done)
                 history.train_loss.append(train_loss)
-                history.seconds.append(time.perf_counter() - start)
+                spent = time.perf_counter() - start
+                history.seconds.append(spent)
                 val_loss = validate() if validate else None
                 if validate:
                     history.val_loss.append(val_loss)
-                start = time.perf_counter() - history.seconds[-1]
+            else:
+                spent = time.perf_counter() - start
             # Asked once: a signal that comes while saving ends the next step.
             stop = workers.any(bool(stopped))
             due = done % checkpoint_every == 0 if checkpoint_every else evaluates
             if checkpoint and (due or stop or done == steps):
                 state = {"step": done, "settings": settings, "history": asdict(history)}
-                state["sums"] = [pair.tolist() for pair in sums]
+                state |= {"sums": [pair.tolist() for pair in sums], "seconds": spent}
                 save_checkpoint(checkpoint, model, optimizer, generator, state, workers)
             if evaluates and on_evaluate:  # after saving: what it does may fail
                 on_evaluate(done, train_loss, val_loss)
+            start = time.perf_counter() - spent  # evaluating, saving and showing are no training
             if stop:
                 raise KeyboardInterrupt(f"stopped after step {done} of {steps}")
     return history
@@ -331,8 +347,12 @@ def _stop_after_the_step(at_once: bool = True) -> Iterator[list[int]]:
         yield stopped
         return
     before = {number: signal.signal(number, hold) for number in (signal.SIGINT, signal.SIGTERM)}
+    restore = True
     try:
         yield stopped
+    except RuntimeError:
+        restore = at_once  # one of several ends: torchrun's signal must not come before its words
+        raise
     finally:
-        for number, handler in before.items():
+        for number, handler in before.items() if restore else ():
             signal.signal(number, handler)

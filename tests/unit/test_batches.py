@@ -78,3 +78,9 @@ def test_too_few_ids_to_deal_are_refused():
     assert Dealer(torch.arange(40), 4, 8, seed=0).batches == 1
     with pytest.raises(ValueError, match="got 39 ids, expected at least 40 for a batch of 4"):
         Dealer(torch.arange(39), 4, 8, seed=0)
+
+
+@pytest.mark.parametrize("sizes", [(0, 8), (4, 0)])
+def test_a_batch_of_nothing_is_not_dealt(sizes):
+    with pytest.raises(ValueError, match=r"batch_size=.*expected at least 1"):
+        Dealer(torch.arange(100), *sizes, seed=0)

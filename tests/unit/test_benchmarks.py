@@ -142,6 +142,30 @@ def test_a_topic_that_fails_stops_the_run_and_stores_nothing(bench):
     assert not list(table.FOLDER.glob("*.part"))
 
 
+STORED = """
+import json
+TITLE, ABOUT = "Long", "A sentence."
+def rows(quick=False):
+    raise RuntimeError("was to be taken from its file")
+def rows_of(found):
+    return found["rows"]
+"""
+
+
+def test_a_long_run_is_taken_from_its_file_but_never_from_another_machine(bench, capsys):
+    run = bench(ddp=STORED)
+    found = {"rows": [row(what="long")], "machine": table.machine(), "seconds": 300.0}
+    (table.FOLDER / "ddp.json").write_text(json.dumps(found))
+    run("--stored", "ddp")
+    (topic,) = json.loads(table.STORED.read_text())["topics"]
+    assert topic["rows"] == [table.with_ratio(row(what="long"))] and topic["seconds"] == 300.0
+    assert "From a run of its own" in table.PAGE.read_text()
+    found["machine"]["cores"] += 14
+    (table.FOLDER / "ddp.json").write_text(json.dumps(found))
+    with pytest.raises(SystemExit, match=r"ddp.json is of another machine.*measure it here"):
+        run("--stored", "ddp")
+
+
 def test_a_script_that_is_missing_is_said_before_anything_runs(bench, capsys):
     with pytest.raises(SystemExit, match=r"there is no bench_missing.py .* nothing was measured"):
         bench(bench_good=GOOD, bench_missing=None)()

@@ -234,6 +234,19 @@ def test_another_model_is_refused_and_nothing_is_changed(tmp_path, change, words
     assert torch.equal(states[1], torch.get_rng_state()) and optimizer.state_dict()["state"] == {}
 
 
+def test_the_memory_of_another_optimiser_is_refused_and_nothing_is_changed(tmp_path):
+    path = tmp_path / "run"
+    run(checkpoint=path)
+    model = small_gpt(seed=1)
+    weights = [p.clone() for p in model.parameters()]
+    for parameters in (list(model.parameters())[::-1], list(model.parameters())[:3]):
+        optimizer = torch.optim.AdamW(parameters)
+        with pytest.raises(ValueError, match=r"is of another optimiser: optimizer.*is"):
+            checkpoints.load_checkpoint(path, model, optimizer, torch.Generator())
+        assert all(map(torch.equal, weights, model.parameters()))
+        assert optimizer.state_dict()["state"] == {}
+
+
 # --- files that are not whole -----------------------------------------------------------------
 
 

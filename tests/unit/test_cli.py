@@ -258,10 +258,23 @@ def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(to
     assert weights(Path("out/best")) == weights(Path("whole/best")) == weights(Path("whole"))
 
 
-def test_compile_is_passed_on_and_changes_nothing_but_the_speed(tokens):
+NEWER = """
+positions = "rotary"
+qk_norm = true
+n_kv_heads = 1
+smear = 2
+bigram_rows = 64
+value_embeddings = true
+"""
+
+
+@pytest.mark.parametrize("options", ["", NEWER])
+def test_compile_is_passed_on_and_changes_nothing_but_the_speed(tokens, options):
     """In a process of its own: the tests' shape checks cannot be traced."""
+    config = CONFIG.replace("[training]", options + "[training]")
+    Path("small.toml").write_text(config)
     assert cli.main("train --config small.toml --out plain".split()) == 0
-    Path("small.toml").write_text(CONFIG + "compile = true\n")
+    Path("small.toml").write_text(config + "compile = true\n")
     code = (  # all but the generation of code, which takes half a minute
         "import torch\nfrom scratchformer import cli\ncompile = torch.compile\n"
         "torch.compile = lambda model: print('traced') or compile(model, backend='eager')\n"

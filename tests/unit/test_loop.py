@@ -235,6 +235,21 @@ def test_seconds_are_those_of_training_alone():
 
     history = run(small_gpt(), validate=slow, evaluate_every=1)
     assert history.val_loss == [0.0] * 3 and history.seconds[-1] < 0.2 * 2
+    options = {"validate": slow, "on_evaluate": lambda *_: slow(), "evaluate_every": 1}
+    assert run(small_gpt(), **options).seconds[-1] < 0.2 * 2
+
+
+def test_seconds_before_an_interruption_count(tmp_path):
+    def stop(step):
+        time.sleep(0.1)
+        if step == 2:
+            raise KeyboardInterrupt
+
+    options = {"checkpoint": tmp_path / "run", "checkpoint_every": 1, "steps": 3}
+    with pytest.raises(KeyboardInterrupt):
+        run(small_gpt(), on_step=stop, **options)
+    history = run(small_gpt(), resume=True, **options)
+    assert history.steps == [3] and history.seconds[0] > 0.1
 
 
 def test_a_validation_split_too_short_is_refused_before_training():

@@ -146,3 +146,10 @@ def test_errors_say_what_was_expected():
         rotary(torch.zeros(2, 4), offset=-3)
     with pytest.raises(ValueError, match=r"base=0\.0, expected more than 0"):
         sinusoidal(4, 4, base=0.0)
+
+
+def test_the_callers_default_device_has_no_say():
+    x = torch.randn(3, 6)
+    with torch.device("meta"):
+        torch.testing.assert_close(rotary(x, offset=123), slow_rotary(x, offset=123))
+        assert sinusoidal(3, 4).device.type == "cpu"

@@ -45,6 +45,17 @@ def test_saving_again_replaces(saved):
     assert torch.equal(GPT.from_pretrained(str(saved))(IDS), model(IDS))
 
 
+@pytest.mark.parametrize("save", [GPT.save, lambda model, folder: save_as_gpt2(folder, model)])
+def test_a_save_that_fails_leaves_the_old_model_whole(saved, monkeypatch, save):
+    def full_disk(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(safetensors.torch, "save_file", full_disk)
+    with pytest.raises(OSError, match="no space"):
+        save(small_gpt(d_model=32), saved)
+    assert torch.equal(GPT.from_pretrained(saved)(IDS), small_gpt()(IDS))
+
+
 # --- Hugging Face's GPT-2, made on the spot ---------------------------------------------------
 
 
@@ -109,7 +120,8 @@ def test_a_file_of_2019_with_masks_and_a_head_is_the_same_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"n_layers": 3, "n_heads": 2}, {"d_model": 8, "context_length": 9}]
+    "changes",
+    [{}, {"n_layers": 3, "n_heads": 2}, {"d_model": 8, "context_length": 9}, {"n_kv_heads": 4}],
 )
 def test_transformers_reads_our_gpt_and_computes_the_same(tmp_path, changes):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")

@@ -91,7 +91,12 @@ def test_every_rung_and_every_variant_can_be_built_and_trained():
     settings = [(m, t) for m, t in speedrun.rungs().values()]
     settings += [(final[0] | m, final[1] | t) for m, t in speedrun.WITHOUT.values()]
     for model, training in settings:
-        small = model | {"d_model": 16, "n_heads": 2, "n_layers": 1, "bigram_rows": 0}
+        small = model | {
+            "d_model": 16,
+            "n_heads": 2,
+            "n_layers": 1,
+            "bigram_rows": min(64, model.get("bigram_rows", 0)),
+        }
         small["n_kv_heads"] = min(2, small.get("n_kv_heads") or 2)
         training = training | {"batch_size": 2}
         _, run = speedrun.our_run(small, training, IDS, V, seed=0, steps=2)
@@ -215,7 +220,12 @@ def test_stored_figures_say_what_they_claim():
     assert found["ratio"]["min"] > 20
     # nanoGPT's own code, measured apart: 1.898
     assert all(abs(run["val_loss"] - 1.898) < 0.03 for run in race["nanoGPT"])
-    assert max(run["val_loss"] for run in race["ours"]) < 1.93
+
+    def mean(runs):
+        return sum(run["val_loss"] for run in runs) / len(runs)
+
+    assert mean(race["ours"]) <= mean(race["nanoGPT"])
+    assert all(mean(rung["runs"]) < mean(race["nanoGPT"]) + 0.03 for rung in found["ladder"])
     for name, losses in long["on_dev"].items():
         assert losses[str(long["weight"][name])] == min(losses.values())
     for run in long["runs"] + long["pairs"]:
