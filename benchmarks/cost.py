@@ -14,7 +14,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = FOLDER.parent / "book" / "past_one_machine.md"
@@ -151,7 +151,7 @@ def main() -> None:
     print("\n\n".join(tables().values()))
     if options.write:
         page = renewed(PAGE.read_text(encoding="utf-8"))
-        with written_whole(PAGE) as part:
+        with atomic_write(PAGE) as part:
             part.write_text(page, encoding="utf-8")
 
 

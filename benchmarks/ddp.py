@@ -28,7 +28,7 @@ from pathlib import Path
 import torch
 
 from scratchformer.cli import read_config
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import parameter_groups, token_loss
 from scratchformer.training.distributed import ALONE, Workers, connected
@@ -204,7 +204,7 @@ def main() -> None:
         print(f"  {row['note']}")
     result |= {"torch": torch.__version__, "machine": machine()}
     if options.write and not options.quick:
-        with written_whole(RESULT) as part:
+        with atomic_write(RESULT) as part:
             part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

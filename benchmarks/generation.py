@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write
 from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import eval_mode
@@ -139,7 +139,7 @@ def main() -> None:
             f"({r['ratio']['min']} to {r['ratio']['max']}, n = {r['n']})"
         )
     if options.write and not quick:
-        with written_whole(RESULT) as part:
+        with atomic_write(RESULT) as part:
             part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

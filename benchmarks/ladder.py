@@ -24,7 +24,7 @@ from torch import nn
 
 from scratchformer.data import load_corpus, train_val_split
 from scratchformer.data.batches import random_batch
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write
 from scratchformer.models import Bigram, KneserNey
 from scratchformer.models.ladder import Heads, Rung
 from scratchformer.tokenizers import CharTokenizer
@@ -296,7 +296,7 @@ def main(arguments: list[str] | None = None) -> dict:
         "speed": {"steps": options.speed_steps, "rounds": options.repeats, "rungs": speeds},
     }
     if options.write:
-        with written_whole(STORED) as part:
+        with atomic_write(STORED) as part:
             part.write_text(json.dumps(result, indent=1) + "\n")
     return result
 

@@ -32,7 +32,7 @@ import torch
 
 from scratchformer.data import load_corpus, train_val_split
 from scratchformer.data.playhouse import RULES, Playhouse
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.scaling import in_passes, non_embedding
 from scratchformer.tokenizers import CharTokenizer
@@ -146,11 +146,11 @@ def train_one(job: dict) -> dict | None:
         kept |= {"parameters": sum(p.numel() for p in model.parameters()), "D": D}
         kept |= {"passes": round(passes, 2), "dev": round(dev, 4), "val": None}
         kept |= {"seconds": round(seconds, 1)}
-        with written_whole(weights) as part:
+        with atomic_write(weights) as part:
             torch.save(model.state_dict(), part)
     if job["measure"]:
         kept["val"] = round(evaluate(model, data["val"], CONTEXT), 4)
-    with written_whole(record) as part:
+    with atomic_write(record) as part:
         part.write_text(json.dumps(kept))
     return kept
 
@@ -440,7 +440,7 @@ def main(arguments: list[str] | None = None) -> dict:
     if pool.left_out:
         say(f"{len(pool.left_out)} runs were left out: there was no time for them")
     if options.write:
-        with written_whole(STORED) as part:
+        with atomic_write(STORED) as part:
             part.write_text(json.dumps(result, indent=1) + "\n")
         if not pool.left_out:
             shutil.rmtree(KEPT)

@@ -35,7 +35,7 @@ from torch import nn
 from scratchformer.cli import read_config
 from scratchformer.data import load_corpus, train_val_split
 from scratchformer.data.batches import Dealer, random_batch
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write
 from scratchformer.models import GPT, GPTConfig, KneserNey
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import eval_mode, evaluate, fit, token_loss
@@ -509,7 +509,7 @@ def main(arguments: list[str] | None = None) -> dict:
     }
     result["seconds"] = round(time.perf_counter() - start)
     if options.write and not quick:
-        with written_whole(STORED) as part:
+        with atomic_write(STORED) as part:
             part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return result
 

@@ -217,9 +217,9 @@ def page(stored: dict) -> str:
 
 def write_page(stored: dict) -> None:
     """Put the table into the book."""
-    from scratchformer.data.whole_files import written_whole
+    from scratchformer.files import atomic_write
 
-    with written_whole(PAGE) as part:
+    with atomic_write(PAGE) as part:
         part.write_text(page(stored), encoding="utf-8")
 
 
@@ -237,7 +237,7 @@ def main(arguments: list[str] | None = None) -> None:
         return
 
     from scratchformer.data import load_corpus
-    from scratchformer.data.whole_files import written_whole
+    from scratchformer.files import atomic_write
 
     names = options.only or TOPICS
     missing = [name for name in names if not (FOLDER / f"{name}.py").is_file()]
@@ -277,7 +277,7 @@ def main(arguments: list[str] | None = None) -> None:
             "topics": topics,
         }
         text = page(stored)  # if this fails, neither file is touched
-        with written_whole(STORED) as part, written_whole(PAGE) as page_part:
+        with atomic_write(STORED) as part, atomic_write(PAGE) as page_part:
             part.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
             page_part.write_text(text, encoding="utf-8")
 

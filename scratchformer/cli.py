@@ -238,7 +238,7 @@ def _train(options: argparse.Namespace) -> None:
 def _train_with(workers, config: dict[str, dict], out: Path, resume: bool) -> None:
     import torch
 
-    from scratchformer.data.whole_files import written_whole
+    from scratchformer.files import atomic_write
     from scratchformer.models import GPT, GPTConfig
     from scratchformer.training import History, train
     from scratchformer.training.checkpoints import load_weights, read_state
@@ -269,7 +269,7 @@ def _train_with(workers, config: dict[str, dict], out: Path, resume: bool) -> No
         load_weights(checkpoint, model)  # the run may have been killed just before it saved them
         model.save(out / "best")
     if speaks:
-        with written_whole(run) as part:
+        with atomic_write(run) as part:
             part.write_text(json.dumps(config | {"sums": sums}, indent=1), encoding="utf-8")
         tokenizer.save(out / "tokenizer.json")
         many = f" × {workers.size} ({workers.parallel})" if workers.size > 1 else ""
@@ -350,12 +350,12 @@ def _write_losses(out: Path, history) -> None:
     """history.json and loss.png, replaced whole, so that one can watch a run."""
     from matplotlib.figure import Figure  # not pyplot: no window, no screen needed
 
-    from scratchformer.data.whole_files import written_whole
+    from scratchformer.files import atomic_write
     from scratchformer.plots import loss_curves
 
-    with written_whole(out / "history.json") as part:
+    with atomic_write(out / "history.json") as part:
         part.write_text(json.dumps(asdict(history), indent=1), encoding="utf-8")
     figure = Figure(figsize=(6.4, 3.6), layout="constrained")
     loss_curves(history, figure.subplots())
-    with written_whole(out / "loss.png") as part:
+    with atomic_write(out / "loss.png") as part:
         figure.savefig(part, format="png", dpi=150)

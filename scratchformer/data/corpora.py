@@ -14,8 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from scratchformer.files import atomic_write, cache_folder, is_offline
+
 from .playhouse import Playhouse
-from .whole_files import written_whole
 
 
 class Source(NamedTuple):
@@ -89,7 +90,7 @@ def load_corpus(name: str) -> Corpus:
             broken |= not isinstance(error, FileNotFoundError)
     if corpus and corpus.source == "download":
         try:
-            with written_whole(_cache_folder() / wanted.filename) as part:
+            with atomic_write(cache_folder() / wanted.filename) as part:
                 part.write_bytes(corpus.text.encode())
         except OSError as error:
             notes.append(f"cache: cannot keep the download: {error}")
@@ -109,23 +110,11 @@ def _find(wanted: Source, source: str) -> bytes:
     """The verified bytes, FileNotFoundError if there are none, or another error if they are bad."""
     if source == "download":
         return _download(wanted)
-    folder = os.environ.get("SCRATCHFORMER_DATA") if source == "directory" else _cache_folder()
+    folder = os.environ.get("SCRATCHFORMER_DATA") if source == "directory" else cache_folder()
     if not folder:
         raise FileNotFoundError("SCRATCHFORMER_DATA is not set")
     path = Path(folder).expanduser() / wanted.filename
     return _verified(path.read_bytes(), wanted, path)
-
-
-def _cache_folder() -> Path:
-    import pooch  # here, to keep the package's import quick
-
-    folder = os.environ.get("SCRATCHFORMER_CACHE") or pooch.os_cache("scratchformer")
-    return Path(folder).expanduser()
-
-
-def is_offline() -> bool:
-    """Whether SCRATCHFORMER_OFFLINE forbids downloads: set, and neither empty nor 0."""
-    return os.environ.get("SCRATCHFORMER_OFFLINE", "0") not in ("", "0")
 
 
 def _download(wanted: Source) -> bytes:

@@ -18,7 +18,7 @@ import torch
 from jaxtyping import UInt16
 from torch import Tensor
 
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write
 
 FORMAT, HEADER = "scratchformer tokens 1", 4096
 EVERY = 2**20  # a killed writer loses at most about so many ids
@@ -110,7 +110,7 @@ def write_tokens(
                 file.flush()
                 os.fsync(file.fileno())  # the ids first, then the record of them
                 state = {"pieces": number, "tokens": tokens, "text": text.hexdigest()}
-                with written_whole(progress) as new:
+                with atomic_write(progress) as new:
                     new.write_text(json.dumps(before | state), encoding="utf-8")
                 saved = tokens
             if on_bytes:
@@ -126,12 +126,12 @@ def write_tokens(
         raise ValueError(f"got {tokens} tokens, too few to train on")
     header = {"format": FORMAT, "split": "train", "tokens": n, "vocab_size": tokenizer.vocab_size}
     header |= {"tokenizer": before["tokenizer"], "text": text.hexdigest(), "source": source[:300]}
-    with written_whole(folder / "tokenizer.json") as new:
+    with atomic_write(folder / "tokenizer.json") as new:
         tokenizer.save(new)
     (folder / "val.bin").unlink(missing_ok=True)
     if n < tokens:
         with (
-            written_whole(folder / "val.bin") as new,
+            atomic_write(folder / "val.bin") as new,
             new.open("wb") as val,
             part.open("rb") as file,
         ):

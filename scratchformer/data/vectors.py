@@ -3,10 +3,11 @@
 gensim keeps them in its own folder (GENSIM_DATA_DIR, or gensim-data in the home folder).
 """
 
-import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+
+from scratchformer.files import is_offline
 
 GLOVE = "glove-wiki-gigaword-50"  # 66 MB to download: 400,000 words, 50 numbers each
 
@@ -20,7 +21,7 @@ def load_pretrained(
     `download` maps a name to the path of a word2vec text file; by default gensim's downloader,
     which shows its progress. Nothing that is downloaded is executed.
     """
-    if os.environ.get("SCRATCHFORMER_OFFLINE", "0") not in ("", "0"):
+    if is_offline():
         return None, f"{name}: switched off by SCRATCHFORMER_OFFLINE"
     from gensim.models import KeyedVectors  # here: it takes a second
 

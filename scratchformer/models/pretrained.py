@@ -14,8 +14,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from scratchformer.data.corpora import is_offline
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write, is_offline
 
 FILES = ("config.json", "model.safetensors")
 # What our GPT computes, in Hugging Face's terms; a config that says otherwise is another model.
@@ -32,10 +31,10 @@ def save_model(folder: str | Path, model: nn.Module, config: dict) -> None:
 
 def _write(folder: str | Path, config: dict, weights: dict[str, Tensor], **metadata: str) -> None:
     """Both files. Until the new weights are written, the old model is whole."""
-    with written_whole(Path(folder) / FILES[1]) as part:
+    with atomic_write(Path(folder) / FILES[1]) as part:
         safetensors.torch.save_file(weights, part, metadata or None)
         (Path(folder) / FILES[0]).unlink(missing_ok=True)  # new weights never meet an old config
-    with written_whole(Path(folder) / FILES[0]) as part:
+    with atomic_write(Path(folder) / FILES[0]) as part:
         part.write_text(json.dumps(config, indent=1), encoding="utf-8")
 
 

@@ -17,7 +17,7 @@ import regex
 import tiktoken
 
 from scratchformer.data import Playhouse
-from scratchformer.data.corpora import is_offline
+from scratchformer.files import is_offline
 from scratchformer.tokenizers.char import check_ids
 from scratchformer.tokenizers.files import read_json, write_json
 from scratchformer.tokenizers.merging import apply_merges, learn_merges

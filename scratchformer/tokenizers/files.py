@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write
 
 
 def write_json(path: str | Path, kind: str, content: dict) -> None:
     """Write `content`, marked as a tokenizer of this `kind`, replacing `path` in one step."""
     text = json.dumps({"tokenizer": kind, **content}, ensure_ascii=False, indent=1)
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")
 
 

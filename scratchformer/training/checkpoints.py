@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
 
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write
 from scratchformer.models.pretrained import load_tensors, refuse_other_shapes
 from scratchformer.training.distributed import ALONE, Workers, like
 
@@ -45,7 +45,7 @@ def save_checkpoint(
         for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
             part.unlink(missing_ok=True)
         tensors = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             safetensors.torch.save_file(tensors, part, {"state": json.dumps(state)})
     workers.wait()
 

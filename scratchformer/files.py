@@ -1,4 +1,7 @@
-"""Files that are written whole or not at all, whatever happens in between."""
+"""What every room needs of the disk: atomic writes, the cache folder, and whether to stay offline.
+
+It knows no format and no corpus.
+"""
 
 import os
 import uuid
@@ -8,7 +11,7 @@ from pathlib import Path
 
 
 @contextmanager
-def written_whole(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path) -> Iterator[Path]:
     """A path beside `path` to write to: it takes its place in one step if the block ends well.
 
     After an error, or a crash, `path` is what it was. Another process may write the same file:
@@ -28,3 +31,17 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: SCRATCHFORMER_CACHE, or the user's own cache."""
+    import pooch  # here, to keep the package's import quick
+
+    return Path(
+        os.environ.get("SCRATCHFORMER_CACHE") or pooch.os_cache("scratchformer")
+    ).expanduser()
+
+
+def is_offline() -> bool:
+    """Whether SCRATCHFORMER_OFFLINE forbids downloads: set, and neither empty nor 0."""
+    return os.environ.get("SCRATCHFORMER_OFFLINE", "0") not in ("", "0")

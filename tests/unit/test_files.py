@@ -8,13 +8,13 @@ import time
 
 import pytest
 
-from scratchformer.data.whole_files import written_whole
+from scratchformer.files import atomic_write
 
 
 def test_a_file_appears_and_is_replaced_folders_included(tmp_path):
     path = tmp_path / "new" / "folder" / "file.txt"
     for text in ("first", "second"):
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             part.write_text(text)
             assert part.parent == path.parent  # one file system, or the replacement is no one step
         assert path.read_text() == text
@@ -25,7 +25,7 @@ def test_a_file_appears_and_is_replaced_folders_included(tmp_path):
 def test_an_error_midway_leaves_the_old_file_and_nothing_else(tmp_path, error):
     path = tmp_path / "file.txt"
     path.write_text("old")
-    with pytest.raises(error), written_whole(path) as part:
+    with pytest.raises(error), atomic_write(path) as part:
         part.write_text("half of the n")
         raise error
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["file.txt"]
@@ -34,14 +34,14 @@ def test_an_error_midway_leaves_the_old_file_and_nothing_else(tmp_path, error):
 def test_a_writer_that_writes_nothing_is_an_error_and_replaces_nothing(tmp_path):
     path = tmp_path / "file.txt"
     path.write_text("old")
-    with pytest.raises(FileNotFoundError), written_whole(path):
+    with pytest.raises(FileNotFoundError), atomic_write(path):
         pass
     assert path.read_text() == "old"
 
 
 def test_two_writers_do_not_disturb_each_other(tmp_path):
     path = tmp_path / "file.txt"
-    with written_whole(path) as one, written_whole(path) as other:
+    with atomic_write(path) as one, atomic_write(path) as other:
         one.write_text("one")
         other.write_text("other")
     assert path.read_text() == "one" and os.listdir(tmp_path) == ["file.txt"]
@@ -51,9 +51,9 @@ def test_everyone_who_may_read_the_folder_may_read_the_file(tmp_path):
     import safetensors.torch
     import torch
 
-    with written_whole(tmp_path / "plain") as part:
+    with atomic_write(tmp_path / "plain") as part:
         part.write_text("as a rule")
-    with written_whole(tmp_path / "weights") as part:  # safetensors makes files for one user only
+    with atomic_write(tmp_path / "weights") as part:  # safetensors makes files for one user only
         safetensors.torch.save_file({"x": torch.ones(2)}, part)
     assert (tmp_path / "weights").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
@@ -62,8 +62,8 @@ def test_a_kill_while_writing_leaves_the_old_file_whole(tmp_path):
     path = tmp_path / "file.txt"
     path.write_text("old")
     program = (
-        "import sys, time\nfrom scratchformer.data.whole_files import written_whole\n"
-        "with written_whole(sys.argv[1]) as part:\n"
+        "import sys, time\nfrom scratchformer.files import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as part:\n"
         "    part.write_text('half of the n')\n    print('ready', flush=True)\n    time.sleep(60)\n"
     )
     writer = subprocess.Popen(
@@ -74,6 +74,6 @@ def test_a_kill_while_writing_leaves_the_old_file_whole(tmp_path):
     writer.send_signal(signal.SIGKILL)
     writer.communicate()
     assert path.read_text() == "old"
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text("new")
     assert path.read_text() == "new"
