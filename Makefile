@@ -18,7 +18,7 @@ $(READY): requirements.txt pyproject.toml
 	@touch $(READY)
 
 book: $(READY)  ## build the site into _build/html; any warning fails
-	$(BIN)/jupyter-book build . -W -n --keep-going
+	$(BIN)/jupyter-book build . --all -W -n --keep-going
 	@test -s _build/html/index.html || { echo 'the build left no _build/html/index.html'; exit 1; }
 	@echo 'Open _build/html/index.html in a browser, or run `make serve` to read it at http://localhost:8000.'
 

@@ -28,7 +28,10 @@ PARTS = {
         ]
     ],
     "book": [
-        [str(Path(sys.executable).with_name("jupyter-book")), *"build . -W -n --keep-going".split()]
+        [
+            str(Path(sys.executable).with_name("jupyter-book")),
+            *"build . --all -W -n --keep-going".split(),
+        ]
     ],
     "notebooks": [
         [

@@ -1,19 +1,103 @@
-"""A small Sphinx extension that makes the site self-contained and its pages accessible.
+"""A small Sphinx extension: self-contained pages, described, with figures numbered by chapter.
 
-Stock Jupyter Book pages carry sphinx-thebe's scripts even when Thebe is off: a constant that
-names a CDN, declared twice, which browsers report as an error. Theme and builder also list some
-scripts twice. And docutils gives entries of a bibliography a role that screen readers no longer
-know. The first hook repairs these three, on every page. The second drops font preloads, which the
-theme's last release for Python 3.10 writes and browsers refuse on pages opened from disk. Links,
-search and MathJax stay as the builder made them.
+It brings MathJax from an installed package, derives the site's address from the repository's,
+numbers figures by chapter, describes each page for search engines, and repairs what the theme and
+the builder get wrong. It does not touch links, search or the text of a page.
 """
 
+import importlib.util
 import re
+import textwrap
+from html import escape
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ConfigError
+
+# The package's other 110 files are for other formats. This one needs no other at run time.
+MATHJAX_PACKAGE = "sphinx-mathjax-offline"
+MATHJAX_FILE = "static/mathjax/tex-svg-full.js"
+DESCRIPTION_LENGTH = 200
+PRINT_TITLE = re.compile(r'(<div id="jb-print-docs-body"[^>]*>\s*)<h1>(.*?)</h1>', re.DOTALL)
+FONT_PRELOAD = re.compile(r'<link rel="preload" as="font"[^>]*>\n?')
 
 
-def repair_page(app, pagename, templatename, context, doctree):
-    """`html-page-context`: change `context["script_files"]` and `context["body"]` in place."""
+def pages_address(repository: str) -> str:
+    """The GitHub Pages address of `https://github.com/owner/name`, with a slash at its end."""
+    owner, name = repository.rstrip("/").split("/")[-2:]
+    site = f"{owner}.github.io"
+    return f"https://{site}/" if name.lower() == site.lower() else f"https://{site}/{name}/"
+
+
+def complete_config(app: Sphinx, config: Config) -> None:
+    """`config-inited`: MathJax from its package, and the site's address from the repository's.
+
+    Raises ConfigError if the package with MathJax is not installed. An address that _config.yml
+    sets itself (`html.baseurl`, for a domain of one's own) is kept.
+    """
+    package = importlib.util.find_spec(MATHJAX_PACKAGE)
+    if package is None or package.origin is None:
+        raise ConfigError(f"{MATHJAX_PACKAGE} is not installed: pip install -r requirements.txt")
+    mathjax = Path(package.origin).parent / MATHJAX_FILE
+    config["html_static_path"] = [*config.html_static_path, str(mathjax)]
+    config["mathjax_path"] = mathjax.name
+    if not config.html_baseurl:
+        config["html_baseurl"] = pages_address(config.html_theme_options["repository_url"])
+
+
+def number_by_chapter(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """`env-get-updated`: figure 1 of `notebooks/05_name` becomes 5.1, in captions and references.
+
+    Sphinx counts figures, tables and listings through the whole table of contents. Here they count
+    from 1 on each page, after the number in the file's name if it has one.
+    """
+    for docname, kinds in env.toc_fignumbers.items():
+        chapter = re.match(r"(\d+)_", docname.split("/")[-1])
+        prefix = (int(chapter.group(1)),) if chapter else ()
+        for numbers in kinds.values():
+            in_order = sorted(numbers, key=lambda anchor: numbers[anchor])
+            numbers.update({anchor: (*prefix, i) for i, anchor in enumerate(in_order, start=1)})
+    return []  # Sphinx writes these pages again already: it finds other numbers than its own
+
+
+def describe_page(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """`html-page-context`: a description and social tags; the course's title once in `<title>`."""
+    if doctree is None:  # the index and the search page
+        return
+    title = app.env.titles[pagename].astext()
+    if title == context["docstitle"]:
+        context["docstitle"] = ""  # the theme would append it: "Course — Course"
+    paragraphs = doctree.findall(nodes.paragraph)
+    texts = (p.astext() for p in paragraphs if isinstance(p.parent, nodes.section))
+    text = textwrap.shorten(next(texts, title), DESCRIPTION_LENGTH, placeholder=" …")
+    tags = [
+        ("name", "description", text),
+        ("property", "og:title", title),
+        ("property", "og:description", text),
+        ("property", "og:type", "article"),
+        ("property", "og:site_name", app.config.html_title),
+        ("property", "og:url", context["pageurl"]),
+    ]
+    context["metatags"] += "".join(
+        f'\n<meta {kind}="{name}" content="{escape(value)}" />' for kind, name, value in tags
+    )
+
+
+def repair_page(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """`html-page-context`: drop scripts that name a CDN or are listed twice, and an outdated role.
+
+    Stock Jupyter Book pages carry sphinx-thebe's scripts even when Thebe is off: a constant that
+    names a CDN, declared twice, which browsers report as an error. docutils gives entries of a
+    bibliography a role that screen readers no longer know.
+    """
     kept, seen = [], set()
     for script in context.get("script_files", []):
         # inline scripts have no filename; their text is in the attribute "body"
@@ -28,19 +112,28 @@ def repair_page(app, pagename, templatename, context, doctree):
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
 
-def drop_font_preloads(app, error):
-    """`build-finished`: the fonts are loaded all the same, when the styles ask for them."""
+def repair_written_pages(app: Sphinx, error: Exception | None) -> None:
+    """`build-finished`: repair what the theme's templates write.
+
+    The theme repeats the page's title as a second `<h1>` that only a printed page shows: it
+    becomes a paragraph. The theme's last release for Python 3.10 preloads fonts, which browsers
+    refuse on pages opened from disk; the styles load them all the same.
+    """
     if error or app.builder.format != "html":
         return
     for page in Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        kept = re.sub(r'<link rel="preload" as="font"[^>]*>\n?', "", text)
-        if kept != text:
-            page.write_text(kept, encoding="utf-8")
+        repaired = PRINT_TITLE.sub(r'\1<p class="course-print-title">\2</p>', text)
+        repaired = FONT_PRELOAD.sub("", repaired)
+        if repaired != text:
+            page.write_text(repaired, encoding="utf-8")
 
 
-def setup(app):
-    """Register the first hook late, so that it sees what the other extensions added."""
-    app.connect("build-finished", drop_font_preloads)
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the hooks; those with a priority of 900 see what other extensions did before."""
+    app.connect("config-inited", complete_config)
+    app.connect("env-get-updated", number_by_chapter, priority=900)
+    app.connect("html-page-context", describe_page)
     app.connect("html-page-context", repair_page, priority=900)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("build-finished", repair_written_pages)
+    return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

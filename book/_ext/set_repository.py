@@ -12,6 +12,7 @@ from pathlib import Path
 PLACEHOLDER = "YOUR_ACCOUNT/scratchformer"  # GitHub gives out no name with an underscore
 PLACES = [
     "README.md",
+    "CONTRIBUTING.md",
     "CITATION.cff",
     "Makefile",
     "pyproject.toml",

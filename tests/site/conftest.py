@@ -35,7 +35,7 @@ def toc_pages() -> list[str]:
 
 def pytest_generate_tests(metafunc):
     if "page_name" in metafunc.fixturenames:
-        metafunc.parametrize("page_name", toc_pages())
+        metafunc.parametrize("page_name", toc_pages(), scope="module")
     if "chapter" in metafunc.fixturenames:
         names = [name for name in toc_pages() if name.startswith("notebooks/")]
         metafunc.parametrize("chapter", names)

@@ -1,6 +1,11 @@
-"""The pages in a real browser: offline, quiet, readable on a phone, accessible."""
+"""The pages in a real browser: offline, quiet, readable on a phone, accessible.
+
+Each page is opened twice, and all checks of a page share these two visits: over http in dark mode,
+from disk in light mode. A visit begins on a phone and goes on at a desk.
+"""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -8,13 +13,46 @@ PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
 # The article only: sidebar and header belong to the theme.
 ARTICLE = "article.bd-article"
+# A page has thousands of coloured words of code, and axe takes milliseconds for each. Its rules on
+# colours depend on the style of a text and of all that it stands in: one text of each look will do.
+AXE = """async ([selector, allRules]) => {
+  const colours = ['color-contrast', 'link-in-text-block'], looks = new Map();
+  const hasText = element => [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+  for (const element of document.querySelectorAll(`${selector}, ${selector} *`)) {
+    if (!hasText(element)) continue;
+    const own = getComputedStyle(element);
+    const look = [own.fontSize, own.fontWeight, own.textShadow, own.textDecorationLine];
+    for (let up = element; up; up = up.parentElement) {
+      const style = getComputedStyle(up);
+      look.push(up.localName, style.color, style.backgroundColor, style.backgroundImage,
+        style.opacity, style.filter, style.display, style.visibility, style.position);
+    }
+    const key = look.join('|');
+    if (!looks.has(key)) looks.set(key, element);
+  }
+  const results = [await axe.run({include: [...looks.values()]},
+    {runOnly: {type: 'rule', values: colours}, resultTypes: ['violations']})];
+  if (allRules) results.push(await axe.run(selector,
+    {rules: Object.fromEntries(colours.map(rule => [rule, {enabled: false}])),
+     resultTypes: ['violations']}));
+  return {
+    violations: results.flatMap(result => result.violations),
+    passed: results.flatMap(result => result.passes).map(rule => rule.id),
+  };
+}"""
 
 
-def start(browser, size=DESK, mode="light"):
+class Visit(NamedTuple):
+    """An open page, the faults it has shown so far, and the mode it is in."""
+
+    page: object
+    faults: list[str]
+    mode: str
+
+
+def start(browser, mode="light"):
     """A fresh page and the list of what it complains about or asks of other servers."""
-    context = browser.new_context(viewport=size, reduced_motion="reduce")
-    context.add_init_script(f"localStorage.setItem('mode', '{mode}')")
-    context.add_init_script(f"localStorage.setItem('theme', '{mode}')")
+    context = browser.new_context(viewport=PHONE, reduced_motion="reduce", color_scheme=mode)
     page, faults = context.new_page(), []
     page.on("pageerror", lambda error: faults.append(f"page error: {error}"))
     page.on(
@@ -47,12 +85,21 @@ def axe() -> str:
     return next(Path(package.__file__).parent.rglob("axe.min.js")).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("scheme", ["http", "file"])
-def test_page_is_quiet_offline_and_fits_a_phone(page_name, scheme, site, server, browser):
-    base = server if scheme == "http" else f"{site.as_uri()}/"
-    context, page, faults = start(browser, PHONE)
-    visit(page, faults, base, page_name)
-    assert faults == []
+# the system's setting picks the mode, as for a reader who never touched the switch
+@pytest.fixture(scope="module", params=["http-dark", "file-light"])
+def visited(request, page_name, site, server, browser) -> Visit:
+    """The page `page_name`, opened once for all tests that follow, in the order of this file."""
+    scheme, mode = request.param.split("-")
+    context, page, faults = start(browser, mode)
+    visit(page, faults, server if scheme == "http" else f"{site.as_uri()}/", page_name)
+    yield Visit(page, faults, mode)
+    context.close()
+
+
+def test_page_is_quiet_offline_and_fits_a_phone(visited):
+    page = visited.page
+    page.set_viewport_size(PHONE)
+    assert visited.faults == []
 
     formulas = page.locator(f"{ARTICLE} .math").count()
     drawn = page.locator(f"{ARTICLE} .math mjx-container svg").count()
@@ -76,41 +123,42 @@ def test_page_is_quiet_offline_and_fits_a_phone(page_name, scheme, site, server,
         ARTICLE,
     )
     assert cut == []
-    context.close()
 
 
-def test_worked_solutions_are_folded_and_open_on_a_click(chapter, server, browser):
-    context, page, faults = start(browser)
-    visit(page, faults, server, chapter)
+def test_worked_solutions_are_folded_and_open_on_a_click(visited, page_name):
+    page = visited.page
+    page.set_viewport_size(DESK)
     folds = page.locator("div.cell.tag_hide-cell details")
-    assert folds.count() > 0, "no folded solution"
+    if page_name.startswith("notebooks/"):
+        assert folds.count() > 0, "no folded solution"
     for i in range(folds.count()):
         code = folds.nth(i).locator(".highlight pre").first
         assert "solution" in folds.nth(i).locator("summary").inner_text()
         assert not code.is_visible()
         folds.nth(i).locator("summary").click()
         code.wait_for(state="visible", timeout=2000)
-    assert faults == []
-    context.close()
+    assert visited.faults == []
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_axe_finds_nothing_in_the_article(page_name, mode, server, browser, axe):
-    context, page, faults = start(browser, DESK, mode)
-    visit(page, faults, server, page_name)
-    assert page.locator("html").get_attribute("data-theme") == mode
+def test_axe_finds_nothing_in_the_article(visited, axe):
+    """All rules in light mode; in dark mode those that depend on colours."""
+    page = visited.page
+    page.set_viewport_size(DESK)
+    assert page.locator("html").get_attribute("data-theme") == visited.mode
     # folded content is checked too
     page.locator(f"{ARTICLE} details").evaluate_all("folds => folds.forEach(f => f.open = true)")
+    page.wait_for_timeout(200)  # until what now scrolls has its tab stop
     page.evaluate(axe)
-    result = page.evaluate("selector => axe.run(selector)", ARTICLE)
+    result = page.evaluate(AXE, [ARTICLE, visited.mode == "light"])
     found = [
         f"{fault['id']}: {node['html'][:90]} | {node['failureSummary'][:160]}"
         for fault in result["violations"]
         for node in fault["nodes"][:3]
     ]
     assert found == []
-    assert len(result["passes"]) > 5  # axe did look at something
-    context.close()
+    # axe did look at something
+    assert "color-contrast" in result["passed"]
+    assert len(result["passed"]) > (0 if visited.mode == "dark" else 5)
 
 
 def test_search_finds_a_page(server, browser):
@@ -123,20 +171,27 @@ def test_search_finds_a_page(server, browser):
 
 
 def test_these_checks_would_notice(tmp_path, browser, axe):
-    """A planted page: an error, a request to elsewhere, a wide box, an image without alt text."""
+    """A planted page: an error, a request to elsewhere, a wide box, and two faults for axe."""
     wide = (
         '<div style="width: 800px">wide</div><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">'
     )
+    words = "<span>dark</span> " * 20 + '<span style="color: #999">pale</span> <span>dark</span>'
     (tmp_path / "bad.html").write_text(
-        f'<html lang="en"><title>x</title><article class="bd-article">{wide}</article>'
+        f'<html lang="en"><title>x</title><article class="bd-article">{wide}{words}</article>'
         '<script src="http://127.0.0.1:9/x.js"></script><script>undefinedFunction()</script></html>'
     )
-    context, page, faults = start(browser, PHONE)
+    context, page, faults = start(browser)
     visit(page, faults, f"{tmp_path.as_uri()}/", "bad")
     assert any(fault.startswith("request: http://127.0.0.1:9/") for fault in faults)
     assert any("undefinedFunction" in fault for fault in faults)
     assert page.evaluate("document.documentElement.scrollWidth > 390")
     page.evaluate(axe)
-    result = page.evaluate("selector => axe.run(selector)", ARTICLE)
-    assert "image-alt" in [fault["id"] for fault in result["violations"]]
+    for all_rules, expected in (
+        (True, {"image-alt", "color-contrast"}),
+        (False, {"color-contrast"}),
+    ):
+        result = page.evaluate(AXE, [ARTICLE, all_rules])
+        assert expected <= {fault["id"] for fault in result["violations"]}
+    pale = next(f for f in result["violations"] if f["id"] == "color-contrast")
+    assert ["pale" in node["html"] for node in pale["nodes"]] == [True]
     context.close()

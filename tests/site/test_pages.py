@@ -20,7 +20,7 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text: str):
         super().__init__()
-        self.ids, self.links, self.loads, self.images = [], [], [], []
+        self.ids, self.links, self.loads, self.images, self.meta = [], [], [], [], {}
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -31,6 +31,8 @@ class Page(html.parser.HTMLParser):
             self.ids.append(attrs["name"])
         if tag == "a" and attrs.get("href"):
             self.links.append(attrs["href"])
+        if tag == "meta":
+            self.meta[attrs.get("name") or attrs.get("property")] = attrs.get("content")
         if tag == "img":
             self.images.append(attrs)
         for name in ("src", "href"):
@@ -43,6 +45,10 @@ class Page(html.parser.HTMLParser):
 def pages(site) -> dict[Path, Page]:
     files = [path for path in site.rglob("*.html") if "_static" not in path.parts]
     return {path: Page(path.read_text(encoding="utf-8")) for path in files}
+
+
+def parsed(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
 def outside(address: str) -> bool:
@@ -68,6 +74,42 @@ def test_page_of_the_table_of_contents_is_built(page_name, site, pages):
     path = site / f"{page_name}.html"
     assert path in pages, f"{page_name} is in _toc.yml and has no page"
     assert "<h1>" in path.read_text(encoding="utf-8")
+
+
+def test_page_is_described_for_search_engines_and_shared_links(page_name, site, pages):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    owner, name = config["repository"]["url"].split("/")[-2:]
+    address = f"https://{owner}.github.io/{name}/{page_name}.html"
+    meta = pages[site / f"{page_name}.html"].meta
+    assert 20 < len(meta["description"]) <= 200
+    assert not set(meta["description"]) & set("$\\{}<>"), "markup in the description"
+    assert meta["og:description"] == meta["description"]
+    assert meta["og:url"] == address
+    page = parsed(site / f"{page_name}.html")
+    assert page.find("link", rel="canonical")["href"] == address
+    assert meta["og:title"] == page.article.h1.find(string=True)
+
+
+def test_page_says_its_title_once(page_name, site):
+    page = parsed(site / f"{page_name}.html")
+    assert len(page.find_all("h1")) == 1
+    parts = page.title.get_text().split(" — ")
+    assert len(parts) == len(set(parts)), page.title
+    assert parts[-1] == "Transformers from Scratch"
+
+
+def test_figures_are_numbered_by_chapter(chapter, site):
+    captions = parsed(site / f"{chapter}.html").select("figcaption .caption-number")
+    number = int(chapter.split("/")[1].split("_")[0])
+    expected = [f"Fig. {number}.{i}" for i in range(1, len(captions) + 1)]
+    assert [caption.get_text().strip() for caption in captions] == expected
+
+
+def test_site_carries_one_file_of_mathjax(site):
+    scripts = (site / "_static").rglob("*.js")
+    names = {path.name for path in scripts if "MathJax" in path.read_text(encoding="utf-8")}
+    assert names - {"course.js"} == {"tex-svg-full.js"}  # ours only asks it when it is done
+    assert (site / "_static" / "mathjax-LICENSE.txt").is_file()
 
 
 def test_first_page_leads_to_the_welcome_page(site):
@@ -121,7 +163,7 @@ def test_ids_are_unique_and_images_have_alt_text(site, pages):
 
 def test_no_formula_is_left_as_text(site):
     for path in [*site.glob("notebooks/*.html"), *site.glob("book/*.html")]:
-        article = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").article
+        article = parsed(path).article
         for formula_or_code in article.select("pre, code, .math"):
             formula_or_code.decompose()
         left = [line for line in article.get_text().splitlines() if "$" in line]

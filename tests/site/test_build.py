@@ -1,0 +1,114 @@
+"""The build: a bad reference fails every time; the extension numbers figures and knows the site."""
+
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+from course_ext import pages_address  # noqa: E402  (a Sphinx extension, not part of the package)
+
+TOC = """format: jb-book
+root: book/welcome
+chapters:
+  - file: notebooks/07_small
+  - file: book/plain
+"""
+PLAIN = "# A page\n\nA page with no figure.\n"
+WELCOME = """# A small book
+
+See {numref}`fig-second`.
+
+```{figure} /book/_assets/logo.svg
+:name: fig-welcome
+:alt: The logo
+A figure on a page without a number.
+```
+"""
+CHAPTER = """# 07 · Small
+
+Between {numref}`fig-first` and {numref}`fig-second`.
+
+```{figure} /book/_assets/logo.svg
+:name: fig-first
+:alt: The logo
+The first.
+```
+
+```{figure} /book/_assets/logo.svg
+:name: fig-second
+:alt: The logo
+The second.
+```
+"""
+
+
+def build_command() -> list[str]:
+    """The arguments of jupyter-book in `make book`."""
+    recipe = re.search(r"\$\(BIN\)/jupyter-book (.*)", (ROOT / "Makefile").read_text("utf-8"))
+    return recipe.group(1).split()
+
+
+def build(book: Path) -> int:
+    """Build `book` as `make book` does; the exit status."""
+    program = Path(sys.executable).with_name("jupyter-book")
+    return subprocess.run([program, *build_command()], cwd=book, capture_output=True).returncode
+
+
+@pytest.fixture
+def small_book(tmp_path) -> Path:
+    """A book of three pages with the course's own configuration, extension and assets."""
+    shutil.copy(ROOT / "_config.yml", tmp_path)
+    for folder in ("_ext", "_assets"):
+        shutil.copytree(ROOT / "book" / folder, tmp_path / "book" / folder)
+    shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "_toc.yml").write_text(TOC, encoding="utf-8")
+    (tmp_path / "book" / "welcome.md").write_text(WELCOME, encoding="utf-8")
+    (tmp_path / "book" / "plain.md").write_text(PLAIN, encoding="utf-8")
+    (tmp_path / "notebooks" / "07_small.md").write_text(CHAPTER, encoding="utf-8")
+    return tmp_path
+
+
+def test_figures_carry_the_number_of_their_file_in_captions_and_references(small_book):
+    assert build(small_book) == 0
+    numbers = {}
+    for name in ("book/welcome", "notebooks/07_small"):
+        text = (small_book / "_build" / "html" / f"{name}.html").read_text(encoding="utf-8")
+        page = BeautifulSoup(text, "html.parser").article
+        captions = [part.get_text().strip() for part in page.select(".caption-number")]
+        references = [part.get_text() for part in page.select("a.internal .std-numref")]
+        numbers[name] = captions, references
+    assert numbers["notebooks/07_small"] == (["Fig. 7.1", "Fig. 7.2"], ["Fig. 7.1", "Fig. 7.2"])
+    assert numbers["book/welcome"] == (["Fig. 1"], ["Fig. 7.2"])
+
+
+def test_bad_reference_fails_the_build_each_time(small_book):
+    # on a page that Sphinx does not write again of itself, as it does those with figures
+    page = small_book / "book" / "plain.md"
+    page.write_text("# A page\n\n{ref}`no-such-place`\n", encoding="utf-8")
+    assert build(small_book) != 0
+    assert build(small_book) != 0, "a second build of the same pages passes"
+
+
+def test_make_test_builds_as_make_book_does():
+    (command,) = runpy.run_path(str(ROOT / "tests" / "run.py"))["PARTS"]["book"]
+    assert command[1:] == build_command()
+
+
+@pytest.mark.parametrize(
+    ("repository", "site"),
+    [
+        ("https://github.com/owner/name", "https://owner.github.io/name/"),
+        ("https://github.com/owner/name/", "https://owner.github.io/name/"),
+        ("https://github.com/Owner/owner.github.io", "https://Owner.github.io/"),
+    ],
+)
+def test_site_has_the_address_that_github_pages_gives_the_repository(repository, site):
+    assert pages_address(repository) == site
