@@ -230,6 +230,4 @@ def _check_cached(name: str, folder: Path) -> None:
     for file, sha256 in PUBLISHED[name]:
         path = folder / hashlib.sha1((STORE + file).encode()).hexdigest()  # as tiktoken names it
         if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
-            raise OSError(
-                f"{path} is missing or broken; downloads are switched off by SCRATCHFORMER_OFFLINE"
-            )
+            raise OSError(f"{path} is missing or broken; SCRATCHFORMER_OFFLINE forbids downloads")
