@@ -98,7 +98,7 @@ def test_prepare_takes_folders_and_saved_tokenizers_of_any_kind(place):
         (place / "texts" / name).write_text(text)
     for tokenizer in (ByteBPE.train(TEXT, 300, ("<|endoftext|>",)), WordBPE.train(TEXT, 9)):
         tokenizer.save("bpe.json")
-        call = "prepare texts play.txt --tokenizer bpe.json --validation 0 --out out"
+        call = "prepare texts play.txt --tokenizer bpe.json --validation 0 --out out --overwrite"
         assert cli.main(call.split()) == 0
         end = [299] if isinstance(tokenizer, ByteBPE) else []
         a, b, c = (tokenizer.encode(text) for text in ("or not", "to be", TEXT))
@@ -224,7 +224,7 @@ def test_the_best_model_is_kept_though_a_later_one_is_worse(tokens, capsys):
     short = CONFIG.replace("steps = 60", "steps = 80").replace("every = 25", "every = 10")
     text = Playhouse(seed=1).text(300)  # 300 characters are soon known by heart
     Path("short.txt").write_text(text)
-    call = "prepare short.txt --tokenizer char --validation 0.3 --out tokens"
+    call = "prepare short.txt --tokenizer char --validation 0.3 --out tokens --overwrite"
     assert cli.main(call.split()) == 0
     Path("small.toml").write_text(short.replace("d_model = 16", "d_model = 32"))
     assert cli.main("train --config small.toml --out out".split()) == 0
