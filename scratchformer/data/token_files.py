@@ -190,8 +190,9 @@ def _write_ids(
 def _put_in_place(folder: Path, tokenizer, header: dict, val_tokens: int) -> None:
     """Make tokenizer.json, val.bin and train.bin of the ids: all are written, then all renamed.
 
-    train.bin goes first and comes last, so whoever finds one finds what belongs to it. A call
-    that is killed between the renames is resumed.
+    The old train.bin is removed before the other files change, and the new one is put in its place
+    after them. So a folder with a train.bin holds the files of one call and no mixture of two. A
+    call that is killed in between can be resumed.
     """
     ids, train, val = folder / IDS, folder / "train.bin", folder / "val.bin"
     end_of_train = HEADER + 2 * header["tokens"]
@@ -222,7 +223,7 @@ def _put_in_place(folder: Path, tokenizer, header: dict, val_tokens: int) -> Non
 
 
 def read_header(path: str | Path) -> dict:
-    """What a file says of itself; ValueError if it is no token file, or not a whole one."""
+    """What a file says of itself; ValueError if it is no token file, or not a complete one."""
     try:
         with open(path, "rb") as file:
             header = json.loads(file.read(HEADER))

@@ -147,6 +147,17 @@ def test_prepare_says_what_is_wrong(place, capsys, monkeypatch):
     assert "pip install datasets" in refused(capsys, "prepare", "--dataset", "some", *rest)
 
 
+def test_prepare_into_a_used_folder_is_refused_unless_told_to_overwrite(place, capsys):
+    call = "prepare play.txt --tokenizer char --out out".split()
+    assert cli.main(call) == 0
+    before = Path("out/train.bin").read_bytes()
+    Path("play.txt").write_text(TEXT[::-1])
+    assert "out holds token files already: overwrite them" in refused(capsys, *call)
+    assert Path("out/train.bin").read_bytes() == before
+    assert cli.main([*call, "--overwrite"]) == 0
+    assert Path("out/train.bin").read_bytes() != before
+
+
 def test_prepare_names_the_columns_there_are(place, capsys, monkeypatch):
     pytest.importorskip("datasets", reason="datasets is not installed")
     Path("data").mkdir()
@@ -340,7 +351,7 @@ def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monke
         assert words in refused(capsys, *call, "--resume")
     Path("small.toml").write_text(CONFIG)
     Path("play.txt").write_text(TEXT + "\n")
-    assert cli.main("prepare play.txt --tokenizer char --out tokens".split()) == 0
+    assert cli.main("prepare play.txt --tokenizer char --out tokens --overwrite".split()) == 0
     assert "sums.text = " in refused(capsys, *call, "--resume")
     assert weights(Path("out")) == before
 
