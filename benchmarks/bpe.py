@@ -1,4 +1,5 @@
-"""Learning 4,000 merges on Tiny Shakespeare, and encoding it: ours beside its peers, in one run.
+"""Learning 4,000 and 20,000 merges on Tiny Shakespeare, and encoding it and two texts without a
+space: ours beside its peers, in one run.
 
 Usage: python benchmarks/bpe.py [--quick]
 
@@ -8,6 +9,8 @@ The fast trainers take turns, seven rounds; the textbook's loop (three to ten mi
 """
 
 import importlib.util
+import random
+import string
 import sys
 import time
 from collections import Counter
@@ -15,17 +18,22 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from scratchformer.data import load_corpus
-from scratchformer.tokenizers import ByteBPE, WordBPE
+from scratchformer.tokenizers import ByteBPE, WordBPE, load_gpt2_tokenizer
 
-MERGES, ROUNDS = 4_000, 7
+MERGES, MANY_MERGES, ROUNDS = 4_000, 20_000, 7
+NO_SPACES = {  # each one chunk, the worst case of an encoder whose time grows with its square
+    "200,000 times the letter a": "a" * 200_000,
+    "100,000 random letters": "".join(random.Random(0).choices(string.ascii_lowercase, k=100_000)),
+}
 PEERS = {"tokenizers": "Hugging Face", "minbpe": "minbpe"}
 TITLE = "Byte pair encoding"
 ABOUT = (
     f"Learning {MERGES:,} merges on Tiny Shakespeare, from words and from bytes, and encoding all "
-    "of it with a tokenizer that has seen nothing yet. The references are the published loop, "
-    "which counts every pair anew for each merge, Hugging Face's `tokenizers`, written in Rust, "
-    "and `tiktoken`, also in Rust, with the same ranks. The course's side is plain Python, on one "
-    "core; Hugging Face's trainer takes all it finds."
+    f"of it with a tokenizer that has seen nothing yet; then {MANY_MERGES:,} merges, most of which "
+    "are decided by ties, and, with GPT-2's tokenizer, two long texts without a space. The "
+    "references are the published loop, which counts every pair anew for each merge, Hugging "
+    "Face's `tokenizers`, written in Rust, and `tiktoken`, also in Rust, with the same ranks. The "
+    "course's side is plain Python, on one core; Hugging Face's trainer takes all it finds."
 )
 
 
@@ -109,27 +117,10 @@ def rows(quick: bool = False) -> list[dict]:
     result = []
     tok = train_bytes()
     if "tokenizers" in have:
-        from tokenizers import pre_tokenizers
-
-        split, levels = pre_tokenizers.WhitespaceSplit(), pre_tokenizers.ByteLevel
-        symbols = len({*text}) + len({word[-1] for word in text.split()})
-        ours, theirs = in_turn(
-            rounds,
-            train_words,
-            lambda: train_rust(text, split, symbols + merges, end_of_word_suffix="</w>"),
-        )
-        name = "Hugging Face `tokenizers` (Rust)"
-        result.append(row("`WordBPE.train`", name, ours, theirs))
-        alphabet = levels.alphabet()
-        pieces = levels(add_prefix_space=False)
-        both = in_turn(
-            rounds,
-            train_bytes,
-            lambda: train_rust(text, pieces, 256 + merges, initial_alphabet=alphabet),
-        )
-        result.append(row("`ByteBPE.train`", name, *both))
-    else:
-        (ours,) = in_turn(rounds, train_words)
+        result += rows_against_rust(text, merges, rounds)
+        if not quick:
+            result += rows_against_rust(text, MANY_MERGES, rounds)
+    (ours,) = in_turn(rounds, train_words)
     print("the textbook's loop …", flush=True)
     textbook = [seconds(lambda: train_textbook(text, merges))]
     result.insert(0, row("`WordBPE.train`", "textbook recount", ours, textbook, once))
@@ -140,12 +131,44 @@ def rows(quick: bool = False) -> list[dict]:
         (ours,) = in_turn(rounds, train_bytes)
         theirs = [seconds(lambda: RegexTokenizer().train(text, 256 + merges))]
         result.append(row("`ByteBPE.train`", "minbpe `RegexTokenizer`", ours, theirs, once))
-    rust = tok.to_tiktoken()
-    both = in_turn(
-        rounds, lambda: ByteBPE(tok.tokens).encode(text), lambda: rust.encode_ordinary(text)
-    )
-    result.append(row("`ByteBPE.encode`, nothing cached", "`tiktoken` (Rust)", *both))
+    result.append(row_against_tiktoken("nothing cached", text, tok, rounds))
+    gpt2 = load_gpt2_tokenizer()
+    for what, long_text in NO_SPACES.items():
+        result.append(row_against_tiktoken(what, long_text, gpt2, rounds))
     return result
+
+
+def rows_against_rust(text: str, merges: int, rounds: int) -> list[dict]:
+    """Training on words and on bytes, each beside Hugging Face's trainer."""
+    from tokenizers import pre_tokenizers
+
+    split, levels = pre_tokenizers.WhitespaceSplit(), pre_tokenizers.ByteLevel
+    symbols = len({*text}) + len({word[-1] for word in text.split()})
+    words = in_turn(
+        rounds,
+        lambda: WordBPE.train(text, merges),
+        lambda: train_rust(text, split, symbols + merges, end_of_word_suffix="</w>"),
+    )
+    alphabet, pieces = levels.alphabet(), levels(add_prefix_space=False)
+    by_bytes = in_turn(
+        rounds,
+        lambda: ByteBPE.train(text, 256 + merges),
+        lambda: train_rust(text, pieces, 256 + merges, initial_alphabet=alphabet),
+    )
+    name = "Hugging Face `tokenizers` (Rust)"
+    many = f", {merges:,} merges" if merges == MANY_MERGES else ""
+    return [
+        row(f"`WordBPE.train`{many}", name, *words),
+        row(f"`ByteBPE.train`{many}", name, *by_bytes),
+    ]
+
+
+def row_against_tiktoken(what: str, text: str, tok: ByteBPE, rounds: int) -> dict:
+    """Encoding `text`, by a tokenizer made anew in each round so that it has cached nothing."""
+    rust = tok.to_tiktoken()
+    fresh = [ByteBPE(tok.tokens) for _ in range(rounds)]
+    both = in_turn(rounds, lambda: fresh.pop().encode(text), lambda: rust.encode_ordinary(text))
+    return row(f"`ByteBPE.encode`, {what}", "`tiktoken` (Rust)", *both)
 
 
 if __name__ == "__main__":

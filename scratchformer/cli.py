@@ -42,6 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("--tokenizer", required=True, metavar="NAME", help="gpt2, char, or a saved FILE.json")
     add("--validation", type=float, default=0.1, help="share of the ids, the last (default: 0.1)")
     add("--out", required=True, type=Path, metavar="FOLDER", help="for train.bin and val.bin")
+    add("--overwrite", action="store_true", help="replace the token files in FOLDER")
     command = commands.add_parser("train", help="train the model that a configuration describes")
     command.set_defaults(run=_train)
     add = command.add_argument
@@ -97,6 +98,7 @@ def _prepare(options: argparse.Namespace) -> None:
                 validation=options.validation,
                 source=options.dataset or " ".join(options.inputs),
                 resume=options.resume,
+                overwrite=options.overwrite,
                 on_bytes=bar.update,
             )
     except KeyboardInterrupt:

@@ -1,29 +1,36 @@
-"""What every room needs of the disk: atomic writes, the cache folder, and whether to stay offline.
+"""What every room may need of the disk: atomic writes, the cache folder, offline or not.
 
 It knows no format and no corpus.
 """
 
+import glob
 import os
+import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+FORGOTTEN = 3600  # seconds after which a temporary file that nobody writes to is a dead writer's
 
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
-    """A path beside `path` to write to: it takes its place in one step if the block ends well.
+    """A temporary path beside `path` to write to: it takes the place of `path` in one step, once
+    the block has ended without an error.
 
     After an error, or a crash, `path` is what it was. Another process may write the same file:
-    one of the two wins. Folders that are missing are made.
+    one of the two wins. Folders that are missing are made. What a killed writer of this `path`
+    has left is deleted an hour later, by the next write.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _delete_forgotten(path)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    part.touch()
-    mode = part.stat().st_mode  # as any new file's: some writers make theirs private
-    part.unlink()
     try:
+        part.touch()
+        mode = part.stat().st_mode  # as any new file's: some writers make theirs private
+        part.unlink()
         yield part
         part.chmod(mode)
         with part.open("rb+") as file:
@@ -33,9 +40,17 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def _delete_forgotten(path: Path) -> None:
+    """Delete the temporary files of writers of `path` that were killed: those long untouched."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        with suppress(FileNotFoundError):  # another process has just deleted it
+            if time.time() - part.stat().st_mtime > FORGOTTEN:
+                part.unlink()
+
+
 def cache_folder() -> Path:
     """Where downloads are kept: SCRATCHFORMER_CACHE, or the user's own cache."""
-    import pooch  # here, to keep the package's import quick
+    import pooch  # imported where it is used, to keep the package's import quick
 
     return Path(
         os.environ.get("SCRATCHFORMER_CACHE") or pooch.os_cache("scratchformer")

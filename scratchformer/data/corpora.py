@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from scratchformer.files import atomic_write, cache_folder, is_offline
 
@@ -149,7 +149,7 @@ def _playhouse_text() -> str:
     return Playhouse(seed=0).text(1_115_394)  # Tiny Shakespeare's length
 
 
-Row = TypeVar("Row")  # str, list, tensor: whatever has a length and can be sliced
+Row = TypeVar("Row", bound=Any)  # str, list, tensor: whatever has a length and can be sliced
 
 
 def train_val_split(sequence: Row, fraction: float = 0.9) -> tuple[Row, Row]:

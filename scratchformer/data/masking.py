@@ -1,6 +1,10 @@
 """Masked-language modelling: hide some tokens of a text, and keep them as the targets.
 
 The recipe is that of Devlin et al. 2019, section 3.1. It knows no model and no tokenizer.
+
+IGNORED, the mark of a place without a target, is defined here because this module writes it into
+targets, and the losses, which only read it, are in a room further right: `training`, which hands
+it on.
 """
 
 from collections.abc import Collection
@@ -9,7 +13,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-IGNORED = -100  # a target that is not one: padding, or a token that was not hidden
+IGNORED = -100  # no target: padding, or a token that was not hidden; PyTorch's own default
 
 
 def mask_tokens(

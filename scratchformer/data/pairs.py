@@ -3,6 +3,7 @@
 Nothing is tokenized or shuffled here.
 """
 
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def load_pairs(
                 f"{sides[0]} has {len(ours):,} lines and {sides[1]} {len(theirs):,}: expected as "
                 "many, each the translation of the other"
             )
-        pairs = zip(ours, theirs, strict=True)
+        pairs: Iterable[tuple[str, str]] = zip(ours, theirs, strict=True)
     elif any(side.is_file() for side in sides) or (path.suffix and not path.exists()):
         missing = [side for side in [*sides, path] if not side.exists()]
         raise FileNotFoundError(f"{missing[-1] if path.suffix else missing[0]} is missing")

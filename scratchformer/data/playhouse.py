@@ -174,7 +174,8 @@ class Playhouse:
         words = [match[0].replace("\n", "/") for match in matches]
         pairs = zip(words, _others(words), strict=True)
         words = ["OTHER" if word == other else word for word, other in pairs]
-        log_p, stack = 0.0, []
+        log_p = 0.0
+        stack: list[str] = []  # what the scene still has to spell, the next symbol last
         for match, word in zip(matches, words, strict=True):
             stack = stack or ["SCENE"]
             while (symbol := stack.pop()) in RULES:

@@ -4,6 +4,7 @@ A file begins with 4,096 bytes of JSON that say what its ids mean, so that the t
 together and cannot be mixed up. Where the documents come from is for the caller to say.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -12,6 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,33 +24,36 @@ from scratchformer.files import atomic_write
 
 FORMAT, HEADER = "scratchformer tokens 1", 4096
 EVERY = 2**20  # a killed writer loses at most about so many ids
+IDS, RECORD = ".tokens.part", ".tokens.json"  # of an unfinished call: all ids, and how many count
+NEW_TOKENIZER, NEW_VAL = ".tokens.tokenizer.json", ".tokens.val"  # written, not yet in their place
+NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def text_pieces(path: str | Path, size: int = 2**20) -> Iterator[str]:
     """A UTF-8 text in pieces of about `size` characters, cut before blanks; "-" is stdin.
 
-    GPT-2's tokenizer never joins a blank to what precedes it, so the ids of the pieces are
-    those of the whole. A line longer than 8 pieces is cut where it stands. Raises ValueError if
-    the file is not UTF-8.
+    GPT-2's tokenizer never joins a blank to what precedes it, so the ids of the pieces are those
+    of the text. A line longer than 8 pieces is cut where it stands. A byte order mark at the
+    beginning is not part of the text. Raises ValueError if the file is not UTF-8.
     """
-    kept = ""
+    rest = ""  # what has been read and not yielded
     source = 0 if path == "-" else path
-    with open(source, encoding="utf-8", newline="", closefd=path != "-") as file:
+    with open(source, encoding="utf-8-sig", newline="", closefd=path != "-") as file:
         try:
             while new := file.read(size):
-                kept += new
-                cut = kept.rfind("\n")
-                while cut > 0 and kept[cut - 1].isspace():  # to the start of a row of blanks
-                    step = kept[cut - 1] in " \t\r\n"
-                    cut = cut - 1 if step else kept.rfind("\n", 0, cut)
-                if cut > 0 or len(kept) > 8 * size:
-                    cut = cut if cut > 0 else len(kept)
-                    yield kept[:cut]
-                    kept = kept[cut:]
+                rest += new
+                cut = rest.rfind("\n")
+                while cut > 0 and rest[cut - 1].isspace():  # to the start of a row of blanks
+                    step = rest[cut - 1] in " \t\r\n"
+                    cut = cut - 1 if step else rest.rfind("\n", 0, cut)
+                if cut > 0 or len(rest) > 8 * size:
+                    cut = cut if cut > 0 else len(rest)
+                    yield rest[:cut]
+                    rest = rest[cut:]
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is not UTF-8 text ({error})") from error
-    if kept:
-        yield kept
+    if rest:
+        yield rest
 
 
 def write_tokens(
@@ -59,97 +64,166 @@ def write_tokens(
     validation: float = 0.1,
     source: str = "",
     resume: bool = False,
+    overwrite: bool = False,
     on_bytes: Callable[[int], None] | None = None,
 ) -> dict:
     """Encode `documents` into train.bin and, the last share `validation` of all ids, val.bin.
 
     A document is a string or an iterator of its pieces; one is in memory at a time. Between two
     documents stands one end-of-text token, if the tokenizer has one. tokenizer.json is saved
-    beside. Files appear whole or not at all; `resume=True` goes on with what a killed call left,
-    after it has read again, and compared, the text done before. `on_bytes` hears of each piece.
+    beside. `on_bytes` hears of each piece.
+
+    The files change together, after all of them have been written: an error before that, such as
+    a full disk, leaves the older ones as they are. `resume=True` goes on with what a stopped call
+    has recorded, after it has read again, and compared, the text done before.
 
     Returns the header of train.bin. Raises ValueError for a vocabulary that 16 bits cannot hold,
     for too little text and for a resumed text or tokenizer that is another one; FileExistsError
-    if an unfinished call was not to be resumed.
+    if the folder holds token files, or an unfinished call's, and neither `resume` nor `overwrite`
+    says what to do; OSError if the disk is full.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     if tokenizer.vocab_size > 2**16:
         raise ValueError(f"vocab_size={tokenizer.vocab_size}, expected at most 65536")
     if not 0 <= validation < 1:
         raise ValueError(f"validation={validation}, expected 0 <= validation < 1")
+    folder.mkdir(parents=True, exist_ok=True)
+    begun = _begin(folder, fingerprint(tokenizer), resume, overwrite)
+    try:
+        done = _write_ids(folder, documents, tokenizer, begun, on_bytes)
+        n = int((1 - validation) * done.tokens)  # as in `train_val_split`
+        if n < 1:
+            (folder / RECORD).unlink()
+            raise ValueError(f"got {done.tokens} tokens, too few to train on")
+        header = {"format": FORMAT, "split": "train", "tokens": n}
+        header |= {"vocab_size": tokenizer.vocab_size, "tokenizer": done.tokenizer}
+        header |= {"text": done.text, "source": source[:300]}
+        _put_in_place(folder, tokenizer, header, done.tokens - n)
+        return header
+    except BaseException as error:
+        if not (folder / RECORD).exists():  # there is nothing to go on with
+            (folder / IDS).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            again = " with resume" if (folder / RECORD).exists() else ""
+            raise OSError(
+                error.errno,
+                f"no room on the disk for the token files in {folder}; older ones are as they "
+                f"were. Make room, and call again{again}",
+            ) from error
+        raise
+
+
+class _Progress(NamedTuple):
+    """What is on the disk for certain: pieces of text and ids done, and the text's sha256."""
+
+    tokenizer: str  # its fingerprint
+    pieces: int = 0
+    tokens: int = 0
+    text: str = ""
+
+
+def _begin(folder: Path, tokenizer: str, resume: bool, overwrite: bool) -> _Progress:
+    """What to go on from, after a look at what the folder holds."""
+    ids, record = folder / IDS, folder / RECORD
+    if ids.exists() and record.exists():
+        if resume:
+            left = _Progress(**json.loads(record.read_text(encoding="utf-8")))
+            if ids.stat().st_size >= HEADER + 2 * left.tokens:  # or it was cut to train.bin: anew
+                if left.tokenizer != tokenizer:
+                    raise ValueError(f"{ids} was begun with another tokenizer, expected the same")
+                return left
+        elif not overwrite:
+            raise FileExistsError(f"{ids} is of an unfinished run: resume it, or overwrite it")
+    if (folder / "train.bin").exists() and not overwrite and not (resume and record.exists()):
+        raise FileExistsError(
+            f"{folder} holds token files already: overwrite them, or choose another folder"
+        )
+    for name in (RECORD, IDS, NEW_TOKENIZER, NEW_VAL):
+        (folder / name).unlink(missing_ok=True)
+    return _Progress(tokenizer)
+
+
+def _write_ids(
+    folder: Path,
+    documents: Iterable[str | Iterable[str]],
+    tokenizer,
+    begun: _Progress,
+    on_bytes: Callable[[int], None] | None,
+) -> _Progress:
+    """Append the ids of all documents, those aside that `begun` counts, and record them."""
     fast = hasattr(tokenizer, "to_tiktoken")  # the same ids, sooner
     encode = tokenizer.to_tiktoken().encode_ordinary if fast else tokenizer.encode
     end = getattr(tokenizer, "special_tokens", {}).get("<|endoftext|>")
-    before = {"tokenizer": fingerprint(tokenizer), "pieces": 0, "tokens": 0, "text": ""}
-    part, progress = folder / ".tokens.part", folder / ".tokens.json"
-    if part.exists() and not resume:
-        raise FileExistsError(f"{part} is of an unfinished run: resume it, or delete the file")
-    if not part.exists():
-        progress.unlink(missing_ok=True)  # of a call killed in its very last step
-    elif progress.exists():
-        left = json.loads(progress.read_text(encoding="utf-8"))
-        if part.stat().st_size >= HEADER + 2 * left["tokens"]:  # or it was being finished: anew
-            if left["tokenizer"] != before["tokenizer"]:
-                raise ValueError(f"{part} was begun with another tokenizer, expected the same one")
-            before = left
+    text, number, done = hashlib.sha256(), 0, begun
+    tokens = begun.tokens
+    other_text = f"{folder / IDS} was begun with another text, expected the same"
 
-    text, number, tokens, saved = hashlib.sha256(), 0, before["tokens"], before["tokens"]
-    with part.open("ab") as file:
+    def record() -> _Progress:
+        file.flush()
+        os.fsync(file.fileno())  # the ids first, then the record of them
+        progress = _Progress(begun.tokenizer, number, tokens, text.hexdigest())
+        with atomic_write(folder / RECORD) as new:
+            new.write_text(json.dumps(progress._asdict()), encoding="utf-8")
+        return progress
+
+    with (folder / IDS).open("ab") as file:
         file.truncate(HEADER + 2 * tokens)  # cuts off what was not recorded, or makes room
         for number, (begins, piece) in enumerate(_pieces(documents), 1):
             data = piece.encode("utf-8", "surrogatepass")
-            text.update(b"\0" * (begins and number > 1) + data)  # documents parted by a zero
-            if number > before["pieces"]:
-                ids = [end] * (begins and number > 1 and end is not None) + encode(piece)
+            follows = begins and number > 1  # a document after another one
+            text.update(b"\0" * follows + data)
+            if number > begun.pieces:
+                ids = [end] * (follows and end is not None) + encode(piece)
                 file.write(np.array(ids, dtype="<u2").tobytes())
                 tokens += len(ids)
-            elif number == before["pieces"] and text.hexdigest() != before["text"]:
-                break
-            if tokens - saved >= EVERY:
-                file.flush()
-                os.fsync(file.fileno())  # the ids first, then the record of them
-                state = {"pieces": number, "tokens": tokens, "text": text.hexdigest()}
-                with atomic_write(progress) as new:
-                    new.write_text(json.dumps(before | state), encoding="utf-8")
-                saved = tokens
+            elif number == begun.pieces and text.hexdigest() != begun.text:
+                raise ValueError(other_text)
+            if tokens - done.tokens >= EVERY:
+                done = record()
             if on_bytes:
                 on_bytes(len(data))
-        else:
-            number += 1  # to tell the end from a break
-    if number <= before["pieces"]:
-        raise ValueError(f"{part} was begun with another text, expected the same one")
+        if number < begun.pieces:
+            raise ValueError(other_text)
+        return record()
 
-    n = int((1 - validation) * tokens)  # as in `train_val_split`
-    if n < 1:
-        part.unlink()
-        raise ValueError(f"got {tokens} tokens, too few to train on")
-    header = {"format": FORMAT, "split": "train", "tokens": n, "vocab_size": tokenizer.vocab_size}
-    header |= {"tokenizer": before["tokenizer"], "text": text.hexdigest(), "source": source[:300]}
-    with atomic_write(folder / "tokenizer.json") as new:
-        tokenizer.save(new)
-    (folder / "val.bin").unlink(missing_ok=True)
-    if n < tokens:
-        with (
-            atomic_write(folder / "val.bin") as new,
-            new.open("wb") as val,
-            part.open("rb") as file,
-        ):
-            val.write(_bytes(header | {"split": "val", "tokens": tokens - n}))
-            file.seek(HEADER + 2 * n)
-            shutil.copyfileobj(file, val)
-    with part.open("rb+") as file:
-        file.truncate(HEADER + 2 * n)
+
+def _put_in_place(folder: Path, tokenizer, header: dict, val_tokens: int) -> None:
+    """Make tokenizer.json, val.bin and train.bin of the ids: all are written, then all renamed.
+
+    The old train.bin is removed before the other files change, and the new one is put in its place
+    after them. So a folder with a train.bin holds the files of one call and no mixture of two. A
+    call that is killed in between can be resumed.
+    """
+    ids, train, val = folder / IDS, folder / "train.bin", folder / "val.bin"
+    end_of_train = HEADER + 2 * header["tokens"]
+    with ids.open("rb+") as file:
         file.write(_bytes(header))
         file.flush()
         os.fsync(file.fileno())
-    part.replace(folder / "train.bin")
-    progress.unlink(missing_ok=True)
-    return header
+    tokenizer.save(folder / NEW_TOKENIZER)
+    if val_tokens:
+        with (
+            atomic_write(folder / NEW_VAL) as new,
+            new.open("wb") as target,
+            ids.open("rb") as file,
+        ):
+            target.write(_bytes(header | {"split": "val", "tokens": val_tokens}))
+            file.seek(end_of_train)
+            shutil.copyfileobj(file, target)
+
+    train.unlink(missing_ok=True)  # from here on, nothing needs room on the disk
+    (folder / NEW_TOKENIZER).replace(folder / "tokenizer.json")
+    if val_tokens:
+        (folder / NEW_VAL).replace(val)
+    else:
+        val.unlink(missing_ok=True)
+    os.truncate(ids, end_of_train)
+    ids.replace(train)
+    (folder / RECORD).unlink(missing_ok=True)
 
 
 def read_header(path: str | Path) -> dict:
-    """What a file says of itself; ValueError if it is no token file, or not a whole one."""
+    """What a file says of itself; ValueError if it is no token file, or not a complete one."""
     try:
         with open(path, "rb") as file:
             header = json.loads(file.read(HEADER))

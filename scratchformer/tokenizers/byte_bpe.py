@@ -5,13 +5,14 @@ inside chunks only. 256 byte tokens can write any text, so nothing is ever unkno
 surrogate (half of a UTF-16 pair, which is no character) becomes U+FFFD first, as in tiktoken.
 """
 
+import hashlib
 import os
 import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
-from unittest import mock
 
 import regex
 import tiktoken
@@ -25,6 +26,27 @@ from scratchformer.tokenizers.merging import apply_merges, learn_merges
 # English contractions, letters, digits, other signs; a space belongs to the word after it
 # (Radford et al. 2019, their code)
 GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+BYTES = [bytes([b]) for b in range(256)]
+STORE = "https://openaipublic.blob.core.windows.net/"
+PUBLISHED = {  # name -> the files that tiktoken downloads for it, each with its sha256
+    "gpt2": (
+        (
+            "gpt-2/encodings/main/vocab.bpe",
+            "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5",
+        ),
+        (
+            "gpt-2/encodings/main/encoder.json",
+            "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
+        ),
+    ),
+    "r50k_base": (
+        (
+            "encodings/r50k_base.tiktoken",
+            "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+        ),
+    ),
+}
 
 
 class ByteBPE:
@@ -42,14 +64,14 @@ class ByteBPE:
         self.ids = {token: i for i, token in enumerate(tokens)}
         self.special_tokens = special_tokens or {}  # text -> id
         self.pattern = pattern
-        missing = [b for b in range(256) if bytes([b]) not in self.ids]
+        missing = [b for b in range(256) if BYTES[b] not in self.ids]
         if missing:
             raise ValueError(f"bytes {missing[:5]} have no token; expected all 256")
         expected = list(range(len(tokens), self.vocab_size))
         if sorted(self.special_tokens.values()) != expected:
             raise ValueError(f"special tokens {self.special_tokens}; expected the ids {expected}")
         self._split = regex.compile(pattern)
-        self._cache = {}  # chunk -> its ids
+        self._cache: dict[str, list[int]] = {}  # chunk -> its ids
 
     @classmethod
     def train(
@@ -70,8 +92,8 @@ class ByteBPE:
             )
         parts = [part for part in _cut(text, names) if part not in names]
         table = Counter(c for part in parts for c in regex.findall(GPT2_PATTERN, _valid(part)))
-        words = [[bytes([b]) for b in chunk.encode()] for chunk in table]
-        tokens = {bytes([b]): None for b in range(256)}  # an ordered set
+        words = [[BYTES[b] for b in chunk.encode()] for chunk in table]
+        tokens = dict.fromkeys(BYTES)  # an ordered set
         steps = learn_merges(words, list(table.values()))
         while len(tokens) + len(special_tokens) < vocab_size and (pair := next(steps, None)):
             tokens[b"".join(pair)] = None  # two pairs may join to the same bytes: one token
@@ -85,22 +107,25 @@ class ByteBPE:
 
     def encode(self, text: str, allow_special: bool = False) -> list[int]:
         """The ids of `text`. The name of a special token in it is ordinary text, unless
-        `allow_special`: text from strangers must not be able to end a document. The time grows
-        with the square of the longest chunk: thousands of letters without a space are slow.
+        `allow_special`: text from strangers must not be able to end a document.
         """
-        ids = []
+        ids: list[int] = []
         for part in _cut(text, self.special_tokens if allow_special else ()):
             if allow_special and part in self.special_tokens:
                 ids.append(self.special_tokens[part])
                 continue
-            for chunk in self._split.findall(_valid(part)):
-                if chunk not in self._cache:
-                    pieces = apply_merges(
-                        [bytes([b]) for b in chunk.encode()], lambda a, b: self.ids.get(a + b)
-                    )
-                    self._cache[chunk] = [self.ids[piece] for piece in pieces]
-                ids += self._cache[chunk]
+            chunks = self._split.findall(_valid(part))
+            for chunk in set(chunks).difference(self._cache):
+                self._cache[chunk] = self._encode_chunk(chunk.encode())
+            ids += chain.from_iterable(map(self._cache.__getitem__, chunks))
         return ids
+
+    def _encode_chunk(self, chunk: bytes) -> list[int]:
+        if chunk in self.ids:  # a token, even one that no merges lead to
+            return [self.ids[chunk]]
+        id_of = self.ids.get
+        pieces = apply_merges(map(BYTES.__getitem__, chunk), lambda a, b: id_of(a + b))
+        return [self.ids[piece] for piece in pieces]
 
     def token_bytes(self, i: int) -> bytes:
         """The bytes that token `i` stands for."""
@@ -128,29 +153,25 @@ class ByteBPE:
     def from_tiktoken(cls, name: str = "gpt2") -> "ByteBPE":
         """A published tokenizer whose ids have no gaps: "gpt2" or "r50k_base".
 
-
-        tiktoken keeps the files in `$TIKTOKEN_CACHE_DIR` and downloads what is not there; OSError
-        says what to do when neither works.
+        tiktoken keeps the files in `$TIKTOKEN_CACHE_DIR` and downloads what is not there, unless
+        SCRATCHFORMER_OFFLINE=1. Raises OSError, which says what to do, when neither works, and
+        ValueError for another name.
         """
-        cache = os.environ.get("TIKTOKEN_CACHE_DIR", Path(tempfile.gettempdir(), "data-gym-cache"))
+        if name not in PUBLISHED:
+            raise ValueError(f"no tokenizer {name!r}, expected one of {', '.join(PUBLISHED)}")
+        folder = _tiktoken_folder()
         try:
             if is_offline():  # tiktoken would go to the network for whatever it does not find
-                with mock.patch("tiktoken.load.read_file", _refuse):
-                    encoding = tiktoken.get_encoding(name)
-            else:
-                encoding = tiktoken.get_encoding(name)
+                _check_cached(name, folder)
+            encoding = tiktoken.get_encoding(name)
         except OSError as error:  # requests' own exceptions are OSErrors too
             raise OSError(
-                f"tiktoken has no copy of {name!r} in {cache} and could not download it "
+                f"tiktoken has no copy of {name!r} in {folder} and could not download it "
                 f"({type(error).__name__}). Connect once, or set TIKTOKEN_CACHE_DIR to a folder "
                 "that holds it."
             ) from error
         special = {t: encoding.encode_single_token(t) for t in encoding.special_tokens_set}
         n = encoding.n_vocab - len(special)
-        if min(special.values(), default=n) < n or max(special.values(), default=n) > n + len(
-            special
-        ):
-            raise ValueError(f"the ids of {name!r} have gaps; expected a vocabulary such as gpt2's")
         tokens = [encoding.decode_single_token_bytes(i) for i in range(n)]
         return cls(tokens, special, encoding._pat_str)
 
@@ -197,5 +218,16 @@ def _valid(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _refuse(path: str) -> bytes:
-    raise OSError("switched off by SCRATCHFORMER_OFFLINE")
+def _tiktoken_folder() -> Path:
+    """Where tiktoken keeps its files."""
+    default = Path(tempfile.gettempdir(), "data-gym-cache")
+    variables = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
+    return Path(next((os.environ[v] for v in variables if v in os.environ), default))
+
+
+def _check_cached(name: str, folder: Path) -> None:
+    """Raise OSError if tiktoken would have to download a file of the tokenizer `name`."""
+    for file, sha256 in PUBLISHED[name]:
+        path = folder / hashlib.sha1((STORE + file).encode()).hexdigest()  # as tiktoken names it
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+            raise OSError(f"{path} is missing or broken; SCRATCHFORMER_OFFLINE forbids downloads")

@@ -18,8 +18,10 @@ UNKNOWN, PADDING, END_OF_WORD = "</u>", "</p>", "</w>"
 
 
 class WordBPE:
-    """Ids 0 and 1 are unknown and padding; then come the tokens of the training text, the most
-    frequent first (ties: the one seen first).
+    """Id 0 is the unknown token and id 1 padding. Then come the tokens of the training text, the
+    most frequent first; of equally frequent ones, the one seen first. Other programs number the
+    same tokens otherwise, for example by length first and by frequency among equally long ones:
+    then the tokens of a text agree and their ids do not.
 
     A merged piece that every later merge swallowed is not a token; met in a new word, it comes
     apart again into the two pieces it was merged from.
@@ -29,11 +31,12 @@ class WordBPE:
         self.tokens = tokens  # id -> token
         self.merges = merges  # in the order they were learned
         self.ids = {token: i for i, token in enumerate(tokens)}
-        self._rank, self._halves = {}, {}  # pair -> place in merges, joined pair -> pair
+        self._rank: dict[tuple[str, str], int] = {}  # pair -> its place in `merges`
+        self._halves: dict[str, tuple[str, str]] = {}  # joined pair -> the pair
         for i, pair in enumerate(merges):
             self._rank.setdefault(pair, i)
             self._halves.setdefault("".join(pair), pair)
-        self._cache = {}  # word -> its tokens
+        self._cache: dict[str, list[str]] = {}  # word -> its tokens
 
     @classmethod
     def train(cls, text: str, num_merges: int = 4000) -> "WordBPE":
@@ -44,7 +47,7 @@ class WordBPE:
         words, counts = [[*word, END_OF_WORD] for word in table], list(table.values())
         steps = learn_merges(words, counts)
         merges = [pair for _, pair in zip(range(num_merges), steps, strict=False)]
-        frequency = Counter()  # token -> occurrences, in order of first sight
+        frequency: Counter[str] = Counter()  # token -> occurrences, in order of first sight
         for word, n in zip(words, counts, strict=True):
             for token in word:
                 frequency[token] += n

@@ -98,7 +98,7 @@ def test_prepare_takes_folders_and_saved_tokenizers_of_any_kind(place):
         (place / "texts" / name).write_text(text)
     for tokenizer in (ByteBPE.train(TEXT, 300, ("<|endoftext|>",)), WordBPE.train(TEXT, 9)):
         tokenizer.save("bpe.json")
-        call = "prepare texts play.txt --tokenizer bpe.json --validation 0 --out out"
+        call = "prepare texts play.txt --tokenizer bpe.json --validation 0 --out out --overwrite"
         assert cli.main(call.split()) == 0
         end = [299] if isinstance(tokenizer, ByteBPE) else []
         a, b, c = (tokenizer.encode(text) for text in ("or not", "to be", TEXT))
@@ -145,6 +145,17 @@ def test_prepare_says_what_is_wrong(place, capsys, monkeypatch):
     assert "latin.txt is not UTF-8" in refused(capsys, "prepare", "latin.txt", *rest)
     monkeypatch.setitem(sys.modules, "datasets", None)
     assert "pip install datasets" in refused(capsys, "prepare", "--dataset", "some", *rest)
+
+
+def test_prepare_into_a_used_folder_is_refused_unless_told_to_overwrite(place, capsys):
+    call = "prepare play.txt --tokenizer char --out out".split()
+    assert cli.main(call) == 0
+    before = Path("out/train.bin").read_bytes()
+    Path("play.txt").write_text(TEXT[::-1])
+    assert "out holds token files already: overwrite them" in refused(capsys, *call)
+    assert Path("out/train.bin").read_bytes() == before
+    assert cli.main([*call, "--overwrite"]) == 0
+    assert Path("out/train.bin").read_bytes() != before
 
 
 def test_prepare_names_the_columns_there_are(place, capsys, monkeypatch):
@@ -224,7 +235,7 @@ def test_the_best_model_is_kept_though_a_later_one_is_worse(tokens, capsys):
     short = CONFIG.replace("steps = 60", "steps = 80").replace("every = 25", "every = 10")
     text = Playhouse(seed=1).text(300)  # 300 characters are soon known by heart
     Path("short.txt").write_text(text)
-    call = "prepare short.txt --tokenizer char --validation 0.3 --out tokens"
+    call = "prepare short.txt --tokenizer char --validation 0.3 --out tokens --overwrite"
     assert cli.main(call.split()) == 0
     Path("small.toml").write_text(short.replace("d_model = 16", "d_model = 32"))
     assert cli.main("train --config small.toml --out out".split()) == 0
@@ -340,7 +351,7 @@ def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monke
         assert words in refused(capsys, *call, "--resume")
     Path("small.toml").write_text(CONFIG)
     Path("play.txt").write_text(TEXT + "\n")
-    assert cli.main("prepare play.txt --tokenizer char --out tokens".split()) == 0
+    assert cli.main("prepare play.txt --tokenizer char --out tokens --overwrite".split()) == 0
     assert "sums.text = " in refused(capsys, *call, "--resume")
     assert weights(Path("out")) == before
 

@@ -77,3 +77,10 @@ def test_a_kill_while_writing_leaves_the_old_file_whole(tmp_path):
     with atomic_write(path) as part:
         part.write_text("new")
     assert path.read_text() == "new"
+    (left,) = tmp_path.glob(".file.txt.*.part")  # it may be another writer's who is alive
+    os.utime(left, (time.time() - 3700,) * 2)
+    (other := tmp_path / ".file.txt.old.part.txt").write_text("not ours")
+    os.utime(other, (0, 0))
+    with atomic_write(path) as part:
+        part.write_text("newer")
+    assert sorted(os.listdir(tmp_path)) == [other.name, "file.txt"]

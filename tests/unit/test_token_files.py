@@ -1,5 +1,6 @@
 """Token files: the ids of the whole text, whatever was cut, killed or resumed, read in place."""
 
+import contextlib
 import io
 import json
 import os
@@ -56,14 +57,27 @@ def test_one_end_of_text_between_documents_and_none_for_an_empty_one(tmp_path):
     write_tokens(tmp_path, documents, BPE, validation=0.0)
     a, c, d, e = (BPE.encode(text) for text in ("a b", "c ", "d", "e<|endoftext|>"))
     assert ids_in(tmp_path) == [*a, end, *c, *d, end, *e] and end not in e
-    write_tokens(tmp_path, ["ab", "", "c"], CharTokenizer("abc"), validation=0.0)
-    assert ids_in(tmp_path, CharTokenizer("abc")) == [0, 1, 2]  # it has no such token
+    abc = CharTokenizer("abc")  # it has no such token
+    write_tokens(tmp_path / "abc", ["ab", "", "c"], abc, validation=0.0)
+    assert ids_in(tmp_path / "abc", abc) == [0, 1, 2]
 
 
-def test_a_second_call_replaces_the_first_and_leaves_no_old_validation(tmp_path):
+def test_a_second_call_is_refused_unless_told_to_overwrite_and_leaves_no_old_validation(tmp_path):
     write_tokens(tmp_path, [TEXT], BPE)
-    write_tokens(tmp_path, ["short"], CharTokenizer("horst"), validation=0.0)
+    before = files(tmp_path)
+    for resume in (False, True):
+        with pytest.raises(FileExistsError, match="holds token files already: overwrite them"):
+            write_tokens(tmp_path, ["short"], CharTokenizer("horst"), resume=resume)
+    assert files(tmp_path) == before
+    write_tokens(tmp_path, ["short"], CharTokenizer("horst"), validation=0.0, overwrite=True)
     assert sorted(files(tmp_path)) == ["tokenizer.json", "train.bin"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
+    (tmp_path / "text.txt").write_bytes("To be\n".encode("utf-8-sig"))
+    assert "".join(text_pieces(tmp_path / "text.txt", size=2)) == "To be\n"
+    (tmp_path / "text.txt").write_bytes("To\ufeff be\n".encode())  # elsewhere it is a character
+    assert "".join(text_pieces(tmp_path / "text.txt")) == "To\ufeff be\n"
 
 
 @given(st.text(st.sampled_from("ab1! \n\r\t\u2028é"), max_size=60), st.integers(1, 9))
@@ -220,11 +234,126 @@ def test_a_resumed_call_gives_the_files_of_an_uninterrupted_one(tmp_path, monkey
     assert sum(heard) == len(TEXT.encode())
 
 
-def test_an_unfinished_call_is_not_overwritten_by_accident(tmp_path):
+def test_an_unfinished_call_is_not_overwritten_by_accident(tmp_path, monkeypatch):
+    monkeypatch.setattr(token_files, "EVERY", 100)
     with pytest.raises(Stop):
         write_tokens(tmp_path, stopped_after(3), BPE)
-    with pytest.raises(FileExistsError, match="unfinished run: resume it, or delete the file"):
+    with pytest.raises(FileExistsError, match="unfinished run: resume it, or overwrite it"):
         write_tokens(tmp_path, DOCUMENTS, BPE)
+    write_tokens(tmp_path, ["another text"], BPE, validation=0.0, overwrite=True)
+    assert ids_in(tmp_path) == BPE.encode("another text")
+    assert sorted(files(tmp_path)) == ["tokenizer.json", "train.bin"]
+
+
+def test_a_call_that_recorded_nothing_does_not_block_the_next(tmp_path):
+    """A wrongly encoded text, say: once it is mended, the same call works."""
+    path, out = tmp_path / "text.txt", tmp_path / "out"
+    path.write_bytes(TEXT.encode() + b"caf\xe9")
+    with pytest.raises(ValueError, match=r"text\.txt is not UTF-8"):
+        write_tokens(out, [text_pieces(path, size=500)], BPE)
+    assert files(out) == {}
+    (out / ".tokens.part").write_bytes(b"of a call that was killed before its first record")
+    path.write_bytes(TEXT.encode())
+    write_tokens(out, [text_pieces(path, size=500)], BPE)
+    assert ids_in(out) == BPE.encode(TEXT)
+
+
+# --- a full disk, and kills: files change together ----------------------------------------------
+
+
+WRITING = ((os, "fsync"), (Path, "write_text"), (token_files.shutil, "copyfileobj"))
+RENAMING = ((os, "truncate"), (Path, "replace"))
+
+
+def fail_at(monkeypatch, functions, number, error):
+    """Call `number` of `functions`, or of opening a file to write, raises; returns their names."""
+    calls = []
+
+    def fails(owner, name, counts=lambda *_: True):
+        original = getattr(owner, name)
+
+        def call(*arguments, **options):
+            if counts(*arguments):
+                calls.append(name)
+                if len(calls) == number:
+                    raise error
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, call)
+
+    for owner, name in functions:
+        fails(owner, name)
+    fails(Path, "open", lambda path, mode="r", *_: mode not in ("r", "rb"))
+    return calls
+
+
+@pytest.mark.parametrize("kind", ["full disk", "kill"])
+def test_wherever_it_fails_the_set_is_the_old_one_or_the_new_one_never_a_mixture(
+    tmp_path, monkeypatch, kind
+):
+    monkeypatch.setattr(token_files, "fingerprint", lambda tokenizer: str(tokenizer.vocab_size))
+    monkeypatch.setattr(token_files, "EVERY", 8000)
+    write_tokens(tmp_path / "old", ["an old text " * 99], CharTokenizer.train("an old text "))
+    write_tokens(tmp_path / "new", DOCUMENTS, CHAR)
+    old, new = files(tmp_path / "old"), files(tmp_path / "new")
+    full_disk = kind == "full disk"
+    functions = WRITING if full_disk else WRITING + RENAMING
+    for number in range(1, 100):
+        out = tmp_path / f"out{number}"
+        out.mkdir()
+        for name, data in old.items():
+            (out / name).write_bytes(data)
+        error = OSError(28, "No space left on device") if full_disk else Stop()
+        expected = f"no room on the disk for the token files in {out}" if full_disk else None
+        with monkeypatch.context() as patch:
+            calls = fail_at(patch, functions, number, error)
+            with contextlib.suppress(Stop) if not full_disk else contextlib.nullcontext():
+                try:
+                    write_tokens(out, DOCUMENTS, CHAR, overwrite=True)
+                except OSError as caught:
+                    assert caught.errno == 28 and expected in str(caught)
+        found = {name: data for name, data in files(out).items() if name[0] != "."}
+        if len(calls) < number:  # all were tried
+            assert found == new and number > 15
+            return
+        assert found == old if full_disk else found == old or "train.bin" not in found, calls
+        write_tokens(out, DOCUMENTS, CHAR, resume=True, overwrite=True)
+        assert files(out) == new
+    pytest.fail("it never ended well")
+
+
+def test_what_is_resumed_needs_no_second_leave_to_overwrite(tmp_path, monkeypatch):
+    monkeypatch.setattr(token_files, "EVERY", 500)
+    write_tokens(tmp_path, ["an old text"], BPE)
+    with pytest.raises(Stop):
+        write_tokens(tmp_path, stopped_after(30), BPE, overwrite=True)
+    write_tokens(tmp_path, DOCUMENTS, BPE, resume=True)
+    write_tokens(tmp_path / "new", DOCUMENTS, BPE)
+    assert ids_in(tmp_path) == ids_in(tmp_path / "new")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+def test_no_room_is_said_in_one_sentence_and_the_old_files_stay(tmp_path):
+    """A real limit of the system, on the size of a file, stands for a disk that is full."""
+    write_tokens(tmp_path, ["an old text"], BPE)
+    before = files(tmp_path)
+    BPE.save(tmp_path / "bpe.json")
+    program = (
+        "import resource, sys\n"
+        "from scratchformer.data.token_files import write_tokens\n"
+        "from scratchformer.tokenizers import ByteBPE\n"
+        "tokenizer = ByteBPE.load(sys.argv[1] + '/bpe.json')\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "write_tokens(sys.argv[1], ['to be or not to be ' * 9999], tokenizer, overwrite=True)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True
+    )
+    (tmp_path / "bpe.json").unlink()
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert f"no room on the disk for the token files in {tmp_path}" in last and "Make room" in last
+    assert files(tmp_path) == before
 
 
 @pytest.mark.parametrize("change", ["text", "shorter", "tokenizer"])

@@ -1,20 +1,24 @@
 """Tokenizers against the textbook loop, tiktoken, Hugging Face's Rust, and their own inverses."""
 
+import contextlib
+import hashlib
 import json
 import os
+import random
 from collections import Counter
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 import tiktoken
+import tiktoken.load
 import tokenizers as huggingface
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.bpe import textbook_merges
 from scratchformer.data import Playhouse
-from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE, load_gpt2_tokenizer
-from scratchformer.tokenizers.merging import learn_merges
+from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE, byte_bpe, load_gpt2_tokenizer
+from scratchformer.tokenizers.merging import apply_merges, learn_merges
 from scratchformer.tokenizers.word_bpe import END_OF_WORD
 
 any_text = st.text(st.characters(exclude_categories=()))  # every code point, lone surrogates too
@@ -36,6 +40,30 @@ def test_incremental_merges_are_the_textbook_merges_on_a_play():
     words, counts = [[*word, END_OF_WORD] for word in table], list(table.values())
     expected = list(islice(textbook_merges(words, counts), 150))
     assert list(islice(learn_merges(words, counts), 150)) == expected
+
+
+def test_a_tie_goes_to_the_pair_that_is_now_first_not_to_the_one_that_was():
+    words, counts = [list("xab"), list("cd"), list("ab"), list("xay")], [1, 2, 2, 3]
+    merges = list(islice(learn_merges([list(word) for word in words], counts), 4))
+    assert merges == list(islice(textbook_merges(words, counts), 4))
+    # x-a (4 times) takes the first a-b away; the next one stands behind c-d, and both occur twice
+    assert merges[0] == ("x", "a") and merges.index(("c", "d")) < merges.index(("a", "b"))
+
+
+def test_ties_are_not_searched_one_by_one():
+    """20,000 pairs that all occur once: the old search compared each with each."""
+    words = [[chr(0x4E00 + 2 * i), chr(0x4E01 + 2 * i)] for i in range(10_000)]
+    looked_at = 0
+
+    class Watched(list):
+        def __iter__(self):
+            nonlocal looked_at
+            looked_at += 1
+            return super().__iter__()
+
+    merges = list(learn_merges([Watched(word) for word in words], [1] * len(words)))
+    assert merges == [tuple(word) for word in words]
+    assert looked_at < 5 * len(words)
 
 
 def test_word_bpe_by_hand():
@@ -129,6 +157,68 @@ def test_byte_bpe_gives_tiktokens_ids_on_any_text(text):
 def test_byte_bpe_gives_tiktokens_ids_for_any_training_text(training_text, text):
     tok = ByteBPE.train(training_text, vocab_size=280)
     assert tok.encode(text) == tok.to_tiktoken().encode_ordinary(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text("abc", min_size=2, max_size=5), unique=True, max_size=12), st.data())
+def test_any_vocabulary_gives_tiktokens_ids_even_one_that_no_training_makes(tokens, data):
+    """Tokens that no merges lead to, and tokens of a lower rank than their parts."""
+    shuffled = data.draw(st.permutations([token.encode() for token in tokens]))
+    tok = ByteBPE([bytes([b]) for b in range(256)] + shuffled)
+    text = data.draw(st.text("abc ", max_size=40))
+    assert tok.encode(text) == tok.to_tiktoken().encode_ordinary(text)
+
+
+def plain_apply_merges(word, rank):
+    """The definition: look at all pairs, join the best, look again."""
+    word = list(word)
+    while True:
+        ranks = [(r, j) for j, p in enumerate(pairwise(word)) if (r := rank(*p)) is not None]
+        if not ranks:
+            return word
+        _, j = min(ranks)
+        word[j : j + 2] = [word[j] + word[j + 1]]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(st.tuples(*[st.text("ab", min_size=1, max_size=3)] * 2), st.integers(0, 5)),
+    st.text("ab", max_size=30),
+)
+def test_merges_are_applied_lowest_rank_first_and_leftmost_first(ranks, word):
+    """Ranks of any order, equal ones among them."""
+    rank = lambda *pair: ranks.get(pair)  # noqa: E731
+    assert apply_merges(word, rank) == plain_apply_merges(word, rank)
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 200_000, "".join(random.Random(0).choices("etaoin", k=10**5))]
+)
+def test_a_chunk_without_a_space_takes_few_look_ups_a_byte_however_long_it_is(text):
+    tok = ByteBPE([*BYTES.tokens, *(b"a" * 2**k for k in range(3, 9))])
+    asked = 0
+
+    def rank(left, right):
+        nonlocal asked
+        asked += 1
+        return tok.ids.get(left + right)
+
+    pieces = apply_merges([bytes([b]) for b in text.encode()], rank)
+    assert asked < 4 * len(text)
+    assert tok.encode(text) == [tok.ids[piece] for piece in pieces]
+    assert tok.encode(text) == tok.to_tiktoken().encode_ordinary(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", " ", "\n\n", "😄", "👩‍👩‍👧", "e\u0301", "\ud83d", "\udc00\ud800", "\ufeffa",
+     "<|endoftext|>", "x<|endoftext|><|endoftext|>y", "hello world!!!? (안녕하세요!) lol123 😉"],
+)  # fmt: skip
+def test_short_and_strange_texts_give_tiktokens_ids(text):
+    assert BYTES.encode(text) == RUST.encode_ordinary(text)
+    valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert BYTES.encode(text, allow_special=True) == RUST.encode(valid, allowed_special="all")
+    assert BYTES.decode(BYTES.encode(text)) == valid
 
 
 def test_byte_bpe_special_tokens_need_permission():
@@ -284,7 +374,77 @@ def test_offline_means_that_no_download_is_tried(monkeypatch, tmp_path):
     monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
     with pytest.raises(OSError, match="TIKTOKEN_CACHE_DIR") as caught:
         ByteBPE.from_tiktoken("gpt2")
-    assert "switched off" in str(caught.value.__cause__)
+    assert "SCRATCHFORMER_OFFLINE forbids downloads" in str(caught.value.__cause__)
+
+
+def downloads(monkeypatch, answer):
+    """What tiktoken asks the network for; `answer(url)` is what it gets."""
+    asked = []
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    monkeypatch.setattr(tiktoken.load, "read_file", lambda u: asked.append(u) or answer(u))
+    return asked
+
+
+def refuse(url):
+    raise OSError("no network")
+
+
+@pytest.mark.parametrize("name", byte_bpe.PUBLISHED)
+def test_the_files_looked_for_offline_are_those_that_tiktoken_asks_for(monkeypatch, tmp_path, name):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))
+    monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
+    checks = []
+    monkeypatch.setattr(
+        tiktoken.load, "check_hash", lambda data, sha256: checks.append((data, sha256)) or True
+    )
+    asked = downloads(monkeypatch, lambda url: url.encode())
+    with contextlib.suppress(Exception):  # what it gets is no vocabulary
+        tiktoken.get_encoding(name)
+    with contextlib.suppress(Exception):
+        tiktoken.load.read_file_cached(asked[0], "")
+    ours = {byte_bpe.STORE + file: sha256 for file, sha256 in byte_bpe.PUBLISHED[name]}
+    assert asked and set(asked) <= set(ours)
+    assert all(ours[data.decode()] == sha256 for data, sha256 in checks if sha256)
+    names = {hashlib.sha1(url.encode()).hexdigest() for url in ours}
+    assert {path.name for path in tmp_path.iterdir()} <= names
+
+
+def test_offline_a_broken_copy_is_refused_and_neither_deleted_nor_fetched_again(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    for file, _ in byte_bpe.PUBLISHED["gpt2"]:
+        url = byte_bpe.STORE + file
+        (tmp_path / hashlib.sha1(url.encode()).hexdigest()).write_text("half a file")
+    asked = downloads(monkeypatch, refuse)
+    with pytest.raises(OSError, match="TIKTOKEN_CACHE_DIR") as caught:
+        ByteBPE.from_tiktoken("gpt2")
+    assert "missing or broken" in str(caught.value.__cause__)
+    assert not asked and len(list(tmp_path.iterdir())) == 2
+
+
+def test_offline_changes_nothing_for_other_threads(monkeypatch, tmp_path):
+    """tiktoken's own functions stay as they are while a tokenizer is looked for."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    before, seen = tiktoken.load.read_file, []
+
+    def watched(name, *rest):
+        seen.append(tiktoken.load.read_file)
+        raise OSError("not there")
+
+    monkeypatch.setattr(tiktoken, "get_encoding", watched)
+    monkeypatch.setattr(byte_bpe, "_check_cached", lambda *_: None, raising=False)
+    with pytest.raises(OSError, match="TIKTOKEN_CACHE_DIR"):
+        ByteBPE.from_tiktoken("gpt2")
+    assert seen == [before]
+
+
+def test_a_tokenizer_that_is_not_published_or_has_gaps_is_refused():
+    for name in ("cl100k_base", "gpt9"):
+        with pytest.raises(ValueError, match=f"no tokenizer '{name}', expected one of gpt2, r50k"):
+            ByteBPE.from_tiktoken(name)
 
 
 def test_saved_files_are_utf8(tmp_path):

@@ -95,20 +95,30 @@ def test_the_default_downloader_is_gensims_and_runs_no_downloaded_code(online, m
     assert calls == [((vectors.GLOVE,), {"return_path": True})]
 
 
-def test_without_a_network_the_reason_is_told_in_one_line(online):
-    def download(name):
-        raise OSError("no route\nto host")
+MISSING = (
+    "The pretrained vectors small are not on this computer. To get them, connect to the internet, "
+    "unset SCRATCHFORMER_OFFLINE and run this cell again."
+)
 
-    found, line = load_pretrained("small", download=download)
-    assert found is None and line == "small: not available (OSError: no route to host)"
+
+@pytest.mark.parametrize("error", [OSError("no route\nto host"), ValueError("/home/me/cache")])
+def test_without_a_network_the_reader_learns_how_to_get_them_and_nothing_of_this_computer(
+    online, caplog, error
+):
+    def download(name):
+        raise error
+
+    with caplog.at_level("INFO", logger="scratchformer.data.vectors"):
+        found, line = load_pretrained("small", download=download)
+    assert found is None and line == MISSING
+    assert str(error) in caplog.text  # for whoever looks for the cause
     assert socket.getdefaulttimeout() is None
 
 
 def test_a_broken_file_is_not_used(online, tmp_path):
     path = tmp_path / "broken.txt"
     path.write_text("<html>not found</html>", encoding="utf-8")
-    found, line = load_pretrained("small", download=lambda name: str(path))
-    assert found is None and "not available (ValueError" in line
+    assert load_pretrained("small", download=lambda name: str(path)) == (None, MISSING)
 
 
 def test_no_download_is_tried_when_switched_off(monkeypatch):
@@ -117,8 +127,7 @@ def test_no_download_is_tried_when_switched_off(monkeypatch):
     def download(name):
         pytest.fail("a download was tried")
 
-    found, line = load_pretrained("small", download=download)
-    assert found is None and "switched off by SCRATCHFORMER_OFFLINE" in line
+    assert load_pretrained("small", download=download) == (None, MISSING)
 
 
 def test_chapter_2s_word_vectors_are_the_same_in_every_process():

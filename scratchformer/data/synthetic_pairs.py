@@ -81,7 +81,7 @@ THE = {"er": "der", "e": "die", "es": "das", "en": "den"}
 
 def _noun_phrase(rng: random.Random, case: int) -> tuple[list[str], list[str], bool]:
     """English, German, and whether it is plural; case 0 is the subject's, 1 the object's."""
-    one, many, one_de, many_de, gender = rng.choice(NOUNS)
+    noun, nouns, noun_de, nouns_de, gender = rng.choice(NOUNS)
     this, a, after_this, after_a = (e.split()[case].strip("-") for e in ENDINGS[gender])
     plural = rng.random() < 0.4
     if plural:
@@ -94,21 +94,22 @@ def _noun_phrase(rng: random.Random, case: int) -> tuple[list[str], list[str], b
         adjective, adjective_de = rng.choice(ADJECTIVES)
         english.append(adjective)
         german.append(adjective_de + ending)
-    english.append(many if plural else one)
+    english.append(nouns if plural else noun)
     if article == "a" and english[1][0] in "aeiou":
         english[0] = "an"
-    return english, [*german, many_de if plural else one_de], plural
+    return english, [*german, nouns_de if plural else noun_de], plural
 
 
 def _sentence(rng: random.Random) -> tuple[str, str]:
     subject, subject_de, plural = _noun_phrase(rng, 0)
     object_, object_de, _ = _noun_phrase(rng, 1)
     verb, verb_de = (pair[plural] for pair in _halves(rng.choice(VERBS)))
-    last, last_de = [], []
+    last: list[str] = []  # the verb that a modal verb goes with
+    last_de: list[str] = []
     if rng.random() < 0.4:
-        _, many, _, infinitive = rng.choice(VERBS)
-        modal = rng.choice(MODALS)
-        (verb, verb_de), last, last_de = (m[plural] for m in _halves(modal)), [many], [infinitive]
+        _, verb_plain, _, infinitive = rng.choice(VERBS)
+        verb, verb_de = (pair[plural] for pair in _halves(rng.choice(MODALS)))
+        last, last_de = [verb_plain], [infinitive]
     english = [*subject, verb, *last, *object_]
     opening = rng.choice([None, None, "we know that", *ADVERBS])
     if opening == "we know that":  # the verb at the very end

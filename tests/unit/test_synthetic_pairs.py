@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from scratchformer.data.transduction import (
+from scratchformer.data.synthetic_pairs import (
     DATE_FORMATS,
     FIRST,
     MODALS,
