@@ -32,9 +32,7 @@ def setup() -> None:
     )
     warnings.formatwarning = lambda message, *_: f"{message}\n"
     if is_smoke():
-        print(
-            "SCRATCHFORMER_BUDGET=smoke: a few steps only, so the numbers on this page mean nothing"
-        )
+        print("SCRATCHFORMER_BUDGET=smoke: a few steps only, the numbers below mean nothing.")
 
 
 def device():
