@@ -4,6 +4,9 @@ import os
 import sys
 from pathlib import Path
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # one core for each process, before torch counts them
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import hypothesis
 import pytest
 from jaxtyping import install_import_hook

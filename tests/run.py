@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable, "-m"]
 PYTEST = [*PYTHON, "pytest", "-q", "--color=no"]
-SIDE_BY_SIDE = ["-n", "2", "--dist", "worksteal"]
+SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # a file's fixtures are made once
 PARTS = {
     "lint": [
         [*PYTHON, "ruff", "check", "."],
@@ -27,7 +27,7 @@ PARTS = {
     ],
     "notebooks": [
         [*PYTEST, "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300"]
-        + ["-n", "2", "--dist", "loadfile", "notebooks"]
+        + [*SIDE_BY_SIDE, "notebooks"]
     ],
     "colab": [[*PYTEST, "-n", "2", "tests/colab"]],
     "site": [[*PYTEST, "-n", "2", "tests/site"]],
