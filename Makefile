@@ -6,15 +6,17 @@ READY := .venv/ready
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lint unit notebooks colab site execute serve bench ladder scaling set-repository clean
+.PHONY: help book test lint unit notebooks colab site execute serve bench ladder scaling constraints set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
-$(READY): requirements.txt pyproject.toml
+$(READY): requirements.txt pyproject.toml $(wildcard constraints/*.txt)
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 13) else f"Python {v[0]}.{v[1]} found; 3.10 to 3.13 is needed: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@fixed=constraints/$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt; \
+	if [ -n "$(NEWEST)" ] || ! [ -f $$fixed ]; then fixed=/dev/null; fi; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c $$fixed
 	@touch $(READY)
 
 book: $(READY)  ## build the site into _build/html; any warning fails
@@ -43,9 +45,15 @@ ladder: $(READY)  ## train chapter 08's ladder in full, and time it (minutes): b
 scaling: $(READY)  ## train chapter 13's small models on both corpora (20 minutes, 30 at most): benchmarks/scaling.json
 	$(BIN)/python benchmarks/scaling.py --write
 
+constraints:  ## install the pins anew, all else at its newest, and fix what came: constraints/X.Y.txt
+	rm -rf .venv
+	$(MAKE) $(READY) NEWEST=1
+	$(BIN)/python tests/versions.py constraints
+	@touch $(READY)
+
 set-repository: $(READY)  ## URL=https://github.com/NAME/REPO: change the repository's address everywhere
 	@$(BIN)/python book/_ext/set_repository.py "$(URL)"
 
 clean:  ## remove what the other commands made
-	rm -rf _build .venv build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,7 +2,7 @@
 
 With the real corpora at hand every output is compared, unless its cell says otherwise. Without
 them the chapters run on their stand-ins, and only cells tagged `nbval-check-output`, which hold
-on any corpus, are compared.
+on any corpus, are compared. The same holds for another budget than that of the stored outputs.
 """
 
 import os
@@ -39,15 +39,19 @@ def pytest_configure(config):
     """Turn to nbval's lax mode when something that the stored outputs came from is missing."""
     if not (config.option.nbval or config.option.nbval_lax):
         return
-    missing = _missing()
+    missing, budget, reasons = _missing(), os.environ["SCRATCHFORMER_BUDGET"], []
     if missing:
         os.environ["SCRATCHFORMER_OFFLINE"] = "1"  # so that no kernel waits for the network again
-        config.option.nbval_lax = True
-        config.nbval_mode = (
-            f"notebooks: {' and '.join(missing)} not found: all cells run on stand-ins, only "
-            "cells tagged nbval-check-output are compared (set SCRATCHFORMER_DATA and "
-            "TIKTOKEN_CACHE_DIR, or connect once)"
+        reasons.append(
+            f"{' and '.join(missing)} not found: all cells run on stand-ins (set "
+            "SCRATCHFORMER_DATA and TIKTOKEN_CACHE_DIR, or connect once)"
         )
+    if budget != "cpu":
+        reasons.append(f"the budget is {budget}, that of the stored outputs is cpu")
+    if reasons:
+        config.option.nbval_lax = True
+        tagged = "only cells tagged nbval-check-output are compared"
+        config.nbval_mode = f"notebooks: {'; '.join([*reasons, tagged])}"
     else:
         config.nbval_mode = "every output is compared with the stored one, unless tagged otherwise"
 

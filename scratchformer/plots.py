@@ -1,5 +1,7 @@
 """Figures that several chapters draw: each takes Axes, draws on them, and returns them."""
 
+from typing import Any
+
 import torch
 from matplotlib.axes import Axes
 
@@ -36,10 +38,12 @@ def heatmap(
     matrix = torch.as_tensor(matrix).detach().cpu()
     if matrix.dim() != 2:
         raise ValueError(f"matrix has shape {tuple(matrix.shape)}, expected (rows, columns)")
-    for name, labels, n in zip(("rows", "columns"), (rows, columns), matrix.shape, strict=True):
-        if labels is not None and len(labels) != n:
-            raise ValueError(f"got {len(labels)} labels for {n} {name}")
-    colours = {"cmap": "PuOr_r", "center": 0} if signed else {"cmap": "Blues", "vmin": 0}
+    for name, given, n in zip(("rows", "columns"), (rows, columns), matrix.shape, strict=True):
+        if given is not None and len(given) != n:
+            raise ValueError(f"got {len(given)} labels for {n} {name}")
+    colours: dict[str, Any] = (
+        {"cmap": "PuOr_r", "center": 0} if signed else {"cmap": "Blues", "vmin": 0}
+    )
     labels = {"xticklabels": columns or False, "yticklabels": rows or False}
     defaults = {"square": True, "linewidths": 0.5, "cbar": False, "fmt": ".2f", "annot": numbers}
     seaborn.heatmap(matrix.float().numpy(), ax=ax, **{**defaults, **colours, **labels, **options})

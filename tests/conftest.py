@@ -4,29 +4,33 @@ import os
 import sys
 from pathlib import Path
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # one core for each process, before torch counts them
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import hypothesis
 import pytest
 from jaxtyping import install_import_hook
 
 sys.path.insert(0, str(Path(__file__).parent / "shapes"))
 
 import tracer
+from gather import ShapeComments
 
 TRACER = tracer.install(install_import_hook("scratchformer", "beartype.beartype").hook)
 
 from scratchformer.data import load_corpus  # noqa: E402  (after the hook, or it sees nothing)
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# No test is about the milliseconds of one example, which a busy machine multiplies.
+hypothesis.settings.register_profile("course", deadline=None)
+hypothesis.settings.load_profile("course")
 
 
-def pytest_collection_modifyitems(items):
-    """What asks which comments the other tests have reached runs after them."""
-    items.sort(key=lambda item: item.name == "test_every_shape_comment_of_the_package_was_reached")
-
-
-@pytest.fixture(scope="session")
-def package_tracer() -> tracer.Tracer:
-    """What the tests so far have shown of the package's shape comments."""
-    return TRACER
+def pytest_configure(config):
+    """Have the run judged by the shape comments it reached, in this process or in all workers."""
+    tests = Path(__file__).parent
+    expected = {*tests.rglob("test_*.py")} - {*tests.glob("site/*"), *tests.glob("colab/*")}
+    config.pluginmanager.register(ShapeComments(TRACER, tests.parent, expected))
 
 
 @pytest.fixture(scope="session")

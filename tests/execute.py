@@ -37,9 +37,9 @@ def execute(path: Path) -> str | None:
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    half = path.with_suffix(".part")
-    nbformat.write(notebook, half)
-    half.replace(path)
+    unfinished = path.with_suffix(".part")
+    nbformat.write(notebook, unfinished)
+    unfinished.replace(path)
     return None
 
 
@@ -50,7 +50,7 @@ def main(wanted: list[str]) -> int:
         print(f"no notebook is called like {' or '.join(wanted)}")
         return 2
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    os.environ.setdefault("SCRATCHFORMER_BUDGET", "cpu")  # what is stored is the CPU's
+    os.environ["SCRATCHFORMER_BUDGET"] = "cpu"  # what is stored is the CPU's
     failures = 0
     for i, path in enumerate(paths, 1):
         print(f"[{i}/{len(paths)}] {path.name} … ", end="", flush=True)

@@ -10,22 +10,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable, "-m"]
+PYTEST = [*PYTHON, "pytest", "-q", "--color=no"]
+SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # a file's fixtures are made once
 PARTS = {
     "lint": [
         [*PYTHON, "ruff", "check", "."],
         [*PYTHON, "ruff", "format", "--check", "."],
         [*PYTHON, "codespell_lib"],
+        [*PYTHON, "mypy"],
     ],
     "unit": [
-        [
-            *PYTHON,
-            "pytest",
-            "-q",
-            "--color=no",
-            "tests",
-            "--ignore=tests/site",
-            "--ignore=tests/colab",
-        ]
+        [*PYTEST, *SIDE_BY_SIDE, "tests", "--ignore=tests/site", "--ignore=tests/colab"],
     ],
     "book": [
         [
@@ -34,19 +29,11 @@ PARTS = {
         ]
     ],
     "notebooks": [
-        [
-            *PYTHON,
-            "pytest",
-            "-q",
-            "--color=no",
-            "--nbval",
-            "--nbval-current-env",
-            "--nbval-cell-timeout=300",
-        ]
-        + ["-n", "2", "--dist", "loadfile", "notebooks"]
+        [*PYTEST, "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300"]
+        + [*SIDE_BY_SIDE, "notebooks"]
     ],
-    "colab": [[*PYTHON, "pytest", "-q", "--color=no", "-n", "2", "tests/colab"]],
-    "site": [[*PYTHON, "pytest", "-q", "--color=no", "-n", "2", "tests/site"]],
+    "colab": [[*PYTEST, "-n", "2", "tests/colab"]],
+    "site": [[*PYTEST, "-n", "2", "tests/site"]],
 }
 
 

@@ -1,9 +1,11 @@
 """A chapter as a stranger opens it: the file alone, an empty folder, no package, no network.
 
-The notebook's own setup cell installs the package; git is told to fetch the repository's address
-from a copy of this tree, and everything else that asks for the network meets a closed port. The
-corpora are out of reach too, so the chapter runs on its stand-ins, to the end, and the cells that
-must hold on any corpus are compared.
+The setup cell, which is the same in every chapter (tests/unit/test_stored_notebooks.py), installs
+the package into a fresh environment; git is told to fetch the repository's address from a copy of
+this tree, and everything else that asks for the network meets a closed port. Each chapter then runs
+there, in a folder of its own, to its end. The corpora are out of reach too, so it runs on its
+stand-ins, and the cells that must hold on any corpus are compared. It takes the smoke budget, a few
+steps of each training: claims about losses are tested where every output is compared.
 """
 
 import os
@@ -13,6 +15,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
 
@@ -26,7 +29,7 @@ def run(*command, cwd, env=None) -> subprocess.CompletedProcess:
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def repository(tmp_path_factory) -> Path:
     """A git repository that holds this tree as it stands, committed or not."""
     copy = tmp_path_factory.mktemp("git") / "a copy"
@@ -43,25 +46,13 @@ def repository(tmp_path_factory) -> Path:
     return copy
 
 
-@pytest.fixture
-def fresh_python(tmp_path) -> Path:
-    """A new environment with all of this one's packages, except the course's own."""
-    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
-    python = tmp_path / "venv" / "bin" / "python"
-    site = run(python, "-c", "import site; print(site.getsitepackages()[0])", cwd=tmp_path)
-    Path(site.stdout.strip(), "borrowed.pth").write_text(sysconfig.get_path("purelib"))
-    assert run(python, "-c", "import scratchformer", cwd=tmp_path).returncode != 0
-    return python
-
-
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
-def test_a_lone_notebook_runs_to_the_end(notebook, repository, fresh_python, tmp_path):
+@pytest.fixture(scope="session")
+def env(repository, tmp_path_factory) -> dict[str, str]:
+    """The variables of somebody with no network but git's, no corpora and no cache."""
     address = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
-    folder = tmp_path / "empty folder"
-    folder.mkdir()
-    shutil.copy(notebook, folder)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SCRATCHFORMER", "PYTEST"))}
-    env = kept | {
+    kept.pop("PYTHONPATH", None)
+    return kept | {
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.{repository.as_uri()}.insteadOf",
         "GIT_CONFIG_VALUE_0": address,
@@ -71,16 +62,46 @@ def test_a_lone_notebook_runs_to_the_end(notebook, repository, fresh_python, tmp
         "HTTP_PROXY": "http://127.0.0.1:9",
         "HTTPS_PROXY": "http://127.0.0.1:9",
         "NO_PROXY": "",
-        "SCRATCHFORMER_CACHE": str(tmp_path / "cache"),
-        "TIKTOKEN_CACHE_DIR": str(tmp_path / "no tokenizer"),
+        "SCRATCHFORMER_BUDGET": "smoke",
+        "SCRATCHFORMER_CACHE": str(tmp_path_factory.mktemp("cache")),
+        "TIKTOKEN_CACHE_DIR": str(tmp_path_factory.mktemp("cache") / "no tokenizer"),
         "OMP_WAIT_POLICY": "passive",
+        "OMP_NUM_THREADS": "1",  # two notebooks run side by side
     }
+
+
+@pytest.fixture(scope="session")
+def python(tmp_path_factory, env) -> Path:
+    """A new environment with all of this one's packages, the course's own from the setup cell."""
+    folder = tmp_path_factory.mktemp("reader")
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
+    python = folder / "venv" / "bin" / "python"
+    site = run(python, "-c", "import site; print(site.getsitepackages()[0])", cwd=folder)
+    Path(site.stdout.strip(), "borrowed.pth").write_text(sysconfig.get_path("purelib"))
+    assert run(python, "-c", "import scratchformer", cwd=folder, env=env).returncode != 0
+    chapter = nbformat.read(NOTEBOOKS[0], as_version=4)
+    chapter.cells = [cell for cell in chapter.cells if cell.cell_type == "code"][:1]
+    nbformat.write(chapter, folder / "setup.ipynb")
+    executed(python, folder / "setup.ipynb", env)
+    where = run(python, "-c", "import scratchformer as s; print(s.__file__)", cwd=folder, env=env)
+    assert where.stdout.startswith(str(folder)), "not the installed package"
+    return python
+
+
+def executed(python, notebook, env) -> str:
+    """Run every cell, compare those tagged so, and fail if one does."""
     result = run(
-        *(fresh_python, "-m", "pytest", "-q", "--nbval-lax", "--nbval-current-env"),
+        *(python, "-m", "pytest", "-q", "--nbval-lax", "--nbval-current-env"),
         *("--nbval-cell-timeout=300", "-p", "no:cacheprovider", notebook.name),
-        cwd=folder,
+        cwd=notebook.parent,
         env=env,
     )
     assert result.returncode == 0, result.stdout[:4000] + result.stderr[-2000:]
-    where = run(fresh_python, "-c", "import scratchformer as s; print(s.__file__)", cwd=folder)
-    assert where.stdout.startswith(str(fresh_python.parents[1])), "not the installed package"
+    return result.stdout
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+def test_a_lone_notebook_runs_to_the_end(notebook, python, env, tmp_path):
+    folder = tmp_path / "empty folder"
+    folder.mkdir()
+    executed(python, Path(shutil.copy(notebook, folder)), env)

@@ -182,18 +182,63 @@ def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, plant, mode):
     assert plant != "swapped" or "Cell 1" in run.stdout
 
 
-def test_every_shape_comment_of_the_package_was_reached(request, package_tracer):
-    """Runs last (tests/conftest.py): the unit tests are what calls the package."""
-    expected = {*ROOT.glob("tests/unit/test_*.py"), ROOT / "tests" / "test_mutants.py"}
-    option = request.config.option
-    if option.keyword or option.markexpr or expected - {i.path for i in request.session.items}:
-        pytest.skip("only a run of all unit tests can show which shape comments they reach")
-    seen = {comment.where.split(":")[0] for comment in package_tracer.comments}
-    every = Tracer()
-    for path in (ROOT / "scratchformer").rglob("*.py"):
-        source, file = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
-        every.instrument(source, ast.parse(source), f"{file}:", file)
-    missing = [c for c in every.comments if c.where.split(":")[0] not in seen]
-    missing += [c for c in package_tracer.comments if not c.verified]
-    assert [f"{c.where}: {c.text}" for c in missing] == []
-    assert every.comments and package_tracer.lies == []
+PROJECT = {
+    "scratchformer/__init__.py": "",
+    "scratchformer/some.py": "def f(x):\n    return x  # (B, T)\n\n\n"
+    "def g(x):\n    return x  # (B, T, C)\n",
+    "conftest.py": "from tracer import install\nfrom gather import ShapeComments\n"
+    "from pathlib import Path\nfrom jaxtyping import install_import_hook\n"
+    "TRACER = install(install_import_hook('scratchformer', 'beartype.beartype').hook)\n"
+    "def pytest_configure(config):\n    root = Path(__file__).parent\n"
+    "    config.pluginmanager.register(ShapeComments(TRACER, root, {*root.glob('test_*.py')}))\n",
+    "test_f.py": "import numpy as np\nfrom scratchformer.some import f\n"
+    "def test_f():\n    f(np.ones((2, 3)))\n",
+    "test_g.py": "import numpy as np\nfrom scratchformer.some import g\n"
+    "def test_g():\n    g(np.ones((2, 3, 4)))\n",
+}
+ALL = "shape comments: all 2 of the package were reached"
+FAULTS = {
+    "scratchformer/other.py": "def h(x):\n    return x  # (B,)\n",
+    "test_f.py": "from scratchformer.some import f\ndef test_nothing():\n    pass\n",
+    "test_g.py": "import numpy as np\nimport pytest\nfrom scratchformer.some import g\n"
+    "def test_g():\n    with pytest.raises(AssertionError):\n        g(np.ones((2, 4)))\n",
+}
+RUNS = {  # what is changed in the project, the arguments, what is said
+    "all reached, each by another test": ({}, [], [ALL]),
+    "two never reached, and a lie that a test swallows": (
+        FAULTS,
+        [],
+        [
+            "no test has reached scratchformer/some.py:2: # (B, T)",
+            "no test has reached scratchformer/other.py:2: # (B,)",
+            "a shape comment is not true: scratchformer/some.py:6",
+        ],
+    ),
+    "chosen tests, which are not judged": (FAULTS, ["-k", "test_g"], ["1 passed"]),
+    "a chosen file, which is not judged": (FAULTS, ["test_g.py"], ["1 passed"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "workers"),
+    [*((case, []) for case in RUNS), *((case, ["-n", "2", "-p", "xdist"]) for case in [*RUNS][:2])],
+)
+def test_a_comment_that_no_test_reaches_fails_the_run(tmp_path, case, workers):
+    changes, arguments, words = RUNS[case]
+    shutil.copytree(ROOT / "tests" / "shapes", tmp_path / "tests" / "shapes")
+    for name, source in {**PROJECT, **changes}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(source)
+    path = os.pathsep.join([str(tmp_path), str(tmp_path / "tests" / "shapes")])
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    env |= {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # plugins take seconds
+    command = "-m pytest -q --rootdir . -p no:cacheprovider".split()
+    run = subprocess.run(
+        [sys.executable, *command, *workers, *(arguments or ["test_f.py", "test_g.py"])],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert [line for line in words if line not in run.stdout] == [], run.stdout + run.stderr
+    assert (run.returncode == 0) == (words[0] == ALL or bool(arguments)), run.stdout

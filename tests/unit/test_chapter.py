@@ -16,8 +16,28 @@ def test_the_budget_follows_the_device_and_the_variable_overrides_it(monkeypatch
     monkeypatch.setenv("SCRATCHFORMER_BUDGET", "cpu")
     assert chapter.budget(cpu=1, gpu=2) == 1
     monkeypatch.setenv("SCRATCHFORMER_BUDGET", "huge")
-    with pytest.raises(ValueError, match="'huge'; expected cpu or gpu"):
+    with pytest.raises(ValueError, match="'huge'; expected cpu, gpu or smoke"):
         chapter.budget(cpu=1, gpu=2)
+
+
+def test_what_a_budget_does_not_give_is_as_for_the_cpu(monkeypatch):
+    for name, expected in (("cpu", 9), ("gpu", 9), ("smoke", 9)):
+        monkeypatch.setenv("SCRATCHFORMER_BUDGET", name)
+        assert chapter.budget(cpu=9) == expected
+    assert chapter.budget(cpu=9, gpu=0, smoke=2) == 2
+    monkeypatch.setenv("SCRATCHFORMER_BUDGET", "gpu")
+    assert chapter.budget(cpu=9, gpu=0, smoke=2) == 0  # given, though it counts as false
+
+
+def test_only_the_smoke_budget_says_that_numbers_mean_nothing(monkeypatch, capsys):
+    for name in ("", "cpu", "gpu", "smoke"):
+        monkeypatch.setenv("SCRATCHFORMER_BUDGET", name)
+        with plt.rc_context():
+            chapter.setup()
+        lines = capsys.readouterr().out.splitlines()
+        assert chapter.is_smoke() is (name == "smoke")
+        assert len(lines) == chapter.is_smoke()
+    assert "numbers below mean nothing" in lines[0]
 
 
 def test_show_source_shows_the_source():

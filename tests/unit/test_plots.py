@@ -22,7 +22,9 @@ def shown(ax):
     """The matrix as the picture holds it, and its labels from top to bottom and left to right."""
     mesh = ax.collections[0]
     rows = [label.get_text() for label in ax.get_yticklabels()]
-    return mesh.get_array(), rows, [label.get_text() for label in ax.get_xticklabels()]
+    columns = [label.get_text() for label in ax.get_xticklabels()]
+    # matplotlib before 3.8 holds the numbers in one long row
+    return mesh.get_array().reshape(len(rows), len(columns)), rows, columns
 
 
 def test_heatmap_returns_its_axes_and_shows_the_first_row_on_top(ax):

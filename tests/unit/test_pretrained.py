@@ -270,7 +270,9 @@ def test_offline_nothing_is_asked_of_the_network(monkeypatch, tmp_path):
 def cache(monkeypatch, tmp_path):
     """An empty cache of Hugging Face's, and no folder of the reader's own."""
     monkeypatch.delenv("SCRATCHFORMER_GPT2", raising=False)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    for module in ("constants", "file_download"):  # releases before 0.25 look in the second
+        name = f"huggingface_hub.{module}.HF_HUB_CACHE"
+        monkeypatch.setattr(name, str(tmp_path / "cache"), raising=False)
     revision = tmp_path / "cache" / "models--gpt2" / "refs" / "main"
     revision.parent.mkdir(parents=True)
     revision.write_text("a1b2")
