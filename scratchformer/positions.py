@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
+COMPLEX = {torch.float32: torch.complex64, torch.float64: torch.complex128}
+
 
 def _angles(start: int, T: int, width: int, base: float) -> Float[Tensor, "T pairs"]:
     """Position times frequency, in radians: pair i of the channels turns at base^(-2i / width)."""
@@ -32,7 +34,7 @@ def _turns(
     """cos + i sin of each angle: the complex number that turns another by it."""
     with torch.inference_mode(False), torch.no_grad():  # whoever asks first, all may train with it
         angles = _angles(start, T, width, base)
-        return torch.polar(torch.ones_like(angles), angles).to(device, dtype.to_complex())
+        return torch.polar(torch.ones_like(angles), angles).to(device, COMPLEX[dtype])
 
 
 def sinusoidal(T: int, d_model: int, base: float = 10_000.0) -> Float[Tensor, "T C"]:

@@ -16,7 +16,7 @@ from scratchformer import cli
 from scratchformer.data import Playhouse, token_files
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
-from scratchformer.models import GPT, GPTConfig
+from scratchformer.models import GPT, MODEL_TYPES
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
 from scratchformer.training import evaluate
 
@@ -259,9 +259,9 @@ def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(to
 
 
 NEWER = """
+type = "speedrun"
 positions = "rotary"
 qk_norm = true
-n_kv_heads = 1
 smear = 2
 bigram_rows = 64
 value_embeddings = true
@@ -397,7 +397,8 @@ def test_the_configurations_of_the_course_are_understood(path):
     config = cli.read_config(path)
     vocab_size = 65 if config["data"].get("corpus") == "tinyshakespeare" else 50_257
     with torch.device("meta"):  # sizes without memory
-        model = GPT(GPTConfig(vocab_size=vocab_size, **config["model"]))
+        model_class, config_class = MODEL_TYPES[config["model"].pop("type", "gpt")]
+        model = model_class(config_class(vocab_size=vocab_size, **config["model"]))
     n = sum(p.numel() for p in model.parameters())
     millions = {"shakespeare-10m": 10.8, "gpt2-124m": 124.3}
     assert path.stem not in millions or round(n / 1e6, 1) == millions[path.stem]

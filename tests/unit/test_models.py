@@ -118,7 +118,7 @@ def test_a_cache_holds_no_more_than_the_context():
     model(torch.zeros(1, 8, dtype=torch.long), cache)
     with pytest.raises(ValueError, match="got 9 tokens, expected at most context_length=8"):
         model(torch.zeros(1, 1, dtype=torch.long), cache)
-    assert all(layer.max_length == 8 and layer.buffers.shape[3] == 8 for layer in cache)
+    assert all(layer.max_length == 8 and layer.k_buffer.shape[2] == 8 for layer in cache)
 
 
 def test_too_long_an_input_is_refused():
