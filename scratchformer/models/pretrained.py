@@ -30,39 +30,49 @@ SIZES |= {"n_heads": "n_head", "n_layers": "n_layer"}
 # The published models: blocks and width
 PUBLISHED = {"gpt2": (12, 768), "gpt2-medium": (24, 1024), "gpt2-large": (36, 1280)}
 PUBLISHED |= {"gpt2-xl": (48, 1600)}
+RECORD = "scratchformer"  # the header's entry that is ours
 Model = TypeVar("Model", bound=nn.Module)
 
 
-def write_tensors(path: str | Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """Write a safetensors file in one step, with a checksum of all tensors in its header.
+def write_tensors(
+    path: str | Path, tensors: dict[str, Tensor], record: dict, **metadata: str
+) -> None:
+    """Write a safetensors file in one step: tensors, and a `record` for JSON in the header.
 
-    After an error or a crash `path` is what it was. Parts that killed writers left beside it are
-    removed: a file has one writer at a time.
+    The record gets a checksum of the tensors. It is one entry of the header, since the order of
+    several would vary, and the same model could be two different files; `metadata` is for entries
+    that other programs look for. After an error or a crash `path` is what it was. Parts that
+    killed writers left beside it are removed: a file has one writer at a time.
     """
     path = Path(path)
-    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        part.unlink(missing_ok=True)
+    remove_parts(path)
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with atomic_write(path) as part:
-        header = {**metadata, "crc32": _checksum(tensors)}
-        safetensors.torch.save_file(tensors, part, header)
+        text = json.dumps({**record, "crc32": _checksum(tensors)})
+        safetensors.torch.save_file(tensors, part, {RECORD: text, **metadata})
 
 
-def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the header's entries of a safetensors file.
+def remove_parts(path: Path) -> None:
+    """Remove what killed writers of `path` left beside it."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        part.unlink(missing_ok=True)
 
-    Raises ValueError if the file is none, is cut short, or does not hold the numbers that
-    `write_tensors` wrote (files by other writers have no checksum).
+
+def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict]:
+    """The tensors and the record that `write_tensors` wrote; other writers' files have none: {}.
+
+    Raises ValueError if the file is no safetensors file, is cut short, or holds other numbers than
+    those that were written.
     """
     try:
         with safe_open(path, "pt") as file:
-            metadata = file.metadata() or {}
+            record = json.loads((file.metadata() or {}).get(RECORD, "{}"))
         tensors = safetensors.torch.load_file(path)
-    except SafetensorError as error:
+    except (SafetensorError, ValueError) as error:
         raise ValueError(f"{path} is not a complete safetensors file ({error})") from error
-    if metadata.get("crc32", "") not in ("", _checksum(tensors)):
+    if "crc32" in record and record["crc32"] != _checksum(tensors):
         raise ValueError(f"{path} is damaged: its numbers are not those that were written")
-    return tensors, metadata
+    return tensors, record
 
 
 def _checksum(tensors: dict[str, Tensor]) -> str:
@@ -79,23 +89,23 @@ def save_model(folder: str | Path, model: nn.Module) -> None:
     _write(folder, asdict(model.config), dict(model.named_parameters()))
 
 
-def _write(folder: str | Path, config: dict, weights: dict[str, Tensor]) -> None:
+def _write(folder: str | Path, config: dict, weights: dict[str, Tensor], **metadata: str) -> None:
     """Write both files; at any moment the folder holds the old model or the new one.
 
     The config stands in the header of the weights too, and counts there: one rename replaces
     both. config.json follows, for people and for other programs.
     """
-    text = json.dumps(config, indent=1)
-    write_tensors(Path(folder) / FILES[1], weights, {"format": "pt", "config": text})
+    write_tensors(Path(folder) / FILES[1], weights, {"config": config}, **metadata)
+    remove_parts(Path(folder) / FILES[0])
     with atomic_write(Path(folder) / FILES[0]) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(json.dumps(config, indent=1), encoding="utf-8")
 
 
 def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
     """Config and weights from a folder or, if there is none of this name, Hugging Face's hub.
 
-    A config in the header of the weights counts more than config.json, which an interrupted save
-    may have left behind.
+    A config in the header of the weights counts more than config.json, which may be older after a
+    save that was interrupted.
     """
     if Path(source).is_dir():
         config_path, weights_path = (Path(source) / name for name in FILES)
@@ -104,11 +114,12 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
     if not weights_path.is_file():
         raise FileNotFoundError(f"{weights_path} is missing, expected a saved model there")
     try:
-        weights, header = read_tensors(weights_path)
-        if "config" not in header and not config_path.is_file():
+        weights, record = read_tensors(weights_path)
+        if "config" in record:
+            return record["config"], weights
+        if not config_path.is_file():
             raise FileNotFoundError(f"{config_path} is missing, expected a saved model there")
-        text = header["config"] if "config" in header else config_path.read_text(encoding="utf-8")
-        return dict(json.loads(text)), weights
+        return dict(json.loads(config_path.read_text(encoding="utf-8"))), weights
     except (ValueError, TypeError) as error:
         raise ValueError(f"{source} is not a complete saved model ({error})") from error
 
@@ -222,7 +233,7 @@ def save_as_gpt2(folder: str | Path, model: nn.Module) -> None:
     for name, p in model.named_parameters():
         transposed = name.startswith("h.") and p.dim() == 2  # (out, in) -> (in, out)
         weights[name] = p.T if transposed else p
-    _write(folder, theirs, weights)
+    _write(folder, theirs, weights, format="pt")
 
 
 def refuse_other_shapes(own: dict[str, Tensor], given: dict[str, Tensor], source) -> None:
