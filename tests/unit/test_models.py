@@ -244,6 +244,7 @@ def test_equals_hugging_face_gpt2_with_the_same_random_weights():
 
 COMPILED = """
 import torch
+from scratchformer.attention import scaled_dot_product_attention
 from scratchformer.models import GPT, GPTConfig, SpeedrunConfig, SpeedrunGPT
 size = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
 ideas = {"positions": "rotary", "qk_norm": True, "smear": 2, "bigram_rows": 121, "tied": False}
@@ -260,6 +261,9 @@ for model in (GPT(GPTConfig(**size)), SpeedrunGPT(SpeedrunConfig(**size, **ideas
         model.zero_grad()
     for a, b in zip(*gradients, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+q, mask = torch.randn(2, 4, 8), torch.ones(4, 4, dtype=torch.bool).tril(-1)
+attend = torch.compile(scaled_dot_product_attention, fullgraph=True, backend="eager")
+torch.testing.assert_close(attend(q, q, q, mask), scaled_dot_product_attention(q, q, q, mask))
 print("equal")
 """
 
