@@ -4,6 +4,7 @@ One block serves GPT (pre-norm) and BERT and the first transformer's encoder (po
 decoder's block, with cross-attention, is in `models/seq2seq.py`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from jaxtyping import Bool, Float
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 
 from scratchformer.attention import KeyValueCache, MultiHeadAttention
 
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "gelu_tanh": lambda: nn.GELU(approximate="tanh"),  # the form GPT-2 was trained with
     "gelu": nn.GELU,  # BERT
     "relu": nn.ReLU,  # Vaswani et al. 2017

@@ -22,9 +22,9 @@ def _angles(start: int, T: int, width: int, base: float) -> Float[Tensor, "T pai
     if base <= 0:
         raise ValueError(f"base={base}, expected more than 0")
     # Double precision: at position 10,000 a float32 angle would be wrong in the fourth digit.
-    exact = {"dtype": torch.float64, "device": "cpu"}
-    t = torch.arange(start, start + T, **exact)
-    return torch.outer(t, base ** -(torch.arange(0, width, 2, **exact) / width))
+    t = torch.arange(start, start + T, dtype=torch.float64, device="cpu")
+    i = torch.arange(0, width, 2, dtype=torch.float64, device="cpu")
+    return torch.outer(t, base ** -(i / width))
 
 
 @lru_cache(maxsize=64)  # the same in every layer and at every step
@@ -32,7 +32,8 @@ def _turns(
     start: int, T: int, width: int, base: float, dtype: torch.dtype, device: torch.device
 ) -> Complex[Tensor, "T pairs"]:
     """cos + i sin of each angle: the complex number that turns another by it."""
-    with torch.inference_mode(False), torch.no_grad():  # whoever asks first, all may train with it
+    # Outside inference mode, whose tensors could not be trained with later.
+    with torch.inference_mode(False), torch.no_grad():
         angles = _angles(start, T, width, base)
         return torch.polar(torch.ones_like(angles), angles).to(device, COMPLEX[dtype])
 

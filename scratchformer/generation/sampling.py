@@ -5,6 +5,8 @@ many tokens it can use; one that offers `new_cache()` is read token by token, th
 less time. There is no beam search.
 """
 
+from typing import cast
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -40,13 +42,15 @@ def generate(
     device = next(model.parameters()).device
     ids = ids.to(device, torch.int64)
     generator = None if seed is None else torch.Generator(device).manual_seed(seed)
-    cache = model.new_cache() if use_cache and hasattr(model, "new_cache") else None
+    new_cache = getattr(model, "new_cache", None)
+    cache = new_cache() if use_cache and new_cache else None
+    context_length = cast(int, model.context_length)
     with eval_mode(model):
         for _ in range(max_new_tokens):
-            if cache and ids.shape[1] <= model.context_length:
+            if cache and ids.shape[1] <= context_length:
                 logits = model(ids[:, len(cache[0]) :], cache)  # those it has not read yet
             else:
-                logits = model(ids[:, -model.context_length :])
+                logits = model(ids[:, -context_length:])
             logits = logits[:, -1]  # (B, V)
             if repetition_penalty != 1:
                 logits = _penalise(logits, ids, repetition_penalty)

@@ -43,9 +43,11 @@ class BERT(nn.Module):
         self.wse = nn.Embedding(c.n_segments, c.d_model)
         self.ln_e = nn.LayerNorm(c.d_model)
         self.drop = nn.Dropout(c.dropout)
-        settings = {"norm_first": False, "d_ff": c.d_ff, "activation": "gelu"}
         self.h = nn.ModuleList(
-            TransformerBlock(c.d_model, c.n_heads, c.dropout, **settings) for _ in range(c.n_layers)
+            TransformerBlock(
+                c.d_model, c.n_heads, c.dropout, norm_first=False, d_ff=c.d_ff, activation="gelu"
+            )
+            for _ in range(c.n_layers)
         )
         # The masked-token head: one more layer, then the tied embedding and a bias for each token.
         self.transform = nn.Sequential(

@@ -7,6 +7,7 @@ queries and the fused kernel, put into a SpeedrunGPT in place of its own parts.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, cast
 
 import torch.nn.functional as F
 from jaxtyping import Float, Int
@@ -54,7 +55,7 @@ class RungBlock(nn.Module):
         self.ln_1 = nn.LayerNorm(d_model) if norm else nn.Identity()
         self.ln_2 = nn.LayerNorm(d_model) if norm else nn.Identity()
         self.attn = nn.Sequential(Heads(d_model, n_heads, d_head))
-        self.mlp = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU()) if d_ff else nn.Identity()
+        self.mlp = nn.Sequential(*([nn.Linear(d_model, d_ff), nn.ReLU()] if d_ff else []))
         if project:
             self.attn.append(nn.Linear(n_heads * d_head, d_model))
             self.mlp.append(nn.Linear(d_ff, d_model))
@@ -124,8 +125,8 @@ class SwiGLU(nn.Module):
 class GroupedAttention(Attention):
     """The speedrun's attention with fewer keys and values, shared by heads side by side.
 
-    This is grouped-query attention (Ainslie et al. 2023). Raises ValueError if the heads do not
-    divide evenly.
+    This is grouped-query attention (Ainslie et al. 2023). It takes no extra values. Raises
+    ValueError if the heads do not divide evenly.
     """
 
     def __init__(self, config: SpeedrunConfig, n_kv_heads: int):
@@ -139,7 +140,7 @@ class GroupedAttention(Attention):
     def forward(
         self,
         x: Float[Tensor, "B T C"],
-        extra_values: None = None,
+        extra_values: Float[Tensor, "B T C"] | None = None,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "B T C"]:
         (B, T, C), c = x.shape, self.config
@@ -185,8 +186,8 @@ def build(vocab_size: int, settings: dict) -> nn.Module:
 def _exchange_parts(
     model: SpeedrunGPT, norm: str, n_kv_heads: int | None, swiglu: bool, explicit: bool
 ) -> None:
-    c = model.config
-    for block in model.h:
+    c, blocks = model.config, cast(list[Any], list(model.h))
+    for block in blocks:
         if swiglu:
             block.mlp = SwiGLU(c.d_model, c.bias)
         if n_kv_heads:
@@ -194,7 +195,7 @@ def _exchange_parts(
         if not explicit:
             block.attn.attend = fused
     if norm == "rms":
-        for parent in (model, *model.h):
+        for parent in (model, *blocks):
             for name in [n for n, m in parent.named_children() if isinstance(m, nn.LayerNorm)]:
                 rms = nn.RMSNorm(c.d_model, eps=1e-5, elementwise_affine=c.norm_weights)
                 setattr(parent, name, rms)
@@ -205,7 +206,7 @@ def _exchange_parts(
 @contextmanager
 def recorded_weights(model: SpeedrunGPT) -> Iterator[dict[str, Tensor]]:
     """A context in which each block's weights of attention, (B, H, T, S), are written down."""
-    weights = {}
+    weights: dict[str, Tensor] = {}
 
     def recorder(name: str, attention: Attention):
         def attend(q, k, v):
@@ -214,8 +215,9 @@ def recorded_weights(model: SpeedrunGPT) -> Iterator[dict[str, Tensor]]:
 
         return attend
 
-    for i, block in enumerate(model.h):
+    blocks = cast(list[Any], list(model.h))
+    for i, block in enumerate(blocks):
         block.attn.attend = recorder(f"h.{i}.attn", block.attn)
     yield weights
-    for block in model.h:
+    for block in blocks:
         del block.attn.attend

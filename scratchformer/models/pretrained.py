@@ -79,12 +79,12 @@ def _checksum(tensors: dict[str, Tensor]) -> str:
     """CRC-32 of names and bytes, in the order of the names."""
     crc = 0
     for name in sorted(tensors):
-        crc = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy(), crc)
+        crc = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, crc)
         crc = zlib.crc32(name.encode(), crc)
     return f"{crc:08x}"
 
 
-def save_model(folder: str | Path, model: nn.Module) -> None:
+def save_model(folder: str | Path, model: Any) -> None:
     """Write the model's config, and its parameters, a shared one once, to `folder`."""
     _write(folder, asdict(model.config), dict(model.named_parameters()))
 
@@ -173,7 +173,7 @@ def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
         sizes = f"(blocks, width) {found}, and {name} has {expected}"
         warnings.warn(f"SCRATCHFORMER_GPT2 is {own}, a model of {sizes}: not used", stacklevel=2)
     cached = [try_to_load_from_cache(name, file) for file in FILES]
-    if all(isinstance(path, str) for path in cached):
+    if isinstance(cached[0], str) and isinstance(cached[1], str):
         return Path(cached[0]).parent
     try:
         return _downloaded(name)[0].parent if download else None
@@ -213,7 +213,7 @@ def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, d
     return ours, renamed
 
 
-def save_as_gpt2(folder: str | Path, model: nn.Module) -> None:
+def save_as_gpt2(folder: str | Path, model: Any) -> None:
     """Write a GPT in Hugging Face's format, for `transformers` or anybody's GPT-2 to read.
 
     Raises ValueError for a setting that GPT-2 does not have.

@@ -74,16 +74,20 @@ class DecoderBlock(nn.Module):
 class Seq2Seq(nn.Module):
     """Encoder and decoder: logits at target position t see the source, and the target up to t."""
 
+    positions: Tensor
+
     def __init__(self, config: Seq2SeqConfig):
         super().__init__()
         c = self.config = config
-        settings = {"norm_first": False, "d_ff": c.d_ff, "activation": "relu"}
         self.embedding = nn.Embedding(c.vocab_size, c.d_model)
         waves = sinusoidal(c.context_length, c.d_model)
         self.register_buffer("positions", waves, persistent=False)  # computed, never learned
         self.drop = nn.Dropout(c.dropout)
         self.encoder = nn.ModuleList(
-            TransformerBlock(c.d_model, c.n_heads, c.dropout, **settings) for _ in range(c.n_layers)
+            TransformerBlock(
+                c.d_model, c.n_heads, c.dropout, norm_first=False, d_ff=c.d_ff, activation="relu"
+            )
+            for _ in range(c.n_layers)
         )
         self.decoder = nn.ModuleList(
             DecoderBlock(c.d_model, c.n_heads, c.dropout, c.d_ff) for _ in range(c.n_layers)

@@ -18,6 +18,7 @@ third of the time of PyTorch's fused kernel; at 256 positions the two are about 
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -74,8 +75,8 @@ class Smear(nn.Module):
     def __init__(self, n: int, d_model: int):
         super().__init__()
         self.back = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(n))
-        for linear in self.back:
-            nn.init.zeros_(linear.weight)
+        for p in self.parameters():
+            nn.init.zeros_(p)
 
     def forward(self, x: Float[Tensor, "B S C"]) -> Float[Tensor, "B S C"]:
         S, mixed = x.shape[1], x
@@ -191,7 +192,8 @@ class PreviousTokens:
     """The last `n` tokens read so far, for a text that is continued piece by piece."""
 
     def __init__(self, n: int):
-        self.n, self.ids = n, None
+        self.n = n
+        self.ids: Tensor | None = None
 
     def prepend(self, ids: Int[Tensor, "B T"]) -> Int[Tensor, "B S"]:
         """Put at most n earlier tokens before `ids`, and remember the last n of all.
@@ -248,13 +250,13 @@ class SpeedrunGPT(nn.Module):
         """The most tokens that `forward` takes."""
         return self.config.context_length
 
-    def new_cache(self) -> list[KeyValueCache | PreviousTokens]:
-        """An empty cache for each block and, behind them, for the tokens that embeddings see."""
+    def new_cache(self) -> list[Any]:
+        """An empty KeyValueCache for each block and, behind them, a PreviousTokens."""
         back = self.config.smear + (1 if self.config.bigram_rows else 0)  # smeared pairs add up
         return [*(KeyValueCache(self.context_length) for _ in self.h), PreviousTokens(back)]
 
     def forward(
-        self, ids: Int[Tensor, "B T"], cache: list[KeyValueCache | PreviousTokens] | None = None
+        self, ids: Int[Tensor, "B T"], cache: list[Any] | None = None
     ) -> Float[Tensor, "B T V"]:
         """Logits of each next token; with a `cache`, ids follow the tokens that it holds.
 
@@ -272,7 +274,7 @@ class SpeedrunGPT(nn.Module):
             x = block(x, values, cache[i] if cache else None)
         return self.lm_head(self.ln_f(x))
 
-    def _embed(self, ids: Int[Tensor, "B T"], old: int, cache: list | None) -> Tensor:
+    def _embed(self, ids: Int[Tensor, "B T"], old: int, cache: list[Any] | None) -> Tensor:
         """What the first block reads of the T new tokens, (B, T, C)."""
         T, c = ids.shape[1], self.config
         if cache:
