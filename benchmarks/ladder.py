@@ -26,7 +26,7 @@ from scratchformer.data import load_corpus, train_val_split
 from scratchformer.data.batches import random_batch
 from scratchformer.files import atomic_write
 from scratchformer.models import Bigram, KneserNey
-from scratchformer.models.ladder import Heads, Rung
+from scratchformer.models.first_edition import Heads, Rung
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import eval_mode, token_loss, train
 

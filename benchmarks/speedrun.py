@@ -36,7 +36,7 @@ from scratchformer.cli import read_config
 from scratchformer.data import load_corpus, train_val_split
 from scratchformer.data.batches import Dealer, random_batch
 from scratchformer.files import atomic_write
-from scratchformer.models import GPT, GPTConfig, KneserNey
+from scratchformer.models import KneserNey, first_edition
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import eval_mode, evaluate, fit, token_loss
 
@@ -81,7 +81,7 @@ LADDER = {
     ),
     "rate up, down to 0": (1080, {}, {"lr": 4e-3, "schedule": "linear", "warmup": 0.2}),
     "bfloat16": (1080, {}, {"precision": "bfloat16"}),
-    "explicit attention": (1080, {"explicit_attention": True}, {}),
+    "explicit attention": (1080, {"type": "speedrun"}, {}),
     "norms without weights": (1080, {"norm_weights": False}, {}),
     "squared ReLU": (920, {"activation": "relu2"}, {}),
     "rotary": (660, {"positions": "rotary"}, {}),
@@ -205,7 +205,7 @@ def reference_run(ids, vocab_size: int, seed: int, steps: int | None = None) -> 
 def our_run(model: dict, training: dict, ids, vocab_size: int, seed: int, steps=None) -> tuple:
     """Train by the package's loop, as `scratchformer train` does: the model and its curve."""
     torch.manual_seed(seed)
-    gpt = GPT(GPTConfig(vocab_size=vocab_size, **model))
+    gpt = first_edition.build(vocab_size, model)
     settings = {**training, "seed": seed, "steps": steps or training["steps"]}
     for name in ("device", "evaluate_every"):
         settings.pop(name, None)

@@ -1,8 +1,9 @@
 """Attention: every position takes a weighted average of the values it may look at.
 
-The explicit form shows the weights; the module uses PyTorch's fused kernel, which never stores
-them, unless asked for them, and the tests hold the two equal. Masks are boolean, True = may
-attend, and combine with `&`. No mask that is not given, and no positions unless asked for.
+The function shows the weights. The module uses PyTorch's fused kernel, which never stores them,
+unless it is asked for them; the tests hold the two equal. Masks are boolean, True = may attend,
+and combine with `&`. Positions are not known here: they are added to, or turned into, what
+attention is given.
 """
 
 import math
@@ -13,8 +14,6 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-
-from scratchformer.positions import rotary
 
 
 def scaled_dot_product_attention(
@@ -40,11 +39,11 @@ def scaled_dot_product_attention(
         weights = scores.softmax(dim=-1)
     else:
         _check_mask(mask, scores.shape)
-        none = ~mask.any(dim=-1, keepdim=True)  # queries that may attend to nothing
-        closed = torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~(mask | none), -math.inf)
-        weights = (scores + closed).softmax(dim=-1)
-        if none.any():
-            weights = weights.masked_fill(none, 0.0)
+        empty = ~mask.any(dim=-1, keepdim=True)  # queries that may attend to nothing
+        # Softmax of a row of -inf is nan, and so is its gradient: such a row stays open until
+        # its weights are set to zero.
+        scores = scores.masked_fill(~(mask | empty), -math.inf)
+        weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
     weights = F.dropout(weights, dropout)
     return weights @ v, weights
 
@@ -73,81 +72,66 @@ class KeyValueCache:
     """The keys and values that one attention layer has computed so far, for one batch.
 
     They lie in buffers that double when they are full, so that a new token costs no copy of the
-    old ones. Not for training: new entries are written in place. Raises ValueError when more than
-    `max_length` positions, or another batch, are to be kept.
+    old ones. Not for training: new entries are written in place.
     """
 
     def __init__(self, max_length: int | None = None):
-        self.max_length, self.length, self.buffers = max_length, 0, None
+        self.max_length, self.length = max_length, 0
+        self.k_buffer = self.v_buffer = torch.empty(0)
 
     def __len__(self) -> int:
         return self.length
 
     @property
     def k(self) -> Float[Tensor, "B H S D"]:
-        """The keys of all S positions kept."""
-        return self.buffers[0, :, :, : self.length]
+        """The keys of all S positions so far."""
+        return self.k_buffer[:, :, : self.length]
 
     @property
     def v(self) -> Float[Tensor, "B H S D"]:
         """Their values."""
-        return self.buffers[1, :, :, : self.length]
+        return self.v_buffer[:, :, : self.length]
 
     def append(self, k: Float[Tensor, "B H T D"], v: Float[Tensor, "B H T D"]) -> None:
-        """Keep T more positions behind those kept already; ValueError if they do not fit."""
-        kept, S = self.length, self.length + k.shape[2]
+        """Add T positions. Raises ValueError beyond `max_length`, or for another batch size."""
+        old, S = self.length, self.length + k.shape[2]
         if self.max_length is not None and self.max_length < S:
             raise ValueError(f"cache would hold {S} positions, expected <= {self.max_length}")
-        if kept and self.k.shape[0] != k.shape[0]:
-            raise ValueError(f"cache is for a batch of {self.k.shape[0]}, got {k.shape[0]}")
-        if not kept or self.buffers.shape[3] < S:
-            B, H, _, D = k.shape
-            longer = k.new_empty(2, B, H, max(S, min(2 * kept, self.max_length or 2 * kept)), D)
-            if kept:
-                longer[:, :, :, :kept] = self.buffers[:, :, :, :kept]
-            self.buffers = longer
-        self.buffers[0, :, :, kept:S], self.buffers[1, :, :, kept:S] = k, v
+        if old and len(self.k_buffer) != len(k):
+            raise ValueError(f"cache is for a batch of {len(self.k_buffer)}, got {len(k)}")
+        if old == 0:
+            self.k_buffer, self.v_buffer = self._longer(k, S), self._longer(v, S)
+        elif self.k_buffer.shape[2] < S:
+            self.k_buffer = self._longer(self.k_buffer, S)
+            self.v_buffer = self._longer(self.v_buffer, S)
+        self.k_buffer[:, :, old:S], self.v_buffer[:, :, old:S] = k, v
         self.length = S
+
+    def _longer(self, buffer: Float[Tensor, "B H S D"], S: int) -> Float[Tensor, "B H L D"]:
+        """A buffer for at least S positions, twice as long as before; it starts with the old."""
+        B, H, _, D = buffer.shape
+        L = max(S, min(2 * self.length, self.max_length or 2 * self.length))
+        longer = buffer.new_empty(B, H, L, D)
+        longer[:, :, : self.length] = buffer[:, :, : self.length]
+        return longer
 
 
 class MultiHeadAttention(nn.Module):
     """Attention in `n_heads` subspaces at once, each D = d_model / n_heads wide.
 
-    One matrix, `c_attn`, holds the query, key and value projections of all heads side by side;
-    `c_proj` mixes what the heads found. Both carry GPT-2's names. `dropout` falls on the weights
-    and on the output. Three options are younger than GPT-2: with fewer `n_kv_heads`, heads side by
-    side share their keys and values (Ainslie et al. 2023); `rotary` turns queries and keys by
-    their positions; `qk_norm` normalises both to mean 0 and variance 1 (Dehghani et al. 2023).
-    PyTorch's fused kernel computes the same as the `explicit` form, in less memory; in bfloat16
-    on a CPU the explicit form is the faster one. Raises ValueError if heads do not divide evenly,
-    or D is odd and to be turned.
+    One matrix, `c_attn`, holds the query, key and value projections of all heads side by side.
+    `c_proj` mixes what the heads found. Both names are GPT-2's. `dropout` falls on the weights
+    and on the output. PyTorch's fused kernel computes the heads and never stores the weights;
+    the explicit form runs where `need_weights` asks for them. Raises ValueError if the heads do
+    not divide d_model evenly.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        n_kv_heads: int | None = None,
-        rotary: bool = False,
-        qk_norm: bool = False,
-        explicit: bool = False,
-    ):
+    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, bias: bool = True):
         super().__init__()
-        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         if d_model % n_heads != 0:
             raise ValueError(f"d_model={d_model} is not divisible by n_heads={n_heads}")
-        if n_kv_heads < 1 or n_heads % n_kv_heads != 0:
-            raise ValueError(f"n_heads={n_heads} is not divisible by n_kv_heads={n_kv_heads}")
-        D = d_model // n_heads
-        if rotary and D % 2:
-            raise ValueError(f"heads are {D} wide, expected an even width: rotary turns pairs")
         self.d_model, self.n_heads, self.dropout = d_model, n_heads, dropout
-        self.n_kv_heads, self.rotary, self.qk_norm = n_kv_heads, rotary, qk_norm
-        self.explicit = explicit
-        self.widths = (d_model, n_kv_heads * D, n_kv_heads * D)  # of all queries, keys, values
-        self.c_attn = nn.Linear(d_model, sum(self.widths), bias=bias)
+        self.c_attn = nn.Linear(d_model, 3 * d_model, bias=bias)
         self.c_proj = nn.Linear(d_model, d_model, bias=bias)
 
     def forward(
@@ -157,97 +141,75 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "... #T #S"] | None = None,
         need_weights: bool = False,
         cache: KeyValueCache | None = None,
-        extra_values: Float[Tensor, "B T E"] | None = None,
-        causal: bool = False,
+        is_causal: bool = False,
     ) -> Float[Tensor, "B T C"] | tuple[Float[Tensor, "B T C"], Float[Tensor, "B H T S"]]:
         """Queries from x; keys and values from x too, or from `context` (cross-attention).
 
-        `mask`, (T, S) or (B, T, S), is the same for all heads. `causal` closes the future as well,
-        as `mask & causal_mask(S)[-T:]` would, without a mask in memory. With a `cache`, the S
-        positions are those kept and then the T new ones, which are kept too. `extra_values`,
-        E = n_kv_heads · D wide, are added to x's values. `need_weights` returns the weights too.
-        Raises ValueError for what does not fit.
+        `mask`, (T, S) or (B, T, S), is the same for all heads. `is_causal` closes the future as
+        `causal_mask` does, without a mask in memory. With a `cache`, the S positions are those
+        of the cache and then the T new ones, which it keeps too. `need_weights` returns the
+        weights as well. Raises ValueError for shapes that do not fit, and for a context together
+        with a cache or with `is_causal`.
         """
         B, T, C = x.shape
         if self.d_model != C:
             raise ValueError(f"x is {C} wide, expected d_model={self.d_model}")
-        kept = 0 if cache is None else len(cache)
-        S = kept + T
-        if context is not None:
-            self._check_context(x, context, cache, extra_values is not None or causal)
+        if context is None:
+            q, k, v = self.c_attn(x).chunk(3, dim=-1)  # (B, T, C) each
+            S = T if cache is None else len(cache) + T
+        else:
+            self._check_context(x, context, cache, is_causal)
+            q, k, v = self._project_both(x, context)
             S = context.shape[1]
-        explicit = self.explicit or need_weights
-        causal = causal and T > 1  # a single new position may see all there is
-        if causal and (explicit or kept or mask is not None):
+        is_causal = is_causal and T > 1  # a single new position may see all there is
+        if is_causal and (need_weights or S > T or mask is not None):
             past = causal_mask(S, x.device)[-T:]  # (T, S)
-            mask, causal = past if mask is None else mask & past, False
+            mask, is_causal = past if mask is None else mask & past, False
         if mask is not None:
             _check_mask(mask, (B, T, S))
             mask = mask.unsqueeze(-3)  # an axis for the heads, before the last two
 
-        if context is None:
-            q, k, v = self._split(self.c_attn(x), self.widths)  # (B, H or fewer, T, D)
-        else:
-            q, k, v = self._project_both(x, context)
-        if extra_values is not None:
-            v = self._add_values(v, extra_values)
-        if self.qk_norm:
-            q, k = F.layer_norm(q, q.shape[-1:]), F.layer_norm(k, k.shape[-1:])
-        if self.rotary:
-            q, k = rotary(q, offset=kept), rotary(k, offset=kept)
+        q, k, v = (
+            t.view(B, -1, self.n_heads, C // self.n_heads).transpose(1, 2) for t in (q, k, v)
+        )
         if cache is not None:
             cache.append(k, v)
             k, v = cache.k, cache.v
-        if self.n_kv_heads < self.n_heads:
-            k, v = (t.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1) for t in (k, v))
-
-        dropout, weights = self.dropout if self.training else 0.0, None
-        if explicit:
+        dropout = self.dropout if self.training else 0.0
+        if need_weights:
             heads, weights = scaled_dot_product_attention(q, k, v, mask, dropout)
         else:
-            kernel = F.scaled_dot_product_attention
-            heads = kernel(q, k, v, attn_mask=mask, dropout_p=dropout, is_causal=causal)
+            heads = F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal)
         x = self.c_proj(heads.transpose(1, 2).reshape(B, T, C))  # the heads side by side again
         x = F.dropout(x, self.dropout, self.training)
         return (x, weights) if need_weights else x
 
-    def _check_context(self, x: Tensor, context: Tensor, cache, one_text: bool) -> None:
-        (B, _, C), came = x.shape, tuple(context.shape)
-        if context.dim() != 3 or (came[0], came[2]) != (B, C):
-            raise ValueError(f"context has shape {came}, expected ({B}, any length, {C})")
+    def _check_context(
+        self, x: Tensor, context: Tensor, cache: KeyValueCache | None, is_causal: bool
+    ) -> None:
+        (B, _, C), shape = x.shape, tuple(context.shape)
+        if context.dim() != 3 or (shape[0], shape[2]) != (B, C):
+            raise ValueError(f"context has shape {shape}, expected ({B}, any length, {C})")
         if cache is not None:
             raise ValueError("got a cache and a context, expected one of them")
-        if self.rotary or one_text:
-            raise ValueError("got a context: rotary, causal and extra_values are for one text")
+        if is_causal:
+            raise ValueError("got a context and is_causal=True: past and future are of one text")
 
-    def _split(self, x: Tensor, widths: tuple[int, ...]) -> list[Tensor]:
-        """x, (B, T, sum of widths), cut into parts and each part into heads: (B, H, T, D) each."""
-        B, T, _ = x.shape
-        D = self.d_model // self.n_heads
-        return [part.view(B, T, -1, D).transpose(1, 2) for part in x.split(widths, dim=-1)]
-
-    def _add_values(self, v: Tensor, extra: Tensor) -> Tensor:
-        B, H, T, D = v.shape
-        if extra.shape != (B, T, H * D):
-            came = tuple(extra.shape)
-            raise ValueError(f"extra_values have shape {came}, expected {(B, T, H * D)}")
-        return v + self._split(extra, self.widths[2:])[0]
-
-    def _project_both(self, x: Tensor, context: Tensor) -> list[Tensor]:
-        """Queries of x, and keys and values of the context: (B, H or fewer, T or S, D)."""
-        C = self.d_model
-        weight, bias = self.c_attn.weight, self.c_attn.bias
-        queries = F.linear(x, weight[:C], None if bias is None else bias[:C])
-        others = F.linear(context, weight[C:], None if bias is None else bias[C:])
-        return self._split(queries, self.widths[:1]) + self._split(others, self.widths[1:])
+    def _project_both(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of x (B, T, C); keys and values of the context, (B, S, C) each."""
+        C, weight, bias = self.d_model, self.c_attn.weight, self.c_attn.bias
+        q = F.linear(x, weight[:C], None if bias is None else bias[:C])
+        both = F.linear(context, weight[C:], None if bias is None else bias[C:])
+        k, v = both.chunk(2, dim=-1)
+        return q, k, v
 
 
 @contextmanager
 def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Inside, a dict fills with the weights (B, H, T, S) of every MultiHeadAttention that runs.
+    """A context in which every MultiHeadAttention that runs writes its weights (B, H, T, S) down.
 
-    Its keys are the modules' names in `model`, in the order of their calls; a second call
-    replaces the first. The model computes the same as ever, on the explicit path.
+    It yields a dict. Its keys are the modules' names in `model`, in the order of their calls, and
+    a second call replaces the first. The model computes the same as ever, by the explicit form.
     """
     weights = {}
 

@@ -165,7 +165,7 @@ def read_config(path: Path) -> dict[str, dict]:
 
 def _known_keys() -> dict[str, dict[str, tuple[type, bool]]]:
     """Table -> key -> (type, whether it is needed), as the signatures have them."""
-    from scratchformer.models import GPTConfig
+    from scratchformer.models import MODEL_TYPES
     from scratchformer.training import fit
 
     optional = (str, False)
@@ -182,7 +182,8 @@ def _known_keys() -> dict[str, dict[str, tuple[type, bool]]]:
     }
     plain = {int: int, float: float, str: str, bool: bool, int | None: int}
     plain |= {float | None: float, tuple[float, float]: tuple}
-    for table, function in (("model", GPTConfig), ("training", fit)):
+    models = [("model", config) for _, config in MODEL_TYPES.values()]
+    for table, function in (*models, ("training", fit)):
         for name, p in inspect.signature(function).parameters.items():
             if p.annotation in plain and name not in ("vocab_size", "resume"):
                 keys[table][name] = plain[p.annotation], p.default is p.empty
@@ -241,7 +242,7 @@ def _train_with(workers, config: dict[str, dict], out: Path, resume: bool) -> No
     import torch
 
     from scratchformer.files import atomic_write
-    from scratchformer.models import GPT, GPTConfig
+    from scratchformer.models import MODEL_TYPES
     from scratchformer.training import History, train
     from scratchformer.training.checkpoints import load_weights, read_state
 
@@ -255,14 +256,16 @@ def _train_with(workers, config: dict[str, dict], out: Path, resume: bool) -> No
         _same_run(run, config | {"sums": sums})
         state = read_state(checkpoint)
     model, training = dict(config["model"]), dict(config["training"])
-    if (kind := model.pop("type", "gpt")) != "gpt":  # the place for other models
-        raise ValueError(f"[model] has type = {kind!r}, expected 'gpt'")
+    if (kind := model.pop("type", "gpt")) not in MODEL_TYPES:
+        known = ", ".join(MODEL_TYPES)
+        raise ValueError(f"[model] has type = {kind!r}, expected one of {known}")
+    model_class, model_config = MODEL_TYPES[kind]
     for key in ("device", "parallel"):
         training.pop(key, None)
     if workers.device.type == "cuda":
         torch.set_float32_matmul_precision("high")  # TF32, where bfloat16 is not asked for
     torch.manual_seed(training["seed"])
-    model = GPT(GPTConfig(vocab_size=tokenizer.vocab_size, **model))
+    model = model_class(model_config(vocab_size=tokenizer.vocab_size, **model))
     size = sum(p.numel() for p in model.parameters())
     if not workers.shards:  # shards go there one block at a time
         model.to(workers.device)
@@ -322,14 +325,13 @@ def _save(workers, model, folder: Path) -> None:
     """`model.save` by the first process; a model that is spread is put together for it."""
     import torch
 
-    from scratchformer.models import GPT
     from scratchformer.models.pretrained import load_tensors
 
     if workers.shards:
         weights = workers.whole(dict(model.named_parameters()))
         if workers.rank == 0:
             with torch.random.fork_rng(devices=[]):  # what a new model draws is not to be missed
-                model = GPT(model.config)
+                model = type(model)(model.config)
             load_tensors(dict(model.named_parameters()), weights, folder)
     if workers.rank == 0:
         model.save(folder)

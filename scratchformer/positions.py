@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
+COMPLEX = {torch.float32: torch.complex64, torch.float64: torch.complex128}
+
 
 def _angles(start: int, T: int, width: int, base: float) -> Float[Tensor, "T pairs"]:
     """Position times frequency, in radians: pair i of the channels turns at base^(-2i / width)."""
@@ -20,9 +22,9 @@ def _angles(start: int, T: int, width: int, base: float) -> Float[Tensor, "T pai
     if base <= 0:
         raise ValueError(f"base={base}, expected more than 0")
     # Double precision: at position 10,000 a float32 angle would be wrong in the fourth digit.
-    exact = {"dtype": torch.float64, "device": "cpu"}
-    t = torch.arange(start, start + T, **exact)
-    return torch.outer(t, base ** -(torch.arange(0, width, 2, **exact) / width))
+    t = torch.arange(start, start + T, dtype=torch.float64, device="cpu")
+    i = torch.arange(0, width, 2, dtype=torch.float64, device="cpu")
+    return torch.outer(t, base ** -(i / width))
 
 
 @lru_cache(maxsize=64)  # the same in every layer and at every step
@@ -30,9 +32,10 @@ def _turns(
     start: int, T: int, width: int, base: float, dtype: torch.dtype, device: torch.device
 ) -> Complex[Tensor, "T pairs"]:
     """cos + i sin of each angle: the complex number that turns another by it."""
-    with torch.inference_mode(False), torch.no_grad():  # whoever asks first, all may train with it
+    # Outside inference mode, whose tensors could not be trained with later.
+    with torch.inference_mode(False), torch.no_grad():
         angles = _angles(start, T, width, base)
-        return torch.polar(torch.ones_like(angles), angles).to(device, dtype.to_complex())
+        return torch.polar(torch.ones_like(angles), angles).to(device, COMPLEX[dtype])
 
 
 def sinusoidal(T: int, d_model: int, base: float = 10_000.0) -> Float[Tensor, "T C"]:

@@ -1,4 +1,4 @@
-"""Text from a model: sampling token by token, and the search for a likely whole."""
+"""Text from a model: sampling token by token, and the search for a likely target."""
 
 from scratchformer.generation.beam import beam_search, greedy_decode
 from scratchformer.generation.sampling import generate

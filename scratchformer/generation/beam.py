@@ -1,8 +1,8 @@
-"""The likeliest target a Seq2Seq can be found to write: token by token, or several at a time.
+"""A likely target by a Seq2Seq: token by token, or by a search among several at a time.
 
 Greedy decoding takes the best next token and never looks back; a beam keeps several unfinished
-targets and may end with a likelier whole. Both feed all that was written so far back in at every
-step, and keep no cache.
+targets and may end with a likelier one. Both feed all that was written so far back in at every
+step; there is no cache.
 """
 
 import math
@@ -45,7 +45,7 @@ def beam_search(
     beam_width: int = 4,
     length_penalty: float = 0.6,
 ) -> tuple[Int[Tensor, "B T"], Float[Tensor, " B"]]:
-    """The best of `beam_width` targets kept at every step, as ids, and ln of its probability.
+    """The best target of a beam of `beam_width`, as ids, and ln of its probability.
 
     Targets are compared by ln p / ((5 + length) / 6) ** length_penalty (Wu et al. 2016, section
     7), for every token adds to -ln p: 0 compares probabilities, and short targets win. The

@@ -5,6 +5,8 @@ many tokens it can use; one that offers `new_cache()` is read token by token, th
 less time. There is no beam search.
 """
 
+from typing import cast
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -31,22 +33,27 @@ def generate(
     et al. 2020). A `seed` makes the draw repeatable; without one torch's global generator draws.
     The model sees the last `context_length` tokens. While all of them fit, keys and values are
     cached; after that each token has another position at each step, and the window is read anew.
-    Raises ValueError for settings out of range and for an empty prompt.
+    Raises ValueError for settings out of range and for ids that the model cannot read.
     """
     if max_new_tokens < 0:
         raise ValueError(f"max_new_tokens={max_new_tokens}, expected 0 or more")
-    _check(ids, temperature, top_k, top_p, repetition_penalty)
+    _check(temperature, top_k, top_p, repetition_penalty)
+    _check_ids(ids, model)
     device = next(model.parameters()).device
-    ids = ids.to(device)
+    ids = ids.to(device, torch.int64)
     generator = None if seed is None else torch.Generator(device).manual_seed(seed)
-    cache = model.new_cache() if use_cache and hasattr(model, "new_cache") else None
+    new_cache = getattr(model, "new_cache", None)
+    cache = new_cache() if use_cache and new_cache else None
+    context_length = cast(int, model.context_length)
     with eval_mode(model):
         for _ in range(max_new_tokens):
-            if cache and ids.shape[1] <= model.context_length:
+            if cache and ids.shape[1] <= context_length:
                 logits = model(ids[:, len(cache[0]) :], cache)  # those it has not read yet
             else:
-                logits = model(ids[:, -model.context_length :])
-            logits = _penalise(logits[:, -1], ids, repetition_penalty)  # (B, V)
+                logits = model(ids[:, -context_length:])
+            logits = logits[:, -1]  # (B, V)
+            if repetition_penalty != 1:
+                logits = _penalise(logits, ids, repetition_penalty)
             if temperature == 0:
                 new = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
             else:
@@ -56,9 +63,23 @@ def generate(
     return ids
 
 
-def _check(ids, temperature, top_k, top_p, repetition_penalty) -> None:
-    if ids.shape[1] == 0:
+def _check_ids(ids: Tensor, model: nn.Module) -> None:
+    if ids.dim() != 2:
+        raise ValueError(f"ids have shape {tuple(ids.shape)}, expected (B, T): use ids[None]")
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"ids have dtype {ids.dtype}, expected torch.int64")
+    if ids.numel() == 0:
         raise ValueError("ids hold no token, expected at least one to continue")
+    vocab_size = getattr(getattr(model, "config", None), "vocab_size", None)
+    least, largest = ids.min().item(), ids.max().item()
+    if least < 0 or (vocab_size is not None and largest >= vocab_size):
+        limit = "" if vocab_size is None else f" and below vocab_size={vocab_size}"
+        raise ValueError(f"ids are from {least} to {largest}, expected 0 or more{limit}")
+
+
+def _check(
+    temperature: float, top_k: int | None, top_p: float | None, repetition_penalty: float
+) -> None:
     if not temperature >= 0:
         raise ValueError(f"temperature={temperature}, expected 0 (greedy) or more")
     if top_k is not None and top_k < 1:
@@ -81,14 +102,16 @@ def _penalise(
 
 
 def _probabilities(logits: Float[Tensor, "B V"], temperature: float) -> Float[Tensor, "B V"]:
-    # The largest becomes 0, so that no temperature, however low, makes it infinite.
+    # The largest becomes 0, so that no temperature makes it infinite. A temperature that float32
+    # cannot tell from 0 is raised to the lowest that it can: 0 / 0 is no number.
+    temperature = max(temperature, torch.finfo(torch.float32).tiny)
     return ((logits - logits.amax(dim=-1, keepdim=True)) / temperature).softmax(dim=-1)
 
 
 def _truncate(
     p: Float[Tensor, "B V"], top_k: int | None, top_p: float | None
 ) -> Float[Tensor, "B V"]:
-    """Set unlikely tokens to zero. The rest need not sum to 1: multinomial rescales."""
+    """Set unlikely tokens to zero. The others need not sum to 1: multinomial rescales."""
     if top_k is None and top_p is None:
         return p
     p, order = p.sort(dim=-1, descending=True, stable=True)
@@ -96,5 +119,5 @@ def _truncate(
         p[:, top_k:] = 0
     if top_p is not None and top_p < 1:  # at 1 rounding would drop the rarest tokens
         before = p.cumsum(dim=-1) - p  # what the likelier tokens hold together
-        p[before >= top_p * p.sum(dim=-1, keepdim=True)] = 0  # the first is kept whatever p is
+        p[before >= top_p * p.sum(dim=-1, keepdim=True)] = 0  # never the first, whatever top_p is
     return torch.zeros_like(p).scatter(1, order, p)

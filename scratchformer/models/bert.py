@@ -10,8 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from scratchformer.blocks import TransformerBlock
-from scratchformer.models.sizes import check_sizes
+from scratchformer.blocks import TransformerBlock, check_sizes
 
 NORM_EPS = 1e-12  # of all layer norms (Devlin et al. 2019, their code)
 
@@ -27,10 +26,10 @@ class BERTConfig:
     n_layers: int  # blocks on top of each other
     dropout: float = 0.0  # BERT has 0.1; a short run needs none
     n_segments: int = 2  # parts of an input told apart by an embedding: sentence A, sentence B
+    d_ff: int | None = None  # inner width of the feed-forward network, 4 d_model if None
 
     def __post_init__(self):
-        sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "n_segments")
-        check_sizes(self, *sizes)
+        check_sizes(self, "n_segments", "d_ff")
 
 
 class BERT(nn.Module):
@@ -42,18 +41,23 @@ class BERT(nn.Module):
         self.wte = nn.Embedding(c.vocab_size, c.d_model)
         self.wpe = nn.Embedding(c.context_length, c.d_model)
         self.wse = nn.Embedding(c.n_segments, c.d_model)
-        self.ln_e = nn.LayerNorm(c.d_model, eps=NORM_EPS)
+        self.ln_e = nn.LayerNorm(c.d_model)
         self.drop = nn.Dropout(c.dropout)
-        settings = {"norm": "post", "activation": "gelu", "norm_eps": NORM_EPS}
         self.h = nn.ModuleList(
-            TransformerBlock(c.d_model, c.n_heads, c.dropout, **settings) for _ in range(c.n_layers)
+            TransformerBlock(
+                c.d_model, c.n_heads, c.dropout, norm_first=False, d_ff=c.d_ff, activation="gelu"
+            )
+            for _ in range(c.n_layers)
         )
         # The masked-token head: one more layer, then the tied embedding and a bias for each token.
         self.transform = nn.Sequential(
-            nn.Linear(c.d_model, c.d_model), nn.GELU(), nn.LayerNorm(c.d_model, eps=NORM_EPS)
+            nn.Linear(c.d_model, c.d_model), nn.GELU(), nn.LayerNorm(c.d_model)
         )
         self.lm_head = nn.Linear(c.d_model, c.vocab_size)
         self.lm_head.weight = self.wte.weight
+        for module in self.modules():
+            if isinstance(module, nn.LayerNorm):
+                module.eps = NORM_EPS
         for name, p in self.named_parameters():
             if p.dim() >= 2:
                 nn.init.normal_(p, std=0.02)

@@ -1,33 +1,26 @@
 """GPT: token and position embeddings, a stack of causal blocks, logits for the next token.
 
-Architecture, initialisation and parameter names are GPT-2's (Radford et al. 2019); what has been
-found since is an option, off by default, that chapter 14 explains and measures. Losses belong to
-training and sampling to generation.
+Architecture, initialisation and parameter names are GPT-2's (Radford et al. 2019), and nothing
+else is here: what has been found since is in `models/speedrun.py`. Losses belong to training and
+sampling to generation.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from scratchformer.attention import KeyValueCache
-from scratchformer.blocks import TransformerBlock, make_norm
-from scratchformer.models.lookback import BigramEmbedding, PreviousTokens, Smear
-from scratchformer.models.pretrained import (
-    from_hugging_face,
-    load_tensors,
-    read_model,
-    save_model,
-)
-from scratchformer.models.sizes import check_sizes
+from scratchformer.blocks import TransformerBlock, check_sizes
+from scratchformer.models.pretrained import load_model, save_model
 
 
 @dataclass(frozen=True)
 class GPTConfig:
-    """The size of a GPT and its options. Raises ValueError for sizes that cannot be built."""
+    """The size of a GPT. Raises ValueError for a size that cannot be built."""
 
     vocab_size: int  # rows of the embedding, and logits for each position: the tokenizer decides
     context_length: int  # the furthest a prediction can look back; cost grows with its square
@@ -36,33 +29,9 @@ class GPTConfig:
     n_layers: int  # blocks on top of each other: steps of computation for each token
     dropout: float = 0.0  # for a corpus seen many times over; a short run needs none
     bias: bool = True  # GPT-2 has biases in linear layers and norms; False is as good, and faster
-    # Options younger than GPT-2
-    norm: str = "layer"  # or "rms"
-    norm_weights: bool = True  # a learned factor for each channel after a norm
-    embedding_norm: bool = False  # the sum of a token's embeddings is normalised too
-    activation: str = "gelu_tanh"  # "relu2", "swiglu" and others: `blocks.ACTIVATIONS`
-    positions: str = "learned"  # or "rotary"
-    n_kv_heads: int | None = None  # fewer than n_heads share keys and values: a smaller cache
-    qk_norm: bool = False  # queries and keys of one size: attention saturates later
-    explicit_attention: bool = False  # no fused kernel: faster on a CPU for short bfloat16 texts
-    tied: bool = True  # False: the output head has a matrix of its own
-    zero_init: bool = False  # what adds to the stream starts at 0, an untied head too
-    smear: int = 0  # how many previous tokens are mixed into each, by a matrix for each distance
-    bigram_rows: int = 0  # rows of a table with a vector for each pair of tokens
-    value_embeddings: bool = False  # each block adds a vector of the token's own to its values
 
     def __post_init__(self):
-        sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "n_kv_heads")
-        check_sizes(self, *sizes)
-        if self.n_kv_heads and self.n_heads % self.n_kv_heads:
-            raise ValueError(
-                f"n_heads={self.n_heads} is not divisible by n_kv_heads={self.n_kv_heads}"
-            )
-        if self.positions not in ("learned", "rotary"):
-            raise ValueError(f"positions={self.positions!r}, expected 'learned' or 'rotary'")
-        for name in ("smear", "bigram_rows"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}={getattr(self, name)}, expected 0 (none) or more")
+        check_sizes(self)
 
 
 class GPT(nn.Module):
@@ -72,43 +41,24 @@ class GPT(nn.Module):
         super().__init__()
         c = self.config = config
         self.wte = nn.Embedding(c.vocab_size, c.d_model)
-        if c.positions == "learned":
-            self.wpe = nn.Embedding(c.context_length, c.d_model)
-        if c.bigram_rows:
-            self.bigrams = BigramEmbedding(c.bigram_rows, c.vocab_size, c.d_model)
-        if c.embedding_norm:
-            self.ln_e = make_norm(c.d_model, c.norm, c.norm_weights, c.bias)
-        if c.smear:
-            self.smear = Smear(c.smear, c.d_model)
+        self.wpe = nn.Embedding(c.context_length, c.d_model)
         self.drop = nn.Dropout(c.dropout)
-        options = {"norm_kind": c.norm, "norm_weights": c.norm_weights, "activation": c.activation}
-        options |= {"n_kv_heads": c.n_kv_heads, "qk_norm": c.qk_norm}
-        options |= {"rotary": c.positions == "rotary", "explicit": c.explicit_attention}
         self.h = nn.ModuleList(
-            TransformerBlock(c.d_model, c.n_heads, c.dropout, c.bias, **options)
-            for _ in range(c.n_layers)
+            TransformerBlock(c.d_model, c.n_heads, c.dropout, c.bias) for _ in range(c.n_layers)
         )
-        if c.value_embeddings:
-            width = c.d_model // c.n_heads * (c.n_kv_heads or c.n_heads)
-            self.values = nn.ModuleList(nn.Embedding(c.vocab_size, width) for _ in self.h)
-        self.ln_f = make_norm(c.d_model, c.norm, c.norm_weights, c.bias)
+        self.ln_f = nn.LayerNorm(c.d_model, bias=c.bias)
         self.lm_head = nn.Linear(c.d_model, c.vocab_size, bias=False)
-        if c.tied:
-            self.lm_head.weight = self.wte.weight  # a token is read and written the same way
+        self.lm_head.weight = self.wte.weight  # tied: a token is read and written the same way
         self._initialise()
 
     def _initialise(self) -> None:
-        c = self.config
-        # 2 n_layers projections add to the stream; scaled down, their sum starts no larger
-        # than one of them would (Radford et al. 2019, section 2.3).
-        into_stream = 0.02 / math.sqrt(2 * c.n_layers)
-        zero = ("c_proj.weight", "lm_head.weight") if c.zero_init else ()
+        # 2 n_layers projections add to the stream. Scaled down, their sum starts no larger than
+        # one of them would (Radford et al. 2019, section 2.3).
+        into_stream = 0.02 / math.sqrt(2 * self.config.n_layers)
         for name, p in self.named_parameters():
-            if name.endswith(("bias", *zero)) or name.startswith(("smear", "bigrams", "values")):
+            if name.endswith("bias"):
                 nn.init.zeros_(p)
-            elif c.zero_init and name.startswith("h.") and p.dim() == 2:
-                nn.init.normal_(p, std=0.5 / math.sqrt(p.shape[1]))  # about 0.02 at GPT-2's width
-            elif p.dim() >= 2:
+            elif p.dim() == 2:
                 nn.init.normal_(p, std=into_stream if name.endswith("c_proj.weight") else 0.02)
 
     @property
@@ -116,54 +66,44 @@ class GPT(nn.Module):
         """The most tokens that `forward` takes."""
         return self.config.context_length
 
-    def new_cache(self) -> list[KeyValueCache | PreviousTokens]:
-        """An empty cache for each block, to be given to `forward` again and again.
-
-        Behind them, a model whose embeddings look back keeps the previous tokens.
-        """
-        caches = [KeyValueCache(self.context_length) for _ in self.h]
-        back = self.config.smear + (1 if self.config.bigram_rows else 0)  # smeared pairs add up
-        return [*caches, PreviousTokens(back)] if back else caches
+    def new_cache(self) -> list[KeyValueCache]:
+        """An empty cache for each block, to be given to `forward` again and again."""
+        return [KeyValueCache(self.context_length) for _ in self.h]
 
     def forward(
-        self, ids: Int[Tensor, "B T"], cache: list[KeyValueCache | PreviousTokens] | None = None
+        self,
+        ids: Int[Tensor, "B T"],
+        cache: list[KeyValueCache] | None = None,
+        mask: Bool[Tensor, "B S"] | None = None,
     ) -> Float[Tensor, "B T V"]:
-        """Logits of each next token; with a `cache`, ids follow the positions that it holds.
+        """Logits of each next token.
 
-        Raises ValueError if that is more than the context length in all.
+        With a `cache`, ids follow the tokens that it holds: S = those + T, else S = T. `mask`,
+        True for real tokens, hides padding among all S, on the left or on the right. Positions
+        count from each row's first real token, so that padding changes no logits. Raises
+        ValueError for more than `context_length` tokens or a mask of another shape.
         """
-        kept = len(cache[0]) if cache else 0
-        S = kept + ids.shape[1]
+        old = len(cache[0]) if cache else 0
+        S = old + ids.shape[1]
         if self.context_length < S:
             raise ValueError(
                 f"got {S} tokens, expected at most context_length={self.context_length}"
             )
-        x = self.drop(self._embed(ids, kept, cache))  # (B, T, C)
+        if mask is None:
+            positions = torch.arange(old, S, device=ids.device)  # (T,)
+        else:
+            if mask.shape != (len(ids), S):
+                raise ValueError(f"mask has shape {tuple(mask.shape)}, expected {(len(ids), S)}")
+            positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, old:]  # (B, T)
+            mask = mask.unsqueeze(1)  # (B, 1, S): the same for every query
+        x = self.drop(self.wte(ids) + self.wpe(positions))  # (B, T, C)
         for i, block in enumerate(self.h):
-            values = self.values[i](ids) if self.config.value_embeddings else None
-            x = block(x, causal=True, cache=cache[i] if cache else None, extra_values=values)
+            x = block(x, mask, cache=cache[i] if cache else None, is_causal=True)
         return self.lm_head(self.ln_f(x))
-
-    def _embed(self, ids: Tensor, kept: int, cache: list | None) -> Tensor:
-        """What the first block reads of the T new tokens, (B, T, C)."""
-        T, c = ids.shape[1], self.config
-        if cache and (c.smear or c.bigram_rows):
-            ids = cache[-1].prepend(ids)  # (B, S): the last T of them are new
-        x = self.wte(ids)  # (B, S, C)
-        if c.bigram_rows:
-            x = x + self.bigrams(ids)
-        if c.embedding_norm:
-            x = self.ln_e(x)
-        if c.smear:
-            x = self.smear(x)
-        x = x[:, -T:]
-        if c.positions == "learned":
-            x = x + self.wpe(torch.arange(kept, kept + T, device=ids.device))  # (B, T, C) + (T, C)
-        return x
 
     def save(self, folder: str | Path) -> None:
         """Write config.json and model.safetensors, which `from_pretrained` reads, to `folder`."""
-        save_model(folder, self, asdict(self.config))
+        save_model(folder, self)
 
     @classmethod
     def from_pretrained(cls, source: str | Path) -> "GPT":
@@ -173,12 +113,4 @@ class GPT(nn.Module):
         huggingface_hub. Raises ValueError for another architecture or files that do not fit, and
         OSError, which says what to do, if the source cannot be had.
         """
-        config, weights = read_model(source)
-        try:
-            if "model_type" in config:  # Hugging Face's
-                config, weights = from_hugging_face(config, weights)
-            model = cls(GPTConfig(**config))
-        except (TypeError, KeyError) as error:
-            raise ValueError(f"{source} holds no GPT: {error!r} in its config.json") from error
-        load_tensors(dict(model.named_parameters()), weights, source)
-        return model.eval()
+        return load_model(source, cls, GPTConfig)

@@ -3,15 +3,18 @@
 Only GPT-2's layout is translated. What is needed to go on with a training run is in checkpoints.
 """
 
+import glob
 import json
 import os
 import warnings
+import zlib
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any, TypeVar
 
 import safetensors.torch
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from scratchformer.files import atomic_write, is_offline
@@ -21,36 +24,118 @@ FILES = ("config.json", "model.safetensors")
 GPT2 = {"model_type": "gpt2", "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5}
 GPT2 |= {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False}
 GPT2 |= {"tie_word_embeddings": True, "add_cross_attention": False}
+# Our names of the sizes -> Hugging Face's
+SIZES = {"vocab_size": "vocab_size", "context_length": "n_positions", "d_model": "n_embd"}
+SIZES |= {"n_heads": "n_head", "n_layers": "n_layer"}
+# The published models: blocks and width
+PUBLISHED = {"gpt2": (12, 768), "gpt2-medium": (24, 1024), "gpt2-large": (36, 1280)}
+PUBLISHED |= {"gpt2-xl": (48, 1600)}
+RECORD = "scratchformer"  # the header's entry that is ours
+Model = TypeVar("Model", bound=nn.Module)
 
 
-def save_model(folder: str | Path, model: nn.Module, config: dict) -> None:
-    """Write `config` and the model's parameters, a shared one once, to `folder`."""
-    weights = {name: p.detach().contiguous() for name, p in model.named_parameters()}
-    _write(folder, config, weights)
+def write_tensors(
+    path: str | Path, tensors: dict[str, Tensor], record: dict, **metadata: str
+) -> None:
+    """Write a safetensors file in one step: tensors, and a `record` for JSON in the header.
+
+    The record gets a checksum of the tensors. It is one entry of the header, since the order of
+    several would vary, and the same model could be two different files; `metadata` is for entries
+    that other programs look for. After an error or a crash `path` is what it was. Parts that
+    killed writers left beside it are removed: a file has one writer at a time.
+    """
+    path = Path(path)
+    remove_parts(path)
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with atomic_write(path) as part:
+        text = json.dumps({**record, "crc32": _checksum(tensors)})
+        safetensors.torch.save_file(tensors, part, {RECORD: text, **metadata})
+
+
+def remove_parts(path: Path) -> None:
+    """Remove what killed writers of `path` left beside it."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        part.unlink(missing_ok=True)
+
+
+def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict]:
+    """The tensors and the record that `write_tensors` wrote; other writers' files have none: {}.
+
+    Raises ValueError if the file is no safetensors file, is cut short, or holds other numbers than
+    those that were written.
+    """
+    try:
+        with safe_open(path, "pt") as file:
+            record = json.loads((file.metadata() or {}).get(RECORD, "{}"))
+        tensors = safetensors.torch.load_file(path)
+    except (SafetensorError, ValueError) as error:
+        raise ValueError(f"{path} is not a complete safetensors file ({error})") from error
+    if "crc32" in record and record["crc32"] != _checksum(tensors):
+        raise ValueError(f"{path} is damaged: its numbers are not those that were written")
+    return tensors, record
+
+
+def _checksum(tensors: dict[str, Tensor]) -> str:
+    """CRC-32 of names and bytes, in the order of the names."""
+    crc = 0
+    for name in sorted(tensors):
+        crc = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, crc)
+        crc = zlib.crc32(name.encode(), crc)
+    return f"{crc:08x}"
+
+
+def save_model(folder: str | Path, model: Any) -> None:
+    """Write the model's config, and its parameters, a shared one once, to `folder`."""
+    _write(folder, asdict(model.config), dict(model.named_parameters()))
 
 
 def _write(folder: str | Path, config: dict, weights: dict[str, Tensor], **metadata: str) -> None:
-    """Both files. Until the new weights are written, the old model is whole."""
-    with atomic_write(Path(folder) / FILES[1]) as part:
-        safetensors.torch.save_file(weights, part, metadata or None)
-        (Path(folder) / FILES[0]).unlink(missing_ok=True)  # new weights never meet an old config
+    """Write both files; at any moment the folder holds the old model or the new one.
+
+    The config stands in the header of the weights too, and counts there: one rename replaces
+    both. config.json follows, for people and for other programs.
+    """
+    write_tensors(Path(folder) / FILES[1], weights, {"config": config}, **metadata)
+    remove_parts(Path(folder) / FILES[0])
     with atomic_write(Path(folder) / FILES[0]) as part:
         part.write_text(json.dumps(config, indent=1), encoding="utf-8")
 
 
 def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
-    """Config and weights from a folder or, if there is none of this name, Hugging Face's hub."""
+    """Config and weights from a folder or, if there is none of this name, Hugging Face's hub.
+
+    A config in the header of the weights counts more than config.json, which may be older after a
+    save that was interrupted.
+    """
     if Path(source).is_dir():
-        paths = [Path(source) / name for name in FILES]
-        if missing := [path for path in paths if not path.is_file()]:
-            raise FileNotFoundError(f"{missing[0]} is missing, expected a saved model there")
+        config_path, weights_path = (Path(source) / name for name in FILES)
     else:
-        paths = _downloaded(str(source))
+        config_path, weights_path = _downloaded(str(source))
+    if not weights_path.is_file():
+        raise FileNotFoundError(f"{weights_path} is missing, expected a saved model there")
     try:
-        config = dict(json.loads(paths[0].read_text(encoding="utf-8")))
-        return config, safetensors.torch.load_file(paths[1])
-    except (ValueError, TypeError, SafetensorError) as error:
-        raise ValueError(f"{source} is not a whole saved model ({error})") from error
+        weights, record = read_tensors(weights_path)
+        if "config" in record:
+            return record["config"], weights
+        if not config_path.is_file():
+            raise FileNotFoundError(f"{config_path} is missing, expected a saved model there")
+        return dict(json.loads(config_path.read_text(encoding="utf-8"))), weights
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{source} is not a complete saved model ({error})") from error
+
+
+def load_model(source: str | Path, model_class: type[Model], config_class: Any) -> Model:
+    """A model of `model_class` with config and weights from `source`; GPT's docstring has more."""
+    config, weights = read_model(source)
+    try:
+        if "model_type" in config:  # Hugging Face's
+            config, weights = from_hugging_face(config, weights)
+        model = model_class(config_class(**config))
+    except (TypeError, KeyError) as error:
+        name = model_class.__name__
+        raise ValueError(f"{source} holds no {name}: {error!r} in its config") from error
+    load_tensors(dict(model.named_parameters()), weights, source)
+    return model.eval()
 
 
 def _downloaded(name: str) -> list[Path]:
@@ -69,10 +154,11 @@ def _downloaded(name: str) -> list[Path]:
 def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
     """A folder with GPT-2's published weights, or None where there are none.
 
-    Looks into the folder named by SCRATCHFORMER_GPT2, then into Hugging Face's cache. Only with
-    `download` is anything fetched: 0.5 GB for "gpt2", 1.5, 3.2 and 6.4 GB for "gpt2-medium",
-    "-large" and "-xl". A download that fails ends in a warning. Raises FileNotFoundError if
-    SCRATCHFORMER_GPT2 is set and holds no model.
+    Looks into the folder named by SCRATCHFORMER_GPT2, then into Hugging Face's cache. A model of
+    another size in that folder is passed over with a warning. Only with `download` is anything
+    fetched: 0.5 GB for "gpt2", 1.5, 3.2 and 6.4 GB for "gpt2-medium", "-large" and "-xl". A
+    download that fails ends in a warning. Raises FileNotFoundError if SCRATCHFORMER_GPT2 is set
+    and holds no model.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tqdm's, in a notebook without ipywidgets
@@ -81,15 +167,28 @@ def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
         folder = Path(own).expanduser()
         if missing := [file for file in FILES if not (folder / file).is_file()]:
             raise FileNotFoundError(f"SCRATCHFORMER_GPT2 is {own}, where {missing[0]} is missing")
-        return folder
+        found, expected = _blocks_and_width(folder), PUBLISHED.get(name)
+        if expected is None or found == expected:
+            return folder
+        sizes = f"(blocks, width) {found}, and {name} has {expected}"
+        warnings.warn(f"SCRATCHFORMER_GPT2 is {own}, a model of {sizes}: not used", stacklevel=2)
     cached = [try_to_load_from_cache(name, file) for file in FILES]
-    if all(isinstance(path, str) for path in cached):
+    if isinstance(cached[0], str) and isinstance(cached[1], str):
         return Path(cached[0]).parent
     try:
         return _downloaded(name)[0].parent if download else None
     except OSError as error:
         warnings.warn(str(error), stacklevel=2)
         return None
+
+
+def _blocks_and_width(folder: Path) -> tuple[int | None, int | None]:
+    """What config.json says of the size, in Hugging Face's names or in ours."""
+    config = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
+    return (
+        config.get("n_layer", config.get("n_layers")),
+        config.get("n_embd", config.get("d_model")),
+    )
 
 
 def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, dict[str, Tensor]]:
@@ -100,13 +199,7 @@ def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, d
     for key, value in GPT2.items():
         if config.get(key, value) != value:
             raise ValueError(f"{key}={config[key]!r}, expected {value!r}: GPT-2's architecture")
-    ours = {
-        "vocab_size": config["vocab_size"],
-        "context_length": config["n_positions"],
-        "d_model": config["n_embd"],
-        "n_heads": config["n_head"],
-        "n_layers": config["n_layer"],
-    }
+    ours = {name: config[theirs] for name, theirs in SIZES.items()}
     if (config.get("n_inner") or 4 * ours["d_model"]) != 4 * ours["d_model"]:
         raise ValueError(f"n_inner={config['n_inner']}, expected 4 n_embd = {4 * ours['d_model']}")
     renamed = {}
@@ -120,28 +213,26 @@ def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, d
     return ours, renamed
 
 
-def save_as_gpt2(folder: str | Path, model: nn.Module) -> None:
+def save_as_gpt2(folder: str | Path, model: Any) -> None:
     """Write a GPT in Hugging Face's format, for `transformers` or anybody's GPT-2 to read.
 
-    Raises ValueError for an option that GPT-2 has not.
+    Raises ValueError for a setting that GPT-2 does not have.
     """
     config = asdict(model.config)
-    sizes = {"vocab_size": "vocab_size", "context_length": "n_positions", "d_model": "n_embd"}
-    sizes |= {"n_heads": "n_head", "n_layers": "n_layer"}
-    free = {*sizes, "dropout", "zero_init", "explicit_attention"}  # how it began and is computed
     for field in fields(model.config):
-        name, value = field.name, config[field.name]
-        plain = name == "n_kv_heads" and value == config["n_heads"]  # nothing is shared
-        if name not in free and value != field.default and not plain:
-            raise ValueError(f"{name}={value!r}, expected {field.default!r}: GPT-2's architecture")
+        value = config[field.name]
+        if field.name not in (*SIZES, "dropout") and value != field.default:
+            expected = f"expected {field.default!r}: GPT-2's architecture"
+            raise ValueError(f"{field.name}={value!r}, {expected}")
+    dropout = config.get("dropout", 0.0)
     theirs = {"architectures": ["GPT2LMHeadModel"], **GPT2}
-    theirs |= {name: config[ours] for ours, name in sizes.items()}
-    theirs |= dict.fromkeys(("embd_pdrop", "attn_pdrop", "resid_pdrop"), config["dropout"])
-    theirs |= {"bos_token_id": None, "eos_token_id": None}  # the tokenizer's affair
+    theirs |= {name: config[ours] for ours, name in SIZES.items()}
+    theirs |= dict.fromkeys(("embd_pdrop", "attn_pdrop", "resid_pdrop"), dropout)
+    theirs |= {"bos_token_id": None, "eos_token_id": None}  # for the tokenizer to say
     weights = {}
     for name, p in model.named_parameters():
-        turned = name.startswith("h.") and p.dim() == 2  # (out, in) -> (in, out)
-        weights[name] = (p.T if turned else p).detach().contiguous()
+        transposed = name.startswith("h.") and p.dim() == 2  # (out, in) -> (in, out)
+        weights[name] = p.T if transposed else p
     _write(folder, theirs, weights, format="pt")
 
 

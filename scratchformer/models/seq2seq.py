@@ -8,12 +8,11 @@ for an output to generation.
 import math
 from dataclasses import dataclass
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from scratchformer.attention import causal_mask, padding_mask
-from scratchformer.blocks import TransformerBlock
-from scratchformer.models.sizes import check_sizes
+from scratchformer.attention import MultiHeadAttention, causal_mask, padding_mask
+from scratchformer.blocks import FeedForward, TransformerBlock, check_sizes
 from scratchformer.positions import sinusoidal
 
 
@@ -33,35 +32,65 @@ class Seq2SeqConfig:
     end_id: int = 2  # the decoder's last output
 
     def __post_init__(self):
-        sizes = ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", "d_ff")
-        check_sizes(self, *sizes)
+        check_sizes(self, "d_ff")
         if self.d_model % 2 != 0:
             raise ValueError(f"d_model={self.d_model}, expected an even number")
         special = {self.pad_id, self.begin_id, self.end_id}
         if len(special) < 3 or min(special) < 0 or max(special) >= self.vocab_size:
-            came = f"{self.pad_id}, {self.begin_id} and {self.end_id}"
+            given = f"{self.pad_id}, {self.begin_id} and {self.end_id}"
             raise ValueError(
-                f"pad, begin and end are {came}, expected three ids below {self.vocab_size}"
+                f"pad, begin and end are {given}, expected three ids below {self.vocab_size}"
             )
+
+
+class DecoderBlock(nn.Module):
+    """Self-attention, cross-attention, feed-forward: after each, norm(x + f(x)).
+
+    The decoder's layer of Vaswani et al. 2017, section 3.1, in post-norm and with ReLU.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, d_ff: int | None = None):
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(d_model)
+        self.attn = MultiHeadAttention(d_model, n_heads, dropout)
+        self.ln_cross = nn.LayerNorm(d_model)
+        self.cross_attn = MultiHeadAttention(d_model, n_heads, dropout)
+        self.ln_2 = nn.LayerNorm(d_model)
+        self.mlp = FeedForward(d_model, d_ff, dropout, activation="relu")
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T C"],
+        mask: Bool[Tensor, "... #T #T"] | None,
+        memory: Float[Tensor, "B S C"],
+        memory_mask: Bool[Tensor, "... #T #S"] | None = None,
+    ) -> Float[Tensor, "B T C"]:
+        """x reads itself through `mask`, then the encoder's `memory` through `memory_mask`."""
+        x = self.ln_1(x + self.attn(x, mask=mask))
+        x = self.ln_cross(x + self.cross_attn(x, memory, memory_mask))
+        return self.ln_2(x + self.mlp(x))
 
 
 class Seq2Seq(nn.Module):
     """Encoder and decoder: logits at target position t see the source, and the target up to t."""
 
+    positions: Tensor
+
     def __init__(self, config: Seq2SeqConfig):
         super().__init__()
         c = self.config = config
-        block = {"d_ff": c.d_ff, "norm": "post", "activation": "relu"}
         self.embedding = nn.Embedding(c.vocab_size, c.d_model)
         waves = sinusoidal(c.context_length, c.d_model)
         self.register_buffer("positions", waves, persistent=False)  # computed, never learned
         self.drop = nn.Dropout(c.dropout)
         self.encoder = nn.ModuleList(
-            TransformerBlock(c.d_model, c.n_heads, c.dropout, **block) for _ in range(c.n_layers)
+            TransformerBlock(
+                c.d_model, c.n_heads, c.dropout, norm_first=False, d_ff=c.d_ff, activation="relu"
+            )
+            for _ in range(c.n_layers)
         )
         self.decoder = nn.ModuleList(
-            TransformerBlock(c.d_model, c.n_heads, c.dropout, **block, cross_attention=True)
-            for _ in range(c.n_layers)
+            DecoderBlock(c.d_model, c.n_heads, c.dropout, c.d_ff) for _ in range(c.n_layers)
         )
         self.lm_head = nn.Linear(c.d_model, c.vocab_size, bias=False)
         self.lm_head.weight = self.embedding.weight  # tied: section 3.4

@@ -147,6 +147,8 @@ def test_errors_say_what_was_expected(plain_signatures):
         attention(x, mask=causal_mask(6))
     with pytest.raises(ValueError, match=r"mask has shape \(5,\)"):
         attention(x, mask=torch.ones(5, dtype=torch.bool))
+    with pytest.raises(ValueError, match="got a context and is_causal=True"):
+        attention(x, x[:, :3], is_causal=True)
     for context in (x[:1], x[..., :6], x[0]):
         with pytest.raises(ValueError, match=r"context has shape .* expected \(2, any length, 8\)"):
             attention(x, context)
@@ -289,6 +291,24 @@ def test_the_cache_holds_what_was_appended_in_its_order(pieces):
     for part_k, part_v in zip(k.split(pieces, dim=2), v.split(pieces, dim=2), strict=True):
         cache.append(part_k, part_v)
     assert torch.equal(cache.k, k) and torch.equal(cache.v, v) and len(cache) == 7
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("with_mask", [False, True])
+@pytest.mark.parametrize("old", [0, 3, 5])
+def test_is_causal_is_the_causal_mask(need_weights, with_mask, old):
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(8, 2), torch.randn(2, 6, 8)
+    mask = torch.rand(2, 6, 6) < 0.5 if with_mask else torch.ones(2, 6, 6, dtype=torch.bool)
+    caches = [KeyValueCache() if old else None for _ in "12"]
+    if old:
+        for cache in caches:
+            layer(x[:, :old], mask=causal_mask(old), cache=cache)
+    expected = layer(x[:, old:], mask=(mask & causal_mask(6))[:, old:], cache=caches[0])
+    given = mask[:, old:] if with_mask else None
+    options = {"cache": caches[1], "is_causal": True, "need_weights": need_weights}
+    found = layer(x[:, old:], mask=given, **options)
+    torch.testing.assert_close(found[0] if need_weights else found, expected)
 
 
 def test_dropout_acts_in_training_only():

@@ -72,6 +72,12 @@ def test_segments_and_positions_matter_and_segment_0_is_the_default():
     assert logits.equal(model(ids, torch.zeros_like(ids)))
 
 
+def test_the_feed_forward_networks_width_can_be_chosen():
+    assert [small_bert(d_ff=d).h[1].mlp.c_fc.out_features for d in (None, 24)] == [64, 24]
+    with pytest.raises(ValueError, match="d_ff=0, expected at least 1"):
+        BERTConfig(**SMALL, d_ff=0)
+
+
 def test_logits_are_the_head_on_what_encode_returns():
     model, ids = small_bert().eval(), torch.randint(11, (2, 5))
     vectors = model.encode(ids)

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from scratchformer.attention import KeyValueCache, causal_mask, padding_mask
 from scratchformer.blocks import ACTIVATIONS, FeedForward, TransformerBlock
+from scratchformer.models.seq2seq import DecoderBlock
 
 SIZES = [(1, 1, 4, 1), (2, 7, 12, 3), (3, 16, 32, 8)]  # B, T, C, heads
 TORCH = {"gelu_tanh": nn.GELU(approximate="tanh"), "gelu": F.gelu, "relu": F.relu}
@@ -40,10 +41,10 @@ def copy_weights(ours, theirs, names):
     theirs.load_state_dict(weights)
 
 
-def randomised(**options):
+def randomised(block_class=TransformerBlock, **options):
     """A block 8 wide with 2 heads, each of its vectors random: no bias or norm stays neutral."""
     torch.manual_seed(0)
-    block = TransformerBlock(8, 2, **options)
+    block = block_class(8, 2, **options)
     for p in block.parameters():
         if p.dim() == 1:
             nn.init.normal_(p)
@@ -78,24 +79,20 @@ def test_activations_are_the_published_formulas(activation):
         "gelu_tanh": 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3))),
         "gelu": 0.5 * x * (1 + torch.erf(x / 2**0.5)),
         "relu": x * (x > 0),
-        "relu2": x * x * (x > 0),
-        "swiglu": x * x / (1 + torch.exp(-x)),  # gate and value are both x here
     }
     torch.testing.assert_close(mlp(x), expected[activation])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("activation", TORCH)
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("sizes", SIZES)
-def test_block_equals_torch_encoder_layer(sizes, norm, activation, dtype):
+def test_block_equals_torch_encoder_layer(sizes, norm_first, activation, dtype):
     B, T, C, H = sizes
     torch.manual_seed(0)
-    options = {"bias": T != 16}  # without biases too
-    ours = TransformerBlock(
-        C, H, d_ff=3 * C, norm=norm, activation=activation, norm_eps=1e-3, **options
-    ).to(dtype)
-    options |= {"norm_first": norm == "pre", "layer_norm_eps": 1e-3, "batch_first": True}
+    options = {"bias": T != 16, "norm_first": norm_first}  # without biases too
+    ours = TransformerBlock(C, H, d_ff=3 * C, activation=activation, **options).to(dtype)
+    options |= {"batch_first": True}
     theirs = nn.TransformerEncoderLayer(C, H, 3 * C, 0.0, TORCH[activation], dtype=dtype, **options)
     copy_weights(ours, theirs, ENCODER)
     x = torch.randn(B, T, C, dtype=dtype)
@@ -108,20 +105,16 @@ def test_block_equals_torch_encoder_layer(sizes, norm, activation, dtype):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
-@pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("sizes", SIZES)
-def test_block_with_a_context_equals_torch_decoder_layer(sizes, norm, activation, dtype):
+def test_decoder_block_equals_torch_decoder_layer(sizes, dtype):
     B, T, C, H = sizes
     U = T + 3
     torch.manual_seed(0)
-    ours = TransformerBlock(C, H, norm=norm, activation=activation, cross_attention=True).to(dtype)
-    theirs = nn.TransformerDecoderLayer(
-        C, H, 4 * C, 0.0, TORCH[activation], batch_first=True, norm_first=norm == "pre", dtype=dtype
-    )
+    ours = DecoderBlock(C, H, d_ff=3 * C).to(dtype)
+    theirs = nn.TransformerDecoderLayer(C, H, 3 * C, 0.0, batch_first=True, dtype=dtype)
     copy_weights(ours, theirs, DECODER)
     x, context = torch.randn(B, T, C, dtype=dtype), torch.randn(B, U, C, dtype=dtype)
-    torch.testing.assert_close(ours(x, context=context), theirs(x, context))
+    torch.testing.assert_close(ours(x, None, context), theirs(x, context))
     source = padding_mask(torch.arange(B * U).view(B, U) % 4, pad_id=2)
     target = padding_mask(torch.arange(B * T).view(B, T) % 5, pad_id=3)
     torch.testing.assert_close(
@@ -136,96 +129,97 @@ def test_block_with_a_context_equals_torch_decoder_layer(sizes, norm, activation
     )
 
 
-@pytest.mark.parametrize("cross", [False, True])
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_a_changed_token_changes_no_earlier_output_and_padding_none(norm, cross):
-    block, x = randomised(norm=norm, cross_attention=cross), torch.randn(2, 6, 8)
-    context = torch.randn(2, 4, 8) if cross else None
-    before = block(x, causal_mask(6), context)
+BLOCKS = {  # name -> (a block, what follows the mask in a call)
+    "pre-norm": (randomised(), ()),
+    "post-norm": (randomised(norm_first=False), ()),
+    "decoder": (randomised(DecoderBlock), (torch.randn(2, 4, 8),)),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_changed_token_changes_no_earlier_output_and_padding_none(name):
+    (block, context), x = BLOCKS[name], torch.randn(2, 6, 8)
+    before = block(x, causal_mask(6), *context)
     changed = x.clone()
     changed[:, 3] += torch.randn(8)  # a constant would vanish in the norm
-    difference = (block(changed, causal_mask(6), context) - before).abs().amax(dim=(0, 2))
+    difference = (block(changed, causal_mask(6), *context) - before).abs().amax(dim=(0, 2))
     assert (difference[:3] == 0).all() and (difference[3:] > 1e-3).all()
     real = torch.tensor([[True, True, True, False, True, True]]).unsqueeze(1)  # hides position 3
     torch.testing.assert_close(
-        block(changed, real, context)[:, [0, 1, 2, 4, 5]],
-        block(x, real, context)[:, [0, 1, 2, 4, 5]],
+        block(changed, real, *context)[:, [0, 1, 2, 4, 5]],
+        block(x, real, *context)[:, [0, 1, 2, 4, 5]],
     )
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_without_a_mask_order_does_not_matter(norm):
-    block, x = randomised(norm=norm), torch.randn(2, 6, 8)
+@pytest.mark.parametrize("name", BLOCKS)
+def test_without_a_mask_order_does_not_matter(name):
+    (block, context), x = BLOCKS[name], torch.randn(2, 6, 8)
     order = torch.tensor([4, 2, 0, 5, 1, 3])
-    torch.testing.assert_close(block(x[:, order]), block(x)[:, order])
+    torch.testing.assert_close(
+        block(x[:, order], None, *context), block(x, None, *context)[:, order]
+    )
 
 
 def test_a_masked_context_position_is_never_read():
-    block, x = randomised(cross_attention=True), torch.randn(1, 3, 8)
-    context, real = torch.randn(1, 4, 8), torch.tensor([[[True, True, False, True]]])
-    before = block(x, context=context, context_mask=real)
-    context[:, 2] += 1
-    assert torch.equal(block(x, context=context, context_mask=real), before)
-    context[:, 1] += 1
-    assert not torch.allclose(block(x, context=context, context_mask=real), before, atol=1e-3)
+    block, x = randomised(DecoderBlock), torch.randn(1, 3, 8)
+    memory, real = torch.randn(1, 4, 8), torch.tensor([[[True, True, False, True]]])
+    before = block(x, None, memory, real)
+    memory[:, 2] += 1
+    assert torch.equal(block(x, None, memory, real), before)
+    memory[:, 1] += 1
+    assert not torch.allclose(block(x, None, memory, real), before, atol=1e-3)
 
 
-@pytest.mark.parametrize("cross", [False, True])
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("steps", [[1] * 7, [3, 1, 2, 1]])
-def test_a_cache_changes_no_output(steps, norm, cross):
-    block, x = randomised(norm=norm, cross_attention=cross), torch.randn(2, 7, 8)
-    context = torch.randn(2, 4, 8) if cross else None
-    context_mask = torch.rand(2, 7, 4) > 0.3 if cross else None
-    expected = block(x, causal_mask(7), context, context_mask)
-    cache, found = KeyValueCache(), []
+def test_a_cache_changes_no_output(steps, norm_first):
+    block, x = randomised(norm_first=norm_first), torch.randn(2, 7, 8)
+    expected = block(x, causal_mask(7))
+    torch.testing.assert_close(block(x, is_causal=True), expected)
+    caches, by_mask, by_flag = [KeyValueCache(), KeyValueCache()], [], []
     for new in x.split(steps, dim=1):
-        start, end = len(cache), len(cache) + new.shape[1]
-        rows = None if context_mask is None else context_mask[:, start:end]
-        found.append(block(new, causal_mask(end)[start:], context, rows, cache))
-    assert len(cache) == 7
-    torch.testing.assert_close(torch.cat(found, dim=1), expected)
+        start, end = len(caches[0]), len(caches[0]) + new.shape[1]
+        by_mask.append(block(new, causal_mask(end)[start:], caches[0]))
+        by_flag.append(block(new, cache=caches[1], is_causal=True))
+    assert len(caches[0]) == len(caches[1]) == 7
+    torch.testing.assert_close(torch.cat(by_mask, dim=1), expected)
+    torch.testing.assert_close(torch.cat(by_flag, dim=1), expected)
 
 
 def test_pre_norm_passes_the_stream_on_and_post_norm_leaves_it_normalised():
     x = 5 + 3 * torch.randn(2, 6, 8)
-    for norm in ("pre", "post"):
-        block = TransformerBlock(8, 2, norm=norm)
+    for norm_first in (True, False):
+        block = TransformerBlock(8, 2, norm_first=norm_first)
         for half in (block.attn, block.mlp):
             nn.init.zeros_(half.c_proj.weight)
             nn.init.zeros_(half.c_proj.bias)
         alone = F.layer_norm(F.layer_norm(x, (8,)), (8,))
-        torch.testing.assert_close(block(x), x if norm == "pre" else alone)
+        torch.testing.assert_close(block(x), x if norm_first else alone)
 
 
 def test_what_does_not_fit_is_told():
-    with pytest.raises(ValueError, match="norm='both', expected 'pre' or 'post'"):
-        TransformerBlock(8, 2, norm="both")
     with pytest.raises(ValueError, match="activation='tanh', expected one of gelu_tanh, gelu"):
         TransformerBlock(8, 2, activation="tanh")
     with pytest.raises(ValueError, match="d_model=8 is not divisible by n_heads=3"):
         TransformerBlock(8, 3)
-    x = torch.randn(1, 3, 8)
-    with pytest.raises(ValueError, match="expected a context"):
-        TransformerBlock(8, 2, cross_attention=True)(x)
-    with pytest.raises(ValueError, match="expected none: it was built without"):
-        TransformerBlock(8, 2)(x, context=x)
 
 
 def test_dropout_reaches_every_part_and_is_off_in_evaluation():
     torch.manual_seed(0)
-    block = TransformerBlock(16, 4, dropout=0.5, cross_attention=True)
+    encoder, decoder = TransformerBlock(16, 4, dropout=0.5), DecoderBlock(16, 4, dropout=0.5)
     x = torch.randn(2, 6, 16)
-    for part in (block.attn, lambda x: block.cross_attn(x, x), block.mlp):
+    parts = [encoder.attn, encoder.mlp, decoder.attn, decoder.mlp]
+    for part in (*parts, lambda x: decoder.cross_attn(x, x)):
         assert not torch.equal(part(x), part(x))
-    block.eval()
-    assert torch.equal(block(x, context=x), block(x, context=x))
+    encoder.eval(), decoder.eval()
+    assert torch.equal(encoder(x), encoder(x))
+    assert torch.equal(decoder(x, None, x), decoder(x, None, x))
 
 
 def test_without_bias_no_vector_but_the_norms_weights():
-    block = TransformerBlock(8, 2, bias=False, cross_attention=True)
+    block = TransformerBlock(8, 2, bias=False)
     vectors = [name for name, p in block.named_parameters() if p.dim() == 1]
-    assert vectors == ["ln_1.weight", "ln_cross.weight", "ln_2.weight"]
+    assert vectors == ["ln_1.weight", "ln_2.weight"]
 
 
 def test_heads_do_not_change_the_number_of_parameters():

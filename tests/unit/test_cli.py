@@ -16,7 +16,7 @@ from scratchformer import cli
 from scratchformer.data import Playhouse, token_files
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
-from scratchformer.models import GPT, GPTConfig
+from scratchformer.models import GPT, MODEL_TYPES
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
 from scratchformer.training import evaluate
 
@@ -270,9 +270,9 @@ def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(to
 
 
 NEWER = """
+type = "speedrun"
 positions = "rotary"
 qk_norm = true
-n_kv_heads = 1
 smear = 2
 bigram_rows = 64
 value_embeddings = true
@@ -282,7 +282,7 @@ value_embeddings = true
 @pytest.mark.parametrize("options", ["", NEWER])
 def test_compile_is_passed_on_and_changes_nothing_but_the_speed(tokens, options):
     """In a process of its own: the tests' shape checks cannot be traced."""
-    config = CONFIG.replace("[training]", options + "[training]")
+    config = CONFIG.replace("dropout = 0.1\n", "").replace("[training]", options + "[training]")
     Path("small.toml").write_text(config)
     assert cli.main("train --config small.toml --out plain".split()) == 0
     Path("small.toml").write_text(config + "compile = true\n")
@@ -372,7 +372,7 @@ def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monke
         ("seed = 0", "seed = ", "small.toml is not TOML: "),
         ("n_heads = 2", "n_heads = 3", "d_model=16 is not divisible by n_heads=3"),
         ("seed = 0", 'seed = 0\nschedule = "up"', "schedule='up', expected one of"),
-        ("[model]", '[model]\ntype = "rnn"', "type = 'rnn', expected 'gpt'"),
+        ("[model]", '[model]\ntype = "rnn"', "type = 'rnn', expected one of gpt, speedrun"),
         ("seed = 0", 'seed = 0\nparallel = "pipe"', "parallel='pipe', expected 'ddp' or 'fsdp'"),
         ("seed = 0", 'seed = 0\ndevice = "abacus"', "device='abacus': "),
         ("folder", 'corpus = "playhouse"\nfolder', "[data] needs either corpus"),
@@ -408,7 +408,8 @@ def test_the_configurations_of_the_course_are_understood(path):
     config = cli.read_config(path)
     vocab_size = 65 if config["data"].get("corpus") == "tinyshakespeare" else 50_257
     with torch.device("meta"):  # sizes without memory
-        model = GPT(GPTConfig(vocab_size=vocab_size, **config["model"]))
+        model_class, config_class = MODEL_TYPES[config["model"].pop("type", "gpt")]
+        model = model_class(config_class(vocab_size=vocab_size, **config["model"]))
     n = sum(p.numel() for p in model.parameters())
     millions = {"shakespeare-10m": 10.8, "gpt2-124m": 124.3}
     assert path.stem not in millions or round(n / 1e6, 1) == millions[path.stem]

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 from torch import nn
@@ -138,9 +139,33 @@ def test_settings_out_of_range_are_refused(settings, message):
         generate(Bigram(9), PROMPT, 1, **settings)
 
 
-def test_an_empty_prompt_is_refused():
-    with pytest.raises(ValueError, match="ids hold no token"):
-        generate(Bigram(9), PROMPT[:, :0], 1)
+@pytest.mark.parametrize("model", [small_gpt(), Bigram(9)], ids=["gpt", "bigram"])
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (PROMPT[:, :0], "ids hold no token"),
+        (PROMPT[0], r"ids have shape \(3,\), expected \(B, T\): use ids\[None\]"),
+        (PROMPT.to(torch.uint16), r"ids have dtype torch\.uint16, expected torch\.int64"),
+        (PROMPT.float(), r"ids have dtype torch\.float32, expected torch\.int64"),
+        (PROMPT - 2, "ids are from -2 to 2, expected 0 or more"),
+    ],
+)
+def test_ids_that_no_model_can_read_are_refused(monkeypatch, model, ids, message):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # it would refuse some first
+    with pytest.raises(ValueError, match=message):
+        generate(model, ids, 1)
+
+
+def test_ids_beyond_the_vocabulary_are_refused():
+    with pytest.raises(ValueError, match="ids are from 0 to 9, expected 0 or more and below v"):
+        generate(small_gpt(), torch.tensor([[0, 9]]), 1)
+
+
+def test_ids_of_32_bits_are_continued_in_64():
+    model = small_gpt()
+    got = generate(model, PROMPT.int(), 9, seed=0, repetition_penalty=1.2)
+    assert got.dtype == torch.int64
+    assert torch.equal(got, generate(model, PROMPT, 9, seed=0, repetition_penalty=1.2))
 
 
 def long_gpt(context_length, d_model, n_heads, n_layers, bias=True):
@@ -221,7 +246,7 @@ def test_top_p_of_one_keeps_the_rarest_token():
     assert (sampling._truncate(p, None, 1.0) > 0).all()
 
 
-@pytest.mark.parametrize("temperature", [1e-3, 1e-30])
+@pytest.mark.parametrize("temperature", [1e-3, 1e-30, 1e-50, 5e-324])
 def test_a_temperature_near_zero_is_greedy_and_not_infinite(temperature):
     model = small_gpt()
     greedy = generate(model, PROMPT, 20, temperature=0.0)

@@ -4,21 +4,22 @@ import pytest
 import torch
 
 from scratchformer.generation import generate
-from scratchformer.models import GPT, GPTConfig
+from scratchformer.models import MODEL_TYPES
 from scratchformer.training import train
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
 IDS = torch.randint(11, (600,), generator=torch.Generator().manual_seed(0))
 RUN = {"steps": 6, "lr": 1e-2, "batch_size": 4, "context_length": 8, "seed": 0, "evaluate_every": 3}
-NEWER = {"norm": "rms", "positions": "rotary", "n_kv_heads": 1, "qk_norm": True, "tied": False}
-NEWER |= {"smear": 2, "bigram_rows": 121, "value_embeddings": True, "activation": "swiglu"}
+NEWER = {"kind": "speedrun", "positions": "rotary", "qk_norm": True, "tied": False}
+NEWER |= {"smear": 2, "bigram_rows": 121, "value_embeddings": True, "activation": "relu2"}
 
 
-def small_gpt(**options):
+def small_gpt(kind="gpt", **options):
     torch.manual_seed(0)
     size = {"context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
-    return GPT(GPTConfig(11, **size | options))
+    model_class, config_class = MODEL_TYPES[kind]
+    return model_class(config_class(11, **size | options))
 
 
 @pytest.mark.parametrize("muon_lr", [None, 0.02])

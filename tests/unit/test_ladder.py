@@ -11,7 +11,7 @@ import torch
 
 from scratchformer.attention import causal_mask
 from scratchformer.blocks import TransformerBlock
-from scratchformer.models.ladder import Rung, RungBlock
+from scratchformer.models.first_edition import Rung, RungBlock
 
 ROOT = Path(__file__).resolve().parents[2]
 V = 65

@@ -1,13 +1,19 @@
 """Bigram and GPT: causal, initialised as GPT-2, equal to GPT-2 where it can be had."""
 
 import math
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
 
 import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
 
-from scratchformer.models import GPT, Bigram, GPTConfig
+from scratchformer.models import GPT, MODEL_TYPES, Bigram, GPTConfig
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
 
@@ -118,7 +124,60 @@ def test_a_cache_holds_no_more_than_the_context():
     model(torch.zeros(1, 8, dtype=torch.long), cache)
     with pytest.raises(ValueError, match="got 9 tokens, expected at most context_length=8"):
         model(torch.zeros(1, 1, dtype=torch.long), cache)
-    assert all(layer.max_length == 8 and layer.buffers.shape[3] == 8 for layer in cache)
+    assert all(layer.max_length == 8 and layer.k_buffer.shape[2] == 8 for layer in cache)
+
+
+def left_padded():
+    """Three rows of 3, 6 and 5 tokens, padded on the left, and where tokens are."""
+    generator = torch.Generator().manual_seed(0)
+    ids, mask = torch.randint(11, (3, 6), generator=generator), torch.ones(3, 6, dtype=torch.bool)
+    mask[0, :3], mask[2, :1] = False, False
+    return ids, mask
+
+
+@pytest.mark.parametrize("pieces", [(6,), (4, 2), (1, 1, 1, 1, 1, 1)])
+def test_padding_on_the_left_changes_no_logits(pieces):
+    model, (ids, mask) = sharpened(small_gpt()).eval(), left_padded()
+    cache, found, end = model.new_cache(), [], 0
+    for piece in ids.split(pieces, dim=1):
+        end += piece.shape[1]
+        found.append(model(piece, cache, mask=mask[:, :end]))
+    found.append(model(ids, mask=mask))
+    for logits in (torch.cat(found[:-1], dim=1), found[-1]):
+        for row, real, expected in zip(logits, mask, ids, strict=True):
+            alone = model(expected[real][None])[0]
+            torch.testing.assert_close(row[real], alone, rtol=1e-4, atol=1e-4)
+    assert all(logits.isfinite().all() for logits in found)
+
+
+def test_padding_on_the_right_changes_no_logits_and_no_gradient():
+    model, (ids, mask) = sharpened(small_gpt()), left_padded()
+    ids, mask = ids.flip(1), mask.flip(1)
+    logits = model(ids, mask=mask)
+    torch.testing.assert_close(logits[0, :3], model(ids[:1, :3])[0], rtol=1e-4, atol=1e-4)
+    logits[mask].sum().backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_left_padding_equals_hugging_face_gpt2s():
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    ours, (ids, mask) = sharpened(small_gpt(n_layers=3)).eval(), left_padded()
+    theirs = as_hugging_face(transformers, ours)
+    positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
+    with torch.no_grad():
+        expected = theirs(ids, attention_mask=mask.long(), position_ids=positions).logits
+        torch.testing.assert_close(ours(ids, mask=mask)[mask], expected[mask], rtol=1e-4, atol=1e-4)
+        unmasked = ours(ids)
+    assert (unmasked[0, 3:] - expected[0, 3:]).abs().max() > 0.1  # without a mask it is not so
+
+
+def test_a_padding_mask_of_another_shape_is_refused():
+    model, ids = small_gpt(), torch.zeros(2, 3, dtype=torch.long)
+    cache = model.new_cache()
+    model(ids, cache)
+    mask = torch.ones(2, 3, dtype=torch.bool)  # it must count the tokens in the cache too
+    with pytest.raises(ValueError, match=r"mask has shape \(2, 3\), expected \(2, 6\)"):
+        model(ids, cache, mask=mask)
 
 
 def test_too_long_an_input_is_refused():
@@ -152,11 +211,17 @@ def test_shapes_in_signatures_are_checked_in_the_tests():
         Bigram(5)(torch.zeros(3, dtype=torch.long))
 
 
-def test_equals_hugging_face_gpt2_with_the_same_random_weights():
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    ours = sharpened(small_gpt(n_layers=3)).eval()
+def as_hugging_face(transformers, ours):
+    """Hugging Face's GPT-2 with the weights of a GPT."""
+    c = ours.config
     config = transformers.GPT2Config(
-        vocab_size=11, n_positions=8, n_embd=16, n_head=4, n_layer=3, bos_token_id=0, eos_token_id=0
+        vocab_size=c.vocab_size,
+        n_positions=c.context_length,
+        n_embd=c.d_model,
+        n_head=c.n_heads,
+        n_layer=c.n_layers,
+        bos_token_id=0,
+        eos_token_id=0,
     )
     theirs = transformers.GPT2LMHeadModel(config).eval()
     weights = {}
@@ -165,6 +230,57 @@ def test_equals_hugging_face_gpt2_with_the_same_random_weights():
             w = w.T  # Hugging Face stores the blocks' matrices the other way round: (in, out)
         weights[name if name == "lm_head.weight" else f"transformer.{name}"] = w
     theirs.load_state_dict(weights)
+    return theirs
+
+
+def test_equals_hugging_face_gpt2_with_the_same_random_weights():
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    ours = sharpened(small_gpt(n_layers=3)).eval()
+    theirs = as_hugging_face(transformers, ours)
     ids = torch.randint(11, (3, 8))
     with torch.no_grad():
         torch.testing.assert_close(ours(ids), theirs(ids).logits, rtol=1e-4, atol=1e-4)
+
+
+COMPILED = """
+import torch
+from scratchformer.attention import scaled_dot_product_attention
+from scratchformer.models import GPT, GPTConfig, SpeedrunConfig, SpeedrunGPT
+size = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
+ideas = {"positions": "rotary", "qk_norm": True, "smear": 2, "bigram_rows": 121, "tied": False}
+ideas |= {"value_embeddings": True, "activation": "relu2", "norm_weights": False}
+torch.manual_seed(0)
+for model in (GPT(GPTConfig(**size)), SpeedrunGPT(SpeedrunConfig(**size, **ideas))):
+    for p in model.parameters():
+        torch.nn.init.normal_(p, std=0.2)
+    ids, gradients = torch.randint(11, (2, 8)), []
+    for form in (model, torch.compile(model, fullgraph=True)):
+        logits = form(ids)
+        logits.square().mean().backward()
+        gradients.append([logits, *(p.grad.clone() for p in model.parameters())])
+        model.zero_grad()
+    for a, b in zip(*gradients, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+q, mask = torch.randn(2, 4, 8), torch.ones(4, 4, dtype=torch.bool).tril(-1)
+attend = torch.compile(scaled_dot_product_attention, fullgraph=True, backend="eager")
+torch.testing.assert_close(attend(q, q, q, mask), scaled_dot_product_attention(q, q, q, mask))
+print("equal")
+"""
+
+
+def test_compiled_by_inductor_in_one_graph_the_models_compute_the_same():
+    """In a process of its own: the tests' shape checks cannot be traced."""
+    if not any(map(shutil.which, ("c++", "g++", "clang++"))):
+        pytest.skip("there is no C++ compiler, which Inductor needs on a CPU")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-W", "ignore", "-c", COMPILED]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "equal\n"
+
+
+def test_models_are_found_by_their_type_in_a_configuration_file():
+    for model_class, config_class in MODEL_TYPES.values():
+        model = model_class(config_class(**SMALL))
+        assert model(torch.zeros(1, 2, dtype=torch.long)).shape == (1, 2, 11)
+    assert [field.name for field in fields(GPTConfig)] == [*SMALL, "dropout", "bias"]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from scratchformer.models import GPT, GPTConfig
+from scratchformer.models import SpeedrunConfig, SpeedrunGPT
 from scratchformer.training import fit, token_loss, train
 from scratchformer.training.muon import Muon, muon_groups, orthogonalised
 
@@ -13,7 +13,7 @@ SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_
 
 def gpt(**options):
     torch.manual_seed(0)
-    return GPT(GPTConfig(**SMALL | options))
+    return SpeedrunGPT(SpeedrunConfig(**SMALL | options))
 
 
 def drawn(generator):

@@ -1,13 +1,19 @@
 """Models on disk: ours come back as they were, GPT-2 as Hugging Face computes it, others never."""
 
 import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 import safetensors.torch
 import torch
 
-from scratchformer.models import GPT, GPTConfig
-from scratchformer.models.pretrained import find_gpt2, save_as_gpt2
+from scratchformer.models import GPT, GPTConfig, SpeedrunConfig, SpeedrunGPT, pretrained
+from scratchformer.models.pretrained import find_gpt2, read_tensors, save_as_gpt2, write_tensors
 
 SIZE = {"vocab_size": 13, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
 IDS = torch.randint(11, (2, 8), generator=torch.Generator().manual_seed(0))
@@ -45,15 +51,84 @@ def test_saving_again_replaces(saved):
     assert torch.equal(GPT.from_pretrained(str(saved))(IDS), model(IDS))
 
 
-@pytest.mark.parametrize("save", [GPT.save, lambda model, folder: save_as_gpt2(folder, model)])
-def test_a_save_that_fails_leaves_the_old_model_whole(saved, monkeypatch, save):
-    def full_disk(*_):
-        raise OSError("no space left")
+SAVES = {"ours": GPT.save, "gpt2": lambda model, folder: save_as_gpt2(folder, model)}
+STEPS = {  # each moment at which a disk may be full: what is called there
+    "opening the weights": ("pathlib.Path.touch", 1),
+    "writing the weights": ("safetensors.torch.save_file", 1),
+    "flushing the weights": ("os.fsync", 1),
+    "renaming the weights": ("pathlib.Path.replace", 1),
+    "opening the config": ("pathlib.Path.touch", 2),
+    "writing the config": ("pathlib.Path.write_text", 1),
+    "flushing the config": ("os.fsync", 2),
+    "renaming the config": ("pathlib.Path.replace", 2),
+}
 
-    monkeypatch.setattr(safetensors.torch, "save_file", full_disk)
-    with pytest.raises(OSError, match="no space"):
-        save(small_gpt(d_model=32), saved)
-    assert torch.equal(GPT.from_pretrained(saved)(IDS), small_gpt()(IDS))
+
+@pytest.mark.parametrize("save", SAVES)
+@pytest.mark.parametrize("step", STEPS)
+def test_a_save_that_fails_anywhere_leaves_the_old_model_or_the_new(saved, monkeypatch, save, step):
+    target, nth = STEPS[step]
+    owner, name = target.rsplit(".", 1)
+    owner = {"pathlib.Path": Path, "safetensors.torch": safetensors.torch, "os": os}[owner]
+    function, calls = getattr(owner, name), []
+
+    def full_disk(*args, **options):
+        calls.append(args)
+        if len(calls) == nth:
+            raise OSError("no space left")
+        return function(*args, **options)
+
+    new = small_gpt(d_model=32).eval()
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, full_disk)
+        with pytest.raises(OSError, match="no space"):
+            SAVES[save](new, saved)
+    written = step.endswith("config")
+    expected = new if written else small_gpt().eval()
+    assert torch.equal(GPT.from_pretrained(saved)(IDS), expected(IDS))
+    assert not list(saved.glob(".*"))
+
+
+def test_a_save_that_is_killed_leaves_the_old_model_or_the_new(tmp_path):
+    """SIGKILL at any moment, again and again, while two models take turns in one folder."""
+    code = (
+        "import sys, torch\nfrom scratchformer.models import GPT, GPTConfig\n"
+        "models = []\nfor d in (16, 32):\n    torch.manual_seed(d)\n"
+        f"    models.append(GPT(GPTConfig(**{SIZE} | {{'d_model': d}})))\n"
+        "print('ready', flush=True)\n"
+        "while True:\n    for model in models:\n        model.save(sys.argv[1])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command, expected = [sys.executable, "-c", code, str(tmp_path / "model")], {}
+    for d in (16, 32):
+        torch.manual_seed(d)
+        expected[d] = GPT(GPTConfig(**SIZE | {"d_model": d})).eval()(IDS)
+    for delay in (0.011, 0.037, 0.053):
+        writer = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        writer.stdout.readline()
+        time.sleep(0.05 + delay)  # a save takes a few milliseconds
+        writer.kill()
+        writer.wait()
+        writer.stdout.close()
+        model = GPT.from_pretrained(tmp_path / "model")
+        assert torch.equal(model(IDS), expected[model.config.d_model])
+
+
+def test_parts_that_killed_saves_left_are_removed_by_the_next(saved):
+    for name in ("model.safetensors", "config.json"):
+        (saved / f".{name}.0123.part").write_bytes(b"half")
+    small_gpt().save(saved)
+    assert sorted(p.name for p in saved.iterdir()) == ["config.json", "model.safetensors"]
+
+
+def test_a_config_that_a_killed_save_left_behind_is_not_believed(saved):
+    """The weights are new and config.json is old: the config in the weights' header counts."""
+    old = (saved / "config.json").read_text()
+    small_gpt(d_model=32).save(saved)
+    (saved / "config.json").write_text(old)
+    assert GPT.from_pretrained(saved).config.d_model == 32
+    (saved / "config.json").unlink()
+    assert GPT.from_pretrained(saved).config.d_model == 32
 
 
 # --- Hugging Face's GPT-2, made on the spot ---------------------------------------------------
@@ -121,7 +196,7 @@ def test_a_file_of_2019_with_masks_and_a_head_is_the_same_model(tmp_path):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"n_layers": 3, "n_heads": 2}, {"d_model": 8, "context_length": 9}, {"n_kv_heads": 4}],
+    [{}, {"n_layers": 3, "n_heads": 2}, {"d_model": 8, "context_length": 9}],
 )
 def test_transformers_reads_our_gpt_and_computes_the_same(tmp_path, changes):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -143,15 +218,17 @@ def test_transformers_reads_our_gpt_and_computes_the_same(tmp_path, changes):
     ("changes", "words"),
     [
         ({"bias": False}, "bias=False, expected True: GPT-2's architecture"),
-        ({"norm": "rms"}, "norm='rms', expected 'layer'"),
         ({"positions": "rotary"}, "positions='rotary', expected 'learned'"),
-        ({"n_kv_heads": 2}, "n_kv_heads=2, expected None"),
+        ({"qk_norm": True}, "qk_norm=True, expected False"),
         ({"tied": False}, "tied=False, expected True"),
     ],
 )
 def test_what_gpt2_cannot_compute_is_not_saved_as_one(tmp_path, changes, words):
     with pytest.raises(ValueError, match=words):
-        save_as_gpt2(tmp_path / "folder", small_gpt(**changes))
+        save_as_gpt2(tmp_path / "folder", SpeedrunGPT(SpeedrunConfig(**SIZE | changes)))
+    if "bias" in changes:
+        with pytest.raises(ValueError, match=words):
+            save_as_gpt2(tmp_path / "folder", small_gpt(**changes))
     assert not (tmp_path / "folder").exists()
 
 
@@ -183,34 +260,67 @@ def test_another_architecture_is_refused(tmp_path):
 # --- what is broken or missing ----------------------------------------------------------------
 
 
+@pytest.fixture
+def foreign(tmp_path):
+    """A folder as other programs write it: a config.json, and weights with nothing of ours."""
+    model = small_gpt()
+    weights = {name: p.detach() for name, p in model.named_parameters()}
+    safetensors.torch.save_file(weights, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(asdict(model.config)))
+    return tmp_path
+
+
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
-def test_a_missing_file_is_named(saved, name):
-    (saved / name).unlink()
+def test_a_missing_file_is_named(foreign, name):
+    (foreign / name).unlink()
     with pytest.raises(FileNotFoundError, match=f"{name} is missing, expected a saved model"):
-        GPT.from_pretrained(saved)
+        GPT.from_pretrained(foreign)
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_file_cut_short_is_refused(saved, name, share):
-    data = (saved / name).read_bytes()
-    (saved / name).write_bytes(data[: int(share * len(data))])
-    with pytest.raises(ValueError, match="is not a whole saved model"):
+def test_a_file_cut_short_is_refused(foreign, name, share):
+    data = (foreign / name).read_bytes()
+    (foreign / name).write_bytes(data[: int(share * len(data))])
+    with pytest.raises(ValueError, match="is not a complete saved model"):
+        GPT.from_pretrained(foreign)
+
+
+@pytest.mark.parametrize("at", [0.2, 0.5, 0.999])
+def test_zeroed_bytes_do_not_load_as_a_model(saved, at):
+    """A disk that lost a page: shapes and names are right, the numbers are not."""
+    file = saved / "model.safetensors"
+    data = bytearray(file.read_bytes())
+    data[int(at * len(data)) : int(at * len(data)) + 64] = bytes(64)
+    file.write_bytes(data)
+    with pytest.raises(ValueError, match=r"is damaged|is not a complete"):
         GPT.from_pretrained(saved)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+def test_tensors_and_a_record_come_back_as_they_were(tmp_path, dtype):
+    tensors = {"a": torch.ones(2, 3).to(dtype), "scalar": torch.tensor(1).to(dtype)}
+    tensors["transposed"], tensors["none"] = torch.ones(3, 2).T.to(dtype), torch.empty(0)
+    for folder in "xy":
+        write_tensors(tmp_path / folder / "file", tensors, {"step": 3, "text": "é"})
+    found, record = read_tensors(tmp_path / "x" / "file")
+    assert record["step"] == 3 and record["text"] == "é"
+    assert all(torch.equal(found[name], tensors[name]) for name in tensors)
+    assert (tmp_path / "x" / "file").read_bytes() == (tmp_path / "y" / "file").read_bytes()
 
 
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ([1, 2], "is not a whole saved model"),
+        ([1, 2], "is not a complete saved model"),
         ({**SIZE, "width": 3}, "holds no GPT: .*'width'"),
         ({"n_layers": 3}, "holds no GPT: .*'vocab_size'"),
     ],
 )
-def test_a_config_that_is_no_gpts_is_refused(saved, config, words):
-    (saved / "config.json").write_text(json.dumps(config))
+def test_a_config_that_is_no_gpts_is_refused(foreign, config, words):
+    (foreign / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match=words):
-        GPT.from_pretrained(saved)
+        GPT.from_pretrained(foreign)
 
 
 @pytest.mark.parametrize(
@@ -221,11 +331,11 @@ def test_a_config_that_is_no_gpts_is_refused(saved, config, words):
         ({"bias": False}, r"h\.0\.attn\.c_attn\.bias is \(48,\) in it, expected no such tensor"),
     ],
 )
-def test_weights_that_do_not_fit_the_config_are_refused(saved, change, words):
-    config = json.loads((saved / "config.json").read_text())
-    (saved / "config.json").write_text(json.dumps(config | change))
+def test_weights_that_do_not_fit_the_config_are_refused(foreign, change, words):
+    config = json.loads((foreign / "config.json").read_text())
+    (foreign / "config.json").write_text(json.dumps(config | change))
     with pytest.raises(ValueError, match=words):
-        GPT.from_pretrained(saved)
+        GPT.from_pretrained(foreign)
 
 
 # --- the hub ----------------------------------------------------------------------------------
@@ -268,7 +378,8 @@ def test_offline_nothing_is_asked_of_the_network(monkeypatch, tmp_path):
 
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
-    """An empty cache of Hugging Face's, and no folder of the reader's own."""
+    """An empty cache of Hugging Face's, and no folder of the reader's own; "gpt2" is tiny."""
+    monkeypatch.setitem(pretrained.PUBLISHED, "gpt2", (2, 16))
     monkeypatch.delenv("SCRATCHFORMER_GPT2", raising=False)
     for module in ("constants", "file_download"):  # releases before 0.25 look in the second
         name = f"huggingface_hub.{module}.HF_HUB_CACHE"
@@ -297,6 +408,22 @@ def test_the_readers_own_folder_comes_first(cache, no_network, saved, monkeypatc
     small_gpt(d_model=32).save(cache)
     monkeypatch.setenv("SCRATCHFORMER_GPT2", str(saved))
     assert find_gpt2("gpt2", download=True) == saved
+    assert find_gpt2("somebody/derived-from-gpt2") == saved  # of which no size is known
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_an_own_folder_of_another_size_is_passed_over(cache, no_network, tmp_path, ours):
+    own, found = tmp_path / "own", tmp_path / "cache" / "models--gpt2" / "snapshots" / "a1b2"
+    model = small_gpt(n_layers=3)
+    model.save(own) if ours else save_as_gpt2(own, model)
+    small_gpt().save(found)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SCRATCHFORMER_GPT2", str(own))
+        words = r"own, a model of \(blocks, width\) \(3, 16\), and gpt2 has \(2, 16\): not used"
+        with pytest.warns(UserWarning, match=words):
+            assert find_gpt2("gpt2") == found
+        with pytest.warns(UserWarning, match=r"gpt2-xl has \(48, 1600\)"):
+            assert find_gpt2("gpt2-xl") is None
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])

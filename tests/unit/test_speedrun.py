@@ -11,7 +11,7 @@ import torch
 
 from benchmarks import speedrun
 from scratchformer.cli import read_config
-from scratchformer.models import GPT, GPTConfig, KneserNey
+from scratchformer.models import GPT, GPTConfig, KneserNey, first_edition
 from scratchformer.training import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +23,9 @@ IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
 def test_the_rival_computes_what_a_gpt_2_without_biases_computes():
     """nanoGPT's network: equal to the package's, whose GPT-2 is tested against Hugging Face's."""
     torch.manual_seed(0)
-    ours = GPT(GPTConfig(V, **speedrun.NANOGPT["model"], activation="gelu"))
+    ours = GPT(GPTConfig(V, **speedrun.NANOGPT["model"]))
+    for block in ours.h:
+        block.mlp.activation = torch.nn.GELU()  # exact, in place of GPT-2's approximation
     theirs = speedrun.Reference(V)
     assert sum(p.numel() for p in theirs.parameters()) == 804_096  # as its own code counts
     with torch.no_grad():
@@ -72,7 +74,7 @@ def test_the_configurations_are_whole_and_causal(name):
     config = read_config(ROOT / "configs" / f"{name}.toml")
     assert config["data"] == {"corpus": "tinyshakespeare", "tokenizer": "char"}
     torch.manual_seed(0)
-    gpt = GPT(GPTConfig(V, **config["model"]))
+    gpt = first_edition.build(V, config["model"])
     with torch.no_grad():
         for p in gpt.parameters():  # what starts at zero must be tested too
             p.normal_(std=0.1)
@@ -91,18 +93,14 @@ def test_every_rung_and_every_variant_can_be_built_and_trained():
     settings = [(m, t) for m, t in speedrun.rungs().values()]
     settings += [(final[0] | m, final[1] | t) for m, t in speedrun.WITHOUT.values()]
     for model, training in settings:
-        small = model | {
-            "d_model": 16,
-            "n_heads": 2,
-            "n_layers": 1,
-            "bigram_rows": min(64, model.get("bigram_rows", 0)),
-        }
-        small["n_kv_heads"] = min(2, small.get("n_kv_heads") or 2)
+        small = model | {"d_model": 16, "n_heads": 2, "n_layers": 1}
+        small |= {"bigram_rows": 64} if model.get("bigram_rows") else {}
         training = training | {"batch_size": 2}
         _, run = speedrun.our_run(small, training, IDS, V, seed=0, steps=2)
         assert run["curve"]["steps"] == [1, 2]
         assert all(map(math.isfinite, run["curve"]["train_loss"]))
-        GPTConfig(V, **model)  # raises for sizes that cannot be built
+        with torch.device("meta"):
+            first_edition.build(V, model)  # raises for sizes that cannot be built
 
 
 def test_probabilities_of_network_and_table_are_those_of_their_losses():
@@ -179,7 +177,8 @@ def test_the_chapter_races_with_the_configuration():
     of_model, of_training = list(speedrun.rungs().values())[-1]
     sprint = value(node.value, training=of_training)
     model, training = speedrun.configuration("speedrun")
-    assert GPTConfig(V, **of_model) == GPTConfig(V, **model)
+    full, own = (first_edition.build(V, settings).config for settings in (of_model, model))
+    assert full == own
     assert sprint == {"warmup": 0, "context_length": model["context_length"]} | training
 
 

@@ -1,4 +1,4 @@
-"""The GPT's options: each is its published formula, and none lets the future in."""
+"""The speedrun's model: all off it is GPT; each idea is its published formula, and causal."""
 
 import math
 
@@ -6,23 +6,22 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from scratchformer.attention import KeyValueCache, MultiHeadAttention, causal_mask
-from scratchformer.blocks import FeedForward, make_norm
+from scratchformer.attention import causal_mask
+from scratchformer.blocks import FeedForward
 from scratchformer.generation import generate
-from scratchformer.models import GPT, GPTConfig
-from scratchformer.models.lookback import BigramEmbedding, Smear
+from scratchformer.models import GPT, GPTConfig, SpeedrunConfig, SpeedrunGPT, first_edition
+from scratchformer.models.pretrained import save_as_gpt2
+from scratchformer.models.speedrun import Attention, BigramEmbedding, Smear
 from scratchformer.positions import rotary
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
+SPEEDRUN = {"type": "speedrun"} | {k: v for k, v in SMALL.items() if k != "vocab_size"}
 ALL = {
-    "norm": "rms",
     "norm_weights": False,
     "embedding_norm": True,
     "activation": "relu2",
     "positions": "rotary",
-    "n_kv_heads": 2,
     "qk_norm": True,
-    "explicit_attention": True,
     "tied": False,
     "zero_init": True,
     "smear": 2,
@@ -30,18 +29,56 @@ ALL = {
     "value_embeddings": True,
     "bias": False,
 }
-ONE_BY_ONE = [{name: value} for name, value in ALL.items()] + [ALL]
-ONE_BY_ONE += [{"activation": "swiglu"}, {"n_kv_heads": 1}, {"bigram_rows": 7}, {"smear": 3}]
+OWN = [{}, *({name: value} for name, value in ALL.items()), ALL, {"bigram_rows": 7}, {"smear": 3}]
+# Parts of `first_edition.py` go through the same tests
+ONE_BY_ONE = [*OWN, {"norm": "rms"}, {"activation": "swiglu"}, {"n_kv_heads": 2}, {"n_kv_heads": 1}]
+ONE_BY_ONE += [{"n_kv_heads": 2, "positions": "rotary", "qk_norm": True, "norm": "rms"}]
+
+
+def small(**options):
+    return first_edition.build(11, SPEEDRUN | options)
 
 
 def gpt(seed=0, **options):
-    """A small GPT with large random weights, so that every part of it shows in the logits."""
+    """A small model with large random weights, so that every part of it shows in the logits."""
     torch.manual_seed(seed)
-    model = GPT(GPTConfig(**SMALL | options))
+    model = small(**options)
     with torch.no_grad():
         for p in model.parameters():
             p.normal_(std=0.5)
     return model.eval()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_with_everything_off_it_is_gpt(bias):
+    torch.manual_seed(0)
+    theirs = GPT(GPTConfig(**SMALL, bias=bias))
+    torch.manual_seed(0)
+    ours = SpeedrunGPT(SpeedrunConfig(**SMALL, bias=bias))
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(a, b)  # it starts alike, too
+    with torch.no_grad():
+        for p in theirs.parameters():
+            p.normal_(std=0.3)
+    ours.load_state_dict(theirs.state_dict())
+    ids = torch.randint(11, (3, 8))
+    torch.testing.assert_close(ours(ids), theirs(ids), rtol=0, atol=1e-5)
+    for model in (ours, theirs):
+        F.cross_entropy(model(ids).flatten(0, 1), ids.flatten()).backward()
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=0, atol=1e-5)
+
+
+def test_it_reads_the_weights_of_a_gpt_and_of_a_gpt_2(tmp_path):
+    torch.manual_seed(0)
+    theirs, ids = GPT(GPTConfig(**SMALL)).eval(), torch.randint(11, (2, 8))
+    save_as_gpt2(tmp_path / "gpt2", theirs)
+    ours = SpeedrunGPT.from_pretrained(tmp_path / "gpt2")
+    torch.testing.assert_close(ours(ids), theirs(ids), rtol=0, atol=1e-5)
+    gpt(smear=1).save(tmp_path / "ours")
+    with pytest.raises(ValueError, match=r"holds no GPT: .*'norm_weights'"):
+        GPT.from_pretrained(tmp_path / "ours")
 
 
 @pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
@@ -74,11 +111,11 @@ def test_a_cache_refuses_a_batch_of_another_size(options):
         model(torch.randint(11, (3, 1)), cache)
 
 
-@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+@pytest.mark.parametrize("options", OWN, ids=str)
 def test_every_option_is_written_and_read(options, tmp_path):
     model = gpt(**options)
     model.save(tmp_path)
-    again = GPT.from_pretrained(tmp_path)
+    again = SpeedrunGPT.from_pretrained(tmp_path)
     ids = torch.randint(11, (2, 8))
     assert again.config == model.config
     assert torch.equal(again(ids), model(ids))
@@ -87,7 +124,7 @@ def test_every_option_is_written_and_read(options, tmp_path):
 @pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
 def test_every_option_can_learn_one_batch_by_heart(options):
     torch.manual_seed(0)
-    model = GPT(GPTConfig(**SMALL | options))
+    model = small(**options)
     x, y = torch.randint(11, (2, 4, 8))
     x[:, 0] = torch.arange(4)  # two rows that begin alike could not both be predicted
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
@@ -107,36 +144,38 @@ def test_generation_with_all_options_is_the_same_with_a_cache_and_without():
 
 
 def test_with_zero_initialisation_the_first_prediction_is_uniform_and_blocks_do_nothing():
-    model = GPT(GPTConfig(**SMALL | {"tied": False, "zero_init": True}))
+    model = small(tied=False, zero_init=True)
     assert (model(torch.randint(11, (2, 8))) == 0).all()
     x = torch.randn(2, 8, 16)
-    assert torch.equal(model.h[0](x, causal_mask(8)), x)
+    assert torch.equal(model.h[0](x), x)
 
 
 def test_a_tied_head_is_not_set_to_zero():
-    model = GPT(GPTConfig(**SMALL | {"zero_init": True}))
+    model = small(zero_init=True)
     assert model.lm_head.weight.std().item() == pytest.approx(0.02, rel=0.3)
 
 
 def test_what_the_lookback_adds_starts_at_nothing():
     torch.manual_seed(0)
     plain = GPT(GPTConfig(**SMALL))
-    model = GPT(GPTConfig(**SMALL | {"smear": 2, "bigram_rows": 121, "value_embeddings": True}))
+    model = small(smear=2, bigram_rows=121, value_embeddings=True)
     model.load_state_dict(plain.state_dict(), strict=False)
     ids = torch.randint(11, (2, 8))
     torch.testing.assert_close(model(ids), plain(ids))
 
 
 def test_rms_norm_is_division_by_the_root_mean_square():
-    x = torch.randn(3, 5) + 4
+    model = first_edition.build(11, SPEEDRUN | {"norm": "rms", "norm_weights": False})
+    x = torch.randn(3, 16) + 4
     expected = x / x.square().mean(dim=-1, keepdim=True).sqrt()
-    torch.testing.assert_close(make_norm(5, "rms", weights=False)(x), expected, rtol=1e-4, atol=0)
-    assert not list(make_norm(5, "rms", weights=False).parameters())
+    for norm in (model.ln_f, model.h[1].ln_1, model.h[0].ln_2):
+        torch.testing.assert_close(norm(x), expected, rtol=1e-4, atol=0)
+        assert not list(norm.parameters())
 
 
 def test_swiglu_is_its_formula_and_has_as_many_parameters_as_the_plain_network():
     torch.manual_seed(0)
-    mlp, x = FeedForward(12, bias=False, activation="swiglu"), torch.randn(2, 12)
+    mlp, x = first_edition.SwiGLU(12, bias=False), torch.randn(2, 12)
     gate, value = (mlp.c_fc.weight @ x.T).T.chunk(2, dim=-1)
     torch.testing.assert_close(mlp(x), (gate * gate.sigmoid() * value) @ mlp.c_proj.weight.T)
     plain = FeedForward(12, bias=False)
@@ -145,7 +184,8 @@ def test_swiglu_is_its_formula_and_has_as_many_parameters_as_the_plain_network()
 
 def test_grouped_queries_equal_full_heads_whose_keys_and_values_are_copies():
     torch.manual_seed(0)
-    grouped, full = MultiHeadAttention(8, 4, n_kv_heads=2), MultiHeadAttention(8, 4)
+    config = SpeedrunConfig(11, 8, d_model=8, n_heads=4, n_layers=1)
+    grouped, full = first_edition.GroupedAttention(config, 2), Attention(config)
     q, k, v = grouped.c_attn.weight.split((8, 4, 4))  # heads are 2 wide
     twice = [w.view(2, 2, 8).repeat_interleave(2, dim=0).reshape(8, 8) for w in (k, v)]
     b_q, b_k, b_v = grouped.c_attn.bias.split((8, 4, 4))
@@ -153,21 +193,42 @@ def test_grouped_queries_equal_full_heads_whose_keys_and_values_are_copies():
     weights = {"c_attn.weight": torch.cat((q, *twice)), "c_attn.bias": torch.cat((b_q, *b_twice))}
     full.load_state_dict({**grouped.state_dict(), **weights})
     x = torch.randn(2, 5, 8)
-    torch.testing.assert_close(grouped(x, mask=causal_mask(5)), full(x, mask=causal_mask(5)))
+    torch.testing.assert_close(grouped(x), full(x))
     assert grouped.c_attn.weight.shape == (16, 8)
 
 
 def test_fewer_key_heads_make_the_cache_smaller():
-    caches = [gpt(n_kv_heads=n).new_cache() for n in (4, 1)]
-    for n, cache in zip((4, 1), caches, strict=True):
-        gpt(n_kv_heads=n)(torch.randint(11, (2, 5)), cache)
+    caches = []
+    for n in (4, 1):
+        model = gpt(n_kv_heads=n)
+        caches.append(model.new_cache())
+        model(torch.randint(11, (2, 5)), caches[-1])
     assert caches[0][0].k.shape == (2, 4, 5, 4) and caches[1][0].k.shape == (2, 1, 5, 4)
 
 
-@pytest.mark.parametrize("options", [{"rotary": True}, {"qk_norm": True}])
+def test_the_fused_kernel_computes_the_same():
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 2, 4, 7, 8)
+    explicit = Attention(SpeedrunConfig(**SMALL)).attend(q, k, v)[0]
+    torch.testing.assert_close(first_edition.fused(q, k, v)[0], explicit)
+
+
+def test_recorded_weights_are_those_that_attention_used_and_change_nothing():
+    model, ids = gpt(positions="rotary"), torch.randint(11, (2, 6))
+    before = model(ids)
+    with first_edition.recorded_weights(model) as weights:
+        assert torch.equal(model(ids), before)
+    assert list(weights) == ["h.0.attn", "h.1.attn"] and weights["h.0.attn"].shape == (2, 4, 6, 6)
+    torch.testing.assert_close(weights["h.1.attn"].sum(dim=-1), torch.ones(2, 4, 6))
+    assert not weights["h.1.attn"].triu(1).any() and torch.equal(model(ids), before)
+    assert "attend" not in vars(model.h[0].attn)
+
+
+@pytest.mark.parametrize("options", [{"positions": "rotary"}, {"qk_norm": True}])
 def test_normed_and_rotated_queries_by_hand(options):
     torch.manual_seed(0)
-    layer, x = MultiHeadAttention(8, 2, bias=False, **options), torch.randn(1, 5, 8)
+    config = SpeedrunConfig(11, 8, d_model=8, n_heads=2, n_layers=1, bias=False, **options)
+    layer, x = Attention(config), torch.randn(1, 5, 8)
     q, k, v = (layer.c_attn.weight @ x[0].T).T.view(5, 3, 2, 4).permute(1, 2, 0, 3)
     if "qk_norm" in options:
         q, k = ((t - t.mean(dim=-1, keepdim=True)) for t in (q, k))
@@ -176,21 +237,12 @@ def test_normed_and_rotated_queries_by_hand(options):
         q, k = rotary(q), rotary(k)
     weights = (q @ k.mT / 2).masked_fill(~causal_mask(5), -math.inf).softmax(dim=-1)
     expected = (weights @ v).transpose(0, 1).reshape(1, 5, 8) @ layer.c_proj.weight.T
-    torch.testing.assert_close(layer(x, mask=causal_mask(5)), expected, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(layer(x), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_rotary_attention_sees_distances_only():
-    torch.manual_seed(0)
-    layer = MultiHeadAttention(8, 2, rotary=True)
-    x = torch.randn(1, 4, 8).repeat(1, 3, 1)  # (B, T, C): four vectors, three times over
-    t = torch.arange(12)
-    near = (t[:, None] - t >= 0) & (t[:, None] - t < 4)  # each sees itself and three before it
-    out = layer(x, mask=near)
-    torch.testing.assert_close(out[:, 3:7], out[:, 7:11])
-    plain = MultiHeadAttention(8, 2)
-    plain.load_state_dict(layer.state_dict())
-    assert (plain(x, mask=near) - out).abs().max() > 1e-3
+def test_the_positions_of_a_rotary_model_are_in_no_table():
     assert "wpe.weight" not in gpt(positions="rotary").state_dict()
+    assert "wpe.weight" in gpt().state_dict()
 
 
 def test_rotary_asked_for_without_gradients_first_can_be_trained_with_afterwards():
@@ -204,19 +256,13 @@ def test_rotary_asked_for_without_gradients_first_can_be_trained_with_afterwards
 
 def test_extra_values_are_mixed_by_the_weights_of_attention():
     torch.manual_seed(0)
-    layer, x = MultiHeadAttention(8, 2, bias=False), torch.randn(2, 5, 8)
-    added = torch.randn(2, 5, 8)
-    found, weights = layer(x, extra_values=added, need_weights=True)
-    v = ((layer.c_attn.weight[16:] @ x.mT).mT + added).view(2, 5, 2, 4).transpose(1, 2)
+    config = SpeedrunConfig(11, 8, d_model=8, n_heads=2, n_layers=1, bias=False)
+    layer, x, added = Attention(config), torch.randn(2, 5, 8), torch.randn(2, 5, 8)
+    q, k, v = ((layer.c_attn.weight @ x.mT).mT).chunk(3, dim=-1)
+    q, k, v = (t.view(2, 5, 2, 4).transpose(1, 2) for t in (q, k, v + added))
+    weights = (q @ k.mT / 2).masked_fill(~causal_mask(5), -math.inf).softmax(dim=-1)
     expected = (weights @ v).transpose(1, 2).reshape(2, 5, 8) @ layer.c_proj.weight.T
-    torch.testing.assert_close(found, expected)
-    torch.testing.assert_close(layer(x, extra_values=added), found)
-
-
-@pytest.mark.parametrize("shape", [(2, 5, 4), (2, 1, 8), (1, 5, 8)])
-def test_extra_values_of_another_shape_are_refused(shape):
-    with pytest.raises(ValueError, match=r"extra_values have shape .*, expected \(2, 5, 8\)"):
-        MultiHeadAttention(8, 2)._add_values(torch.zeros(2, 2, 5, 4), torch.zeros(shape))
+    torch.testing.assert_close(layer(x, added), expected)
 
 
 def test_smear_adds_the_tokens_before_each_through_its_matrix():
@@ -247,39 +293,20 @@ def test_bigram_rows_are_those_of_the_pairs(rows):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"norm": "batch"}, "norm='batch', expected 'layer' or 'rms'"),
-        ({"activation": "tanh"}, "activation='tanh', expected one of gelu_tanh, gelu, relu"),
+        ({"activation": "tanh"}, "activation='tanh', expected 'gelu_tanh' or 'relu2'"),
         ({"positions": "none"}, "positions='none', expected 'learned' or 'rotary'"),
-        ({"n_kv_heads": 3}, "n_heads=4 is not divisible by n_kv_heads=3"),
-        ({"n_kv_heads": 0}, "n_kv_heads=0, expected at least 1"),
         ({"smear": -1}, "smear=-1, expected 0 \\(none\\) or more"),
         ({"bigram_rows": -5}, "bigram_rows=-5, expected 0 \\(none\\) or more"),
+        ({"n_layers": 0}, "n_layers=0, expected at least 1"),
         ({"d_model": 12, "positions": "rotary"}, "heads are 3 wide, expected an even width"),
     ],
 )
 def test_impossible_options_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        GPT(GPTConfig(**SMALL | changes))
+        SpeedrunConfig(**SMALL | changes)
 
 
-@pytest.mark.parametrize("explicit", [False, True])
-@pytest.mark.parametrize("with_mask", [False, True])
-@pytest.mark.parametrize("kept", [0, 3, 5])
-def test_causal_is_the_causal_mask(explicit, with_mask, kept):
-    torch.manual_seed(0)
-    layer, x = MultiHeadAttention(8, 2, explicit=explicit), torch.randn(2, 6, 8)
-    mask = torch.rand(2, 6, 6) < 0.5 if with_mask else torch.ones(2, 6, 6, dtype=torch.bool)
-    caches = [KeyValueCache() if kept else None for _ in "12"]
-    if kept:
-        for cache in caches:
-            layer(x[:, :kept], mask=causal_mask(kept), cache=cache)
-    expected = layer(x[:, kept:], mask=(mask & causal_mask(6))[:, kept:], cache=caches[0])
-    given = mask[:, kept:] if with_mask else None
-    found = layer(x[:, kept:], mask=given, cache=caches[1], causal=True)
-    torch.testing.assert_close(found, expected)
-
-
-def test_rotary_and_extra_values_have_no_meaning_across_sequences():
-    layer, x = MultiHeadAttention(8, 2, rotary=True), torch.randn(1, 3, 8)
-    with pytest.raises(ValueError, match="rotary, causal and extra_values are for one text"):
-        layer(x, context=x)
+@pytest.mark.parametrize("n_kv_heads", [3, 8])
+def test_heads_that_cannot_share_keys_evenly_are_refused(n_kv_heads):
+    with pytest.raises(ValueError, match=f"n_heads=4 is not divisible by n_kv_heads={n_kv_heads}"):
+        gpt(n_kv_heads=n_kv_heads)
