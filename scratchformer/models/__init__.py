@@ -6,9 +6,13 @@ from scratchformer.models.gpt import GPT, GPTConfig
 from scratchformer.models.ngram import KneserNey
 from scratchformer.models.seq2seq import Seq2Seq, Seq2SeqConfig
 
+# What a configuration's `[model] type` may be: the model and its sizes.
+MODEL_TYPES = {"gpt": (GPT, GPTConfig)}
+
 __all__ = [
     "BERT",
     "GPT",
+    "MODEL_TYPES",
     "BERTConfig",
     "Bigram",
     "GPTConfig",

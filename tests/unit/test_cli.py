@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from scratchformer import cli
+from scratchformer.cli import prepare
 from scratchformer.data import Playhouse, token_files
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
@@ -158,7 +159,7 @@ def test_prepare_names_the_columns_there_are(place, capsys, monkeypatch):
 def test_prepare_goes_on_after_ctrl_c(place, capsys, monkeypatch):
     monkeypatch.setattr(token_files, "EVERY", 100)
     pieces = token_files.text_pieces
-    monkeypatch.setattr(token_files, "text_pieces", lambda path: pieces(path, size=200))
+    monkeypatch.setattr(prepare, "text_pieces", lambda path: pieces(path, size=200))
     call = "prepare play.txt --tokenizer char --out out".split()
     with monkeypatch.context() as patch:
         patch.setattr(CharTokenizer, "encode", interrupting(CharTokenizer.encode, 15))

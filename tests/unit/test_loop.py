@@ -12,8 +12,15 @@ import torch.nn.functional as F
 from torch import nn
 
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.training import IGNORED, fit, parameter_groups, token_loss, train
-from scratchformer.training.loop import update
+from scratchformer.training import (
+    IGNORED,
+    TrainingConfig,
+    fit,
+    parameter_groups,
+    token_loss,
+    train,
+    update,
+)
 
 IDS = torch.tensor([0, 1, 2, 3, 1, 2, 0, 2, 1, 3] * 20)
 
@@ -35,8 +42,13 @@ def language_loss(model, x, y):
     return token_loss(model(x), y)
 
 
+OF_FIT = ("validate", "callbacks", "checkpoint", "resume")
+
+
 def run(model, batch=padded_batch, loss=language_loss, **changes):
-    return fit(model, batch, loss, **{"steps": 3, "lr": 1e-2, "seed": 0} | changes)
+    options = {name: changes.pop(name) for name in OF_FIT if name in changes}
+    config = TrainingConfig(**{"steps": 3, "lr": 1e-2, "seed": 0} | changes)
+    return fit(model, batch, loss, config, **options)
 
 
 def optimizer_of(model, betas=(0.9, 0.95), **options):
@@ -79,7 +91,7 @@ def test_accumulated_batches_train_like_one_large_batch():
     halves.left = []
     large, small = small_gpt(), small_gpt()
     one = run(large, evaluate_every=1)
-    two = run(small, halves, accumulate=2, evaluate_every=1)
+    two = run(small, halves, gradient_accumulation_steps=2, evaluate_every=1)
     assert two.train_loss == pytest.approx(one.train_loss, rel=1e-4)
     same_parameters(small, large, rtol=1e-2, atol=1e-4)
 
@@ -92,7 +104,7 @@ def test_reported_loss_is_a_mean_over_targets_not_over_steps():
         seen.append((nats.item(), targets.item()))
         return nats, targets
 
-    history = run(model, loss=loss, steps=4, accumulate=2)
+    history = run(model, loss=loss, steps=4, gradient_accumulation_steps=2)
     nats, targets = map(sum, zip(*seen, strict=True))
     assert history.train_loss == [pytest.approx(nats / targets)]
     assert history.train_loss[0] != pytest.approx(sum(a / b for a, b in seen) / len(seen), rel=1e-6)
@@ -171,7 +183,7 @@ def test_one_batch_can_be_learned_by_heart():
     [
         ({"steps": 0}, "steps=0, expected at least 1"),
         ({"steps": 0, "schedule": "inverse_sqrt", "warmup": 1}, "steps=0, expected at least 1"),
-        ({"accumulate": 0}, "accumulate=0, expected at least 1"),
+        ({"gradient_accumulation_steps": 0}, "gradient_accumulation_steps=0, expected at least 1"),
         ({"evaluate_every": 0}, "evaluate_every=0, expected at least 1"),
         ({"checkpoint_every": -1}, "checkpoint_every=-1, expected at least 1"),
         ({"lr": 0.0}, "lr=0.0, expected more than 0"),
@@ -195,13 +207,13 @@ def test_an_interrupt_waits_for_the_step_in_progress_and_leaves_python_as_it_was
     before = signal.getsignal(signal.SIGINT)
     steps = []
 
-    def on_step(step):
-        steps.append(step)
-        if step == 2:
+    def watch(state):
+        steps.append(state.step)
+        if state.step == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt, match="stopped after step 2 of 5"):
-        run(small_gpt(), steps=5, on_step=on_step)
+        run(small_gpt(), steps=5, callbacks=[watch])
     assert steps == [1, 2] and signal.getsignal(signal.SIGINT) is before
 
 
@@ -235,21 +247,24 @@ def test_seconds_are_those_of_training_alone():
 
     history = run(small_gpt(), validate=slow, evaluate_every=1)
     assert history.val_loss == [0.0] * 3 and history.seconds[-1] < 0.2 * 2
-    options = {"validate": slow, "on_evaluate": lambda *_: slow(), "evaluate_every": 1}
+    options = {"validate": slow, "callbacks": [lambda _: slow()], "evaluate_every": 1}
     assert run(small_gpt(), **options).seconds[-1] < 0.2 * 2
 
 
 def test_seconds_before_an_interruption_count(tmp_path):
-    def stop(step):
+    def slow_loss(model, x, y):
         time.sleep(0.1)
-        if step == 2:
+        return language_loss(model, x, y)
+
+    def stop(state):
+        if state.step == 2:
             raise KeyboardInterrupt
 
     options = {"checkpoint": tmp_path / "run", "checkpoint_every": 1, "steps": 3}
     with pytest.raises(KeyboardInterrupt):
-        run(small_gpt(), on_step=stop, **options)
+        run(small_gpt(), loss=slow_loss, callbacks=[stop], **options)
     history = run(small_gpt(), resume=True, **options)
-    assert history.steps == [3] and history.seconds[0] > 0.1
+    assert history.steps == [3] and history.seconds[0] > 0.2
 
 
 def test_a_validation_split_too_short_is_refused_before_training():

@@ -78,12 +78,17 @@ def test_training_leaves_torchs_global_generator_alone():
 
 
 def test_history_has_one_entry_an_evaluation_and_the_callback_sees_it():
-    seen = []
-    history = run(
-        small_gpt(), steps=12, evaluate_every=5, on_evaluate=lambda *entry: seen.append(entry)
-    )
-    assert history.steps == [5, 10, 12]
-    assert seen == list(zip(history.steps, history.train_loss, history.val_loss, strict=True))
+    seen, reported = [], []
+
+    def watch(state):
+        seen.append(state.step)
+        if state.evaluated:
+            history = state.history
+            reported.append((state.step, history.train_loss[-1], history.val_loss[-1]))
+
+    history = run(small_gpt(), steps=12, evaluate_every=5, callbacks=[watch])
+    assert history.steps == [5, 10, 12] and seen == list(range(1, 13))
+    assert reported == list(zip(history.steps, history.train_loss, history.val_loss, strict=True))
     assert len(history.seconds) == 3 and history.seconds == sorted(history.seconds)
 
 
