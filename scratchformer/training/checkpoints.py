@@ -127,7 +127,8 @@ def _sum_of(text: str, tensors: dict[str, Tensor]) -> str:
     total = hashlib.sha256(text.encode())
     for name in sorted(tensors):
         total.update(name.encode())
-        total.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
+        copy = tensors[name].reshape(-1).view(torch.uint8).clone()  # numpy() fixes a storage's
+        total.update(copy.numpy().data)  # size, and FSDP resizes those of its weights
     return total.hexdigest()
 
 
