@@ -301,6 +301,51 @@ def test_a_file_that_is_no_whole_checkpoint_is_refused_in_words(tmp_path, damage
         run(checkpoint=path, steps=5, resume=True)
 
 
+@pytest.mark.parametrize("part", ["weights", "memory of the optimiser", "middle of the header"])
+def test_bytes_that_were_zeroed_are_noticed(tmp_path, part):
+    path = tmp_path / "run"
+    run(checkpoint=path, steps=5)
+    data = bytearray(path.read_bytes())
+    header = 8 + int.from_bytes(data[:8], "little")
+    offsets = json.loads(data[8:header])
+    name = "model.h.0.mlp.c_fc.weight" if part == "weights" else "optimizer.3.exp_avg"
+    start = header + offsets[name]["data_offsets"][0]
+    if part == "middle of the header":
+        start = data.index(b'"sha256":"') + 12
+    data[start : start + 16] = b"0" * 16 if "header" in part else bytes(16)
+    path.write_bytes(data)
+    model = small_gpt()
+    before = [p.clone() for p in model.parameters()]
+    with pytest.raises(ValueError, match="is damaged: its bytes do not have the sum"):
+        run(model, checkpoint=path, steps=5, resume=True)
+    assert all(map(torch.equal, before, model.parameters()))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="Linux tells what is mapped")
+def test_after_a_resume_nothing_is_mapped_from_the_checkpoint(tmp_path):
+    path = tmp_path / "a run to look for"
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoint=path, callbacks=[interrupt_at(2)])
+    maps = []
+
+    def look(state):
+        with open("/proc/self/maps") as file:
+            maps.append(path.name in file.read())
+
+    run(small_gpt(), checkpoint=path, resume=True, callbacks=[look])
+    assert maps and not any(maps)
+
+
+def test_a_disk_that_safetensors_finds_full_is_an_error_of_the_system(tmp_path, monkeypatch):
+    def full_disk(tensors, part, metadata):
+        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(safetensors.torch, "save_file", full_disk)
+    with pytest.raises(OSError, match=r"run cannot be written: .*No space left on device"):
+        run(checkpoint=tmp_path / "run")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_missing_checkpoint_is_told_and_resume_begins_anew(tmp_path, whole):
     with pytest.raises(FileNotFoundError, match="there is no checkpoint"):
         read_header(tmp_path / "run")

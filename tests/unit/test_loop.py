@@ -3,6 +3,7 @@
 import copy
 import math
 import os
+import re
 import signal
 import time
 
@@ -192,6 +193,11 @@ def test_one_batch_can_be_learned_by_heart():
         ({"weight_decay": -0.1}, "weight_decay=-0.1, expected 0 or more"),
         ({"precision": "float16"}, "precision='float16', expected 'float32' or 'bfloat16'"),
         ({"schedule": "none"}, "schedule='none', expected one of"),
+        ({"seed": -1}, "seed=-1, expected 0 or more"),
+        ({"seed": 2**63}, "seed=9223372036854775808, expected 0 or more and less than"),
+        ({"betas": (0.9, 1.0)}, "betas=(0.9, 1.0), expected two numbers from 0 to below 1"),
+        ({"eps": 0.0}, "eps=0.0, expected more than 0"),
+        ({"parallel": "pipe"}, "parallel='pipe', expected 'ddp' or 'fsdp'"),
         ({"warmup": 3}, "warmup=3, expected 0 or more and fewer than steps=3"),
     ],
 )
@@ -199,8 +205,24 @@ def test_settings_that_make_no_sense_are_refused_before_anything_is_done(wrong, 
     def untouched(generator):
         raise AssertionError("a batch was drawn")
 
-    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+    with pytest.raises(ValueError, match=re.escape(message)):
         run(small_gpt(), untouched, **wrong)
+
+
+def test_a_run_without_a_seed_is_told_so():
+    with pytest.raises(TypeError, match="seed"):
+        train(small_gpt(), IDS, IDS, steps=1, lr=0.1, batch_size=2, context_length=4)
+    options = {"replacement": False, "batch_size": 2, "context_length": 4}
+    with pytest.raises(TypeError, match="seed"):
+        train(small_gpt(), IDS, IDS, steps=1, lr=0.1, **options)
+    train(small_gpt(), IDS, IDS, steps=1, lr=0.1, seed=2**63 - 1, **options)
+
+
+def test_batches_that_cannot_be_resumed_are_refused_with_a_checkpoint(tmp_path):
+    batches = iter([padded_batch(torch.Generator().manual_seed(0))] * 3)
+    with pytest.raises(ValueError, match="the batches cannot be resumed, expected state_dict"):
+        run(small_gpt(), batches, checkpoint=tmp_path / "run")
+    assert run(small_gpt(), batches).steps == [3]
 
 
 def test_an_interrupt_waits_for_the_step_in_progress_and_leaves_python_as_it_was():

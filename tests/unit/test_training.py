@@ -48,6 +48,26 @@ def test_evaluate_switches_dropout_off_and_restores_the_mode(mode):
     assert all(p.grad is None for p in model.parameters())
 
 
+def test_a_submodule_that_was_frozen_in_evaluation_mode_stays_there():
+    model = small_gpt().train()
+    model.h[0].eval()
+    modes = [module.training for module in model.modules()]
+    evaluate(model, TEXT, 8)
+    assert [module.training for module in model.modules()] == modes
+    assert not model.h[0].mlp.training and model.h[1].training
+
+
+def test_evaluation_computes_in_the_precision_asked_for():
+    model, seen = small_gpt(), []
+    model.register_forward_hook(lambda _, inputs, logits: seen.append(logits.dtype))
+    exact, rough = evaluate(model, TEXT, 8), evaluate(model, TEXT, 8, precision="bfloat16")
+    assert set(seen) == {torch.float32, torch.bfloat16}
+    assert exact != rough and exact == pytest.approx(rough, abs=0.02)
+    seen.clear()
+    run(model, steps=1, precision="bfloat16")
+    assert set(seen) == {torch.bfloat16}
+
+
 def test_evaluate_records_no_gradients():
     model, recorded = small_gpt(), []
     model.register_forward_pre_hook(lambda *_: recorded.append(torch.is_grad_enabled()))
