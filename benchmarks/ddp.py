@@ -30,9 +30,7 @@ import torch
 from scratchformer.cli import read_config
 from scratchformer.files import atomic_write
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.training import parameter_groups, token_loss
-from scratchformer.training.distributed import ALONE, Workers, connected
-from scratchformer.training.loop import update
+from scratchformer.training import distributed, parameter_groups, token_loss, update
 
 FOLDER = Path(__file__).resolve().parent
 RESULT = FOLDER / "ddp.json"
@@ -56,7 +54,7 @@ def settings(name: str) -> dict:
     return config["model"] | training
 
 
-def ways(workers: Workers, name: str) -> dict:
+def ways(name: str) -> dict:
     """Four functions by name, each of which makes one training step."""
     size = dict(settings(name))
     batch, precision = size.pop("batch_size"), size.pop("precision")
@@ -67,46 +65,47 @@ def ways(workers: Workers, name: str) -> dict:
     def loss(model, x, y):
         return token_loss(model(x), y)
 
-    def step(team: Workers, batches: list):
+    def step(batches: list, together: bool = False):
         torch.manual_seed(0)
         model = GPT(GPTConfig(65, **size))
         optimizer = torch.optim.AdamW(parameter_groups(model, 0.1), lr=1e-4, fused=True)
-        called = team.wrap(model, seed=0)
-        return lambda: update(called, optimizer, batches, loss, precision=precision, workers=team)
+        trained = distributed.parallelize(model) if together else model
+        nats = distributed.sum_over_processes(loss) if together else loss
+        return lambda: update(trained, optimizer, batches, nats, precision=precision)
 
-    mine = [halves[workers.rank]]
+    own = [halves[distributed.rank()]]
     return {
-        "whole": step(ALONE, [tuple(ids)]),
-        "in turn": step(ALONE, halves),
-        "together": step(workers, mine),
-        "no exchange": step(ALONE, mine),
+        "whole": step([tuple(ids)]),
+        "in turn": step(halves),
+        "together": step(own, together=True),
+        "no exchange": step(own),
     }
 
 
-def measure(workers: Workers, name: str, rounds: int, steps: int) -> dict[str, list[float]]:
+def measure(name: str, rounds: int, steps: int) -> dict[str, list[float]]:
     """Seconds of a step, one figure a round, for each way; they take turns."""
-    jobs = ways(workers, name)
+    jobs = ways(name)
     seconds = {way: [] for way in jobs}
     for i in range(rounds + 1):  # the first warms up
         for way, job in jobs.items():
-            workers.wait()
+            distributed.barrier()
             start = time.perf_counter()
-            if workers.rank == 0 or way in ("together", "no exchange"):
+            if distributed.rank() == 0 or way in ("together", "no exchange"):
                 for _ in range(steps):
                     job()
-            workers.wait()
+            distributed.barrier()
             if i:
                 seconds[way].append((time.perf_counter() - start) / steps)
     return seconds
 
 
-def all_reduce_seconds(workers: Workers, numbers: int, rounds: int) -> list[float]:
+def all_reduce_seconds(numbers: int, rounds: int) -> list[float]:
     """Seconds for one all-reduce of as many float32 numbers."""
     tensor, seconds = torch.ones(numbers), []
     for i in range(rounds + 1):
-        workers.wait()
+        distributed.barrier()
         start = time.perf_counter()
-        workers.sum(tensor)
+        distributed.all_reduce(tensor)
         if i:
             seconds.append(time.perf_counter() - start)
         tensor.fill_(1.0)
@@ -117,16 +116,16 @@ def worker(path: str, quick: bool) -> None:
     """What each of the two processes runs; the first leaves the figures in `path`."""
     torch.set_num_threads(1)
     result = {}
-    with connected("cpu") as workers:
+    with distributed.process_group("cpu"):
         rounds = {"small": (2, 1) if quick else (12, 3), "big": (1, 1) if quick else (3, 1)}
         for name, (n, steps) in rounds.items():
             size = settings(name)
             model = {k: v for k, v in size.items() if k not in ("batch_size", "precision")}
             parameters = sum(p.numel() for p in GPT(GPTConfig(65, **model)).parameters())
             result[name] = {"parameters": parameters, **size, "rounds": n, "steps_a_round": steps}
-            result[name]["seconds"] = measure(workers, name, n, steps)
-            result[name]["all_reduce"] = all_reduce_seconds(workers, parameters, 2 if quick else 8)
-        if workers.rank == 0:
+            result[name]["seconds"] = measure(name, n, steps)
+            result[name]["all_reduce"] = all_reduce_seconds(parameters, 2 if quick else 8)
+        if distributed.rank() == 0:
             Path(path).write_text(json.dumps(result), encoding="utf-8")
 
 

@@ -31,12 +31,13 @@ import numpy
 import torch
 
 from scratchformer.data import load_corpus, train_val_split
+from scratchformer.data.batches import WindowSampler
 from scratchformer.data.playhouse import RULES, Playhouse
 from scratchformer.files import atomic_write
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.scaling import in_passes, non_embedding
+from scratchformer.scaling import non_embedding
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import evaluate, fit, token_loss
+from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
 
 STORED = Path(__file__).with_suffix(".json")
 KEPT = Path(__file__).resolve().parents[1] / "_build" / "scaling"
@@ -72,7 +73,7 @@ def texts(corpus: str, seed: int, longest: int, held_out: int) -> dict:
     if corpus == "playhouse":
         tok = CharTokenizer.train(Playhouse(PLAYHOUSE["tokenizer"]).text(1_000_000))
         parts = {
-            "train": Playhouse(PLAYHOUSE["train"] + seed).text(longest + 1),
+            "train": Playhouse(PLAYHOUSE["train"] + seed).text(longest + CONTEXT),
             "dev": Playhouse(PLAYHOUSE["dev"]).text(held_out // 2),
             "val": Playhouse(PLAYHOUSE["val"]).text(held_out),
         }
@@ -118,11 +119,12 @@ def train_one(job: dict) -> dict | None:
         model.load_state_dict(torch.load(weights, weights_only=True))
     else:
         D = job["steps"] * BATCH * CONTEXT
-        ids = data["train"][: D + 1] if job["corpus"] == "playhouse" else data["train"]
+        # One pass over Playhouse: D characters in whole windows, and one window to cut elsewhere.
+        ids = data["train"][: D + CONTEXT] if job["corpus"] == "playhouse" else data["train"]
         ids = ids[: round(len(ids) * job["share"])]
-        passes = D / (len(ids) - 1)
+        passes = D / (len(ids) - CONTEXT)
 
-        def give_up_late(step: int) -> None:
+        def give_up_late(_) -> None:
             if time.time() > job["deadline"]:
                 raise TimeoutError
 
@@ -130,13 +132,15 @@ def train_one(job: dict) -> dict | None:
         try:
             fit(
                 model,
-                in_passes(ids, BATCH, CONTEXT),
+                WindowSampler(ids, BATCH, CONTEXT, job["seed"], replacement=False),
                 lambda model, x, y: token_loss(model(x), y),
-                steps=job["steps"],
-                lr=job["lr"],
-                seed=job["seed"],
-                warmup=min(WARMUP, job["steps"] // 2),
-                on_step=give_up_late,
+                TrainingConfig(
+                    steps=job["steps"],
+                    lr=job["lr"],
+                    seed=job["seed"],
+                    warmup=min(WARMUP, job["steps"] // 2),
+                ),
+                callbacks=[give_up_late],
             )
         except TimeoutError:
             return None

@@ -34,11 +34,11 @@ from torch import nn
 
 from scratchformer.cli import read_config
 from scratchformer.data import load_corpus, train_val_split
-from scratchformer.data.batches import Dealer, random_batch
+from scratchformer.data.batches import WindowSampler
 from scratchformer.files import atomic_write
 from scratchformer.models import KneserNey, first_edition
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import eval_mode, evaluate, fit, token_loss
+from scratchformer.training import TrainingConfig, eval_mode, evaluate, fit, token_loss
 
 STORED = Path(__file__).with_suffix(".json")
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
@@ -95,7 +95,7 @@ LADDER = {
     "one block, larger batches": (
         80,
         {"n_layers": 1, "smear": 3, "qk_norm": False, "value_embeddings": False},
-        {"batch_size": 24, "deal": True, "lr": 2e-2, "muon_lr": 0.06, "betas": (0.8, 0.95)},
+        {"batch_size": 24, "replacement": False, "lr": 2e-2, "muon_lr": 0.06, "betas": (0.8, 0.95)},
     ),
 }
 # Changes of the final setting, each alone: what an idea is worth there, and what was not kept.
@@ -114,7 +114,7 @@ WITHOUT = {
     "value embeddings": ({"value_embeddings": True}, {}),
     "shared keys and values": ({"n_kv_heads": 1}, {}),
     "small random start": ({"zero_init": False}, {}),
-    "windows drawn at random": ({}, {"deal": False}),
+    "windows drawn at random": ({}, {"replacement": True}),
     "fused attention": ({"explicit_attention": False}, {}),
     "float32": ({}, {"precision": "float32"}),
 }
@@ -211,17 +211,10 @@ def our_run(model: dict, training: dict, ids, vocab_size: int, seed: int, steps=
         settings.pop(name, None)
     settings["warmup"] = min(settings.get("warmup", 0), settings["steps"] - 1)
     sizes = settings.pop("batch_size"), settings.pop("context_length", gpt.context_length)
-    if settings.pop("deal", False):
-        batch = Dealer(ids, *sizes, seed)
-    else:
-        batch = partial(random_batch, ids, *sizes)
-    history = fit(
-        gpt,
-        batch,
-        lambda model, x, y: token_loss(model(x), y),
-        evaluate_every=max(1, settings["steps"] // POINTS),
-        **settings,
-    )
+    windows = WindowSampler(ids, *sizes, seed, settings.pop("replacement", True))
+    settings["evaluate_every"] = max(1, settings["steps"] // POINTS)
+    loss = lambda model, x, y: token_loss(model(x), y)  # noqa: E731
+    history = fit(gpt, windows, loss, TrainingConfig(**settings))
     return gpt, summary(history.steps, history.train_loss, history.seconds)
 
 

@@ -1,19 +1,14 @@
 """What a GPT costs before it is built, and what its loss may be after training.
 
-Counts are exact for the package's GPT, and the tests hold them against what is there and
-PyTorch's own counters; other models are refused. The law is Hoffmann et
-al. 2022's; it holds inside the range it was fitted on, and not where data repeat.
+Counts are exact for the package's GPT: the tests hold them against the model and against
+PyTorch's own counters. Other models are refused. The law is Hoffmann et al. 2022's; it holds
+inside the range it was fitted on, and not where data repeat.
 """
 
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from jaxtyping import Int64, Integer
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 from scratchformer.models import GPTConfig
 
@@ -95,38 +90,6 @@ def activation_bytes(config: GPTConfig, batch_size: int, T: int | None = None) -
     block = 16 * B * T * C + 2 * 2 * B * T + B * T * config.n_heads
     last_norm = 2 * B * T * C + 2 * B * T
     return 4 * (config.n_layers * block + last_norm) + 8 * (B * T + T)  # ids and positions: int64
-
-
-def in_passes(
-    ids: Integer[Tensor, " N"], batch_size: int, context_length: int
-) -> Callable[[torch.Generator], tuple[Int64[Tensor, "B T"], Int64[Tensor, "B T"]]]:
-    """A `batch` for `fit` that reads `ids` pass after pass: in one pass no target comes twice.
-
-    A pass takes windows of T = `context_length` that lie side by side, in random order. The first
-    begins at the first id, each later one somewhere in the first T. With random windows, which
-    overlap, one could not say how many tokens a run has seen. The place in the pass is in no
-    checkpoint: such a run cannot be resumed. Raises ValueError for fewer ids
-    than one batch needs.
-    """
-    if len(ids) < batch_size * context_length + context_length:
-        wanted = (batch_size + 1) * context_length
-        raise ValueError(f"got {len(ids)} ids, expected at least {wanted} for a pass")
-    waiting: deque[int] = deque()
-    passes = 0
-
-    def batch(generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        nonlocal passes
-        while len(waiting) < batch_size:
-            shift = int(torch.randint(context_length, (), generator=generator)) if passes else 0
-            windows = (len(ids) - 1 - shift) // context_length
-            order = torch.randperm(windows, generator=generator)
-            waiting.extend((order * context_length + shift).tolist())
-            passes += 1
-        starts = torch.tensor([waiting.popleft() for _ in range(batch_size)])
-        index = starts[:, None] + torch.arange(context_length)  # (B, 1) + (T,) -> (B, T)
-        return ids[index].long(), ids[index + 1].long()
-
-    return batch
 
 
 @dataclass(frozen=True)

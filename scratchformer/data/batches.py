@@ -1,7 +1,10 @@
-"""Batches of windows out of one long row of token ids: drawn at random, or dealt like cards.
+"""Batches of windows out of one long row of token ids, and samplers that can be resumed.
 
-Nothing is padded or moved to another device.
+A sampler is an endless iterator with PyTorch's `state_dict()` and `load_state_dict()`: after the
+second it goes on with the batch that would have come next. Nothing is padded or moved to a device.
 """
+
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Int64, Integer
@@ -19,50 +22,109 @@ def random_batch(
     Every start is equally likely, and windows may overlap. Raises ValueError if `ids` does not
     hold one window and its last target.
     """
+    _check_context(ids, context_length)
+    starts = torch.randint(len(ids) - context_length, (batch_size,), generator=generator)
+    return _windows_at(ids, starts, context_length)
+
+
+class RandomBatches:
+    """A sampler of what a function draws: `draw(generator)` returns a tuple of tensors.
+
+    All randomness must come from the generator, which `seed` starts.
+    """
+
+    def __init__(self, draw: Callable[[torch.Generator], tuple[Tensor, ...]], seed: int):
+        self.draw, self.generator = draw, torch.Generator().manual_seed(seed)
+
+    def __iter__(self) -> "RandomBatches":
+        return self
+
+    def __next__(self) -> tuple[Tensor, ...]:
+        return self.draw(self.generator)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The state of the generator."""
+        return {"generator": self.generator.get_state()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on where `state` was taken."""
+        self.generator.set_state(state["generator"])
+
+
+class WindowSampler:
+    """A sampler of windows: pairs x and y of shape (B, T), as `random_batch` gives them.
+
+    With `replacement` every window is drawn at random. Without it, no token is an input twice in
+    one pass over `ids`: each pass cuts `ids` into consecutive windows from a random offset on, and
+    takes them in random order. The few windows that do not fill a batch are left out of the pass.
+    Raises ValueError if `ids` are too few for one batch, or a size is below 1.
+    """
+
+    def __init__(
+        self,
+        ids: Integer[Tensor, "N"],
+        batch_size: int,
+        context_length: int,
+        seed: int,
+        replacement: bool = True,
+    ):
+        if batch_size < 1:
+            raise ValueError(f"batch_size={batch_size}, expected at least 1")
+        _check_context(ids, context_length)
+        self.windows = (len(ids) - context_length) // context_length  # in a pass, at any offset
+        self.batches_per_pass = self.windows // batch_size
+        if not replacement and self.batches_per_pass < 1:
+            raise ValueError(
+                f"got {len(ids)} ids, expected at least {(batch_size + 1) * context_length} for "
+                f"a batch of {batch_size} windows of {context_length} without replacement"
+            )
+        self.ids, self.batch_size, self.context_length = ids, batch_size, context_length
+        self.seed, self.replacement = seed, replacement
+        self.generator = torch.Generator().manual_seed(seed)
+        self.position = 0  # how many batches have been taken
+        self._shuffled: tuple[int, Tensor] | None = None  # a pass, and the starts of its windows
+
+    def __iter__(self) -> "WindowSampler":
+        return self
+
+    def __next__(self) -> tuple[Int64[Tensor, "B T"], Int64[Tensor, "B T"]]:
+        B, T = self.batch_size, self.context_length
+        position, self.position = self.position, self.position + 1
+        if self.replacement:
+            return random_batch(self.ids, B, T, self.generator)
+        epoch, batch = divmod(position, self.batches_per_pass)
+        if self._shuffled is None or self._shuffled[0] != epoch:
+            self._shuffled = epoch, self._shuffle(epoch)
+        starts = self._shuffled[1][batch * B : (batch + 1) * B]  # (B,)
+        return _windows_at(self.ids, starts, T)
+
+    def _shuffle(self, epoch: int) -> Int64[Tensor, "W"]:
+        """The starts of a pass's windows. They depend on the seed and the pass alone."""
+        generator = torch.Generator().manual_seed((1_000_003 * self.seed + epoch) % 2**63)
+        offset = torch.randint(self.context_length, (), generator=generator)
+        order = torch.randperm(self.windows, generator=generator)  # (W,)
+        return offset + self.context_length * order
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The state of the generator, and how many batches have been taken."""
+        return {"generator": self.generator.get_state(), "position": torch.tensor(self.position)}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on where `state` was taken, by a sampler of the same ids, sizes and seed."""
+        self.generator.set_state(state["generator"])
+        self.position = int(state["position"])
+
+
+def _check_context(ids: Integer[Tensor, "N"], context_length: int) -> None:
     if not 0 < context_length < len(ids):
         raise ValueError(
             f"context_length={context_length} must be at least 1, and less than the number of "
             f"ids, {len(ids)}: the last target lies one past the window"
         )
-    starts = torch.randint(len(ids) - context_length, (batch_size,), generator=generator)
+
+
+def _windows_at(
+    ids: Integer[Tensor, "N"], starts: Int64[Tensor, "B"], context_length: int
+) -> tuple[Int64[Tensor, "B T"], Int64[Tensor, "B T"]]:
     index = starts[:, None] + torch.arange(context_length)  # (B, 1) + (T,) -> (B, T)
     return ids[index].long(), ids[index + 1].long()
-
-
-class Dealer:
-    """Batches in which, pass by pass over `ids`, no window comes twice: like cards of a deck.
-
-    Each pass cuts `ids` into consecutive windows from a random offset on and deals them in random
-    order; the few left over when no whole batch remains are not used in that pass. Batch number
-    `position` depends on the `seed` and the number alone. Raises ValueError if `ids` are too few
-    for one batch, or a size is below 1.
-    """
-
-    def __init__(self, ids: Integer[Tensor, "N"], batch_size: int, context_length: int, seed: int):
-        if batch_size < 1 or context_length < 1:
-            sizes = f"batch_size={batch_size}, context_length={context_length}"
-            raise ValueError(f"{sizes}, expected at least 1")
-        self.windows = (len(ids) - context_length) // context_length  # whatever the offset
-        self.batches = self.windows // batch_size  # in a pass
-        if self.batches < 1:
-            raise ValueError(
-                f"got {len(ids)} ids, expected at least {(batch_size + 1) * context_length} for "
-                f"a batch of {batch_size} windows of {context_length} without a repetition"
-            )
-        self.ids, self.batch_size, self.context_length = ids, batch_size, context_length
-        self.seed, self.position, self.deck = seed, 0, (None, None)  # deck: its pass, its starts
-
-    def __call__(
-        self, generator: torch.Generator | None = None
-    ) -> tuple[Int64[Tensor, "B T"], Int64[Tensor, "B T"]]:
-        """The next x and y, as `random_batch` gives them; the `generator` has no say."""
-        B, T = self.batch_size, self.context_length
-        number, batch = divmod(self.position, self.batches)
-        if self.deck[0] != number:
-            shuffle = torch.Generator().manual_seed(1_000_003 * self.seed + number)
-            offset = torch.randint(T, (), generator=shuffle)
-            self.deck = number, offset + T * torch.randperm(self.windows, generator=shuffle)
-        starts = self.deck[1][batch * B : (batch + 1) * B]  # (B,)
-        self.position += 1
-        index = starts[:, None] + torch.arange(T)  # (B, T)
-        return self.ids[index].long(), self.ids[index + 1].long()

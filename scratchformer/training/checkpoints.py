@@ -1,126 +1,182 @@
-"""A run on disk: all that the next step depends on, in one file that is replaced whole.
+"""A run on disk: all that the next step depends on, in one file that is replaced as a whole.
 
-Tensors are in the safetensors format, everything else is JSON in the same file's header: no
-pickle, and no second file that could disagree. Which settings a run has is for the loop to say.
+Tensors are in the safetensors format, everything else is JSON in the same file's header, a sum of
+all bytes included: no pickle, and no second file that could disagree.
 """
 
 import glob
+import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import safetensors.torch
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import nn
+from torch import Tensor, nn
 
 from scratchformer.files import atomic_write
 from scratchformer.models.pretrained import load_tensors, refuse_other_shapes
-from scratchformer.training.distributed import ALONE, Workers, like
+from scratchformer.training import distributed
+from scratchformer.training.state import History, TrainingState
 
 
-def save_checkpoint(
-    path: str | Path,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
-    state: dict,
-    workers: Workers = ALONE,
-) -> None:
-    """Write weights, the optimiser's memory, random states and `state` (JSON) to `path`.
+def save_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> None:
+    """Write a run to `path`, with the `settings` (JSON) that it may only be resumed with.
 
-    All `workers` must call this, and return when the file is there: rank 0 writes what one process
-    would, shards put together, and the random states of the others. Parts that killed writers left
-    beside it are removed: a checkpoint has one writer.
+    In a process group all processes must call this, and return when the file is there. Rank 0
+    writes what one process would, shards put together, and the random states of the others.
+    Raises OSError if the disk is full; then the file is what it was.
     """
-    tensors = {f"model.{name}": tensor for name, tensor in _tensors(model).items()}
-    for i, memory in optimizer.state_dict()["state"].items():
+    tensors = {f"model.{name}": tensor for name, tensor in _tensors(state.model).items()}
+    for i, memory in state.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{i}.{name}": tensor for name, tensor in memory.items()}
-    tensors = workers.whole(tensors)
-    tensors["random.batches"] = generator.get_state()
-    for kind, random in _random_states(model).items():
-        for rank, one in enumerate(workers.gather(random)):
-            tensors[f"random.{kind}.{rank}" if rank else f"random.{kind}"] = one
-    if workers.rank == 0:
-        path = Path(path)
-        for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-            part.unlink(missing_ok=True)
-        tensors = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-        with atomic_write(path) as part:
-            safetensors.torch.save_file(tensors, part, {"state": json.dumps(state)})
-    workers.wait()
+    tensors = distributed.full_state_dict(tensors)
+    if hasattr(state.batches, "state_dict"):
+        tensors |= {f"batches.{name}": t for name, t in state.batches.state_dict().items()}
+    for kind, random in _random_states(state.model).items():
+        for rank, each in enumerate(distributed.all_gather(random)):
+            tensors[f"random.{kind}.{rank}"] = each
+    if distributed.rank() == 0:
+        losses = [loss.tolist() for loss in state.losses]
+        header = {"step": state.step, "seconds": state.seconds, "losses": losses}
+        header |= {"settings": settings, "history": asdict(state.history)}
+        text = json.dumps(header)
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        metadata = {"state": text, "sha256": _sum_of(text, tensors)}
+        try:
+            with atomic_write(path) as part:
+                safetensors.torch.save_file(tensors, part, metadata)
+        except SafetensorError as error:  # what it makes of a full disk
+            raise OSError(f"{path} cannot be written: {error}") from error
+    distributed.barrier()
 
 
-def read_state(path: str | Path) -> dict:
-    """The `state` of a checkpoint; ValueError if the file is none, FileNotFoundError if missing."""
+def read_header(path: str | Path) -> dict:
+    """Step, history, settings … of a checkpoint, without its tensors.
+
+    Raises ValueError if the file is no checkpoint, FileNotFoundError if there is none.
+    """
+    return json.loads(_read_metadata(path)["state"])
+
+
+def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> None:
+    """Put all that `save_checkpoint` wrote back into `state`, torch's own generators included.
+
+    There may be another number of processes than wrote it: those it has no random state for keep
+    theirs. Raises ValueError, and changes nothing, if the file is damaged, or is of a run with
+    other `settings`, another model or another optimiser; FileNotFoundError if there is none.
+    """
+    header = read_header(path)
+    _refuse_other_settings(path, header["settings"], settings)
+    tensors = _read_tensors(path)
+    model, optimizer = state.model, state.optimizer
+    own, saved = _tensors(model), _model_tensors(tensors, model)
+    refuse_other_shapes(own, saved, path)
+    memories = _optimizer_memories(path, tensors, optimizer)
+    load_tensors(own, saved, path)
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": memories, "param_groups": groups})
+    batches = {k.split(".")[1]: t for k, t in tensors.items() if k.startswith("batches.")}
+    state.batches.load_state_dict(batches)  # type: ignore[attr-defined]  # `fit` has seen it
+    for kind in _random_states(model):
+        name = f"random.{kind}.{distributed.rank()}"
+        if name in tensors:
+            _random_source(kind).set_rng_state(tensors[name])
+    device = next(model.parameters()).device
+    state.history, state.step = History(**header["history"]), header["step"]
+    state.seconds = header["seconds"]
+    state.losses = [torch.tensor(pair, device=device) for pair in header["losses"]]
+
+
+def load_weights(path: str | Path, model: nn.Module) -> None:
+    """Put the model of a checkpoint into place, and nothing else. Raises as `load_checkpoint`."""
+    load_tensors(_tensors(model), _model_tensors(_read_tensors(path), model), path)
+
+
+def remove_parts(path: str | Path) -> None:
+    """Delete what killed writers of `path` have left beside it. It must have no other writer."""
+    path = Path(path)
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        part.unlink(missing_ok=True)
+
+
+def _read_metadata(path: str | Path) -> dict[str, str]:
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no checkpoint {path}")
     try:
         with safe_open(path, "pt") as file:
-            return json.loads(file.metadata()["state"])
-    except (SafetensorError, TypeError, KeyError, ValueError) as error:
+            metadata = file.metadata() or {}
+        json.loads(metadata["state"]), metadata["sha256"]
+    except (SafetensorError, KeyError, ValueError) as error:
         raise ValueError(f"{path} is not a whole checkpoint ({error})") from error
+    return metadata
 
 
-def load_checkpoint(
-    path: str | Path,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
-    workers: Workers = ALONE,
-) -> dict:
-    """Put all that `save_checkpoint` wrote back into place, torch's own generators included.
+def _read_tensors(path: str | Path) -> dict[str, Tensor]:
+    """All tensors, mapped from the file; ValueError if a byte is not what was written."""
+    metadata = _read_metadata(path)
+    tensors = safetensors.torch.load_file(path)
+    if _sum_of(metadata["state"], tensors) != metadata["sha256"]:
+        raise ValueError(f"{path} is damaged: its bytes do not have the sum in its header")
+    return tensors
 
-    There may be another number of `workers` than wrote it: those it has no random state for keep
-    theirs. Returns the `state`. Raises ValueError, and changes nothing, if the file is no
-    checkpoint or of another model or optimiser; FileNotFoundError if it is missing.
-    """
-    state = read_state(path)
-    tensors, memories = safetensors.torch.load_file(path), {}
-    own, saved = _tensors(model), _saved_model(tensors, model)
-    refuse_other_shapes(own, saved, path)
+
+def _sum_of(text: str, tensors: dict[str, Tensor]) -> str:
+    """The sha256 of the header's text and of all tensors' names and bytes."""
+    total = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        total.update(name.encode())
+        copy = tensors[name].reshape(-1).view(torch.uint8).clone()  # numpy() fixes a storage's
+        total.update(copy.numpy().data)  # size, and FSDP resizes those of its weights
+    return total.hexdigest()
+
+
+def _refuse_other_settings(path: str | Path, before: dict, settings: dict) -> None:
+    for name, value in json.loads(json.dumps(settings)).items():
+        if name not in before:
+            raise ValueError(f"{path} says nothing of {name}: another version began the run")
+        if before[name] != value:
+            raise ValueError(
+                f"{path} is of a run with {name}={before[name]!r}, got {name}={value!r}: "
+                "a run resumes with the settings it began with"
+            )
+
+
+def _optimizer_memories(
+    path: str | Path, tensors: dict[str, Tensor], optimizer: torch.optim.Optimizer
+) -> dict[int, dict[str, Tensor]]:
+    """What the optimiser remembers of each parameter: copies, or the file would stay mapped."""
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    memories: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         if key.startswith("optimizer."):
             _, i, name = key.split(".")
             p = parameters[int(i)] if int(i) < len(parameters) else None
             if p is None or (name != "step" and tensor.shape != p.shape):
                 raise ValueError(f"{path} is of another optimiser: {key} is {tuple(tensor.shape)}")
-            memories.setdefault(int(i), {})[name] = like(tensor, p)
-    load_tensors(own, saved, path)
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict({"state": memories, "param_groups": groups})
-    generator.set_state(tensors["random.batches"])
-    suffix = f".{workers.rank}" if workers.rank else ""
-    if f"random.torch{suffix}" in tensors:
-        torch.set_rng_state(tensors[f"random.torch{suffix}"])
-    device = next(model.parameters()).device
-    if device.type == "cuda" and f"random.cuda{suffix}" in tensors:
-        torch.cuda.set_rng_state(tensors[f"random.cuda{suffix}"], device)
-    return state
+            memories.setdefault(int(i), {})[name] = distributed.shard_like(tensor.clone(), p)
+    return memories
 
 
-def load_weights(path: str | Path, model: nn.Module) -> None:
-    """Put the model of a checkpoint into place, and nothing else. Raises as `load_checkpoint`."""
-    read_state(path)
-    saved = _saved_model(safetensors.torch.load_file(path), model)
-    load_tensors(_tensors(model), saved, path)
-
-
-def _saved_model(tensors: dict[str, torch.Tensor], model: nn.Module) -> dict[str, torch.Tensor]:
+def _model_tensors(tensors: dict[str, Tensor], model: nn.Module) -> dict[str, Tensor]:
     """The model's part of a checkpoint, in shards where the model is in shards."""
     own = _tensors(model)
     saved = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
-    return {name: like(tensor, own.get(name)) for name, tensor in saved.items()}
+    return {name: distributed.shard_like(tensor, own.get(name)) for name, tensor in saved.items()}
 
 
-def _random_states(model: nn.Module) -> dict[str, torch.Tensor]:
-    """What dropout draws from on this process."""
-    states, device = {"torch": torch.get_rng_state()}, next(model.parameters()).device
-    if device.type == "cuda":
-        states["cuda"] = torch.cuda.get_rng_state(device)
-    return states
+def _random_states(model: nn.Module) -> dict[str, Tensor]:
+    """What dropout draws from on this process: the CPU's generator, and a GPU's."""
+    kinds = {"cpu", next(model.parameters()).device.type}
+    return {kind: _random_source(kind).get_rng_state() for kind in sorted(kinds)}
 
 
-def _tensors(model: nn.Module) -> dict[str, torch.Tensor]:
+def _random_source(kind: str):
+    """The module with the random state of a device: torch itself, torch.cuda or torch.mps."""
+    return torch if kind == "cpu" else getattr(torch, kind)
+
+
+def _tensors(model: nn.Module) -> dict[str, Tensor]:
     """Parameters and buffers by name, a shared one (a tied output head) only once."""
     return {**dict(model.named_parameters()), **dict(model.named_buffers())}

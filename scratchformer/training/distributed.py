@@ -1,17 +1,16 @@
-"""Several processes that train one model: PyTorch's engine behind the few calls the loop makes.
+"""Several processes that train one model, in the words of torch.distributed.
 
-Each process draws every batch whole, from the same generator, and keeps its share of the rows:
-what is learned does not depend on how many processes there are. `torchrun` starts them and says
-to each which one it is; without it there is one process, and nothing here does anything.
+`torchrun` starts the processes. Each draws every batch whole, from the same seed, and keeps its
+share of the rows, so that what is learned does not depend on how many there are. Outside of a
+`process_group` there is one process, of rank 0, and nothing here does anything.
 """
 
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -19,204 +18,264 @@ from jaxtyping import Shaped
 from torch import Tensor, nn
 
 T = TypeVar("T")
-CONNECTIONS = itertools.count()  # of this process; all of them count alike
+CONNECTIONS = itertools.count()  # of this process; all processes count alike
 LOST = re.compile(r"gloo|nccl|connection|socket|peer|timed? ?out|\bstore\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Workers:
-    """The processes that train one model, as seen from one of them. Alone by default."""
+def rank() -> int:
+    """Which of the processes this is. Rank 0 writes files and prints."""
+    return dist.get_rank() if dist.is_initialized() else 0
 
-    rank: int = 0  # which of them this is; rank 0 writes files and speaks
-    size: int = 1  # how many there are
-    here: int = 0  # which of those on this machine
-    device: torch.device | None = None  # where this one computes; None: where the model is
-    parallel: str = "ddp"  # or "fsdp": each keeps 1/size of weights, gradients and memory
 
-    @property
-    def shards(self) -> bool:
-        """Whether the weights are spread over the processes."""
-        return self.parallel == "fsdp" and self.size > 1
+def world_size() -> int:
+    """How many processes there are, on all machines."""
+    return dist.get_world_size() if dist.is_initialized() else 1
 
-    def wrap(self, model: nn.Module, seed: int, compile: bool = False) -> nn.Module:
-        """What to call for a loss, so that backward passes exchange gradients: their mean.
 
-        With DDP a wrapper around `model`, which must be on its device; with FSDP `model` itself,
-        whose parameters are shards from here on. Dropout differs from process to process.
-        """
-        if self.rank:
-            torch.manual_seed(seed + (self.rank << 32))
-        if self.shards:
-            self._shard(model)
-        if compile:
-            model = torch.compile(model)
-        if self.size > 1 and not self.shards:
-            ids = [self.device] if self.device and self.device.type == "cuda" else None
-            return nn.parallel.DistributedDataParallel(model, device_ids=ids)
-        return model
+def local_rank() -> int:
+    """Which of the processes on this machine this is."""
+    return int(os.environ.get("LOCAL_RANK", "0")) if dist.is_initialized() else 0
 
-    def _shard(self, model: nn.Module) -> None:
-        from torch.distributed.device_mesh import init_device_mesh
 
-        try:
-            from torch.distributed.fsdp import fully_shard
-        except ImportError as error:
-            raise ValueError("parallel='fsdp' needs torch 2.6 or newer") from error
+def all_reduce(tensor: Shaped[Tensor, "..."]) -> Shaped[Tensor, "..."]:
+    """`tensor` with those of the other processes added, in place."""
+    if dist.is_initialized():
+        dist.all_reduce(tensor)
+    return tensor
 
-        kind = self.device.type if self.device else next(model.parameters()).device.type
-        mesh = init_device_mesh(kind, (self.size,))
-        for module in reversed(list(model.modules())):  # from the inside out
-            if isinstance(module, nn.ModuleList):
-                for block in module:  # one at a time is whole in the forward and backward pass
-                    fully_shard(block, mesh=mesh)
-        fully_shard(model, mesh=mesh)
 
-    def share(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """This process's rows of a batch that all of them have drawn."""
-        if self.size == 1:
-            return batch
-        if len(rows := {len(tensor) for tensor in batch}) > 1 or min(rows) < self.size:
-            counts = ", ".join(str(len(tensor)) for tensor in batch)
-            raise ValueError(
-                f"got a batch with {counts} rows, expected as many in all its tensors, and at "
-                f"least one for each of {self.size} processes"
-            )
-        return tuple(tensor.tensor_split(self.size)[self.rank] for tensor in batch)
+def all_gather(tensor: Shaped[Tensor, "..."]) -> list[Shaped[Tensor, "..."]]:
+    """The tensors of all processes, in the order of their ranks."""
+    if not dist.is_initialized():
+        return [tensor]
+    tensors = [torch.empty_like(tensor) for _ in range(world_size())]
+    dist.all_gather(tensors, tensor)
+    return tensors
 
-    def deal(self, parts: Sequence[T]) -> Iterator[tuple[T, int]]:
-        """Every part to one process: (part, 1). All get as many: the last may come as (part, 0).
 
-        Where weights are spread, a model computes on all processes or not at all.
-        """
-        for start in range(0, len(parts), self.size):
-            i = start + self.rank
-            yield (parts[i], 1) if i < len(parts) else (parts[-1], 0)
+def any_process(flag: bool) -> bool:
+    """Whether `flag` is true for one of the processes. A GPU is not waited for."""
+    return all_reduce(torch.tensor(float(flag))).item() > 0
 
-    def in_turn(self, model: nn.Module, batches: Iterable[T]) -> Iterator[T]:
-        """The batches; only the last one's backward pass exchanges gradients, those of all."""
-        if self.size == 1:
-            yield from batches
-            return
-        *before, last = batches
-        with model.no_sync() if hasattr(model, "no_sync") else _unshared(model):
-            yield from before
-        yield last
 
-    def sum(self, tensor: Shaped[Tensor, "..."]) -> Shaped[Tensor, "..."]:
-        """`tensor` with those of the other processes added, in place."""
-        if self.size > 1:
-            dist.all_reduce(tensor)
-        return tensor
+def barrier() -> None:
+    """Wait until all processes are here. (dist.barrier would wait for the GPUs as well.)"""
+    any_process(False)
 
-    def any(self, flag: bool) -> bool:
-        """Whether it is true for one of them. The GPU is not waited for."""
-        if self.size == 1:
-            return flag
-        return self.sum(torch.tensor(float(flag))).item() > 0
 
-    def wait(self) -> None:
-        """Until all processes are here."""
-        self.any(False)
+@contextmanager
+def local_main_first() -> Iterator[None]:
+    """Local rank 0 of each machine runs the block, and may download; then the others do."""
+    if local_rank() > 0:
+        barrier()
+    yield
+    if local_rank() == 0:
+        barrier()
 
-    @contextmanager
-    def one_first(self) -> Iterator[None]:
-        """One process of each machine runs the block, and may download; then the others do."""
-        if self.here:
-            self.wait()
+
+def check_same(number: int, what: str) -> None:
+    """Raise ValueError if another process has another number."""
+    numbers = [int(n) for n in all_gather(torch.tensor(number))]
+    if len(set(numbers)) > 1:
+        raise ValueError(f"the processes differ in {what}: {numbers}. Each must see the same files")
+
+
+# --- one step of several processes -------------------------------------------------------------
+
+
+def parallelize(
+    model: nn.Module, parallel: str = "ddp", seed: int = 0, compile: bool = False
+) -> nn.Module:
+    """What to call for a loss, so that the backward pass averages gradients over the processes.
+
+    With "ddp" a wrapper around `model`, which must be on its device. With "fsdp" (needs PyTorch
+    2.6) `model` itself, whose parameters are shards from here on: each process keeps its share of
+    weights, gradients and the optimiser's memory. Dropout differs from process to process.
+    """
+    if rank() > 0:
+        torch.manual_seed((seed + (rank() << 32)) % 2**63)
+    if is_sharded(parallel):
+        _shard(model)
+    trained: nn.Module = torch.compile(model) if compile else model  # type: ignore[assignment]
+    if world_size() > 1 and not is_sharded(parallel):
+        device = next(model.parameters()).device
+        device_ids = [device] if device.type == "cuda" else None
+        return nn.parallel.DistributedDataParallel(trained, device_ids=device_ids)
+    return trained
+
+
+def is_sharded(parallel: str) -> bool:
+    """Whether the weights are spread over the processes."""
+    return parallel == "fsdp" and world_size() > 1
+
+
+def _shard(model: nn.Module) -> None:
+    from torch.distributed.device_mesh import init_device_mesh
+
+    try:
+        from torch.distributed.fsdp import fully_shard
+    except ImportError as error:
+        raise ValueError("parallel='fsdp' needs torch 2.6 or newer") from error
+
+    kind = "cuda" if "nccl" in dist.get_backend_config() else "cpu"  # a model may wait on the CPU
+    mesh = init_device_mesh(kind, (world_size(),))
+    for module in reversed(list(model.modules())):  # from the inside out
+        if isinstance(module, nn.ModuleList):
+            for block in module:  # gathered for as long as the block computes
+                fully_shard(block, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+
+
+def sum_over_processes(
+    loss: Callable[..., tuple[Tensor, Tensor]],
+) -> Callable[..., tuple[Tensor, Tensor]]:
+    """`loss`, but with the nats and targets of all processes together.
+
+    Its gradient is that of this process's nats times the number of processes. The mean of these
+    gradients, which DDP and FSDP take, is the gradient of all nats together.
+    """
+    if world_size() == 1:
+        return loss
+
+    def total_loss(model: nn.Module, *tensors: Tensor) -> tuple[Tensor, Tensor]:
+        nats, targets = loss(model, *tensors)
+        total = all_reduce(torch.stack((nats.detach(), targets.to(nats))))
+        return total[0] + world_size() * (nats - nats.detach()), total[1]
+
+    return total_loss
+
+
+def shard_rows(batch: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """This process's rows of a batch that all processes have drawn."""
+    n = world_size()
+    if n == 1:
+        return batch
+    if len(rows := {len(tensor) for tensor in batch}) > 1 or min(rows) < n:
+        counts = ", ".join(str(len(tensor)) for tensor in batch)
+        raise ValueError(
+            f"got a batch with {counts} rows, expected as many in all its tensors, and at "
+            f"least one for each of {n} processes"
+        )
+    return tuple(tensor.tensor_split(n)[rank()] for tensor in batch)
+
+
+def split_evenly(parts: Sequence[T]) -> Iterator[tuple[T, int]]:
+    """Every part to one process, as (part, 1). All get as many: the last may come as (part, 0).
+
+    Where weights are sharded, a model computes on all processes or not at all.
+    """
+    for start in range(0, len(parts), world_size()):
+        i = start + rank()
+        yield (parts[i], 1) if i < len(parts) else (parts[-1], 0)
+
+
+def sync_on_last(model: nn.Module, batches: Iterable[T]) -> Iterator[T]:
+    """The batches. Gradients are averaged in the backward pass of the last one only."""
+    if world_size() == 1:
+        yield from batches
+        return
+    *before, last = batches
+    with _no_sync(model):
+        yield from before
+    yield last
+
+
+@contextmanager
+def _no_sync(model: Any) -> Iterator[None]:
+    """DDP's `no_sync`, and the same for FSDP: gradients add up on each process for itself."""
+    if isinstance(model, nn.parallel.DistributedDataParallel):
+        with model.no_sync():
+            yield
+        return
+    model.set_requires_gradient_sync(False)
+    try:
         yield
-        if not self.here:
-            self.wait()
-
-    def agree(self, number: int, what: str) -> None:
-        """Raise ValueError if another process has another number."""
-        numbers = [int(n) for n in self.gather(torch.tensor(number))]
-        if len(set(numbers)) > 1:
-            raise ValueError(
-                f"the processes differ in {what}: {numbers}. Each must see the same files"
-            )
-
-    def gather(self, tensor: Shaped[Tensor, "..."]) -> list[Shaped[Tensor, "..."]]:
-        """The tensors of all processes, in the order of their ranks."""
-        if self.size == 1:
-            return [tensor]
-        tensors = [torch.empty_like(tensor) for _ in range(self.size)]
-        dist.all_gather(tensors, tensor)
-        return tensors
-
-    def whole(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The tensors as one process would have them, put together on rank 0; nothing elsewhere.
-
-        One after the other, and in main memory: all of them may outgrow a device.
-        """
-        result = {}
-        for name, tensor in tensors.items():
-            if hasattr(tensor, "full_tensor"):
-                tensor = tensor.detach().full_tensor()
-                tensor = tensor.cpu() if self.rank == 0 else None
-            if self.rank == 0:
-                result[name] = tensor
-        return result
+    finally:
+        model.set_requires_gradient_sync(True)
 
 
-ALONE = Workers()
+# --- shards and whole tensors ------------------------------------------------------------------
 
 
-def like(tensor: Tensor, own: Tensor | None) -> Tensor:
-    """`tensor`, or its shard of this process if `own`, whose place it takes, is a shard."""
+def full_state_dict(tensors: dict[str, Any]) -> dict[str, Tensor]:
+    """The tensors as one process would have them, put together on rank 0; nothing elsewhere.
+
+    One after the other, and in main memory: together they may exceed a device.
+    """
+    full = {}
+    for name, tensor in tensors.items():
+        if hasattr(tensor, "full_tensor"):  # all processes take part
+            tensor = tensor.detach().full_tensor()
+            tensor = tensor.cpu() if rank() == 0 else tensor
+        if rank() == 0:
+            full[name] = tensor
+    return full
+
+
+def shard_like(tensor: Tensor, own: Any) -> Tensor:
+    """`tensor`, or this process's shard of it if `own`, whose place it takes, is a shard."""
     if not hasattr(own, "full_tensor") or tensor.shape != own.shape:
         return tensor
     from torch.distributed.tensor import distribute_tensor
 
-    whole = tensor.to(own.device)
-    return distribute_tensor(whole, own.device_mesh, own.placements, src_data_rank=None)
+    moved = tensor.to(own.device)
+    return distribute_tensor(moved, own.device_mesh, own.placements, src_data_rank=None)
 
 
-def restarted() -> bool:
+# --- starting and ending -----------------------------------------------------------------------
+
+
+def was_restarted() -> bool:
     """Whether torchrun has started this process in place of one that failed."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 
 
+def find_device(device: str = "auto") -> torch.device:
+    """A device by its name; "auto" is a GPU, or Apple's, or the CPU. ValueError if it is not there.
+
+    Of several processes each has a GPU of its own, that of its local rank.
+    """
+    several = _launched_processes() > 1
+    if device == "auto":
+        mps = torch.backends.mps.is_available() and not several  # gloo and NCCL do not know it
+        device = "cuda" if torch.cuda.is_available() else "mps" if mps else "cpu"
+    if several:
+        if device.startswith("cuda:"):
+            raise ValueError(f"device={device!r}, expected 'cuda': each process has its own GPU")
+        if device == "cuda":
+            own, there = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+            if own >= there:
+                raise ValueError(f"process {own} of this machine has no GPU: it has {there}")
+            device = f"cuda:{own}"
+    try:
+        return torch.empty(0, device=device).device
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"device={device!r}: {error}") from error
+
+
+def _launched_processes() -> int:
+    """How many processes torchrun has started; 1 without it."""
+    launched = {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= os.environ.keys()
+    return int(os.environ["WORLD_SIZE"]) if launched else 1
+
+
 @contextmanager
-def connected(device: str = "auto", parallel: str = "ddp") -> Iterator[Workers]:
-    """The processes that `torchrun` has started, connected while the block runs; or one alone.
+def process_group(device: str = "auto") -> Iterator[torch.device]:
+    """Connect the processes that torchrun has started while the block runs; yields the device.
 
     They talk by NCCL on GPUs, one process a GPU, and by gloo on CPUs. Raises ValueError for a
     device that is not there, ConnectionError when another process is lost.
     """
-    if parallel not in ("ddp", "fsdp"):
-        raise ValueError(f"parallel={parallel!r}, expected 'ddp' or 'fsdp'")
-    launched = {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= os.environ.keys()
-    rank, size, here = (
-        int(os.environ.get(name, default)) if launched else int(default)
-        for name, default in (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"))
-    )
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device.startswith("cuda:") and size > 1:
-        raise ValueError(f"device={device!r}, expected 'cuda': each process has a GPU of its own")
-    if device == "cuda" and size > 1:
-        if here >= (there := torch.cuda.device_count()):
-            raise ValueError(f"process {here} of this machine has no GPU: it has {there}")
-        device = f"cuda:{here}"
-    try:
-        place = torch.empty(0, device=device).device
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"device={device!r}: {error}") from error
+    place = find_device(device)
+    size = _launched_processes()
     if size == 1:
-        yield Workers(device=place, parallel=parallel)
+        yield place
         return
     if place.type == "cuda":
         torch.cuda.set_device(place)
     try:
-        store, _, _ = next(dist.rendezvous("env://", rank, size))
-        # Or a later connection, or a restarted process (PyTorch issue 167288), may find addresses
-        # of the one before. Only on one machine are all processes restarted equally often.
-        start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        start = start if os.environ.get("GROUP_WORLD_SIZE") == "1" else "?"
-        store = dist.PrefixStore(f"start {start}, connection {next(CONNECTIONS)}", store)
-        backend = "cpu:gloo,cuda:nccl" if place.type == "cuda" else "gloo"
-        dist.init_process_group(backend, store=store, rank=rank, world_size=size)
-        yield Workers(rank, size, here, place, parallel)
+        _connect(int(os.environ["RANK"]), size, place)
+        yield place
     except RuntimeError as error:
         if isinstance(error, dist.DistError) or LOST.search(str(error)):
             first = re.sub(r"\[/[^]]*\] *", "", str(error)).strip().split("\n")[0].split(". ")[0]
@@ -225,11 +284,12 @@ def connected(device: str = "auto", parallel: str = "ddp") -> Iterator[Workers]:
     dist.destroy_process_group()  # not after an error: there may be nobody to answer
 
 
-@contextmanager
-def _unshared(model: nn.Module) -> Iterator[None]:
-    """FSDP's `no_sync`: gradients add up whole, on each process for itself."""
-    model.set_requires_gradient_sync(False)
-    try:
-        yield
-    finally:
-        model.set_requires_gradient_sync(True)
+def _connect(own_rank: int, size: int, place: torch.device) -> None:
+    one_machine = os.environ.get("GROUP_WORLD_SIZE") == "1"
+    store, _, _ = next(dist.rendezvous("env://", own_rank, size))
+    # Or a later connection, or a restarted process (PyTorch issue 167288), may find addresses
+    # of the one before. Only on one machine are all processes restarted equally often.
+    restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if one_machine else "?"
+    store = dist.PrefixStore(f"start {restarts}, connection {next(CONNECTIONS)}", store)
+    backend = "cpu:gloo,cuda:nccl" if place.type == "cuda" else "gloo"
+    dist.init_process_group(backend, store=store, rank=own_rank, world_size=size)

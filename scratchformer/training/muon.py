@@ -15,7 +15,7 @@ from torch import Tensor, nn
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
-def orthogonalised(G: Float[Tensor, "*n M N"], steps: int = 5) -> Float[Tensor, "*n M N"]:
+def newton_schulz(G: Float[Tensor, "*n M N"], steps: int = 5) -> Float[Tensor, "*n M N"]:
     """G = U S Vᵀ with its singular values S replaced by about 1: nearly U Vᵀ.
 
     By Newton–Schulz iteration: matrix products only, for each matrix of a batch.
@@ -44,7 +44,7 @@ class Muon(torch.optim.AdamW):
         for group in self.param_groups:
             if group.get("muon"):
                 self._step_orthogonal(group)
-        super().step()  # passes over what has no gradient
+        super().step()  # AdamW passes over what has no gradient left
 
     def _step_orthogonal(self, group: dict) -> None:
         """Muon's step for every matrix of the group, in place."""
@@ -61,7 +61,7 @@ class Muon(torch.optim.AdamW):
             torch._foreach_lerp_(momenta, gradients, 1 - self.momentum)
             ahead = torch._foreach_lerp(gradients, momenta, self.momentum)
             stacked = torch.stack(ahead).bfloat16()  # (..., rows, columns), precise enough
-            steps = orthogonalised(stacked).to(gradients[0].dtype).unbind()
+            steps = newton_schulz(stacked).to(gradients[0].dtype).unbind()
             torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
             rate = group["lr"] * max(1, rows / columns) ** 0.5
             torch._foreach_add_(matrices, steps, alpha=-rate)

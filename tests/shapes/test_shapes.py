@@ -135,7 +135,7 @@ def test_a_lie_in_a_function_of_the_package_is_caught_with_file_and_line(trace, 
     assert source.count(true) == 1
     line = source[: source.index(true)].count("\n") + 1
     source += "\nrandom_batch(torch.arange(20), 4, 8, torch.Generator())\n"
-    source += "Dealer(torch.arange(40), 4, 8, seed=0)()\n"
+    source += "next(WindowSampler(torch.arange(40), 4, 8, 0, False))\n"
     assert trace(source, file) == []
     with pytest.raises(ShapeLie) as error:
         trace(source.replace(true, f"-> {lie}\n"), file)

@@ -24,18 +24,23 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalEx
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from scratchformer import training
-from scratchformer.cli import main
+from scratchformer.cli import main, run
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.training import IGNORED, evaluate, fit, token_loss
-from scratchformer.training.distributed import ALONE, connected
+from scratchformer.training import (
+    IGNORED,
+    TrainingConfig,
+    distributed,
+    evaluate,
+    fit,
+    token_loss,
+)
 
 RUN = {"steps": 4, "lr": 1e-2, "seed": 0, "evaluate_every": 2, "clip": 0.5, "schedule": "cosine"}
 HELD_OUT = torch.randint(11, (59,), generator=torch.Generator().manual_seed(1))
 SMALL = ("--config", "small.toml", "--out")
 CASES = {  # by the number of batches a step: pieces of one batch of 6 rows
     "one batch": {},
-    "accumulated": {"accumulate": 3},
+    "accumulated": {"gradient_accumulation_steps": 3},
     "bfloat16": {"precision": "bfloat16"},
     "muon": {"muon_lr": 1e-2},
 }
@@ -57,22 +62,24 @@ def loss(model, x, y):
     return token_loss(model(x), y)
 
 
-def trained(workers=ALONE, model=None, **changes):
+def trained(model=None, checkpoint=None, resume=False, callbacks=(), **changes):
     """(losses, weights) of a short run; the weights are empty on all but the first process."""
     model = model or small_gpt()
     history = fit(
         model,
         padded_batch,
         loss,
-        validate=lambda: evaluate(model, HELD_OUT, 8, 2, workers),
-        workers=workers,
-        **RUN | changes,
+        TrainingConfig(**RUN | changes),
+        validate=lambda: evaluate(model, HELD_OUT, 8, 2),
+        checkpoint=checkpoint,
+        resume=resume,
+        callbacks=callbacks,
     )
     losses = {"train": history.train_loss, "val": history.val_loss}
-    return losses, workers.whole(dict(model.named_parameters()))
+    return losses, distributed.full_state_dict(dict(model.named_parameters()))
 
 
-def exchanges(workers, **changes):
+def exchanges(**changes):
     """How often something was exchanged in a run: gradients, and sums of a few numbers."""
     counts = {"gradients": 0, "sums": 0}
 
@@ -96,12 +103,12 @@ def exchanges(workers, **changes):
         patch.object(dist, scatter, counted(getattr(dist, scatter), "gradients")),
         patch.object(dist, "all_reduce", counted(dist.all_reduce, "sums")),
     ):
-        trained(workers, evaluate_every=None, **changes)
+        trained(evaluate_every=None, **changes)
     return counts
 
 
-def keep_at(step, path, copy, done):
-    if done == step:
+def keep_at(step, path, copy, state):
+    if state.step == step:
         shutil.copy(path, copy)
 
 
@@ -116,51 +123,54 @@ def cases(folder):
     """All checks that need no launch of their own; each process leaves its own record."""
     record = {"losses": {}, "exchanges": {}, "refused": {}}
     for parallel in ("ddp", "fsdp"):
-        with connected("cpu", parallel) as workers:
-            mine = folder / f"rank{workers.rank}"  # only the first process is to write
+        with distributed.process_group("cpu"):
+            rank = distributed.rank()
+            mine = folder / f"rank{rank}"  # only the first process is to write
             for name, options in CASES.items():
-                losses, weights = trained(workers, **options)
+                losses, weights = trained(parallel=parallel, **options)
                 record["losses"][f"{parallel} {name}"] = losses
-                if workers.rank == 0:
+                if rank == 0:
                     safetensors.torch.save_file(weights, folder / f"{parallel} {name}")
             for n in (1, 3):
-                found = exchanges(workers, accumulate=n)
+                found = exchanges(parallel=parallel, gradient_accumulation_steps=n)
                 record["exchanges"][f"{parallel} {n}"] = found
             # From one process's checkpoint on, and on to one that one process can go on with.
             path = folder / f"{parallel}.run"
             alone = folder / "alone.run"
-            if workers.rank == 0:
+            if rank == 0:
                 shutil.copy(alone, path)
-            workers.wait()
-            keep = partial(keep_at, 7, path, folder / f"{parallel}.six")
-            options = {"on_step": None if workers.rank else keep, "resume": True, "steps": 8}
-            losses, weights = trained(workers, checkpoint=path, **options)
+            distributed.barrier()
+            keep = partial(keep_at, 6, path, folder / f"{parallel}.six")
+            options = {"callbacks": [] if rank else [keep], "resume": True, "steps": 8}
+            options["parallel"] = parallel
+            losses, weights = trained(checkpoint=path, **options)
             record["losses"][f"{parallel} resumed"] = losses
-            if workers.rank == 0:
+            if rank == 0:
                 safetensors.torch.save_file(weights, folder / f"{parallel} resumed")
-            trained(workers, checkpoint=mine / f"{parallel}.run", model=small_gpt(dropout=0.3))
-    with connected("cpu") as workers:
-        if workers.rank == 0:
+            dropping = small_gpt(dropout=0.3)
+            trained(dropping, checkpoint=mine / f"{parallel}.run", parallel=parallel)
+    with distributed.process_group("cpu"):
+        if distributed.rank() == 0:
             shutil.copy(alone, mine / "half")
         options = {"checkpoint": mine / "half", "resume": True, "steps": 8}
-        record["refused"]["another file"] = refused(trained, workers, **options)
+        record["refused"]["another file"] = refused(trained, **options)
         few = lambda generator: padded_batch(generator, rows=1)  # noqa: E731
-        record["refused"]["few"] = refused(fit, small_gpt(), few, loss, workers=workers, **RUN)
+        record["refused"]["few"] = refused(fit, small_gpt(), few, loss, TrainingConfig(**RUN))
         order = folder / "order"
-        with workers.one_first():
-            time.sleep(0 if workers.here else 0.3)
+        with distributed.local_main_first():
+            time.sleep(0 if distributed.local_rank() else 0.3)
             with order.open("a") as file:
-                file.write(str(workers.rank))
-    (folder / f"record{workers.rank}.json").write_text(json.dumps(record))
+                file.write(str(distributed.rank()))
+    (folder / f"record{rank}.json").write_text(json.dumps(record))
 
 
 def command(folder, action, step, *arguments):
     """The command line; the action, "kill" or "stop", happens after a step, but only once."""
     os.chdir(folder)
-    train = training.train
+    train = run.train
 
-    def act(done):
-        if done != step or os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
+    def act(state):
+        if state.step != step or os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
             return
         if action == "kill" and os.environ["RANK"] == "1":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -172,14 +182,14 @@ def command(folder, action, step, *arguments):
             while not arrived and time.time() < deadline:
                 time.sleep(0.01)
 
-    def watched(*args, on_step, **options):
-        return train(*args, on_step=lambda done: (on_step(done), act(done)), **options)
+    def watched(*args, callbacks, **options):
+        return train(*args, callbacks=[*callbacks, act], **options)
 
-    training.train = watched
+    run.train = watched
     try:
         return main(["train", *arguments])
     finally:
-        training.train = train
+        run.train = train
 
 
 def worker(folder, action, step, *arguments):

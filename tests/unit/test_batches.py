@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from scratchformer.data.batches import Dealer, random_batch
+from scratchformer.data.batches import RandomBatches, WindowSampler, random_batch
 
 
 def test_a_batch_equals_the_stack_of_slices_for_the_same_generator():
@@ -48,39 +48,81 @@ def test_ids_too_short_for_a_window_are_refused_with_both_numbers(n_ids, context
         random_batch(torch.arange(n_ids), 2, context_length)
 
 
+def shuffled(ids, batch_size, context_length, seed):
+    return WindowSampler(ids, batch_size, context_length, seed, replacement=False)
+
+
 @pytest.mark.parametrize("n", [97, 100, 104, 111])
-def test_a_pass_deals_every_window_at_most_once_and_nearly_all_ids(n):
+def test_a_pass_without_replacement_takes_every_window_at_most_once_and_nearly_all_ids(n):
     T, B = 8, 3
-    deal = Dealer(torch.arange(n), B, T, seed=0)
+    sampler = shuffled(torch.arange(n), B, T, seed=0)
     for _ in range(3):
-        batches = [deal() for _ in range(deal.batches)]
+        batches = [next(sampler) for _ in range(sampler.batches_per_pass)]
         x, y = (torch.cat(tensors) for tensors in zip(*batches, strict=True))
-        assert torch.equal(y, x + 1) and x.shape == (deal.batches * B, T)
+        assert torch.equal(y, x + 1) and x.shape == (sampler.batches_per_pass * B, T)
         assert len(x.unique()) == x.numel()  # each id is an input once at most
         assert x.numel() > n - (B + 2) * T
 
 
+def test_one_pass_of_whole_windows_and_a_spare_one_takes_exactly_as_many():
+    sampler = shuffled(torch.arange(6 * 2 * 4 + 4), 2, 4, seed=0)
+    assert sampler.batches_per_pass == 6
+
+
 def test_another_pass_has_another_order_and_cut_and_a_seed_repeats_both():
     ids = torch.arange(1000)
-    deal, again, other = Dealer(ids, 4, 8, seed=1), Dealer(ids, 4, 8, seed=1), Dealer(ids, 4, 8, 2)
-    first = [deal()[0] for _ in range(2 * deal.batches)]
-    assert not torch.equal(first[0], first[deal.batches])
-    assert any(
-        a[0, 0] % 8 != b[0, 0] % 8 for a, b in zip(first, first[deal.batches :], strict=False)
-    )
-    assert all(torch.equal(a, again()[0]) for a in first)
-    assert not torch.equal(first[0], other()[0])
-    again.position = 5
-    assert torch.equal(again()[0], first[5])  # any batch can be had by its number
+    sampler, again, other = (shuffled(ids, 4, 8, seed) for seed in (1, 1, 2))
+    n = sampler.batches_per_pass
+    first = [next(sampler)[0] for _ in range(2 * n)]
+    assert not torch.equal(first[0], first[n])
+    assert any(a[0, 0] % 8 != b[0, 0] % 8 for a, b in zip(first, first[n:], strict=False))
+    assert all(torch.equal(a, next(again)[0]) for a in first)
+    assert not torch.equal(first[0], next(other)[0])
 
 
-def test_too_few_ids_to_deal_are_refused():
-    assert Dealer(torch.arange(40), 4, 8, seed=0).batches == 1
+def test_windows_with_replacement_are_those_of_random_batch_with_the_same_seed():
+    ids, generator = torch.arange(100), torch.Generator().manual_seed(3)
+    sampler = WindowSampler(ids, 4, 8, seed=3)
+    for _ in range(5):
+        x, y = next(sampler)
+        expected_x, expected_y = random_batch(ids, 4, 8, generator)
+        assert torch.equal(x, expected_x) and torch.equal(y, expected_y)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: WindowSampler(torch.arange(100), 4, 8, seed=2),
+        lambda: WindowSampler(torch.arange(100), 4, 8, seed=2, replacement=False),
+        lambda: RandomBatches(lambda g: (torch.rand(3, generator=g),), seed=2),
+    ],
+    ids=["with replacement", "without", "of a function"],
+)
+@pytest.mark.parametrize("taken", [0, 1, 5, 7])
+def test_a_sampler_goes_on_where_its_state_was_taken(make, taken):
+    sampler, resumed = make(), make()
+    for _ in range(taken):
+        next(sampler)
+    resumed.load_state_dict(sampler.state_dict())
+    for _ in range(5):
+        for a, b in zip(next(sampler), next(resumed), strict=True):
+            assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_the_largest_seed_does_not_overflow(replacement):
+    sampler = WindowSampler(torch.arange(100), 4, 8, 2**63 - 1, replacement)
+    assert next(sampler)[0].shape == (4, 8)
+
+
+def test_too_few_ids_for_a_batch_without_replacement_are_refused():
+    assert shuffled(torch.arange(40), 4, 8, seed=0).batches_per_pass == 1
     with pytest.raises(ValueError, match="got 39 ids, expected at least 40 for a batch of 4"):
-        Dealer(torch.arange(39), 4, 8, seed=0)
+        shuffled(torch.arange(39), 4, 8, seed=0)
 
 
+@pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize("sizes", [(0, 8), (4, 0)])
-def test_a_batch_of_nothing_is_not_dealt(sizes):
-    with pytest.raises(ValueError, match=r"batch_size=.*expected at least 1"):
-        Dealer(torch.arange(100), *sizes, seed=0)
+def test_a_batch_of_nothing_is_refused(sizes, replacement):
+    with pytest.raises(ValueError, match=r"=0.*at least 1"):
+        WindowSampler(torch.arange(100), *sizes, 0, replacement)

@@ -9,7 +9,7 @@ from torch import nn
 from scratchformer.attention import causal_mask, padding_mask
 from scratchformer.data.masking import mask_tokens
 from scratchformer.models import BERT, BERTConfig
-from scratchformer.training import fit, token_loss
+from scratchformer.training import TrainingConfig, fit, token_loss
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
 PAD = 0
@@ -100,7 +100,8 @@ def test_one_batch_can_be_learned_by_heart():
     inputs, targets = mask_tokens(ids, 0, 11, rate=0.4)
     inputs[:, 0], targets[:, 0] = torch.arange(1, 5), -100  # rows differ in more than the blanks
     loss = lambda model, x, y: token_loss(model(x), y)  # noqa: E731
-    history = fit(model, lambda _: (inputs, targets), loss, steps=200, lr=1e-2, seed=0, warmup=20)
+    config = TrainingConfig(steps=200, lr=1e-2, seed=0, warmup=20)
+    history = fit(model, lambda _: (inputs, targets), loss, config)
     total, n = loss(model, inputs, targets)
     assert total / n < 0.05 < history.train_loss[0]
 

@@ -13,13 +13,19 @@ import pytest
 import safetensors.torch
 import torch
 
+from scratchformer.data.batches import WindowSampler
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.training import checkpoints, train
-from scratchformer.training.checkpoints import read_state, save_checkpoint
+from scratchformer.training import TrainingState, checkpoints, train
+from scratchformer.training.checkpoints import read_header
 
 IDS = torch.randint(11, (600,), generator=torch.Generator().manual_seed(0))
 RUN = {"steps": 24, "lr": 1e-2, "seed": 3, "warmup": 4, "schedule": "cosine"}
-RUN |= {"batch_size": 3, "context_length": 8, "accumulate": 2, "evaluate_every": 10}
+RUN |= {
+    "batch_size": 3,
+    "context_length": 8,
+    "gradient_accumulation_steps": 2,
+    "evaluate_every": 10,
+}
 
 
 def small_gpt(seed=0, **changes):
@@ -34,6 +40,11 @@ def run(model=None, **changes):
     history = asdict(train(model, IDS[:500], IDS[500:], **RUN | changes))
     del history["seconds"]
     return history, dict(model.named_parameters())
+
+
+def new_state(model, parameters):
+    batches = WindowSampler(IDS, 3, 8, seed=5)
+    return TrainingState(model, torch.optim.AdamW(parameters), batches)
 
 
 @pytest.fixture(scope="module")
@@ -52,15 +63,15 @@ class Stop(Exception):
 
 
 def stop_at(step):
-    def on_step(done):
-        if done == step:
+    def callback(state):
+        if state.step == step:
             raise Stop
 
-    return on_step
+    return callback
 
 
 def interrupt_at(step, number=signal.SIGINT):
-    return lambda done: os.kill(os.getpid(), number) if done == step else None
+    return lambda state: os.kill(os.getpid(), number) if state.step == step else None
 
 
 def test_writing_checkpoints_changes_nothing(tmp_path, whole):
@@ -72,9 +83,9 @@ def test_writing_checkpoints_changes_nothing(tmp_path, whole):
 def test_a_resumed_run_equals_the_uninterrupted_one_bit_for_bit(tmp_path, whole, step, every):
     path = tmp_path / "run.safetensors"
     with pytest.raises(Stop):
-        run(checkpoint=path, checkpoint_every=every, on_step=stop_at(step))
-    saved = (step - 1) // (every or 10) * (every or 10)
-    assert (read_state(path)["step"] if path.exists() else 0) == saved
+        run(checkpoint=path, checkpoint_every=every, callbacks=[stop_at(step)])
+    saved = 24 if step == 24 else step // (every or 10) * (every or 10)
+    assert (read_header(path)["step"] if path.exists() else 0) == saved
     model = small_gpt(seed=7 if saved else 0)  # weights and random states come from the file
     assert_same(run(model, checkpoint=path, checkpoint_every=every, resume=True), whole)
 
@@ -82,16 +93,16 @@ def test_a_resumed_run_equals_the_uninterrupted_one_bit_for_bit(tmp_path, whole,
 def test_a_run_may_be_interrupted_many_times(tmp_path, whole):
     for step in (3, 4, 9, 10, 17, 24):
         with pytest.raises(KeyboardInterrupt, match=f"stopped after step {step} of 24"):
-            run(checkpoint=tmp_path / "run", resume=True, on_step=interrupt_at(step))
-        assert read_state(tmp_path / "run")["step"] == step
+            run(checkpoint=tmp_path / "run", resume=True, callbacks=[interrupt_at(step)])
+        assert read_header(tmp_path / "run")["step"] == step
     assert_same(run(small_gpt(seed=1), checkpoint=tmp_path / "run", resume=True), whole)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_and_a_polite_kill_save_after_the_step_in_progress(tmp_path, whole, number):
     with pytest.raises(KeyboardInterrupt, match="stopped after step 13 of 24"):
-        run(checkpoint=tmp_path / "run", on_step=interrupt_at(13, number))
-    assert read_state(tmp_path / "run")["step"] == 13
+        run(checkpoint=tmp_path / "run", callbacks=[interrupt_at(13, number)])
+    assert read_header(tmp_path / "run")["step"] == 13
     assert_same(run(checkpoint=tmp_path / "run", resume=True), whole)
 
 
@@ -99,25 +110,25 @@ def test_signals_are_as_before_once_a_run_is_over(tmp_path):
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     run(steps=5, evaluate_every=None)
     with pytest.raises(KeyboardInterrupt):
-        run(on_step=interrupt_at(2))
+        run(callbacks=[interrupt_at(2)])
     assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
 
 
 def test_a_second_ctrl_c_stops_at_once(tmp_path):
-    def twice(step):
+    def twice(_):
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)  # is not waited for
         raise AssertionError("the second signal was held back as well")
 
     with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=tmp_path / "run", on_step=twice)
+        run(checkpoint=tmp_path / "run", callbacks=[twice])
     assert not (tmp_path / "run").exists()
 
 
 def test_a_finished_run_that_is_resumed_does_nothing(tmp_path, whole):
     run(checkpoint=tmp_path / "run")
-    assert_same(run(checkpoint=tmp_path / "run", resume=True, on_step=stop_at(1)), whole)
+    assert_same(run(checkpoint=tmp_path / "run", resume=True, callbacks=[stop_at(1)]), whole)
 
 
 def test_a_run_that_was_not_to_be_resumed_is_not_overwritten(tmp_path):
@@ -137,14 +148,14 @@ def test_a_run_that_was_not_to_be_resumed_is_not_overwritten(tmp_path):
 )
 def test_another_batch_is_refused(tmp_path, change, name):
     with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=tmp_path / "run", on_step=interrupt_at(2))
+        run(checkpoint=tmp_path / "run", callbacks=[interrupt_at(2)])
     with pytest.raises(ValueError, match=name):
         run(checkpoint=tmp_path / "run", resume=True, **change)
 
 
 def test_other_data_and_another_model_of_the_same_shapes_are_refused(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=tmp_path / "run", on_step=interrupt_at(2))
+        run(checkpoint=tmp_path / "run", callbacks=[interrupt_at(2)])
     settings = RUN | {"checkpoint": tmp_path / "run", "resume": True}
     with pytest.raises(ValueError, match=r"tokens=\[500, 100\], got tokens=\[400, 100\]"):
         train(small_gpt(), IDS[:400], IDS[500:], **settings)
@@ -153,12 +164,13 @@ def test_other_data_and_another_model_of_the_same_shapes_are_refused(tmp_path):
 
 
 def test_what_an_observer_raises_costs_nothing_that_was_trained(tmp_path):
-    def full_disk(*_):
-        raise OSError("no space left")
+    def full_disk(state):
+        if state.evaluated:
+            raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space"):
-        run(checkpoint=tmp_path / "run", on_evaluate=full_disk)
-    assert read_state(tmp_path / "run")["step"] == 10
+        run(checkpoint=tmp_path / "run", callbacks=[full_disk])
+    assert read_header(tmp_path / "run")["step"] == 10
 
 
 def test_buffers_are_kept(tmp_path):
@@ -170,7 +182,7 @@ def test_buffers_are_kept(tmp_path):
     whole = noisy_gpt()
     run(whole)
     with pytest.raises(KeyboardInterrupt):
-        run(noisy_gpt(), checkpoint=tmp_path / "run", on_step=interrupt_at(7))
+        run(noisy_gpt(), checkpoint=tmp_path / "run", callbacks=[interrupt_at(7)])
     resumed = noisy_gpt()
     run(resumed, checkpoint=tmp_path / "run", resume=True)
     assert torch.equal(resumed.ln_f[1].mean, whole.ln_f[1].mean)
@@ -192,13 +204,18 @@ class Smoothed(torch.nn.Module):
 @pytest.mark.parametrize(
     ("name", "value"),
     [("lr", 2e-2), ("steps", 30), ("seed", 4), ("schedule", "linear"), ("warmup", 5)]
-    + [("accumulate", 1), ("weight_decay", 0.0), ("betas", (0.9, 0.99)), ("clip", 2.0)]
+    + [
+        ("gradient_accumulation_steps", 1),
+        ("weight_decay", 0.0),
+        ("betas", (0.9, 0.99)),
+        ("clip", 2.0),
+    ]
     + [("evaluate_every", 5), ("precision", "bfloat16"), ("eps", 1e-6)],
 )
 def test_settings_that_differ_are_refused_by_name(tmp_path, name, value):
     path, model = tmp_path / "run", small_gpt()
     with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=path, on_step=interrupt_at(2))
+        run(checkpoint=path, callbacks=[interrupt_at(2)])
     before = [p.clone() for p in model.parameters()]
     with pytest.raises(ValueError, match=rf"is of a run with {name}=.*, got {name}="):
         run(model, checkpoint=path, resume=True, **{name: value})
@@ -207,7 +224,7 @@ def test_settings_that_differ_are_refused_by_name(tmp_path, name, value):
 
 def test_how_often_it_is_saved_may_change(tmp_path, whole):
     with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=tmp_path / "run", on_step=interrupt_at(2))
+        run(checkpoint=tmp_path / "run", callbacks=[interrupt_at(2)])
     assert_same(run(checkpoint=tmp_path / "run", checkpoint_every=3, resume=True), whole)
 
 
@@ -222,16 +239,17 @@ def test_how_often_it_is_saved_may_change(tmp_path, whole):
 def test_another_model_is_refused_and_nothing_is_changed(tmp_path, change, words):
     path = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=path, on_step=interrupt_at(2))
+        run(checkpoint=path, callbacks=[interrupt_at(2)])
     model = small_gpt(**change)
     weights = [p.clone() for p in model.parameters()]
-    optimizer, generator = torch.optim.AdamW(model.parameters()), torch.Generator()
-    states = generator.get_state(), torch.get_rng_state()
+    state = new_state(model, model.parameters())
+    before, random = state.batches.state_dict(), torch.get_rng_state()
     with pytest.raises(ValueError, match=f"is of another model: {words}"):
-        checkpoints.load_checkpoint(path, model, optimizer, generator)
+        checkpoints.load_checkpoint(path, state, {})
     assert all(map(torch.equal, weights, model.parameters()))
-    assert torch.equal(states[0], generator.get_state())
-    assert torch.equal(states[1], torch.get_rng_state()) and optimizer.state_dict()["state"] == {}
+    assert torch.equal(before["generator"], state.batches.state_dict()["generator"])
+    assert torch.equal(random, torch.get_rng_state())
+    assert state.optimizer.state_dict()["state"] == {} and state.step == 0
 
 
 def test_the_memory_of_another_optimiser_is_refused_and_nothing_is_changed(tmp_path):
@@ -240,11 +258,11 @@ def test_the_memory_of_another_optimiser_is_refused_and_nothing_is_changed(tmp_p
     model = small_gpt(seed=1)
     weights = [p.clone() for p in model.parameters()]
     for parameters in (list(model.parameters())[::-1], list(model.parameters())[:3]):
-        optimizer = torch.optim.AdamW(parameters)
+        state = new_state(model, parameters)
         with pytest.raises(ValueError, match=r"is of another optimiser: optimizer.*is"):
-            checkpoints.load_checkpoint(path, model, optimizer, torch.Generator())
+            checkpoints.load_checkpoint(path, state, {})
         assert all(map(torch.equal, weights, model.parameters()))
-        assert optimizer.state_dict()["state"] == {}
+        assert state.optimizer.state_dict()["state"] == {}
 
 
 # --- files that are not whole -----------------------------------------------------------------
@@ -264,7 +282,7 @@ def test_an_error_while_writing_leaves_the_old_checkpoint_whole(tmp_path, whole,
     monkeypatch.setattr(safetensors.torch, "save_file", full_disk)
     with pytest.raises(OSError, match="No space left"):
         run(checkpoint=path, checkpoint_every=4)
-    assert read_state(path)["step"] == 8 and os.listdir(tmp_path) == ["run"]
+    assert read_header(path)["step"] == 8 and os.listdir(tmp_path) == ["run"]
     assert_same(run(checkpoint=path, checkpoint_every=4, resume=True), whole)
 
 
@@ -283,9 +301,54 @@ def test_a_file_that_is_no_whole_checkpoint_is_refused_in_words(tmp_path, damage
         run(checkpoint=path, steps=5, resume=True)
 
 
+@pytest.mark.parametrize("part", ["weights", "memory of the optimiser", "middle of the header"])
+def test_bytes_that_were_zeroed_are_noticed(tmp_path, part):
+    path = tmp_path / "run"
+    run(checkpoint=path, steps=5)
+    data = bytearray(path.read_bytes())
+    header = 8 + int.from_bytes(data[:8], "little")
+    offsets = json.loads(data[8:header])
+    name = "model.h.0.mlp.c_fc.weight" if part == "weights" else "optimizer.3.exp_avg"
+    start = header + offsets[name]["data_offsets"][0]
+    if part == "middle of the header":
+        start = data.index(b'"sha256":"') + 12
+    data[start : start + 16] = b"0" * 16 if "header" in part else bytes(16)
+    path.write_bytes(data)
+    model = small_gpt()
+    before = [p.clone() for p in model.parameters()]
+    with pytest.raises(ValueError, match="is damaged: its bytes do not have the sum"):
+        run(model, checkpoint=path, steps=5, resume=True)
+    assert all(map(torch.equal, before, model.parameters()))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="Linux tells what is mapped")
+def test_after_a_resume_nothing_is_mapped_from_the_checkpoint(tmp_path):
+    path = tmp_path / "a run to look for"
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoint=path, callbacks=[interrupt_at(2)])
+    maps = []
+
+    def look(state):
+        with open("/proc/self/maps") as file:
+            maps.append(path.name in file.read())
+
+    run(small_gpt(), checkpoint=path, resume=True, callbacks=[look])
+    assert maps and not any(maps)
+
+
+def test_a_disk_that_safetensors_finds_full_is_an_error_of_the_system(tmp_path, monkeypatch):
+    def full_disk(tensors, part, metadata):
+        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(safetensors.torch, "save_file", full_disk)
+    with pytest.raises(OSError, match=r"run cannot be written: .*No space left on device"):
+        run(checkpoint=tmp_path / "run")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_missing_checkpoint_is_told_and_resume_begins_anew(tmp_path, whole):
     with pytest.raises(FileNotFoundError, match="there is no checkpoint"):
-        read_state(tmp_path / "run")
+        read_header(tmp_path / "run")
     assert_same(run(checkpoint=tmp_path / "run", resume=True), whole)
 
 
@@ -295,15 +358,13 @@ def test_it_holds_no_pickle_and_a_tied_weight_once(tmp_path):
     assert "model.wte.weight" in tensors and "model.lm_head.weight" not in tensors
     n = sum(p.numel() for p in small_gpt().parameters())
     assert sum(t.numel() for k, t in tensors.items() if k.startswith("model.")) == n
-    assert json.loads(json.dumps(read_state(tmp_path / "run")))["step"] == 5
+    assert json.loads(json.dumps(read_header(tmp_path / "run")))["step"] == 5
 
 
 def test_parts_of_killed_writers_are_removed_and_other_files_are_not(tmp_path):
     for name in (".run.0123.part", ".other.0123.part", "run.part"):
         (tmp_path / name).write_bytes(b"left")
-    model = small_gpt()
-    optimizer = torch.optim.AdamW(model.parameters())
-    save_checkpoint(tmp_path / "run", model, optimizer, torch.Generator(), {"step": 0})
+    run(checkpoint=tmp_path / "run", steps=5)
     assert sorted(os.listdir(tmp_path)) == [".other.0123.part", "run", "run.part"]
 
 
@@ -317,7 +378,7 @@ sys.path.insert(0, sys.argv[2])
 import test_checkpoints as t
 slow = {"steps": 400, "evaluate_every": 50}
 history, weights = t.run(checkpoint=sys.argv[1], checkpoint_every=5, resume=True,
-    on_step=lambda step: print(step, flush=True), **slow)
+    callbacks=[lambda state: print(state.step, flush=True)], **slow)
 t.safetensors.torch.save_file(weights, sys.argv[1] + ".result", {"history": t.json.dumps(history)})
 """
 
@@ -343,7 +404,7 @@ def test_a_killed_run_loses_nothing_but_its_last_interval(tmp_path):
         rest, errors = process.communicate()
         assert process.returncode == -signal.SIGKILL, errors
         seen = [int(line) for line in [line, *rest.splitlines()] if line.strip().isdigit()][-1]
-        last = read_state(path)["step"]
+        last = read_header(path)["step"]
         assert seen - 5 <= last <= seen + 1
     process = start(path)
     first = int(process.stdout.readline())

@@ -13,12 +13,14 @@ import pytest
 import torch
 
 from scratchformer import cli
+from scratchformer.cli import prepare
+from scratchformer.cli.run_folder import lock_folder
 from scratchformer.data import Playhouse, token_files
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
 from scratchformer.models import GPT, MODEL_TYPES
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
-from scratchformer.training import evaluate
+from scratchformer.training import checkpoints, evaluate, loop
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = Playhouse().text(6000)
@@ -169,7 +171,7 @@ def test_prepare_names_the_columns_there_are(place, capsys, monkeypatch):
 def test_prepare_goes_on_after_ctrl_c(place, capsys, monkeypatch):
     monkeypatch.setattr(token_files, "EVERY", 100)
     pieces = token_files.text_pieces
-    monkeypatch.setattr(token_files, "text_pieces", lambda path: pieces(path, size=200))
+    monkeypatch.setattr(prepare, "text_pieces", lambda path: pieces(path, size=200))
     call = "prepare play.txt --tokenizer char --out out".split()
     with monkeypatch.context() as patch:
         patch.setattr(CharTokenizer, "encode", interrupting(CharTokenizer.encode, 15))
@@ -385,6 +387,124 @@ def test_a_wrong_configuration_is_refused_in_words(tokens, capsys, old, new, wor
     said = refused(capsys, "train", "--config", "small.toml")
     assert words in said
     assert not Path("runs/small/checkpoint.safetensors").exists()
+
+
+def test_a_refused_configuration_leaves_nothing_behind(tokens, capsys):
+    for old, new in (
+        ("seed = 0", "seed = -1"),
+        ("n_heads = 2", "n_heads = 3"),
+        ("batch_size = 4", "batch_size = 0"),
+        ("seed = 0", "seed = 0\ncontext_length = 17"),
+    ):
+        Path("small.toml").write_text(CONFIG.replace(old, new))
+        refused(capsys, "train", "--config", "small.toml")
+        assert not Path("runs").exists(), new
+
+
+def test_values_are_overridden_by_set(tokens):
+    call = "train --config small.toml --out out --set training.steps=2 --set model.n_layers=2"
+    assert cli.main([*call.split(), "--set", "training.lr=1e-3", "--set", "model.dropout=0"]) == 0
+    config = json.loads(Path("out/run.json").read_text())
+    assert config["training"]["steps"] == 2 and config["training"]["lr"] == 1e-3
+    assert GPT.from_pretrained("out").config.n_layers == 2
+    read = cli.read_config("small.toml", ["data.folder=elsewhere", "training.betas=[0.5, 0.6]"])
+    assert read["data"]["folder"] == "elsewhere" and read["training"]["betas"] == (0.5, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("training.steps", "--set training.steps: expected TABLE.KEY=VALUE"),
+        ("steps=3", "--set steps=3: expected TABLE.KEY=VALUE"),
+        ("training.step=3", "--set training.step=3: [training] has no key 'step', expected some"),
+        ("training.steps=2.5", "[training] has steps = 2.5, expected int"),
+        ("training.lr=fast", "[training] has lr = 'fast', expected float"),
+        ("trainings.lr=1", "[trainings] is unknown, expected tables data, model, training"),
+    ],
+)
+def test_a_wrong_override_is_refused_in_words(tokens, capsys, change, words):
+    assert words in refused(capsys, "train", "--config", "small.toml", "--set", change)
+
+
+def test_a_configuration_may_begin_with_a_byte_order_mark(place):
+    Path("bom.toml").write_bytes(b"\xef\xbb\xbf" + CONFIG.encode())
+    assert cli.read_config("bom.toml") == cli.read_config("small.toml")
+
+
+@pytest.mark.parametrize("name", ["train.bin", "val.bin"])
+def test_ids_beyond_the_vocabulary_are_refused(tokens, capsys, name):
+    data = bytearray(Path("tokens", name).read_bytes())
+    data[-2:] = b"\xff\xff"
+    Path("tokens", name).write_bytes(data)
+    said = refused(capsys, "train", "--config", "small.toml")
+    assert f"{name} is damaged: it holds the id 65535, expected less than" in said
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2]", '{"data": 3}'])
+def test_a_damaged_record_of_the_settings_is_told(tokens, capsys, text):
+    call = "train --config small.toml --out out".split()
+    assert cli.main([*call, "--set", "training.steps=2"]) == 0
+    Path("out/run.json").write_text(text)
+    assert "run.json is damaged" in refused(capsys, *call, "--resume")
+    Path("out/run.json").unlink()
+    assert "run.json is missing" in refused(capsys, *call, "--resume")
+
+
+def test_a_folder_that_holds_a_model_is_not_overwritten(tokens, capsys):
+    call = "train --config small.toml --out out --set training.steps=2".split()
+    assert cli.main(call) == 0
+    before = weights(Path("out"))
+    for name in ("checkpoint.safetensors", "run.json"):
+        Path("out", name).unlink()
+        assert "out holds a run: go on with --resume" in refused(capsys, *call)
+    assert weights(Path("out")) == before
+
+
+def test_parts_that_killed_writers_left_are_removed_at_the_next_start(tokens):
+    Path("out/best").mkdir(parents=True)
+    for name in (
+        ".checkpoint.safetensors.0a.part",
+        ".run.json.1b.part",
+        "best/.config.json.2.part",
+    ):
+        Path("out", name).write_text("left")
+    assert cli.main("train --config small.toml --out out --set training.steps=2".split()) == 0
+    assert not list(Path("out").rglob("*.part"))
+
+
+def test_two_runs_into_one_folder_do_not_disturb_each_other(tokens, capsys):
+    process = start("--out", "out", "--set", "training.steps=4000")
+    for line in process.stdout:
+        if "parameters on" in line:  # it has begun, and nothing is saved yet
+            break
+    before = Path("out/run.json").read_text()
+    call = "train --config small.toml --out out --set training.lr=1e-3".split()
+    for resume in ([], ["--resume"]):
+        assert "another run is writing to out: choose another" in refused(capsys, *call, *resume)
+    assert Path("out/run.json").read_text() == before
+    process.kill()
+    process.communicate()
+    with lock_folder(Path("out")):  # the lock went with the process
+        pass
+
+
+def test_a_full_disk_is_told_in_a_line_and_costs_nothing(tokens, capsys, monkeypatch):
+    call = "train --config small.toml --out out".split()
+    save, calls = checkpoints.save_checkpoint, []
+
+    def full_disk(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        save(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "save_checkpoint", full_disk)
+        refused_with = cli.main(call), capsys.readouterr().err
+    assert refused_with[0] == 1 and "No space left on device" in refused_with[1]
+    assert "Traceback" not in refused_with[1]
+    assert cli.main([*call, "--resume"]) == 0 and cli.main([*call[:-1], "whole"]) == 0
+    assert weights(Path("out")) == weights(Path("whole"))
 
 
 def test_whole_numbers_do_for_fractions(tokens):

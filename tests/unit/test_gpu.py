@@ -35,14 +35,14 @@ def test_it_learns_what_a_cpu_learns(options, muon_lr):
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_run_goes_on_where_it_stopped(tmp_path, precision):
-    def stop(step):
-        if step == 4:
+    def stop(state):
+        if state.step == 4:
             raise KeyboardInterrupt
 
     whole = train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **RUN, precision=precision)
     options = RUN | {"checkpoint": tmp_path / "run", "checkpoint_every": 2, "precision": precision}
     with pytest.raises(KeyboardInterrupt):
-        train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **options, on_step=stop)
+        train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **options, callbacks=[stop])
     again = train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **options, resume=True)
     assert again.val_loss == pytest.approx(whole.val_loss, abs=1e-3)
 

@@ -3,6 +3,7 @@
 import copy
 import math
 import os
+import re
 import signal
 import time
 
@@ -12,8 +13,15 @@ import torch.nn.functional as F
 from torch import nn
 
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.training import IGNORED, fit, parameter_groups, token_loss, train
-from scratchformer.training.loop import update
+from scratchformer.training import (
+    IGNORED,
+    TrainingConfig,
+    fit,
+    parameter_groups,
+    token_loss,
+    train,
+    update,
+)
 
 IDS = torch.tensor([0, 1, 2, 3, 1, 2, 0, 2, 1, 3] * 20)
 
@@ -35,8 +43,13 @@ def language_loss(model, x, y):
     return token_loss(model(x), y)
 
 
+OF_FIT = ("validate", "callbacks", "checkpoint", "resume")
+
+
 def run(model, batch=padded_batch, loss=language_loss, **changes):
-    return fit(model, batch, loss, **{"steps": 3, "lr": 1e-2, "seed": 0} | changes)
+    options = {name: changes.pop(name) for name in OF_FIT if name in changes}
+    config = TrainingConfig(**{"steps": 3, "lr": 1e-2, "seed": 0} | changes)
+    return fit(model, batch, loss, config, **options)
 
 
 def optimizer_of(model, betas=(0.9, 0.95), **options):
@@ -79,7 +92,7 @@ def test_accumulated_batches_train_like_one_large_batch():
     halves.left = []
     large, small = small_gpt(), small_gpt()
     one = run(large, evaluate_every=1)
-    two = run(small, halves, accumulate=2, evaluate_every=1)
+    two = run(small, halves, gradient_accumulation_steps=2, evaluate_every=1)
     assert two.train_loss == pytest.approx(one.train_loss, rel=1e-4)
     same_parameters(small, large, rtol=1e-2, atol=1e-4)
 
@@ -92,7 +105,7 @@ def test_reported_loss_is_a_mean_over_targets_not_over_steps():
         seen.append((nats.item(), targets.item()))
         return nats, targets
 
-    history = run(model, loss=loss, steps=4, accumulate=2)
+    history = run(model, loss=loss, steps=4, gradient_accumulation_steps=2)
     nats, targets = map(sum, zip(*seen, strict=True))
     assert history.train_loss == [pytest.approx(nats / targets)]
     assert history.train_loss[0] != pytest.approx(sum(a / b for a, b in seen) / len(seen), rel=1e-6)
@@ -171,7 +184,7 @@ def test_one_batch_can_be_learned_by_heart():
     [
         ({"steps": 0}, "steps=0, expected at least 1"),
         ({"steps": 0, "schedule": "inverse_sqrt", "warmup": 1}, "steps=0, expected at least 1"),
-        ({"accumulate": 0}, "accumulate=0, expected at least 1"),
+        ({"gradient_accumulation_steps": 0}, "gradient_accumulation_steps=0, expected at least 1"),
         ({"evaluate_every": 0}, "evaluate_every=0, expected at least 1"),
         ({"checkpoint_every": -1}, "checkpoint_every=-1, expected at least 1"),
         ({"lr": 0.0}, "lr=0.0, expected more than 0"),
@@ -180,6 +193,11 @@ def test_one_batch_can_be_learned_by_heart():
         ({"weight_decay": -0.1}, "weight_decay=-0.1, expected 0 or more"),
         ({"precision": "float16"}, "precision='float16', expected 'float32' or 'bfloat16'"),
         ({"schedule": "none"}, "schedule='none', expected one of"),
+        ({"seed": -1}, "seed=-1, expected 0 or more"),
+        ({"seed": 2**63}, "seed=9223372036854775808, expected 0 or more and less than"),
+        ({"betas": (0.9, 1.0)}, "betas=(0.9, 1.0), expected two numbers from 0 to below 1"),
+        ({"eps": 0.0}, "eps=0.0, expected more than 0"),
+        ({"parallel": "pipe"}, "parallel='pipe', expected 'ddp' or 'fsdp'"),
         ({"warmup": 3}, "warmup=3, expected 0 or more and fewer than steps=3"),
     ],
 )
@@ -187,21 +205,37 @@ def test_settings_that_make_no_sense_are_refused_before_anything_is_done(wrong, 
     def untouched(generator):
         raise AssertionError("a batch was drawn")
 
-    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+    with pytest.raises(ValueError, match=re.escape(message)):
         run(small_gpt(), untouched, **wrong)
+
+
+def test_a_run_without_a_seed_is_told_so():
+    with pytest.raises(TypeError, match="seed"):
+        train(small_gpt(), IDS, IDS, steps=1, lr=0.1, batch_size=2, context_length=4)
+    options = {"replacement": False, "batch_size": 2, "context_length": 4}
+    with pytest.raises(TypeError, match="seed"):
+        train(small_gpt(), IDS, IDS, steps=1, lr=0.1, **options)
+    train(small_gpt(), IDS, IDS, steps=1, lr=0.1, seed=2**63 - 1, **options)
+
+
+def test_batches_that_cannot_be_resumed_are_refused_with_a_checkpoint(tmp_path):
+    batches = iter([padded_batch(torch.Generator().manual_seed(0))] * 3)
+    with pytest.raises(ValueError, match="the batches cannot be resumed, expected state_dict"):
+        run(small_gpt(), batches, checkpoint=tmp_path / "run")
+    assert run(small_gpt(), batches).steps == [3]
 
 
 def test_an_interrupt_waits_for_the_step_in_progress_and_leaves_python_as_it_was():
     before = signal.getsignal(signal.SIGINT)
     steps = []
 
-    def on_step(step):
-        steps.append(step)
-        if step == 2:
+    def watch(state):
+        steps.append(state.step)
+        if state.step == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt, match="stopped after step 2 of 5"):
-        run(small_gpt(), steps=5, on_step=on_step)
+        run(small_gpt(), steps=5, callbacks=[watch])
     assert steps == [1, 2] and signal.getsignal(signal.SIGINT) is before
 
 
@@ -235,21 +269,24 @@ def test_seconds_are_those_of_training_alone():
 
     history = run(small_gpt(), validate=slow, evaluate_every=1)
     assert history.val_loss == [0.0] * 3 and history.seconds[-1] < 0.2 * 2
-    options = {"validate": slow, "on_evaluate": lambda *_: slow(), "evaluate_every": 1}
+    options = {"validate": slow, "callbacks": [lambda _: slow()], "evaluate_every": 1}
     assert run(small_gpt(), **options).seconds[-1] < 0.2 * 2
 
 
 def test_seconds_before_an_interruption_count(tmp_path):
-    def stop(step):
+    def slow_loss(model, x, y):
         time.sleep(0.1)
-        if step == 2:
+        return language_loss(model, x, y)
+
+    def stop(state):
+        if state.step == 2:
             raise KeyboardInterrupt
 
     options = {"checkpoint": tmp_path / "run", "checkpoint_every": 1, "steps": 3}
     with pytest.raises(KeyboardInterrupt):
-        run(small_gpt(), on_step=stop, **options)
+        run(small_gpt(), loss=slow_loss, callbacks=[stop], **options)
     history = run(small_gpt(), resume=True, **options)
-    assert history.steps == [3] and history.seconds[0] > 0.1
+    assert history.steps == [3] and history.seconds[0] > 0.2
 
 
 def test_a_validation_split_too_short_is_refused_before_training():

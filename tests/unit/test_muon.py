@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from scratchformer.models import SpeedrunConfig, SpeedrunGPT
-from scratchformer.training import fit, token_loss, train
-from scratchformer.training.muon import Muon, muon_groups, orthogonalised
+from scratchformer.training import TrainingConfig, fit, token_loss, train
+from scratchformer.training.muon import Muon, muon_groups, newton_schulz
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
 
@@ -29,7 +29,7 @@ def loss(model, x, y):
 def test_singular_values_become_about_one_and_directions_stay(shape):
     G = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     U, _, Vt = torch.linalg.svd(G, full_matrices=False)
-    X = orthogonalised(G)
+    X = newton_schulz(G)
     # Jordan et al.'s coefficients trade exactness for speed: up to a third off.
     assert (torch.linalg.svdvals(X) - 1).abs().max() < 0.35
     inside = U.mT @ X @ Vt.mT  # diagonal, if U and V are X's too
@@ -39,7 +39,7 @@ def test_singular_values_become_about_one_and_directions_stay(shape):
 
 def test_the_size_of_a_gradient_has_no_say_in_the_step():
     G = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(orthogonalised(G), orthogonalised(1000 * G), rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(newton_schulz(G), newton_schulz(1000 * G), rtol=1e-3, atol=1e-3)
 
 
 def test_the_step_is_pytorchs_muon():
@@ -100,51 +100,57 @@ def test_rates_of_both_kinds_fall_together(monkeypatch):
             seen.append([group["lr"] for group in self.param_groups])
             super().step()
 
-    monkeypatch.setattr("scratchformer.training.loop.Muon", Watched)
-    fit(gpt(), drawn, loss, steps=4, lr=1e-2, muon_lr=4e-2, seed=0)
+    monkeypatch.setattr("scratchformer.training.optimizers.Muon", Watched)
+    fit(gpt(), drawn, loss, TrainingConfig(steps=4, lr=1e-2, muon_lr=4e-2, seed=0))
     assert seen == [[4e-2 * f, 1e-2 * f, 1e-2 * f] for f in (1.0, 0.75, 0.5, 0.25)]
 
 
 def test_a_network_learns_with_it():
     model = gpt(norm_weights=False, zero_init=True, tied=False, bias=False)
-    history = fit(model, drawn, loss, steps=100, lr=2e-2, muon_lr=5e-2, seed=0, evaluate_every=10)
+    config = TrainingConfig(steps=100, lr=2e-2, muon_lr=5e-2, seed=0, evaluate_every=10)
+    history = fit(model, drawn, loss, config)
     assert history.train_loss[-1] < 0.1 < 1 < history.train_loss[0]
 
 
 def test_a_run_with_muon_resumes_exactly(tmp_path):
-    settings = {"steps": 6, "lr": 1e-2, "muon_lr": 3e-2, "seed": 0, "evaluate_every": 3}
+    config = TrainingConfig(steps=6, lr=1e-2, muon_lr=3e-2, seed=0, evaluate_every=3)
     whole, halves = gpt(), gpt()
-    fit(whole, drawn, loss, **settings)
+    fit(whole, drawn, loss, config)
     path = tmp_path / "run.safetensors"
 
-    def stop(step):
-        if step == 4:
+    def stop(state):
+        if state.step == 4:
             raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError, match="power cut"):
-        fit(halves, drawn, loss, **settings, checkpoint=path, on_step=stop)
+        fit(halves, drawn, loss, config, checkpoint=path, callbacks=[stop])
     again = gpt()
-    fit(again, drawn, loss, **settings, checkpoint=path, resume=True)
+    fit(again, drawn, loss, config, checkpoint=path, resume=True)
     for a, b in zip(whole.parameters(), again.parameters(), strict=True):
         assert torch.equal(a, b)
 
 
-def test_a_run_with_dealt_batches_resumes_exactly(tmp_path):
+def test_a_run_without_replacement_resumes_exactly(tmp_path):
     ids = torch.randint(11, (200,), generator=torch.Generator().manual_seed(0))
-    settings = {"batch_size": 4, "context_length": 8, "deal": True, "accumulate": 2}
+    settings = {"batch_size": 4, "context_length": 8, "replacement": False}
     settings |= {"steps": 6, "lr": 1e-2, "seed": 0, "evaluate_every": 3}
+    settings |= {"gradient_accumulation_steps": 2}
     whole, halves, again, drawn_ones = gpt(), gpt(), gpt(), gpt()
     train(whole, ids, ids, **settings)
     path = tmp_path / "run.safetensors"
 
-    def stop(step):
-        if step == 4:
+    def stop(state):
+        if state.step == 4:
             raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError, match="power cut"):
-        train(halves, ids, ids, **settings, checkpoint=path, on_step=stop)
-    with pytest.raises(ValueError, match="is of a run with deal=True, got deal=False"):
-        train(drawn_ones, ids, ids, **settings | {"deal": False}, checkpoint=path, resume=True)
+        train(halves, ids, ids, **settings, checkpoint=path, callbacks=[stop])
+    with pytest.raises(
+        ValueError, match="is of a run with replacement=False, got replacement=True"
+    ):
+        train(
+            drawn_ones, ids, ids, **settings | {"replacement": True}, checkpoint=path, resume=True
+        )
     train(again, ids, ids, **settings, checkpoint=path, resume=True)
     for a, b in zip(whole.parameters(), again.parameters(), strict=True):
         assert torch.equal(a, b)
@@ -152,4 +158,4 @@ def test_a_run_with_dealt_batches_resumes_exactly(tmp_path):
 
 def test_a_rate_of_nothing_is_refused():
     with pytest.raises(ValueError, match=r"muon_lr=-0.1, expected more than 0"):
-        fit(gpt(), drawn, loss, steps=1, lr=1e-2, muon_lr=-0.1, seed=0)
+        TrainingConfig(steps=1, lr=1e-2, muon_lr=-0.1, seed=0)

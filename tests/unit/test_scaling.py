@@ -25,7 +25,6 @@ from scratchformer.scaling import (
     count_parameters,
     fit_law,
     forward_flops,
-    in_passes,
     non_embedding,
 )
 
@@ -132,28 +131,6 @@ def test_dropout_which_keeps_masks_is_refused_where_activations_are_counted():
     with torch.device("meta"):
         model = GPT(config)
     assert sum(count_parameters(config).values()) == sum(p.numel() for p in model.parameters())
-
-
-def test_in_a_pass_no_target_comes_twice_and_none_is_missing():
-    batch, generator = in_passes(torch.arange(41), 2, 4), torch.Generator().manual_seed(0)
-    x, y = zip(*(batch(generator) for _ in range(5)), strict=True)
-    assert torch.cat(y).flatten().sort().values.tolist() == list(range(1, 41))
-    torch.testing.assert_close(torch.cat(x) + 1, torch.cat(y))
-    assert not torch.equal(torch.cat(y).flatten(), torch.arange(1, 41))  # in random order
-
-
-def test_later_passes_cut_elsewhere_and_repeat_with_the_seed():
-    def firsts(seed):
-        batch, generator = in_passes(torch.arange(41), 2, 4), torch.Generator().manual_seed(seed)
-        return [batch(generator)[0][:, 0].tolist() for _ in range(60)]
-
-    assert firsts(1) == firsts(1) != firsts(2)
-    assert len({first % 4 for pair in firsts(1) for first in pair}) == 4
-
-
-def test_a_text_shorter_than_a_batch_is_refused():
-    with pytest.raises(ValueError, match="got 11 ids, expected at least 12"):
-        in_passes(torch.arange(11), 2, 4)
 
 
 LAW = ScalingLaw(E=1.69, A=406.4, alpha=0.34, B=410.7, beta=0.28)  # Hoffmann et al. 2022

@@ -11,7 +11,7 @@ from torch import nn
 from scratchformer.attention import causal_mask
 from scratchformer.models import Seq2Seq, Seq2SeqConfig
 from scratchformer.positions import sinusoidal
-from scratchformer.training import IGNORED, fit, token_loss
+from scratchformer.training import IGNORED, TrainingConfig, fit, token_loss
 
 SMALL = {"vocab_size": 13, "context_length": 9, "d_model": 16, "n_heads": 4, "n_layers": 2}
 PAD, BEGIN, END = 0, 1, 2
@@ -179,9 +179,8 @@ def test_one_batch_can_be_learned_by_heart():
         wanted = target[:, 1:]
         return token_loss(model(source, target[:, :-1]), wanted.masked_fill(wanted == PAD, IGNORED))
 
-    history = fit(
-        model, lambda _: (source, target), loss, steps=150, lr=3e-3, seed=0, evaluate_every=10
-    )
+    config = TrainingConfig(steps=150, lr=3e-3, seed=0, evaluate_every=10)
+    history = fit(model, lambda _: (source, target), loss, config)
     assert history.train_loss[-1] < 0.05
 
 

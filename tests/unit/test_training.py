@@ -48,6 +48,26 @@ def test_evaluate_switches_dropout_off_and_restores_the_mode(mode):
     assert all(p.grad is None for p in model.parameters())
 
 
+def test_a_submodule_that_was_frozen_in_evaluation_mode_stays_there():
+    model = small_gpt().train()
+    model.h[0].eval()
+    modes = [module.training for module in model.modules()]
+    evaluate(model, TEXT, 8)
+    assert [module.training for module in model.modules()] == modes
+    assert not model.h[0].mlp.training and model.h[1].training
+
+
+def test_evaluation_computes_in_the_precision_asked_for():
+    model, seen = small_gpt(), []
+    model.register_forward_hook(lambda _, inputs, logits: seen.append(logits.dtype))
+    exact, rough = evaluate(model, TEXT, 8), evaluate(model, TEXT, 8, precision="bfloat16")
+    assert set(seen) == {torch.float32, torch.bfloat16}
+    assert exact != rough and exact == pytest.approx(rough, abs=0.02)
+    seen.clear()
+    run(model, steps=1, precision="bfloat16")
+    assert set(seen) == {torch.bfloat16}
+
+
 def test_evaluate_records_no_gradients():
     model, recorded = small_gpt(), []
     model.register_forward_pre_hook(lambda *_: recorded.append(torch.is_grad_enabled()))
@@ -78,12 +98,17 @@ def test_training_leaves_torchs_global_generator_alone():
 
 
 def test_history_has_one_entry_an_evaluation_and_the_callback_sees_it():
-    seen = []
-    history = run(
-        small_gpt(), steps=12, evaluate_every=5, on_evaluate=lambda *entry: seen.append(entry)
-    )
-    assert history.steps == [5, 10, 12]
-    assert seen == list(zip(history.steps, history.train_loss, history.val_loss, strict=True))
+    seen, reported = [], []
+
+    def watch(state):
+        seen.append(state.step)
+        if state.evaluated:
+            history = state.history
+            reported.append((state.step, history.train_loss[-1], history.val_loss[-1]))
+
+    history = run(small_gpt(), steps=12, evaluate_every=5, callbacks=[watch])
+    assert history.steps == [5, 10, 12] and seen == list(range(1, 13))
+    assert reported == list(zip(history.steps, history.train_loss, history.val_loss, strict=True))
     assert len(history.seconds) == 3 and history.seconds == sorted(history.seconds)
 
 

@@ -1,0 +1,78 @@
+"""`scratchformer prepare` makes token files of texts, `scratchformer train` a model of a TOML file.
+
+Both show a progress bar, may be stopped at any time, and go on with --resume. What they do is in
+the rooms data and training; torch is imported only once there is something to do.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from pathlib import Path
+
+from scratchformer.cli.config import read_config
+
+__all__ = ["main", "read_config"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command. Returns its exit status: 0, 1 after an error, 130 after Ctrl-C."""
+    options = _parser().parse_args(arguments)
+    rank = int(os.environ.get("RANK", "0"))  # torchrun's: only the first process tells all
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda w, *_: None if rank else print(w, file=sys.stderr)
+            options.run(options)
+        return 0
+    except KeyboardInterrupt as stop:
+        if not rank:
+            print(f"\n{stop.args[0] if stop.args else 'stopped'}", file=sys.stderr)
+        return 130
+    except (ValueError, OSError, ImportError) as error:
+        who = f"scratchformer (process {rank})" if rank else "scratchformer"
+        print(f"{who}: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("scratchformer", description=__doc__.split("\n\n")[0])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    command = commands.add_parser("prepare", help="write texts as token files, to train on")
+    command.set_defaults(run=_prepare)
+    add = command.add_argument
+    add("inputs", nargs="*", metavar="INPUT", help="a UTF-8 text, a folder of them, - for stdin")
+    add("--dataset", metavar="NAME", help="a Hugging Face dataset, or a folder with its files")
+    add("--subset", help="of the dataset, where it has several")
+    add("--split", default="train", help="of the dataset (default: train)")
+    add("--column", default="text", help="of the dataset (default: text)")
+    add("--tokenizer", required=True, metavar="NAME", help="gpt2, char, or a saved FILE.json")
+    add("--validation", type=float, default=0.1, help="share of the ids, the last (default: 0.1)")
+    add("--out", required=True, type=Path, metavar="FOLDER", help="for train.bin and val.bin")
+    add("--overwrite", action="store_true", help="replace the token files in FOLDER")
+    command = commands.add_parser("train", help="train the model that a configuration describes")
+    command.set_defaults(run=_train)
+    add = command.add_argument
+    add("--config", required=True, type=Path, metavar="FILE.toml", help="see configs/")
+    add("--out", type=Path, metavar="FOLDER", help="for the run (default: runs/NAME-OF-FILE)")
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="TABLE.KEY=VALUE",
+        help="instead of the configuration's value; may be repeated (training.lr=1e-3)",
+    )
+    for command in commands.choices.values():
+        command.add_argument("--resume", action="store_true", help="go on where a run was stopped")
+    return parser
+
+
+def _prepare(options: argparse.Namespace) -> None:
+    from scratchformer.cli.prepare import prepare
+
+    prepare(options)
+
+
+def _train(options: argparse.Namespace) -> None:
+    from scratchformer.cli.run import run
+
+    run(options)

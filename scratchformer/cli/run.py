@@ -1,0 +1,169 @@
+"""`scratchformer train`: one run, from a configuration to a model, by one process or several."""
+
+import argparse
+import hashlib
+import os
+import shlex
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from scratchformer.cli.config import DataConfig, RunConfig, read_config
+from scratchformer.cli.run_folder import RunFolder, best_of, lock_folder
+from scratchformer.cli.tokenizers import tokenizer_of
+from scratchformer.data import load_corpus, train_val_split
+from scratchformer.data.batches import WindowSampler
+from scratchformer.data.token_files import fingerprint, read_header, read_tokens
+from scratchformer.models import MODEL_TYPES
+from scratchformer.training import TrainingConfig, TrainingState, distributed, train
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train as the configuration says, and say how to go on when the run is stopped."""
+    config = read_config(options.config, options.set)
+    out = options.out or Path("runs", options.config.stem)
+    try:
+        with distributed.process_group(config["training"].get("device", "auto")) as device:
+            resume = distributed.any_process(options.resume or distributed.was_restarted())
+            _run(config, out, device, resume)
+    except KeyboardInterrupt as stop:
+        what = f"{stop.args[0]} and saved" if stop.args else "stopped before it was saved"
+        changes = [word for change in options.set for word in ("--set", change)]
+        words = ["--config", str(options.config), "--out", str(out), *changes, "--resume"]
+        several = "torchrun … -m " if "WORLD_SIZE" in os.environ else ""
+        command = f"{several}scratchformer train {shlex.join(words)}"
+        raise KeyboardInterrupt(f"{what}. Go on with\n  {command}") from None
+    except ConnectionError as error:
+        raise ConnectionError(f"{error}; --resume goes on from the last checkpoint") from error
+
+
+def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool) -> None:
+    with distributed.local_main_first():
+        data = _read_data(DataConfig(**config["data"]))
+    training, settings = config["training"], TrainingConfig(**_of(TrainingConfig, config))
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")  # TF32, where bfloat16 is not asked for
+    torch.manual_seed(settings.seed)
+    sizes = dict(config["model"])
+    model_class, config_class = MODEL_TYPES[sizes.pop("type", "gpt")]
+    model = model_class(config_class(vocab_size=data.tokenizer.vocab_size, **sizes))
+    n_parameters = sum(p.numel() for p in model.parameters())
+    windows = _of(RunConfig, config) | {"context_length": model.context_length}
+    windows |= {k: v for k, v in training.items() if k == "context_length"}
+    windows.pop("device", None)
+    if windows["context_length"] > model.context_length:
+        raise ValueError(
+            f"[training] has context_length = {windows['context_length']}, expected at most "
+            f"that of the model, {model.context_length}"
+        )
+    WindowSampler(data.train_ids, seed=settings.seed, **windows)  # refuses what has no batch
+    with lock_folder(out):
+        folder = RunFolder(out, model_class)
+        described = {**config, "sums": data.sums}
+        header = folder.check(described, resume)
+        distributed.barrier()  # all have looked before one writes
+        if not distributed.is_sharded(settings.parallel):  # shards go there block by block
+            model.to(device)
+        if distributed.rank() == 0:
+            folder.begin(described, data.tokenizer)
+            if header:
+                folder.save_best_of(header, model)
+            n = distributed.world_size()
+            several = f" × {n} ({settings.parallel})" if n > 1 else ""
+            ids = f"{len(data.train_ids):,} ids to train on"
+            print(f"{out}: {n_parameters:,} parameters on {device.type}{several}, {ids}")
+        _train(model, data, folder, training | windows, header.get("step", 0))
+
+
+def _train(model, data: "Data", folder: RunFolder, settings: dict, first: int) -> None:
+    """Train, save the best and the last model, and show what is going on."""
+    speaks, steps = distributed.rank() == 0, settings["steps"]
+    settings = {k: v for k, v in settings.items() if k != "device"}
+    with tqdm(total=steps, initial=first, unit="step", desc="train", disable=not speaks) as bar:
+
+        def after_step(state: TrainingState) -> None:
+            bar.update()
+            if not state.evaluated:
+                return
+            history = state.history
+            if best_of(history) == len(history.steps) - 1:
+                folder.save(model, folder.path / "best")
+            if speaks:
+                folder.write_losses(history)
+                losses = f"training {history.train_loss[-1]:.4f}"
+                losses += f", validation {history.val_loss[-1]:.4f} nats per token"
+                bar.write(f"step {state.step:,} of {steps:,}: {losses}")
+
+        history = train(
+            model,
+            data.train_ids,
+            data.val_ids,
+            callbacks=[after_step],
+            checkpoint=folder.checkpoint,
+            resume=first > 0,
+            **settings,
+        )
+    folder.save(model, folder.path)
+    if speaks:
+        folder.write_losses(history)
+        step, loss = history.steps[best_of(history)], history.val_loss[best_of(history)]
+        files = "model.safetensors, config.json, tokenizer.json, history.json and loss.png"
+        print(f"{folder.path}: {files}")
+        best = folder.path / "best"
+        print(f"{best}: the model of step {step:,}, best on validation with {loss:.4f}")
+
+
+def _of(config_class: type, config: dict[str, dict]) -> dict:
+    """The entries of [training] that are fields of a class."""
+    names = {field.name for field in fields(config_class)}
+    return {key: value for key, value in config["training"].items() if key in names}
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a run reads."""
+
+    train_ids: Tensor
+    val_ids: Tensor
+    tokenizer: Any  # one of the package's
+    sums: dict[str, str]  # which tell this text and tokenizer from others
+
+
+def _read_data(config: DataConfig) -> Data:
+    """Ids and tokenizer of a corpus, or of a folder that `prepare` wrote."""
+    if config.corpus is not None:
+        text = load_corpus(config.corpus).text
+        tokenizer = tokenizer_of(config.tokenizer or "char", [text])
+        train_ids, val_ids = train_val_split(torch.tensor(tokenizer.encode(text)))
+        sums = {"text": hashlib.sha256(text.encode()).hexdigest()}
+        sums["tokenizer"] = fingerprint(tokenizer)
+        return Data(train_ids, val_ids, tokenizer, sums)
+    folder = Path(config.folder or "")
+    paths = [folder / name for name in ("train.bin", "val.bin")]
+    if missing := [path for path in paths if not path.is_file()]:
+        raise ValueError(
+            f"{missing[0]} is missing: `scratchformer prepare` writes it, unless --validation is 0"
+        )
+    tokenizer = tokenizer_of(str(folder / "tokenizer.json"))
+    headers = [read_header(path) for path in paths]
+    sums, others = ({name: h[name] for name in ("text", "tokenizer")} for h in headers)
+    if sums != others:
+        raise ValueError(f"{paths[0]} and {paths[1]} are not of one text: prepare them again")
+    train_ids, val_ids = (read_tokens(path, tokenizer) for path in paths)
+    for path, ids in zip(paths, (train_ids, val_ids), strict=True):
+        _refuse_unknown_ids(path, ids, tokenizer.vocab_size)
+    return Data(train_ids, val_ids, tokenizer, sums)
+
+
+def _refuse_unknown_ids(path: Path, ids: Tensor, vocab_size: int, chunk: int = 2**24) -> None:
+    """Raise ValueError for an id beyond the vocabulary; reads the file once, in chunks."""
+    for start in range(0, len(ids), chunk):
+        largest = int(ids[start : start + chunk].int().max())
+        if largest >= vocab_size:
+            raise ValueError(
+                f"{path} is damaged: it holds the id {largest}, expected less than {vocab_size}"
+            )

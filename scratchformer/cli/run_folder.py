@@ -1,0 +1,168 @@
+"""The folder of a training run: who may write to it, and what is written besides the checkpoint."""
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from matplotlib.figure import Figure  # not pyplot: no window, no screen needed
+from safetensors import SafetensorError
+from torch import nn
+
+from scratchformer.files import atomic_write
+from scratchformer.models.pretrained import load_tensors
+from scratchformer.plots import loss_curves
+from scratchformer.training import History, distributed
+from scratchformer.training.checkpoints import load_weights, read_header
+
+MAY_CHANGE = {"checkpoint_every", "parallel", "compile", "device"}  # in a run that goes on
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder while the block runs; makes the folder if it is missing.
+
+    The system releases the lock when the process ends, in whatever way. In a process group rank 0
+    locks for all. Raises ValueError, on all of them, if another run holds the folder.
+    """
+    handle, held = None, False
+    if distributed.rank() == 0:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            handle = _lock(folder)
+        except BlockingIOError:
+            held = True
+    try:
+        if distributed.any_process(held):
+            raise ValueError(f"another run is writing to {folder}: choose another --out")
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _lock(folder: Path) -> int | None:
+    """A locked file handle, or None where the file system has no locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return _lock_on_windows(folder)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:  # some network file systems
+        os.close(handle)
+        return None
+    return handle
+
+
+def _lock_on_windows(folder: Path) -> int:
+    import msvcrt
+
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
+    try:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows only
+    except OSError as error:
+        os.close(handle)
+        raise BlockingIOError from error
+    return handle
+
+
+class RunFolder:
+    """run.json, the best and the last model, history.json and loss.png of a run.
+
+    Only rank 0 writes; all processes make the same calls.
+    """
+
+    def __init__(self, path: Path, model_class: type):
+        self.path, self.model_class = path, model_class
+        self.checkpoint = path / "checkpoint.safetensors"
+
+    def check(self, settings: dict, resume: bool) -> dict:
+        """The header of the checkpoint to go on from, {} without one.
+
+        Raises ValueError if the folder holds a run that is not to be resumed, or was begun with
+        other settings or other data; FileNotFoundError if it does not say with which.
+        """
+        used = ("run.json", "checkpoint.safetensors", "model.safetensors")
+        if not resume and any((self.path / name).exists() for name in used):
+            raise ValueError(
+                f"{self.path} holds a run: go on with --resume, or choose another --out"
+            )
+        if not self.checkpoint.exists():
+            return {}
+        before = self._read_settings()
+        for table, entries in json.loads(json.dumps(settings)).items():
+            for key in {**before.get(table, {}), **entries}.keys() - MAY_CHANGE:
+                was, now = (d.get(key, "nothing") for d in (before.get(table, {}), entries))
+                if was != now:
+                    raise ValueError(
+                        f"{self.path} holds a run with {table}.{key} = {was!r}, got {now!r}: "
+                        "a run goes on with what it began with"
+                    )
+        return read_header(self.checkpoint)
+
+    def _read_settings(self) -> dict[str, dict]:
+        path = self.path / "run.json"
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+            if not all(isinstance(before[table], dict) for table in ("data", "model", "training")):
+                raise ValueError("not a table")
+            return before
+        except FileNotFoundError:
+            raise FileNotFoundError(f"{path} is missing: nothing says how the run began") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} is damaged ({error}): the run cannot be resumed") from error
+
+    def begin(self, settings: dict, tokenizer) -> None:
+        """Write what a run needs to be resumed; remove what killed writers have left."""
+        for folder in (self.path, self.path / "best"):
+            for part in folder.glob(".*.part"):
+                part.unlink(missing_ok=True)
+        with atomic_write(self.path / "run.json") as part:
+            part.write_text(json.dumps(settings, indent=1), encoding="utf-8")
+        with atomic_write(self.path / "tokenizer.json") as part:
+            tokenizer.save(part)
+
+    def save_best_of(self, header: dict, model: nn.Module) -> None:
+        """Save the checkpoint's model as the best if it is: the run may have died just before."""
+        history = History(**header["history"])
+        if history.steps and header["step"] == history.steps[best_of(history)]:
+            load_weights(self.checkpoint, model)
+            self.save(model, self.path / "best")
+
+    def save(self, model: nn.Module, folder: Path) -> None:
+        """`model.save` by rank 0; a model in shards is put together for it."""
+        if any(hasattr(p, "full_tensor") for p in model.parameters()):
+            weights = distributed.full_state_dict(dict(model.named_parameters()))
+            if distributed.rank() == 0:
+                with torch.random.fork_rng(devices=[]):  # a new model draws numbers
+                    model = self.model_class(model.config)
+                load_tensors(dict(model.named_parameters()), weights, folder)
+        if distributed.rank() == 0:
+            try:
+                model.save(folder)  # type: ignore[operator]  # all MODEL_TYPES have it
+            except SafetensorError as error:  # what it makes of a full disk
+                raise OSError(f"{folder} cannot be written: {error}") from error
+
+    def write_losses(self, history: History) -> None:
+        """history.json and loss.png, replaced as a whole, so that one can watch a run."""
+        with atomic_write(self.path / "history.json") as part:
+            part.write_text(json.dumps(asdict(history), indent=1), encoding="utf-8")
+        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+        loss_curves(history, figure.subplots())
+        with atomic_write(self.path / "loss.png") as part:
+            figure.savefig(part, format="png", dpi=150)
+
+
+def best_of(history: History) -> int:
+    """Which evaluation had the lowest validation loss, the first of equals."""
+    losses = history.val_loss
+    return min(range(len(losses)), key=lambda i: (math.isnan(losses[i]), losses[i]))
