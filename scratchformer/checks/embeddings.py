@@ -2,7 +2,7 @@
 
 import torch
 
-from scratchformer.checks.engine import Call, exercise, expect
+from scratchformer.checks.first_edition import Call, exercise, expect
 
 
 @exercise("2.1", "ids, table")

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from scratchformer.checks.engine import Call, Wrong, exercise, expect
+from scratchformer.checks.first_edition import Call, Wrong, exercise, expect
 
 
 @exercise("3.1", "f, x, order")

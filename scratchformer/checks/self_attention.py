@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from scratchformer.checks.engine import Call, Wrong, exercise, expect
+from scratchformer.checks.first_edition import Call, Wrong, exercise, expect
 
 HARD = "Each query takes the value of its best key alone: a hard look-up. Softmax makes it soft"
 
