@@ -340,6 +340,10 @@ class attention:
         """The weights are 0 at the later positions, a causal mask: nothing is masked here"""
         return _attend(q, k, v, hide=lambda scores: torch.ones_like(scores).triu(1).bool())
 
+    def hides_earlier_positions(q, k, v):
+        """The weights are 0 at the earlier positions: nothing is masked here"""
+        return _attend(q, k, v, hide=lambda scores: torch.ones_like(scores).tril(-1).bool())
+
     def takes_the_value_of_the_best_key(q, k, v):
         """Each query takes the value of its best key alone: a hard look-up. Softmax makes it
         soft"""
