@@ -1,13 +1,14 @@
 """Instant checks for the exercises: `checks.bpe.merge_pair(merge_pair)` returns a `Verdict`.
 
-One module a chapter, one function an exercise. A chapter's module is imported when first used,
+One module a chapter, one class block an exercise. A chapter's module is imported when first used,
 so chapter 1 does not wait for torch.
 """
 
 from importlib import import_module
 from types import ModuleType
 
-from scratchformer.checks.engine import Verdict, Wrong, exercise, expect
+from scratchformer.checks.engine import exercise
+from scratchformer.checks.verdict import Verdict, Wrong, expect
 
 CHAPTERS = (
     "bpe",
@@ -19,8 +20,8 @@ CHAPTERS = (
     "block",
     "bigram_to_gpt",
     "training",
-    "bert",
     "generation",
+    "bert",
     "encoder_decoder",
     "scaling",
     "speedrun",

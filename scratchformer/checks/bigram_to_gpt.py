@@ -6,7 +6,7 @@ from itertools import pairwise
 import torch
 from torch.nn import functional as F
 
-from scratchformer.checks.engine import Call, Wrong, exercise, expect
+from scratchformer.checks.first_edition import Call, Wrong, exercise, expect
 
 
 @exercise("8.1", "ids, vocab_size")

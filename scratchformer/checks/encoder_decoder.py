@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from scratchformer.checks.engine import Call, exercise, expect
+from scratchformer.checks.first_edition import Call, exercise, expect
 
 
 @exercise("12.1", "rows, begin_id, end_id, pad_id")

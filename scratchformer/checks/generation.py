@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from scratchformer.checks.engine import Call, exercise
+from scratchformer.checks.first_edition import Call, exercise
 
 
 @exercise("10.1", "nats_per_token, tokens, characters")

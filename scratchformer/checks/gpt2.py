@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from scratchformer.checks.engine import Call, exercise, expect
+from scratchformer.checks.first_edition import Call, exercise, expect
 
 MATRICES = ("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj")
 EVERY = "Every block has four matrices to turn, and this is one"

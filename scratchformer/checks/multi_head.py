@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from scratchformer.checks.engine import Call, exercise, expect
+from scratchformer.checks.first_edition import Call, exercise, expect
 
 
 def _boolean(call: Call, shape: tuple[int, ...]) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 import math
 
-from scratchformer.checks.engine import Call, exercise
+from scratchformer.checks.first_edition import Call, exercise
 
 
 @exercise("13.1", "vocab_size, context_length, d_model, n_layers")

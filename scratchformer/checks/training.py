@@ -5,7 +5,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from scratchformer.checks.engine import Call, exercise, expect
+from scratchformer.checks.first_edition import Call, exercise, expect
 
 BETA1, BETA2, EPS = 0.9, 0.95, 1e-8
 

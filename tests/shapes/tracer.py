@@ -247,7 +247,8 @@ def install(hook) -> Tracer:
         source = loader.get_source(loader.name)
         file = str(Path(loader.path).relative_to(Path(__file__).parents[2]))
         tree = tracer.instrument(source, ast.parse(source), f"{file}:", file)
-        tree = JaxtypingTransformer(typechecker=loader._typechecker).visit(tree)
+        if not loader.name.startswith("scratchformer.checks."):  # class blocks that become data
+            tree = JaxtypingTransformer(typechecker=loader._typechecker).visit(tree)
         return compile(ast.fix_missing_locations(tree), loader.path, "exec", dont_inherit=True)
 
     sys.meta_path.insert(0, Finder)

@@ -12,32 +12,64 @@ import pytest
 import torch
 
 from scratchformer import checks
-from scratchformer.checks.engine import LIMIT, Verdict, brief, exercise
+from scratchformer.checks.compare import brief
+from scratchformer.checks.engine import exercise
+from scratchformer.checks.sandbox import PAUSE
+from scratchformer.checks.verdict import Verdict
 
 
-@exercise("0.1", "word, times")
-def repeat(call):
-    call("ab", 2).gives(["ab", "ab"], (["abab"], "The words are joined"))
+@exercise("0.1")
+class repeat:
+    """repeat(word, times) -> list of str"""
+
+    cases = (("ab", 2),)
+
+    def right(word, times):
+        return [word] * times
+
+    def joins_the_words(word, times):
+        """The words are joined"""
+        return [word * times]
 
 
-@exercise("0.2", "x")
-def double(call):
-    call(torch.tensor([1.0, 2.0])).gives(torch.tensor([2.0, 4.0]))
+@exercise("0.2")
+class double:
+    """double(x: (N,)) -> (N,)"""
+
+    cases = (torch.tensor([1.0, 2.0]),)
+
+    def right(x):
+        return 2 * x
 
 
-@exercise("0.3", "x")
-def whole(call):
-    call(3).gives(4)
+@exercise("0.3")
+class whole:
+    """whole(x: int) -> int"""
+
+    cases = (3,)
+
+    def right(x):
+        return x + 1
 
 
-@exercise("0.4", "data")
-def total(call):
-    call({"a": [1, 2], "b": [3]}).gives(6.0)
+@exercise("0.4")
+class total:
+    """total(data: dict of lists) -> float"""
+
+    cases = ({"a": [1, 2], "b": [3]},)
+
+    def right(data):
+        return float(sum(map(sum, data.values())))
 
 
-@exercise("0.5", "n")
-def table(call):
-    call(3).gives({("a", "b"): 3})
+@exercise("0.5")
+class table:
+    """table(n: int) -> dict"""
+
+    cases = (3,)
+
+    def right(n):
+        return {("a", "b"): n}
 
 
 class Liar(list):
@@ -87,7 +119,7 @@ def test_a_verdict_is_true_when_passed_and_shows_itself_as_text_and_html():
         ([...], "replace the `...`"),
         (float("nan"), "is a float"),
         (object, "is a type"),
-        (repeat, "is a function"),
+        (brief, "is a function"),
     ],
     ids=range(13),
 )
@@ -242,7 +274,7 @@ def test_a_reader_who_interrupts_the_wait_gets_the_interrupt(monkeypatch):
     join = threading.Thread.join
 
     def interrupted(thread, timeout=None):
-        if timeout == LIMIT:
+        if timeout == PAUSE:
             raise KeyboardInterrupt
         join(thread, timeout)
 

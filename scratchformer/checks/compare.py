@@ -1,0 +1,204 @@
+"""Compare a learner's value with the right one, and say in words where the two differ.
+
+A value is first rebuilt from plain built-in types and plain tensors, so that no method which
+a learner wrote is trusted. torch is looked up, never imported: chapter 1 does not wait for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import operator
+import re
+import reprlib
+import sys
+from typing import Any
+
+TOLERANCE = 1e-4  # relative and absolute, for float32 and for Python's numbers
+COARSE = {"torch.bfloat16": 2e-2, "torch.float16": 2e-3}  # these hold 3 or 4 digits
+
+
+class OtherKind(Exception):
+    """Carries the value that was given, and an example of the kind that is expected."""
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether this is a tensor; False as long as nobody has imported torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def kind(value: Any) -> str:
+    """The type in words: "a list", "a float32 tensor of shape (2, 3)"."""
+    name = type(value).__name__
+    if is_tensor(value):
+        name = f"{str(value.dtype)[6:]} tensor of shape {tuple(value.shape)}"
+    return f"{'an' if re.match('[aeiouAEIO]|nd', name) else 'a'} {name}"
+
+
+def brief(value: Any, width: int = 80) -> str:
+    """One line of at most `width` characters for anything, without memory addresses."""
+    if is_tensor(value) and value.numel() > 12:
+        return kind(value)
+    short = reprlib.Repr()
+    short.maxtuple = short.maxlist = short.maxdict = 12
+    short.maxstring = short.maxlong = short.maxother = width
+    try:
+        text = re.sub(r"\s*\n\s*| at 0x[0-9a-fA-F]+", " ", short.repr(value)).strip()
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def fresh(value: Any) -> Any:
+    """A deep copy of plain data and tensors; anything else as it is."""
+    if type(value) in (list, tuple):
+        return type(value)(fresh(item) for item in value)
+    if type(value) is dict:
+        return {key: fresh(item) for key, item in value.items()}
+    return value.clone() if is_tensor(value) else value
+
+
+def plain(value: Any, example: Any) -> Any:
+    """The value in plain types, of the kind of the example; `OtherKind` if it is of another.
+
+    Accepted as the same kind: subclasses, tensors and numpy scalars without dimensions for
+    numbers, sparse tensors for dense ones, any precision, and a list for a tuple unless the
+    tuple holds strings only (a word in pieces is a tuple; several results may be a list).
+    """
+    if is_tensor(example):
+        return _plain_tensor(value, example)
+    if isinstance(example, bool | int | float):
+        return _plain_number(value, example)
+    if isinstance(example, str) and isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(example, bytes) and isinstance(value, bytes):
+        return bytes(memoryview(value))
+    if example is None and value is None:
+        return None
+    if isinstance(example, dict) and isinstance(value, dict):
+        if not example:
+            return dict(dict.items(value))
+        key, item = next(iter(example.items()))
+        return {plain(k, key): plain(v, item) for k, v in dict.items(value)}
+    several = isinstance(example, tuple) and not all(isinstance(item, str) for item in example)
+    items: list | None = None
+    if isinstance(value, list) and (isinstance(example, list) or several):
+        items = list(list.__iter__(value))
+    elif isinstance(value, tuple) and isinstance(example, tuple):
+        items = list(tuple.__iter__(value))
+    if items is not None:
+        examples = example if len(example) == len(items) else [*example[:1]] * len(items)
+        if examples:
+            items = [plain(item, like) for item, like in zip(items, examples, strict=True)]
+        return type(example)(items)
+    raise OtherKind(value, example)
+
+
+def _plain_tensor(value: Any, example: Any) -> Any:
+    torch = sys.modules["torch"]
+    whole = not example.is_floating_point()
+    if not is_tensor(value) or value.is_complex() or (whole and value.is_floating_point()):
+        raise OtherKind(value, example)
+    with torch._C.DisableTorchFunctionSubclass():  # documented: no method of a subclass is called
+        value = torch.Tensor.detach(value)
+        if value.layout != torch.strided:
+            value = torch.Tensor.to_dense(value)
+        return torch.Tensor.as_subclass(value, torch.Tensor).cpu()
+
+
+def _plain_number(value: Any, example: bool | int | float) -> Any:
+    number = value.detach() if is_tensor(value) else value
+    if getattr(number, "ndim", 0) == 0 and not isinstance(number, str | bytes):
+        if isinstance(example, bool):
+            if isinstance(number, bool) or "bool" in str(getattr(number, "dtype", "")):
+                return bool(number)
+        else:
+            convert = operator.index if isinstance(example, int) else float
+            with contextlib.suppress(TypeError):
+                return convert(number)
+    raise OtherKind(value, example)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equality of plain data; numbers to 1e-4 (less in half precision), NaN equals NaN."""
+    if a is b:
+        return True
+    if is_tensor(a) and is_tensor(b):
+        torch = sys.modules["torch"]
+        near = max(COARSE.get(str(x.dtype), TOLERANCE) for x in (a, b))
+        a, b = a.detach().double(), b.detach().double()
+        return a.shape == b.shape and torch.allclose(a, b, rtol=near, atol=near, equal_nan=True)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        close = math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        return close or (math.isnan(a) and math.isnan(b))
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    return bool(a == b)
+
+
+def matches(value: Any, wrong: Any) -> bool:
+    """Whether a learner's value equals a known wrong one."""
+    try:
+        return same(plain(value, wrong), wrong)
+    except OtherKind:
+        return False
+
+
+def difference(got: Any, expected: Any) -> str:
+    """What is wrong with a plain value, as the end of a sentence: "returned 5 at [1], …"."""
+    if isinstance(got, float) and not math.isfinite(got) and math.isfinite(expected):
+        return f"returned {got}, not a finite number"
+    if is_tensor(got):
+        return _tensor_difference(got, expected)
+    returned, wanted = brief(got), brief(expected)
+    if returned != wanted and not is_cut(returned + wanted):
+        return f"returned `{returned}`, expected `{wanted}`"
+    place, got, expected = _first_difference(got, expected)
+    if not place:
+        return f"returned `{brief(got)}`, expected `{brief(expected)}`"
+    if is_tensor(got) and is_tensor(expected):
+        return f"{_tensor_difference(got, expected)} in `answer{place}`"
+    return f"returned `{brief(got)}` at {place}, expected `{brief(expected)}`"
+
+
+def is_cut(text: str) -> bool:
+    """Whether `brief` left something out of this text, or named a tensor by its shape."""
+    return "…" in text or "..." in text or "tensor" in text
+
+
+def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[str, Any, Any]:
+    """Where two plain values first differ, such as "[1][0]", and what stands there."""
+    if isinstance(got, str) and isinstance(expected, str) and len(got) > 40:
+        pairs = enumerate(zip(got, expected, strict=False))
+        at = next((i for i, (a, b) in pairs if a != b), min(len(got), len(expected)))
+        return f"{place}[{at}:]", got[at : at + 40], expected[at : at + 40]
+    if isinstance(got, list | tuple) and len(got) != len(expected):
+        return place, got, expected
+    keys: list = []
+    if isinstance(got, dict):
+        keys = [key for key in expected if key in got]
+    elif isinstance(got, list | tuple):
+        keys = list(range(len(got)))
+    for key in keys:
+        if not same(got[key], expected[key]):
+            return _first_difference(got[key], expected[key], f"{place}[{key!r}]")
+    return place, got, expected
+
+
+def _tensor_difference(got: Any, expected: Any) -> str:
+    if got.shape != expected.shape:
+        came, wanted = tuple(got.shape), tuple(expected.shape)
+        return f"returned a tensor of shape {came}, but {wanted} is expected"
+    bad = int((~got.isfinite() & expected.isfinite()).sum())
+    if bad:
+        return f"returned NaN or infinity in {bad} of {got.numel()} places"
+    near = max(COARSE.get(str(x.dtype), TOLERANCE) for x in (got, expected))
+    got, expected = got.double(), expected.double()
+    wrong = ~got.isclose(expected, rtol=near, atol=near, equal_nan=True)
+    place = tuple(wrong.nonzero()[0].tolist())
+    return f"returned {got[place]:.4g} at {list(place)}, expected {expected[place]:.4g}"
