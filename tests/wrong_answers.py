@@ -22,7 +22,6 @@ FIRST_EDITION = {
     "embeddings": "ch02",
     "positions": "ch03",
     "self_attention": "ch05",
-    "block": "ch07",
     "bigram_to_gpt": "ch08",
     "training": "ch09",
     "generation": "ch10",
