@@ -22,7 +22,6 @@ FIRST_EDITION = {
     "embeddings": "ch02",
     "positions": "ch03",
     "self_attention": "ch05",
-    "bigram_to_gpt": "ch08",
     "training": "ch09",
     "generation": "ch10",
     "bert": "ch11",
