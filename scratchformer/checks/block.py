@@ -400,6 +400,10 @@ class block_parameters:
         """d_ff need not be 4 d_model: use the one given"""
         return block_parameters.right(d_model, 4 * d_model, bias)
 
+    def takes_the_formula_for_GPT_2(d_model, d_ff, bias):
+        """12 C² + 13 C holds with biases and d_ff = 4 C only: use the `d_ff` and `bias` given"""
+        return 12 * d_model**2 + 13 * d_model
+
     def keeps_the_bias_of_the_norms(d_model, d_ff, bias):
         """Without biases a norm keeps its weight alone"""
         return block_parameters.right(d_model, d_ff, bias) + 2 * d_model * (not bias)
