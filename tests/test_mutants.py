@@ -12,7 +12,6 @@ from wrong_answers import (
     COMMAND,
     EXERCISES,
     FIRST_EDITION,
-    GIVEN,
     PAGE,
     RIGHT,
     page,
@@ -183,7 +182,7 @@ def test_the_packages_own_tokenizer_serves_the_costly_text():
 def test_a_check_changes_no_global_random_state_and_no_given_data():
     torch.manual_seed(3)
     before = torch.get_rng_state()
-    given = GIVEN["bigram_to_gpt.impossible_text"][0]
+    given = checks.bigram_to_gpt.impossible_text.given[0]
     counts = given.clone()
     for answer in ANSWERS:
         if answer.check in ("bigram_to_gpt.sample_next", "bigram_to_gpt.impossible_text"):

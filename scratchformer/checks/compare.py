@@ -121,11 +121,16 @@ def _plain_number(value: Any, example: bool | int | float) -> Any:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equality of plain data; numbers to 1e-4 (less in half precision), NaN equals NaN."""
+    """Equality of plain data; numbers to 1e-4 (less in half precision), NaN equals NaN.
+
+    Where `b` is a boolean tensor, `a` must be one: `~` does something else to numbers.
+    """
     if a is b:
         return True
     if is_tensor(a) and is_tensor(b):
         torch = sys.modules["torch"]
+        if b.dtype == torch.bool and a.dtype != torch.bool:
+            return False
         near = max(COARSE.get(str(x.dtype), TOLERANCE) for x in (a, b))
         a, b = a.detach().double(), b.detach().double()
         return a.shape == b.shape and torch.allclose(a, b, rtol=near, atol=near, equal_nan=True)
@@ -194,6 +199,8 @@ def _tensor_difference(got: Any, expected: Any) -> str:
     if got.shape != expected.shape:
         came, wanted = tuple(got.shape), tuple(expected.shape)
         return f"returned a tensor of shape {came}, but {wanted} is expected"
+    if kind(expected).startswith("a bool") and not kind(got).startswith("a bool"):
+        return f"returned {kind(got)}, but a boolean one is expected"
     bad = int((~got.isfinite() & expected.isfinite()).sum())
     if bad:
         return f"returned NaN or infinity in {bad} of {got.numel()} places"
