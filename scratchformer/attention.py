@@ -2,8 +2,7 @@
 
 The function shows the weights. The module uses PyTorch's fused kernel, which never stores them,
 unless it is asked for them; the tests hold the two equal. Masks are boolean, True = may attend,
-and combine with `&`. Positions are not known here: they are added to, or turned into, what
-attention is given.
+and combine with `&`. Positions are for its input to hold.
 """
 
 import math

@@ -139,7 +139,7 @@ def load_model(source: str | Path, model_class: type[Model], config_class: Any) 
 
 
 def _downloaded(name: str) -> list[Path]:
-    from huggingface_hub import hf_hub_download  # here: only a download needs it
+    from huggingface_hub import hf_hub_download  # only a download needs it
 
     try:
         return [Path(hf_hub_download(name, f, local_files_only=is_offline())) for f in FILES]

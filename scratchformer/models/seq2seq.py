@@ -21,7 +21,7 @@ class Seq2SeqConfig:
     """The size of a Seq2Seq. Raises ValueError for a size that cannot be built."""
 
     vocab_size: int  # one vocabulary for source and target, with the three tokens below
-    context_length: int  # the longest source or target; positions are fixed waves up to here
+    context_length: int  # the longest source or target; fixed waves are made for as many positions
     d_model: int  # width of the stream of vectors in both stacks; even, as waves come in pairs
     n_heads: int  # attention patterns side by side; each d_model / n_heads wide
     n_layers: int  # blocks in the encoder, and as many in the decoder
