@@ -4,7 +4,7 @@ import argparse
 import hashlib
 import os
 import shlex
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -44,45 +44,46 @@ def run(options: argparse.Namespace) -> None:
 def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool) -> None:
     with distributed.local_main_first():
         data = _read_data(DataConfig(**config["data"]))
-    training, settings = config["training"], TrainingConfig(**_of(TrainingConfig, config))
+    training = TrainingConfig(**_entries_of(TrainingConfig, config))
+    windows = RunConfig(**_entries_of(RunConfig, config))
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")  # TF32, where bfloat16 is not asked for
-    torch.manual_seed(settings.seed)
+    torch.manual_seed(training.seed)
     sizes = dict(config["model"])
     model_class, config_class = MODEL_TYPES[sizes.pop("type", "gpt")]
     model = model_class(config_class(vocab_size=data.tokenizer.vocab_size, **sizes))
     n_parameters = sum(p.numel() for p in model.parameters())
-    windows = _of(RunConfig, config) | {"context_length": model.context_length}
-    windows |= {k: v for k, v in training.items() if k == "context_length"}
-    windows.pop("device", None)
-    if windows["context_length"] > model.context_length:
+    T = windows.context_length or model.context_length
+    if model.context_length < T:
         raise ValueError(
-            f"[training] has context_length = {windows['context_length']}, expected at most "
-            f"that of the model, {model.context_length}"
+            f"[training] has context_length = {T}, expected at most that of the model, "
+            f"{model.context_length}"
         )
-    WindowSampler(data.train_ids, seed=settings.seed, **windows)  # refuses what has no batch
+    # Refuses sizes that make no batch, before anything is written.
+    WindowSampler(data.train_ids, windows.batch_size, T, training.seed, windows.replacement)
+    settings = asdict(training) | {"batch_size": windows.batch_size, "context_length": T}
+    settings["replacement"] = windows.replacement
     with lock_folder(out):
         folder = RunFolder(out, model_class)
         described = {**config, "sums": data.sums}
         header = folder.check(described, resume)
         distributed.barrier()  # all have looked before one writes
-        if not distributed.is_sharded(settings.parallel):  # shards go there block by block
+        if not distributed.is_sharded(training.parallel):  # shards go there block by block
             model.to(device)
         if distributed.rank() == 0:
             folder.begin(described, data.tokenizer)
             if header:
                 folder.save_best_of(header, model)
             n = distributed.world_size()
-            several = f" × {n} ({settings.parallel})" if n > 1 else ""
+            several = f" × {n} ({training.parallel})" if n > 1 else ""
             ids = f"{len(data.train_ids):,} ids to train on"
             print(f"{out}: {n_parameters:,} parameters on {device.type}{several}, {ids}")
-        _train(model, data, folder, training | windows, header.get("step", 0))
+        _train(model, data, folder, settings, header.get("step", 0))
 
 
 def _train(model, data: "Data", folder: RunFolder, settings: dict, first: int) -> None:
     """Train, save the best and the last model, and show what is going on."""
     speaks, steps = distributed.rank() == 0, settings["steps"]
-    settings = {k: v for k, v in settings.items() if k != "device"}
     with tqdm(total=steps, initial=first, unit="step", desc="train", disable=not speaks) as bar:
 
         def after_step(state: TrainingState) -> None:
@@ -117,7 +118,7 @@ def _train(model, data: "Data", folder: RunFolder, settings: dict, first: int) -
         print(f"{best}: the model of step {step:,}, best on validation with {loss:.4f}")
 
 
-def _of(config_class: type, config: dict[str, dict]) -> dict:
+def _entries_of(config_class: type, config: dict[str, dict]) -> dict:
     """The entries of [training] that are fields of a class."""
     names = {field.name for field in fields(config_class)}
     return {key: value for key, value in config["training"].items() if key in names}

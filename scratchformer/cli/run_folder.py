@@ -18,8 +18,7 @@ from scratchformer.models.pretrained import load_tensors
 from scratchformer.plots import loss_curves
 from scratchformer.training import History, distributed
 from scratchformer.training.checkpoints import load_weights, read_header
-
-MAY_CHANGE = {"checkpoint_every", "parallel", "compile", "device"}  # in a run that goes on
+from scratchformer.training.loop import MAY_CHANGE
 
 
 @contextmanager
@@ -100,7 +99,7 @@ class RunFolder:
             return {}
         before = self._read_settings()
         for table, entries in json.loads(json.dumps(settings)).items():
-            for key in {**before.get(table, {}), **entries}.keys() - MAY_CHANGE:
+            for key in {**before.get(table, {}), **entries}.keys() - {*MAY_CHANGE}:
                 was, now = (d.get(key, "nothing") for d in (before.get(table, {}), entries))
                 if was != now:
                     raise ValueError(
