@@ -72,7 +72,7 @@ def constraints() -> str:
 
 
 # Not for the lowest versions: what wants newer ones of the same packages. Its tests are skipped.
-PEERS = {"datasets", "tokenizers", "transformers"}
+PEERS = {"datasets", "transformers"}
 
 
 def lowest() -> str:

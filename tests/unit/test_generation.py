@@ -218,10 +218,9 @@ def test_a_token_is_read_once_while_the_context_lasts_and_the_window_anew_after_
 
 
 def test_repetition_penalty_equals_an_independent_implementation():
-    from transformers import RepetitionPenaltyLogitsProcessor
-
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     model = long_gpt(8, 8, 2, 3)
-    processor = RepetitionPenaltyLogitsProcessor(1.7)
+    processor = transformers.RepetitionPenaltyLogitsProcessor(1.7)
     ids = PROMPT
     for _ in range(20):
         logits = model(ids[:, -8:])[:, -1]
