@@ -25,7 +25,6 @@ FIRST_EDITION = {
     "multi_head": "ch06",
     "block": "ch07",
     "bigram_to_gpt": "ch08",
-    "bert": "ch11",
     "encoder_decoder": "ch12",
     "scaling": "ch13",
     "speedrun": "ch14",
