@@ -113,8 +113,7 @@ class hide:
 
     def drops_the_batch_axis(ids, chosen, lot, other, mask_id):
         """… both (B, T)"""
-        inputs, targets = hide.right(ids, chosen, lot, other, mask_id)
-        return inputs.flatten(), targets.flatten()
+        return [tensor.flatten() for tensor in hide.right(ids, chosen, lot, other, mask_id)]
 
 
 def _filled(ids, segments, length, pad_id, pad_segment=0):
@@ -130,7 +129,7 @@ class pair_input:
 
     cases = (
         ([7, 8], [9], 8, 1, 2, 0),
-        ([5], [6, 5, 7], 9, 1, 2, 0),
+        ([5], [6, 5, 7], 9, 11, 12, 3),
         ([4, 5], [6], 6, 1, 2, 0),
     )
 
@@ -190,6 +189,10 @@ class pair_input:
         n = len(a) + len(b) + 3
         ids, segments, real = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
         return ids[n:] + ids[:n], segments, real
+
+    def pads_with_0(a, b, length, cls_id, sep_id, pad_id):
+        """The padding is 0 whatever `pad_id` is"""
+        return pair_input.right(a, b, length, cls_id, sep_id, 0)
 
     def does_not_fill_up(a, b, length, cls_id, sep_id, pad_id):
         """The lists are shorter than `length`: fill up to it"""

@@ -76,6 +76,7 @@ class nucleus:
     cases = (
         (torch.tensor([0.05, 0.4, 0.1, 0.3, 0.15]), 0.6),
         (torch.tensor([0.1, 0.05, 0.25, 0.4, 0.2]), 0.7),
+        (torch.tensor([0.125, 0.5, 0.125, 0.25]), 0.75),
         (torch.tensor([0.03, 0.95, 0.02]), 0.9),
         (torch.tensor([0.2, 0.35, 0.1, 0.3, 0.05]), 1.0),
     )
@@ -102,6 +103,12 @@ class nucleus:
     def one_token_too_many(p, top_p):
         """One token too many is kept: stop as soon as top_p is reached"""
         return _likeliest(p, _nucleus_size(p, top_p) + 1)
+
+    def one_more_token_where_top_p_is_reached_exactly(p, top_p):
+        """Two tokens reach 0.75 exactly: no third is needed"""
+        ranked = p.sort(descending=True).values
+        before = ranked.cumsum(0) - ranked
+        return _likeliest(p, int((before <= top_p).sum()))
 
     def does_not_rescale(p, top_p):
         """The right tokens are kept, but they do not sum to 1: rescale them"""
