@@ -1,16 +1,17 @@
-"""Checks for the exercises of chapter 11, BERT."""
+"""The exercises of chapter 11, BERT."""
 
 import math
 
 import torch
 from torch.nn import functional as F
 
-from scratchformer.checks.first_edition import Call, exercise, expect
+from scratchformer.checks.engine import exercise
+from scratchformer.checks.verdict import expect
 
 IGNORED = -100
 
 
-def _draws(T: int = 400) -> tuple[torch.Tensor, ...]:
+def _draws(T=400):
     """Ids 5 … 24 and what an exercise needs to hide some of them: chosen, lot, other."""
     g = torch.Generator().manual_seed(11)
     ids = torch.randint(5, 25, (2, T), generator=g)
@@ -19,155 +20,374 @@ def _draws(T: int = 400) -> tuple[torch.Tensor, ...]:
     return ids, chosen, torch.rand(2, T, generator=g), other
 
 
-@exercise("11.1", "ids, chosen, lot, other, mask_id")
-def hide(call: Call) -> str:
+def _hidden(ids, chosen, lot, other, mask_id, mask_below=0.8, other_below=0.9):
+    """The inputs of exercise 11.1; the mistakes vary the two limits."""
+    inputs = ids.masked_fill(chosen & (lot < mask_below), mask_id)
+    return torch.where(chosen & (lot >= mask_below) & (lot < other_below), other, inputs)
+
+
+@exercise("11.1")
+class hide:
     """hide(ids, chosen, lot, other: all (B, T), mask_id) -> (inputs, targets), both (B, T)"""
-    ids, chosen, lot, other = _draws()
-    masked, swapped = chosen & (lot < 0.8), chosen & (lot >= 0.8) & (lot < 0.9)
-    inputs = other.where(swapped, ids.masked_fill(masked, 2))
-    targets = ids.masked_fill(~chosen, IGNORED)
-    got, wanted = call(ids, chosen, lot, other, 2).like((ids, ids))
-    for name, tensor in (("inputs", got), ("targets", wanted)):
-        expect(tensor.shape == ids.shape, f"`{name}` has shape {tuple(tensor.shape)}, not (B, T).")
-    expect(not (got.equal(targets) and wanted.equal(inputs)), "Inputs first, then the targets.")
-    why = "A place that was not chosen has the target -100: nothing is asked there."
-    expect((wanted[~chosen] == IGNORED).all(), why)
-    expect(
-        not wanted[masked].eq(2).all(),
-        "The target of a hidden token is the mask itself: take targets from the old `ids`.",
-    )
-    why = "The target is the old token wherever `chosen`, also where it was not hidden."
-    expect(wanted[chosen].equal(ids[chosen]), why)
-    expect(got[~chosen].equal(ids[~chosen]), "Tokens that were not chosen must stay as they are.")
-    late = chosen & (lot >= 0.9)
-    all_hidden = got[chosen].eq(2).all()
-    expect(not all_hidden, "All chosen tokens became the mask: only those with `lot` below 0.8.")
-    expect(got[masked].eq(2).all(), "Chosen tokens with `lot` below 0.8 become `mask_id`.")
-    why = "With `lot` from 0.8 to 0.9 a chosen token becomes the one in `other`."
-    expect(got[swapped].equal(other[swapped]), why)
-    expect(got[late].equal(ids[late]), "With `lot` from 0.9 on a chosen token stays as it is.")
-    call.gives((inputs, targets))
-    nothing = torch.zeros_like(chosen)
-    call(ids, nothing, lot, other, 2).gives((ids, torch.full_like(ids, IGNORED)))
-    return "`hide` is right: 80 % masked, 10 % random, 10 % left, and targets only there."
+
+    _ids, _chosen, _lot, _other = _draws()
+    _none = torch.zeros_like(_chosen)
+    cases = ((_ids, _chosen, _lot, _other, 2), (_ids, _none, _lot, _other, 2))
+    praise = "`hide` is right: 80 % masked, 10 % random, 10 % left, and targets only there."
+
+    def right(ids, chosen, lot, other, mask_id):
+        inputs = _hidden(ids, chosen, lot, other, mask_id)
+        return inputs, ids.masked_fill(~chosen, IGNORED)
+
+    def also(ids, chosen, lot, other, mask_id):
+        inputs, targets = ids.clone(), torch.full_like(ids, IGNORED)
+        for b, t in chosen.nonzero().tolist():
+            targets[b, t] = ids[b, t]
+            if lot[b, t] < 0.8:
+                inputs[b, t] = mask_id
+            elif lot[b, t] < 0.9:
+                inputs[b, t] = other[b, t]
+        return inputs, targets
+
+    def explain(got, ids, chosen, lot, other, mask_id):
+        """Tell the first rule that is broken, whatever the mistake."""
+        shapes = [tuple(tensor.shape) for tensor in got]
+        both = f"Return the inputs and the targets, both (B, T): the shapes are {shapes}."
+        expect(shapes == [tuple(ids.shape)] * 2, both)
+        inputs, targets = got
+        late = chosen & (lot >= 0.9)
+        why = "A place that was not chosen has the target -100: nothing is asked there."
+        expect((targets[~chosen] == IGNORED).all(), why)
+        why = "The target is the old token wherever `chosen`, also where it was not hidden."
+        expect((targets == ids)[chosen].all(), why)
+        why = "Tokens that were not chosen must stay as they are."
+        expect((inputs == ids)[~chosen].all(), why)
+        why = "Chosen tokens with `lot` below 0.8 become `mask_id`."
+        expect((inputs == mask_id)[chosen & (lot < 0.8)].all(), why)
+        why = "With `lot` from 0.8 to 0.9 a chosen token becomes the one in `other`."
+        expect((inputs == other)[chosen & (lot >= 0.8) & ~late].all(), why)
+        why = "With `lot` from 0.9 on a chosen token stays as it is."
+        expect((inputs == ids)[late].all(), why)
+
+    def targets_first(ids, chosen, lot, other, mask_id):
+        """Inputs first, then the targets"""
+        return hide.right(ids, chosen, lot, other, mask_id)[::-1]
+
+    def hides_all_that_were_chosen(ids, chosen, lot, other, mask_id):
+        """All chosen tokens became the mask: only those with `lot` below 0.8"""
+        return ids.masked_fill(chosen, mask_id), ids.masked_fill(~chosen, IGNORED)
+
+    def targets_from_the_inputs(ids, chosen, lot, other, mask_id):
+        """The target of a hidden token is the mask itself: take targets from the old `ids`"""
+        inputs = _hidden(ids, chosen, lot, other, mask_id)
+        return inputs, inputs.masked_fill(~chosen, IGNORED)
+
+    def targets_everywhere(ids, chosen, lot, other, mask_id):
+        """… nothing is asked there"""
+        return _hidden(ids, chosen, lot, other, mask_id), ids
+
+    def targets_only_where_the_mask_stands(ids, chosen, lot, other, mask_id):
+        """… also where it was not hidden"""
+        inputs = _hidden(ids, chosen, lot, other, mask_id)
+        return inputs, ids.masked_fill(inputs != mask_id, IGNORED)
+
+    def the_lot_decides_for_all_tokens(ids, chosen, lot, other, mask_id):
+        """… must stay as they are"""
+        inputs = _hidden(ids, torch.ones_like(chosen), lot, other, mask_id)
+        return inputs, ids.masked_fill(~chosen, IGNORED)
+
+    def masks_20_percent(ids, chosen, lot, other, mask_id):
+        """… with `lot` below 0.8 become"""
+        inputs = _hidden(ids, chosen, lot, other, mask_id, mask_below=0.2)
+        return inputs, ids.masked_fill(~chosen, IGNORED)
+
+    def no_random_tokens(ids, chosen, lot, other, mask_id):
+        """… becomes the one in `other`"""
+        inputs = _hidden(ids, chosen, lot, other, mask_id, other_below=0.8)
+        return inputs, ids.masked_fill(~chosen, IGNORED)
+
+    def no_token_stays_as_it_is(ids, chosen, lot, other, mask_id):
+        """… from 0.9 on a chosen token stays"""
+        inputs = _hidden(ids, chosen, lot, other, mask_id, other_below=1)
+        return inputs, ids.masked_fill(~chosen, IGNORED)
+
+    def drops_the_batch_axis(ids, chosen, lot, other, mask_id):
+        """… both (B, T)"""
+        return [tensor.flatten() for tensor in hide.right(ids, chosen, lot, other, mask_id)]
 
 
-@exercise("11.2", "a, b, length, cls_id, sep_id, pad_id")
-def pair_input(call: Call) -> None:
+def _filled(ids, segments, length, pad_id, pad_segment=0):
+    """The three lists of exercise 11.2, filled up to `length`; `real` as 0 and 1."""
+    pads = length - len(ids)
+    real = [1] * len(ids) + [0] * pads
+    return ids + [pad_id] * pads, segments + [pad_segment] * pads, real
+
+
+@exercise("11.2")
+class pair_input:
     """pair_input(a, b: lists, length, cls_id, sep_id, pad_id) -> (ids, segments, real), lists"""
-    for a, b, length in (([7, 8], [9], 8), ([5], [6, 5, 7], 9), ([4, 5], [6], 6)):
-        n, m = len(a) + 2, len(b) + 1
-        pads = length - n - m
-        ids = [1, *a, 2, *b, 2] + [0] * pads
-        segments = [0] * n + [1] * m + [0] * pads
-        real = [True] * (n + m) + [False] * pads
-        got = call(a, b, length, 1, 2, 0).like(([0], [0], [0]))
-        for name, part in zip(("ids", "segments", "real"), got, strict=False):
-            why = f"`{name}` has {len(part)} entries, but `length` is {length}"
-            expect(len(part) == length, f"{why}: fill up to it.")
-        why = "`real` is the wrong way round: True where a token stands, False at padding."
-        expect(not pads or list(map(bool, got[2])) != [not r for r in real], why)
-        call.gives(
-            (ids, segments, [int(r) for r in real]),
-            (([0] * pads + ids[: n + m], segments, real), "Padding goes to the end"),
-            *_wrong_pairs(ids, segments, [int(r) for r in real], n, m, pads),
-        )
+
+    cases = (
+        ([7, 8], [9], 8, 1, 2, 0),
+        ([5], [6, 5, 7], 9, 11, 12, 3),
+        ([4, 5], [6], 6, 1, 2, 0),
+    )
+
+    def right(a, b, length, cls_id, sep_id, pad_id):
+        segments = [0] * (len(a) + 2) + [1] * (len(b) + 1)
+        return _filled([cls_id, *a, sep_id, *b, sep_id], segments, length, pad_id)
+
+    def also(a, b, length, cls_id, sep_id, pad_id):
+        ids, segments = [pad_id] * length, [0] * length
+        tokens = [(cls_id, 0), *((t, 0) for t in a), (sep_id, 0), *((t, 1) for t in b), (sep_id, 1)]
+        for i, (token, segment) in enumerate(tokens):
+            ids[i], segments[i] = token, segment
+        return ids, segments, [i < len(tokens) for i in range(length)]
+
+    def no_separator_at_the_end(a, b, length, cls_id, sep_id, pad_id):
+        """`b` ends in `sep_id`"""
+        segments = [0] * (len(a) + 2) + [1] * len(b)
+        return _filled([cls_id, *a, sep_id, *b], segments, length, pad_id)
+
+    def no_class_token(a, b, length, cls_id, sep_id, pad_id):
+        """`cls_id` comes first"""
+        segments = [0] * (len(a) + 1) + [1] * (len(b) + 1)
+        return _filled([*a, sep_id, *b, sep_id], segments, length, pad_id)
+
+    def the_first_separator_belongs_to_b(a, b, length, cls_id, sep_id, pad_id):
+        """The separator behind `a` ends segment 0: it belongs to `a`"""
+        segments = [0] * (len(a) + 1) + [1] * (len(b) + 2)
+        return _filled([cls_id, *a, sep_id, *b, sep_id], segments, length, pad_id)
+
+    def one_segment_for_all(a, b, length, cls_id, sep_id, pad_id):
+        """`segments` is 1 for `b` and the separator behind it"""
+        ids, _, real = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
+        return ids, [0] * length, real
+
+    def padding_in_segment_1(a, b, length, cls_id, sep_id, pad_id):
+        """Padding belongs to no segment: it gets a 0"""
+        segments = [0] * (len(a) + 2) + [1] * (len(b) + 1)
+        return _filled([cls_id, *a, sep_id, *b, sep_id], segments, length, pad_id, pad_segment=1)
+
+    def real_upside_down(a, b, length, cls_id, sep_id, pad_id):
+        """`real` is the wrong way round: True where a token stands, False at padding"""
+        ids, segments, real = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
+        return ids, segments, [1 - r for r in real]
+
+    def padding_is_real(a, b, length, cls_id, sep_id, pad_id):
+        """`real` is False where padding stands"""
+        ids, segments, _ = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
+        return ids, segments, [1] * length
+
+    def padding_in_front(a, b, length, cls_id, sep_id, pad_id):
+        """Padding goes to the end, or every position changes with it"""
+        n = len(a) + len(b) + 3
+        parts = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
+        return tuple(part[n:] + part[:n] for part in parts)
+
+    def padding_in_front_of_the_ids_alone(a, b, length, cls_id, sep_id, pad_id):
+        n = len(a) + len(b) + 3
+        ids, segments, real = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
+        return ids[n:] + ids[:n], segments, real
+
+    def pads_with_0(a, b, length, cls_id, sep_id, pad_id):
+        """The padding is 0 whatever `pad_id` is"""
+        return pair_input.right(a, b, length, cls_id, sep_id, 0)
+
+    def does_not_fill_up(a, b, length, cls_id, sep_id, pad_id):
+        """The lists are shorter than `length`: fill up to it"""
+        return pair_input.right(a, b, len(a) + len(b) + 3, cls_id, sep_id, pad_id)
 
 
-def _wrong_pairs(ids: list, segments: list, real: list, n: int, m: int, pads: int) -> list:
-    """Wrong answers to exercise 11.2 with their diagnoses."""
-    first_sep = [0] * (n - 1) + [1] * (m + 1) + [0] * pads
-    padded = segments[: n + m] + [1] * pads
-    no_cls, no_end = [*ids[1 : n + m], *[0] * (pads + 1)], [*ids[: n + m - 1], *[0] * (pads + 1)]
-    left = [[0] * pads + part[: n + m] for part in (ids, segments, real)]
-    return [
-        (tuple(left), "Padding goes to the end, or every position changes with it"),
-        ((ids, first_sep, real), "The separator behind `a` ends segment 0: it belongs to `a`"),
-        ((ids, [0] * len(ids), real), "`segments` is 1 for `b` and the separator behind it"),
-        ((ids, padded, real), "Padding belongs to no segment: it gets a 0"),
-        ((ids, segments, [1] * len(ids)), "`real` is False where padding stands"),
-        ((no_cls, [*segments[1:], 0], [*real[1:], 0]), "`cls_id` comes first"),
-        (
-            (no_end, [*segments[: n + m - 1], *[0] * (pads + 1)], [*real[1:], 0]),
-            "`b` ends in `sep_id`",
-        ),
-    ]
+LOGITS = torch.randn(2, 6, 5, generator=torch.Generator().manual_seed(3))
+TARGETS = torch.tensor([[4, -100, -100, 1, -100, -100], [-100, -100, 2, -100, -100, -100]])
 
 
-@exercise("11.3", "logits, targets")
-def masked_loss(call: Call) -> None:
+def _mean_surprise(logits, targets):
+    return F.cross_entropy(logits.mT, targets, ignore_index=IGNORED).item()
+
+
+@exercise("11.3")
+class masked_loss:
     """masked_loss(logits: (B, T, V), targets: (B, T)) -> mean over targets that are not -100"""
-    g = torch.Generator().manual_seed(3)
-    logits = torch.randn(2, 6, 5, generator=g)
-    old = torch.randint(5, (2, 6), generator=g)
-    chosen = torch.tensor([[1, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 0]], dtype=torch.bool)
-    surprise = -logits.log_softmax(-1).gather(-1, old[..., None])[..., 0]
-    right = surprise[chosen].mean().item()
-    rows = torch.stack([surprise[i][chosen[i]].mean() for i in range(2)]).mean().item()
-    at_zero = -logits.log_softmax(-1)[..., 0]
-    call(logits, old.masked_fill(~chosen, IGNORED)).gives(
-        right,
-        (surprise[chosen].sum().item(), "This is the sum: divide by the number of targets"),
-        (surprise[chosen].sum().item() / 12, "Divide by the targets, not by all places"),
-        (rows, "A mean of each row's mean: a row with more targets must weigh more"),
-        (-right, "The sign is wrong: surprise is −ln p"),
-        (
-            surprise.where(chosen, at_zero).mean().item(),
-            "Places with -100 are no targets: leave them out",
-        ),
-        (
-            surprise[chosen].mean().item() / math.log(2),
-            "These are bits: take the natural logarithm",
-        ),
-        (IndexError, "-100 is no token: choose the places with a target before you look it up"),
-        (RuntimeError, "-100 is no token: choose the places with a target before you look it up"),
-    )
-    nothing = "Nothing was chosen: the loss is 0, not 0 divided by 0"
-    call(logits, torch.full((2, 6), IGNORED)).gives(
-        0.0, (math.nan, nothing), (ZeroDivisionError, nothing)
-    )
+
+    cases = ((LOGITS, TARGETS), (LOGITS, torch.full((2, 6), IGNORED)))
+
+    def right(logits, targets):
+        return _mean_surprise(logits, targets) if (targets != IGNORED).any() else 0.0
+
+    def also(logits, targets):
+        total, n = 0.0, 0
+        for z, target in zip(logits.flatten(0, 1), targets.flatten().tolist(), strict=True):
+            if target >= 0:
+                total, n = total - z.log_softmax(0)[target].item(), n + 1
+        return total / max(n, 1)
+
+    def nan_without_targets(logits, targets):
+        """Nothing was chosen: the loss is 0, not 0 divided by 0"""
+        return _mean_surprise(logits, targets)
+
+    def fails_without_targets(logits, targets):
+        total = F.cross_entropy(logits.mT, targets, reduction="sum").item()
+        return total / int((targets != IGNORED).sum())
+
+    def returns_the_sum(logits, targets):
+        """This is the sum: divide by the number of targets"""
+        return F.cross_entropy(logits.mT, targets, reduction="sum").item()
+
+    def divides_by_all_places(logits, targets):
+        """Divide by the targets, not by all places"""
+        return F.cross_entropy(logits.mT, targets, reduction="none").mean().item()
+
+    def mean_of_the_rows_means(logits, targets):
+        """A mean of each row's mean: a row with more targets must weigh more"""
+        rows = [_mean_surprise(z[None], t[None]) for z, t in zip(logits, targets, strict=True)]
+        return sum(rows) / len(rows)
+
+    def reads_minus_100_as_token_0(logits, targets):
+        """Places with -100 are no targets: leave them out"""
+        return _mean_surprise(logits, targets.clamp(min=0))
+
+    def indexes_with_minus_100(logits, targets):
+        """-100 is no token: choose the places with a target before you look it up"""
+        rows = logits.log_softmax(-1).flatten(0, 1)
+        return -rows[torch.arange(len(rows)), targets.flatten()].mean()
+
+    def gathers_with_minus_100(logits, targets):
+        return -logits.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).mean()
+
+    def wrong_sign(logits, targets):
+        """The sign is wrong: surprise is −ln p"""
+        return -masked_loss.right(logits, targets)
+
+    def bits(logits, targets):
+        """These are bits: take the natural logarithm"""
+        return masked_loss.right(logits, targets) / math.log(2)
 
 
-@exercise("11.4", "logits, targets")
-def blanks_filled(call: Call) -> None:
-    """blanks_filled(logits: (B, T, V), targets: (B, T)) -> share of targets that are predicted"""
+def _guesses():
+    """Logits (3, 10, 4) whose best guesses are random, and targets at some of the places."""
     g = torch.Generator().manual_seed(4)
     guesses, old = torch.randint(4, (2, 3, 10), generator=g)
     logits = F.one_hot(guesses, 4) + torch.rand(3, 10, 4, generator=g) / 2
-    chosen = torch.rand(3, 10, generator=g) < 0.4
-    hit = guesses == old
-    p = logits.softmax(-1).gather(-1, old[..., None])[..., 0]
-    call(logits, old.masked_fill(~chosen, IGNORED)).gives(
-        hit[chosen].double().mean().item(),
-        ((hit & chosen).double().mean().item(), "Divide by the number of targets, not of places"),
-        ((hit & chosen).sum().item(), "This counts them: divide by the number of targets"),
-        (float((hit & chosen).sum()), "This counts them: divide by the number of targets"),
-        (1 - hit[chosen].double().mean().item(), "This is the share that is wrong"),
-        (p[chosen].mean().item(), "A mean probability: count how often the best guess is right"),
-        ((~chosen | hit).double().mean().item(), "A place without a target is no success"),
-    )
+    return logits, old.masked_fill(torch.rand(3, 10, generator=g) >= 0.4, IGNORED)
 
 
-@exercise("11.5", "inputs, vocab_size")
-def cheat(call: Call) -> str:
+@exercise("11.4")
+class blanks_filled:
+    """blanks_filled(logits: (B, T, V), targets: (B, T)) -> share of targets that are predicted"""
+
+    cases = (_guesses(),)
+
+    def right(logits, targets):
+        asked = targets != IGNORED
+        return (logits.argmax(dim=-1) == targets)[asked].float().mean().item()
+
+    def also(logits, targets):
+        hits = n = 0
+        for row, answers in zip(logits, targets.tolist(), strict=True):
+            for z, answer in zip(row.tolist(), answers, strict=True):
+                if answer != IGNORED:
+                    hits, n = hits + (z.index(max(z)) == answer), n + 1
+        return hits / n
+
+    def divides_by_all_places(logits, targets):
+        """Divide by the number of targets, not of places"""
+        return (logits.argmax(-1) == targets).float().mean().item()
+
+    def counts(logits, targets):
+        """This counts them: divide by the number of targets"""
+        return float((logits.argmax(-1) == targets).sum())
+
+    def share_of_the_errors(logits, targets):
+        """This is the share that is wrong"""
+        return 1 - blanks_filled.right(logits, targets)
+
+    def mean_probability(logits, targets):
+        """A mean probability: count how often the best guess is right"""
+        asked = targets != IGNORED
+        return logits.softmax(-1)[asked].gather(1, targets[asked].unsqueeze(1)).mean().item()
+
+    def places_without_a_target_are_right(logits, targets):
+        """A place without a target is no success"""
+        return ((logits.argmax(-1) == targets) | (targets == IGNORED)).float().mean().item()
+
+    def argmax_over_the_places(logits, targets):
+        """`argmax` over axis 1 fails: it looks for the best place, and the vocabulary is the
+        last axis"""
+        return (logits.argmax(1) == targets)[targets != IGNORED].float().mean().item()
+
+
+@exercise("11.5")
+class cheat:
     """cheat(inputs: (B, T), vocab_size) -> logits (B, T, V), near 0 nats on tokens left visible"""
-    ids, chosen, lot, _ = _draws(50)
-    masked, V = chosen & (lot < 0.8), 26
-    inputs = ids.masked_fill(masked, 25)
-    logits = call(inputs, V).like(torch.zeros(1))
-    wanted = (*inputs.shape, V)
-    expect(logits.shape == wanted, f"`{call}` has shape {tuple(logits.shape)}, not {wanted}.")
-    expect(logits.isfinite().all(), "The logits hold NaN or infinity: a large number will do.")
-    surprise = -logits.double().log_softmax(-1)
-    seen = surprise.gather(-1, inputs[..., None])[..., 0]
-    flat = (logits - logits[..., :1]).abs().max() < 1e-6
-    expect(not flat, f"All logits are alike: ln {V} = {math.log(V):.2f} nats on each token.")
-    guess = logits.argmax(-1)
-    expect(guess.equal(inputs), "Its best guess must be the very token that it reads.")
-    why = f"The right idea, but too timid: {seen.mean():.2f} nats. Multiply the logits."
-    expect(seen.mean() < 0.01, why)
-    loss = surprise.gather(-1, ids[..., None])[..., 0]
-    return (
-        f"The loss on visible tokens is {loss[~masked].mean():.4f} nats, and on the hidden ones "
-        f"{loss[masked].mean():.0f}: your model has learned to repeat, and nothing else."
-    )
+
+    def judge(call):
+        ids, chosen, lot, _ = _draws(50)
+        hidden, V = chosen & (lot < 0.8), 26
+        inputs = ids.masked_fill(hidden, V - 1)
+        logits = call(inputs, V).like(torch.zeros(1)).double()
+        wanted = (*inputs.shape, V)
+        expect(logits.shape == wanted, f"`{call}` has shape {tuple(logits.shape)}, not {wanted}.")
+        surprise = -logits.log_softmax(-1)  # −inf is a fine logit: that token never comes
+        expect(not surprise.isnan().any(), "The logits make NaN: a large number will do.")
+        alike = f"All logits are alike: ln {V} = {math.log(V):.2f} nats on each token."
+        expect(not (surprise - surprise[..., :1]).abs().max() < 1e-6, alike)
+        guess = logits.argmax(-1)
+        repeats = "Its best guess must be the very token that it reads."
+        expect(guess[~hidden].equal(inputs[~hidden]), repeats)
+        loss = surprise.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
+        visible = loss[~hidden].max()
+        timid = f"The right idea, but too timid: {visible:.2f} nats. Multiply the logits."
+        expect(visible < 0.01, timid)
+        return (
+            f"The loss on visible tokens is {loss[~hidden].mean():.4f} nats, and on the hidden "
+            f"ones {loss[hidden].mean():.0f}: your model has learned to repeat, and nothing else."
+        )
+
+    def right(inputs, vocab_size):
+        return 100.0 * F.one_hot(inputs, vocab_size)
+
+    def also(inputs, vocab_size):
+        logits = torch.zeros(*inputs.shape, vocab_size)
+        return logits.scatter(-1, inputs.unsqueeze(-1), 50.0)
+
+    def also_with_minus_infinity(inputs, vocab_size):
+        return F.one_hot(inputs, vocab_size).float().log()
+
+    def also_undecided_at_the_mask(inputs, vocab_size):
+        return cheat.right(inputs, vocab_size) * (inputs != vocab_size - 1).unsqueeze(-1)
+
+    def too_timid(inputs, vocab_size):
+        """… too timid"""
+        return F.one_hot(inputs, vocab_size).float()
+
+    def too_timid_for_one_token_of_many(inputs, vocab_size):
+        """… too timid"""
+        logits = cheat.right(inputs, vocab_size)
+        logits[inputs == inputs[0, 0]] /= 20
+        return logits
+
+    def knows_nothing(inputs, vocab_size):
+        """… All logits are alike"""
+        return torch.zeros(*inputs.shape, vocab_size)
+
+    def repeats_the_token_before(inputs, vocab_size):
+        """… the very token that it reads"""
+        return cheat.right(inputs.roll(1, dims=1), vocab_size)
+
+    def wrong_sign(inputs, vocab_size):
+        """… the very token that it reads"""
+        return -cheat.right(inputs, vocab_size)
+
+    def the_most_frequent_token_everywhere(inputs, vocab_size):
+        """… the very token that it reads"""
+        return cheat.right(inputs.mode(keepdim=True).values.expand_as(inputs), vocab_size)
+
+    def infinity_at_the_token_it_reads(inputs, vocab_size):
+        """… a large number will do"""
+        return torch.where(F.one_hot(inputs, vocab_size) == 1, math.inf, 0.0)
+
+    def returns_the_guesses(inputs, vocab_size):
+        """… not (2, 50, 26)"""
+        return inputs.float()

@@ -10,9 +10,6 @@ from scratchformer.models.speedrun import SpeedrunConfig, SpeedrunGPT
 # The models that `scratchformer train` knows: `type` in a configuration file's [model] -> classes
 MODEL_TYPES = {"gpt": (GPT, GPTConfig), "speedrun": (SpeedrunGPT, SpeedrunConfig)}
 
-# What a configuration's `[model] type` may be: the model and its sizes.
-MODEL_TYPES = {"gpt": (GPT, GPTConfig)}
-
 __all__ = [
     "BERT",
     "GPT",
