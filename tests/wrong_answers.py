@@ -28,7 +28,6 @@ FIRST_EDITION = {
     "training": "ch09",
     "generation": "ch10",
     "bert": "ch11",
-    "scaling": "ch13",
     "speedrun": "ch14",
     "gpt2": "ch17",
 }
