@@ -28,7 +28,6 @@ FIRST_EDITION = {
     "training": "ch09",
     "generation": "ch10",
     "bert": "ch11",
-    "gpt2": "ch17",
 }
 for module in FIRST_EDITION.values():
     importlib.import_module(module)
