@@ -149,11 +149,10 @@ class what_to_do:
     praise = "`what_to_do` is right for every name in files old and new: 4 kinds of matrix to turn."
 
     def explain(got, name):
-        words = f"The answer must be one of 'copy', 'turn' and 'skip', but it is {got!r}."
-        expect(got in REASONS, words)
+        call, right = f"`what_to_do({name!r})`", what_to_do.right(name)
+        expect(got in REASONS, f"{call} must be one of 'copy', 'turn' and 'skip', got `{got!r}`.")
         why = next(why for part, why in REASONS[got].items() if re.search(part, name))
-        right = what_to_do.right(name)
-        raise Wrong(f"{why}.\n`what_to_do({name!r})` returned `{got!r}`, expected `{right!r}`.")
+        raise Wrong(f"{why}.\n{call} returned `{got!r}`, expected `{right!r}`.")
 
     def right(name):
         if name == "lm_head.weight" or name.endswith((".attn.bias", ".attn.masked_bias")):
