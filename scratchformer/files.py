@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-FORGOTTEN = 3600  # seconds after which a temporary file that nobody writes to is a dead writer's
+HOUR = 3600.0  # seconds; a temporary file that nobody has written to for so long is a dead writer's
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _delete_forgotten(path)
+    remove_parts(path, older_than=HOUR)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         part.touch()
@@ -40,11 +40,16 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _delete_forgotten(path: Path) -> None:
-    """Delete the temporary files of writers of `path` that were killed: those long untouched."""
+def remove_parts(path: str | Path, older_than: float = 0.0) -> None:
+    """Delete the temporary files of writers of `path` that were killed.
+
+    They are those that nobody has written to for `older_than` seconds. With 0 all of them go:
+    then `path` must have no other writer.
+    """
+    path = Path(path)
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         with suppress(FileNotFoundError):  # another process has just deleted it
-            if time.time() - part.stat().st_mtime > FORGOTTEN:
+            if time.time() - part.stat().st_mtime >= older_than:
                 part.unlink()
 
 

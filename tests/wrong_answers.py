@@ -19,10 +19,6 @@ COMMAND = "python tests/wrong_answers.py"
 PAGE = Path(__file__).parents[1] / "book" / "exercise_checks.md"
 # Chapters whose wrong answers are still written twice: the module here, by module of checks.
 FIRST_EDITION = {
-    "encoder_decoder": "ch12",
-    "scaling": "ch13",
-    "speedrun": "ch14",
-    "gpt2": "ch17",
 }
 for module in FIRST_EDITION.values():
     importlib.import_module(module)

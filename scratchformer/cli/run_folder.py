@@ -2,15 +2,14 @@
 
 import json
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
+from filelock import FileLock, Timeout
 from matplotlib.figure import Figure  # not pyplot: no window, no screen needed
-from safetensors import SafetensorError
 from torch import nn
 
 from scratchformer.files import atomic_write
@@ -28,50 +27,19 @@ def lock_folder(folder: Path) -> Iterator[None]:
     The system releases the lock when the process ends, in whatever way. In a process group rank 0
     locks for all. Raises ValueError, on all of them, if another run holds the folder.
     """
-    handle, held = None, False
+    lock, held = FileLock(folder / ".lock"), False
     if distributed.rank() == 0:
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            handle = _lock(folder)
-        except BlockingIOError:
+            lock.acquire(blocking=False)
+        except Timeout:
             held = True
     try:
         if distributed.any_process(held):
             raise ValueError(f"another run is writing to {folder}: choose another --out")
         yield
     finally:
-        if handle is not None:
-            os.close(handle)
-
-
-def _lock(folder: Path) -> int | None:
-    """A locked file handle, or None where the file system has no locks."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return _lock_on_windows(folder)
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise
-    except OSError:  # some network file systems
-        os.close(handle)
-        return None
-    return handle
-
-
-def _lock_on_windows(folder: Path) -> int:
-    import msvcrt
-
-    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
-    try:
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows only
-    except OSError as error:
-        os.close(handle)
-        raise BlockingIOError from error
-    return handle
+        lock.release()
 
 
 class RunFolder:
@@ -146,10 +114,7 @@ class RunFolder:
                     model = self.model_class(model.config)
                 load_tensors(dict(model.named_parameters()), weights, folder)
         if distributed.rank() == 0:
-            try:
-                model.save(folder)  # type: ignore[operator]  # all MODEL_TYPES have it
-            except SafetensorError as error:  # what it makes of a full disk
-                raise OSError(f"{folder} cannot be written: {error}") from error
+            model.save(folder)  # type: ignore[operator]  # all MODEL_TYPES have it
 
     def write_losses(self, history: History) -> None:
         """history.json and loss.png, replaced as a whole, so that one can watch a run."""

@@ -7,7 +7,7 @@ queries and the fused kernel, put into a SpeedrunGPT in place of its own parts.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import torch.nn.functional as F
 from jaxtyping import Float, Int
@@ -186,7 +186,8 @@ def build(vocab_size: int, settings: dict) -> nn.Module:
 def _exchange_parts(
     model: SpeedrunGPT, norm: str, n_kv_heads: int | None, swiglu: bool, explicit: bool
 ) -> None:
-    c, blocks = model.config, cast(list[Any], list(model.h))
+    c = model.config
+    blocks: list[Any] = list(model.h)
     for block in blocks:
         if swiglu:
             block.mlp = SwiGLU(c.d_model, c.bias)
@@ -215,7 +216,7 @@ def recorded_weights(model: SpeedrunGPT) -> Iterator[dict[str, Tensor]]:
 
         return attend
 
-    blocks = cast(list[Any], list(model.h))
+    blocks: list[Any] = list(model.h)
     for i, block in enumerate(blocks):
         block.attn.attend = recorder(f"h.{i}.attn", block.attn)
     yield weights

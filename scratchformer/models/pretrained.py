@@ -3,21 +3,18 @@
 Only GPT-2's layout is translated. What is needed to go on with a training run is in checkpoints.
 """
 
-import glob
 import json
 import os
 import warnings
-import zlib
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-import safetensors.torch
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from scratchformer.files import atomic_write, is_offline
+from scratchformer.files import atomic_write, is_offline, remove_parts
+from scratchformer.models.tensor_files import read_tensors, write_tensors
 
 FILES = ("config.json", "model.safetensors")
 # What our GPT computes, in Hugging Face's terms; a config that says otherwise is another model.
@@ -30,58 +27,7 @@ SIZES |= {"n_heads": "n_head", "n_layers": "n_layer"}
 # The published models: blocks and width
 PUBLISHED = {"gpt2": (12, 768), "gpt2-medium": (24, 1024), "gpt2-large": (36, 1280)}
 PUBLISHED |= {"gpt2-xl": (48, 1600)}
-RECORD = "scratchformer"  # the header's entry that is ours
 Model = TypeVar("Model", bound=nn.Module)
-
-
-def write_tensors(
-    path: str | Path, tensors: dict[str, Tensor], record: dict, **metadata: str
-) -> None:
-    """Write a safetensors file in one step: tensors, and a `record` for JSON in the header.
-
-    The record gets a checksum of the tensors. It is one entry of the header, since the order of
-    several would vary, and the same model could be two different files; `metadata` is for entries
-    that other programs look for. After an error or a crash `path` is what it was. Parts that
-    killed writers left beside it are removed: a file has one writer at a time.
-    """
-    path = Path(path)
-    remove_parts(path)
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    with atomic_write(path) as part:
-        text = json.dumps({**record, "crc32": _checksum(tensors)})
-        safetensors.torch.save_file(tensors, part, {RECORD: text, **metadata})
-
-
-def remove_parts(path: Path) -> None:
-    """Remove what killed writers of `path` left beside it."""
-    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        part.unlink(missing_ok=True)
-
-
-def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict]:
-    """The tensors and the record that `write_tensors` wrote; other writers' files have none: {}.
-
-    Raises ValueError if the file is no safetensors file, is cut short, or holds other numbers than
-    those that were written.
-    """
-    try:
-        with safe_open(path, "pt") as file:
-            record = json.loads((file.metadata() or {}).get(RECORD, "{}"))
-        tensors = safetensors.torch.load_file(path)
-    except (SafetensorError, ValueError) as error:
-        raise ValueError(f"{path} is not a complete safetensors file ({error})") from error
-    if "crc32" in record and record["crc32"] != _checksum(tensors):
-        raise ValueError(f"{path} is damaged: its numbers are not those that were written")
-    return tensors, record
-
-
-def _checksum(tensors: dict[str, Tensor]) -> str:
-    """CRC-32 of names and bytes, in the order of the names."""
-    crc = 0
-    for name in sorted(tensors):
-        crc = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, crc)
-        crc = zlib.crc32(name.encode(), crc)
-    return f"{crc:08x}"
 
 
 def save_model(folder: str | Path, model: Any) -> None:

@@ -1,22 +1,18 @@
 """A run on disk: all that the next step depends on, in one file that is replaced as a whole.
 
-Tensors are in the safetensors format, everything else is JSON in the same file's header, a sum of
-all bytes included: no pickle, and no second file that could disagree.
+Tensors are in the safetensors format, everything else is JSON in the same file's header: no
+pickle, and no second file that could disagree.
 """
 
-import glob
-import hashlib
 import json
 from dataclasses import asdict
 from pathlib import Path
 
-import safetensors.torch
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from scratchformer.files import atomic_write
 from scratchformer.models.pretrained import load_tensors, refuse_other_shapes
+from scratchformer.models.tensor_files import read_record, read_tensors, write_tensors
 from scratchformer.training import distributed
 from scratchformer.training.state import History, TrainingState
 
@@ -41,14 +37,7 @@ def save_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
         losses = [loss.tolist() for loss in state.losses]
         header = {"step": state.step, "seconds": state.seconds, "losses": losses}
         header |= {"settings": settings, "history": asdict(state.history)}
-        text = json.dumps(header)
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        metadata = {"state": text, "sha256": _sum_of(text, tensors)}
-        try:
-            with atomic_write(path) as part:
-                safetensors.torch.save_file(tensors, part, metadata)
-        except SafetensorError as error:  # what it makes of a full disk
-            raise OSError(f"{path} cannot be written: {error}") from error
+        write_tensors(path, tensors, header)
     distributed.barrier()
 
 
@@ -57,7 +46,10 @@ def read_header(path: str | Path) -> dict:
 
     Raises ValueError if the file is no checkpoint, FileNotFoundError if there is none.
     """
-    return json.loads(_read_metadata(path)["state"])
+    header = read_record(path)
+    if "step" not in header:
+        raise ValueError(f"{path} is not a checkpoint, expected one that `fit` has written")
+    return header
 
 
 def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> None:
@@ -69,7 +61,7 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
     """
     header = read_header(path)
     _refuse_other_settings(path, header["settings"], settings)
-    tensors = _read_tensors(path)
+    tensors, _ = read_tensors(path)
     model, optimizer = state.model, state.optimizer
     own, saved = _tensors(model), _model_tensors(tensors, model)
     refuse_other_shapes(own, saved, path)
@@ -91,45 +83,8 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
 
 def load_weights(path: str | Path, model: nn.Module) -> None:
     """Put the model of a checkpoint into place, and nothing else. Raises as `load_checkpoint`."""
-    load_tensors(_tensors(model), _model_tensors(_read_tensors(path), model), path)
-
-
-def remove_parts(path: str | Path) -> None:
-    """Delete what killed writers of `path` have left beside it. It must have no other writer."""
-    path = Path(path)
-    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        part.unlink(missing_ok=True)
-
-
-def _read_metadata(path: str | Path) -> dict[str, str]:
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no checkpoint {path}")
-    try:
-        with safe_open(path, "pt") as file:
-            metadata = file.metadata() or {}
-        json.loads(metadata["state"]), metadata["sha256"]
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise ValueError(f"{path} is not a whole checkpoint ({error})") from error
-    return metadata
-
-
-def _read_tensors(path: str | Path) -> dict[str, Tensor]:
-    """All tensors, mapped from the file; ValueError if a byte is not what was written."""
-    metadata = _read_metadata(path)
-    tensors = safetensors.torch.load_file(path)
-    if _sum_of(metadata["state"], tensors) != metadata["sha256"]:
-        raise ValueError(f"{path} is damaged: its bytes do not have the sum in its header")
-    return tensors
-
-
-def _sum_of(text: str, tensors: dict[str, Tensor]) -> str:
-    """The sha256 of the header's text and of all tensors' names and bytes."""
-    total = hashlib.sha256(text.encode())
-    for name in sorted(tensors):
-        total.update(name.encode())
-        copy = tensors[name].reshape(-1).view(torch.uint8).clone()  # numpy() fixes a storage's
-        total.update(copy.numpy().data)  # size, and FSDP resizes those of its weights
-    return total.hexdigest()
+    tensors, _ = read_tensors(path)
+    load_tensors(_tensors(model), _model_tensors(tensors, model), path)
 
 
 def _refuse_other_settings(path: str | Path, before: dict, settings: dict) -> None:

@@ -14,8 +14,9 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from scratchformer.data.batches import RandomBatches, WindowSampler
+from scratchformer.files import remove_parts
 from scratchformer.training import distributed
-from scratchformer.training.checkpoints import load_checkpoint, remove_parts, save_checkpoint
+from scratchformer.training.checkpoints import load_checkpoint, save_checkpoint
 from scratchformer.training.config import TrainingConfig
 from scratchformer.training.evaluation import evaluate
 from scratchformer.training.interrupts import signals_held_back

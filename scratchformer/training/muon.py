@@ -40,7 +40,7 @@ class Muon(torch.optim.AdamW):
     momentum = 0.95
 
     @torch.no_grad()
-    def step(self):
+    def step(self) -> None:  # type: ignore[override]  # no closure: gradients are there
         for group in self.param_groups:
             if group.get("muon"):
                 self._step_orthogonal(group)

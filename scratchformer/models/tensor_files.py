@@ -1,0 +1,79 @@
+"""Tensors and a record on disk: one safetensors file, written in one step, with a checksum.
+
+Models and checkpoints of training runs are such files. It knows neither; what the record says is
+for its writer to choose. There is no pickle.
+"""
+
+import json
+import zlib
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from scratchformer.files import atomic_write, remove_parts
+
+RECORD = "scratchformer"  # the header's entry that is ours
+
+
+def write_tensors(
+    path: str | Path, tensors: dict[str, Tensor], record: dict, **metadata: str
+) -> None:
+    """Write tensors, and a `record` for JSON in the file's header, to `path` in one step.
+
+    Record and checksum are one entry of the header, since the order of several would vary, and the
+    same model could be two different files. `metadata` is for entries that other programs look
+    for. After an error or a crash `path` is what it was. What killed writers left beside it is
+    removed: a file has one writer at a time. Raises OSError if the disk is full.
+    """
+    remove_parts(path)
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    entry = {"crc32": _checksum(record, tensors), "record": record}
+    try:
+        with atomic_write(path) as part:
+            safetensors.torch.save_file(tensors, part, {RECORD: json.dumps(entry), **metadata})
+    except SafetensorError as error:  # what it makes of a full disk
+        raise OSError(f"{path} cannot be written: {error}") from error
+
+
+def read_record(path: str | Path) -> dict:
+    """The record in a file's header; {} in a file of another writer. Errors are `read_tensors`'."""
+    return _read_entry(path)["record"]
+
+
+def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict]:
+    """The tensors, mapped from the file, and the record; {} in a file of another writer.
+
+    Raises ValueError if the file is no safetensors file, is cut short, or holds other numbers than
+    those that were written; FileNotFoundError if there is none.
+    """
+    entry = _read_entry(path)
+    tensors = safetensors.torch.load_file(path)
+    if "crc32" in entry and entry["crc32"] != _checksum(entry["record"], tensors):
+        raise ValueError(f"{path} is damaged: its numbers are not those that were written")
+    return tensors, entry["record"]
+
+
+def _read_entry(path: str | Path) -> dict:
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    try:
+        with safe_open(path, "pt") as file:
+            text = (file.metadata() or {}).get(RECORD, '{"record": {}}')
+        entry = json.loads(text)
+        dict(entry["record"])
+    except (SafetensorError, ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} is not a complete safetensors file ({error})") from error
+    return entry
+
+
+def _checksum(record: dict, tensors: dict[str, Tensor]) -> str:
+    """CRC-32 of the record, and of names and bytes in the order of the names."""
+    crc = zlib.crc32(json.dumps(record).encode())
+    for name in sorted(tensors):
+        # numpy() fixes the size of a storage, and FSDP resizes those of its weights: a copy.
+        copy = tensors[name].reshape(-1).view(torch.uint8).clone()
+        crc = zlib.crc32(copy.numpy().data, zlib.crc32(name.encode(), crc))
+    return f"{crc:08x}"
