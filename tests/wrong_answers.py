@@ -3,8 +3,6 @@
 `python tests/wrong_answers.py` writes book/exercise_checks.md anew.
 """
 
-import importlib
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +10,8 @@ from pathlib import Path
 from scratchformer import checks
 from scratchformer.checks.engine import GENERAL, Exercise
 
-sys.path.insert(0, str(Path(__file__).parent / "mutants"))
-from mutation import GIVEN, MUTANTS, SOLUTIONS
-
 COMMAND = "python tests/wrong_answers.py"
 PAGE = Path(__file__).parents[1] / "book" / "exercise_checks.md"
-# Chapters whose wrong answers are still written twice: the module here, by module of checks.
-FIRST_EDITION = {
-}
-for module in FIRST_EDITION.values():
-    importlib.import_module(module)
 
 
 @dataclass(frozen=True)
@@ -44,22 +34,19 @@ def exercises(chapter: str) -> dict[str, Exercise]:
 EXERCISES = {
     f"{chapter}.{each.name}": each
     for chapter in checks.CHAPTERS
-    if chapter not in FIRST_EDITION
     for each in exercises(chapter).values()
 }
 ANSWERS = [
-    WrongAnswer(check, mistake.description, mistake.diagnosis.lstrip(GENERAL + " "), function)
+    WrongAnswer(check, m.description, m.diagnosis.lstrip(GENERAL + " "), m.function)
     for check, each in EXERCISES.items()
-    for mistake in each.mistakes
-    for function in [mistake.function]
-] + [WrongAnswer(m.check, m.description, m.diagnosis, m.function) for m in MUTANTS]
-RIGHT = {check: each.solutions for check, each in EXERCISES.items()} | SOLUTIONS
+    for m in each.mistakes
+]
+RIGHT = {check: each.solutions for check, each in EXERCISES.items()}
 
 
 def verdict(check: str, function: object, **options) -> checks.Verdict:
-    """What the check says to this function, with the data that some checks take."""
-    chapter, name = check.split(".")
-    return getattr(getattr(checks, chapter), name)(function, *GIVEN.get(check, ()), **options)
+    """What the check says to this function."""
+    return EXERCISES[check](function, **options)
 
 
 def page() -> str:

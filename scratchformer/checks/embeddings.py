@@ -217,7 +217,7 @@ class sliding_windows:
     cases = ((IDS, 3, 3), (IDS, 3, 5), (IDS, 2, 1), ([1, 2, 3], 2, 9))
 
     def judge(call):
-        praise = sliding_windows._compare(call)
+        praise = sliding_windows.compare(call)
         # The right answer raises an error here, which `cases` cannot say.
         silent = "must raise a ValueError: a window that does not move on is a mistake to be told"
         for stride in (0, -1):

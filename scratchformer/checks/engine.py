@@ -7,7 +7,7 @@ read it. See `book/add_an_exercise.md`:
     class running_mean:
         '''running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t'''
 
-        cases = [(X,), (X[:1],)]
+        cases = (X, X[:1])
 
         def right(x):
             return x.cumsum(0) / torch.arange(1, len(x) + 1).unsqueeze(1)
@@ -108,7 +108,7 @@ class Exercise:
                 if self.judge is not None:
                     praise = self.judge(call, *(given or self.given))
                 else:
-                    praise = self._compare(call)
+                    praise = self.compare(call)
                 calls = f" in all {call.count} calls" if call.count > 1 else ""
                 default = f"`{self.name}` gives the right answer{calls}."
                 return Verdict(self.number, "passed", praise or default)
@@ -137,7 +137,7 @@ class Exercise:
         print(f"Exercise {self.number}: from here on, the worked `{self.name}` is used.")
         return worked
 
-    def _compare(self, call: Call) -> str:
+    def compare(self, call: Call) -> str:
         """Try all cases; raises `Wrong` with the best diagnosis. Returns the words of praise."""
         right = self._runnable(self.right)
         for number, case in enumerate(self.cases):
@@ -195,10 +195,10 @@ class Exercise:
 def exercise(number: str) -> Callable[[type], Exercise]:
     """Turn a class block (see above) into an `Exercise`. Its parts, in any order:
 
-    the docstring (signature with shapes, and what the function does); `cases`, a list of
-    tuples of arguments or a function that makes one; `right`; `also…`, right answers in
-    another style; and any other function, a mistake. The mistake's name says what the learner
-    did, its docstring is the diagnosis. Without a docstring it shares the one before; a
+    the docstring (signature with shapes, and what the function does); `cases`, each a tuple of
+    arguments or the only argument (or a function that makes them); `right`; `also…`, right
+    answers in another style; and any other function, a mistake. The mistake's name says what the
+    learner did, its docstring is the diagnosis. Without a docstring it shares the one before; a
     docstring that begins with "…" quotes words that the engine or the judge finds.
 
     Optional: `judge(call, *given)` where many answers are right: it raises `Wrong` or returns

@@ -297,7 +297,7 @@ def test_a_file_that_is_no_whole_checkpoint_is_refused_in_words(tmp_path, damage
         half, cut = data[: len(data) // 2], data[:100]
         named = {"truncated": half, "header cut": cut, "empty": b"", "text": b"hello " * 99}
         path.write_bytes(named[damage])
-    with pytest.raises(ValueError, match="run is not a (checkpoint|complete safetensors file)"):
+    with pytest.raises(ValueError, match=r"run is not a (checkpoint|complete safetensors file)"):
         run(checkpoint=path, steps=5, resume=True)
 
 
