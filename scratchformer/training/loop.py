@@ -51,9 +51,10 @@ def update(
             batch_nats, batch_targets = loss(model, *(tensor.to(device) for tensor in batch))
         batch_nats.backward()  # adds this batch's gradients to those of the batches before
         nats, targets = nats + batch_nats.detach(), targets + batch_targets.to(device)
+    n = targets.clamp(min=1)
     for p in model.parameters():
         if p.grad is not None:
-            p.grad /= targets.clamp(min=1)  # the gradient of the sum becomes that of the mean
+            p.grad /= n  # the gradient of the sum becomes that of the mean
     nn.utils.clip_grad_norm_(model.parameters(), clip)
     optimizer.step()
     return nats, targets
