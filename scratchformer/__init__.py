@@ -1,9 +1,9 @@
 """The helper package of *Transformers from Scratch*: what a chapter has built, ready to import.
 
-Text flows one way through the modules, and a module imports only from those before it:
-data, tokenizers, positions, attention, blocks, models, training, generation. Beside that line stand
-plots, checks (the exercises' instant checks) and chapter (a notebook's setup).
+Text flows one way through the rooms, and a room imports only from those before it: files, data,
+tokenizers, positions, attention, blocks, models, training, generation. At the end stand scaling,
+plots, chapter (a notebook's setup), checks (the exercises' instant checks) and cli (the command line).
 Importing this module loads nothing else: the rooms that need torch import it themselves.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,7 +1,8 @@
 """`make execute`: run the notebooks in place, in order, and store their outputs.
 
 Usage: python tests/execute.py [NAME …], where a NAME is part of a file's name: `01`, `bpe`.
-A notebook that fails is left as it was; the others are still run.
+A notebook that fails is left as it was; the others are still run. Without the real corpora nothing
+is run: outputs of their stand-ins are not to be stored.
 """
 
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from stand_ins import missing
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -48,6 +50,9 @@ def main(wanted: list[str]) -> int:
     paths = [p for p in paths if not wanted or any(name in p.name for name in wanted)]
     if not paths:
         print(f"no notebook is called like {' or '.join(wanted)}")
+        return 2
+    if absent := missing():
+        print(f"not found: {', '.join(absent)}. Connect once, or see book/how_to_use.md")
         return 2
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ["SCRATCHFORMER_BUDGET"] = "cpu"  # what is stored is the CPU's
