@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from stand_ins import missing  # noqa: E402  (found by the line above)
+from stand_ins import missing
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # two kernels share the cores in peace
 

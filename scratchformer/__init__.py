@@ -2,8 +2,8 @@
 
 Text flows one way through the rooms, and a room imports only from those before it: files, data,
 tokenizers, positions, attention, blocks, models, training, generation. At the end stand scaling,
-plots, chapter (a notebook's setup), checks (the exercises' instant checks) and cli (the command line).
-Importing this module loads nothing else: the rooms that need torch import it themselves.
+plots, chapter (a notebook's setup), checks (the exercises' instant checks) and cli (the command
+line). Importing this module loads nothing else: the rooms that need torch import it themselves.
 """
 
 __version__ = "0.2.0"

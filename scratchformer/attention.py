@@ -2,7 +2,7 @@
 
 The function shows the weights. The module uses PyTorch's fused kernel, which never stores them,
 unless it is asked for them; the tests hold the two equal. Masks are boolean, True = may attend,
-and combine with `&`. Positions are for its input to hold.
+and combine with `&`. Attention itself knows no order: its inputs must hold their positions.
 """
 
 import math
@@ -24,10 +24,10 @@ def scaled_dot_product_attention(
 ) -> tuple[Float[Tensor, "*batch T E"], Float[Tensor, "*batch T S"]]:
     """softmax(q kᵀ / √D) v (Vaswani et al. 2017, equation 1), and the weights themselves.
 
-    Each of the T queries mixes S values. `mask` is boolean and broadcasts to (*batch, T, S);
-    a query that may attend to nothing gets zeros. `dropout` is the chance that a weight is
-    dropped; the weights returned are those used. Raises ValueError for widths, lengths or a mask
-    that do not fit.
+    Each of the T queries mixes S values. `mask` is boolean and broadcasts to (*batch, T, S); a
+    query that may attend to nothing gets zeros. `dropout` is the chance that a weight is dropped,
+    in training or not; the weights returned are those used. Raises ValueError for widths, lengths
+    or a mask that do not fit.
     """
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q is {q.shape[-1]} wide and k {k.shape[-1]}, expected equal widths")
@@ -39,8 +39,8 @@ def scaled_dot_product_attention(
     else:
         _check_mask(mask, scores.shape)
         empty = ~mask.any(dim=-1, keepdim=True)  # queries that may attend to nothing
-        # Softmax of a row of -inf is nan, and so is its gradient: such a row stays open until
-        # its weights are set to zero.
+        # Softmax of a row of -inf is nan, and so is its gradient. Such a row is left unmasked, and
+        # its weights are set to zero after the softmax.
         scores = scores.masked_fill(~(mask | empty), -math.inf)
         weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
     weights = F.dropout(weights, dropout)
@@ -53,7 +53,10 @@ def causal_mask(T: int, device: torch.device | str | None = None) -> Bool[Tensor
 
 
 def padding_mask(ids: Int[Tensor, "B S"], pad_id: int) -> Bool[Tensor, "B 1 S"]:
-    """True where a token is no padding, for every query: `causal_mask(S) & padding_mask(…)`."""
+    """True where a token is not padding, the same for every query.
+
+    `causal_mask(S) & padding_mask(ids, pad_id)` hides the future as well.
+    """
     return (ids != pad_id).unsqueeze(1)
 
 
@@ -70,7 +73,7 @@ def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
 class KeyValueCache:
     """The keys and values that one attention layer has computed so far, for one batch.
 
-    They lie in buffers that double when they are full, so that a new token costs no copy of the
+    They lie in buffers that double when they are full, so that few new tokens cost a copy of the
     old ones. Not for training: new entries are written in place.
     """
 
@@ -83,12 +86,12 @@ class KeyValueCache:
 
     @property
     def k(self) -> Float[Tensor, "B H S D"]:
-        """The keys of all S positions so far."""
+        """The keys of all S positions so far, at least one."""
         return self.k_buffer[:, :, : self.length]
 
     @property
     def v(self) -> Float[Tensor, "B H S D"]:
-        """Their values."""
+        """The values of the same positions."""
         return self.v_buffer[:, :, : self.length]
 
     def append(self, k: Float[Tensor, "B H T D"], v: Float[Tensor, "B H T D"]) -> None:
@@ -98,7 +101,7 @@ class KeyValueCache:
             raise ValueError(f"cache would hold {S} positions, expected <= {self.max_length}")
         if old and len(self.k_buffer) != len(k):
             raise ValueError(f"cache is for a batch of {len(self.k_buffer)}, got {len(k)}")
-        if old == 0:
+        if old == 0:  # nothing to copy yet: k and v give the buffers their shape and type
             self.k_buffer, self.v_buffer = self._longer(k, S), self._longer(v, S)
         elif self.k_buffer.shape[2] < S:
             self.k_buffer = self._longer(self.k_buffer, S)
@@ -106,10 +109,12 @@ class KeyValueCache:
         self.k_buffer[:, :, old:S], self.v_buffer[:, :, old:S] = k, v
         self.length = S
 
-    def _longer(self, buffer: Float[Tensor, "B H S D"], S: int) -> Float[Tensor, "B H L D"]:
-        """A buffer for at least S positions, twice as long as before; it starts with the old."""
+    def _longer(self, buffer: Float[Tensor, "B H _ D"], S: int) -> Float[Tensor, "B H L D"]:
+        """A buffer for S positions, or twice those so far; it begins with what is in `buffer`."""
         B, H, _, D = buffer.shape
-        L = max(S, min(2 * self.length, self.max_length or 2 * self.length))
+        L = max(S, 2 * self.length)
+        if self.max_length is not None:
+            L = min(L, self.max_length)
         longer = buffer.new_empty(B, H, L, D)
         longer[:, :, : self.length] = buffer[:, :, : self.length]
         return longer
@@ -145,8 +150,8 @@ class MultiHeadAttention(nn.Module):
         """Queries from x; keys and values from x too, or from `context` (cross-attention).
 
         `mask`, (T, S) or (B, T, S), is the same for all heads. `is_causal` closes the future as
-        `causal_mask` does, without a mask in memory. With a `cache`, the S positions are those
-        of the cache and then the T new ones, which it keeps too. `need_weights` returns the
+        `causal_mask` does; where nothing else is asked for, no mask is stored. With a `cache`, S =
+        the positions in it + T, and the T new ones are added to it. `need_weights` returns the
         weights as well. Raises ValueError for shapes that do not fit, and for a context together
         with a cache or with `is_causal`.
         """
@@ -160,12 +165,13 @@ class MultiHeadAttention(nn.Module):
             self._check_context(x, context, cache, is_causal)
             q, k, v = self._project_both(x, context)
             S = context.shape[1]
-        is_causal = is_causal and T > 1  # a single new position may see all there is
+        if mask is not None:
+            _check_mask(mask, (B, T, S))
+        is_causal = is_causal and T > 1  # the last position has no future to hide
         if is_causal and (need_weights or S > T or mask is not None):
             past = causal_mask(S, x.device)[-T:]  # (T, S)
             mask, is_causal = past if mask is None else mask & past, False
         if mask is not None:
-            _check_mask(mask, (B, T, S))
             mask = mask.unsqueeze(-3)  # an axis for the heads, before the last two
 
         q, k, v = (
@@ -205,10 +211,10 @@ class MultiHeadAttention(nn.Module):
 
 @contextmanager
 def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """A context in which every MultiHeadAttention that runs writes its weights (B, H, T, S) down.
+    """Inside `with recorded_attention(model) as weights:` the dict `weights` fills.
 
-    It yields a dict. Its keys are the modules' names in `model`, in the order of their calls, and
-    a second call replaces the first. The model computes the same as ever, by the explicit form.
+    Each MultiHeadAttention that runs puts its weights (B, H, T, S) there, under its name in
+    `model`; a second call replaces the first. The model's outputs stay the same.
     """
     weights = {}
 

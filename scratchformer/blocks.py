@@ -1,6 +1,6 @@
-"""The transformer block: attention moves information between positions, a small network digests it.
+"""The transformer block: attention moves information, then a small network works on each position.
 
-One block serves GPT (pre-norm) and BERT and the first transformer's encoder (post-norm). A
+GPT's block is pre-norm; that of BERT and of the original transformer's encoder is post-norm. A
 decoder's block, with cross-attention, is in `models/seq2seq.py`.
 """
 
@@ -50,8 +50,9 @@ class FeedForward(nn.Module):
 class TransformerBlock(nn.Module):
     """Self-attention, then a feed-forward network: each adds to the stream x.
 
-    With `norm_first` it is x + f(norm(x)), as in GPT-2; without, norm(x + f(x)), as in Vaswani et
-    al. 2017, section 3.1, and in BERT. `d_ff` and `activation` are the feed-forward network's.
+    With `norm_first` each of the two, f, gives x + f(norm(x)), as in GPT-2. Without it, it gives
+    norm(x + f(x)), as in Vaswani et al. 2017, section 3.1, and in BERT. `d_ff` and `activation` are
+    the feed-forward network's.
     """
 
     def __init__(
@@ -90,12 +91,12 @@ class TransformerBlock(nn.Module):
 def check_sizes(config: Any, *more: str) -> None:
     """Raise ValueError if a transformer of this config cannot be built.
 
-    Its sizes, those named in `more` among them, must be at least 1 (None leaves one to its
-    default), its heads must share d_model evenly, and a dropout must be a probability below 1.
+    The five sizes that all have, and those named in `more` unless they are None, must be at least
+    1. The heads must share d_model evenly. A dropout must be a probability below 1.
     """
     for name in ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", *more):
         value = getattr(config, name)
-        if value is not None and value < 1:
+        if not (value is None and name in more) and value < 1:
             raise ValueError(f"{name}={value}, expected at least 1")
     if config.d_model % config.n_heads != 0:
         raise ValueError(f"d_model={config.d_model} is not divisible by n_heads={config.n_heads}")

@@ -1,7 +1,8 @@
 """Batches of windows out of one long row of token ids, and samplers that can be resumed.
 
-A sampler is an endless iterator with PyTorch's `state_dict()` and `load_state_dict()`: after the
-second it goes on with the batch that would have come next. Nothing is padded or moved to a device.
+A sampler is an endless iterator with PyTorch's `state_dict()` and `load_state_dict()`: one that has
+loaded a state goes on with the batch that would have come next. Nothing is padded or moved to a
+device.
 """
 
 from collections.abc import Callable
@@ -34,6 +35,10 @@ class RandomBatches:
     """
 
     def __init__(self, draw: Callable[[torch.Generator], tuple[Tensor, ...]], seed: int):
+        if not callable(draw):
+            raise TypeError(
+                f"got a {type(draw).__name__}, expected a sampler or a drawing function"
+            )
         self.draw, self.generator = draw, torch.Generator().manual_seed(seed)
 
     def __iter__(self) -> "RandomBatches":

@@ -52,8 +52,8 @@ class GPT(nn.Module):
         self._initialise()
 
     def _initialise(self) -> None:
-        # 2 n_layers projections add to the stream. Scaled down, their sum starts no larger than
-        # one of them would (Radford et al. 2019, section 2.3).
+        # 2 n_layers projections add to the stream. Scaled down, all of them together start as
+        # large as one that is not (Radford et al. 2019, section 2.3).
         into_stream = 0.02 / math.sqrt(2 * self.config.n_layers)
         for name, p in self.named_parameters():
             if name.endswith("bias"):
@@ -76,11 +76,11 @@ class GPT(nn.Module):
         cache: list[KeyValueCache] | None = None,
         mask: Bool[Tensor, "B S"] | None = None,
     ) -> Float[Tensor, "B T V"]:
-        """Logits of each next token.
+        """Logits: those at place t are for the token after it.
 
-        With a `cache`, ids follow the tokens that it holds: S = those + T, else S = T. `mask`,
-        True for real tokens, hides padding among all S, on the left or on the right. Positions
-        count from each row's first real token, so that padding changes no logits. Raises
+        With a `cache`, ids follow the tokens that it holds: S = cached tokens + T. `mask`, True
+        for real tokens, hides padding among all S, wherever it stands. Positions count real
+        tokens only, so that padding changes no real token's logits. Raises
         ValueError for more than `context_length` tokens or a mask of another shape.
         """
         old = len(cache[0]) if cache else 0

@@ -34,8 +34,8 @@ def save_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
         for rank, each in enumerate(distributed.all_gather(random)):
             tensors[f"random.{kind}.{rank}"] = each
     if distributed.rank() == 0:
-        losses = [loss.tolist() for loss in state.losses]
-        header = {"step": state.step, "seconds": state.seconds, "losses": losses}
+        totals = [pair.tolist() for pair in state.totals]
+        header = {"step": state.step, "seconds": state.seconds, "totals": totals}
         header |= {"settings": settings, "history": asdict(state.history)}
         write_tensors(path, tensors, header)
     distributed.barrier()
@@ -78,7 +78,7 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
     device = next(model.parameters()).device
     state.history, state.step = History(**header["history"]), header["step"]
     state.seconds = header["seconds"]
-    state.losses = [torch.tensor(pair, device=device) for pair in header["losses"]]
+    state.totals = [torch.tensor(pair, device=device) for pair in header["totals"]]
 
 
 def load_weights(path: str | Path, model: nn.Module) -> None:

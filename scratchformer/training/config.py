@@ -40,9 +40,10 @@ class TrainingConfig:
             value = getattr(self, name)
             finite = name == "clip" or value != math.inf
             if not (value is None and name == "muon_lr") and not (value > 0 and finite):
-                raise ValueError(f"{name}={value}, expected more than 0")
+                rule = "more than 0" if name == "clip" else "more than 0, and finite"
+                raise ValueError(f"{name}={value}, expected {rule}")
         if not 0 <= self.weight_decay < math.inf:
-            raise ValueError(f"weight_decay={self.weight_decay}, expected 0 or more")
+            raise ValueError(f"weight_decay={self.weight_decay}, expected 0 or more, and finite")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas={self.betas}, expected two numbers from 0 to below 1")
         if not 0 <= self.seed < 2**63:

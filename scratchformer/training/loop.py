@@ -1,7 +1,8 @@
 """One plain training loop for all models.
 
-It knows neither data nor losses: it is given batches, and a function that says how surprised the
-model is. Nothing is printed: pass a callback to watch.
+`fit` knows neither data nor losses: it is given batches, and a function that computes a loss.
+`train` gives it windows of a text and the loss of a language model. Nothing is printed: pass a
+callback to watch.
 """
 
 import time
@@ -26,7 +27,7 @@ from scratchformer.training.state import History, TrainingState
 
 Batch = tuple[Tensor, ...]
 Loss = Callable[..., tuple[Tensor, Tensor]]
-MAY_CHANGE = ("checkpoint_every", "compile", "parallel")  # in a run that goes on
+MAY_CHANGE = ("checkpoint_every", "compile", "parallel")  # settings that a resumed run may change
 
 
 def update(
@@ -37,7 +38,7 @@ def update(
     clip: float = 1.0,
     precision: str = "float32",
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """One step of the optimiser on several batches, exactly as if they were one.
+    """One step of the optimiser on several batches, as if they were one.
 
     `loss(model, *batch)` returns a sum in nats and the number of targets in it. The gradient is
     that of the mean over the targets of all batches, clipped to the norm `clip`. Returns the nats
@@ -48,7 +49,8 @@ def update(
     optimizer.zero_grad(set_to_none=True)
     for batch in batches:
         with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-            batch_nats, batch_targets = loss(model, *(tensor.to(device) for tensor in batch))
+            tensors = [tensor.to(device, non_blocking=True) for tensor in batch]
+            batch_nats, batch_targets = loss(model, *tensors)
         batch_nats.backward()  # adds this batch's gradients to those of the batches before
         nats, targets = nats + batch_nats.detach(), targets + batch_targets.to(device)
     n = targets.clamp(min=1)
@@ -79,10 +81,10 @@ def fit(
     targets in it. At every evaluation `validate()` is called; each of the `callbacks` is called
     after every step (see `TrainingState`).
 
-    With a `checkpoint` path the run is saved there, also after the step in progress when Ctrl-C or
-    `kill` stops it. `resume=True` goes on from the file, if there is one, exactly as if nothing
-    had happened. `identity` holds more settings (JSON) that a resumed run must share. Raises
-    ValueError if they differ, and FileExistsError rather than overwrite a checkpoint.
+    With a `checkpoint` path the run is saved there. Ctrl-C or `kill` lets the step in progress end,
+    saves the run and raises KeyboardInterrupt. `resume=True` goes on from the file, if there is
+    one, as if nothing had happened. `identity` holds more settings (JSON) that a resumed run must
+    share: ValueError if they differ. FileExistsError rather than overwrite a checkpoint.
     """
     sampler = batches if isinstance(batches, Iterator) else RandomBatches(batches, config.seed)
     trained = distributed.parallelize(model, config.parallel, config.seed, config.compile)
@@ -95,18 +97,19 @@ def fit(
     distributed.check_same(state.step, "the step they begin at")
     model.train()
     with signals_held_back() as signals:
-        start = time.perf_counter() - state.seconds
         while state.step < config.steps:
+            start = time.perf_counter()
             for group in optimizer.param_groups:
                 group["lr"] = config.learning_rate(state.step, group["initial_lr"])
-            step_batches = _on_device(sampler, config.gradient_accumulation_steps, model)
+            step_batches = _take(sampler, config.gradient_accumulation_steps, model)
             step_batches = distributed.sync_on_last(trained, step_batches)
-            losses = update(trained, optimizer, step_batches, loss, config.clip, config.precision)
-            state.losses.append(torch.stack(losses))
+            totals = update(trained, optimizer, step_batches, loss, config.clip, config.precision)
+            state.totals.append(torch.stack(totals))
             state.step += 1
             state.evaluated = _is_due(state.step, config.evaluate_every, config)
-            train_loss = state.mean_loss() if state.evaluated else 0.0
-            state.seconds = time.perf_counter() - start
+            if state.evaluated:
+                train_loss = state.mean_loss()  # waits for the GPU: the clock is read after it
+            state.seconds += time.perf_counter() - start
             if state.evaluated:
                 state.record(train_loss, validate() if validate else None)
             saves = config.checkpoint_every or config.evaluate_every
@@ -118,7 +121,6 @@ def fit(
                 if checkpoint:
                     save_checkpoint(checkpoint, state, settings)
                 raise KeyboardInterrupt(f"stopped after step {state.step} of {config.steps}")
-            start = time.perf_counter() - state.seconds  # only training counts
     return state.history
 
 
@@ -167,7 +169,7 @@ def train(
 
 
 def _settings(config: TrainingConfig, model: nn.Module) -> dict:
-    """What a resumed run must share, as far as the configuration and the model's tell it."""
+    """What a resumed run must share: the training settings and the model's sizes."""
     settings = {k: v for k, v in asdict(config).items() if k not in MAY_CHANGE}
     own = getattr(model, "config", None)
     if is_dataclass(own) and not isinstance(own, type):
@@ -176,8 +178,8 @@ def _settings(config: TrainingConfig, model: nn.Module) -> dict:
 
 
 def _begin(checkpoint: str | Path, state: TrainingState, settings: dict, resume: bool) -> None:
-    """Go on from the checkpoint if there is one and it may be; refuse what could not be resumed."""
-    if not hasattr(state.batches, "load_state_dict"):
+    """Go on from the checkpoint if it exists and `resume` is set; refuse what cannot be resumed."""
+    if not (hasattr(state.batches, "state_dict") and hasattr(state.batches, "load_state_dict")):
         raise ValueError("the batches cannot be resumed, expected state_dict and load_state_dict")
     if Path(checkpoint).exists():
         if not resume:
@@ -191,12 +193,12 @@ def _is_due(step: int, every: int | None, config: TrainingConfig) -> bool:
     return step == config.steps or bool(every and step % every == 0)
 
 
-def _on_device(batches: Iterator[Batch], n: int, model: nn.Module) -> Iterator[Batch]:
-    """The next `n` batches, this process's rows of them, on the model's device."""
-    device = next(model.parameters()).device
+def _take(sampler: Iterator[Batch], n: int, model: nn.Module) -> Iterator[Batch]:
+    """This process's rows of the next `n` batches, for a GPU in memory that it reads by itself."""
+    pin = next(model.parameters()).device.type == "cuda"
     for _ in range(n):
-        batch = distributed.shard_rows(next(batches))
-        if device.type == "cuda":  # not waiting for a GPU that is still at the step before
-            yield tuple(tensor.pin_memory().to(device, non_blocking=True) for tensor in batch)
-        else:
-            yield tuple(tensor.to(device) for tensor in batch)
+        batch = next(sampler, None)
+        if batch is None:
+            raise ValueError("the batches have ended, expected an endless sampler")
+        batch = distributed.shard_rows(batch)
+        yield tuple(t.pin_memory() if pin and t.device.type == "cpu" else t for t in batch)

@@ -375,3 +375,10 @@ def test_dropout_falls_on_the_output_too():
         attention.c_proj.bias.fill_(1.0)
     zeros = (attention(torch.randn(4, 32, 64)) == 0).float().mean().item()
     assert zeros == pytest.approx(0.25, abs=0.03)
+
+
+def test_a_mask_of_another_shape_or_type_is_refused_in_words_beside_is_causal(plain_signatures):
+    mha, x = MultiHeadAttention(8, 2), torch.randn(2, 5, 8)
+    for mask in (torch.ones(4, 5, dtype=torch.bool), torch.ones(5, 5)):
+        with pytest.raises(ValueError, match="mask has"):
+            mha(x, mask=mask, is_causal=True)

@@ -7,11 +7,13 @@ import re
 import signal
 import time
 
+import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from scratchformer.data.batches import RandomBatches
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import (
     IGNORED,
@@ -22,6 +24,15 @@ from scratchformer.training import (
     train,
     update,
 )
+
+
+@pytest.fixture
+def plain_signatures():
+    """Let a wrong type reach our own checks: the tests' import hook would stop it before."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
 
 IDS = torch.tensor([0, 1, 2, 3, 1, 2, 0, 2, 1, 3] * 20)
 
@@ -223,6 +234,14 @@ def test_batches_that_cannot_be_resumed_are_refused_with_a_checkpoint(tmp_path):
     with pytest.raises(ValueError, match="the batches cannot be resumed, expected state_dict"):
         run(small_gpt(), batches, checkpoint=tmp_path / "run")
     assert run(small_gpt(), batches).steps == [3]
+
+
+def test_batches_that_end_or_are_no_batches_are_told(plain_signatures):
+    batch = padded_batch(torch.Generator().manual_seed(0))
+    with pytest.raises(ValueError, match="the batches have ended"):
+        run(small_gpt(), batch=iter([batch, batch]))
+    with pytest.raises(TypeError, match="got a list, expected a sampler"):
+        RandomBatches([batch], seed=0)
 
 
 def test_an_interrupt_waits_for_the_step_in_progress_and_leaves_python_as_it_was():
