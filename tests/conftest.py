@@ -8,6 +8,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one core for each process, before tor
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
+import jaxtyping
 import pytest
 from jaxtyping import install_import_hook
 
@@ -40,3 +41,11 @@ def shakespeare() -> str:
     if not corpus.is_real:
         pytest.skip("Tiny Shakespeare is not here: set SCRATCHFORMER_DATA, or connect once")
     return corpus.text
+
+
+@pytest.fixture
+def plain_signatures():
+    """Let a wrong shape or type reach our own checks: the import hook would stop it before."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

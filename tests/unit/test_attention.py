@@ -2,7 +2,6 @@
 
 import math
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,14 +16,6 @@ from scratchformer.attention import (
     scaled_dot_product_attention,
 )
 from scratchformer.models import GPT, GPTConfig
-
-
-@pytest.fixture
-def plain_signatures():
-    """Let a wrong shape reach our own checks: the tests' import hook would stop it before."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def random_mask(*shape, seed=0):

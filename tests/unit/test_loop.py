@@ -7,7 +7,6 @@ import re
 import signal
 import time
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
@@ -24,15 +23,6 @@ from scratchformer.training import (
     train,
     update,
 )
-
-
-@pytest.fixture
-def plain_signatures():
-    """Let a wrong type reach our own checks: the tests' import hook would stop it before."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
 
 IDS = torch.tensor([0, 1, 2, 3, 1, 2, 0, 2, 1, 3] * 20)
 
