@@ -1,33 +1,37 @@
-"""What every room may need of the disk: atomic writes, the cache folder, offline or not.
+"""What every room may need of the disk: atomic writes, locks, the cache folder, offline or not.
 
 It knows no format and no corpus.
 """
 
 import glob
 import os
+import shutil
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-HOUR = 3600.0  # seconds; a temporary file that nobody has written to for so long is a dead writer's
+HOUR = 3600.0  # seconds; what nobody has written to for so long is a dead writer's
 
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside `path` to write to: it takes the place of `path` in one step, once
-    the block has ended without an error.
+    """A temporary path to write to: it takes the place of `path` in one step, once the block has
+    ended without an error.
 
     After an error, or a crash, `path` is what it was. Another process may write the same file:
-    one of the two wins. Folders that are missing are made. What a killed writer of this `path`
-    has left is deleted an hour later, by the next write.
+    one of the two wins. Folders that are missing are made. The temporary file stands in a hidden
+    folder beside `path`, with all that its writer puts beside it. What a killed writer has left
+    is deleted an hour later, by the next write.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_parts(path, older_than=HOUR)
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    part = folder / path.name
     try:
+        folder.mkdir()
         part.touch()
         mode = part.stat().st_mode  # as any new file's: some writers make theirs private
         part.unlink()
@@ -37,20 +41,43 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
             os.fsync(file.fileno())  # on the disk before the name points to it
         part.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_parts(path: str | Path, older_than: float = 0.0) -> None:
-    """Delete the temporary files of writers of `path` that were killed.
+    """Delete what killed writers of `path` have left.
 
-    They are those that nobody has written to for `older_than` seconds. With 0 all of them go:
-    then `path` must have no other writer.
+    It goes if nobody has written to it for `older_than` seconds. With 0 all of it goes: then
+    `path` must have no other writer.
     """
     path = Path(path)
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         with suppress(FileNotFoundError):  # another process has just deleted it
-            if time.time() - part.stat().st_mtime >= older_than:
-                part.unlink()
+            written = max(p.stat().st_mtime for p in (part, *part.rglob("*")))
+            if time.time() - written >= older_than:
+                shutil.rmtree(part) if part.is_dir() else part.unlink()
+
+
+@contextmanager
+def locked(folder: str | Path) -> Iterator[None]:
+    """Keep other processes out of a folder while the block runs; makes it if it is missing.
+
+    The system releases the lock when the process ends, in whatever way; an empty file `.lock`
+    stays. Raises BlockingIOError if another process has locked the folder.
+    """
+    from filelock import FileLock, Timeout  # imported where it is used: most rooms lock nothing
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise BlockingIOError(f"another process is writing to {folder}") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def cache_folder() -> Path:

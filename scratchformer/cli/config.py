@@ -80,7 +80,7 @@ def _tables(config: dict) -> dict[str, dict[str, tuple[typing.Any, bool]]]:
 
     model = config.get("model")
     name = model.get("type", "gpt") if isinstance(model, dict) else "gpt"
-    if name not in MODEL_TYPES:
+    if not isinstance(name, str) or name not in MODEL_TYPES:
         choice = " or ".join(map(repr, MODEL_TYPES))
         raise ValueError(f"[model] has type = {name!r}, expected {choice}")
     model_keys = {"type": (str, False), **_keys(MODEL_TYPES[name][1])}

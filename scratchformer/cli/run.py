@@ -53,7 +53,7 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
     model_class, config_class = MODEL_TYPES[sizes.pop("type", "gpt")]
     model = model_class(config_class(vocab_size=data.tokenizer.vocab_size, **sizes))
     n_parameters = sum(p.numel() for p in model.parameters())
-    T = windows.context_length or model.context_length
+    T = model.context_length if windows.context_length is None else windows.context_length
     if model.context_length < T:
         raise ValueError(
             f"[training] has context_length = {T}, expected at most that of the model, "

@@ -3,21 +3,23 @@
 import json
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from filelock import FileLock, Timeout
 from matplotlib.figure import Figure  # not pyplot: no window, no screen needed
 from torch import nn
 
-from scratchformer.files import atomic_write
+from scratchformer.files import atomic_write, locked, remove_parts
 from scratchformer.models.pretrained import load_tensors
 from scratchformer.plots import loss_curves
 from scratchformer.training import History, distributed
 from scratchformer.training.checkpoints import load_weights, read_header
 from scratchformer.training.loop import MAY_CHANGE
+
+WRITTEN = ["run.json", "tokenizer.json", "history.json", "loss.png", "checkpoint.safetensors"]
+WRITTEN += ["config.json", "model.safetensors"]
 
 
 @contextmanager
@@ -27,19 +29,16 @@ def lock_folder(folder: Path) -> Iterator[None]:
     The system releases the lock when the process ends, in whatever way. In a process group rank 0
     locks for all. Raises ValueError, on all of them, if another run holds the folder.
     """
-    lock, held = FileLock(folder / ".lock"), False
-    if distributed.rank() == 0:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            held = True
-    try:
+    with ExitStack() as stack:
+        held = False
+        if distributed.rank() == 0:
+            try:
+                stack.enter_context(locked(folder))
+            except BlockingIOError:
+                held = True
         if distributed.any_process(held):
             raise ValueError(f"another run is writing to {folder}: choose another --out")
         yield
-    finally:
-        lock.release()
 
 
 class RunFolder:
@@ -90,9 +89,9 @@ class RunFolder:
 
     def begin(self, settings: dict, tokenizer) -> None:
         """Write what a run needs to be resumed; remove what killed writers have left."""
-        for folder in (self.path, self.path / "best"):
-            for part in folder.glob(".*.part"):
-                part.unlink(missing_ok=True)
+        for name in WRITTEN:
+            remove_parts(self.path / name)
+            remove_parts(self.path / "best" / name)
         with atomic_write(self.path / "run.json") as part:
             part.write_text(json.dumps(settings, indent=1), encoding="utf-8")
         with atomic_write(self.path / "tokenizer.json") as part:

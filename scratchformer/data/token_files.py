@@ -20,7 +20,7 @@ import torch
 from jaxtyping import UInt16
 from torch import Tensor
 
-from scratchformer.files import atomic_write
+from scratchformer.files import atomic_write, locked, remove_parts
 
 FORMAT, HEADER = "scratchformer tokens 1", 4096
 EVERY = 2**20  # a killed writer loses at most about so many ids
@@ -80,15 +80,28 @@ def write_tokens(
     Returns the header of train.bin. Raises ValueError for a vocabulary that 16 bits cannot hold,
     for too little text and for a resumed text or tokenizer that is another one; FileExistsError
     if the folder holds token files, or an unfinished call's, and neither `resume` nor `overwrite`
-    says what to do; OSError if the disk is full.
+    says what to do; OSError if the disk is full, or another process is writing to the folder.
     """
     folder = Path(folder)
     if tokenizer.vocab_size > 2**16:
         raise ValueError(f"vocab_size={tokenizer.vocab_size}, expected at most 65536")
     if not 0 <= validation < 1:
         raise ValueError(f"validation={validation}, expected 0 <= validation < 1")
-    folder.mkdir(parents=True, exist_ok=True)
-    begun = _begin(folder, fingerprint(tokenizer), resume, overwrite)
+    with locked(folder):
+        begun = _begin(folder, fingerprint(tokenizer), resume, overwrite)
+        return _write_set(folder, documents, tokenizer, begun, validation, source, on_bytes)
+
+
+def _write_set(
+    folder: Path,
+    documents: Iterable[str | Iterable[str]],
+    tokenizer,
+    begun: "_Progress",
+    validation: float,
+    source: str,
+    on_bytes: Callable[[int], None] | None,
+) -> dict:
+    """Write the ids, then put all files in place; returns the header of train.bin."""
     try:
         done = _write_ids(folder, documents, tokenizer, begun, on_bytes)
         n = int((1 - validation) * done.tokens)  # as in `train_val_split`
@@ -125,9 +138,11 @@ class _Progress(NamedTuple):
 def _begin(folder: Path, tokenizer: str, resume: bool, overwrite: bool) -> _Progress:
     """What to go on from, after a look at what the folder holds."""
     ids, record = folder / IDS, folder / RECORD
+    for name in (RECORD, NEW_TOKENIZER, NEW_VAL):
+        remove_parts(folder / name)
     if ids.exists() and record.exists():
         if resume:
-            left = _Progress(**json.loads(record.read_text(encoding="utf-8")))
+            left = _read_record(record)
             if ids.stat().st_size >= HEADER + 2 * left.tokens:  # or it was cut to train.bin: anew
                 if left.tokenizer != tokenizer:
                     raise ValueError(f"{ids} was begun with another tokenizer, expected the same")
@@ -141,6 +156,13 @@ def _begin(folder: Path, tokenizer: str, resume: bool, overwrite: bool) -> _Prog
     for name in (RECORD, IDS, NEW_TOKENIZER, NEW_VAL):
         (folder / name).unlink(missing_ok=True)
     return _Progress(tokenizer)
+
+
+def _read_record(path: Path) -> _Progress:
+    try:
+        return _Progress(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} is damaged ({error}): overwrite the folder") from error
 
 
 def _write_ids(

@@ -86,8 +86,8 @@ def _check(
         raise ValueError(f"top_k={top_k}, expected at least 1")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p={top_p}, expected 0 < top_p <= 1")
-    if not repetition_penalty > 0:
-        raise ValueError(f"repetition_penalty={repetition_penalty}, expected more than 0")
+    if not 0.001 <= repetition_penalty <= 1000:  # or a logit could become infinite
+        raise ValueError(f"repetition_penalty={repetition_penalty}, expected 0.001 to 1000")
 
 
 def _penalise(
@@ -119,5 +119,7 @@ def _truncate(
         p[:, top_k:] = 0
     if top_p is not None and top_p < 1:  # at 1 rounding would drop the rarest tokens
         before = p.cumsum(dim=-1) - p  # what the likelier tokens hold together
-        p[before >= top_p * p.sum(dim=-1, keepdim=True)] = 0  # never the first, whatever top_p is
+        dropped = before >= top_p * p.sum(dim=-1, keepdim=True)
+        dropped[:, 0] = False  # never the first, whatever top_p is
+        p[dropped] = 0
     return torch.zeros_like(p).scatter(1, order, p)

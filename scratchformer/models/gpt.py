@@ -92,6 +92,8 @@ class GPT(nn.Module):
         if mask is None:
             positions = torch.arange(old, S, device=ids.device)  # (T,)
         else:
+            if mask.dtype != torch.bool:
+                raise ValueError(f"mask has dtype {mask.dtype}, expected torch.bool (True = real)")
             if mask.shape != (len(ids), S):
                 raise ValueError(f"mask has shape {tuple(mask.shape)}, expected {(len(ids), S)}")
             positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, old:]  # (B, T)

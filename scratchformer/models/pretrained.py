@@ -36,10 +36,11 @@ def save_model(folder: str | Path, model: Any) -> None:
 
 
 def _write(folder: str | Path, config: dict, weights: dict[str, Tensor], **metadata: str) -> None:
-    """Write both files; at any moment the folder holds the old model or the new one.
+    """Write both files; at any moment `read_model` reads the old model or the new one.
 
     The config stands in the header of the weights too, and counts there: one rename replaces
-    both. config.json follows, for people and for other programs.
+    both. config.json follows, for people and for other programs. A kill between the two leaves
+    them an old config.json: save again.
     """
     write_tensors(Path(folder) / FILES[1], weights, {"config": config}, **metadata)
     remove_parts(Path(folder) / FILES[0])

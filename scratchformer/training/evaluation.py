@@ -36,11 +36,14 @@ def evaluate(
     The split is cut into consecutive windows of `context_length`, the last one shorter, so a
     token sees what precedes it in its window. `precision="bfloat16"` computes matrix products
     under autocast. In a process group the processes share the windows: all of them must call
-    this, and all get the same. Raises ValueError for fewer than two tokens.
+    this, and all get the same. Raises ValueError for fewer than two tokens, or an
+    unknown precision.
     """
     if min(context_length, batch_size) < 1:
         sizes = f"context_length={context_length}, batch_size={batch_size}"
         raise ValueError(f"{sizes}, expected at least 1")
+    if precision not in ("float32", "bfloat16"):
+        raise ValueError(f"precision={precision!r}, expected 'float32' or 'bfloat16'")
     if len(ids) < 2:
         raise ValueError(f"got {len(ids)} tokens, expected at least 2: one to predict from")
     device = next(model.parameters()).device

@@ -168,6 +168,7 @@ def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, plant, mode):
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebooks" / "planted.ipynb")
     shutil.copy(ROOT / "notebooks" / "conftest.py", tmp_path / "notebooks")
     shutil.copytree(ROOT / "tests" / "shapes", tmp_path / "tests" / "shapes")
+    shutil.copy(ROOT / "tests" / "stand_ins.py", tmp_path / "tests")
     command = [*"-m pytest -q -p no:cacheprovider --nbval-current-env".split(), mode, "notebooks"]
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     run = subprocess.run(

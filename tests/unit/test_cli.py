@@ -375,6 +375,8 @@ def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monke
         ("n_heads = 2", "n_heads = 3", "d_model=16 is not divisible by n_heads=3"),
         ("seed = 0", 'seed = 0\nschedule = "up"', "schedule='up', expected one of"),
         ("[model]", '[model]\ntype = "rnn"', "type = 'rnn', expected 'gpt' or 'speedrun'"),
+        ("[model]", "[model]\ntype = [1]", "type = [1], expected 'gpt' or 'speedrun'"),
+        ("seed = 0", "seed = 0\ncontext_length = 0", "context_length=0 must be at least 1"),
         ("seed = 0", 'seed = 0\nparallel = "pipe"', "parallel='pipe', expected 'ddp' or 'fsdp'"),
         ("seed = 0", 'seed = 0\ndevice = "abacus"', "device='abacus': "),
         ("folder", 'corpus = "playhouse"\nfolder', "[data] needs either corpus"),

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from scratchformer.files import atomic_write
+from scratchformer.files import atomic_write, locked, remove_parts
 
 
 def test_a_file_appears_and_is_replaced_folders_included(tmp_path):
@@ -16,7 +16,9 @@ def test_a_file_appears_and_is_replaced_folders_included(tmp_path):
     for text in ("first", "second"):
         with atomic_write(path) as part:
             part.write_text(text)
-            assert part.parent == path.parent  # one file system, or the replacement is no one step
+            assert (
+                part.parent.parent == path.parent
+            )  # one file system, or the replacement is no one step
         assert path.read_text() == text
     assert os.listdir(path.parent) == ["file.txt"]
 
@@ -78,9 +80,38 @@ def test_a_kill_while_writing_leaves_the_old_file_whole(tmp_path):
         part.write_text("new")
     assert path.read_text() == "new"
     (left,) = tmp_path.glob(".file.txt.*.part")  # it may be another writer's who is alive
-    os.utime(left, (time.time() - 3700,) * 2)
+    for part in (left, *left.iterdir()):
+        os.utime(part, (time.time() - 3700,) * 2)
     (other := tmp_path / ".file.txt.old.part.txt").write_text("not ours")
     os.utime(other, (0, 0))
     with atomic_write(path) as part:
         part.write_text("newer")
     assert sorted(os.listdir(tmp_path)) == [other.name, "file.txt"]
+
+
+def test_what_a_killed_writer_put_beside_its_file_goes_with_it(tmp_path):
+    path = tmp_path / "file.txt"
+    folder = tmp_path / ".file.txt.0123.part"
+    folder.mkdir()
+    (folder / ".tmpXYZ").write_text("what a library wrote under a name of its own")
+    (tmp_path / ".file.txt.4567.part").write_text("half")
+    remove_parts(path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_locked_folder_is_refused_to_others_and_free_again_after_a_kill(tmp_path):
+    program = (
+        "import sys, time\nfrom scratchformer.files import locked\n"
+        "with locked(sys.argv[1]):\n    print('ready', flush=True)\n    time.sleep(60)\n"
+    )
+    folder = tmp_path / "new"
+    other = subprocess.Popen(
+        [sys.executable, "-c", program, str(folder)], stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout.readline() == "ready\n"
+    with pytest.raises(BlockingIOError, match="another process is writing to"), locked(folder):
+        pass
+    other.send_signal(signal.SIGKILL)
+    other.communicate()
+    with locked(folder):
+        pass

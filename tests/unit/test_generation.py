@@ -131,7 +131,7 @@ def test_dropout_is_off_and_the_mode_restored(mode):
         ({"top_k": 0}, "top_k=0, expected at least 1"),
         ({"top_p": 0.0}, "top_p=0.0, expected 0 < top_p <= 1"),
         ({"top_p": 1.5}, "top_p=1.5, expected 0 < top_p <= 1"),
-        ({"repetition_penalty": 0.0}, "repetition_penalty=0.0, expected more than 0"),
+        ({"repetition_penalty": 0.0}, "repetition_penalty=0.0, expected 0.001 to 1000"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings, message):

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ def ids_in(folder, tokenizer=BPE):
 
 
 def files(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name != ".lock"}
 
 
 @pytest.mark.parametrize(
@@ -446,3 +447,25 @@ def test_a_killed_process_is_resumed_to_the_same_files(tmp_path):
     write_tokens(tmp_path / "whole", [TEXT * 10], BPE)
     assert files(out) == files(tmp_path / "whole")
     assert json.loads((out / "train.bin").read_bytes()[:4096])["split"] == "train"
+
+
+def test_two_calls_into_one_folder_do_not_mix_their_texts(tmp_path):
+    def documents():
+        yield DOCUMENTS[0]
+        with pytest.raises(BlockingIOError, match="another process is writing to"):
+            write_tokens(tmp_path, ["another text " * 99], CHAR, overwrite=True)
+        yield from DOCUMENTS[1:]
+
+    write_tokens(tmp_path, documents(), CHAR)
+    write_tokens(tmp_path / "alone", DOCUMENTS, CHAR)
+    alone = files(tmp_path / "alone")
+    shutil.rmtree(tmp_path / "alone")
+    assert files(tmp_path) == alone
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"x": 1}'])
+def test_a_damaged_record_is_told(tmp_path, text):
+    (tmp_path / token_files.IDS).write_bytes(b"x" * 9000)
+    (tmp_path / token_files.RECORD).write_text(text)
+    with pytest.raises(ValueError, match="is damaged"):
+        write_tokens(tmp_path, DOCUMENTS, CHAR, resume=True)
