@@ -304,7 +304,7 @@ def _joined_by_text(pieces, merges):
 class encode_word:
     """encode_word(word: str, merges: list[tuple[str, str]]) -> list[str]"""
 
-    cases = (
+    cases: tuple = (
         ("low", []),
         ("low", [("l", "o"), ("lo", "w")]),
         ("abc", [("b", "c"), ("a", "b"), ("a", "bc")]),
@@ -417,7 +417,7 @@ class encode_word:
 class decode_tokens:
     """decode_tokens(tokens: list[bytes]) -> str"""
 
-    cases = (
+    cases: tuple = (
         [b"low", b"er"],
         [b"caf\xc3\xa9"],
         [b"caf\xc3", b"\xa9"],

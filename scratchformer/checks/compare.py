@@ -96,15 +96,18 @@ def plain(value: Any, example: Any) -> Any:
 
 
 def _plain_tensor(value: Any, example: Any) -> Any:
-    torch = sys.modules["torch"]
-    whole = not example.is_floating_point()
-    if not is_tensor(value) or value.is_complex() or (whole and value.is_floating_point()):
+    if not is_tensor(value):
         raise OtherKind(value, example)
+    torch = sys.modules["torch"]
     with torch._C.DisableTorchFunctionSubclass():  # documented: no method of a subclass is called
-        value = torch.Tensor.detach(value)
-        if value.layout != torch.strided:
-            value = torch.Tensor.to_dense(value)
-        return torch.Tensor.as_subclass(value, torch.Tensor).cpu()
+        tensor = torch.Tensor.detach(value)
+        if tensor.layout != torch.strided:
+            tensor = torch.Tensor.to_dense(tensor)
+        tensor = torch.Tensor.as_subclass(tensor, torch.Tensor).cpu()
+    whole = not example.is_floating_point()
+    if tensor.is_complex() or (whole and tensor.is_floating_point()):
+        raise OtherKind(value, example)
+    return tensor
 
 
 def _plain_number(value: Any, example: bool | int | float) -> Any:
@@ -168,7 +171,7 @@ def difference(got: Any, expected: Any) -> str:
 
 def is_cut(text: str) -> bool:
     """Whether `brief` left something out of this text, or named a tensor by its shape."""
-    return "…" in text or "..." in text or "tensor" in text
+    return "…" in text or "..." in text or "tensor of shape" in text
 
 
 def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[str, Any, Any]:

@@ -7,7 +7,7 @@ read it. See `book/add_an_exercise.md`:
     class running_mean:
         '''running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t'''
 
-        cases = [(X,), (X[:1],)]
+        cases = (X, X[:1])
 
         def right(x):
             return x.cumsum(0) / torch.arange(1, len(x) + 1).unsqueeze(1)
@@ -195,10 +195,10 @@ class Exercise:
 def exercise(number: str) -> Callable[[type], Exercise]:
     """Turn a class block (see above) into an `Exercise`. Its parts, in any order:
 
-    the docstring (signature with shapes, and what the function does); `cases`, a list of
-    tuples of arguments or a function that makes one; `right`; `also…`, right answers in
-    another style; and any other function, a mistake. The mistake's name says what the learner
-    did, its docstring is the diagnosis. Without a docstring it shares the one before; a
+    the docstring (signature with shapes, and what the function does); `cases`, each a tuple of
+    arguments or the only argument (or a function without parameters that returns such cases);
+    `right`; `also…`, right answers in another style; and any other function, a mistake. The
+    mistake's name says what the learner did, its docstring is the diagnosis. Without a docstring it shares the one before; a
     docstring that begins with "…" quotes words that the engine or the judge finds.
 
     Optional: `judge(call, *given)` where many answers are right: it raises `Wrong` or returns

@@ -1,6 +1,7 @@
 """The engine behind the exercises survives whatever a learner returns, and says what it was."""
 
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -10,12 +11,14 @@ from collections import Counter, OrderedDict, namedtuple
 import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional as F
 
 from scratchformer import checks
 from scratchformer.checks.compare import brief
 from scratchformer.checks.engine import exercise
-from scratchformer.checks.sandbox import PAUSE
-from scratchformer.checks.verdict import Verdict
+from scratchformer.checks.sandbox import MEMORY, PAUSE
+from scratchformer.checks.verdict import Verdict, Wrong
 
 
 @exercise("0.1")
@@ -321,3 +324,233 @@ def test_the_checks_of_chapter_1_need_no_torch_and_an_unknown_chapter_is_named()
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no checks called 'bp': there are bpe"):
         _ = checks.bp
+
+
+def test_a_tensor_that_overrides_how_it_is_compared_does_not_pass():
+    class Liar(torch.Tensor):
+        def allclose(self, *args, **kwargs):
+            return True
+
+        __eq__ = double = detach = cpu = lambda self, *args: torch.tensor([2.0, 4.0])
+
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return torch.tensor([2.0, 4.0])
+
+    liar = torch.tensor([9.0, 9.0]).as_subclass(Liar)
+    assert "returned 9 at [0], expected 2" in double(lambda x: liar).message
+    assert double(lambda x: torch.tensor([2.0, 4.0]).as_subclass(Liar))
+
+
+FILLS_A_LIST = """
+from scratchformer import checks
+def merge_pair(word, pair):
+    merged, i = [], 0
+    while i < len(word):
+        merged.append(word[i] + word[i])
+    return tuple(merged)
+def swallows(word, pair):
+    merged = []
+    while True:
+        try:
+            merged.append([0] * 1000)
+        except BaseException:
+            pass
+import resource
+for function in (merge_pair, swallows):
+    print(checks.bpe.merge_pair(function))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no one tells the memory held now")
+def test_an_endless_loop_that_fills_a_list_is_stopped_early_and_prints_no_traceback():
+    command = [sys.executable, "-c", FILLS_A_LIST]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.stderr == ""
+    first, second, peak = ended.stdout.splitlines()
+    for line in (first, second):
+        limit = f"filled more than {MEMORY // 2**20} MB of memory", "did not come back within"
+        assert any(words in line for words in limit) and "a loop that never ends?" in line
+    assert int(peak) < 1000  # MB
+
+
+@exercise("0.6")
+class pair_of:
+    """pair_of(n: int) -> (values: (n,), weights: (n, n))"""
+
+    cases = (3, 30)
+
+    def right(n):
+        return torch.zeros(n), torch.eye(n)
+
+    def also(n):
+        return torch.zeros(n), torch.ones(n).diag()
+
+    def no_diagonal(n):
+        """The weights are empty"""
+        return torch.zeros(n), torch.zeros(n, n)
+
+    def short(n):
+        """… of shape"""
+        return torch.zeros(n - 1), torch.eye(n)
+
+
+@pytest.mark.parametrize(
+    ("change", "fragment"),
+    [
+        (lambda values, weights: (values, weights + 1), "returned 2 at [0, 0], expected 1 in"),
+        (lambda values, weights: (values, weights + 1), "`answer[1]`"),
+        (lambda values, weights: (values[1:], weights), "of shape (2,), but (3,) is expected"),
+        (lambda values, weights: (values, weights * 0), "The weights are empty"),
+        (lambda values, weights: (values,), "expected `("),
+    ],
+)
+def test_the_first_place_that_differs_is_shown_where_the_two_look_alike(change, fragment):
+    verdict = pair_of(lambda n: change(*pair_of.right(n)))
+    assert not verdict and fragment in verdict.message, verdict
+    same = re.search(r"returned `([^`]*)`.* expected `\1`", verdict.message)
+    assert not same, verdict
+
+
+@exercise("0.7")
+class long_text:
+    """long_text(n: int) -> str"""
+
+    cases = (200,)
+
+    def right(n):
+        return "a" * n + "b"
+
+
+def test_long_texts_that_begin_alike_are_shown_from_where_they_differ():
+    assert "returned `'c'` at [200:], expected `'b'`" in long_text(lambda n: "a" * n + "c").message
+
+
+@exercise("0.8")
+class scaled:
+    """scaled(x: (N,), mode: int) -> (N,)"""
+
+    cases = ((torch.ones(2), 1), (torch.ones(2), 2), (torch.ones(2), 3))
+
+    def right(x, mode):
+        return x * mode
+
+    def always_doubles(x, mode):
+        """The mode is ignored"""
+        return x * 2
+
+    def squares_the_mode(x, mode):
+        """The mode is squared"""
+        return x * mode**2
+
+    def doubles_the_mode(x, mode):
+        return x * mode * 2
+
+    def explain(got, x, mode):
+        if (got < 0).any():
+            raise Wrong("No number may be negative.")
+
+
+def test_of_two_mistakes_that_fit_the_one_that_fits_most_cases_is_named():
+    assert "The mode is squared" in scaled(lambda x, mode: x * 2 * mode).message
+    assert "The mode is ignored" in scaled(lambda x, mode: x + 1).message
+    # Right in the first case, where `always_doubles` is not: its diagnosis would mislead.
+    message = scaled(lambda x, mode: x * (mode if mode < 3 else 2)).message
+    assert "ignored" not in message and "returned 2 at [0], expected 3" in message
+    assert scaled(lambda x, mode: -x).message == "No number may be negative."
+
+
+def test_choose_says_which_function_the_chapter_goes_on_with(capsys):
+    def mine(word, times):
+        return [word for _ in range(times)]
+
+    assert repeat.choose(mine, repeat.right) is mine
+    assert capsys.readouterr().out == "Exercise 0.1: from here on, your `repeat` is used.\n"
+    assert repeat.choose(lambda word, times: ..., repeat.right) is repeat.right
+    assert capsys.readouterr().out == "Exercise 0.1: from here on, the worked `repeat` is used.\n"
+
+
+@exercise("0.9")
+class Gate:
+    """Gate(d_model): x (T, C) -> (T, C), x weighted by the sigmoid of a linear layer `gate`"""
+
+    cases = (({"d_model": 3}, torch.ones(2, 3)), ({"d_model": 2}, torch.eye(2)))
+
+    class right(nn.Module):
+        def __init__(self, d_model):
+            super().__init__()
+            self.gate = nn.Linear(d_model, d_model)
+
+        def forward(self, x):
+            return x * self.gate(x).sigmoid()
+
+    class also(right):
+        def forward(self, x):
+            return x / (1 + (-F.linear(x, self.gate.weight, self.gate.bias)).exp())
+
+    class forgets_the_sigmoid(right):
+        """The sigmoid is missing"""
+
+        def forward(self, x):
+            return x * self.gate(x)
+
+    class has_no_bias(right):
+        """… the parameter `gate.bias` is missing"""
+
+        def __init__(self, d_model):
+            super().__init__(d_model)
+            self.gate = nn.Linear(d_model, d_model, bias=False)
+
+
+class Unfilled(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.gate = ...
+
+
+class Unfinished(Gate.right):
+    def forward(self, x):
+        return ...
+
+
+class Renamed(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+
+
+class Wide(Gate.right):
+    def __init__(self, d_model):
+        super().__init__(d_model + 1)
+
+
+class Crashes(Gate.right):
+    def forward(self, x):
+        return x @ x
+
+
+class Spoils(Gate.right):
+    def forward(self, x):
+        return super().forward(x) * x.zero_()
+
+
+@pytest.mark.parametrize(
+    ("cls", "state", "fragment"),
+    [
+        (Gate.right, "passed", "in all 2 calls"),
+        (Gate.solutions[1], "passed", "in all 2 calls"),
+        (Gate.mistakes[0].function, "try again", "The sigmoid is missing"),
+        (Gate.mistakes[1].function, "try again", "the parameter `gate.bias` is missing"),
+        (Unfilled, "not yet", "replace the `...`"),
+        (Unfinished, "not yet", "replace the `...`"),
+        (Renamed, "try again", "takes `(d_model)`, but yours is `(width)`"),
+        (Wide, "try again", "`gate.weight` has shape (4, 4), but (3, 3) is expected"),
+        (Crashes, "try again", "`Gate(d_model=3)("),
+        (Spoils, "try again", "in place: work on a copy"),
+        (Gate.right(3), "try again", "give the check the class `Gate` itself"),
+        (..., "not yet", "write `Gate` first"),
+    ],
+)
+def test_a_class_is_an_exercise_too(cls, state, fragment):
+    verdict = Gate(cls)
+    assert (verdict.state, fragment in verdict.message) == (state, True), verdict
