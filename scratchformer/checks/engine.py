@@ -198,8 +198,9 @@ def exercise(number: str) -> Callable[[type], Exercise]:
     the docstring (signature with shapes, and what the function does); `cases`, each a tuple of
     arguments or the only argument (or a function without parameters that returns such cases);
     `right`; `also…`, right answers in another style; and any other function, a mistake. The
-    mistake's name says what the learner did, its docstring is the diagnosis. Without a docstring it shares the one before; a
-    docstring that begins with "…" quotes words that the engine or the judge finds.
+    mistake's name says what the learner did, its docstring is the diagnosis. Without a
+    docstring it shares the one before; a docstring that begins with "…" quotes words that the
+    engine or the judge finds.
 
     Optional: `judge(call, *given)` where many answers are right: it raises `Wrong` or returns
     the words of praise; `given`, what the tests put there; `explain(got, *case)` raises `Wrong`
