@@ -186,7 +186,7 @@ def difference(got: Any, expected: Any) -> str:
 
 def is_cut(text: str) -> bool:
     """Whether `brief` left something out of this text, or named a tensor by its shape."""
-    return "…" in text or "..." in text or "tensor" in text
+    return "…" in text or "..." in text or "tensor of shape" in text
 
 
 def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[str, Any, Any]:

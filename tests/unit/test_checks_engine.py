@@ -379,7 +379,7 @@ def test_an_endless_loop_that_fills_a_list_is_stopped_early_and_prints_no_traceb
 class pair_of:
     """pair_of(n: int) -> (values: (n,), weights: (n, n))"""
 
-    cases = (3, 30)
+    cases = (30, 3)
 
     def right(n):
         return torch.zeros(n), torch.eye(n)
@@ -401,7 +401,7 @@ class pair_of:
     [
         (lambda values, weights: (values, weights + 1), "returned 2 at [0, 0], expected 1 in"),
         (lambda values, weights: (values, weights + 1), "`answer[1]`"),
-        (lambda values, weights: (values[1:], weights), "of shape (2,), but (3,) is expected"),
+        (lambda values, weights: (values[1:], weights), "of shape (29,), but (30,) is expected"),
         (lambda values, weights: (values, weights * 0), "The weights are empty"),
         (lambda values, weights: (values,), "expected `("),
     ],

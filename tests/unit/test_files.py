@@ -16,9 +16,7 @@ def test_a_file_appears_and_is_replaced_folders_included(tmp_path):
     for text in ("first", "second"):
         with atomic_write(path) as part:
             part.write_text(text)
-            assert (
-                part.parent.parent == path.parent
-            )  # one file system, or the replacement is no one step
+            assert part.parent.parent == path.parent  # on one file system
         assert path.read_text() == text
     assert os.listdir(path.parent) == ["file.txt"]
 
