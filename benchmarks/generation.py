@@ -4,9 +4,9 @@ Usage: python benchmarks/generation.py [--quick] [--write]
 
 The weights are random: time does not depend on them. Two measures, each a ratio of times with and
 without a cache that took turns: the next token when 255 are there already (the context is full,
-the cache filled beforehand, the token before it read from the cache
-too, as generation does), and a whole context of 256 from one token by `generate`. The median
-ratio counts. Nothing is stored without `--write`; then generation.json beside this file is
+the cache filled beforehand, and the tokens before it read in the same way, as generation does);
+and a whole context of 256 from one token by `generate`. The median ratio counts. Nothing is stored
+without `--write`; then generation.json beside this file is
 replaced. `--quick` takes few rounds and stores nothing.
 """
 
@@ -27,6 +27,7 @@ from scratchformer.training import eval_mode
 CONFIG = GPTConfig(65, context_length=256, d_model=384, n_heads=6, n_layers=6)
 RESULT = Path(__file__).with_suffix(".json")
 TITLE = "Generation with and without a cache"
+BEFORE = 8  # steps of the same kind before the one that is timed
 ABOUT = (
     "A GPT of 10.8 million parameters, context 256, writes with its key/value cache; the reference "
     "is the same model without one, which computes every position anew for each token."
@@ -47,16 +48,19 @@ def seconds(job, *args) -> float:
 def next_token(model: GPT, ids: torch.Tensor) -> tuple[float, float]:
     """Seconds for one prediction after all of `ids`: recomputed, then from a filled cache.
 
-    Before each of the two comes the step that generation takes before it, of the same kind. A step
-    is short, and the weights that the other kind has pushed out of the processor's cache would be
-    most of its time.
+    Before each of the two come the steps that generation takes before it, of the same kind. A step
+    is short, and fetching the weights that the other kind has pushed out of the processor's cache
+    would be most of its time.
     """
+    T = ids.shape[1]
     with eval_mode(model):
         cache = model.new_cache()
-        model(ids[:, :-2], cache)
-        model(ids[:, :-1])
+        model(ids[:, : T - BEFORE - 1], cache)
+        for t in range(T - BEFORE, T):
+            model(ids[:, :t])
         without = seconds(model, ids)
-        model(ids[:, -2:-1], cache)
+        for t in range(T - BEFORE, T):
+            model(ids[:, t - 1 : t], cache)
         return without, seconds(model, ids[:, -1:], cache)
 
 

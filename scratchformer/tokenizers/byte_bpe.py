@@ -215,7 +215,12 @@ def _cut(text: str, names: Iterable[str]) -> list[str]:
 
 
 def _valid(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """The text, with U+FFFD in place of each lone surrogate."""
+    try:
+        text.encode()  # UTF-8 has no surrogates
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _tiktoken_folder() -> Path:
