@@ -39,10 +39,10 @@ serve: book  ## serve the built site at http://localhost:8000
 bench: $(READY)  ## measure the table of benchmarks, in some 20 minutes (QUICK=1 takes few rounds and stores nothing)
 	$(BIN)/python benchmarks/table.py $(if $(QUICK),--quick)
 
-ladder: $(READY)  ## train chapter 08's ladder in full, and time it (minutes): benchmarks/ladder.json
+ladder: $(READY)  ## train chapter 10's ladder in full, and time it (minutes): benchmarks/ladder.json
 	$(BIN)/python benchmarks/ladder.py --write
 
-scaling: $(READY)  ## train chapter 13's small models on both corpora (20 minutes, 30 at most): benchmarks/scaling.json
+scaling: $(READY)  ## train chapter 16's small models on both corpora (20 minutes, 30 at most): benchmarks/scaling.json
 	$(BIN)/python benchmarks/scaling.py --write
 
 constraints:  ## install the pins anew, all else at its newest, and fix what came: constraints/X.Y.txt

@@ -1,4 +1,4 @@
-"""The ladder of chapter 08 with all its steps, and what batched heads save: -> ladder.json.
+"""The ladder of chapter 10 with all its steps, and what batched heads save: -> ladder.json.
 
 Usage: python benchmarks/ladder.py [--write] [--seeds N] [--steps N] [--repeats N] [--speed-steps N]
 
@@ -59,7 +59,7 @@ RUNGS = {
 
 TITLE = "The ladder from a bigram to a GPT"
 ABOUT = (
-    "A training step on each rung of chapter 8's ladder: batch 32, context 8, width 32. The "
+    "A training step on each rung of chapter 10's ladder: batch 32, context 8, width 32. The "
     "references have the same weights and learn from batches of the same size: the textbook's "
     "loop on a list of heads, one after the other, with batches by slicing and AdamW as it comes; "
     "and the same list of heads in the package's own loop, which shows what stacking the heads "

@@ -1,4 +1,4 @@
-"""The micro scaling law of chapter 13: many small runs on two corpora -> scaling.json.
+"""The micro scaling law of chapter 16: many small runs on two corpora -> scaling.json.
 
 Usage: python benchmarks/scaling.py [--write] [--minutes M] [--steps N …] [--sizes N] [--fresh]
 

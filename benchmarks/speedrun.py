@@ -1,4 +1,4 @@
-"""The speedrun of chapter 14 in full: nanoGPT's settings for a CPU against ours -> speedrun.json.
+"""The speedrun of chapter 17 in full: nanoGPT's settings for a CPU against ours -> speedrun.json.
 
 Usage: python benchmarks/speedrun.py [--quick] [--write]
 

@@ -27,6 +27,7 @@ def pytest_configure(config):
     """Turn to nbval's lax mode when something that the stored outputs came from is missing."""
     if not (config.option.nbval or config.option.nbval_lax):
         return
+    config.option.nbval_sanitize_with = str(Path(__file__).parent / "sanitize.cfg")
     absent, budget, reasons = missing(), os.environ["SCRATCHFORMER_BUDGET"], []
     if absent:
         os.environ["SCRATCHFORMER_OFFLINE"] = "1"  # so that no kernel waits for the network again

@@ -1,11 +1,12 @@
 """A small Sphinx extension: self-contained pages, described, with figures numbered by chapter.
 
 It brings MathJax from an installed package, derives the site's address from the repository's,
-numbers figures by chapter, describes each page for search engines, and repairs what the theme and
+numbers figures by chapter, describes figures for screen readers and pages for search engines, and repairs what the theme and
 the builder get wrong. It does not touch links, search or the text of a page.
 """
 
 import importlib.util
+import json
 import re
 import textwrap
 from html import escape
@@ -62,6 +63,21 @@ def number_by_chapter(app: Sphinx, env: BuildEnvironment) -> list[str]:
             in_order = sorted(numbers, key=lambda anchor: numbers[anchor])
             numbers.update({anchor: (*prefix, i) for i, anchor in enumerate(in_order, start=1)})
     return []  # Sphinx writes these pages again already: it finds other numbers than its own
+
+
+def describe_plots(app: Sphinx, docname: str, source: list[str]) -> None:
+    """`source-read`: a notebook's figures in SVG get the description in their cell's metadata."""
+    if not app.env.doc2path(docname).endswith(".ipynb"):
+        return
+    notebook = json.loads(source[0])
+    for cell in notebook["cells"]:
+        alt = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt")
+        for output in cell.get("outputs", []) if alt else []:
+            if "text/html" in output.get("data", {}):
+                html = "".join(output["data"]["text/html"])
+                described = f'<svg role="img" aria-label="{escape(alt)}" class="course-plot"'
+                output["data"]["text/html"] = html.replace('<svg class="course-plot"', described)
+    source[0] = json.dumps(notebook)
 
 
 def describe_page(
@@ -132,6 +148,7 @@ def repair_written_pages(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the hooks; those with a priority of 900 see what other extensions did before."""
     app.connect("config-inited", complete_config)
+    app.connect("source-read", describe_plots)
     app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", describe_page)
     app.connect("html-page-context", repair_page, priority=900)

@@ -11,12 +11,15 @@ from scratchformer.checks.engine import exercise
 from scratchformer.checks.verdict import Verdict, Wrong, expect
 
 CHAPTERS = (
+    "primer",
     "bpe",
     "embeddings",
     "positions",
+    "first_network",
     "averaging",
     "self_attention",
     "multi_head",
+    "rotary",
     "block",
     "bigram_to_gpt",
     "training",

@@ -1,4 +1,4 @@
-"""The exercises of chapter 4, averaging the past."""
+"""The exercises of chapter 5, averaging the past."""
 
 import math
 
@@ -16,7 +16,7 @@ CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 OTHER = torch.tensor([[1, 0, 1, 0], [0, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 1]]).bool()
 
 
-@exercise("4.1")
+@exercise("5.1")
 class running_mean:
     """running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t"""
 
@@ -77,7 +77,7 @@ class running_mean:
         return torch.stack([x[max(t - 1, 0) : t + 1].mean(dim=0) for t in range(len(x))])
 
 
-@exercise("4.2")
+@exercise("5.2")
 class averaging_weights:
     """averaging_weights(T: int) -> (T, T), so that weights @ x is the running mean of x"""
 
@@ -141,7 +141,7 @@ class averaging_weights:
         return torch.eye(T)
 
 
-@exercise("4.3")
+@exercise("5.3")
 class masked_softmax:
     """masked_softmax(scores: (T, T), mask: (T, T) bool, True = may attend) -> (T, T)"""
 
@@ -217,7 +217,7 @@ class masked_softmax:
             expect(not leak > 1e-6, f"Hidden positions get weights up to {leak:.2g}: {low_fill}.")
 
 
-@exercise("4.4")
+@exercise("5.4")
 class hidden_leak:
     """hidden_leak(T: int) -> (T, T) bool, causal but for one True that the usual test misses"""
 

@@ -1,4 +1,4 @@
-"""The exercises of chapter 11, BERT."""
+"""The exercises of chapter 13, BERT."""
 
 import math
 
@@ -21,12 +21,12 @@ def _draws(T=400):
 
 
 def _hidden(ids, chosen, lot, other, mask_id, mask_below=0.8, other_below=0.9):
-    """The inputs of exercise 11.1; the mistakes vary the two limits."""
+    """The inputs of exercise 13.1; the mistakes vary the two limits."""
     inputs = ids.masked_fill(chosen & (lot < mask_below), mask_id)
     return torch.where(chosen & (lot >= mask_below) & (lot < other_below), other, inputs)
 
 
-@exercise("11.1")
+@exercise("13.1")
 class hide:
     """hide(ids, chosen, lot, other: all (B, T), mask_id) -> (inputs, targets), both (B, T)"""
 
@@ -117,13 +117,13 @@ class hide:
 
 
 def _filled(ids, segments, length, pad_id, pad_segment=0):
-    """The three lists of exercise 11.2, filled up to `length`; `real` as 0 and 1."""
+    """The three lists of exercise 13.2, filled up to `length`; `real` as 0 and 1."""
     pads = length - len(ids)
     real = [1] * len(ids) + [0] * pads
     return ids + [pad_id] * pads, segments + [pad_segment] * pads, real
 
 
-@exercise("11.2")
+@exercise("13.2")
 class pair_input:
     """pair_input(a, b: lists, length, cls_id, sep_id, pad_id) -> (ids, segments, real), lists"""
 
@@ -207,7 +207,7 @@ def _mean_surprise(logits, targets):
     return F.cross_entropy(logits.mT, targets, ignore_index=IGNORED).item()
 
 
-@exercise("11.3")
+@exercise("13.3")
 class masked_loss:
     """masked_loss(logits: (B, T, V), targets: (B, T)) -> mean over targets that are not -100"""
 
@@ -273,7 +273,7 @@ def _guesses():
     return logits, old.masked_fill(torch.rand(3, 10, generator=g) >= 0.4, IGNORED)
 
 
-@exercise("11.4")
+@exercise("13.4")
 class blanks_filled:
     """blanks_filled(logits: (B, T, V), targets: (B, T)) -> share of targets that are predicted"""
 
@@ -318,7 +318,7 @@ class blanks_filled:
         return (logits.argmax(1) == targets)[targets != IGNORED].float().mean().item()
 
 
-@exercise("11.5")
+@exercise("13.5")
 class cheat:
     """cheat(inputs: (B, T), vocab_size) -> logits (B, T, V), near 0 nats on tokens left visible"""
 

@@ -1,4 +1,4 @@
-"""The exercises of chapter 8, from a bigram table to a GPT."""
+"""The exercises of chapter 10, from a bigram table to a GPT."""
 
 import math
 from itertools import pairwise
@@ -14,7 +14,7 @@ def _generator(seed):
     return torch.Generator().manual_seed(seed)
 
 
-@exercise("8.1")
+@exercise("10.1")
 class bigram_counts:
     """bigram_counts(ids: (N,) int64, vocab_size) -> (V, V) counts, row = current, column = next"""
 
@@ -90,7 +90,7 @@ class bigram_counts:
         return bigram_counts.right(ids, vocab_size).tolist()
 
 
-@exercise("8.2")
+@exercise("10.2")
 class impossible_text:
     """impossible_text(counts: (V, V), characters: str) -> two characters never seen as a pair"""
 
@@ -172,7 +172,7 @@ def _probabilities(logits, targets, dim=1):
     return logits.softmax(dim)[torch.arange(len(targets)), targets]
 
 
-@exercise("8.3")
+@exercise("10.3")
 class cross_entropy:
     """cross_entropy(logits: (N, V), targets: (N,)) -> mean loss in nats, a single number"""
 
@@ -285,7 +285,7 @@ class cross_entropy:
         return F.cross_entropy(logits, targets, reduction="none")
 
 
-@exercise("8.4")
+@exercise("10.4")
 class next_token_pairs:
     """next_token_pairs(ids: (N,), start: int, length: int) -> (x, y), each (length,)"""
 
@@ -399,7 +399,7 @@ def _expect_shares(tokens, temperature):
     raise Wrong(shown)
 
 
-@exercise("8.5")
+@exercise("10.5")
 class sample_next:
     """sample_next(logits: (V,), temperature: float, generator: torch.Generator) -> int
 

@@ -1,4 +1,4 @@
-"""The exercises of chapter 7, the block."""
+"""The exercises of chapter 9, the block."""
 
 from functools import reduce
 
@@ -24,7 +24,7 @@ def _layers(jacobians, residual):
     return [J + residual * torch.eye(len(J)) for J in jacobians]
 
 
-@exercise("7.1")
+@exercise("9.1")
 class stack_jacobian:
     """stack_jacobian(jacobians: k × (C, C), residual: bool) -> (C, C), the stack's Jacobian"""
 
@@ -92,7 +92,7 @@ def _normed(x, eps, dims=(-1,), correction=0):
     return (x - mean) / (x.var(dim=dims, correction=correction, keepdim=True) + eps).sqrt()
 
 
-@exercise("7.2")
+@exercise("9.2")
 class layer_norm:
     """layer_norm(x: (..., C), weight: (C,), bias: (C,), eps) -> like x, equal to nn.LayerNorm's"""
 
@@ -180,7 +180,7 @@ class layer_norm:
         return (x - x.mean(-1)) / (x.var(-1, correction=0) + eps).sqrt() * weight + bias
 
 
-@exercise("7.3")
+@exercise("9.3")
 class leaky_norm:
     """leaky_norm(x: (B, T, C)) -> like x; mean 0, variance 1 at each position, yet the past moves
 
@@ -263,7 +263,7 @@ class leaky_norm:
         return leaky_norm.right(x[:1])[0]
 
 
-@exercise("7.4")
+@exercise("9.4")
 class block:
     """block(x, attend, digest, norm_1, norm_2, pre) -> like x, pre-norm if `pre`, else post-norm
 
@@ -355,7 +355,7 @@ class block:
         return norm_2(x + attend(x) + digest(x))
 
 
-@exercise("7.5")
+@exercise("9.5")
 class block_parameters:
     """block_parameters(d_model, d_ff, bias) -> int, as TransformerBlock has"""
 

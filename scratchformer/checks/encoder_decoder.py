@@ -1,4 +1,4 @@
-"""The exercises of chapter 12, encoder–decoder."""
+"""The exercises of chapter 14, encoder–decoder."""
 
 import itertools
 
@@ -17,7 +17,7 @@ def _padded(rows, value):
     return pad_sequence([torch.tensor(row) for row in rows], True, value)
 
 
-@exercise("12.1")
+@exercise("14.1")
 class shift_right:
     """shift_right(rows, begin_id, end_id, pad_id) -> (inputs, labels), both (B, T)
 
@@ -95,7 +95,7 @@ def _told(target, pad_id):
     return (target != pad_id).unsqueeze(1)
 
 
-@exercise("12.2")
+@exercise("14.2")
 class decoder_mask:
     """decoder_mask(target: (B, T), pad_id) -> (B, T, T), True = may attend"""
 
@@ -156,7 +156,7 @@ def _cross_entropy(log_p, targets, epsilon, rest=None):
     return float(-(wanted * log_p).sum(dim=1).mean())
 
 
-@exercise("12.3")
+@exercise("14.3")
 class smoothed_loss:
     """smoothed_loss(logits: (N, V), targets: (N,), epsilon) -> mean nats, label-smoothed"""
 
@@ -238,7 +238,7 @@ def _search(next_token, begin_id, vocab_size):
     raise ValueError("no such pair of histories")
 
 
-@exercise("12.4")
+@exercise("14.4")
 class two_histories:
     """two_histories(next_token, begin_id, vocab_size) -> two lists of ids that begin alike
 
@@ -319,7 +319,7 @@ def _places(scores, width):
     return scores.flatten().topk(width).indices
 
 
-@exercise("12.5")
+@exercise("14.5")
 class beam_step:
     """beam_step(log_p: (K,), new: (K, V), width) -> (parents, tokens), each (width,), best first"""
 

@@ -3,7 +3,7 @@
 One class is one exercise, written once; the check, its tests and the page of wrong answers
 read it. See `book/add_an_exercise.md`:
 
-    @exercise("4.1")
+    @exercise("5.1")
     class running_mean:
         '''running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t'''
 

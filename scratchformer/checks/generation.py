@@ -1,4 +1,4 @@
-"""The exercises of chapter 10, generation."""
+"""The exercises of chapter 12, generation."""
 
 import itertools
 import math
@@ -10,7 +10,7 @@ from scratchformer.checks.engine import exercise
 from scratchformer.checks.verdict import expect
 
 
-@exercise("10.1")
+@exercise("12.1")
 class bits_per_character:
     """bits_per_character(nats_per_token, tokens, characters) -> bits a character of the text"""
 
@@ -69,7 +69,7 @@ def _nucleus_size(p, top_p):
     return int((nucleus.right(p, top_p) > 0).sum())
 
 
-@exercise("10.2")
+@exercise("12.2")
 class nucleus:
     """nucleus(p: (V,), top_p) -> (V,), the fewest likeliest tokens that reach top_p, rescaled"""
 
@@ -161,7 +161,7 @@ def _changed(logits, ids, change):
     return logits.scatter(0, ids, change(logits)[ids])
 
 
-@exercise("10.3")
+@exercise("12.3")
 class penalise:
     """penalise(logits: (V,), ids: (T,), penalty) -> (V,), the logits of the ids made smaller"""
 
@@ -246,7 +246,7 @@ def _models_and_prompts():
     )
 
 
-@exercise("10.4")
+@exercise("12.4")
 class until_it_breaks:
     """until_it_breaks(model, ids: (1, T)) -> (1, n), what stands there when IndexError comes"""
 
@@ -319,7 +319,7 @@ def _attended(q, keys, values):
     return (q @ keys.T / math.sqrt(q.shape[-1])).softmax(dim=-1) @ values
 
 
-@exercise("10.5")
+@exercise("12.5")
 class cached_step:
     """cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)"""
 

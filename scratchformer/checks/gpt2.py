@@ -1,4 +1,4 @@
-"""The exercises of chapter 17, GPT-2."""
+"""The exercises of chapter 18, GPT-2."""
 
 import re
 
@@ -20,7 +20,7 @@ def _total(config, tables=("vocab_size", "n_positions"), matrices=12, vectors=13
     return sum(config[table] for table in tables) * C + config["n_layer"] * block + end * C
 
 
-@exercise("17.1")
+@exercise("18.1")
 class count:
     """count(config: Hugging Face's dict) -> the number of parameters of that GPT-2"""
 
@@ -128,7 +128,7 @@ REASONS = {
 }
 
 
-@exercise("17.2")
+@exercise("18.2")
 class what_to_do:
     """what_to_do(name of a tensor in Hugging Face's file) -> "copy", "turn" or "skip" """
 
@@ -245,7 +245,7 @@ def _is_square(name, t):
     return t.dim() == 2 and t.shape[0] == t.shape[1] and name.startswith("h.")
 
 
-@exercise("17.3")
+@exercise("18.3")
 class break_silently:
     """break_silently(weights: dict of our tensors) -> a dict that fits, its square ones turned"""
 
@@ -320,7 +320,7 @@ class break_silently:
         return weights
 
 
-@exercise("17.4")
+@exercise("18.4")
 class windows:
     """windows(n, context, stride) -> list of (begin, end, fresh) that scores n predictions once"""
 

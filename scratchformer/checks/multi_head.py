@@ -1,4 +1,4 @@
-"""The exercises of chapter 6, masks and heads."""
+"""The exercises of chapter 7, masks and heads."""
 
 import math
 
@@ -25,7 +25,7 @@ def _masks(ids, pad_id):
     return _past(ids.shape[1]), (ids != pad_id)[:, None]
 
 
-@exercise("6.1")
+@exercise("7.1")
 class combine_masks:
     """combine_masks(ids: (B, T), pad_id: int) -> (B, T, T) bool, causal and blind to padding"""
 
@@ -99,7 +99,7 @@ class combine_masks:
         return combine_masks.right(ids, pad_id).long()
 
 
-@exercise("6.2")
+@exercise("7.2")
 class masked_softmax:
     """masked_softmax(scores: (..., T, S), mask: (..., T, S) bool) -> weights, zeros if nothing"""
 
@@ -154,7 +154,7 @@ class masked_softmax:
         return e / e.sum(dim=-1, keepdim=True).clamp(min=1e-30)
 
 
-@exercise("6.3")
+@exercise("7.3")
 class split_heads:
     """split_heads(x: (B, T, C), n_heads) -> (B, H, T, D), D = C / H"""
 
@@ -202,7 +202,7 @@ def _heads(x, w_q, w_k, w_v, mask, scale=lambda D: D**-0.5):
     return heads
 
 
-@exercise("6.4")
+@exercise("7.4")
 class multi_head:
     """multi_head(x: (B, T, C), w_q, w_k, w_v: (H, C, D) each, mask: (T, T)) -> (B, T, H*D)"""
 
@@ -282,7 +282,7 @@ class multi_head:
         return multi_head.right(x, w_k, w_q, w_v, mask)
 
 
-@exercise("6.5")
+@exercise("7.5")
 class leaky_mask:
     """leaky_mask(T) -> (T, T) bool that leaks, though row i opens i + 1 places, i among them"""
 

@@ -1,4 +1,4 @@
-"""The exercises of chapter 13, scaling. Imports no torch."""
+"""The exercises of chapter 16, scaling. Imports no torch."""
 
 import math
 
@@ -12,7 +12,7 @@ def _gpt(V, T, C, L, matrices=12, vectors=13, end=2):
     return (V + T) * C + L * (matrices * C * C + vectors * C) + end * C
 
 
-@exercise("13.1")
+@exercise("16.1")
 class gpt_parameters:
     """gpt_parameters(vocab_size, context_length, d_model, n_layers) -> parameters of a GPT"""
 
@@ -86,7 +86,7 @@ class gpt_parameters:
         return _gpt(V, T, C, L, end=2 * L)
 
 
-@exercise("13.2")
+@exercise("16.2")
 class training_days:
     """training_days(parameters, tokens, devices, peak, share) -> days of training, 6 N D"""
 
@@ -146,7 +146,7 @@ class training_days:
         return 1 / training_days.right(*case)
 
 
-@exercise("13.3")
+@exercise("16.3")
 class texts_that_fit:
     """texts_that_fit(memory, n_layers, d_model, T, bytes_per_number) -> caches that fit, whole"""
 
@@ -211,7 +211,7 @@ class texts_that_fit:
         return 2 * L * T * C * size
 
 
-@exercise("13.4")
+@exercise("16.4")
 class exponent:
     """exponent(x1, y1, x2, y2, E) -> α of y = E + A / x^α through two points"""
 
@@ -273,7 +273,7 @@ def _line(x, y, at):
     return float(np.polyval(np.polyfit(x, y, 1), at))
 
 
-@exercise("13.5")
+@exercise("16.5")
 class without_floor:
     """without_floor(x, y, far) -> the loss at `far` by a straight line through (log x, log y)"""
 

@@ -1,4 +1,4 @@
-"""The exercises of chapter 5, self-attention."""
+"""The exercises of chapter 6, self-attention."""
 
 import math
 
@@ -15,7 +15,7 @@ def _random(seed, *shapes):
     return tuple(torch.randn(*shape, generator=generator) for shape in shapes)
 
 
-@exercise("5.1")
+@exercise("6.1")
 class soft_lookup:
     """soft_lookup(query: (D,), keys: (T, D), values: (T, E)) -> (E,), softmax of dot products"""
 
@@ -96,7 +96,7 @@ def _explain_scale(got, right, width, opening):
     raise Wrong(f"{opening}, but {why}: {figures}.")
 
 
-@exercise("5.2")
+@exercise("6.2")
 class scaled_scores:
     """scaled_scores(q: (T, D), k: (S, D)) -> (T, S), q·k / √D"""
 
@@ -165,7 +165,7 @@ class scaled_scores:
         return F.normalize(q, dim=1) @ F.normalize(k, dim=1).T
 
 
-@exercise("5.3")
+@exercise("6.3")
 class softmax_rows:
     """softmax_rows(scores: (..., T, S)) -> (..., T, S), each row positive with sum 1"""
 
@@ -260,7 +260,7 @@ def _attend(q, k, v, scale=None, hide=None, dim=-1):
 CORNERS = torch.tensor([[1.0, 1.0, 0.0, 0.0], [0, 1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]])
 
 
-@exercise("5.4")
+@exercise("6.4")
 class attention:
     """attention(q: (..., T, D), k: (..., S, D), v: (..., S, E)) -> (values, weights)"""
 
@@ -409,7 +409,7 @@ def _first_factor(scores, limit, start=1):
     return factor
 
 
-@exercise("5.5")
+@exercise("6.5")
 class vanishing_scale:
     """vanishing_scale(scores: (S,), limit) -> the smallest whole factor ≥ 1 that kills the gradient
 

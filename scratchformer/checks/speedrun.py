@@ -1,4 +1,4 @@
-"""The exercises of chapter 14, speedrun."""
+"""The exercises of chapter 17, speedrun."""
 
 import torch
 from torch.nn import functional as F
@@ -18,7 +18,7 @@ def _mean_square(x):
     return x.square().mean(dim=-1, keepdim=True)
 
 
-@exercise("14.1")
+@exercise("17.1")
 class rms_norm:
     """rms_norm(x: (B, T, C), eps) -> (B, T, C), each vector over its root mean square"""
 
@@ -90,7 +90,7 @@ def _steps(X, steps, a=3.4445, b=-4.7750, c=2.0315):
 GRADIENTS = 4 * torch.randn(3, 5, 5, generator=torch.Generator().manual_seed(1))
 
 
-@exercise("14.2")
+@exercise("17.2")
 class newton_schulz:
     """newton_schulz(G: (N, M), steps) -> (N, M), singular values drawn towards 1"""
 
@@ -213,7 +213,7 @@ SMEARED = torch.randn(2, 2, 5, 3, generator=torch.Generator().manual_seed(2))
 WEIGHTS = torch.randn(3, 3, generator=torch.Generator().manual_seed(4))
 
 
-@exercise("14.3")
+@exercise("17.3")
 class smear:
     """smear(x: (B, T, C), weights: (n, C)) -> (B, T, C), with weighted earlier vectors added"""
 
@@ -297,7 +297,7 @@ class smear:
         return x
 
 
-@exercise("14.4")
+@exercise("17.4")
 class peek:
     """peek(x: (B, T, C)) -> (B, T, C), with the next position's vector added: a leak on purpose"""
 
@@ -362,7 +362,7 @@ def _group_size(k, n_heads):
     return n_heads // k.shape[1]
 
 
-@exercise("14.5")
+@exercise("17.5")
 class share_heads:
     """share_heads(k: (B, G, T, D), n_heads) -> (B, n_heads, T, D), head by head in groups"""
 

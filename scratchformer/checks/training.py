@@ -1,4 +1,4 @@
-"""The exercises of chapter 9, training well."""
+"""The exercises of chapter 11, training well."""
 
 import math
 
@@ -24,7 +24,7 @@ def _new_weights(w, m, v, t, lr, decay, betas=(BETA1, BETA2), divisor=_root):
     return w - lr * decay * w - lr * step
 
 
-@exercise("9.1")
+@exercise("11.1")
 class adamw_step:
     """adamw_step(w, grad, m, v, t, lr, decay) -> (w, m, v) after update number t = 1, 2, …"""
 
@@ -138,7 +138,7 @@ def _after_warmup(step, lr, warmup, fall):
     return lr * (step + 1) / (warmup + 1) if step < warmup else fall
 
 
-@exercise("9.2")
+@exercise("11.2")
 class warmup_cosine:
     """warmup_cosine(step, lr, steps, warmup) -> the rate of the update after `step` updates"""
 
@@ -239,7 +239,7 @@ def _norm(gradients):
     return math.sqrt(sum(g.square().sum().item() for g in gradients))
 
 
-@exercise("9.3")
+@exercise("11.3")
 class clip_gradients:
     """clip_gradients(gradients: list of tensors, limit) -> list, their common norm ≤ limit"""
 
@@ -301,7 +301,7 @@ PADDED = torch.tensor([[1, 0, 4, 2], [3, -100, -100, -100], [0, 2, -100, -100]])
 EMPTY_ROW = torch.tensor([[1, 0, 4, 2], [-100, -100, -100, -100], [0, 2, 1, -100]])
 
 
-@exercise("9.4")
+@exercise("11.4")
 class masked_loss:
     """masked_loss(logits: (B, T, V), targets: (B, T), −100 = padding) -> mean nats of the others"""
 
@@ -377,7 +377,7 @@ def _descend(w, lr, steps, clear=False):
     return losses
 
 
-@exercise("9.5")
+@exercise("11.5")
 class forgetful_losses:
     """forgetful_losses(w, lr, steps) -> the loss (w − 1)² before each step, no gradient cleared"""
 

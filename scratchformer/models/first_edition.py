@@ -1,7 +1,7 @@
-"""What only the first edition's chapters 08 and 14 need. It goes when those chapters are rewritten.
+"""What only the first edition's chapters 10 and 17 need. It goes when those chapters are rewritten.
 
-For chapter 08 and `benchmarks/ladder.py`: the rungs between a bigram and a GPT, one model with a
-switch for each idea. For chapter 14 and `benchmarks/speedrun.py`: RMSNorm, SwiGLU, grouped
+For chapter 10 and `benchmarks/ladder.py`: the rungs between a bigram and a GPT, one model with a
+switch for each idea. For chapter 17 and `benchmarks/speedrun.py`: RMSNorm, SwiGLU, grouped
 queries and the fused kernel, put into a SpeedrunGPT in place of its own parts.
 """
 

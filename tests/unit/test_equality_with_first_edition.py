@@ -23,7 +23,7 @@ from scratchformer.models import GPT, MODEL_TYPES, first_edition
 ROOT = Path(__file__).resolve().parents[2]
 STORED = ROOT / "tests" / "fixtures" / "first_edition.safetensors"
 V = 65
-# GPT-2's published sizes and chapter 17's: (blocks, heads). Heads are 2 wide, to keep files small.
+# GPT-2's published sizes and chapter 18's: (blocks, heads). Heads are 2 wide, to keep files small.
 HUGGING_FACE = {"gpt2": (12, 12), "gpt2-medium": (24, 16), "gpt2-large": (36, 20)}
 HUGGING_FACE |= {"gpt2-xl": (48, 25), "chapter-17": (2, 4)}
 SMALLER = {"gpt2-124m": {"d_model": 48, "context_length": 16}}  # two settings too large for a file
@@ -69,7 +69,7 @@ def cases() -> dict:
     for name, (changes, _) in speedrun.WITHOUT.items():
         found[f"ablation/{name}"] = first_edition.build, V, final | changes
     plain = speedrun.rungs()["norms without weights"][0]
-    for changes in WITH_PARTS:  # chapter 14 tries the first at an early rung
+    for changes in WITH_PARTS:  # chapter 17 tries the first at an early rung
         found[f"early/{next(iter(changes))}"] = first_edition.build, V, plain | changes
     for path in sorted((ROOT / "configs").glob("*.toml")):
         model = read_config(path)["model"] | SMALLER.get(path.stem, {}) | {"dropout": 0.0}

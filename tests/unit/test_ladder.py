@@ -144,7 +144,7 @@ def test_stored_losses_are_the_published_ones_up_to_seeds():
 
 def chapter_table(name):
     """The dict that the chapter calls `name`."""
-    notebook = nbformat.read(ROOT / "notebooks" / "08_bigram_to_gpt.ipynb", 4)
+    notebook = nbformat.read(ROOT / "notebooks" / "10_bigram_to_gpt.ipynb", 4)
     cells = [c.source for c in notebook.cells if c.source.startswith(f"{name} = {{")]
     return ast.literal_eval(ast.parse(cells[0]).body[0].value)
 

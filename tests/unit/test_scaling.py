@@ -242,7 +242,7 @@ def test_a_reader_of_windows_knows_less_the_shorter_they_are():
 
 
 def chapter_cells(part):
-    notebook = nbformat.read(ROOT / "notebooks" / "13_scaling.ipynb", 4)
+    notebook = nbformat.read(ROOT / "notebooks" / "16_scaling.ipynb", 4)
     return [cell.source for cell in notebook.cells if part in cell.source]
 
 

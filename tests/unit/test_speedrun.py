@@ -1,4 +1,4 @@
-"""The speedrun: a fair rival, the rules kept, settings and figures as chapter 14 tells them."""
+"""The speedrun: a fair rival, the rules kept, settings and figures as chapter 17 tells them."""
 
 import ast
 import json
@@ -15,7 +15,7 @@ from scratchformer.models import GPT, GPTConfig, KneserNey, first_edition
 from scratchformer.training import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTER = ROOT / "notebooks" / "14_speedrun.ipynb"
+CHAPTER = ROOT / "notebooks" / "17_speedrun.ipynb"
 V = 65
 IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
 

@@ -1,0 +1,152 @@
+"""The pen: boxes, arrows and words in SVG, light or dark as the page is, described in words.
+
+It knows no transformer. A drawing is at most 480 units wide, with letters of 13 units or more, so
+that it can be read on a phone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from IPython.display import HTML
+
+WIDEST, SMALLEST_LETTERS = 480, 13
+ENLARGED = 1.35  # how much larger than its units a drawing may be shown
+
+# One colour for one thing, in every chapter. The site sets lighter and darker forms of them in
+# book/_assets/course.css; the values below are for notebooks, whose background nobody knows.
+COLOURS = {
+    "ink": "currentColor",
+    "muted": "var(--course-muted, #808080)",
+    "token": "var(--course-token, #97851a)",
+    "position": "var(--course-position, #c0609b)",
+    "query": "var(--course-query, #1f83c4)",
+    "key": "var(--course-key, #d1621c)",
+    "value": "var(--course-value, #0e9468)",
+    "stream": "var(--course-stream, #7f70d8)",
+}
+
+
+class Drawing:
+    """A picture of `width` × `height` units. Later shapes cover earlier ones; `show` ends it.
+
+    Every method takes `colour`, a name in `COLOURS`, and raises ValueError for any other.
+    """
+
+    def __init__(self, width: int, height: int):
+        if width > WIDEST:
+            raise ValueError(f"a drawing of width {width}; at most {WIDEST} can be read on a phone")
+        self.width, self.height = width, height
+        self.parts: list[str] = []
+
+    def text(
+        self, x, y, text, colour="ink", size=14, anchor="middle", bold=False, mono=False, turn=0
+    ) -> None:
+        """Words around the point (x, y), on the vertical middle; `turn` in degrees.
+
+        `anchor` is start, middle or end. Raises ValueError for letters smaller than 13 units.
+        """
+        if size < SMALLEST_LETTERS:
+            raise ValueError(f"letters of size {size}; at least {SMALLEST_LETTERS} can be read")
+        family = "ui-monospace, monospace" if mono else "system-ui, sans-serif"
+        weight = ' font-weight="600"' if bold else ""
+        turned = f' transform="rotate({turn} {x:g} {y:g})"' if turn else ""
+        self.parts.append(
+            f'<text x="{x:g}" y="{y:g}" dy=".35em" fill="{_colour(colour)}" font-size="{size:g}" '
+            f'font-family="{family}" text-anchor="{anchor}"{weight}{turned}>{escape(str(text))}</text>'
+        )
+
+    def box(
+        self, x, y, width, height, text="", colour="ink", fill=0.12, dashed=False, **lettering
+    ) -> None:
+        """A rectangle with its upper left corner at (x, y), and words in its middle.
+
+        `fill` is how opaque its colour is inside, from 0 to 1; `lettering` goes to `text`.
+        """
+        paint, dashes = _colour(colour), ' stroke-dasharray="5 4"' if dashed else ""
+        self.parts.append(
+            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" fill="{paint}" '
+            f'fill-opacity="{fill:g}" stroke="{paint}" stroke-width="1.5"{dashes}/>'
+        )
+        lines = str(text).split("\n") if text else []
+        for i, line in enumerate(lines):
+            middle = y + height / 2 + (i - (len(lines) - 1) / 2) * 18
+            self.text(x + width / 2, middle, line, **lettering)
+
+    def line(self, points: Sequence[tuple], colour="ink", width=1.8, dashed=False) -> None:
+        """A line through the points, straight from each to the next."""
+        path = " ".join(f"{x:g},{y:g}" for x, y in points)
+        dashes = ' stroke-dasharray="5 4"' if dashed else ""
+        self.parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{_colour(colour)}" '
+            f'stroke-width="{width:g}" stroke-linejoin="round"{dashes}/>'
+        )
+
+    def arrow(self, x1, y1, x2, y2, colour="ink", bend=0, width=1.8, dashed=False) -> None:
+        """An arrow from (x1, y1) to (x2, y2).
+
+        `bend` moves its middle to the left of its way by so many units (to the right if negative).
+        """
+        length = math.hypot(x2 - x1, y2 - y1) or 1.0
+        side_x, side_y = (y2 - y1) / length, (x1 - x2) / length
+        mid_x, mid_y = (x1 + x2) / 2 + 2 * bend * side_x, (y1 + y2) / 2 + 2 * bend * side_y
+        angle = math.atan2(y2 - mid_y, x2 - mid_x)
+        stem_x, stem_y = x2 - 7 * math.cos(angle), y2 - 7 * math.sin(angle)
+        corners = [(x2, y2)] + [
+            (x2 - 10 * math.cos(angle + turn), y2 - 10 * math.sin(angle + turn))
+            for turn in (-0.45, 0.45)
+        ]
+        paint, dashes = _colour(colour), ' stroke-dasharray="5 4"' if dashed else ""
+        self.parts.append(
+            f'<path d="M{x1:.4g} {y1:.4g} Q{mid_x:.4g} {mid_y:.4g} {stem_x:.4g} {stem_y:.4g}" '
+            f'fill="none" stroke="{paint}" stroke-width="{width:g}"{dashes}/>'
+            f'<polygon points="{" ".join(f"{x:.4g},{y:.4g}" for x, y in corners)}" fill="{paint}"/>'
+        )
+
+    def circle(self, x, y, radius, colour="ink", fill=0.12, text="", **lettering) -> None:
+        """A circle around (x, y), with words in its middle."""
+        paint = _colour(colour)
+        self.parts.append(
+            f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="{paint}" fill-opacity="{fill:g}" '
+            f'stroke="{paint}" stroke-width="1.5"/>'
+        )
+        if text:
+            self.text(x, y, text, **lettering)
+
+    def grid(self, x, y, rows: Sequence[Sequence[float]], cell=24, colour="ink") -> None:
+        """A matrix of shades, 0 to 1 each, with its upper left corner at (x, y)."""
+        paint = _colour(colour)
+        for i, row in enumerate(rows):
+            for j, shade in enumerate(row):
+                self.parts.append(
+                    f'<rect x="{x + j * cell:g}" y="{y + i * cell:g}" width="{cell:g}" '
+                    f'height="{cell:g}" fill="{paint}" fill-opacity="{0.85 * float(shade):.3g}" '
+                    f'stroke="{_colour("muted")}" stroke-width="1"/>'
+                )
+
+    def svg(self, description: str) -> str:
+        """The picture as text; `description` says in words what one sees and what follows.
+
+        Raises ValueError if it is shorter than 40 characters: no picture is told in less.
+        """
+        if len(description) < 40:
+            raise ValueError(f"the description {description!r} is too short to stand for a picture")
+        described = escape(" ".join(description.split()))
+        return (
+            f'<svg class="course-drawing" viewBox="0 0 {self.width} {self.height}" role="img" '
+            f'aria-label="{described}" xmlns="http://www.w3.org/2000/svg" style="width: 100%; '
+            f'max-width: {self.width * ENLARGED:.0f}px; height: auto; display: block; '
+            f'margin: 0 auto">{"".join(self.parts)}</svg>'
+        )
+
+    def show(self, description: str) -> HTML:
+        """The picture as a cell's output."""
+        return HTML(self.svg(description))
+
+
+def _colour(name: str) -> str:
+    if name not in COLOURS:
+        raise ValueError(f"no colour called {name!r}; expected one of {', '.join(COLOURS)}")
+    return COLOURS[name]
