@@ -115,7 +115,7 @@ class Drawing:
         if text:
             self.text(x, y, text, **lettering)
 
-    def grid(self, x, y, rows: Sequence[Sequence[float]], cell=24, colour="ink") -> None:
+    def grid(self, x, y, rows: Sequence[Sequence[float | int]], cell=24, colour="ink") -> None:
         """A matrix of shades, 0 to 1 each, with its upper left corner at (x, y)."""
         paint = _colour(colour)
         for i, row in enumerate(rows):
