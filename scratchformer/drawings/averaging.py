@@ -51,7 +51,9 @@ def scores_to_weights(scores: Sequence, weights: Sequence) -> HTML:
         if k < 2:
             drawing.arrow(left + n * cell + 8, 96, left + 170, 96)
             drawing.text(left + n * cell + 36, 78, ("mask", "softmax")[k], size=13)
-    drawing.text(235, 182, "each row is one position; each row of weights sums to 1", "muted", size=13)
+    drawing.text(
+        235, 182, "each row is one position; each row of weights sums to 1", "muted", size=13
+    )
     return drawing.show(
         "Three tables of three by three numbers with arrows between them. The first holds scores, "
         "all 0. The arrow called mask leads to the second: above the diagonal it holds minus "
@@ -68,7 +70,9 @@ def staircases(masks: Mapping[str, Sequence]) -> HTML:
         left = 6 + k * 119
         drawing.text(left + len(mask) * cell / 2, 18, title, bold=True)
         drawing.grid(left, 36, mask, cell, "value")
-    drawing.text(6, 160, "row: the position that looks · column: what it looks at", "muted", 13, "start")
+    drawing.text(
+        6, 160, "row: the position that looks · column: what it looks at", "muted", 13, "start"
+    )
     return drawing.show(
         "Four grids of eight by eight squares, coloured where a position may look. Causal: a "
         "staircase, all squares on and below the diagonal. Window of 3: a band of three squares "
