@@ -22,7 +22,7 @@ def mean_of_the_past(letters: str = "thou") -> HTML:
     for i in range(3):
         start = left + i * step + width / 2
         drawing.arrow(start, 185, left + 2 * step + width / 2 + (i - 2) * 14, 67, "value")
-        drawing.text(start + (10, 5, 22)[i], 160, "⅓", "value", size=18, bold=True)
+        drawing.text(start + (-6, -14, 16)[i], 152, "⅓", "value", size=18, bold=True)
     return drawing.show(
         "Four boxes in a row hold the vectors at positions 0 to 3. Above them stand four boxes for "
         "the means. Arrows lead from positions 0, 1 and 2 to the mean of position 2, each with the "
