@@ -1,4 +1,4 @@
-"""The notebooks as files: executed, whole, in order, small, folded, honest about what is compared."""
+"""The notebooks as files: executed, in order, small, folded, honest about what is compared."""
 
 import ast
 import re
