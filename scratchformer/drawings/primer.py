@@ -27,9 +27,9 @@ def tensors() -> HTML:
         drawing.text(x, 138, name)
         drawing.text(x, 164, shape, "query", mono=True, size=13)
     return drawing.show(
-        "Four tensors side by side. A number has the shape (). A row of three numbers has the shape "
-        "(3,). A table of two rows and three columns has the shape (2, 3). A batch of two such "
-        "tables, one behind the other, has the shape (2, 2, 3)."
+        "Four tensors side by side. A number has the shape (). A row of three numbers has the "
+        "shape (3,). A table of two rows and three columns has the shape (2, 3). A batch of two "
+        "such tables, one behind the other, has the shape (2, 2, 3)."
     )
 
 
@@ -59,6 +59,6 @@ def matrix_product(a: Sequence, b: Sequence, row: int, column: int) -> HTML:
     drawing.text(230, 208, f"{terms} = {total:g}", "value", size=15)
     return drawing.show(
         "The table a stands on the left, the table b above, and their product at the corner where "
-        "the rows of a meet the columns of b. One row of a and one column of b are marked, and so is "
-        f"the entry where they meet: {terms} = {total:g}."
+        "the rows of a meet the columns of b. One row of a and one column of b are marked, and so "
+        f"is the entry where they meet: {terms} = {total:g}."
     )
