@@ -1,4 +1,4 @@
-"""The notebooks as files: executed, whole, in order, small, folded, honest about what is compared."""
+"""The notebooks as files: executed, in order, small, folded, honest about what is compared."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-FOLDS = {"hide-cell", "hide-input"}
+FOLDS = {"hide-cell", "hide-input", "remove-input"}
 WIDEST_LINE = 78  # what the page's column shows at 1200 px
 MOST_OPEN_CELLS = 27
 MOST_LINES = 25
@@ -118,7 +118,8 @@ def page_problems(cells):
                 yield f"cell {i}: {len(line)} characters: {line}"
         folded, marks = bool(tags(cell) & FOLDS), cell.metadata
         prompt = marks.get("mystnb", {}).get("code_prompt_show", "")
-        told = cell.source.startswith("# @title ") and prompt.startswith("Show ")
+        told = cell.source.startswith("# @title ")
+        told &= prompt.startswith("Show ") or "remove-input" in tags(cell)
         hidden = marks.get("cellView") == "form" and marks.get("jupyter", {}).get("source_hidden")
         if folded and not (told and hidden):
             yield f"cell {i}: folds on the site, and not in Jupyter or Colab, or has no title"
