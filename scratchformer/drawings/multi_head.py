@@ -10,9 +10,10 @@ def heads():
     d = Drawing(480, 452)
     d.box(60, 8, 360, 34, "x  (T, C): every head reads all of it", "stream")
     asks = ("noun\nbefore me?", "noun\nafter me?", "word\nbefore me?")
-    maps = (
-        ((1, 0, 0, 0), (0.9, 0.1, 0, 0), (0.9, 0.1, 0, 0), (0.1, 0, 0.9, 0)),
-        ((0, 0.9, 0.1, 0), (0, 0, 1, 0), (0, 0, 0.1, 0.9), (0, 0, 0, 1)),
+    even = (0.25, 0.25, 0.25, 0.25)
+    maps = (  # of four words, the second and the last one nouns
+        (even, even, (0, 1, 0, 0), (0, 1, 0, 0)),
+        ((0, 0.5, 0, 0.5), (0, 0, 0, 1), (0, 0, 0, 1), even),
         ((1, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)),
     )
     for i, (ask, weights) in enumerate(zip(asks, maps, strict=True)):
@@ -40,35 +41,35 @@ def heads():
 
 def split_and_swap(wrong=False):
     """One text of three words and six channels, cut for two heads; or cut by `view` alone."""
-    d = Drawing(480, 196 if wrong else 206)
+    d = Drawing(404, 208)
     numbers = [list(range(6 * t, 6 * t + 6)) for t in range(3)]
 
     def cell(x, y, number, fill):
         d.box(x, y, 26, 26, str(number), "value", fill=fill, size=13)
 
     for t, row in enumerate(numbers):
-        d.text(14, 71 + 26 * t, f"t={t}", "muted", size=13)
+        d.text(16, 71 + 26 * t, f"t={t}", "muted", size=13)
         for c, number in enumerate(row):
-            cell(32 + 26 * c, 58 + 26 * t, number, LIGHT if c < 3 else DARK)
+            cell(34 + 26 * c, 58 + 26 * t, number, LIGHT if c < 3 else DARK)
     d.text(110, 20, "(T, C)", bold=True)
     d.text(110, 42, "3 words, 6 channels", size=13)
-    d.arrow(194, 97, 286, 97)
+    d.arrow(194, 97, 284, 97)
     if wrong:
-        d.text(240, 78, "view alone", size=13)
+        d.text(238, 78, "view alone", size=13)
         flat = [number for row in numbers for number in row]
         groups = [[flat[9 * h + 3 * t : 9 * h + 3 * t + 3] for t in range(3)] for h in range(2)]
     else:
-        d.text(240, 60, "cut C in two,", size=13)
-        d.text(240, 78, "then swap", size=13)
-        d.text(240, 116, "T and H", size=13)
+        d.text(238, 60, "cut C in two,", size=13)
+        d.text(238, 78, "then swap", size=13)
+        d.text(238, 116, "T and H", size=13)
         groups = [[row[3 * h : 3 * h + 3] for row in numbers] for h in range(2)]
-    d.text(382, 12, "(H, T, D)", bold=True)
+    d.text(357, 12, "(H, T, D)", bold=True)
     for h, group in enumerate(groups):
-        d.text(302, 64 + 90 * h, f"h={h}", "muted", size=13)
+        d.text(302, 65 + 90 * h, f"h={h}", "muted", size=13)
         for t, row in enumerate(group):
             for c, number in enumerate(row):
                 fill = LIGHT if number % 6 < 3 else DARK
-                cell(340 + 26 * c, 26 + 90 * h + 26 * t, number, fill)
+                cell(318 + 26 * c, 26 + 90 * h + 26 * t, number, fill)
     return d.show(
         "A table of three words with six channels each, numbered row by row. An arrow leads to two "
         "tables of three rows and three channels. "
@@ -99,7 +100,8 @@ def masks(causal, padding, words):
     d.text(190, 85, "&", size=18, bold=True)
     d.text(332, 85, "=", size=18, bold=True)
     return d.show(
-        "Three squares with the six tokens of a padded text as rows and as columns; dark is open. "
-        "In the causal one the lower triangle is dark. In the padding one the columns of the three "
-        "words are dark from top to bottom. In the third one only what is dark in both is dark."
+        "Three squares with the six tokens of a padded text as rows and as columns; filled is "
+        "open. In the causal one the lower triangle is filled. In the padding one the columns of "
+        "the three words are filled from top to bottom. In the third one a place is filled if it "
+        "is filled in both."
     )
