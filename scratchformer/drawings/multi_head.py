@@ -41,7 +41,7 @@ def heads():
 
 def split_and_swap(wrong=False):
     """One text of three words and six channels, cut for two heads; or cut by `view` alone."""
-    d = Drawing(404, 208)
+    d = Drawing(414, 208)
     numbers = [list(range(6 * t, 6 * t + 6)) for t in range(3)]
 
     def cell(x, y, number, fill):
@@ -63,13 +63,13 @@ def split_and_swap(wrong=False):
         d.text(238, 78, "then swap", size=13)
         d.text(238, 116, "T and H", size=13)
         groups = [[row[3 * h : 3 * h + 3] for row in numbers] for h in range(2)]
-    d.text(357, 12, "(H, T, D)", bold=True)
+    d.text(367, 12, "(H, T, D)", bold=True)
     for h, group in enumerate(groups):
-        d.text(302, 65 + 90 * h, f"h={h}", "muted", size=13)
+        d.text(306, 65 + 90 * h, f"h={h}", "muted", size=13)
         for t, row in enumerate(group):
             for c, number in enumerate(row):
                 fill = LIGHT if number % 6 < 3 else DARK
-                cell(318 + 26 * c, 26 + 90 * h + 26 * t, number, fill)
+                cell(328 + 26 * c, 26 + 90 * h + 26 * t, number, fill)
     return d.show(
         "A table of three words with six channels each, numbered row by row. An arrow leads to two "
         "tables of three rows and three channels. "
