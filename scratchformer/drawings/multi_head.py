@@ -39,6 +39,28 @@ def heads():
     )
 
 
+def last_matrix():
+    """Three heads side by side meet three blocks of rows of W_o; the parts are added."""
+    d = Drawing(480, 176)
+    d.text(96, 14, "heads side by side", bold=True, size=13)
+    d.text(255, 14, "W_o  (C, C)", bold=True, size=13)
+    d.text(401, 14, "sum of parts  (T, C)", bold=True, size=13)
+    for h in range(3):
+        fill, y = LIGHT + 0.1 * h, 36 + 46 * h
+        d.box(12 + 56 * h, 82, 56, 34, f"head {h}", "value", fill=fill, size=13)
+        d.box(205, y, 100, 42, f"block {h}", "muted", size=13)
+        d.box(338, y, 126, 42, f"head {h} @ block {h}", "stream", size=13)
+    d.text(193, 99, "@", size=16, bold=True)
+    d.text(322, 99, "=", size=16, bold=True)
+    for y in (80, 126):
+        d.text(473, y, "+", size=16, bold=True)
+    return d.show(
+        "Left: three boxes side by side, head 0, head 1 and head 2. Middle: the matrix W_o, cut "
+        "into three blocks of rows, block 0 to block 2. Right: three parts, head 0 times block 0, "
+        "head 1 times block 1, head 2 times block 2, with plus signs: they are added."
+    )
+
+
 def split_and_swap(wrong=False):
     """One text of three words and six channels, cut for two heads; or cut by `view` alone."""
     d = Drawing(414, 208)
