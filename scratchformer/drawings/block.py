@@ -181,3 +181,31 @@ def three_masks():
         "that is written, and a second full square by which the writer looks across at the reader. "
         "The block is the same in all three."
     )
+
+
+def axes(words: Sequence[str], n_channels: int):
+    """A table of positions and channels twice: one row shares a mean, or one column does."""
+    d = Drawing(470, 236)
+    cell, n_words = 26, len(words)
+    row, column = 1, 2
+    by_row = [[float(t == row) for _ in range(n_channels)] for t in range(n_words)]
+    by_column = [[float(c == column) for c in range(n_channels)] for _ in range(n_words)]
+    width, height = cell * n_channels, cell * n_words
+    for left, title, table, verdict in (
+        (62, "norm over channels", by_row, "one position, alone"),
+        (296, "norm over time", by_column, "all positions, later ones too"),
+    ):
+        middle = left + width / 2
+        d.text(middle, 18, title, bold=True, size=15)
+        d.text(middle, 44, "channels", "muted", size=13)
+        d.grid(left, 58, table, cell, "stream")
+        for t, word in enumerate(words):
+            y = 58 + cell * (t + 0.5)
+            d.text(left - 8, y, word, "token", anchor="end", size=13)
+        d.text(middle, 58 + height + 24, verdict, size=13)
+    return d.show(
+        "The same table twice, a row for each position and a column for each channel. On the left "
+        "one row is coloured: the norm over channels takes the mean of one position, alone. On the "
+        "right one column is coloured: the norm over time takes the mean of one channel over all "
+        "positions, so the result of an early position depends on later ones."
+    )
