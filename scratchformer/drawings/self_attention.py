@@ -34,6 +34,39 @@ def idea() -> HTML:
     )
 
 
+def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]) -> HTML:
+    """How x takes rows of W_q and of W_k: two examples of a word, its x, and the matrix."""
+    d = Drawing(470, 318)
+    features = "article adjective noun verb royal female asleep".split()
+    for i, feature in enumerate(features):
+        d.text(84, 72 + 28 * i, feature, anchor="end")
+    said = []
+    styles = ((92, "query", "W_q"), (296, "key", "W_k"))
+    for (word, x, matrix), (left, name, title) in zip(examples, styles, strict=True):
+        d.text(left + 19, 18, "x of", "stream")
+        d.text(left + 19, 38, word, "stream", bold=True)
+        d.text(left + 106, 18, title, name, mono=True, bold=True)
+        for column, kind in enumerate(("noun", "verb")):
+            d.text(left + 80 + 52 * column, 42, kind, name)
+        for i, row in enumerate(matrix):
+            top, taken = 58 + 28 * i, bool(x[i])
+            d.box(left, top, 38, 28, x[i], "stream", fill=0.3 if taken else 0, bold=taken)
+            for column, number in enumerate(row):
+                fill = 0.3 if taken else 0
+                d.box(left + 54 + 52 * column, top, 52, 28, number, name, fill=fill, bold=taken)
+        result = tuple(
+            sum(a * b for a, b in zip(x, c, strict=True)) for c in zip(*matrix, strict=True)
+        )
+        d.arrow(left + 106, 256, left + 106, 276, name)
+        d.box(left + 36, 278, 140, 32, f"{name} {result}", name)
+        rows = " and ".join(f for f, taken in zip(features, x, strict=True) if taken)
+        said.append(f"The vector x of {word} takes {rows} of {title} and makes the {name} {result}")
+    return d.show(
+        "Two matrices of seven rows, article to asleep, and two columns, noun and verb, beside the "
+        f"vector of a word. Each 1 of the vector takes a row. {'. '.join(said)}."
+    )
+
+
 def three_vectors(
     word: str, x: Sequence[int], q: Sequence[int], k: Sequence[int], v: Sequence[int]
 ) -> HTML:
@@ -64,7 +97,7 @@ def three_vectors(
 
 def pipeline() -> HTML:
     """Every step of attention, with the shape of what flows."""
-    d = Drawing(470, 560)
+    d = Drawing(470, 526)
     d.box(150, 8, 170, 40, "x  (T, C)", "stream", size=15)
     tops = {
         "q": (70, "query", "(T, D)"),
@@ -92,9 +125,9 @@ def pipeline() -> HTML:
         d.text(254, top + 19, why, anchor="start")
         if i:
             d.arrow(143, top - 20, 143, top)
-    d.arrow(143, 452, 143, 506)
-    d.arrow(398, 140, 398, 506, "value", width=2.5)
-    d.box(60, 508, 390, 42, "weights @ v = context  (T, E)", "stream", size=15)
+    d.arrow(143, 452, 143, 474)
+    d.arrow(398, 140, 398, 474, "value", width=2.5)
+    d.box(40, 476, 413, 42, "weights @ v = context  (T, E)", "value", size=15)
     return d.show(
         "From top to bottom: x, of shape (T, C), becomes q and k of shape (T, D) and v of shape "
         "(T, E). q and k meet in the scores, (T, T). They are divided by the root of D, masked if "
@@ -103,22 +136,25 @@ def pipeline() -> HTML:
     )
 
 
-def dictionary(names: Sequence[str], weights: Sequence[float]) -> HTML:
+def dictionary(names: Sequence[str], weights: Sequence[float], values: Sequence[str]) -> HTML:
     """A question to all keys of a soft dictionary; arrows as thick as their weights."""
     d = Drawing(470, 62 + 58 * len(names))
     middle = 34 + 29 * len(names)
-    d.text(60, 16, "question", "query", bold=True)
-    d.text(268, 16, "keys", "key", bold=True)
-    d.text(412, 16, "values", "value", bold=True)
-    d.box(8, middle - 24, 104, 44, "king?", "query", size=16)
-    for i, (name, weight) in enumerate(zip(names, weights, strict=True)):
+    d.text(56, 16, "question", "query", bold=True)
+    d.text(234, 16, "keys", "key", bold=True)
+    d.text(414, 16, "values", "value", bold=True)
+    d.box(8, middle - 24, 96, 44, "king?", "query", size=16)
+    for i, (name, weight, value) in enumerate(zip(names, weights, values, strict=True)):
         y = 58 + 58 * i
-        d.arrow(114, middle - 2, 218, y, "query", width=1 + 7 * weight)
-        d.box(220, y - 20, 96, 40, name, "key", size=15)
-        d.arrow(318, y, 364, y, "value", width=1 + 7 * weight)
-        d.box(366, y - 20, 92, 40, f"{weight:.0%}", "value", size=15)
-    shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(names, weights, strict=True))
+        d.arrow(106, middle - 2, 186, y, "query", width=1 + 7 * weight)
+        d.box(188, y - 20, 92, 40, name, "key", size=15)
+        d.arrow(282, y + 8, 366, y + 8, "value", width=1 + 7 * weight)
+        d.text(322, y - 8, f"{weight:.0%}", "value", bold=True)
+        d.box(368, y - 20, 92, 40, value, "value", size=15)
+    triples = zip(names, weights, values, strict=True)
+    shares = ", ".join(f"{name} {weight:.0%} of {value}" for name, weight, value in triples)
     return d.show(
-        f"One question, king, and arrows to all keys: {shares}. The better a key fits the "
-        "question, the thicker its arrow, and the more of its value goes into the answer."
+        f"One question, king, and arrows to all keys, which give their values: {shares}. The "
+        "better a key fits the question, the thicker its arrow, and the more of its value goes "
+        "into the answer."
     )
