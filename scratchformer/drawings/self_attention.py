@@ -58,7 +58,7 @@ def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]) -> HTM
             sum(a * b for a, b in zip(x, c, strict=True)) for c in zip(*matrix, strict=True)
         )
         d.arrow(left + 106, 256, left + 106, 276, name)
-        d.box(left + 36, 278, 140, 32, f"{name} {result}", name)
+        d.box(left + 46, 278, 120, 32, f"{name} {result}", name)
         rows = " and ".join(f for f, taken in zip(features, x, strict=True) if taken)
         said.append(f"The vector x of {word} takes {rows} of {title} and makes the {name} {result}")
     return d.show(
