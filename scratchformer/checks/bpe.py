@@ -641,7 +641,7 @@ def _why_not_decoded(got, text, known):
 
 
 class _SmallTokenizer:
-    """Byte-level and lossless, with a merge for `th` and for `é`: the tests give it."""
+    """Byte-level and lossless: the 256 bytes, then the tokens `th` and `é`."""
 
     tokens = (*(bytes([b]) for b in range(256)), b"th", "é".encode())
 

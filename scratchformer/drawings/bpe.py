@@ -1,6 +1,7 @@
-"""Drawings of chapter 1: a tree of merges, a text on its way to ids, a text in its tokens."""
+"""Drawings of chapter 1: merges as a tree, a text on its way to ids, tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from scratchformer.drawings.canvas import HTML, Drawing
 
@@ -78,6 +79,43 @@ def pipeline(chunks: Sequence[str], pieces: Sequence[Sequence[str]], ids: Sequen
         f"Five rows. The text {text!r} is cut into {len(chunks)} chunks; each chunk becomes bytes; "
         f"neighbouring bytes are merged into tokens; the last row holds the ids "
         f"{', '.join(map(str, ids))}. No token reaches over the border of two chunks."
+    )
+
+
+def encoding(chunk: bytes, ids: Mapping[bytes, int]) -> HTML:
+    """How `chunk`, plain letters, becomes ids: one merge a row, the lowest id first."""
+    cell, edge, level = 54, 140, 62
+    pieces, rows = [chunk[i : i + 1] for i in range(len(chunk))], []
+    while True:
+        joins = [ids.get(a + b) for a, b in pairwise(pieces)]
+        known = [i for i in joins if i is not None]
+        rows.append((list(pieces), joins, min(known, default=None)))
+        if not known:
+            break
+        at = joins.index(min(known))
+        pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
+    d = Drawing(edge + cell * len(chunk) + 12, level * len(rows) + 20)
+    for n, (parts, joins, lowest) in enumerate(rows):
+        y, x, last = 24 + level * n, edge, n == len(rows) - 1
+        name = "tokens" if last else f"after merge {n}" if n else "bytes"
+        d.text(8, y, name, anchor="start", bold=True)
+        for part, join in zip(parts, [*joins, None], strict=True):
+            width, shade = cell * len(part), 0.45 if last else 0.15
+            d.box(x + 3, y - 14, width - 6, 28, part.decode(), "token", shade, mono=True)
+            x += width
+            if join is not None:
+                best = join == lowest
+                d.line([(x, y + 4), (x, y + 19)], "ink" if best else "muted", 1.8 if best else 1.2)
+                d.text(x, y + 28, join, "ink" if best else "muted", bold=best)
+    y, x = level * len(rows), edge
+    d.text(8, y, "ids", anchor="start", bold=True)
+    for part in pieces:
+        d.text(x + cell * len(part) / 2, y, ids[part])
+        x += cell * len(part)
+    told = "; ".join(" ".join(part.decode() for part in parts) for parts, _, _ in rows)
+    return d.show(
+        f"Rows of pieces, from single bytes to tokens: {told}. Numbers between neighbours are the "
+        f"ids of what they make together, and the pair with the lowest number is merged next."
     )
 
 
