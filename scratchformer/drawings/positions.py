@@ -23,7 +23,7 @@ def words_and_places():
             x, strength = left + 67 * place, 0.4 if word == "dog" else 0.1
             d.box(x, 42, 62, 36, word, "token", fill=strength)
             d.text(x + 31, 90, "+")
-            d.box(x, 102, 62, 32, place, "position")
+            d.box(x, 102, 62, 32, str(place), "position")
             d.arrow(x + 31, 136, x + 31, 160)
             d.box(x, 162, 62, 50, f"{word}\nat {place}", "stream", fill=strength)
     return d.show(
@@ -46,7 +46,7 @@ def order_of_work():
         d.arrow(x, 86, 118 + (x - 118) * 0.2, 126, "stream")
     d.circle(118, 142, 15, text="+", size=18)
     d.arrow(118, 159, 118, 196, "stream")
-    d.box(64, 198, 108, 34, "ReLU(x R)")
+    d.box(84, 198, 68, 34, "ReLU")
     for x in (284, 362, 440):
         d.arrow(x, 86, x, 114, "stream")
         d.box(x - 34, 116, 68, 34, "ReLU")
@@ -126,7 +126,7 @@ def two_hands(clocks: Sequence[tuple[int, Pair, Pair]]):
 def same_turn(starts: Sequence[int], k: int):
     """The hand at several places and k places later: the angle between the two is the same."""
     step = 440 // len(starts)
-    d = Drawing(step * len(starts), 190)
+    d = Drawing(step * len(starts), 206)
     for i, place in enumerate(starts):
         x, y, radius = step * i + step / 2, 92, 56
         _clock(d, x, y, radius)
@@ -136,7 +136,7 @@ def same_turn(starts: Sequence[int], k: int):
             d.text(x + (radius + where) * tip[0], y - (radius + where) * tip[1], at, colour)
         ends = [(x + 30 * math.sin(at), y - 30 * math.cos(at)) for at in (place, place + k)]
         d.arrow(*ends[0], *ends[1], bend=30 * (1 - math.cos(k / 2)))
-        d.text(x, 178, f"from {place} to {place + k}")
+        d.text(x, 194, f"from {place} to {place + k}")
     moves = ", ".join(f"from place {place} to place {place + k}" for place in starts)
     return d.show(
         f"""Clocks with the hand at a place, in grey, and {k} places later, in colour: {moves}.
