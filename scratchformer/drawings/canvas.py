@@ -70,7 +70,7 @@ class Drawing:
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" '
             f'fill="{paint}" fill-opacity="{fill:g}" stroke="{paint}" stroke-width="1.5"{dashes}/>'
         )
-        lines = str(text).split("\n") if text else []
+        lines = [] if text == "" else str(text).split("\n")
         for i, line in enumerate(lines):
             middle = y + height / 2 + (i - (len(lines) - 1) / 2) * 18
             self.text(x + width / 2, middle, line, **lettering)
@@ -112,7 +112,7 @@ class Drawing:
             f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="{paint}" fill-opacity="{fill:g}" '
             f'stroke="{paint}" stroke-width="1.5"/>'
         )
-        if text:
+        if text != "":
             self.text(x, y, text, **lettering)
 
     def grid(self, x, y, rows: Sequence[Sequence[float | int]], cell=24, colour="ink") -> None:
