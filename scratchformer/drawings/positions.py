@@ -46,10 +46,10 @@ def order_of_work():
         d.arrow(x, 86, 118 + (x - 118) * 0.2, 126, "stream")
     d.circle(118, 142, 15, text="+", size=18)
     d.arrow(118, 159, 118, 196, "stream")
-    d.box(84, 198, 68, 34, "ReLU")
+    d.box(84, 198, 68, 34, "R, ReLU")
     for x in (284, 362, 440):
         d.arrow(x, 86, x, 114, "stream")
-        d.box(x - 34, 116, 68, 34, "ReLU")
+        d.box(x - 34, 116, 68, 34, "R, ReLU")
         d.arrow(x, 152, 362 + (x - 362) * 0.2, 196, "stream")
     d.circle(362, 213, 15, text="+", size=18)
     for x, words in ((118, "the same for\nboth sentences"), (362, "one result for\neach sentence")):
@@ -58,9 +58,9 @@ def order_of_work():
         d.arrow(x, 234 if x < 240 else 230, x, 252, "stream")
     return d.show(
         """Two ways to read three vectors, dog at 0, bites at 1 and man at 2. On the left they are
-        added first, and one ReLU looks at the sum: the result is the same for both sentences. On
-        the right a ReLU looks at each vector, and the results are added: each sentence has a
-        result of its own."""
+        added first, and one matrix R and a ReLU look at the sum: the result is the same for both
+        sentences. On the right R and ReLU look at each vector, and the results are added: each
+        sentence has a result of its own."""
     )
 
 
