@@ -51,7 +51,7 @@ def pipeline(chunks: Sequence[str], pieces: Sequence[Sequence[str]], ids: Sequen
     cell, gap, edge, rows = 33, 12, 118, [24, 92, 160, 228, 296]
     d = Drawing(436, 320)
     names = ["text", "chunks", "bytes", "tokens", "ids"]
-    steps = ["cut with\nthe pattern", "write in\nUTF-8", "merge, lowest\nid first", "look up"]
+    steps = ["cut with\nthe pattern", "write in\nUTF-8", "merge\nneighbours", "look up"]
     for y, name in zip(rows, names, strict=True):
         d.text(8, y, name, anchor="start", bold=True)
     for y, words in zip(rows, steps, strict=False):
