@@ -310,8 +310,6 @@ class TextNetwork:
             joined = self.embed(ids).flatten(1)
             return self.out(self.hidden(joined).relu())
 
-    right.__name__ = "TextNetwork"  # the name that the check calls it by
-
     class also(right):
         def forward(self, ids):
             joined = torch.cat([self.embed(column) for column in ids.T], dim=1)

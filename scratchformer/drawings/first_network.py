@@ -16,7 +16,7 @@ def round_of_training(seen: str, target: str) -> HTML:
     d.arrow(128, 56, 166, 56)
     d.box(168, 28, 118, 56, "network\n(its weights)", "stream")
     d.arrow(288, 56, 340, 56)
-    d.box(342, 28, 130, 56, "a probability\nfor each of 65")
+    d.box(342, 28, 130, 56, "a probability\nfor each of 65", "value")
     d.arrow(407, 86, 407, 124)
     d.box(342, 126, 130, 46, "loss: how much\nit surprised us", "key")
     d.box(168, 129, 118, 40, repr(target), "token", mono=True, size=15)
@@ -45,8 +45,17 @@ def sliding(pieces: Sequence[str], length: int = 4, windows: int = 3) -> HTML:
     for row in range(windows):
         y = 76 + 62 * row
         x = 8 + step * row
-        d.box(x, y, step * length - 4, 22, f"x of window {row}", "stream", size=13)
-        d.box(x + step, y + 25, step * length - 4, 22, f"y of window {row}", "key", size=13)
+        d.box(x, y, step * length - 4, 22, f"x of window {row}", "token", size=13)
+        d.box(
+            x + step,
+            y + 25,
+            step * length - 4,
+            22,
+            f"y of window {row}",
+            "token",
+            fill=0.35,
+            size=13,
+        )
     return d.show(
         f"A row of tokens. Under it lie {windows} windows of {length} tokens, each one token "
         "further to the right than the one above. Under each window x lies its window y, which "
@@ -104,7 +113,7 @@ def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]) -
     d.text(8, 14, "forward: numbers", "stream", size=14, anchor="start", bold=True)
     for x1, x2 in ((72, 116), (222, 242), (348, 368)):
         d.arrow(x1, 60, x2, 60, "stream")
-    d.text(478, 212, "backward: slopes", "key", size=14, anchor="end", bold=True)
+    d.text(8, 212, "backward: slopes", "key", size=14, anchor="start", bold=True)
     d.box(376, 124, 90, 30, "start: 1", "key", size=14)
     d.line([(421, 88), (421, 122)], "key", width=1.2, dashed=True)
     for x, factor, slope, weight in zip((250, 124), back[:2], back[2:4], back[4:], strict=True):
