@@ -2,8 +2,10 @@
 
 import torch
 from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 
 from scratchformer.checks.engine import exercise
+from scratchformer.checks.verdict import expect
 
 
 def _pairs(ids, window, of=lambda i, j: (i, j)):
@@ -115,6 +117,24 @@ def _grades(v, u, n):
     return real, torch.sigmoid((v[:, None] * n).sum(dim=2, keepdim=True))
 
 
+class _Counter(TorchFunctionMode):
+    """Counts the calls of PyTorch's functions while it is entered."""
+
+    count = 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def _steps(call, pairs):
+    """How many functions of PyTorch the call of a learner's `moves` needs for so many pairs."""
+    case = _vectors(pairs, 3), _vectors(pairs, 3), _vectors(pairs, 2, 3)
+    with _Counter() as counter:
+        call(*case)
+    return counter.count
+
+
 @exercise("2.2")
 class moves:
     """moves(v: (B, C), u: (B, C), n: (B, K, C)) -> three moves, of the shapes of v, u and n"""
@@ -136,17 +156,21 @@ class moves:
         dv = far_from_1[:, None] * u - torch.einsum("bk,bkc->bc", far_from_0, n)
         return dv, far_from_1[:, None] * v, -torch.einsum("bk,bc->bkc", far_from_0, v)
 
-    def also_pair_by_pair(v, u, n):
-        dv, du, dn = torch.zeros_like(v), torch.zeros_like(u), torch.zeros_like(n)
-        for b in range(len(v)):
-            far = 1 - torch.sigmoid(v[b] @ u[b])
-            dv[b] += far * u[b]
-            du[b] += far * v[b]
-            for k in range(n.shape[1]):
-                far = torch.sigmoid(v[b] @ n[b, k])
-                dv[b] -= far * n[b, k]
-                dn[b, k] -= far * v[b]
-        return dv, du, dn
+    def also_stranger_by_stranger(v, u, n):
+        far = torch.sigmoid(-(v * u).sum(dim=1, keepdim=True))
+        dv, dn = far * u, torch.zeros_like(n)
+        for k in range(n.shape[1]):
+            push = torch.sigmoid((v * n[:, k]).sum(dim=1, keepdim=True))
+            dv, dn[:, k] = dv - push * n[:, k], -push * v
+        return dv, far * v, dn
+
+    def judge(call):
+        """The right moves, and without a loop over the pairs: the page trains with them."""
+        praise = moves.compare(call)
+        few, many = _steps(call, 2), _steps(call, 42)
+        why = "The moves are right, but a loop over the pairs makes the training last too long"
+        expect(many < few + 40, f"{why}: compute all pairs at once.")
+        return praise
 
     def pulls_by_the_grade(v, u, n):
         """A real pair is pulled by how far its grade is from 1, that is 1 − σ, not σ"""
@@ -208,6 +232,19 @@ class moves:
         real, _ = _grades(v, u, n)
         push = (v[:, None] * n).sum(dim=2, keepdim=True).softmax(dim=1)
         return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
+
+    def loops_over_the_pairs(v, u, n):
+        """… The moves are right, but a loop over the pairs makes the training last too long"""
+        dv, du, dn = torch.zeros_like(v), torch.zeros_like(u), torch.zeros_like(n)
+        for b in range(len(v)):
+            far = 1 - torch.sigmoid(v[b] @ u[b])
+            dv[b] += far * u[b]
+            du[b] += far * v[b]
+            for k in range(n.shape[1]):
+                far = torch.sigmoid(v[b] @ n[b, k])
+                dv[b] -= far * n[b, k]
+                dn[b, k] -= far * v[b]
+        return dv, du, dn
 
     def does_not_add_up_the_pushes(v, u, n):
         """… shape (3, 2, 4)"""

@@ -169,3 +169,22 @@ def pull_push(old: dict, new: dict) -> HTML:
         "tears. After the moves, the product of tears and sighs is larger, and the product of "
         "tears and sword is smaller."
     )
+
+
+def same_company(old: list, new: list, company: Sequence[float]) -> HTML:
+    """Two centres before and after pulls towards one company vector, each plane with its angle."""
+    d = Drawing(480, 250)
+    for left, title, vectors in ((0, "before", old), (240, "after ten pulls", new)):
+        d.box(left + 4, 32, 232, 212, "", "muted", 0.04)
+        d.text(left + 120, 16, title, bold=True)
+        x0, y0, scale = left + 110, 216, 100
+        looks = (("father", "token"), ("mother", "token"), ("weep", "ink"))
+        for (label, colour), vector in zip(looks, [*vectors, company], strict=True):
+            x, y = x0 + scale * vector[0], y0 - scale * vector[1]
+            d.arrow(x0, y0, x, y, colour, width=3 if colour == "token" else 2)
+            d.text(x, y - 14, label, colour, bold=colour == "token")
+    return d.show(
+        "Two planes. Before the pulls, the vectors of father and mother point to opposite sides, "
+        "and the company vector of weep points up between them. After ten pulls towards weep, both "
+        "point up, so the angle between father and mother is smaller."
+    )
