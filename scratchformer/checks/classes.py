@@ -34,7 +34,7 @@ def as_function(cls: Any, right: Any) -> Callable:
         weights = right(**settings).state_dict()
         model = cls(**settings)
         if any(value is ... for value in vars(model).values()):
-            raise Wrong(f"replace the `...` in the constructor of `{right.__name__}`.", "not yet")
+            raise Wrong(f"replace the `...` in the constructor of `{cls.__name__}`.", "not yet")
         found = model.state_dict()
         for names, what in (
             (weights.keys() - found.keys(), "is missing"),

@@ -51,11 +51,11 @@ class Drawing:
         if size < SMALLEST_LETTERS:
             raise ValueError(f"letters of size {size}; at least {SMALLEST_LETTERS} can be read")
         family = "ui-monospace, monospace" if mono else "system-ui, sans-serif"
-        weight = ' font-weight="600"' if bold else ""
-        turned = f' transform="rotate({turn} {x:g} {y:g})"' if turn else ""
+        style = ' font-weight="600"' if bold else ""
+        style += f' transform="rotate({turn} {x:g} {y:g})"' if turn else ""
         self.parts.append(
             f'<text x="{x:g}" y="{y:g}" dy=".35em" fill="{_colour(colour)}" font-size="{size:g}" '
-            f'font-family="{family}" text-anchor="{anchor}"{weight}{turned}>{escape(str(text))}</text>'
+            f'font-family="{family}" text-anchor="{anchor}"{style}>{escape(str(text))}</text>'
         )
 
     def box(
@@ -67,10 +67,10 @@ class Drawing:
         """
         paint, dashes = _colour(colour), ' stroke-dasharray="5 4"' if dashed else ""
         self.parts.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" fill="{paint}" '
-            f'fill-opacity="{fill:g}" stroke="{paint}" stroke-width="1.5"{dashes}/>'
+            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" '
+            f'fill="{paint}" fill-opacity="{fill:g}" stroke="{paint}" stroke-width="1.5"{dashes}/>'
         )
-        lines = str(text).split("\n") if text else []
+        lines = [] if text == "" else str(text).split("\n")
         for i, line in enumerate(lines):
             middle = y + height / 2 + (i - (len(lines) - 1) / 2) * 18
             self.text(x + width / 2, middle, line, **lettering)
@@ -112,10 +112,10 @@ class Drawing:
             f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" fill="{paint}" fill-opacity="{fill:g}" '
             f'stroke="{paint}" stroke-width="1.5"/>'
         )
-        if text:
+        if text != "":
             self.text(x, y, text, **lettering)
 
-    def grid(self, x, y, rows: Sequence[Sequence[float]], cell=24, colour="ink") -> None:
+    def grid(self, x, y, rows: Sequence[Sequence[float | int]], cell=24, colour="ink") -> None:
         """A matrix of shades, 0 to 1 each, with its upper left corner at (x, y)."""
         paint = _colour(colour)
         for i, row in enumerate(rows):
@@ -137,7 +137,7 @@ class Drawing:
         return (
             f'<svg class="course-drawing" viewBox="0 0 {self.width} {self.height}" role="img" '
             f'aria-label="{described}" xmlns="http://www.w3.org/2000/svg" style="width: 100%; '
-            f'max-width: {self.width * ENLARGED:.0f}px; height: auto; display: block; '
+            f"max-width: {self.width * ENLARGED:.0f}px; height: auto; display: block; "
             f'margin: 0 auto">{"".join(self.parts)}</svg>'
         )
 

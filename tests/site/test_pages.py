@@ -112,6 +112,18 @@ def test_site_carries_one_file_of_mathjax(site):
     assert (site / "_static" / "mathjax-LICENSE.txt").is_file()
 
 
+def test_old_addresses_lead_to_the_chapters_of_today(site):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    redirects = config["sphinx"]["config"]["redirects"]
+    assert len(redirects) == 12
+    for old, new in redirects.items():
+        page = site / f"{old}.html"
+        refresh = parsed(page).find("meta", attrs={"http-equiv": "refresh"})["content"]
+        target = refresh.split("url=")[1]
+        assert target == new and (page.parent / target).is_file()
+        assert old.split("_", 1)[1] == new.split("_", 1)[1].removesuffix(".html")
+
+
 def test_first_page_leads_to_the_welcome_page(site):
     root = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["root"]
     assert f"{root}.html" in (site / "index.html").read_text(encoding="utf-8")
@@ -123,15 +135,15 @@ def test_every_notebook_is_in_the_table_of_contents():
     assert [name for name in files if name not in toc] == []
 
 
-def test_chapter_shows_each_figure_of_its_notebook_with_alt_text(chapter, site, pages):
+def test_chapter_shows_each_figure_of_its_notebook_described(chapter, site):
     notebook = nbformat.read(ROOT / f"{chapter}.ipynb", as_version=4)
     outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
-    drawn = sum(any(kind.startswith("image/") for kind in out.get("data", {})) for out in outputs)
-    shown = [image for image in pages[site / f"{chapter}.html"].images if "_images" in image["src"]]
+    stored = [str(output.get("data", {}).get("text/html", "")) for output in outputs]
+    drawn = sum(html.startswith('<svg class="course-') for html in stored)
+    shown = parsed(site / f"{chapter}.html").article.select("figure svg[class^=course-]")
     assert drawn > 0, f"{chapter} has no figure"
     assert len(shown) == drawn
-    default = [image["src"] for image in shown if len(image.get("alt") or "") < 20]
-    assert default == [], "figures without alt text that describes them"
+    assert [svg for svg in shown if svg.get("role") != "img" or len(svg["aria-label"]) < 20] == []
 
 
 def test_chapter_opens_in_colab_at_the_address_of_the_repository(chapter, site, pages):

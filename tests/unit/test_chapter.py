@@ -1,5 +1,8 @@
 """A notebook's setup: the budget follows the device unless told, and a source is shown whole."""
 
+import re
+import xml.etree.ElementTree as ET
+
 import matplotlib.pyplot as plt
 import pytest
 import torch
@@ -43,6 +46,38 @@ def test_only_the_smoke_budget_says_that_numbers_mean_nothing(monkeypatch, capsy
 def test_show_source_shows_the_source():
     shown = chapter.show_source(chapter.budget).data
     assert shown.startswith("```python\ndef budget(") and shown.endswith("\n```")
+
+
+@pytest.fixture
+def plot():
+    """A figure as a chapter would draw it, and the SVG that a page shows."""
+    with plt.rc_context():
+        chapter.setup()
+        fig, ax = plt.subplots()
+        ax.plot([0, 1, 4], marker="o", label="$x^2$")
+        ax.set(xlabel="steps", ylabel="loss")
+        ax.legend()
+        yield fig, chapter.themed_svg(fig)
+        plt.close(fig)
+
+
+def test_a_figure_takes_the_pages_colours_and_nothing_is_painted_white(plot):
+    _, svg = plot
+    ET.fromstring(svg)
+    assert svg.startswith('<svg class="course-plot"') and "currentColor" in svg
+    assert chapter.INK not in svg and "#000000" not in svg and "#ffffff" not in svg
+    assert ">steps</text>" in svg  # letters, which are sharp and can be searched
+
+
+def test_a_figure_is_the_same_each_time_and_shares_no_name_with_another(plot):
+    fig, svg = plot
+    assert chapter.themed_svg(fig) == svg
+    fig.axes[0].set_title("another")
+    names = [set(re.findall(r' id="([^"]+)"', text)) for text in (svg, chapter.themed_svg(fig))]
+    assert names[0] and not names[0] & names[1]
+    for text, own in ((svg, names[0]),):
+        used = set(re.findall(r'(?:"#|url\(#)([^")]+)', text))
+        assert used and used <= own
 
 
 def test_setup_can_run_twice():

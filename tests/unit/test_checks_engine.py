@@ -322,7 +322,7 @@ def test_the_checks_of_chapter_1_need_no_torch_and_an_unknown_chapter_is_named()
     code = "from scratchformer import checks; checks.bpe; import sys; assert 'torch' not in "
     code += "sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-    with pytest.raises(AttributeError, match="no checks called 'bp': there are bpe"):
+    with pytest.raises(AttributeError, match="no checks called 'bp': there are primer, bpe"):
         _ = checks.bp
 
 

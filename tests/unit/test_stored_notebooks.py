@@ -1,8 +1,10 @@
-"""The notebooks as files: executed, whole, in order, small, and honest about what is compared."""
+"""The notebooks as files: executed, in order, small, folded, honest about what is compared."""
 
 import ast
+import re
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import nbformat
@@ -11,6 +13,15 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+FOLDS = {"hide-cell", "hide-input", "remove-input"}
+WIDEST_LINE = 78  # what the page's column shows at 1200 px
+MOST_OPEN_CELLS = 27
+MOST_LINES = 25
+# written for the first edition: their cells stand open and their lines are longer
+FIRST_EDITION = {
+    *("10_bigram_to_gpt", "11_training", "12_generation", "13_bert", "14_encoder_decoder"),
+    *("16_scaling", "17_speedrun", "18_gpt2"),
+}
 
 
 def code_cells(path):
@@ -22,8 +33,32 @@ def parse(source):
     return ast.parse(TransformerManager().transform_cell(source))  # %pip is no Python
 
 
-def draws(cell):
-    return any("image/png" in output.get("data", {}) for output in cell.outputs)
+def pictures(cell, kind):
+    """The SVG of a cell's outputs: its plots (`course-plot`) or drawings (`course-drawing`)."""
+    found = (output.get("data", {}).get("text/html", "") for output in cell.outputs)
+    return [html for html in found if html.startswith(f'<svg class="{kind}"')]
+
+
+def plots(cell):
+    return pictures(cell, "course-plot")
+
+
+def tags(cell):
+    return set(cell.metadata.get("tags", []))
+
+
+def sticks_out(svg):
+    """The words of a drawing that reach over its edge, by the usual width of a letter."""
+    root = ET.fromstring(svg)
+    width, height = map(float, root.get("viewBox").split()[2:])
+    for text in root.iter("{http://www.w3.org/2000/svg}text"):
+        x, y, size = (float(text.get(name)) for name in ("x", "y", "font-size"))
+        if text.get("transform"):
+            continue
+        long = len(text.text or "") * size * (0.6 if "mono" in text.get("font-family") else 0.5)
+        left = x - long * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")]
+        if left < -2 or left + long > width + 2 or not size / 2 <= y + 1 <= height + 2 - size / 2:
+            yield text.text
 
 
 def shows_something(source):
@@ -42,16 +77,21 @@ def problems(cells):
             yield f"cell {i}: execution count {cell.execution_count}, expected {i + 1}"
         if shows_something(cell.source) and not cell.outputs:
             yield f"cell {i}: shows something but has no stored output"
-        if len(cell.source.splitlines()) > 25:
-            yield f"cell {i}: more than 25 lines"
+        if len(cell.source.splitlines()) > MOST_LINES + (cell.source.startswith("# @title")):
+            yield f"cell {i}: more than {MOST_LINES} lines"
         for output in cell.outputs:
             if output.get("name") == "stderr" or output.output_type == "error":
                 yield f"cell {i}: stored an error or a line on stderr"
-        if draws(cell):
-            stored = cell.metadata.get("mystnb", {})
-            if not stored.get("image", {}).get("alt") or "caption" not in stored.get("figure", {}):
-                yield f"cell {i}: a figure without alt text or caption"
-        if "nbval-ignore-output" in cell.metadata.get("tags", []) or draws(cell):
+        stored = cell.metadata.get("mystnb", {})
+        if plots(cell) and not stored.get("image", {}).get("alt"):
+            yield f"cell {i}: a figure without alt text"
+        if plots(cell) + pictures(cell, "course-drawing") and not stored.get("figure"):
+            yield f"cell {i}: a picture without a caption"
+        for svg in pictures(cell, "course-drawing"):
+            yield from (f"cell {i}: sticks out of its drawing: {text}" for text in sticks_out(svg))
+        if any("image/png" in output.get("data", {}) for output in cell.outputs):
+            yield f"cell {i}: a figure that is no SVG"
+        if "nbval-ignore-output" in tags(cell) or plots(cell):
             has = any(isinstance(n, ast.Assert) for n in ast.walk(parse(cell.source)))
             if not has:
                 yield f"cell {i}: its output is not compared and it asserts nothing"
@@ -70,11 +110,55 @@ def test_a_stripped_notebook_would_be_noticed():
     assert len(list(problems(cells))) > len(cells)
 
 
+def page_problems(cells):
+    """What would stand in a reader's way: long lines, too many open cells, half a fold."""
+    for i, cell in enumerate(cells):
+        for line in cell.source.splitlines():
+            if len(line) > WIDEST_LINE and "%pip" not in line:  # an account's name may be long
+                yield f"cell {i}: {len(line)} characters: {line}"
+        folded, marks = bool(tags(cell) & FOLDS), cell.metadata
+        prompt = marks.get("mystnb", {}).get("code_prompt_show", "")
+        told = cell.source.startswith("# @title ")
+        told &= prompt.startswith("Show ") or "remove-input" in tags(cell)
+        hidden = marks.get("cellView") == "form" and marks.get("jupyter", {}).get("source_hidden")
+        if folded and not (told and hidden):
+            yield f"cell {i}: folds on the site, and not in Jupyter or Colab, or has no title"
+        if not folded and (told or hidden):
+            yield f"cell {i}: folds in Jupyter or Colab, and not on the site"
+        if not folded and re.search(r"\bis_real\b|plt\.subplots", cell.source):
+            yield f"cell {i}: a stand-in or the code of a figure stands open"
+    n = sum(not tags(cell) & FOLDS for cell in cells)
+    if n > MOST_OPEN_CELLS:
+        yield f"{n} open cells"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_page_folds_what_is_not_the_idea_and_cuts_no_line(path):
+    if path.stem in FIRST_EDITION:
+        pytest.skip("written for the first edition")
+    assert list(page_problems(code_cells(path))) == []
+
+
+def test_problems_of_a_page_would_be_noticed():
+    chapter = next(path for path in NOTEBOOKS if path.stem not in FIRST_EDITION)
+    cells = code_cells(chapter)
+    cells[1].source += "\n#" + " long" * 16
+    del next(cell for cell in cells if tags(cell) & FOLDS).metadata["cellView"]
+    opened = next(cell for cell in cells if not tags(cell))
+    opened.source += "\nfig, ax = plt.subplots()"
+    found = " ".join(page_problems(cells + [opened] * MOST_OPEN_CELLS))
+    for words in ("82 characters", "not in Jupyter or Colab", "figure stands open", "open cells"):
+        assert words in found
+    svg = '<svg viewBox="0 0 90 40" xmlns="http://www.w3.org/2000/svg"><text x="80" y="20" '
+    svg += 'font-size="14" font-family="sans" text-anchor="start">outside</text></svg>'
+    assert list(sticks_out(svg)) == ["outside"]
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_every_chapter_opens_with_the_same_setup_cell(path):
     first = code_cells(path)[0].source
     assert first == code_cells(NOTEBOOKS[0])[0].source
-    assert first.startswith("import") and "chapter.setup()" in first
+    assert first.startswith("# @title Set-up\n") and "chapter.setup()" in first
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
