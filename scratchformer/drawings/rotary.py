@@ -59,6 +59,8 @@ def turned_pair(a: float, b: float, angle: float):
         d.arrow(x, y, x + one[0], y + one[1], "ink", width=2.2)
         d.arrow(x, y, x + two[0], y + two[1], "ink", width=2.2)
         d.text(x + 60, 16, title, size=15, bold=True)
+        for name, s, r in (("a", a - 0.3, -0.22), ("b", a + 0.2, b / 2)):
+            d.text(x + s * one[0] + r * two[0], y + s * one[1] + r * two[1], name, size=15)
         if turn:
             _arc(d, x, y, 34, 0, turn, "position")
             d.text(*_tip(x, y, 48, turn / 2), "θ", "position", size=16)
@@ -127,21 +129,25 @@ def heads():
 
 def squeezed(trained: int, length: int, marks: int = 8):
     """The places of a long text, as they are and squeezed into those met in training."""
-    d, left, right = Drawing(470, 190), 20, 450
+    d, left, right = Drawing(470, 196), 20, 450
     scale = (right - left) / length
     edge = left + trained * scale
-    d.box(left, 26, edge - left, 150, "", "position", fill=0.1)
-    d.text(left, 13, "met in training", "position", anchor="start")
-    rows = ((62, 1.0, f"{length} places as they are"), (132, trained / length, "squeezed"))
+    d.box(left - 8, 26, edge - left, 164, "", "muted", fill=0.1)
+    d.text(left - 8, 13, "met in training", anchor="start")
+    rows = ((56, 1.0, f"{length} places as they are"), (134, trained / length, "squeezed"))
     for y, factor, name in rows:
         d.line([(left, y + 24), (right, y + 24)], "muted")
         for i in range(marks):
-            x = left + i * length / marks * factor * scale
-            d.line([(x, y + 14), (x, y + 30)], "query", width=3)
+            place = i * length / marks * factor
+            x = left + place * scale
+            d.line([(x, y + 14), (x, y + 30)], "position", width=3)
+            if factor == 1 or i in (0, marks - 1):
+                d.text(x, y + 42, f"{place:g}", "position", size=13)
         d.text(edge + 14, y, name, anchor="start", size=15)
     return d.show(
         f"Two rulers of {length} places, of which the first {trained} are shaded as met in "
         f"training. On the upper ruler {marks} marks stand over its full length, most of them "
         "outside the shaded part. On the lower ruler the same marks stand closer, and all of "
-        "them are inside the shaded part."
+        f"them are inside the shaded part: the last one moves from place "
+        f"{length - length // marks} to {(length - length // marks) * trained / length:g}."
     )
