@@ -132,8 +132,8 @@ def squeezed(trained: int, length: int, marks: int = 8):
     d, left, right = Drawing(470, 196), 20, 450
     scale = (right - left) / length
     edge = left + trained * scale
-    d.box(left - 8, 26, edge - left, 164, "", "muted", fill=0.1)
-    d.text(left - 8, 13, "met in training", anchor="start")
+    d.box(left - 8, 26, edge - left + 3, 164, "", "muted", fill=0.1)
+    d.text(left - 8, 13, f"met in training: places 0 to {trained - 1}", anchor="start")
     rows = ((56, 1.0, f"{length} places as they are"), (134, trained / length, "squeezed"))
     for y, factor, name in rows:
         d.line([(left, y + 24), (right, y + 24)], "muted")
@@ -141,8 +141,10 @@ def squeezed(trained: int, length: int, marks: int = 8):
             place = i * length / marks * factor
             x = left + place * scale
             d.line([(x, y + 14), (x, y + 30)], "position", width=3)
-            if factor == 1 or i in (0, marks - 1):
+            if factor == 1 and place != trained or i == 0:  # its name would lie on the edge
                 d.text(x, y + 42, f"{place:g}", "position", size=13)
+            elif i == marks - 1:
+                d.text(x + 4, y + 42, f"{place:g}", "position", size=13, anchor="end")
         d.text(edge + 14, y, name, anchor="start", size=15)
     return d.show(
         f"Two rulers of {length} places, of which the first {trained} are shaded as met in "
