@@ -141,7 +141,7 @@ def squeezed(trained: int, length: int, marks: int = 8):
             place = i * length / marks * factor
             x = left + place * scale
             d.line([(x, y + 14), (x, y + 30)], "position", width=3)
-            if factor == 1 and place != trained or i == 0:  # its name would lie on the edge
+            if (factor == 1 and place != trained) or i == 0:  # its name would lie on the edge
                 d.text(x, y + 42, f"{place:g}", "position", size=13)
             elif i == marks - 1:
                 d.text(x + 4, y + 42, f"{place:g}", "position", size=13, anchor="end")
