@@ -5,8 +5,12 @@ import re
 from collections import Counter, defaultdict
 from itertools import combinations, pairwise
 
-from scratchformer.checks.engine import exercise
+import regex
+
+from scratchformer.checks.compare import brief, difference, kind, same
+from scratchformer.checks.engine import Call, exercise
 from scratchformer.checks.verdict import Wrong, expect
+from scratchformer.tokenizers.byte_bpe import GPT2_PATTERN
 
 
 def _counted(words, pairs, weight=lambda count: count):
@@ -20,14 +24,15 @@ def _counted(words, pairs, weight=lambda count: count):
 
 @exercise("1.1")
 class count_pairs:
-    """count_pairs(words: dict[tuple[str, ...], int]) -> dict[tuple[str, str], int]"""
+    """count_pairs(words: {a word in pieces: occurrences}) -> {pair of neighbours: occurrences}"""
 
     cases = (
         {("l", "o", "w"): 2, ("n", "e", "w"): 3},
         {("l", "o", "w"): 5, ("l", "o"): 2},
         {("a", "b", "a", "b"): 3},
         {("a", "a", "a"): 1},
-        {("lo", "w", "</w>"): 2, ("a",): 4},
+        {("lo", "w", "er"): 2, ("a",): 4},
+        {(b"\xc3", b"\xa9", b"t"): 2, (b"t",): 1},
     )
 
     def right(words):
@@ -135,29 +140,34 @@ def _merge(word, pair, joins=None, step=2, stop=0):
     merged, i = [], 0
     while i < len(word) - stop:
         found = joins(i)
-        merged.append("".join(word[i : i + 2]) if found else word[i])
+        merged.append(_joined(word[i : i + 2]) if found else word[i])
         i += step if found else 1
     return tuple(merged)
+
+
+def _joined(pieces):
+    """The pieces, strings or bytes, as one."""
+    return pieces[0][:0].join(pieces)
 
 
 def _merge_from_the_right(word, pair):
     merged, i = [], len(word) - 1
     while i >= 0:
         found = i > 0 and word[i - 1 : i + 1] == pair
-        merged.append("".join(pair) if found else word[i])
+        merged.append(_joined(pair) if found else word[i])
         i -= 2 if found else 1
     return tuple(reversed(merged))
 
 
 def _recursive(word, pair):
     if word[:2] == pair:
-        return ("".join(pair), *_recursive(word[2:], pair))
+        return (pair[0] + pair[1], *_recursive(word[2:], pair))
     return (word[0], *_recursive(word[1:], pair)) if word else ()
 
 
 @exercise("1.2")
 class merge_pair:
-    """merge_pair(word: tuple[str, ...], pair: tuple[str, str]) -> tuple[str, ...]"""
+    """merge_pair(word: pieces, pair: two pieces) -> pieces, `str` or `bytes`, in a tuple"""
 
     cases = (
         (("l", "o", "w"), ("l", "o")),
@@ -169,6 +179,7 @@ class merge_pair:
         (("ab", "cx"), ("ab", "c")),
         (("b", "a"), ("a", "b")),
         (("a",), ("a", "b")),
+        ((b"\xc3", b"\xa9", b"t"), (b"\xc3", b"\xa9")),
     )
 
     def right(word, pair):
@@ -280,302 +291,424 @@ class merge_pair:
         """The pair is there, but nothing is joined"""
         return tuple("".join(pair) if piece == "".join(pair) else piece for piece in word)
 
+    def joins_strings_only(word, pair):
+        """Pieces may be bytes too, and `"".join` takes strings only: join two pieces with `+`"""
+        merged = _merge(word, pair)
+        return tuple("".join(pair) if piece == _joined(pair) else piece for piece in merged)
+
     def returns_a_list(word, pair):
         """… is a list, but a tuple"""
         return list(_merge(word, pair))
 
 
-def _apply(tokens, merges):
-    """The pieces after all merges, in order."""
-    for pair in merges:
-        tokens = _merge(tuple(tokens), pair)
-    return list(tokens)
+def _ids(letters, *merged):
+    """Ids for single letters, then for merged tokens, in the order of learning."""
+    return {token.encode(): i for i, token in enumerate((*letters, *merged))}
 
 
-def _joined_by_text(pieces, merges):
-    """The pieces of a text with spaces between them, each merge a `str.replace`."""
-    text = " ".join(pieces)
-    for a, b in merges:
-        text = text.replace(f"{a} {b}", a + b)
-    return text.split(" ")
+def _pieces(chunk):
+    return [bytes([byte]) for byte in chunk]
+
+
+def _encode(chunk, ids, better=min, places=lambda found: found[0], rounds=1000):
+    """Join the known pair with the lowest id until there is none; the mistakes vary the rest."""
+    pieces = _pieces(chunk)
+    for _ in range(rounds):
+        joins = [ids.get(left + right) for left, right in pairwise(pieces)]
+        known = [join for join in joins if join is not None]
+        if not known:
+            break
+        best = better(known)
+        i = places([i for i, join in enumerate(joins) if join == best])
+        pieces[i : i + 2] = [pieces[i] + pieces[i + 1]]
+    return [ids[piece] for piece in pieces]
+
+
+def _longest_from_the_left(chunk, ids):
+    found = []
+    while chunk:
+        size = next(n for n in range(len(chunk), 0, -1) if chunk[:n] in ids)
+        found.append(ids[chunk[:size]])
+        chunk = chunk[size:]
+    return found
+
+
+def _longest_anywhere(chunk, ids):
+    for token in sorted(ids, key=len, reverse=True):
+        before, middle, after = chunk.partition(token)
+        if middle:
+            return [*_longest_anywhere(before, ids), ids[token], *_longest_anywhere(after, ids)]
+    return []
 
 
 @exercise("1.3")
-class encode_word:
-    """encode_word(word: str, merges: list[tuple[str, str]]) -> list[str]"""
+class encode_chunk:
+    """encode_chunk(chunk: bytes, ids: {token: id}) -> the chunk's ids, lowest id merged first"""
 
     cases: tuple = (
-        ("low", []),
-        ("low", [("l", "o"), ("lo", "w")]),
-        ("abc", [("b", "c"), ("a", "b"), ("a", "bc")]),
-        ("abc", [("b", "c"), ("a", "b"), ("ab", "c")]),
-        ("abcd", [("a", "b"), ("c", "d"), ("b", "c"), ("bc", "d")]),
-        ("aaa", [("a", "a")]),
-        ("abab", [("a", "b")]),
-        ("low", [("l", "o"), ("w", "</w>"), ("lo", "w</w>")]),
-        ("zap", [("a", "p")]),
-        ("xabc", [("x", "a"), ("a", "b"), ("b", "c"), ("a", "bc")]),
+        (b"low", _ids("wol")),
+        (b"low", _ids("wol", "lo", "low")),
+        (b"xabcd", _ids("xabcd", "cd", "ab", "abc", "xabc", "xa")),
+        (b"abc", _ids("cba", "bc", "ab", "abc")),
+        (b"abcd", _ids("abcd", "bc", "ab", "cd")),
+        (b"abcd", _ids("abcd", "ab", "cd", "bc", "bcd")),
+        (b"aaa", _ids("a", "aa")),
+        (b"abab", _ids("ab", "ab")),
+        (b"xabc", _ids("abcx", "bc", "xa", "ab", "abc")),
+        ("é".encode(), {b"\xa9": 0, b"\xc3": 1, b"\xc3\xa9": 2}),
+        (b"a", _ids("ba")),
     )
 
-    def right(word, merges):
-        tokens = [*word, "</w>"]
-        for pair in merges:
+    def right(chunk, ids):
+        pieces = [bytes([byte]) for byte in chunk]
+        while known := [pair for pair in pairwise(pieces) if b"".join(pair) in ids]:
+            left, right = min(known, key=lambda pair: ids[b"".join(pair)])
+            pieces = list(_merge(tuple(pieces), (left, right)))
+        return [ids[piece] for piece in pieces]
+
+    def also(chunk, ids):
+        return _encode(chunk, ids)
+
+    def also_token_by_token(chunk, ids):
+        pieces = [chunk[i : i + 1] for i in range(len(chunk))]
+        for token in sorted(ids, key=ids.get):
             i = 0
-            while i < len(tokens) - 1:
-                if (tokens[i], tokens[i + 1]) == pair:
-                    tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]
+            while i < len(pieces) - 1:
+                if pieces[i] + pieces[i + 1] == token:
+                    pieces[i : i + 2] = [token]
                 i += 1
-        return tokens
+        return [ids[piece] for piece in pieces]
 
-    def also(word, merges):
-        ranks = {pair: rank for rank, pair in enumerate(merges)}
-        tokens = [*word, "</w>"]
-        while known := [pair for pair in pairwise(tokens) if pair in ranks]:
-            tokens = _apply(tokens, [min(known, key=ranks.get)])
-        return tokens
+    def applies_no_merge(chunk, ids):
+        """No pair is joined: a pair of neighbours whose join is in `ids` becomes one piece"""
+        return [ids[piece] for piece in _pieces(chunk)]
 
-    def cuts_out_the_longest_known_token_from_left_to_right(word, merges):
-        """The longest known token is cut out, but the merges alone decide: no merge reaches it"""
-        known, tokens, rest = {a + b for a, b in merges}, [], [*word, "</w>"]
-        while rest:
-            size = next(n for n in range(len(rest), 0, -1) if n == 1 or "".join(rest[:n]) in known)
-            tokens.append("".join(rest[:size]))
-            rest = rest[size:]
-        return tokens
+    def merges_the_leftmost_pair_it_knows(chunk, ids):
+        """The leftmost pair is joined first: take the pair whose join has the lowest id"""
+        pieces = _pieces(chunk)
+        while known := [i for i, pair in enumerate(pairwise(pieces)) if b"".join(pair) in ids]:
+            pieces[known[0] : known[0] + 2] = [b"".join(pieces[known[0] : known[0] + 2])]
+        return [ids[piece] for piece in pieces]
 
-    def cuts_out_the_longest_known_token_anywhere_first(word, merges):
-        def cut(pieces):
-            for token in sorted((a + b for a, b in merges), key=len, reverse=True):
-                for i, j in combinations(range(len(pieces) + 1), 2):
-                    if "".join(pieces[i:j]) == token:
-                        return [*cut(pieces[:i]), token, *cut(pieces[j:])]
-            return pieces
+    def merges_the_highest_id_first(chunk, ids):
+        """The highest id is merged first: the lowest id was learned first"""
+        return _encode(chunk, ids, better=max)
 
-        return cut([*word, "</w>"])
+    def cuts_out_the_longest_token_from_left_to_right(chunk, ids):
+        """The longest token is cut out: join pairs instead, the lowest id first"""
+        return _longest_from_the_left(chunk, ids)
 
-    def merges_the_leftmost_pair_it_knows(word, merges):
-        """The leftmost pair is merged first: take the pair that was learned first"""
-        tokens = [*word, "</w>"]
-        while known := [i for i, pair in enumerate(pairwise(tokens)) if pair in merges]:
-            tokens[known[0] : known[0] + 2] = ["".join(tokens[known[0] : known[0] + 2])]
-        return tokens
+    def cuts_out_the_longest_token_anywhere(chunk, ids):
+        return _longest_anywhere(chunk, ids)
 
-    def forgets_the_end_of_the_word(word, merges):
-        """The end of the word is missing: the piece `</w>` comes last"""
-        return _apply(word, merges)
+    def stops_after_one_merge(chunk, ids):
+        """Only one pair is joined: go on until no pair of neighbours is in `ids`"""
+        return _encode(chunk, ids, rounds=1)
 
-    def glues_the_end_to_the_last_character(word, merges):
-        """`</w>` starts as a piece of its own, not on the last character"""
-        return _apply([*word[:-1], word[-1] + "</w>"], merges)
+    def joins_from_the_right(chunk, ids):
+        """Equal pairs are joined from the right: go from left to right"""
+        return _encode(chunk, ids, places=lambda found: found[-1])
 
-    def takes_the_end_apart(word, merges):
-        """`</w>` is one piece, not four characters"""
-        return _apply(word + "</w>", merges)
+    def takes_the_number_of_a_byte_for_its_id(chunk, ids):
+        """A byte's id is what `ids` says, not the number of the byte"""
+        known = {token: token[0] if len(token) == 1 else i for token, i in ids.items()}
+        return _encode(chunk, known)
 
-    def applies_the_merges_in_reverse_order(word, merges):
-        """The merges are not applied in the order they were learned"""
-        return _apply([*word, "</w>"], merges[::-1])
+    def takes_numbers_for_pieces(chunk, ids):
+        """A loop over `bytes` gives numbers: the piece is `bytes([number])`"""
+        return [ids[byte] for byte in chunk]
 
-    def applies_each_merge_once_only(word, merges):
-        """A merge is applied once only: join every place where it fits"""
-        tokens = [*word, "</w>"]
-        for pair in merges:
-            if pair in pairwise(tokens):
-                i = [*pairwise(tokens)].index(pair)
-                tokens[i : i + 2] = ["".join(pair)]
-        return tokens
+    def decodes_the_bytes_one_by_one(chunk, ids):
+        """A byte may be a part of a character: leave the pieces bytes"""
+        pieces = [bytes([byte]).decode().encode() for byte in chunk]
+        return _encode(b"".join(pieces), ids)
 
-    def joins_from_the_right(word, merges):
-        """Occurrences are joined from the right: go from left to right"""
-        tokens = (*word, "</w>")
-        for pair in merges:
-            tokens = _merge_from_the_right(tokens, pair)
-        return list(tokens)
+    def returns_the_pieces(chunk, ids):
+        """… is a bytes, but an int"""
+        tokens = {i: token for token, i in ids.items()}
+        return [tokens[i] for i in _encode(chunk, ids)]
 
-    def drops_characters_no_merge_knows(word, merges):
-        """Characters that no merge knows are dropped: they stay as they are"""
-        known = {character for pair in merges for character in "".join(pair)}
-        return _apply([*(character for character in word if character in known), "</w>"], merges)
 
-    def returns_nothing_where_there_is_no_merge(word, merges):
-        return _apply([*word, "</w>"], merges) if merges else []
+class _Tokenizer:
+    """A right answer to 1.4; the mistakes change a method."""
 
-    def adds_the_end_after_the_merges(word, merges):
-        """Merges with `</w>` are not applied"""
-        return [*_apply(word, merges), "</w>"]
+    def __init__(self, tokens):
+        self.tokens = tokens
+        self.ids = {token: i for i, token in enumerate(tokens)}
 
-    def applies_no_merge(word, merges):
-        """No merge is applied"""
-        return [*word, "</w>"]
+    def encode(self, text):
+        chunks = self.cut(text)
+        return [i for chunk in chunks for i in _encode(self.as_bytes(chunk), self.ids)]
 
-    def replaces_text_instead_of_pieces(word, merges):
-        """`str.replace` joins parts of pieces too: `xa` `b` holds `a b`. Compare whole pieces"""
-        return _joined_by_text([*word, "</w>"], merges)
+    def cut(self, text):
+        return regex.findall(GPT2_PATTERN, text)
+
+    def as_bytes(self, chunk):
+        return chunk.encode()
+
+    def decode(self, ids):
+        return b"".join(self.tokens[i] for i in ids).decode("utf-8", errors="replace")
+
+
+_MERGED = ("lo", "low", " w", "y w", "ai", "é", " low", "'l", "'ll", "day", "  ")
+_TOKENS = [bytes([b]) for b in reversed(range(256))] + [token.encode() for token in _MERGED]
+_TEXTS = ("low", "low lower", "I'll  wait, 3 days!\n", "day way", "naïve café", "🎭 שלום", "")
 
 
 @exercise("1.4")
-class decode_tokens:
-    """decode_tokens(tokens: list[bytes]) -> str"""
+class ByteTokenizer:
+    """ByteTokenizer(tokens: list[bytes]), with encode(str) -> ids and decode(ids) -> str."""
 
-    cases: tuple = (
-        [b"low", b"er"],
-        [b"caf\xc3\xa9"],
-        [b"caf\xc3", b"\xa9"],
-        [b"\xef\xbb\xbfok"],
-        [b"ok", b"\xff", b"a"],
-        [b"ok", b"\xc3"],
-        [],
-    )
+    given = (_TOKENS,)
+
+    def judge(call, tokens):
+        made, known = call(list(tokens)), _Tokenizer(tokens)
+        tokenizer = made.value
+        if made.error is not None or tokenizer is None:
+            made.like("")
+        methods = [getattr(tokenizer, name, None) for name in ("encode", "decode")]
+        what = f"`{brief(tokenizer)}` is {kind(tokenizer)}, "
+        expect(
+            all(map(callable, methods)),
+            what + "but an object with `encode` and `decode` is expected.",
+        )
+        encode = Call(methods[0], "encode", ["text"])
+        decode = Call(methods[1], "decode", ["ids"])
+        for text in _TEXTS:
+            _judge_encode(encode(text).like([0]), text, known)
+        expect(encode("low").like([0]) == known.encode("low"), _TWICE)
+        for text in _TEXTS:
+            got = decode(known.encode(text)).like("text")
+            expect(got == text, _why_not_decoded(got, text, known))
+        for lost in (b"ok\xff", b"caf\xc3"):
+            ids = [known.ids[bytes([byte])] for byte in lost]
+            if isinstance(decode(ids).error, UnicodeDecodeError):
+                raise Wrong(f"{_ANY} with `errors='replace'`.")
+            got, right = decode.like("text"), known.decode(ids)
+            expect(got == right, f"{_ANY}: `{decode}` returned `{got}`, expected `{right}`.")
+        return "`encode` and `decode` give the right answers for all texts, in any script."
 
     def right(tokens):
-        return b"".join(tokens).decode("utf-8", errors="replace")
+        return _Tokenizer(tokens)
 
-    def also(tokens):
-        everything = bytearray()
-        for token in tokens:
-            everything += token
-        return str(everything, "utf-8", "replace")
+    class also_with_a_memory(_Tokenizer):
+        def encode(self, text):
+            ids, known = [], {}
+            for match in regex.finditer(GPT2_PATTERN, text):
+                chunk = match.group().encode()
+                if chunk not in known:
+                    known[chunk] = _encode(chunk, self.ids)
+                ids.extend(known[chunk])
+            return ids
 
-    def also_piece_by_piece(tokens):
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        return "".join(map(decoder.decode, tokens)) + decoder.decode(b"", final=True)
+        def decode(self, ids):
+            decoder = codecs.getincrementaldecoder("utf-8")("replace")
+            parts = [decoder.decode(self.tokens[i]) for i in ids]
+            return "".join(parts) + decoder.decode(b"", final=True)
 
-    def decodes_token_by_token(tokens):
-        """A character can be cut across two tokens: join the bytes first, then decode once"""
-        return "".join(token.decode("utf-8", errors="replace") for token in tokens)
+    class does_not_cut_the_text(_Tokenizer):
+        """… reaches over two chunks"""
 
-    def decodes_token_by_token_and_ignores_errors(tokens):
-        return "".join(token.decode("utf-8", errors="ignore") for token in tokens)
+        def cut(self, text):
+            return [text]
 
-    def decodes_token_by_token_strictly(tokens):
-        return "".join(token.decode("utf-8") for token in tokens)
+    class cuts_at_white_space(_Tokenizer):
+        """… The white space is lost"""
 
-    def never_finishes_an_incremental_decoder(tokens):
-        """The bytes of a character that is cut off at the end are lost: finish the decoder with
-        `final=True`"""
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        return "".join(map(decoder.decode, tokens))
+        def cut(self, text):
+            return text.split()
 
-    def ignores_errors(tokens):
-        """Bytes that are no UTF-8 vanish without a trace. A model may choose any bytes, so decode
-        with `errors='replace'`"""
-        return b"".join(tokens).decode("utf-8", errors="ignore")
+    class keeps_one_list_for_each_chunk(_Tokenizer):
+        """… is a list, but an int"""
 
-    def decodes_strictly(tokens):
-        """A model may choose any bytes, so decode with `errors='replace'`"""
-        return b"".join(tokens).decode("utf-8")
+        def encode(self, text):
+            return [_encode(chunk.encode(), self.ids) for chunk in self.cut(text)]
 
-    def shows_bad_bytes_as_escapes(tokens):
-        return b"".join(tokens).decode("utf-8", errors="backslashreplace")
+    class keeps_the_first_chunk_only(_Tokenizer):
+        """… Only the first chunk"""
 
-    def removes_the_byte_order_mark(tokens):
-        """The first character vanishes: decode as `utf-8`, not `utf-8-sig`"""
-        return b"".join(tokens).decode("utf-8-sig", errors="replace")
+        def cut(self, text):
+            return super().cut(text)[:1]
 
-    def takes_the_bytes_for_Latin_1(tokens):
-        """The bytes are UTF-8, not Latin-1: `é` is two bytes"""
-        return b"".join(tokens).decode("latin-1")
+    class keeps_the_ids_of_the_text_before(_Tokenizer):
+        """… starts with the ids of the text before"""
 
-    def takes_the_bytes_for_ASCII(tokens):
-        """The bytes are UTF-8, not ASCII: `é` is two bytes"""
-        return b"".join(tokens).decode("ascii", errors="replace")
+        def __init__(self, tokens):
+            super().__init__(tokens)
+            self.found = []
 
-    def takes_the_bytes_for_ASCII_and_ignores_errors(tokens):
-        return b"".join(tokens).decode("ascii", errors="ignore")
+        def encode(self, text):
+            self.found += super().encode(text)
+            return list(self.found)
 
-    def takes_the_bytes_for_ASCII_strictly(tokens):
-        return b"".join(tokens).decode("ascii")
+    class takes_the_bytes_of_Latin_1(_Tokenizer):
+        """… The bytes are not those of UTF-8"""
 
-    def takes_the_bytes_for_UTF_16(tokens):
-        """The bytes are UTF-8, not UTF-16"""
-        return b"".join(tokens).decode("utf-16", errors="replace")
+        def as_bytes(self, chunk):
+            return chunk.encode("latin-1", errors="replace")
 
-    def takes_the_bytes_for_UTF_16_strictly(tokens):
-        return b"".join(tokens).decode("utf-16")
+    class returns_the_tokens_instead_of_ids(_Tokenizer):
+        """… is a bytes, but an int"""
 
-    def calls_str_on_the_bytes(tokens):
-        """`str(…)` of bytes shows them as code: use `.decode`"""
-        return str(b"".join(tokens))
+        def encode(self, text):
+            return [self.tokens[i] for i in super().encode(text)]
 
-    def calls_str_on_each_token(tokens):
-        return "".join(map(str, tokens))
+    class takes_characters_for_chunks(_Tokenizer):
+        """… cut too often"""
 
-    def joins_with_spaces(tokens):
-        """A space is put between the tokens: join them with nothing between"""
-        return b" ".join(tokens).decode("utf-8", errors="replace")
+        def cut(self, text):
+            return list(text)
 
-    def returns_the_joined_bytes(tokens):
+    class decodes_token_by_token(_Tokenizer):
+        """… A character can be cut across two tokens"""
+
+        def decode(self, ids):
+            return "".join(self.tokens[i].decode("utf-8", errors="replace") for i in ids)
+
+    class decodes_token_by_token_and_ignores_errors(_Tokenizer):
+        """… A character can be cut across two tokens"""
+
+        def decode(self, ids):
+            return "".join(self.tokens[i].decode("utf-8", errors="ignore") for i in ids)
+
+    class decodes_strictly(_Tokenizer):
+        """… errors='replace'"""
+
+        def decode(self, ids):
+            return b"".join(self.tokens[i] for i in ids).decode()
+
+    class ignores_errors(_Tokenizer):
+        """… may choose any bytes"""
+
+        def decode(self, ids):
+            return b"".join(self.tokens[i] for i in ids).decode(errors="ignore")
+
+    class joins_with_spaces(_Tokenizer):
+        """… A space is put between the tokens"""
+
+        def decode(self, ids):
+            return b" ".join(self.tokens[i] for i in ids).decode(errors="replace")
+
+    class decodes_to_bytes(_Tokenizer):
         """… is a bytes, but a str"""
-        return b"".join(tokens)
+
+        def decode(self, ids):
+            return b"".join(self.tokens[i] for i in ids)
+
+    def returns_the_ids_of_a_text(tokens):
+        """… an object with `encode` and `decode`"""
+        return [1, 2, 3]
+
+
+_ANY = "A model may choose any bytes, also some that are no UTF-8: decode them"
+_TWICE = "The second call gives other ids for the same text: does something stay from the first?"
+
+
+def _judge_encode(ids, text, known):
+    """Raise `Wrong` unless these are the text's ids; the diagnosis tells what they look like."""
+    right, n = known.encode(text), len(known.tokens)
+    if same(ids, right):
+        return
+    strange = [i for i in ids if not 0 <= i < n]
+    expect(not strange, f"`encode({text!r})` holds the id {(strange or [0])[0]}: there are {n}.")
+    chunks = known.cut(text)
+    why = ""
+    if len(ids) > len(right) and ids[-len(right) :] == right:
+        why = "The answer starts with the ids of the text before: begin with an empty list.\n"
+    elif ids == _encode(text.encode(), known.ids):
+        why = "A token reaches over two chunks: cut the text with `PATTERN` first.\n"
+    elif ids == known.encode(chunks[0] if chunks else ""):
+        why = "Only the first chunk is encoded: go on with the others.\n"
+    elif known.decode(ids) == text:
+        why = "The text is cut too often or joined in another order: chunks first, then merges.\n"
+    elif known.decode(ids) == "".join(text.split()):
+        why = "The white space is lost: cut with `PATTERN`, which keeps every character.\n"
+    elif not text.isascii():
+        why = "The bytes are not those of UTF-8: `chunk.encode()` gives them.\n"
+    raise Wrong(f"{why}`encode({text!r})` {difference(ids, right)}.")
+
+
+def _why_not_decoded(got, text, known):
+    """What is wrong with this decoded text, in a sentence."""
+    tokens = [known.tokens[i] for i in known.encode(text)]
+    if got == b" ".join(tokens).decode(errors="replace"):
+        return "A space is put between the tokens: join them with nothing between."
+    if got in [
+        "".join(token.decode(errors=how) for token in tokens) for how in ("replace", "ignore")
+    ]:
+        return "A character can be cut across two tokens: join the bytes first, then decode once."
+    return f"`decode` of the ids of `{text}` {difference(got, text)}."
 
 
 class _SmallTokenizer:
-    """Byte-level and lossless, with a merge for `th` and for `é`: the tests give it."""
+    """Byte-level and lossless: the 256 bytes, then the tokens `th` and `é`."""
+
+    tokens = (*(bytes([b]) for b in range(256)), b"th", "é".encode())
 
     def encode(self, text):
-        return list(re.sub("th|é".encode(), b"-", text.encode("utf-8")))
+        found = re.findall("th|é|.".encode(), text.encode(), re.DOTALL)
+        return [self.tokens.index(token) for token in found]
+
+    def decode(self, ids):
+        return b"".join(self.tokens[i] for i in ids).decode("utf-8", errors="replace")
 
 
 @exercise("1.5")
-class costly_text:
-    """costly_text(tokenizer) -> str of 1–20 characters with more tokens than characters."""
+class other_ids:
+    """other_ids(tokenizer) -> ids of a readable text that `tokenizer.encode` never gives."""
 
     given = (_SmallTokenizer(),)
 
     def judge(call, tokenizer):
-        text = call(tokenizer).like("text", "Return the text itself: the check encodes it.")
-        expect(text, "The text is empty: 0 characters, 0 tokens.")
-        most = f"The text has {len(text)} characters, but 20 are the most allowed."
-        expect(len(text) <= 20, most)
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            raise Wrong("A lone surrogate is half a character: no file can hold it as UTF-8.")
-        tokens = len(tokenizer.encode(text))
-        figures = f"{len(text)} character{'s' * (len(text) > 1)}, {tokens} tokens"
-        if tokens > len(text):
-            return f"{figures}: most of these bytes were never merged."
-        if text.isascii():
-            raise Wrong(f"{figures}. Each of these characters is one byte, so one token at most.")
-        raise Wrong(f"{figures}. More tokens than characters are needed: which bytes are rare?")
+        ids = call(tokenizer).like([0], "Return the list of ids itself.")
+        expect(ids, "The list is empty, and `encode` gives an empty list for an empty text.")
+        try:
+            text = tokenizer.decode(ids)
+        except Exception:
+            raise Wrong(
+                f"`decode` cannot read `{brief(ids)}`: is an id outside the table?"
+            ) from None
+        readable = f"The ids decode to `{brief(text)}`: bytes that are no UTF-8 are no text."
+        expect("\ufffd" not in text, readable)
+        back = tokenizer.encode(text)
+        expect(back != ids, f"`encode` gives exactly these ids for `{brief(text)}`.")
+        ours, usual = brief(ids, 50), brief(back, 50)
+        return f"{brief(text, 30)} can be {ours}, but `encode` always gives {usual}."
 
     def right(tokenizer):
-        return "λόγος"
+        return list(b"the")
 
     def also(tokenizer):
-        every = (chr(code) for code in range(0x4E00, 0x9FFF))
-        return max((next(every) for _ in range(50)), key=lambda text: len(tokenizer.encode(text)))
+        return [i for letter in "with thanks" for i in tokenizer.encode(letter)]
 
-    def writes_plain_English(tokenizer):
-        """… characters is one byte"""
-        return "to be or not to be"
+    def returns_what_encode_gives(tokenizer):
+        """… `encode` gives exactly these ids"""
+        return tokenizer.encode("the")
 
-    def writes_letters_the_tokenizer_never_merged(tokenizer):
-        """… one token at most"""
-        return "qzxqzx"
+    def takes_letters_that_were_never_merged(tokenizer):
+        """… `encode` gives exactly these ids"""
+        return tokenizer.encode("q") + tokenizer.encode("x")
 
-    def returns_an_empty_text(tokenizer):
-        """… The text is empty"""
-        return ""
+    def cuts_a_character_and_loses_its_end(tokenizer):
+        """… are no UTF-8"""
+        return list("é".encode())[:1]
 
-    def returns_a_text_that_is_too_long(tokenizer):
-        """… 20 are the most allowed"""
-        return "λόγος" * 5
+    def returns_an_empty_list(tokenizer):
+        """… The list is empty"""
+        return []
 
-    def returns_the_tokens(tokenizer):
-        """… Return the text itself"""
-        return tokenizer.encode("λόγος")
+    def returns_an_id_outside_the_table(tokenizer):
+        """… outside the table"""
+        return [len(tokenizer.tokens)]
+
+    def returns_the_text(tokenizer):
+        """… Return the list of ids itself"""
+        return "the"
 
     def returns_the_bytes(tokenizer):
-        """… is a bytes, but a str"""
-        return "λόγος".encode()
+        """… is a bytes, but a list"""
+        return b"the"
 
-    def needs_exactly_as_many_tokens_as_characters(tokenizer):
-        """… More tokens than characters"""
-        return "ééé"
-
-    def uses_half_a_character(tokenizer):
-        """… A lone surrogate"""
-        return "\ud83d"
-
-    def returns_the_two_figures(tokenizer):
-        """… is a tuple, but a str"""
-        return 5, len(tokenizer.encode("λόγος"))
+    def returns_both_lists(tokenizer):
+        """… is a list, but an int"""
+        return [list(b"the"), tokenizer.encode("the")]

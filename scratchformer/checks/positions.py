@@ -4,98 +4,10 @@ import cmath
 import math
 
 import torch
+import torch.nn.functional as F
+from torch import nn
 
 from scratchformer.checks.engine import exercise
-from scratchformer.checks.verdict import expect
-
-
-class _Layer:
-    """A function from rows to rows that a message shows by its name."""
-
-    def __init__(self, name, function):
-        self.name, self.function = name, function
-
-    def __repr__(self):
-        return self.name
-
-    def __call__(self, x):
-        return self.function(x)
-
-
-def _total(x):
-    """The sum of all rows, added one by one, so that its rounding depends on their order."""
-    total = x[0]
-    for row in x[1:]:
-        total = total + row
-    return total.expand_as(x)
-
-
-LAYERS = (
-    _Layer("scale_the_columns", lambda x: x * torch.arange(1, x.shape[1] + 1)),
-    _Layer("total_of_all_rows", _total),
-    _Layer("attention", lambda x: (x @ x.T).softmax(dim=1) @ x),
-    _Layer("running_total", lambda x: x.cumsum(dim=0)),
-    _Layer("shift_by_one_row", lambda x: x.roll(1, 0)),
-)
-ROWS = torch.linspace(0.1, 2.0, 20, dtype=torch.float64).view(4, 5).sin()
-# No order undoes itself, and the first leaves row 0 where it is.
-ORDERS = (torch.tensor([0, 2, 3, 1]), torch.tensor([2, 0, 3, 1]))
-
-
-@exercise("3.1")
-class order_blind:
-    """order_blind(f, x: (T, C), order: (T,) a permutation) -> bool"""
-
-    cases = tuple((f, ROWS, order) for order in ORDERS for f in LAYERS)
-
-    def right(f, x, order):
-        return torch.allclose(f(x[order]), f(x)[order])
-
-    def also(f, x, order):
-        return bool((f(x[order])[order.argsort()] - f(x)).abs().max() < 1e-6)
-
-    def expects_the_outputs_to_stay(f, x, order):
-        """The outputs move with the inputs: compare `f(x[order])` with `f(x)[order]` (to undo an
-        order takes its inverse, `order.argsort()`)"""
-        return torch.allclose(f(x[order]), f(x))
-
-    def permutes_once_more_where_it_should_undo(f, x, order):
-        return torch.allclose(f(x[order])[order], f(x))
-
-    def compares_bit_by_bit(f, x, order):
-        """Sums in another order round differently: use `torch.allclose`, not `equal`"""
-        return torch.equal(f(x[order]), f(x)[order])
-
-    def compares_sums(f, x, order):
-        """A shift only moves the rows too, but not along: compare row by row"""
-        return torch.allclose(f(x[order]).sum(dim=0), f(x).sum(dim=0))
-
-    def looks_at_the_first_row_only(f, x, order):
-        """Compare all rows, not the first alone"""
-        return torch.allclose(f(x[order])[0], f(x)[order][0])
-
-    def permutes_the_columns(f, x, order):
-        """The columns are permuted: `x[order]` permutes the rows"""
-        return torch.allclose(f(x[:, order]), f(x)[:, order])
-
-    def says_True_whatever_happens(f, x, order):
-        """It says True whatever `f` is"""
-        return f(x[order]).shape == f(x)[order].shape
-
-    def permutes_nothing(f, x, order):
-        return torch.allclose(f(x)[order], f(x)[order])
-
-    def compares_the_inputs_with_the_outputs(f, x, order):
-        """It says False whatever `f` is"""
-        return torch.equal(x[order], f(x))
-
-    def answers_the_opposite_question(f, x, order):
-        """True and False are swapped"""
-        return not order_blind.right(f, x, order)
-
-    def returns_a_table_of_booleans(f, x, order):
-        """… is a bool tensor of shape"""
-        return f(x[order]) == f(x)[order]
 
 
 def _waves(T, C, exponent=2, base=10_000, start=0):
@@ -110,11 +22,11 @@ def _pairs(a, b):
     return torch.stack((a, b), dim=-1).flatten(-2)
 
 
-@exercise("3.2")
+@exercise("3.1")
 class sinusoidal:
-    """sinusoidal(T, d_model) -> (T, C), sine and cosine of a pair side by side"""
+    """sinusoidal(T, d_model) -> (T, C), sine and cosine of a hand side by side"""
 
-    cases = ((2, 4), (3, 6), (5, 8))
+    cases = ((2, 4), (3, 6), (5, 8), (1, 2))
 
     def right(T, d_model):
         return _pairs(*_waves(T, d_model))
@@ -126,6 +38,11 @@ class sinusoidal:
                 angle = t / 10_000 ** (2 * (c // 2) / d_model)
                 table[t, c] = math.cos(angle) if c % 2 else math.sin(angle)
         return table
+
+    def also_with_one_cosine_for_all(T, d_model):
+        c = torch.arange(d_model)
+        angles = torch.arange(T).unsqueeze(1) / 10_000 ** (c // 2 * 2 / d_model)
+        return (angles - (c + 1) % 2 * math.pi / 2).cos()  # the sine is a cosine, late by a quarter
 
     def swaps_sine_and_cosine(T, d_model):
         """Sine and cosine are swapped: the sine comes first"""
@@ -141,7 +58,7 @@ class sinusoidal:
         return _pairs(*_waves(T, d_model, start=1))
 
     def gives_each_column_its_own_frequency(T, d_model):
-        """Sine and cosine of a pair differ in frequency: both take the exponent of the sine"""
+        """Sine and cosine of a pair differ in speed: both take the speed of their hand"""
         sin, cos = _waves(T, 2 * d_model)  # a frequency for each column
         return _pairs(sin[:, 0::2], cos[:, 1::2])
 
@@ -166,7 +83,7 @@ class sinusoidal:
         return _pairs(*_waves(T, d_model, exponent=-2))
 
     def divides_whole_numbers_which_leaves_exponent_0(T, d_model):
-        """All pairs have the same frequency"""
+        """All hands have the same speed"""
         return _pairs(*_waves(T, d_model, exponent=0))
 
     def takes_the_sine_twice(T, d_model):
@@ -179,236 +96,271 @@ class sinusoidal:
         return sinusoidal.right(T, d_model).T
 
 
-def _clock(T, *periods):
-    """Hands that go round in so many steps, a sine and a cosine each: (T, 2 · hands)."""
-    angles = torch.arange(T, dtype=torch.float64).unsqueeze(1) * 2 * math.pi
-    angles = angles / torch.tensor(periods)
-    return _pairs(angles.sin(), angles.cos())
+def _random_table(T, C):
+    return torch.randn(T, C, generator=torch.Generator().manual_seed(T), dtype=torch.float64)
 
 
-CLOCKS = {
-    "one clock hand": _clock(20, 12),
-    "a sine alone": _clock(10, 16)[:, :1],
-    "two clock hands": _clock(20, 4, 6),
-}
+def _products(table, k):
+    """The dot products of the rows k apart, (T - k,)."""
+    return (table[: len(table) - k] * table[k:]).sum(dim=1)
 
 
-def _gaps(encoding):
-    """The distance between every two rows, (T, T); infinite on the diagonal."""
-    return torch.cdist(encoding, encoding).fill_diagonal_(math.inf)
+def _range(values):
+    return (values.max() - values.min()).item()
+
+
+@exercise("3.2")
+class spread:
+    """spread(table: (T, C), k) -> float, how far the dot products of rows k apart differ"""
+
+    cases = tuple((_random_table(T, C), k) for T, C, k in ((6, 4, 2), (9, 3, 1), (4, 2, 3)))
+
+    def right(table, k):
+        return _range(_products(table, k))
+
+    def also(table, k):
+        products = [float(table[t] @ table[t + k]) for t in range(len(table) - k)]
+        return max(products) - min(products)
+
+    def also_on_a_diagonal(table, k):
+        return torch.aminmax((table @ table.T).diagonal(k))[1].sub(
+            (table @ table.T).diagonal(k).min()
+        )
+
+    def returns_the_largest_product(table, k):
+        """This is the largest dot product: subtract the smallest one"""
+        return _products(table, k).max().item()
+
+    def returns_the_smallest_product(table, k):
+        """This is the smallest dot product: subtract it from the largest one"""
+        return _products(table, k).min().item()
+
+    def subtracts_the_largest_from_the_smallest(table, k):
+        """The sign is wrong: the largest minus the smallest"""
+        return -_range(_products(table, k))
+
+    def takes_all_pairs_of_places(table, k):
+        """These are the products of all pairs of rows: only rows k apart belong together"""
+        return _range(table @ table.T)
+
+    def goes_round_at_the_end(table, k):
+        """Row 0 does not follow the last row (`roll` goes round): leave the last k rows out"""
+        return _range((table * table.roll(-k, 0)).sum(dim=1))
+
+    def takes_rows_k_plus_1_apart(table, k):
+        """These rows are k + 1 apart"""
+        return _range(_products(table, k + 1)) if len(table) > k + 1 else 0.0
+
+    def multiplies_without_a_sum(table, k):
+        """A dot product is a sum over the channels: one number for a pair of rows"""
+        return _range(table[: len(table) - k] * table[k:])
+
+    def sums_over_the_places(table, k):
+        """The sum runs over the places: a dot product is a sum over the channels"""
+        return _range((table[: len(table) - k] * table[k:]).sum(dim=0))
+
+    def measures_distances(table, k):
+        """These are distances between the rows: take their dot products"""
+        return _range((table[k:] - table[: len(table) - k]).norm(dim=1))
+
+    def measures_the_cosine(table, k):
+        """The dot products were divided by the lengths of the rows"""
+        return _range(F.cosine_similarity(table[: len(table) - k], table[k:]))
+
+    def measures_the_standard_deviation(table, k):
+        """This is a standard deviation: take the largest minus the smallest product"""
+        return _products(table, k).std(correction=0).item()
+
+    def looks_from_row_0_only(table, k):
+        """This compares with row 0 only: go through all pairs of rows k apart"""
+        return _range(table[k:] @ table[0])
+
+    def returns_all_products(table, k):
+        """… is a float64 tensor of shape (4,), but a float"""
+        return _products(table, k)
+
+
+def _matrix(rows):
+    return torch.tensor(rows)
 
 
 @exercise("3.3")
-class confused:
-    """confused(encoding: (T, C)) -> (i, j), two positions with the same row (to rounding)"""
+class turn:
+    """turn(k, speed) -> (2, 2), takes (sin, cos) of any place to those of the place k later"""
 
-    def judge(call):
-        for name, encoding in CLOCKS.items():
-            last = len(encoding) - 1
-            pair = call(encoding).like((0, 1), "Return the two positions, as whole numbers.")
-            two = f"Two positions make a pair, but `{pair!r:.60}` has {len(pair)}."
-            expect(len(pair) == 2, two)
-            inside = 0 <= min(pair) <= max(pair) <= last
-            expect(inside, f"`{pair}`: positions run from 0 to {last} here.")
-            i, j = pair
-            expect(i != j, f"`{pair}` is one position twice: leave the diagonal out.")
-            gap = (encoding[i] - encoding[j]).norm().item()
-            apart = f"Rows {i} and {j} of {name} are {gap:.2f} apart: the model can tell them."
-            expect(gap < 1e-3, apart)
-        return f"With {name}, positions {i} and {j} are one and the same to the model."
+    cases = ((2, 0.3), (1, 1.0), (-3, 0.5), (0, 0.7), (50, 0.01))
+    praise = "One matrix moves the hand k places on, from every place."
 
-    def right(encoding):
-        return divmod(_gaps(encoding).argmin().item(), len(encoding))
+    def right(k, speed):
+        s, c = math.sin(k * speed), math.cos(k * speed)
+        return _matrix([[c, s], [-s, c]])
 
-    def also(encoding):
-        for i in range(len(encoding)):
-            for j in range(i):
-                if torch.allclose(encoding[i], encoding[j], atol=1e-6):
-                    return i, j
+    def also(k, speed):
+        z = cmath.exp(1j * k * speed)
+        return _matrix([[z.real, z.imag], [-z.imag, z.real]])
 
-    def finds_a_position_equal_to_itself(encoding):
-        """… leave the diagonal out"""
-        return divmod(torch.cdist(encoding, encoding).argmin().item(), len(encoding))
+    def also_by_solving_for_two_places(k, speed):
+        now = torch.tensor([[0.0, math.sin(1)], [1.0, math.cos(1)]], dtype=torch.float64)
+        angles = torch.tensor([0.0, 1.0], dtype=torch.float64) + k * speed
+        return torch.stack((angles.sin(), angles.cos())) @ now.inverse()
 
-    def takes_neighbours(encoding):
-        """… the model can tell them"""
-        return 0, 1
+    def turns_backwards(k, speed):
+        """It turns the other way: look which of the two formulas has the minus"""
+        return turn.right(-k, speed)
 
-    def takes_the_first_and_the_last(encoding):
-        return 0, len(encoding) - 1
+    def forgets_the_minus(k, speed):
+        """Both signs are plus: the formula of the cosine has a minus"""
+        s, c = math.sin(k * speed), math.cos(k * speed)
+        return _matrix([[c, s], [s, c]])
 
-    def takes_the_farthest_pair(encoding):
-        return divmod(torch.cdist(encoding, encoding).argmax().item(), len(encoding))
+    def swaps_the_rows(k, speed):
+        """The rows are swapped: the sine comes first in the pair"""
+        return turn.right(k, speed).flip(0)
 
-    def looks_at_the_first_column_only(encoding):
-        return confused.right(encoding[:, :1])
+    def swaps_sine_and_cosine(k, speed):
+        """Sine and cosine are swapped: for k = 0 nothing may move"""
+        s, c = math.sin(k * speed), math.cos(k * speed)
+        return _matrix([[s, c], [c, -s]])
 
-    def looks_past_the_end(encoding):
-        """… positions run from 0"""
-        return 0, 12 if len(encoding) > 12 else len(encoding)
+    def forgets_the_speed(k, speed):
+        """The angle is k times the speed, not k"""
+        return turn.right(k, 1.0)
 
-    def returns_a_place_in_the_flattened_table(encoding):
-        """… is an int, but a tuple"""
-        return _gaps(encoding).argmin().item()
+    def divides_by_the_speed(k, speed):
+        """The angle is k times the speed: multiply, do not divide"""
+        return turn.right(k, 1 / speed)
 
-    def returns_all_pairs_that_are_the_same(encoding):
-        """… but an int"""
-        return [tuple(pair) for pair in (_gaps(encoding) < 1e-6).nonzero().tolist()]
+    def takes_degrees(k, speed):
+        """The angle is in radians, not degrees"""
+        return turn.right(k, math.radians(speed))
 
-    def returns_the_rows(encoding):
-        """… but an int"""
-        i, j = confused.right(encoding)
-        return encoding[i], encoding[j]
+    def stretches_where_it_should_turn(k, speed):
+        """The zeros stretch each number by itself: the new sine needs the old cosine too"""
+        s, c = math.sin(k * speed), math.cos(k * speed)
+        return _matrix([[s, 0.0], [0.0, c]])
 
-    def returns_three_positions(encoding):
-        """… Two positions make a pair"""
-        return (*confused.right(encoding), 0)
+    def returns_the_hand_k_places_on(k, speed):
+        """This is the hand at place k: return the matrix that moves a hand"""
+        return _matrix([math.sin(k * speed), math.cos(k * speed)])
 
-    def compares_bit_by_bit_and_finds_nothing(encoding):
-        """… is the `return` missing?"""
-        for i in range(len(encoding)):
-            for j in range(i):
-                if torch.equal(encoding[i], encoding[j]):
-                    return i, j
+    def returns_four_numbers_in_a_row(k, speed):
+        """The four numbers stand in a row: make a matrix of two rows"""
+        return turn.right(k, speed).flatten()
+
+    def returns_a_list(k, speed):
+        """… is a list, but"""
+        return turn.right(k, speed).tolist()
 
 
-def _times(pair, rows):
-    """The (2, 2) matrix of these rows times the pair."""
-    return torch.tensor(rows) @ pair
+def _tables():
+    """Cases: fewer tokens than places, as many texts as tokens, a full context, one token."""
+    sizes = {"vocab_size": 7, "context_length": 5, "d_model": 4}
+    yield sizes, torch.tensor([[1, 1, 4], [6, 0, 1]])
+    yield sizes, torch.tensor([[2, 3], [3, 2]])
+    yield sizes, torch.tensor([[4, 3, 2, 1, 0]])
+    yield {"vocab_size": 3, "context_length": 2, "d_model": 6}, torch.tensor([[2], [0]])
+
+
+class _TokenAndPosition(nn.Module):
+    def __init__(self, vocab_size, context_length, d_model):
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, d_model)
+        self.position = nn.Embedding(context_length, d_model)
 
 
 @exercise("3.4")
-class rotate:
-    """rotate(pair: (2,), angle: float, in radians) -> (2,), turned counter-clockwise"""
+class TokenAndPosition:
+    """TokenAndPosition(vocab_size, context_length, d_model)(ids: (B, T)) -> (B, T, C)"""
 
-    cases = ((torch.tensor([2.0, 1.0]), 0.5), (torch.tensor([-1.0, 3.0]), 2.0))
+    cases = _tables
 
-    def right(pair, angle):
-        c, s = math.cos(angle), math.sin(angle)
-        return _times(pair, [[c, -s], [s, c]])
+    class right(_TokenAndPosition):
+        def forward(self, ids):
+            return self.token(ids) + self.position(torch.arange(ids.shape[1]))
 
-    def also(pair, angle):
-        z = complex(*pair.tolist()) * cmath.exp(1j * angle)
-        return torch.tensor([z.real, z.imag])
+    class also(_TokenAndPosition):
+        def forward(self, ids):
+            return self.token.weight[ids] + self.position.weight[: ids.shape[1]]
 
-    def turns_clockwise(pair, angle):
-        """This turns clockwise: the minus belongs in the first line"""
-        return rotate.right(pair, -angle)
+    class also_with_places_for_each_text(_TokenAndPosition):
+        def forward(self, ids):
+            places = torch.ones_like(ids).cumsum(dim=1) - 1
+            return F.embedding(ids, self.token.weight) + self.position(places)
 
-    def takes_degrees(pair, angle):
-        """The angle is in radians, not degrees"""
-        return rotate.right(pair, math.radians(angle))
+    class forgets_the_positions(_TokenAndPosition):
+        """Only the row of the token came back: add the row of its place"""
 
-    def overwrites_the_first_number_too_early(pair, angle):
-        """The second line uses the new first number: it needs the old one"""
-        a, b = pair
-        a = a * math.cos(angle) - b * math.sin(angle)
-        b = a * math.sin(angle) + b * math.cos(angle)
-        return torch.stack((a, b))
+        def forward(self, ids):
+            return self.token(ids)
 
-    def swaps_the_two_numbers(pair, angle):
-        """The two numbers are swapped"""
-        return rotate.right(pair, angle).flip(0)
+    class forgets_the_tokens(_TokenAndPosition):
+        """Only the row of the place came back: add the row of the token"""
 
-    def forgets_the_minus(pair, angle):
-        """Both signs are plus: that is no rotation, the length changes"""
-        c, s = math.cos(angle), math.sin(angle)
-        return _times(pair, [[c, s], [s, c]])
+        def forward(self, ids):
+            return self.position(torch.arange(ids.shape[1])).expand(*ids.shape, -1)
 
-    def scales_each_number_by_itself(pair, angle):
-        """Each new number is made of both old ones"""
-        return pair * torch.tensor([math.cos(angle), math.sin(angle)])
+    class looks_up_the_id_in_the_table_of_places(_TokenAndPosition):
+        """The table of places is asked for the token's id: ask for 0, 1, 2, … instead"""
 
-    def adds_the_angle(pair, angle):
-        """The angle is added to the numbers: turn them by it, with sine and cosine"""
-        return pair + angle
+        def forward(self, ids):
+            return self.token(ids) + self.position(ids)
 
-    def returns_the_pair(pair, angle):
-        """The pair has not moved"""
-        return pair
+    class counts_places_from_1(_TokenAndPosition):
+        """Places start at 0"""
 
-    def returns_plain_numbers(pair, angle):
-        """… is a tuple, but"""
-        return tuple(rotate.right(pair, angle).tolist())
+        def forward(self, ids):
+            places = torch.arange(1, ids.shape[1] + 1)
+            return self.token(ids) + self.position(places % self.position.num_embeddings)
 
+    class counts_the_texts(_TokenAndPosition):
+        """The places are counted along the batch: count along each text, `ids.shape[1]`"""
 
-def _turned(x, **settings):
-    """First and second of each pair of neighbours after the turn, (T, D/2) each."""
-    a, b = x[:, 0::2], x[:, 1::2]
-    sin, cos = _waves(*x.shape, **settings)
-    return a * cos - b * sin, a * sin + b * cos
+        def forward(self, ids):
+            return self.token(ids) + self.position(torch.arange(len(ids))).unsqueeze(1)
 
+    class gives_all_places_one_vector(_TokenAndPosition):
+        """All places get the same vector"""
 
-def _exponentials(T, D):
-    return torch.linspace(-1, 2, T * D, dtype=torch.float64).view(T, D).exp()
+        def forward(self, ids):
+            return self.token(ids) + self.position(torch.zeros_like(ids))
 
+    class counts_places_from_the_end(_TokenAndPosition):
+        """The places run backwards: the first token stands at place 0"""
 
-@exercise("3.5")
-class rotary:
-    """rotary(x: (T, D)) -> (T, D), neighbouring channels turned by position times frequency"""
+        def forward(self, ids):
+            return self.token(ids) + self.position(torch.arange(ids.shape[1]).flip(0))
 
-    cases = (_exponentials(5, 8), _exponentials(3, 4))
+    class multiplies_the_two(_TokenAndPosition):
+        """The two vectors are multiplied: add them"""
 
-    def right(x):
-        return _pairs(*_turned(x))
+        def forward(self, ids):
+            return self.token(ids) * self.position(torch.arange(ids.shape[1]))
 
-    def also(x):
-        T, D = x.shape
-        z = torch.view_as_complex(x.view(T, D // 2, 2).contiguous())
-        angles = torch.outer(torch.arange(T), 10_000 ** (-2 * torch.arange(D // 2) / D)).double()
-        return torch.view_as_real(z * torch.polar(torch.ones_like(angles), angles)).flatten(1)
+    class puts_the_two_side_by_side(_TokenAndPosition):
+        """The two vectors stand side by side: add them, so that the width stays"""
 
-    def pairs_channel_i_with_channel_i_plus_half_of_D(x):
-        """Channel i is paired with i + D/2. Some libraries do so; here neighbours turn"""
-        neighbours = _pairs(*x.chunk(2, dim=1))
-        return torch.cat(_turned(neighbours), dim=1)
+        def forward(self, ids):
+            places = self.position(torch.arange(ids.shape[1])).expand(*ids.shape, -1)
+            return torch.cat((self.token(ids), places), dim=-1)
 
-    def leaves_the_halves_apart(x):
-        """The pairs are not put side by side again"""
-        return torch.cat(_turned(x), dim=1)
+    class sums_over_the_text(_TokenAndPosition):
+        """The tokens of a text are summed up: return one vector for each token"""
 
-    def turns_clockwise(x):
-        """It turns clockwise: a cos − b sin comes first"""
-        a, b = x[:, 0::2], x[:, 1::2]
-        sin, cos = _waves(*x.shape)
-        return _pairs(a * cos + b * sin, b * cos - a * sin)
+        def forward(self, ids):
+            return (self.token(ids) + self.position(torch.arange(ids.shape[1]))).sum(dim=1)
 
-    def counts_positions_from_1(x):
-        """Positions start at 0: the first row does not turn"""
-        return _pairs(*_turned(x, start=1))
+    class has_a_table_of_other_sizes(nn.Module):
+        """… `position.weight` has shape"""
 
-    def adds_the_waves(x):
-        """The waves are added: here the pairs are turned by them"""
-        return x + _pairs(*_waves(*x.shape))
+        def __init__(self, vocab_size, context_length, d_model):
+            super().__init__()
+            self.token = nn.Embedding(vocab_size, d_model)
+            self.position = nn.Embedding(vocab_size, d_model)
 
-    def multiplies_by_the_waves(x):
-        """Multiplying by the waves does not turn a pair"""
-        return x * _pairs(*_waves(*x.shape))
+    class calls_its_tables_otherwise(nn.Module):
+        """… the parameter `position.weight` is missing"""
 
-    def returns_x(x):
-        """Nothing has moved"""
-        return x
-
-    def doubles_the_exponent(x):
-        """The exponent is twice too large"""
-        return _pairs(*_turned(x, exponent=4))
-
-    def forgets_the_2_of_2i(x):
-        """The exponent is half as large as it is"""
-        return _pairs(*_turned(x, exponent=1))
-
-    def takes_1000_for_10000(x):
-        """The base is 1,000, not 10,000"""
-        return _pairs(*_turned(x, base=1_000))
-
-    def multiplies_by_the_power(x):
-        """The power belongs below: divide by it"""
-        return _pairs(*_turned(x, exponent=-2))
-
-    def turns_all_pairs_alike(x):
-        """All pairs have the same frequency"""
-        return _pairs(*_turned(x, exponent=0))
-
-    def drops_the_second_of_each_pair(x):
-        """… but (5, 8) is expected"""
-        return _turned(x)[0]
+        def __init__(self, vocab_size, context_length, d_model):
+            super().__init__()
+            self.token = nn.Embedding(vocab_size, d_model)
+            self.places = nn.Embedding(context_length, d_model)

@@ -15,384 +15,209 @@ def _random(seed, *shapes):
     return tuple(torch.randn(*shape, generator=generator) for shape in shapes)
 
 
+# The words of the chapter: article adjective noun verb | royal female asleep.
+FEATURES = {
+    "the": [1, 0, 0, 0, 0, 0, 0],
+    "old": [0, 1, 0, 0, 0, 0, 0],
+    "young": [0, 1, 0, 0, 0, 0, 0],
+    "king": [0, 0, 1, 0, 1, 0, 0],
+    "queen": [0, 0, 1, 0, 1, 1, 0],
+    "loves": [0, 0, 0, 1, 0, 0, 0],
+    "sleeps": [0, 0, 0, 1, 0, 0, 1],
+}
+
+
+def _vectors(words, hands=False):
+    """The words' features (T, 7); with `hands`, a clock hand for each place in two more columns."""
+    x = torch.tensor([FEATURES[word] for word in words], dtype=torch.float64)
+    t = torch.arange(len(words), dtype=torch.float64) / 2
+    return torch.cat([x, t.cos()[:, None], t.sin()[:, None]], dim=1) if hands else x
+
+
+def _matrices(call, C):
+    """The two matrices that a learner's design returns, in double precision."""
+    example = torch.zeros(C, 2)
+    pair = call(C).like((example, example), "Return W_q and W_k.")
+    shapes = [tuple(matrix.shape) for matrix in pair]
+    for name, matrix in zip(("W_q", "W_k"), pair, strict=True):
+        shape = f"{name} has shape {tuple(matrix.shape)}, but ({C}, any width) is expected"
+        expect(matrix.dim() == 2 and len(matrix) == C and matrix.shape[1], f"{shape}.")
+        expect(matrix.isfinite().all(), f"{name} holds nan or infinite numbers.")
+    why = f"W_q and W_k have shapes {shapes[0]} and {shapes[1]}: a query and a key must be as long."
+    expect(shapes[0] == shapes[1], why)
+    return (matrix.double() for matrix in pair)
+
+
+def _weights(x, W_q, W_k):
+    return (x @ W_q @ (x @ W_k).T / math.sqrt(W_q.shape[1])).softmax(dim=1)
+
+
+def _find(words, weights, asks, target):
+    """Raise `Wrong` unless the word at `asks` gives the one at `target` 0.8 of its attention."""
+    share, best = float(weights[asks, target]), int(weights[asks].argmax())
+    said = (
+        f"In *{' '.join(words)}*, the word *{words[asks]}* gives {share:.2f} to *{words[target]}*"
+    )
+    top = (weights[asks] - weights[asks].max()).abs() < 1e-6
+    others = ", ".join(f"*{w}*" for i, w in enumerate(words) if top[i] and i != target)
+    if not top[target]:
+        why = f"{said}, and {float(weights[asks, best]):.2f} to *{words[best]}*."
+    elif others:
+        why = f"{said}, and as much to {others}: their scores are equal."
+    else:
+        why = f"{said}, its largest weight, but 0.8 is wanted: its scores are too close."
+    expect(share >= 0.8, why)
+
+
+def _design(C, queries, keys):
+    """W_q and W_k of zeros but for {(row, column): number}."""
+    W_q, W_k = (torch.zeros(C, max(column for _, column in {**queries, **keys}) + 1) for _ in "qk")
+    for matrix, numbers in ((W_q, queries), (W_k, keys)):
+        for place, number in numbers.items():
+            matrix[place] = number
+    return W_q, W_k
+
+
 @exercise("6.1")
-class soft_lookup:
-    """soft_lookup(query: (D,), keys: (T, D), values: (T, E)) -> (E,), softmax of dot products"""
+class verb_finder:
+    """verb_finder(C) -> W_q and W_k, both (C, 2), so that every word gives 0.8 to the verb"""
 
-    # With a single key, its value is the answer whatever the score.
-    cases = (_random(1, (2,), (4, 2), (4, 3)), _random(2, (3,), (1, 3), (1, 2)))
+    def judge(call):
+        W_q, W_k = _matrices(call, 7)
+        words = "the old king sleeps".split()
+        weights = _weights(_vectors(words), W_q, W_k)
+        for asks in range(4):
+            _find(words, weights, asks, 3)
+        return f"Every word finds the verb, and the least sure gives it {weights[:, 3].min():.2f}."
 
-    def right(query, keys, values):
-        return (keys @ query).softmax(dim=0) @ values
+    def right(C):
+        return _design(C, {(row, 1): 6 for row in range(4)}, {(3, 1): 1})
 
-    def also(query, keys, values):
-        e = [math.exp(float(key @ query)) for key in keys]
-        return sum(w / sum(e) * value for w, value in zip(e, values, strict=True))
+    def also(C):
+        W_q, W_k = torch.zeros(C, 1), torch.zeros(C, 1)
+        W_q[[0, 1, 2, 3]], W_k[3] = 3.0, 3.0
+        return W_q, W_k
 
-    def takes_the_value_of_the_best_key(query, keys, values):
-        """The query takes the value of its best key alone: a hard look-up. Softmax makes it
-        soft"""
-        return values[(keys @ query).argmax()]
+    def also_by_pushing_the_others_away(C):
+        return _design(
+            C, {(row, 1): 3 for row in range(4)}, {(3, 1): 3, (0, 1): -1, (1, 1): -1, (2, 1): -1}
+        )
 
-    def takes_the_mean_of_all_values(query, keys, values):
-        """All values weigh the same: the query is not used"""
-        return values.mean(dim=0)
+    def leaves_the_verbs_own_query_out(C):
+        """… the word *sleeps* gives 0.25 to *sleeps*, and as much to *the*, *old*, *king*"""
+        return _design(C, {(row, 1): 6 for row in range(3)}, {(3, 1): 1})
 
-    def leaves_softmax_out(query, keys, values):
-        """The scores themselves are the weights: softmax is missing"""
-        return keys @ query @ values
+    def leaves_the_articles_query_out(C):
+        """… the word *the* gives 0.25"""
+        return _design(C, {(row, 1): 6 for row in range(1, 4)}, {(3, 1): 1})
 
-    def divides_the_scores_by_their_sum(query, keys, values):
-        """Scores can be negative: softmax, not score / sum"""
-        scores = keys @ query
-        return scores / scores.sum() @ values
+    def has_scores_that_are_too_small(C):
+        """… its largest weight, but 0.8 is wanted"""
+        return _design(C, {(row, 1): 1 for row in range(4)}, {(3, 1): 1})
 
-    def returns_the_weights(query, keys, values):
-        """These are the weights: mix the values with them"""
-        return (keys @ query).softmax(dim=0)
+    def gives_every_word_the_verbs_key(C):
+        """… and as much to *the*, *old*, *king*: their scores are equal"""
+        return _design(C, {(row, 1): 6 for row in range(4)}, {(row, 1): 1 for row in range(4)})
 
-    def mixes_the_keys(query, keys, values):
-        """The keys are mixed: they only decide the weights of the values"""
-        return soft_lookup.right(query, keys, keys)
+    def puts_query_and_key_into_different_columns(C):
+        """… and as much to *the*, *old*, *king*: their scores are equal"""
+        return _design(C, {(row, 1): 6 for row in range(4)}, {(3, 0): 1})
 
-    def has_the_wrong_sign(query, keys, values):
-        """The sign is wrong: the least similar key weighs most"""
-        return soft_lookup.right(-query, keys, values)
+    def finds_the_noun(C):
+        """… to *king*"""
+        return _design(C, {(row, 0): 6 for row in range(4)}, {(2, 0): 1})
 
-    def divides_the_scores_by_the_root_of_D(query, keys, values):
-        """No division by √D yet: plain dot products"""
-        return soft_lookup.right(query / math.sqrt(len(query)), keys, values)
+    def has_the_wrong_sign(C):
+        """… the word *the* gives 0.00 to *sleeps*"""
+        return _design(C, {(row, 1): -6 for row in range(4)}, {(3, 1): 1})
 
-    def does_not_add_the_weighted_values(query, keys, values):
-        """The weighted values are still apart: add them up"""
-        return (keys @ query).softmax(dim=0).unsqueeze(1) * values
+    def swaps_W_q_and_W_k(C):
+        """… the word *the* gives 0.25 to *sleeps*"""
+        return verb_finder.right(C)[::-1]
 
-    def divides_by_the_number_of_keys(query, keys, values):
-        """The weights sum to 1 already: do not divide by their number"""
-        return soft_lookup.right(query, keys, values) / len(keys)
+    def returns_columns_as_rows(C):
+        """… W_q has shape (2, 7)"""
+        return tuple(matrix.T for matrix in verb_finder.right(C))
 
+    def returns_W_q_only(C):
+        """… but a tuple"""
+        return verb_finder.right(C)[0]
 
-def _explain_scale(got, right, width, opening):
-    """Say by what factor these scores (..., T, S) differ from q·k / √width, if by a factor."""
-    factor = float((got * right).sum() / right.square().sum())
-    if abs(factor - 1) < 1e-3 or not got.allclose(factor * right, atol=1e-2 * abs(factor)):
-        return
-    root, keys = math.sqrt(width), right.shape[-1]
-    known = {
-        root: "the scores were not divided by √d_k",
-        width: "the scores were multiplied by √d_k, not divided",
-        1 / root: "the scores were divided by d_k, not by its square root",
-        root / math.sqrt(keys): "the scores were divided by the root of the number of keys",
-        root / keys: "the scores were divided by the number of keys",
-    }
-    sign = f"{opening}, but the scores have the wrong sign: the least similar key weighs most."
-    expect(factor > 0, sign)
-    why = f"the scores are {factor:.2g} times as large as q·k / √d_k"
-    for wrong, fault in known.items():
-        if math.isclose(factor, wrong, rel_tol=1e-2):
-            why = fault
-    found, expected = got.var(-1).mean(), right.var(-1).mean()
-    figures = f"their variance is {found:.3g}, about {expected:.1g} is expected"
-    raise Wrong(f"{opening}, but {why}: {figures}.")
+    def gives_them_different_widths(C):
+        """… a query and a key must be as long"""
+        W_q, W_k = verb_finder.right(C)
+        return W_q, W_k[:, 1:]
 
 
 @exercise("6.2")
-class scaled_scores:
-    """scaled_scores(q: (T, D), k: (S, D)) -> (T, S), q·k / √D"""
-
-    cases = (_random(6, (30, 16), (50, 16)), _random(6, (3, 2), (5, 2)))
-
-    def right(q, k):
-        return q @ k.T / math.sqrt(q.shape[-1])
-
-    def also(q, k):
-        return torch.einsum("td,sd->ts", q, k) * k.shape[1] ** -0.5
-
-    praise = (
-        "`scaled_scores` is right: at width 16 the variance is "
-        f"{right(*cases[0]).var(dim=-1).mean():.2g}."
-    )
-
-    def explain(got, q, k):
-        right = scaled_scores.right(q, k)
-        swapped = "Row i belongs to query i, column j to key j: yours is the transpose."
-        expect(got.shape != right.T.shape, swapped)
-        if got.shape == right.shape:
-            _explain_scale(got, right, q.shape[-1], "The shape is right")
-
-    def swaps_queries_and_keys(q, k):
-        """… yours is the transpose"""
-        return scaled_scores.right(k, q)
-
-    def does_not_divide(q, k):
-        """… not divided by √d_k: their variance is 15.7, about 1 is expected"""
-        return q @ k.T
-
-    def multiplies_by_the_root(q, k):
-        """… multiplied by √d_k, not divided"""
-        return q @ k.T * math.sqrt(q.shape[-1])
-
-    def divides_by_the_width(q, k):
-        """… divided by d_k, not by its square root"""
-        return q @ k.T / q.shape[-1]
-
-    def divides_by_the_root_of_the_number_of_keys(q, k):
-        """… the root of the number of keys"""
-        return q @ k.T / math.sqrt(len(k))
-
-    def divides_by_the_number_of_keys(q, k):
-        """… divided by the number of keys"""
-        return q @ k.T / len(k)
-
-    def divides_by_5(q, k):
-        """… times as large as q·k / √d_k"""
-        return q @ k.T / 5
-
-    def has_the_wrong_sign(q, k):
-        """… wrong sign"""
-        return -scaled_scores.right(q, k)
-
-    def divides_by_4_whatever_the_width(q, k):
-        """4 is the root of one width only: take the root of `q.shape[-1]`"""
-        return q @ k.T / 4
-
-    def applies_softmax_already(q, k):
-        """Each row sums to 1: return the scores, before the softmax"""
-        return scaled_scores.right(q, k).softmax(dim=-1)
-
-    def returns_cosines(q, k):
-        """These are cosines: a dot product keeps the lengths of q and k"""
-        return F.normalize(q, dim=1) @ F.normalize(k, dim=1).T
-
-
-@exercise("6.3")
-class softmax_rows:
-    """softmax_rows(scores: (..., T, S)) -> (..., T, S), each row positive with sum 1"""
-
-    cases = (
-        *_random(3, (3, 4)),
-        *_random(4, (2, 3, 4)),
-        torch.tensor([[1000.0, 0.0], [999.0, 999.0]]),
-        torch.tensor([[1000.0, 1000.0], [-1000.0, -1000.0]]),
-    )
-
-    def right(scores):
-        e = (scores - scores.amax(dim=-1, keepdim=True)).exp()
-        return e / e.sum(dim=-1, keepdim=True)
-
-    def also(scores):
-        return torch.softmax(scores, dim=-1)
-
-    def also_by_logarithms(scores):
-        return (scores - scores.logsumexp(dim=-1, keepdim=True)).exp()
-
-    def softmax_down_the_columns(scores):
-        """Each column sums to 1, but each row must: one row is one query"""
-        return scores.softmax(dim=-2)
-
-    def softmax_along_dim_0(scores):
-        return scores.softmax(dim=0)
-
-    def softmax_along_dim_1(scores):
-        """`dim=1` is the last axis of a matrix only: `dim=-1` is the last of any tensor"""
-        return scores.softmax(dim=1)
-
-    def gives_softmax_no_dim(scores):
-        """`dim=0` is the batch, and torch takes it on a batch where no `dim` is given: `dim=-1`
-        is the last axis of any tensor"""
-        return scores.softmax(dim=0 if scores.dim() == 3 else 1)
-
-    def softmax_over_the_whole_matrix(scores):
-        """The whole matrix sums to 1, but each row must"""
-        return scores.exp() / scores.exp().sum()
-
-    def leaves_the_exponential_out(scores):
-        """The exponential is missing"""
-        return scores / scores.sum(dim=-1, keepdim=True)
-
-    def does_not_divide(scores):
-        """The rows do not sum to 1 yet: divide each by its sum"""
-        return scores.exp()
-
-    def returns_logarithms(scores):
-        """These are logarithms of weights: no logarithm here"""
-        return scores.log_softmax(dim=-1)
-
-    def takes_the_sigmoid(scores):
-        """Sigmoid looks at each score alone: the rows do not sum to 1"""
-        return scores.sigmoid()
-
-    def gives_all_to_the_largest(scores):
-        """The largest score of each row takes all: a hard maximum, with no gradient"""
-        return F.one_hot(scores.argmax(dim=-1), scores.shape[-1]).float()
-
-    def forgets_keepdim(scores):
-        """`sum(dim=-1)` drops the axis: `keepdim=True` keeps it for the division"""
-        return scores.exp() / scores.exp().sum(dim=-1)
-
-    def overflows(scores):
-        """`exp(1000)` is more than a float can hold: subtract each row's maximum first"""
-        return scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
-
-    def overflows_under_the_logarithm(scores):
-        return (scores - scores.exp().sum(dim=-1, keepdim=True).log()).exp()
-
-    def subtracts_the_minimum(scores):
-        e = (scores - scores.amin(dim=-1, keepdim=True)).exp()
-        return e / e.sum(dim=-1, keepdim=True)
-
-    def subtracts_the_maximum_of_all(scores):
-        """The maximum of the whole matrix is subtracted: each row needs its own"""
-        e = (scores - scores.max()).exp()
-        return e / e.sum(dim=-1, keepdim=True)
-
-
-def _attend(q, k, v, scale=None, hide=None, dim=-1):
-    """Attention that differs in one thing: the scale, scores that are hidden, or softmax's axis."""
-    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
-    if hide is not None:
-        scores = scores.masked_fill(hide(scores), -math.inf)
-    weights = scores.softmax(dim=dim)
-    return weights @ v, weights
-
-
-# Scores of exactly 0, and keys as many as queries: nothing may be hidden here either.
-CORNERS = torch.tensor([[1.0, 1.0, 0.0, 0.0], [0, 1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]])
-
-
-@exercise("6.4")
-class attention:
-    """attention(q: (..., T, D), k: (..., S, D), v: (..., S, E)) -> (values, weights)"""
-
-    cases = (
-        _random(5, (7, 16), (9, 16), (9, 5)),
-        _random(8, (2, 3, 4), (2, 5, 4), (2, 5, 2)),
-        (CORNERS, torch.eye(4), *_random(9, (4, 3))),
-    )
-    praise = "Scores, scale, softmax and mixture are right, also on a batch."
-
-    def right(q, k, v):
-        weights = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(dim=-1)
-        return weights @ v, weights
-
-    def also(q, k, v):
-        one_hot = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
-        attend = F.scaled_dot_product_attention
-        return attend(q, k, v), attend(q, k, one_hot)
-
-    def also_as_a_list(q, k, v):
-        return list(attention.right(q, k, v))
-
-    def explain(got, q, k, v):
-        weights, right = got[1].double(), attention.right(q, k, v)[1].double()
-        if weights.shape != right.shape or not weights.isfinite().all() or same(got[1], right):
-            return
-        sums = weights.sum(dim=-1)
-        is_softmax = bool((weights >= 0).all()) and sums.sub(1).abs().max() < 1e-3
-        first = f"The first row of weights sums to {sums.flatten()[0]:.3g}, but 1 is expected."
-        expect(is_softmax, first)
-        hidden = int((weights == 0).sum())
-        count = f"{hidden} of {weights.numel()} weights are 0, but nothing is masked here"
-        by_value = "scores are dropped by their value, so the mask depends on data"
-        expect(not hidden, f"{count}: {by_value}.")
-        # The logarithm of a softmax is its scores, up to a constant in each row.
-        logs = (x.log() - x.log().mean(dim=-1, keepdim=True) for x in (weights, right))
-        _explain_scale(*logs, q.shape[-1], "Each row sums to 1")
-
-    def does_not_divide(q, k, v):
-        """… but the scores were not divided by √d_k: their variance is 15.9"""
-        return _attend(q, k, v, scale=1)
-
-    def multiplies_by_the_root(q, k, v):
-        """… multiplied by √d_k, not divided"""
-        return _attend(q, k, v, scale=math.sqrt(q.shape[-1]))
-
-    def divides_by_the_width(q, k, v):
-        """… divided by d_k, not by its square root"""
-        return _attend(q, k, v, scale=1 / q.shape[-1])
-
-    def has_the_wrong_sign(q, k, v):
-        """… the scores have the wrong sign"""
-        return attention.right(q, -k, v)
-
-    def hides_negative_scores(q, k, v):
-        """… so the mask depends on data"""
-        return _attend(q, k, v, hide=lambda scores: scores < 0)
-
-    def hides_scores_that_are_0(q, k, v):
-        """… so the mask depends on data"""
-        return _attend(q, k, v, hide=lambda scores: scores == 0)
-
-    def keeps_the_best_three_only(q, k, v):
-        """… so the mask depends on data"""
-        return _attend(q, k, v, hide=lambda scores: scores < scores.topk(3).values[..., -1:])
-
-    def takes_the_sigmoid(q, k, v):
-        """… The first row of weights sums to"""
-        weights = (q @ k.mT / math.sqrt(q.shape[-1])).sigmoid()
-        return weights @ v, weights
-
-    def divides_by_4_whatever_the_width(q, k, v):
-        """4 is the root of one width only: take the root of `q.shape[-1]`"""
-        return _attend(q, k, v, scale=1 / 4)
-
-    def hides_later_positions(q, k, v):
-        """The weights are 0 at the later positions, a causal mask: nothing is masked here"""
-        return _attend(q, k, v, hide=lambda scores: torch.ones_like(scores).triu(1).bool())
-
-    def hides_earlier_positions(q, k, v):
-        """The weights are 0 at the earlier positions: nothing is masked here"""
-        return _attend(q, k, v, hide=lambda scores: torch.ones_like(scores).tril(-1).bool())
-
-    def takes_the_value_of_the_best_key(q, k, v):
-        """Each query takes the value of its best key alone: a hard look-up. Softmax makes it
-        soft"""
-        weights = F.one_hot((q @ k.mT).argmax(dim=-1), k.shape[-2]).float()
-        return weights @ v, weights
-
-    def softmax_over_the_queries(q, k, v):
-        """Each column sums to 1, not each row: softmax runs over the keys, `dim=-1`"""
-        return _attend(q, k, v, dim=-2)
-
-    def softmax_along_dim_1(q, k, v):
-        return _attend(q, k, v, dim=1)
-
-    def softmax_over_the_batch(q, k, v):
-        """`dim=0` is the batch: softmax runs over the keys, `dim=-1`"""
-        return _attend(q, k, v, dim=0 if q.dim() == 3 else 1)
-
-    def reverses_all_axes_of_a_batch(q, k, v):
-        """On a batch, `k.mT` swaps the last two axes alone"""
-        return _attend(q, k.permute(*reversed(range(k.dim()))).mT, v)
-
-    def leaves_softmax_out(q, k, v):
-        """These weights are scores: softmax is missing"""
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        return scores @ v, scores
-
-    def weighs_all_keys_alike(q, k, v):
-        """All weights are equal: the queries and keys are not used"""
-        return _attend(q, k, v, scale=0)
-
-    def returns_the_weights_first(q, k, v):
-        """The two are swapped: the mixed values first, then the weights"""
-        return attention.right(q, k, v)[::-1]
-
-    def mixes_the_keys(q, k, v):
-        """The weights are right, but they mix the keys: mix `v`"""
-        return attention.right(q, k, k)
-
-    def mixes_with_the_scores(q, k, v):
-        """The values are mixed with the scores, not the weights"""
-        return q @ k.mT / math.sqrt(q.shape[-1]) @ v, attention.right(q, k, v)[1]
-
-    def takes_the_mean_of_v(q, k, v):
-        """The weights are right, but the values are a plain mean of `v`"""
-        return _attend(q, k, v, scale=0)[0], attention.right(q, k, v)[1]
-
-    def returns_the_values_only(q, k, v):
-        """… but a tuple"""
-        return attention.right(q, k, v)[0]
+class near_noun:
+    """near_noun(C) -> W_q and W_k, both (C, 3), so that each adjective finds the noun after it"""
+
+    def judge(call):
+        W_q, W_k = _matrices(call, 9)
+        least = 1.0
+        for sentence in (
+            "the old king loves the young queen",
+            "the young queen loves the old king",
+            "the king loves the old queen",
+            "king loves the old queen",
+            "the young king sleeps",
+        ):
+            words = sentence.split()
+            weights = _weights(_vectors(words, hands=True), W_q, W_k)
+            for asks, word in enumerate(words):
+                if word in ("old", "young"):
+                    _find(words, weights, asks, asks + 1)
+                    least = min(least, float(weights[asks, asks + 1]))
+        return f"Each adjective finds its noun in five sentences, with {least:.2f} or more."
+
+    def right(C):
+        return _design(C, {(1, 0): 20, (7, 1): 10, (8, 2): 10}, {(2, 0): 1, (7, 1): 1, (8, 2): 1})
+
+    def also(C):
+        return _design(C, {(1, 0): 9, (7, 1): 4, (8, 2): 4}, {(2, 0): 3, (7, 1): 3, (8, 2): 3})
+
+    def also_with_the_hand_turned_to_the_next_place(C):
+        W_q, W_k = near_noun.right(C)
+        cos, sin = math.cos(0.5), math.sin(0.5)
+        W_q[7:, 1:] = 10 * torch.tensor([[cos, sin], [-sin, cos]])
+        return W_q, W_k
+
+    def asks_for_a_noun_only(C):
+        """… the word *old* gives 0.50 to *king*, and as much to *queen*: their scores are equal"""
+        return _design(C, {(1, 0): 20}, {(2, 0): 1})
+
+    def asks_for_nearness_only(C):
+        """… to *old*"""
+        return _design(C, {(7, 1): 20, (8, 2): 20}, {(7, 1): 1, (8, 2): 1})
+
+    def asks_for_nearness_too_softly(C):
+        """… its largest weight, but 0.8 is wanted"""
+        return _design(C, {(1, 0): 20, (7, 1): 1, (8, 2): 1}, {(2, 0): 1, (7, 1): 1, (8, 2): 1})
+
+    def asks_for_nearness_so_loudly_that_it_finds_itself(C):
+        """… to *old*"""
+        return _design(C, {(1, 0): 2, (7, 1): 40, (8, 2): 40}, {(2, 0): 1, (7, 1): 1, (8, 2): 1})
+
+    def asks_for_a_place_that_is_far(C):
+        """… to *queen*"""
+        return _design(C, {(1, 0): 20, (7, 1): -10, (8, 2): -10}, {(2, 0): 1, (7, 1): 1, (8, 2): 1})
+
+    def uses_one_number_of_the_hand(C):
+        """… to *queen*, and"""
+        return _design(C, {(1, 0): 30, (7, 1): 30}, {(2, 0): 1, (7, 1): 1})
+
+    def looks_for_what_is_female(C):
+        """… to *queen*"""
+        return _design(C, {(1, 0): 20}, {(5, 0): 1})
+
+    def adds_noun_and_hand_in_one_column(C):
+        """… the word *young* gives 0.00 to *queen*"""
+        return _design(C, {(1, 0): 20, (7, 0): 10, (8, 0): 10}, {(2, 0): 1, (7, 0): 1, (8, 0): 1})
+
+    def leaves_the_hand_out_of_the_key(C):
+        """… and as much to *queen*: their scores are equal"""
+        return _design(C, {(1, 0): 20, (7, 1): 10, (8, 2): 10}, {(2, 0): 1})
 
 
 def _largest_slope(scores, factor):
@@ -409,7 +234,7 @@ def _first_factor(scores, limit, start=1):
     return factor
 
 
-@exercise("6.5")
+@exercise("6.3")
 class vanishing_scale:
     """vanishing_scale(scores: (S,), limit) -> the smallest whole factor ≥ 1 that kills the gradient
 
@@ -494,3 +319,202 @@ class vanishing_scale:
     def returns_the_gradient(scores, limit):
         """… is a float, but an int"""
         return _largest_slope(scores, 5)
+
+
+def _explain_scale(got, right, width, opening):
+    """Say by what factor these scores (..., T, S) differ from q·k / √width, if by a factor."""
+    factor = float((got * right).sum() / right.square().sum())
+    if abs(factor - 1) < 1e-3 or not got.allclose(factor * right, atol=1e-2 * abs(factor)):
+        return
+    root, keys = math.sqrt(width), right.shape[-1]
+    known = {
+        root: "the scores were not divided by √D",
+        width: "the scores were multiplied by √D, not divided",
+        1 / root: "the scores were divided by D, not by its square root",
+        root / math.sqrt(keys): "the scores were divided by the root of the number of keys",
+        root / keys: "the scores were divided by the number of keys",
+    }
+    sign = f"{opening}, but the scores have the wrong sign: the least similar key weighs most."
+    expect(factor > 0, sign)
+    why = f"the scores are {factor:.2g} times as large as q·k / √D"
+    for wrong, fault in known.items():
+        if math.isclose(factor, wrong, rel_tol=1e-2):
+            why = fault
+    found, expected = got.var(-1).mean(), right.var(-1).mean()
+    figures = f"their variance is {found:.3g}, about {expected:.1g} is expected"
+    raise Wrong(f"{opening}, but {why}: {figures}.")
+
+
+def _attend(q, k, v, mask=None, scale=None, hide=None, dim=-1):
+    """Attention that differs in one thing: the scale, scores that are hidden, or softmax's axis."""
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    if hide is not None:
+        scores = scores.masked_fill(hide(scores), -math.inf)
+    weights = scores.softmax(dim=dim)
+    return weights @ v, weights
+
+
+# Scores of exactly 0, and keys as many as queries: nothing may be hidden here either.
+CORNERS = torch.tensor([[1.0, 1.0, 0.0, 0.0], [0, 1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]])
+CAUSAL = torch.ones(5, 5, dtype=torch.bool).tril()
+OTHER = torch.tensor([[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1]]).bool()
+
+
+@exercise("6.4")
+class attention:
+    """attention(q: (…, T, D), k: (…, S, D), v: (…, S, E), mask: (T, S)) -> (context, weights)"""
+
+    cases = (
+        (*_random(5, (7, 16), (9, 16), (9, 5)), None),
+        (*_random(8, (2, 3, 4), (2, 5, 4), (2, 5, 2)), None),
+        (CORNERS, torch.eye(4), *_random(9, (4, 3)), None),
+        (*_random(10, (5, 8), (5, 8), (5, 3)), CAUSAL),
+        (*_random(11, (2, 3, 4), (2, 4, 4), (2, 4, 2)), OTHER),
+    )
+    praise = "Scores, scale, mask, softmax and mixture are right, also on a batch."
+
+    def right(q, k, v, mask):
+        return _attend(q, k, v, mask)
+
+    def also(q, k, v, mask):
+        one_hot = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
+        attend = F.scaled_dot_product_attention
+        return attend(q, k, v, mask), attend(q, k, one_hot, mask)
+
+    def also_as_a_list(q, k, v, mask):
+        e = (torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5).exp()
+        e = e if mask is None else e * mask
+        weights = e / e.sum(dim=-1, keepdim=True)
+        return [torch.einsum("...ts,...se->...te", weights, v), weights]
+
+    def explain(got, q, k, v, mask):
+        weights, right = got[1].double(), attention.right(q, k, v, mask)[1].double()
+        if weights.shape != right.shape or not weights.isfinite().all() or same(got[1], right):
+            return
+        sums = weights.sum(dim=-1)
+        is_softmax = bool((weights >= 0).all()) and sums.sub(1).abs().max() < 1e-3
+        first = f"A row of weights sums to {sums.flatten()[sums.sub(1).abs().argmax()]:.3g}"
+        expect(is_softmax, f"{first}, but 1 is expected.")
+        if mask is not None:
+            seen = f"A weight of {float(weights.masked_fill(mask, 0).max()):.2g} stands where"
+            expect(not weights.masked_fill(mask, 0).any(), f"{seen} the mask is False.")
+            return
+        hidden = int((weights == 0).sum())
+        count = f"{hidden} of {weights.numel()} weights are 0, but nothing is masked here"
+        by_value = "scores are dropped by their value, so the mask depends on data"
+        expect(not hidden, f"{count}: {by_value}.")
+        # The logarithm of a softmax is its scores, up to a constant in each row.
+        logs = (x.log() - x.log().mean(dim=-1, keepdim=True) for x in (weights, right))
+        _explain_scale(*logs, q.shape[-1], "Each row sums to 1")
+
+    def does_not_divide(q, k, v, mask):
+        """… but the scores were not divided by √D: their variance is 15.9"""
+        return _attend(q, k, v, mask, scale=1)
+
+    def multiplies_by_the_root(q, k, v, mask):
+        """… multiplied by √D, not divided"""
+        return _attend(q, k, v, mask, scale=math.sqrt(q.shape[-1]))
+
+    def divides_by_the_width(q, k, v, mask):
+        """… divided by D, not by its square root"""
+        return _attend(q, k, v, mask, scale=1 / q.shape[-1])
+
+    def divides_by_the_root_of_the_number_of_keys(q, k, v, mask):
+        """… the root of the number of keys"""
+        return _attend(q, k, v, mask, scale=k.shape[-2] ** -0.5)
+
+    def divides_by_5(q, k, v, mask):
+        """… times as large as q·k / √D"""
+        return _attend(q, k, v, mask, scale=1 / 5)
+
+    def has_the_wrong_sign(q, k, v, mask):
+        """… the scores have the wrong sign"""
+        return _attend(q, -k, v, mask)
+
+    def hides_negative_scores(q, k, v, mask):
+        """… so the mask depends on data"""
+        return _attend(q, k, v, mask, hide=lambda scores: scores < 0)
+
+    def hides_scores_that_are_0(q, k, v, mask):
+        """… so the mask depends on data"""
+        return _attend(q, k, v, mask, hide=lambda scores: scores == 0)
+
+    def takes_the_sigmoid(q, k, v, mask):
+        """… A row of weights sums to"""
+        weights = (q @ k.mT / math.sqrt(q.shape[-1])).sigmoid()
+        return weights @ v, weights
+
+    def divides_by_4_whatever_the_width(q, k, v, mask):
+        """4 is the root of one width only: take the root of `q.shape[-1]`"""
+        return _attend(q, k, v, mask, scale=1 / 4)
+
+    def hides_later_positions_always(q, k, v, mask):
+        """The weights are 0 at the later positions although `mask` is None: hide nothing then"""
+        return _attend(q, k, v, hide=lambda scores: torch.ones_like(scores).triu(1).bool())
+
+    def softmax_over_the_queries(q, k, v, mask):
+        """Each column sums to 1, not each row: softmax runs over the keys, `dim=-1`"""
+        return _attend(q, k, v, mask, dim=-2)
+
+    def softmax_along_dim_1(q, k, v, mask):
+        return _attend(q, k, v, mask, dim=1)
+
+    def softmax_over_the_batch(q, k, v, mask):
+        """`dim=0` is the batch: softmax runs over the keys, `dim=-1`"""
+        return _attend(q, k, v, mask, dim=0 if q.dim() == 3 else 1)
+
+    def reverses_all_axes_of_a_batch(q, k, v, mask):
+        """On a batch, `k.mT` swaps the last two axes alone"""
+        return _attend(q, k.permute(*reversed(range(k.dim()))).mT, v, mask)
+
+    def leaves_softmax_out(q, k, v, mask):
+        """These weights are scores: softmax is missing"""
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        return scores @ v, scores
+
+    def weighs_all_keys_alike(q, k, v, mask):
+        """All weights are equal: the queries and keys are not used"""
+        return _attend(q, k, v, mask, scale=0)
+
+    def returns_the_weights_first(q, k, v, mask):
+        """The two are swapped: the context vectors first, then the weights"""
+        return _attend(q, k, v, mask)[::-1]
+
+    def mixes_the_keys(q, k, v, mask):
+        """The weights are right, but they mix the keys: mix `v`"""
+        return _attend(q, k, k, mask)
+
+    def mixes_with_the_scores(q, k, v, mask):
+        """The values are mixed with the scores, not the weights"""
+        return q @ k.mT / math.sqrt(q.shape[-1]) @ v, _attend(q, k, v, mask)[1]
+
+    def returns_the_context_only(q, k, v, mask):
+        """… but a tuple"""
+        return _attend(q, k, v, mask)[0]
+
+    def ignores_the_mask(q, k, v, mask):
+        """The mask is not used: a score is −∞ where it is False"""
+        return _attend(q, k, v)
+
+    def hides_what_the_mask_allows(q, k, v, mask):
+        """The mask is upside down: True means that a query may look there"""
+        return _attend(q, k, v, None if mask is None else ~mask)
+
+    def sets_hidden_scores_to_0(q, k, v, mask):
+        """Hidden scores are 0, and exp(0) is 1, not 0: −∞ gives the weight 0"""
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = scores if mask is None else scores * mask
+        return scores.softmax(dim=-1) @ v, scores.softmax(dim=-1)
+
+    def hides_after_the_softmax(q, k, v, mask):
+        """The mask comes after the softmax, so that the rows do not sum to 1: hide the scores"""
+        weights = _attend(q, k, v)[1]
+        weights = weights if mask is None else weights * mask
+        return weights @ v, weights
+
+    def takes_any_mask_for_a_causal_one(q, k, v, mask):
+        """This hides the future whatever the mask says: use the mask that is given"""
+        future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
+        return _attend(q, k, v, None if mask is None else ~future)
