@@ -31,6 +31,36 @@ def mean_of_the_past(letters: str = "thou") -> HTML:
     )
 
 
+def table_times_x(weights: Sequence, x: Sequence, marked: int = 2) -> HTML:
+    """The table of weights, times the column of x, is the column of means; one row is marked."""
+    drawing = Drawing(440, 226)
+    n, cell = len(x), 38
+    means = [sum(w * value for w, value in zip(row, x, strict=True)) for row in weights]
+    columns = (
+        ("weights", "value", 8, weights),
+        ("x", "stream", 220, [[value] for value in x]),
+        ("means", "value", 318, [[mean] for mean in means]),
+    )
+    for title, colour, left, table in columns:
+        width = len(table[0])
+        drawing.text(left + width * cell / 2, 22, title, colour, bold=True)
+        lit = [i <= marked if title == "x" else i == marked for i in range(n)]
+        shades = [[0.35 * (lit[i] and table[i][j] > 0) for j in range(width)] for i in range(n)]
+        drawing.grid(left, 42, shades, cell, colour)
+        for i in range(n):
+            for j in range(width):
+                x_, y = left + (j + 0.5) * cell, 42 + (i + 0.5) * cell
+                drawing.text(x_, y, f"{table[i][j]:.2g}", size=14)
+    drawing.text(190, 42 + n * cell / 2, "@", size=18, bold=True)
+    drawing.text(288, 42 + n * cell / 2, "=", size=18, bold=True)
+    drawing.text(8, 214, "⅓ · 6 + ⅓ · 2 + ⅓ · 1 + 0 · 3 = 3", "value", 15, "start", bold=True)
+    return drawing.show(
+        "A table of four by four weights, times a column with the four numbers 6, 2, 1 and 3, is a "
+        "column with the four means 6, 4, 3 and 3. The third row is marked: three weights of one "
+        "third and a 0 meet the numbers 6, 2, 1 and 3, and the sum is 3."
+    )
+
+
 def scores_to_weights(scores: Sequence, weights: Sequence) -> HTML:
     """Three grids with arrows: scores, the hidden ones at minus infinity, weights."""
     drawing = Drawing(470, 196)
@@ -62,6 +92,34 @@ def scores_to_weights(scores: Sequence, weights: Sequence) -> HTML:
     )
 
 
+def zero_or_infinity(powers: Sequence, weights: Sequence) -> HTML:
+    """One row of scores with its last place hidden by minus infinity, and by 0."""
+    drawing = Drawing(470, 226)
+    cell = 38
+    for i, score in enumerate(("−∞", "0")):
+        top = 48 + i * 100
+        tables = ("0", "0", score), powers[i], weights[i]
+        for k, numbers in enumerate(tables):
+            left = 4 + k * 174
+            title = ("scores", "e to the score", "weights")[k]
+            if i == 0:
+                drawing.text(left + 1.5 * cell, 22, title, "value" if k == 2 else "ink", bold=True)
+            shades = [[float(number) if k == 2 else 0 for number in numbers]]
+            drawing.grid(left, top, shades, cell, "value")
+            for j, number in enumerate(numbers):
+                words = number if isinstance(number, str) else f"{number:.2g}"
+                drawing.text(left + (j + 0.5) * cell, top + cell / 2, words, size=14)
+            if k < 2:
+                drawing.arrow(left + 3 * cell + 8, top + cell / 2, left + 166, top + cell / 2)
+        words = ("hidden: the weight is 0", "not hidden: the weight is ⅓")[i]
+        drawing.text(466, top + cell + 18, words, "muted", 14, "end")
+    return drawing.show(
+        "Two rows of three scores. Above, the scores 0, 0 and minus infinity become the powers 1, "
+        "1 and 0 and the weights 0.5, 0.5 and 0: the third position is hidden. Below, three "
+        "scores of 0 become three powers of 1 and three weights of 0.33: nothing is hidden."
+    )
+
+
 def staircases(masks: Mapping[str, Sequence]) -> HTML:
     """Masks as grids, coloured where a position may look."""
     drawing = Drawing(470, 178)
@@ -71,7 +129,7 @@ def staircases(masks: Mapping[str, Sequence]) -> HTML:
         drawing.text(left + len(mask) * cell / 2, 18, title, bold=True)
         drawing.grid(left, 36, mask, cell, "value")
     drawing.text(
-        6, 160, "row: the position that looks · column: what it looks at", "muted", 13, "start"
+        6, 160, "row: the position that looks · column: what it looks at", "muted", 15, "start"
     )
     return drawing.show(
         "Four grids of eight by eight squares, coloured where a position may look. Causal: a "
