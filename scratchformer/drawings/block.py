@@ -48,7 +48,7 @@ def _plane(d, left, points, labels, signs, axes, unit, origin):
         d.line([(x0, y0), (x0, y0 + 98)], "muted", width=1)
     d.text(left + 212, y0 + 24, axes[0], "muted", anchor="end", size=13)
     d.text(x0, 27, axes[1], "muted", size=13)
-    seen = {}
+    seen: dict[tuple, int] = {}
     for (px, py), label, sign in zip(points, labels, signs, strict=True):
         x, y = x0 + unit * px, y0 - unit * py
         place = (round(x), round(y))
