@@ -29,9 +29,13 @@ def setup() -> None:
 
     Tells of a smoke budget, under which no number means anything.
     """
-    inks = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
     plt.rcParams.update(
         {
+            "text.color": INK,
+            "axes.edgecolor": INK,
+            "axes.labelcolor": INK,
+            "xtick.color": INK,
+            "ytick.color": INK,
             "figure.figsize": (5.0, 3.0),
             "savefig.bbox": "tight",
             "savefig.transparent": True,
@@ -39,7 +43,6 @@ def setup() -> None:
             "svg.hashsalt": "the same names each time",
             "font.size": 11,
             "legend.frameon": False,
-            **dict.fromkeys(inks, INK),
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.prop_cycle": plt.cycler(color=COLOURS),
@@ -61,16 +64,18 @@ def themed_svg(figure: Figure) -> str:
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None})
     svg = file.getvalue()
-    width = float(re.search(r'<svg[^>]* width="([\d.]+)pt"', svg).group(1)) * 4 / 3  # in pixels
-    box = re.search(r'viewBox="[^"]*"', svg).group(0)
-    body = svg[svg.index(">", svg.index("<svg")) + 1 :]
+    start = svg.index("<svg")
+    head, body = svg[start : svg.index(">", start)], svg[svg.index(">", start) + 1 :]
+    left, bottom, width, height = map(float, head.split('viewBox="')[1].split('"')[0].split())
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r'<g id="[^"]*"', "<g", body)  # nothing refers to groups
     own = f"f{zlib.crc32(body.encode()):08x}"
     body = re.sub(r'(?<= id=")|(?<="#)|(?<=url\(#)', own, body).replace(INK, "currentColor")
-    style = f"width: 100%; max-width: {ENLARGED * width:.0f}px; height: auto; display: block"
+    widest = ENLARGED * width * 4 / 3  # from points to pixels
+    style = f"width: 100%; max-width: {widest:.0f}px; height: auto; display: block"
     return (
-        f'<svg class="course-plot" {box} style="{style}; margin: 0 auto" '
+        f'<svg class="course-plot" viewBox="{left} {bottom} {width} {height}" '
+        f'style="{style}; margin: 0 auto" '
         f'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{body}'
     )
 

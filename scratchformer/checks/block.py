@@ -1,11 +1,11 @@
 """The exercises of chapter 9, the block."""
 
-from functools import reduce
-
 import torch
+from torch import nn
 from torch.nn import functional as F
 
-from scratchformer.blocks import TransformerBlock
+from scratchformer import blocks
+from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.checks.engine import exercise
 from scratchformer.checks.verdict import expect
 
@@ -14,77 +14,106 @@ def _random(seed, *shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def _chain(jacobians):
-    """The product of all, the first layer's on the right."""
-    return reduce(lambda product, J: J @ product, jacobians)
-
-
-def _layers(jacobians, residual):
-    """The Jacobian of each layer, J or J + 1."""
-    return [J + residual * torch.eye(len(J)) for J in jacobians]
-
-
 @exercise("9.1")
-class stack_jacobian:
-    """stack_jacobian(jacobians: k × (C, C), residual: bool) -> (C, C), the stack's Jacobian"""
+class FeedForward:
+    """FeedForward(d_model, d_ff): x (..., C) -> (..., C), up to d_ff, activation, down again
 
-    _one, _three, _six = (list(0.4 * _random(k, k, C, C)) for k, C in ((1, 2), (3, 4), (6, 3)))
-    cases = tuple((each, residual) for each in (_one, _three, _six) for residual in (False, True))
-    praise = (
-        f"`stack_jacobian` is right: after 6 layers its norm is {_chain(_six).norm():.2g} without "
-        f"residuals, {_chain(_layers(_six, True)).norm():.2g} with them."
+    Its two linear layers are called `c_fc` and `c_proj`.
+    """
+
+    cases = (
+        ({"d_model": 4, "d_ff": 6}, 3 * _random(0, 2, 3, 4)),
+        ({"d_model": 3, "d_ff": 12}, 3 * _random(1, 5, 3)),
     )
+    praise = "`FeedForward` is right: up, bend, down, for each position by itself."
 
-    def right(jacobians, residual):
-        total = torch.eye(len(jacobians[0]))
-        for J in jacobians:
-            total = J @ total + residual * total
-        return total
+    class right(nn.Module):
+        def __init__(self, d_model, d_ff):
+            super().__init__()
+            self.c_fc, self.c_proj = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.activation = nn.GELU(approximate="tanh")
 
-    def also(jacobians, residual):
-        def stack(x):
-            for J in jacobians:
-                x = J @ x + x if residual else J @ x
-            return x
+        def forward(self, x):
+            return self.c_proj(self.activation(self.c_fc(x)))
 
-        return torch.autograd.functional.jacobian(stack, torch.zeros(len(jacobians[0])))
+    right.__name__ = "FeedForward"  # the engine names the class by it
 
-    def has_the_first_layer_leftmost(jacobians, residual):
-        """The first layer acts on x first: its Jacobian is the rightmost factor"""
-        return _chain(_layers(jacobians, residual)[::-1])
+    class also(right):
+        def forward(self, x):
+            hidden = F.gelu(x @ self.c_fc.weight.T + self.c_fc.bias, approximate="tanh")
+            return hidden @ self.c_proj.weight.T + self.c_proj.bias
 
-    def never_adds_the_identity(jacobians, residual):
-        """The `x` of x + f(x) is missing: it adds the identity to each Jacobian"""
-        return _chain(jacobians)
+    class also_the_package(blocks.FeedForward):
+        def __init__(self, d_model, d_ff):
+            super().__init__(d_model, d_ff)
 
-    def always_adds_the_identity(jacobians, residual):
-        """The identity belongs to residual layers alone"""
-        return _chain(_layers(jacobians, True))
+    class leaves_the_activation_out(right):
+        """The activation is missing: without it the two matrices are no more than one"""
 
-    def has_one_identity_for_the_whole_stack(jacobians, residual):
-        """Each layer adds its own x: one identity for a layer, not for the stack"""
-        return _chain(jacobians) + residual * torch.eye(len(jacobians[0]))
+        def forward(self, x):
+            return self.c_proj(self.c_fc(x))
 
-    def adds_1_to_every_entry(jacobians, residual):
-        """`J + 1` adds 1 everywhere: the derivative of x is the identity, `torch.eye`"""
-        return _chain([J + int(residual) for J in jacobians])
+    class activates_at_the_end(right):
+        """The activation comes last: it belongs between the two layers"""
 
-    def adds_the_layers_up(jacobians, residual):
-        """The layers are applied one after another: multiply, do not add"""
-        return sum(jacobians) + residual * torch.eye(len(jacobians[0]))
+        def forward(self, x):
+            return self.activation(self.c_proj(self.c_fc(x)))
 
-    def stops_at_the_first_order(jacobians, residual):
-        """This is the first order only: paths through several layers count as well"""
-        first_order = torch.eye(len(jacobians[0])) + sum(jacobians)
-        return first_order if residual else _chain(jacobians)
+    class activates_twice(right):
+        """The activation is used twice: nothing follows the second layer"""
 
-    def multiplies_entry_by_entry(jacobians, residual):
-        """`*` multiplies entry by entry: `@` chains the layers"""
-        return reduce(torch.mul, _layers(jacobians, residual))
+        def forward(self, x):
+            return self.activation(self.c_proj(self.activation(self.c_fc(x))))
 
-    def returns_the_transpose(jacobians, residual):
-        """This is the transpose: row i is output i, column j input j"""
-        return stack_jacobian.right(jacobians, residual).T
+    class activates_the_input(right):
+        """The activation comes first: it belongs between the two layers"""
+
+        def forward(self, x):
+            return self.c_proj(self.c_fc(self.activation(x)))
+
+    class uses_ReLU(right):
+        """This uses ReLU: use the `activation` of the stub"""
+
+        def forward(self, x):
+            return self.c_proj(F.relu(self.c_fc(x)))
+
+    class adds_x(right):
+        """x is added: the residual is the business of the block, not of this network"""
+
+        def forward(self, x):
+            return x + FeedForward.right.forward(self, x)
+
+    class returns_the_wide_vectors(right):
+        """The way down is missing: the result must be as wide as x"""
+
+        def forward(self, x):
+            return self.activation(self.c_fc(x))
+
+    class mixes_the_positions(right):
+        """Each position must come from its own vector alone: this takes their mean"""
+
+        def forward(self, x):
+            x = x.mean(dim=-2, keepdim=True).expand(x.shape)
+            return FeedForward.right.forward(self, x)
+
+    class takes_4_d_model_for_d_ff(right):
+        """… but (6, 4) is expected"""
+
+        def __init__(self, d_model, d_ff):
+            FeedForward.right.__init__(self, d_model, 4 * d_model)
+
+    class swaps_the_widths(right):
+        """… but (6, 4) is expected"""
+
+        def __init__(self, d_model, d_ff):
+            FeedForward.right.__init__(self, d_ff, d_model)
+
+    class has_no_bias(right):
+        """… the parameter `c_fc.bias` is missing"""
+
+        def __init__(self, d_model, d_ff):
+            FeedForward.right.__init__(self, d_model, d_ff)
+            self.c_fc = nn.Linear(d_model, d_ff, bias=False)
 
 
 def _normed(x, eps, dims=(-1,), correction=0):
@@ -181,6 +210,148 @@ class layer_norm:
 
 
 @exercise("9.3")
+class TransformerBlock:
+    """TransformerBlock(d_model, n_heads): x (B, T, C), mask (T, T) -> (B, T, C), pre-norm
+
+    Its parts are called `ln_1`, `attn`, `ln_2` and `mlp`.
+    """
+
+    cases = (
+        ({"d_model": 8, "n_heads": 2}, _random(5, 2, 4, 8), causal_mask(4)),
+        ({"d_model": 6, "n_heads": 3}, _random(6, 1, 3, 6)),
+    )
+    praise = "`TransformerBlock` is right: two sublayers, and each adds to the stream."
+
+    class right(nn.Module):
+        def __init__(self, d_model, n_heads):
+            super().__init__()
+            self.ln_1, self.ln_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+            self.attn = MultiHeadAttention(d_model, n_heads)
+            self.mlp = blocks.FeedForward(d_model, 4 * d_model)
+            for p in (*self.ln_1.parameters(), *self.ln_2.parameters()):
+                nn.init.normal_(p)  # fresh norms are all alike: a swap would not show
+
+        def forward(self, x, mask=None):
+            x = x + self.attn(self.ln_1(x), mask=mask)
+            return x + self.mlp(self.ln_2(x))
+
+    right.__name__ = "TransformerBlock"
+
+    class also(right):
+        def forward(self, x, mask=None):
+            attended, _ = self.attn(self.ln_1(x), mask=mask, need_weights=True)
+            middle = x + attended
+            return self.mlp(self.ln_2(middle)) + middle
+
+    class also_the_package(blocks.TransformerBlock):
+        def __init__(self, d_model, n_heads):
+            super().__init__(d_model, n_heads)
+
+    class is_post_norm(right):
+        """This is post-norm, norm(x + f(x)): write x + f(norm(x))"""
+
+        def forward(self, x, mask=None):
+            x = self.ln_1(x + self.attn(x, mask=mask))
+            return self.ln_2(x + self.mlp(x))
+
+    class has_no_residual(right):
+        """Nothing is added to x: each sublayer must add to what it read"""
+
+        def forward(self, x, mask=None):
+            return self.mlp(self.ln_2(self.attn(self.ln_1(x), mask=mask)))
+
+    class lets_the_normalised_x_go_on(right):
+        """The normalised x goes on along the stream: add to the bare x"""
+
+        def forward(self, x, mask=None):
+            x = self.ln_1(x)
+            x = x + self.attn(x, mask=mask)
+            x = self.ln_2(x)
+            return x + self.mlp(x)
+
+    class normalises_what_a_sublayer_wrote(right):
+        """The norm comes after the sublayer: it belongs before it, on what the sublayer reads"""
+
+        def forward(self, x, mask=None):
+            x = x + self.ln_1(self.attn(x, mask=mask))
+            return x + self.ln_2(self.mlp(x))
+
+    class uses_one_norm_twice(right):
+        """`ln_1` is used twice: the second sublayer has a norm of its own"""
+
+        def forward(self, x, mask=None):
+            x = x + self.attn(self.ln_1(x), mask=mask)
+            return x + self.mlp(self.ln_1(x))
+
+    class swaps_the_norms(right):
+        """The two norms are swapped"""
+
+        def forward(self, x, mask=None):
+            x = x + self.attn(self.ln_2(x), mask=mask)
+            return x + self.mlp(self.ln_1(x))
+
+    class uses_no_norm(right):
+        """No norm is used: each sublayer reads a normalised x"""
+
+        def forward(self, x, mask=None):
+            x = x + self.attn(x, mask=mask)
+            return x + self.mlp(x)
+
+    class forgets_the_mask(right):
+        """The mask is not used: give it to the attention"""
+
+        def forward(self, x, mask=None):
+            return TransformerBlock.right.forward(self, x)
+
+    class turns_the_mask_round(right):
+        """The mask is turned round: True = may attend, as the attention expects it"""
+
+        def forward(self, x, mask=None):
+            mask = None if mask is None else ~mask
+            return TransformerBlock.right.forward(self, x, mask)
+
+    class stops_after_the_attention(right):
+        """Only the attention is there: `mlp` is missing"""
+
+        def forward(self, x, mask=None):
+            return x + self.attn(self.ln_1(x), mask=mask)
+
+    class drops_what_attention_found(right):
+        """The second sublayer adds to the old x: what the attention added is lost"""
+
+        def forward(self, x, mask=None):
+            after = x + self.attn(self.ln_1(x), mask=mask)
+            return x + self.mlp(self.ln_2(after))
+
+    class runs_both_side_by_side(right):
+        """Both sublayers read the same x: `mlp` must read what the attention has written"""
+
+        def forward(self, x, mask=None):
+            return x + self.attn(self.ln_1(x), mask=mask) + self.mlp(self.ln_2(x))
+
+    class digests_first(right):
+        """The feed-forward network comes first: attention does"""
+
+        def forward(self, x, mask=None):
+            x = x + self.mlp(self.ln_2(x))
+            return x + self.attn(self.ln_1(x), mask=mask)
+
+    class has_a_narrow_network(right):
+        """… but (32, 8) is expected"""
+
+        def __init__(self, d_model, n_heads):
+            TransformerBlock.right.__init__(self, d_model, n_heads)
+            self.mlp = blocks.FeedForward(d_model, d_model)
+
+    class has_one_norm(right):
+        """… the parameter `ln_2.bias` is missing"""
+
+        def __init__(self, d_model, n_heads):
+            TransformerBlock.right.__init__(self, d_model, n_heads)
+            del self.ln_2
+
+
+@exercise("9.4")
 class leaky_norm:
     """leaky_norm(x: (B, T, C)) -> like x; mean 0, variance 1 at each position, yet the past moves
 
@@ -261,161 +432,3 @@ class leaky_norm:
     def returns_one_sequence_only(x):
         """… Return as many numbers as came"""
         return leaky_norm.right(x[:1])[0]
-
-
-@exercise("9.4")
-class block:
-    """block(x, attend, digest, norm_1, norm_2, pre) -> like x, pre-norm if `pre`, else post-norm
-
-    All four in the middle are functions of x, (B, T, C) -> (B, T, C).
-    """
-
-    _functions = (
-        lambda x: x.cumsum(dim=1) / torch.arange(1, x.shape[1] + 1).unsqueeze(1),  # attend
-        lambda x: F.gelu(x @ _random(6, 6, 6)),  # digest
-        lambda x: F.layer_norm(x, (6,), _random(7, 6)),  # norm_1
-        lambda x: F.layer_norm(x, (6,), _random(8, 6)),  # norm_2
-    )
-    cases = ((_random(5, 2, 4, 6), *_functions, True), (_random(5, 2, 4, 6), *_functions, False))
-    praise = "Pre-norm and post-norm are right: two halves, each added to the stream."
-
-    def right(x, attend, digest, norm_1, norm_2, pre):
-        for f, norm in ((attend, norm_1), (digest, norm_2)):
-            x = x + f(norm(x)) if pre else norm(x + f(x))
-        return x
-
-    def also(x, attend, digest, norm_1, norm_2, pre):
-        if pre:
-            x = attend(norm_1(x)) + x
-            return digest(norm_2(x)) + x
-        x = norm_1(attend(x) + x)
-        return norm_2(digest(x) + x)
-
-    def is_always_pre_norm(x, attend, digest, norm_1, norm_2, pre):
-        """This is pre-norm, but `pre=False` asks for post-norm"""
-        return block.right(x, attend, digest, norm_1, norm_2, True)
-
-    def is_always_post_norm(x, attend, digest, norm_1, norm_2, pre):
-        """This is post-norm, but `pre=True` asks for pre-norm"""
-        return block.right(x, attend, digest, norm_1, norm_2, False)
-
-    def swaps_pre_and_post(x, attend, digest, norm_1, norm_2, pre):
-        return block.right(x, attend, digest, norm_1, norm_2, not pre)
-
-    def has_no_residual(x, attend, digest, norm_1, norm_2, pre):
-        """No residual: each half must be added to what it read, x + …"""
-        if pre:
-            return digest(norm_2(attend(norm_1(x))))
-        return norm_2(digest(norm_1(attend(x))))
-
-    def lets_the_normalised_x_go_on(x, attend, digest, norm_1, norm_2, pre):
-        """The norm sits on the stream itself: x + f(norm(x)), with the bare x"""
-        for f, norm in ((attend, norm_1), (digest, norm_2)):
-            x = norm(x) + f(norm(x)) if pre else norm(x + f(x))
-        return x
-
-    def puts_post_norm_on_the_branch_only(x, attend, digest, norm_1, norm_2, pre):
-        """The norm is on the branch, after f: it must see the sum, norm(x + f(x))"""
-        for f, norm in ((attend, norm_1), (digest, norm_2)):
-            x = x + f(norm(x)) if pre else x + norm(f(x))
-        return x
-
-    def puts_any_norm_on_the_branch_only(x, attend, digest, norm_1, norm_2, pre):
-        """The norm is on the branch, after f: pre-norm is x + f(norm(x)), post-norm
-        norm(x + f(x))"""
-        x = x + norm_1(attend(x))
-        return x + norm_2(digest(x))
-
-    def uses_one_norm_for_both_halves(x, attend, digest, norm_1, norm_2, pre):
-        """`norm_1` is used twice: the second half has its own"""
-        return block.right(x, attend, digest, norm_1, norm_1, pre)
-
-    def swaps_the_norms(x, attend, digest, norm_1, norm_2, pre):
-        """The two norms are swapped"""
-        return block.right(x, attend, digest, norm_2, norm_1, pre)
-
-    def uses_no_norm(x, attend, digest, norm_1, norm_2, pre):
-        """No norm is used"""
-        return block.right(x, attend, digest, torch.nn.Identity(), torch.nn.Identity(), pre)
-
-    def has_attention_only(x, attend, digest, norm_1, norm_2, pre):
-        """Only the attention half is there: `digest` is missing"""
-        return x + attend(norm_1(x)) if pre else norm_1(x + attend(x))
-
-    def adds_the_second_half_to_the_old_x(x, attend, digest, norm_1, norm_2, pre):
-        """The second half adds to the old x, not to the first half's result"""
-        if pre:
-            return x + digest(norm_2(x + attend(norm_1(x))))
-        return norm_2(x + digest(norm_1(x + attend(x))))
-
-    def runs_both_halves_side_by_side(x, attend, digest, norm_1, norm_2, pre):
-        """Both halves read the same x: `digest` comes after `attend`"""
-        if pre:
-            return x + attend(norm_1(x)) + digest(norm_2(x))
-        return norm_2(x + attend(x) + digest(x))
-
-
-@exercise("9.5")
-class block_parameters:
-    """block_parameters(d_model, d_ff, bias) -> int, as TransformerBlock has"""
-
-    cases = ((10, 40, True), (6, 10, False), (768, 3072, True))
-
-    def right(d_model, d_ff, bias):
-        matrices = 4 * d_model**2 + 2 * d_model * d_ff
-        linear_biases = 5 * d_model + d_ff
-        return matrices + bias * linear_biases + 2 * d_model * (1 + bias)
-
-    praise = "A block of GPT-2 small has 7,087,872 parameters, however many heads it has."
-
-    def also(d_model, d_ff, bias):
-        model = TransformerBlock(d_model, 1, d_ff=d_ff, bias=bias)
-        return sum(p.numel() for p in model.parameters())
-
-    def counts_the_matrices_only(d_model, d_ff, bias):
-        """Only the matrices are counted: norms have vectors too"""
-        return 4 * d_model**2 + 2 * d_model * d_ff
-
-    def leaves_the_norms_out(d_model, d_ff, bias):
-        """The two norms are missing: a weight and a bias each"""
-        return block_parameters.right(d_model, d_ff, bias) - 2 * d_model * (1 + bias)
-
-    def leaves_the_biases_of_linear_layers_out(d_model, d_ff, bias):
-        """The linear layers have biases too, one number an output"""
-        return block_parameters.right(d_model, d_ff, bias) - bias * (5 * d_model + d_ff)
-
-    def counts_one_norm(d_model, d_ff, bias):
-        """There are two norms, one for each half"""
-        return block_parameters.right(d_model, d_ff, bias) - d_model * (1 + bias)
-
-    def leaves_the_output_projection_out(d_model, d_ff, bias):
-        """`c_proj` of the attention is missing: it mixes the heads"""
-        return block_parameters.right(d_model, d_ff, bias) - d_model * (d_model + bias)
-
-    def counts_three_matrices_in_attention(d_model, d_ff, bias):
-        """A C × C matrix is missing: query, key, value, and the one that mixes"""
-        return block_parameters.right(d_model, d_ff, bias) - d_model**2
-
-    def takes_4_d_model_for_d_ff(d_model, d_ff, bias):
-        """d_ff need not be 4 d_model: use the one given"""
-        return block_parameters.right(d_model, 4 * d_model, bias)
-
-    def takes_the_formula_for_GPT_2(d_model, d_ff, bias):
-        """12 C² + 13 C holds with biases and d_ff = 4 C only: use the `d_ff` and `bias` given"""
-        return 12 * d_model**2 + 13 * d_model
-
-    def keeps_the_bias_of_the_norms(d_model, d_ff, bias):
-        """Without biases a norm keeps its weight alone"""
-        return block_parameters.right(d_model, d_ff, bias) + 2 * d_model * (not bias)
-
-    def ignores_bias_False(d_model, d_ff, bias):
-        """`bias=False` takes all biases away"""
-        return block_parameters.right(d_model, d_ff, True)
-
-    def goes_up_but_not_down(d_model, d_ff, bias):
-        """The feed-forward network goes up to d_ff, and down again"""
-        return block_parameters.right(d_model, d_ff, bias) - d_model * d_ff
-
-    def returns_a_float(d_model, d_ff, bias):
-        """… is a float, but an int"""
-        return float(block_parameters.right(d_model, d_ff, bias))

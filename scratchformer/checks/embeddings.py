@@ -2,130 +2,254 @@
 
 import torch
 from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 
 from scratchformer.checks.engine import exercise
 from scratchformer.checks.verdict import expect
 
-TABLE = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
+
+def _pairs(ids, window, of=lambda i, j: (i, j)):
+    """The pairs of places (i, j) that share a window, made into pairs by `of`."""
+    n = len(ids)
+    places = [(i, j) for i in range(n) for j in range(n) if 0 < abs(i - j) <= window]
+    return [tuple(ids[k] for k in of(i, j)) for i, j in places]
 
 
 @exercise("2.1")
-class one_hot_lookup:
-    """one_hot_lookup(ids: (B, T) int64, table: (V, C)) -> (B, T, C), row ids[b, t] at [b, t]"""
+class pairs_of:
+    """pairs_of(ids: list, window: int) -> list of pairs (centre, neighbour)"""
 
-    cases = (
-        (torch.tensor([[2, 0, 2], [1, 3, 0]]), TABLE),
-        (torch.tensor([[1, 1, 0, 1, 1]]), TABLE),  # the largest ids do not occur
-    )
+    cases = (([4, 8, 6, 5, 9], 2), ([4, 8, 4, 4], 1), ([7, 3, 5], 5), ([7], 2), ([], 2))
 
-    def right(ids, table):
-        return F.one_hot(ids, len(table)).float() @ table
+    def right(ids, window):
+        pairs = []
+        for i, centre in enumerate(ids):
+            first, last = max(0, i - window), min(len(ids), i + window + 1)
+            pairs += [(centre, ids[j]) for j in range(first, last) if j != i]
+        return pairs
 
-    def also(ids, table):
-        return (ids[..., None] == torch.arange(len(table))).float() @ table
+    def also(ids, window):
+        return _pairs(ids, window)
 
-    def also_by_index(ids, table):
-        return table[ids]
+    def also_by_slices(ids, window):
+        pairs = []
+        for i, centre in enumerate(ids):
+            near = ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window]
+            pairs.extend((centre, neighbour) for neighbour in near)
+        return pairs
 
-    def returns_the_one_hot_vectors(ids, table):
-        """These are the one-hot vectors: multiply them by the table"""
-        return F.one_hot(ids, len(table)).float()
+    def pairs_a_word_with_itself(ids, window):
+        """The centre is paired with itself: leave its own place out"""
+        n = len(ids)
+        return [(ids[i], ids[j]) for i in range(n) for j in range(n) if abs(i - j) <= window]
 
-    def multiplies_whole_numbers_by_floats(ids, table):
-        """`F.one_hot` and `==` give whole numbers and booleans: `.float()` before the product,
-        and the V of the one-hot vectors comes before the V of the table"""
-        return F.one_hot(ids, len(table)) @ table
+    def looks_to_the_right_only(ids, window):
+        """Only neighbours on the right are there: the window reaches to both sides"""
+        return [(ids[i], ids[j]) for i in range(len(ids)) for j in range(i + 1, len(ids))[:window]]
 
-    def takes_the_length_from_the_largest_id(ids, table):
-        """The one-hot vectors are too short: their length is V, not the largest id + 1"""
-        return F.one_hot(ids).float() @ table
+    def looks_to_the_left_only(ids, window):
+        """Only neighbours on the left are there: the window reaches to both sides"""
+        return [(ids[i], ids[j]) for i in range(len(ids)) for j in range(max(0, i - window), i)]
 
-    def flattens_the_batch(ids, table):
-        """B and T are flattened to one: the answer is (B, T, C)"""
-        return table[ids.flatten()]
+    def stops_one_place_early_on_the_right(ids, window):
+        """The last neighbour on the right is missing: `range` stops before its end"""
+        return [
+            (ids[i], ids[j])
+            for i in range(len(ids))
+            for j in range(max(0, i - window), min(len(ids), i + window))
+            if i != j
+        ]
 
-    def swaps_the_last_axes(ids, table):
-        """The last two axes are swapped: the answer is (B, T, C)"""
-        return table[ids].mT
+    def begins_below_0(ids, window):
+        """The window runs over the left edge: a negative place counts from the end"""
+        return [
+            (ids[i], ids[j])
+            for i in range(len(ids))
+            for j in range(i - window, min(len(ids), i + window + 1))
+            if i != j
+        ]
 
-    def adds_the_rows_of_a_text(ids, table):
-        """The rows are added up over T: each id keeps its own row"""
-        return table[ids].sum(dim=1)
+    def runs_over_the_right_edge(ids, window):
+        """The window runs over the right edge: stop at `len(ids)`"""
+        return [
+            (ids[i], ids[j])
+            for i in range(len(ids))
+            for j in range(max(0, i - window), i + window + 1)
+            if i != j
+        ]
 
-    def counts_ids_from_1(ids, table):
-        """Each row comes from one place too early: ids count from 0"""
-        return table[(ids - 1) % len(table)]
+    def uses_full_windows_only(ids, window):
+        """Centres near the edges are missing: their windows hold fewer neighbours, not none"""
+        return [
+            (ids[i], ids[j])
+            for i in range(window, len(ids) - window)
+            for j in range(i - window, i + window + 1)
+            if i != j
+        ]
 
-    def adds_1_to_the_ids(ids, table):
-        """Each row comes from one place too late: ids count from 0"""
-        return table[(ids + 1) % len(table)]
+    def compares_ids_instead_of_places(ids, window):
+        """Two equal ids at two places are a pair: compare the places, not the ids"""
+        return [pair for pair in _pairs(ids, window) if pair[0] != pair[1]]
+
+    def swaps_the_two(ids, window):
+        """The centre comes first in a pair, and its neighbour second"""
+        return _pairs(ids, window, lambda i, j: (j, i))
+
+    def returns_the_places(ids, window):
+        """These are places: put the ids that stand there into the pairs"""
+        n = len(ids)
+        return [(i, j) for i in range(n) for j in range(n) if 0 < abs(i - j) <= window]
+
+    def makes_one_list_a_centre(ids, window):
+        """This is a list for each centre: write a pair for each neighbour"""
+        n = len(ids)
+        near = [[ids[j] for j in range(n) if 0 < abs(i - j) <= window] for i in range(n)]
+        return list(zip(ids, near, strict=True))
 
 
-A, B = torch.tensor([3.0, 4.0, 0.0]), torch.tensor([1.0, 2.0, 2.0])
+def _vectors(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def _grades(v, u, n):
+    """The grades of the real pairs (B, 1) and of the strangers (B, K, 1)."""
+    real = torch.sigmoid((v * u).sum(dim=1, keepdim=True))
+    return real, torch.sigmoid((v[:, None] * n).sum(dim=2, keepdim=True))
+
+
+class _Counter(TorchFunctionMode):
+    """Counts the calls of PyTorch's functions while it is entered."""
+
+    count = 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def _steps(call, pairs):
+    """How many functions of PyTorch the call of a learner's `moves` needs for so many pairs."""
+    case = _vectors(pairs, 3), _vectors(pairs, 3), _vectors(pairs, 2, 3)
+    with _Counter() as counter:
+        call(*case)
+    return counter.count
 
 
 @exercise("2.2")
-class cosine_similarity:
-    """cosine_similarity(a: (C,), b: (C,)) -> the cosine of their angle, a single number"""
+class moves:
+    """moves(v: (B, C), u: (B, C), n: (B, K, C)) -> three moves, of the shapes of v, u and n"""
 
-    cases = ((A, B), (A, -B), (10 * A, A))
+    cases = (
+        (_vectors(3, 4), _vectors(3, 4) + 0.5, _vectors(3, 2, 4)),
+        (_vectors(1, 2), _vectors(1, 2) + 0.3, _vectors(1, 1, 2)),
+        (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no strangers
+    )
 
-    def right(a, b):
-        return float(a @ b / (a.norm() * b.norm()))
+    def right(v, u, n):
+        pull = 1 - torch.sigmoid((v * u).sum(dim=1, keepdim=True))  # (B, 1)
+        push = torch.sigmoid((v[:, None] * n).sum(dim=2, keepdim=True))  # (B, K, 1)
+        return pull * u - (push * n).sum(dim=1), pull * v, -push * v[:, None]
 
-    def also(a, b):
-        dot = sum(x * y for x, y in zip(a.tolist(), b.tolist(), strict=True))
-        return dot / (sum(x * x for x in a.tolist()) * sum(y * y for y in b.tolist())) ** 0.5
+    def also(v, u, n):
+        far_from_1 = torch.sigmoid(-torch.einsum("bc,bc->b", v, u))
+        far_from_0 = torch.sigmoid(torch.einsum("bc,bkc->bk", v, n))
+        dv = far_from_1[:, None] * u - torch.einsum("bk,bkc->bc", far_from_0, n)
+        return dv, far_from_1[:, None] * v, -torch.einsum("bk,bc->bkc", far_from_0, v)
 
-    def also_as_a_tensor(a, b):
-        return F.cosine_similarity(a, b, dim=0)
+    def also_stranger_by_stranger(v, u, n):
+        far = torch.sigmoid(-(v * u).sum(dim=1, keepdim=True))
+        dv, dn = far * u, torch.zeros_like(n)
+        for k in range(n.shape[1]):
+            push = torch.sigmoid((v * n[:, k]).sum(dim=1, keepdim=True))
+            dv, dn[:, k] = dv - push * n[:, k], -push * v
+        return dv, far * v, dn
 
-    def returns_the_dot_product(a, b):
-        """This is the dot product: divide by the lengths of both vectors"""
-        return float(a @ b)
+    def judge(call):
+        """The right moves, and without a loop over the pairs: the page trains with them."""
+        praise = moves.compare(call)
+        few, many = _steps(call, 2), _steps(call, 42)
+        why = "The moves are right, but a loop over the pairs makes the training last too long"
+        expect(many < few + 40, f"{why}: compute all pairs at once.")
+        return praise
 
-    def divides_by_the_second_length_only(a, b):
-        """Only one of the two lengths is divided out"""
-        return float(a @ b / b.norm())
+    def pulls_by_the_grade(v, u, n):
+        """A real pair is pulled by how far its grade is from 1, that is 1 − σ, not σ"""
+        real, push = _grades(v, u, n)
+        return real * u - (push * n).sum(dim=1), real * v, -push * v[:, None]
 
-    def divides_by_the_first_length_only(a, b):
-        return float(a @ b / a.norm())
+    def pushes_by_1_minus_the_grade(v, u, n):
+        """A stranger is pushed by how far its grade is from 0, that is σ, not 1 − σ"""
+        real, push = _grades(v, u, n)
+        return (1 - real) * u - ((1 - push) * n).sum(dim=1), (1 - real) * v, (push - 1) * v[:, None]
 
-    def divides_by_the_squared_lengths(a, b):
-        """The squared lengths are used: take their roots"""
-        return float(a @ b / ((a @ a) * (b @ b)))
+    def pulls_the_strangers(v, u, n):
+        """The strangers are pulled: their moves, and the part they give to `v`, are subtracted"""
+        real, push = _grades(v, u, n)
+        return (1 - real) * u + (push * n).sum(dim=1), (1 - real) * v, push * v[:, None]
 
-    def takes_sums_for_lengths(a, b):
-        """A length is the root of the sum of squares, not the sum"""
-        return float(a @ b / (a.sum() * b.sum()))
+    def pushes_the_real_pair(v, u, n):
+        """All signs are reversed: a real pair moves together, strangers move apart"""
+        return tuple(-move for move in moves.right(v, u, n))
 
-    def adds_the_lengths(a, b):
-        """The lengths are added: multiply them"""
-        return float(a @ b / (a.norm() + b.norm()))
+    def lets_the_strangers_leave_v_alone(v, u, n):
+        """The move of `v` lacks the strangers: each of them pushes `v` away too"""
+        real, push = _grades(v, u, n)
+        return (1 - real) * u, (1 - real) * v, -push * v[:, None]
 
-    def returns_the_cosine_distance(a, b):
-        """This is the cosine distance: the similarity is 1 minus it"""
-        return 1 - cosine_similarity.right(a, b)
+    def averages_the_strangers(v, u, n):
+        """The pushes on `v` are averaged over the strangers: add them up"""
+        real, push = _grades(v, u, n)
+        return (1 - real) * u - (push * n).mean(dim=1), (1 - real) * v, -push * v[:, None]
 
-    def returns_the_angle(a, b):
-        """This is the angle itself: return its cosine"""
-        return float((a @ b / (a.norm() * b.norm())).acos())
+    def moves_each_vector_along_itself(v, u, n):
+        """Each vector moves along itself: it moves along the other vector of its pair"""
+        real, push = _grades(v, u, n)
+        return (1 - real) * v - (push * v[:, None]).sum(dim=1), (1 - real) * u, -push * n
 
-    def returns_the_Euclidean_distance(a, b):
-        """This is the distance between the two points"""
-        return float((a - b).norm())
+    def moves_by_the_difference(v, u, n):
+        """The moves go along the difference of the two vectors: they go along the other vector"""
+        real, push = _grades(v, u, n)
+        pulled, apart = (1 - real) * (u - v), push * (n - v[:, None])
+        return pulled - apart.sum(dim=1), -pulled, apart
 
-    def takes_the_mean_of_the_products(a, b):
-        """This is a mean over the numbers: a dot product is their sum"""
-        return cosine_similarity.right(a, b) / len(a)
+    def returns_the_moved_vectors(v, u, n):
+        """These are the vectors after the move: return the moves alone"""
+        return tuple(x + move for x, move in zip((v, u, n), moves.right(v, u, n), strict=True))
 
-    def takes_the_absolute_value(a, b):
-        """The sign is lost: vectors that point apart give −1"""
-        return abs(cosine_similarity.right(a, b))
+    def moves_v_first(v, u, n):
+        """`u` and the strangers move by the new `v`: compute all moves from the old vectors"""
+        dv = moves.right(v, u, n)[0]
+        real, push = _grades(v, u, n)
+        return dv, (1 - real) * (v + dv), -push * (v + dv)[:, None]
 
-    def multiplies_without_adding_up(a, b):
-        """… shape (3,), but a float"""
-        return a * b / (a.norm() * b.norm())
+    def forgets_the_sigmoid(v, u, n):
+        """The scores are used as they are: the sigmoid makes grades between 0 and 1 of them"""
+        real, push = (v * u).sum(1, keepdim=True), (v[:, None] * n).sum(2, keepdim=True)
+        return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
+
+    def takes_a_softmax(v, u, n):
+        """The strangers' grades sum to 1: each stranger has a sigmoid of its own"""
+        real, _ = _grades(v, u, n)
+        push = (v[:, None] * n).sum(dim=2, keepdim=True).softmax(dim=1)
+        return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
+
+    def loops_over_the_pairs(v, u, n):
+        """… The moves are right, but a loop over the pairs makes the training last too long"""
+        dv, du, dn = torch.zeros_like(v), torch.zeros_like(u), torch.zeros_like(n)
+        for b in range(len(v)):
+            far = 1 - torch.sigmoid(v[b] @ u[b])
+            dv[b] += far * u[b]
+            du[b] += far * v[b]
+            for k in range(n.shape[1]):
+                far = torch.sigmoid(v[b] @ n[b, k])
+                dv[b] -= far * n[b, k]
+                dn[b, k] -= far * v[b]
+        return dv, du, dn
+
+    def does_not_add_up_the_pushes(v, u, n):
+        """… shape (3, 2, 4)"""
+        real, push = _grades(v, u, n)
+        return ((1 - real) * u)[:, None] - push * n, (1 - real) * v, -push * v[:, None]
 
 
 VECTORS = torch.tensor(
@@ -158,6 +282,14 @@ class nearest:
         scores = _cosines(vectors, i)
         scores[i] = -2  # below every cosine
         return scores.topk(k).indices.tolist()
+
+    def also_word_by_word(vectors, i, k):
+        cosines = {
+            j: float(F.cosine_similarity(vectors[i], vectors[j], dim=0))
+            for j in range(len(vectors))
+            if j != i
+        }
+        return sorted(cosines, key=lambda j: -cosines[j])[:k]
 
     def lists_the_word_itself(vectors, i, k):
         """The word itself is in the list: leave `i` out"""
@@ -203,130 +335,77 @@ class nearest:
         return torch.tensor(nearest.right(vectors, i, k))
 
 
-IDS = [5, 3, 8, 1, 9, 2, 7, 4, 6]
-
-
-def _windows(ids, length, starts, ahead=1):
-    return [(ids[s : s + length], ids[s + ahead : s + ahead + length]) for s in starts]
+def _unit(vectors):
+    return vectors / vectors.norm(dim=1, keepdim=True)
 
 
 @exercise("2.4")
-class sliding_windows:
-    """sliding_windows(ids: list[int], length, stride) -> list of pairs (x, y), two lists each"""
+class mean_cosine:
+    """mean_cosine(vectors: (V, C)) -> the mean cosine of two different rows, a single number"""
 
-    cases = ((IDS, 3, 3), (IDS, 3, 5), (IDS, 2, 1), ([1, 2, 3], 2, 9))
+    cases = (
+        torch.tensor([[3.0, 4.0], [4.0, 3.0], [0.0, 2.0], [-1.0, 0.5]]),
+        torch.tensor([[1.0, 0.0], [0.0, 5.0]]),
+        _vectors(6, 3),
+    )
 
-    def judge(call):
-        praise = sliding_windows.compare(call)
-        # The right answer raises an error here, which `cases` cannot say.
-        silent = "must raise a ValueError: a window that does not move on is a mistake to be told"
-        for stride in (0, -1):
-            told = isinstance(call(IDS, 3, stride).error, ValueError)
-            expect(told, f"`stride={stride}` {silent}.")
-        return praise
+    def right(vectors):
+        unit = vectors / vectors.norm(dim=1, keepdim=True)
+        V = len(unit)
+        return float(((unit @ unit.T).sum() - V) / (V * (V - 1)))
 
-    def right(ids, length, stride):
-        if stride < 1:
-            raise ValueError(f"stride={stride} must be at least 1")
-        last = len(ids) - length - 1
-        return _windows(ids, length, [*range(0, last, stride), last])
+    def also(vectors):
+        V, unit = len(vectors), _unit(vectors)
+        return (unit @ unit.T)[~torch.eye(V, dtype=torch.bool)].mean()
 
-    def also(ids, length, stride):
-        if stride <= 0:
-            raise ValueError("the stride must be positive")
-        found, start = [], 0
-        while start + length < len(ids):
-            found.append((ids[start : start + length], ids[start + 1 : start + length + 1]))
-            start += stride
-        if start - stride + length + 1 != len(ids):
-            found.append((ids[-length - 1 : -1], ids[-length:]))
-        return found
+    def also_by_the_sum_of_all_rows(vectors):
+        V, total = len(vectors), _unit(vectors).sum(dim=0)
+        return (total @ total - V).item() / (V * V - V)
 
-    def also_lists_for_the_pairs(ids, length, stride):
-        return [[x, y] for x, y in sliding_windows.right(ids, length, stride)]
+    def also_by_loops(vectors):
+        rows = range(len(vectors))
+        cosines = [
+            F.cosine_similarity(vectors[i], vectors[j], dim=0) for i in rows for j in rows if i < j
+        ]
+        return float(torch.stack(cosines).mean())
 
-    def drops_the_last_window(ids, length, stride):
-        """The last window is missing: move it back, to end with the last id"""
-        return _windows(ids, length, range(0, len(ids) - length, stride))
+    def counts_each_row_with_itself(vectors):
+        """Each row is counted with itself, and that cosine is always 1: leave the diagonal out"""
+        unit = _unit(vectors)
+        return float((unit @ unit.T).mean())
 
-    def cuts_the_last_window_short(ids, length, stride):
-        """The last window is cut short: move it back, to end with the last id"""
-        return _windows(ids, length, range(0, len(ids) - 1, stride))
+    def takes_the_diagonal_from_the_sum_alone(vectors):
+        """The diagonal is gone from the sum, but not from the count: V · (V − 1) pairs are left"""
+        V, unit = len(vectors), _unit(vectors)
+        return float(((unit @ unit.T).sum() - V) / (V * V))
 
-    def gives_x_as_its_own_target(ids, length, stride):
-        """`y` is the same as `x`: it must be one id further"""
-        return [(x, x) for x, _ in sliding_windows.right(ids, length, stride)]
+    def averages_dot_products(vectors):
+        """These are dot products: divide each row by its length first"""
+        V, dots = len(vectors), vectors @ vectors.T
+        return float((dots.sum() - dots.trace()) / (V * (V - 1)))
 
-    def ignores_the_stride(ids, length, stride):
-        """The stride is ignored: windows begin `stride` ids apart"""
-        return sliding_windows.right(ids, length, 1)
+    def loses_the_signs(vectors):
+        """The signs of the cosines are lost"""
+        V, unit = len(vectors), _unit(vectors)
+        return float(((unit @ unit.T).abs().sum() - V) / (V * (V - 1)))
 
-    def takes_the_length_for_the_stride(ids, length, stride):
-        return sliding_windows.right(ids, length, length)
+    def counts_each_pair_once_in_the_sum_alone(vectors):
+        """Each pair is counted once in the sum and twice below it"""
+        V, unit = len(vectors), _unit(vectors)
+        return float((unit @ unit.T).triu(1).sum() / (V * (V - 1)))
 
-    def stops_one_id_too_early(ids, length, stride):
-        """The last window stops one id too early: `y` ends with the last id"""
-        return sliding_windows.right(ids[:-1], length, stride)
+    def compares_neighbouring_rows_only(vectors):
+        """Only rows that follow each other are compared: take every pair"""
+        unit = _unit(vectors)
+        return float((unit[1:] * unit[:-1]).sum(dim=1).mean())
 
-    def repeats_the_last_window(ids, length, stride):
-        """The last window comes twice where the steps end there anyway"""
-        last = len(ids) - length - 1
-        return _windows(ids, length, [*range(0, last + 1, stride), last])
+    def returns_the_sum(vectors):
+        """This is the sum of the cosines: divide by the number of pairs"""
+        V, unit = len(vectors), _unit(vectors)
+        return float((unit @ unit.T).sum() - V)
 
-    def leaves_the_last_window_out_where_the_steps_end_there(ids, length, stride):
-        """The last window is missing although it fits: the range ends too early"""
-        last = len(ids) - length - 1
-        return _windows(ids, length, [*range(0, last, stride), *([last] if last % stride else [])])
-
-    def returns_nothing_for_stride_0(ids, length, stride):
-        """… `stride=0` must raise a ValueError"""
-        return sliding_windows.right(ids, length, stride) if stride > 0 else []
-
-    def lets_range_complain_about_0_alone(ids, length, stride):
-        """… `stride=-1` must raise a ValueError"""
-        last = len(ids) - length - 1
-        return _windows(ids, length, [*range(0, last, stride), last])
-
-
-@exercise("2.5")
-class renumber:
-    """renumber(table: (V, C), old: str, new: str) -> (V, C): row i is the vector of new[i]"""
-
-    cases = ((TABLE, "abcd", "cabd"), (TABLE, "dbac", "badc"))
-
-    def right(table, old, new):
-        return table[[old.index(character) for character in new]]
-
-    def also(table, old, new):
-        rows = dict(zip(old, table, strict=True))
-        return torch.stack([rows[character] for character in new])
-
-    def goes_the_wrong_way(table, old, new):
-        """It goes the wrong way: row i is what `new[i]` had in `old`"""
-        return renumber.right(table, new, old)
-
-    def returns_the_table_as_it_is(table, old, new):
-        """The table is unchanged: `new` numbers the characters differently"""
-        return table
-
-    def turns_the_table_upside_down(table, old, new):
-        """The table is upside down"""
-        return table.flip(0)
-
-    def returns_the_places(table, old, new):
-        """These are the places of the rows: take the rows themselves"""
-        return torch.tensor([old.index(character) for character in new])
-
-    def takes_old_to_be_sorted(table, old, new):
-        """Both orders are whatever they are: `old` need not be sorted"""
-        return renumber.right(table, sorted(old), new)
-
-    def returns_a_list_of_rows(table, old, new):
-        """… is a list, but a float32 tensor"""
-        return list(renumber.right(table, old, new))
-
-    def writes_over_the_rows_it_still_needs(table, old, new):
-        """… changes its argument `table` in place"""
-        for i, character in enumerate(new):
-            table[i] = table[old.index(character)]
-        return table
+    def divides_the_columns(vectors):
+        """The columns have length 1 now: divide each row by its own length"""
+        V, unit = len(vectors), vectors / vectors.norm(dim=0, keepdim=True)
+        dots = unit @ unit.T
+        return float((dots.sum() - dots.trace()) / (V * (V - 1)))

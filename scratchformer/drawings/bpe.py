@@ -51,7 +51,7 @@ def pipeline(chunks: Sequence[str], pieces: Sequence[Sequence[str]], ids: Sequen
     cell, gap, edge, rows = 33, 12, 118, [24, 92, 160, 228, 296]
     d = Drawing(436, 320)
     names = ["text", "chunks", "bytes", "tokens", "ids"]
-    steps = ["cut with\nthe pattern", "write in\nUTF-8", "merge, lowest\nid first", "look up"]
+    steps = ["cut with\nthe pattern", "write in\nUTF-8", "merge\nneighbours", "look up"]
     for y, name in zip(rows, names, strict=True):
         d.text(8, y, name, anchor="start", bold=True)
     for y, words in zip(rows, steps, strict=False):
@@ -121,7 +121,8 @@ def encoding(chunk: bytes, ids: Mapping[bytes, int]) -> HTML:
 
 def coloured(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> HTML:
     """Texts in their tokens: each row is a heading and its (token, id) pairs, drawn in lines."""
-    boxes, y = [], 16
+    boxes: list[tuple] = []
+    y = 16
     for heading, tokens in rows:
         boxes.append((8, y, 0, heading, None, 0))
         x, y = 8.0, y + 34
