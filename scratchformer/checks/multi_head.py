@@ -1,19 +1,17 @@
-"""The exercises of chapter 7, masks and heads."""
+"""The exercises of chapter 7, several heads."""
 
 import math
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from scratchformer.checks.engine import exercise
 from scratchformer.checks.verdict import expect
+from scratchformer.positions import sinusoidal
 
 GENERATOR = torch.Generator().manual_seed(0)
-SCORES = torch.randn(2, 4, 5, generator=GENERATOR)
-OPEN = torch.rand(2, 4, 5, generator=GENERATOR) < 0.6
-OPEN[..., 0] = True  # no row is closed
-CLOSED = OPEN.clone()
-CLOSED[0, 1] = CLOSED[1, 3] = False  # two rows are
+PLACES = 24
 
 
 def _past(T):
@@ -25,7 +23,331 @@ def _masks(ids, pad_id):
     return _past(ids.shape[1]), (ids != pad_id)[:, None]
 
 
+def _turn(d_model, places):
+    """The matrix that turns the hands of place t into those of place t + `places`."""
+    turn = torch.zeros(d_model, d_model)
+    for i in range(0, d_model, 2):
+        angle = places * 10_000 ** (-i / d_model)
+        cos, sin = math.cos(angle), math.sin(angle)
+        turn[i : i + 2, i : i + 2] = torch.tensor([[cos, -sin], [sin, cos]])
+    return turn
+
+
+def _smallest_weight(call, d_model):
+    """The smallest weight that a place gives to the one before it."""
+    W_q, W_k = (W.float() for W in call(d_model).like((torch.eye(2), torch.eye(2))))
+    for name, W in (("W_q", W_q), ("W_k", W_k)):
+        shape = f"`{name}` has shape {tuple(W.shape)}, but ({d_model}, D) is expected."
+        expect(W.dim() == 2 and len(W) == d_model, shape)
+    widths = f"Queries are {W_q.shape[1]} wide and keys {W_k.shape[1]}: make them equal."
+    expect(W_q.shape == W_k.shape, widths)
+    x = sinusoidal(PLACES, d_model)
+    weights = ((x @ W_q) @ (x @ W_k).T / math.sqrt(W_q.shape[1])).softmax(dim=1)
+    expect(bool(weights.isfinite().all()), "A weight is NaN: the scores are too large.")
+    best, places = weights.argmax(dim=1), torch.arange(PLACES)
+    own = "Each place looks at itself: turn its query back by one place."
+    expect((best != places)[1:].any(), own)
+    following = "Each place looks at the next one: turn the other way."
+    expect((best != places + 1)[:-1].any(), following)
+    for t in range(1, PLACES):
+        there = int(best[t])
+        most = f"Place {t} looks at place {there} most, not at place {t - 1}."
+        expect(there == t - 1, most)
+    given = weights.diagonal(-1)
+    t = int(given.argmin())
+    weak = f"Place {t + 1} gives only {float(given[t]):.2f} to place {t}: enlarge the scores."
+    expect(given[t] >= 0.8, weak)
+    return float(given[t])
+
+
 @exercise("7.1")
+class previous_word:
+    """previous_word(d_model) -> W_q, W_k, (C, D) each: place t gives 0.8 or more to place t - 1"""
+
+    def judge(call):
+        least = min(_smallest_weight(call, d_model) for d_model in (32, 64))
+        return f"Every place gives at least {least:.2f} to the place before it."
+
+    def right(d_model):
+        return 30 * _turn(d_model, -1), torch.eye(d_model)
+
+    def also(d_model):
+        x = sinusoidal(65, d_model).double()  # the turn, found by least squares
+        turn = torch.linalg.pinv(x[1:]) @ x[:-1]
+        return (40 * turn).float(), torch.eye(d_model)
+
+    def also_turns_the_keys(d_model):
+        return 6 * torch.eye(d_model), 6 * _turn(d_model, 1)
+
+    def looks_for_itself(d_model):
+        """… looks at itself"""
+        return 30 * torch.eye(d_model), torch.eye(d_model)
+
+    def turns_the_other_way(d_model):
+        """… looks at the next one"""
+        return 30 * _turn(d_model, 1), torch.eye(d_model)
+
+    def turns_query_and_key_alike(d_model):
+        """… looks at itself"""
+        return 30 * _turn(d_model, -1), _turn(d_model, -1)
+
+    def turns_back_by_two(d_model):
+        """… Place 2 looks at place 0 most, not at place 1"""
+        return 30 * _turn(d_model, -2), torch.eye(d_model)
+
+    def keeps_the_scores_small(d_model):
+        """… enlarge the scores"""
+        return _turn(d_model, -1), torch.eye(d_model)
+
+    def turns_every_pair_at_the_same_speed(d_model):
+        """… most, not at place"""
+        cos, sin = math.cos(1), math.sin(1)
+        pair = torch.tensor([[cos, sin], [-sin, cos]])
+        return 30 * torch.block_diag(*[pair] * (d_model // 2)), torch.eye(d_model)
+
+    def shifts_the_channels(d_model):
+        """… most, not at place"""
+        return 30 * torch.eye(d_model).roll(1, 0), torch.eye(d_model)
+
+    def gives_a_matrix_of_places(d_model):
+        """… but (32, D) is expected"""
+        return torch.eye(PLACES).roll(1, 0), torch.eye(PLACES)
+
+    def knows_one_width_only(d_model):
+        """… but (64, D) is expected"""
+        return 30 * _turn(32, -1), torch.eye(32)
+
+
+@exercise("7.2")
+class split_heads:
+    """split_heads(x: (B, T, C), n_heads) -> (B, H, T, D), D = C / H"""
+
+    cases = (
+        (torch.arange(48.0).view(2, 3, 8), 2),
+        (torch.arange(32.0).view(1, 4, 8), 4),
+        (torch.arange(30.0).view(2, 3, 5), 1),
+    )
+
+    def right(x, n_heads):
+        return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+    def also(x, n_heads):
+        return torch.stack(x.chunk(n_heads, dim=-1), dim=1)
+
+    def views_without_swapping(x, n_heads):
+        """The shape is right and the numbers are not: a head of `view(B, H, T, D)` holds whole
+        tokens, all channels of a few. Split C first, then swap T and H"""
+        return x.view(len(x), n_heads, x.shape[1], -1)
+
+    def does_not_swap_T_and_H(x, n_heads):
+        """T and H are not swapped yet: (B, H, T, D) is expected"""
+        return x.unflatten(-1, (n_heads, -1))
+
+    def gives_head_h_every_Hth_channel(x, n_heads):
+        """Head h takes every H-th channel: it takes D neighbours, so split C into (H, D), not
+        (D, H)"""
+        return x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2)
+
+    def reverses_the_heads(x, n_heads):
+        """The heads come in reverse order"""
+        return split_heads.right(x, n_heads).flip(1)
+
+    def swaps_T_and_D(x, n_heads):
+        """T and D are swapped: each head is (T, D)"""
+        return split_heads.right(x, n_heads).mT
+
+
+def _apart(t, H):
+    """(B, T, C) -> (B, H, T, D)"""
+    return t.unflatten(-1, (H, -1)).transpose(1, 2)
+
+
+class _Attention(nn.Module):
+    """Multi-head attention in parts, so that each usual mistake is one part done otherwise."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.c_attn = nn.Linear(d_model, 3 * d_model)
+        self.c_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x, mask=None):
+        q, k, v = (self.split(t) for t in self.project(x))
+        scores = q @ k.mT / self.scale(q.shape[-1], x.shape[-1])
+        if mask is not None:
+            scores = self.hide(scores, mask)
+        return self.mix(self.merge(scores.softmax(dim=-1) @ v))
+
+    def project(self, x):
+        return self.c_attn(x).chunk(3, dim=-1)
+
+    def split(self, t):
+        return _apart(t, self.n_heads)
+
+    def scale(self, D, C):
+        return D**0.5
+
+    def hide(self, scores, mask):
+        return scores.masked_fill(~mask, -math.inf)
+
+    def merge(self, heads):
+        return heads.transpose(1, 2).flatten(2)
+
+    def mix(self, x):
+        return self.c_proj(x)
+
+
+@exercise("7.3")
+class MultiHeadAttention:
+    """MultiHeadAttention(d_model, n_heads)(x: (B, T, C), mask=None) -> (B, T, C)"""
+
+    _x = torch.randn(2, 5, 12, generator=GENERATOR)
+    _other = torch.tensor([1, 0, 0, 0, 1]).bool() | torch.eye(5, dtype=torch.bool)
+    _each = torch.stack((_past(5), _other))[:, None]  # (B, 1, T, T)
+    cases = (
+        ({"d_model": 12, "n_heads": 3}, _x),
+        ({"d_model": 12, "n_heads": 3}, _x, _past(5)),
+        ({"d_model": 12, "n_heads": 3}, _x, _each),
+        ({"d_model": 8, "n_heads": 4}, _x[:1, :, :8], _other),
+        ({"d_model": 6, "n_heads": 1}, _x[..., :6], _past(5)),
+    )
+    praise = "`MultiHeadAttention` is right: with and without masks, for 1, 3 and 4 heads."
+
+    right = _Attention
+
+    class also(nn.Module):
+        """PyTorch's own kernel."""
+
+        def __init__(self, d_model, n_heads):
+            super().__init__()
+            self.heads = n_heads
+            self.c_proj = nn.Linear(d_model, d_model)
+            self.c_attn = nn.Linear(d_model, 3 * d_model)
+
+        def forward(self, x, mask=None):
+            q, k, v = self.c_attn(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+            heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+            return self.c_proj(heads.permute(0, 2, 1, 3).reshape(x.shape))
+
+    class also_a_list_of_heads(_Attention):
+        """A loop over the heads."""
+
+        def forward(self, x, mask=None):
+            q, k, v = (t.chunk(self.n_heads, dim=-1) for t in self.project(x))
+            if mask is not None and mask.dim() == 4:
+                mask = mask[:, 0]
+            heads = [
+                F.scaled_dot_product_attention(*each, attn_mask=mask)
+                for each in zip(q, k, v, strict=True)
+            ]
+            return self.c_proj(torch.cat(heads, dim=-1))
+
+    class has_one_head_of_full_width(_Attention):
+        """There is one head of full width: split q, k and v into `n_heads`"""
+
+        def split(self, t):
+            return t[:, None]
+
+    class views_without_swapping(_Attention):
+        """`view(B, H, T, D)` gives a head all channels of a few tokens: `split_heads` does not"""
+
+        def split(self, t):
+            return t.reshape(len(t), self.n_heads, t.shape[1], -1)
+
+    class merges_without_swapping_back(_Attention):
+        """The numbers of different tokens are joined: swap H and T back before the reshape"""
+
+        def merge(self, heads):
+            B, H, T, D = heads.shape
+            return heads.reshape(B, T, H * D)
+
+    class shuffles_the_channels_of_the_heads(_Attention):
+        """The channels of the heads are shuffled together: head 0's D channels come first, then
+        head 1's"""
+
+        def merge(self, heads):
+            return heads.permute(0, 2, 3, 1).flatten(2)
+
+    class forgets_the_last_matrix(_Attention):
+        """`c_proj` is not used: it mixes what the heads found"""
+
+        def mix(self, x):
+            return x
+
+    class ignores_the_mask(_Attention):
+        """The mask has no effect"""
+
+        def hide(self, scores, mask):
+            return scores
+
+    class takes_True_for_hidden(_Attention):
+        """The mask is the wrong way round: True = may attend"""
+
+        def hide(self, scores, mask):
+            return scores.masked_fill(mask, -math.inf)
+
+    class hides_with_a_score_of_0(_Attention):
+        """A score of 0 still gets weight e⁰: a hidden place needs a score of minus infinity"""
+
+        def hide(self, scores, mask):
+            return scores * mask
+
+    class is_causal_whatever_the_mask(_Attention):
+        """The causal mask is used always: use the `mask` that is given"""
+
+        def forward(self, x, mask=None):
+            return super().forward(x, _past(x.shape[1]))
+
+    class divides_by_the_root_of_the_models_width(_Attention):
+        """Scores are divided by √C: a query is D wide"""
+
+        def scale(self, D, C):
+            return C**0.5
+
+    class does_not_scale(_Attention):
+        """Scores are not divided by √D"""
+
+        def scale(self, D, C):
+            return 1
+
+    class multiplies_by_the_root_of_the_width(_Attention):
+        """Scores are multiplied by √D: divide"""
+
+        def scale(self, D, C):
+            return D**-0.5
+
+    class takes_the_key_for_the_query(_Attention):
+        """Query and key are swapped: `c_attn` holds q, then k, then v"""
+
+        def project(self, x):
+            q, k, v = super().project(x)
+            return k, q, v
+
+    class splits_into_heads_before_q_k_and_v(_Attention):
+        """`c_attn` holds all queries, then all keys, then all values: cut it into three first, each
+        of them into heads"""
+
+        def project(self, x):
+            parts = self.c_attn(x).unflatten(-1, (self.n_heads, 3, -1))
+            return [part.flatten(-2) for part in parts.unbind(-2)]
+
+    class has_no_c_attn(_Attention):
+        """… the parameter `c_attn"""
+
+        def __init__(self, d_model, n_heads):
+            super().__init__(d_model, n_heads)
+            self.query = self.c_attn
+            del self.c_attn
+
+    class makes_c_attn_too_narrow(_Attention):
+        """… `c_attn.weight` has shape (12, 12), but (36, 12) is expected"""
+
+        def __init__(self, d_model, n_heads):
+            super().__init__(d_model, n_heads)
+            self.c_attn = nn.Linear(d_model, d_model)
+
+
+@exercise("7.4")
 class combine_masks:
     """combine_masks(ids: (B, T), pad_id: int) -> (B, T, T) bool, causal and blind to padding"""
 
@@ -99,258 +421,129 @@ class combine_masks:
         return combine_masks.right(ids, pad_id).long()
 
 
-@exercise("7.2")
-class masked_softmax:
-    """masked_softmax(scores: (..., T, S), mask: (..., T, S) bool) -> weights, zeros if nothing"""
-
-    cases = ((SCORES, OPEN), (SCORES, CLOSED), (SCORES * 300, CLOSED))
-
-    def right(scores, mask):
-        return scores.masked_fill(~mask, -math.inf).softmax(dim=-1).masked_fill(~mask, 0.0)
-
-    def also(scores, mask):
-        top = scores.masked_fill(~mask, -1e30).amax(dim=-1, keepdim=True)
-        e = (scores - top).clamp(max=0).exp() * mask
-        return e / e.sum(dim=-1, keepdim=True).clamp(min=1e-30)
-
-    def also_with_a_large_negative_number(scores, mask):
-        return torch.where(mask, scores.masked_fill(~mask, -1e9).softmax(dim=-1), 0)
-
-    def leaves_NaN_in_closed_rows(scores, mask):
-        """A row with nothing open is 0/0: it must be zeros"""
-        return scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-
-    def hides_with_a_large_negative_number_only(scores, mask):
-        """A row with nothing open attends to everything: a large negative number in all places
-        makes equal weights, not zeros"""
-        return scores.masked_fill(~mask, -1e9).softmax(dim=-1)
-
-    def ignores_the_mask(scores, mask):
-        """The mask has no effect"""
-        return scores.softmax(dim=-1)
-
-    def masks_after_the_softmax(scores, mask):
-        """Masked after the softmax: the rows no longer sum to 1"""
-        return scores.softmax(dim=-1) * mask
-
-    def hides_with_a_score_of_0(scores, mask):
-        """A score of 0 still gets weight e⁰: a hidden place needs a score of minus infinity"""
-        return (scores * mask).softmax(dim=-1)
-
-    def takes_True_for_hidden(scores, mask):
-        """The open places are hidden and the hidden ones open: True = may attend"""
-        return masked_softmax.right(scores, ~mask)
-
-    def takes_True_for_hidden_and_has_NaN_where_all_are_open(scores, mask):
-        return scores.masked_fill(mask, -math.inf).softmax(dim=-1)
-
-    def normalises_over_the_queries(scores, mask):
-        """Softmax runs over the queries: each row sums to 1"""
-        return scores.masked_fill(~mask, -math.inf).softmax(dim=-2).nan_to_num()
-
-    def overflows(scores, mask):
-        """`exp` of a large score is infinite: subtract each row's maximum first"""
-        e = scores.exp() * mask
-        return e / e.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+_OTHER = torch.randn(2, 6, 4, generator=GENERATOR)
 
 
-@exercise("7.3")
-class split_heads:
-    """split_heads(x: (B, T, C), n_heads) -> (B, H, T, D), D = C / H"""
+def _layer(mask):
+    """Attention with fixed weights under this mask, (T, T) or (B, T, T)."""
 
-    cases = (
-        (torch.arange(48.0).view(2, 3, 8), 2),
-        (torch.arange(32.0).view(1, 4, 8), 4),
-        (torch.arange(30.0).view(2, 3, 5), 1),
-    )
+    def layer(x):
+        return F.scaled_dot_product_attention(x, x, x, attn_mask=mask)
 
-    def right(x, n_heads):
-        return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-
-    def also(x, n_heads):
-        return torch.stack(x.chunk(n_heads, dim=-1), dim=1)
-
-    def views_without_swapping(x, n_heads):
-        """The shape is right and the numbers are not: a head of `view(B, H, T, D)` holds whole
-        tokens, all channels of a few. Split C first, then swap T and H"""
-        return x.view(len(x), n_heads, x.shape[1], -1)
-
-    def does_not_swap_T_and_H(x, n_heads):
-        """T and H are not swapped yet: (B, H, T, D) is expected"""
-        return x.unflatten(-1, (n_heads, -1))
-
-    def gives_head_h_every_Hth_channel(x, n_heads):
-        """Head h takes every H-th channel: it takes D neighbours, so split C into (H, D), not
-        (D, H)"""
-        return x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2)
-
-    def reverses_the_heads(x, n_heads):
-        """The heads come in reverse order"""
-        return split_heads.right(x, n_heads).flip(1)
-
-    def swaps_T_and_D(x, n_heads):
-        """T and D are swapped: each head is (T, D)"""
-        return split_heads.right(x, n_heads).mT
+    return layer
 
 
-def _heads(x, w_q, w_k, w_v, mask, scale=lambda D: D**-0.5):
-    """The outputs of all heads, (B, T, D) each."""
-    heads = []
-    for wq, wk, wv in zip(w_q, w_k, w_v, strict=True):
-        scores = (x @ wq) @ (x @ wk).mT * scale(wq.shape[-1])
-        heads.append(scores.masked_fill(~mask, -math.inf).softmax(dim=-1) @ (x @ wv))
-    return heads
+def _opened(T, i, j):
+    mask = _past(T)
+    mask[i, j] = True
+    return mask
 
 
-@exercise("7.4")
-class multi_head:
-    """multi_head(x: (B, T, C), w_q, w_k, w_v: (H, C, D) each, mask: (T, T)) -> (B, T, H*D)"""
+def _normed_over_time(x):
+    return (x - x.mean(dim=1, keepdim=True)) / x.std(dim=1, keepdim=True)
 
-    _x = torch.randn(2, 5, 6, generator=GENERATOR)
-    _weights = torch.randn(3, 3, 6, 2, generator=GENERATOR)
-    _other = torch.tensor([1, 0, 0, 0, 1]).bool() | torch.eye(5, dtype=torch.bool)
-    cases = ((_x, *_weights, _past(5)), (_x, *_weights, _other))
-    praise = "Equal to heads computed all at once, and every head with its own projections."
 
-    def right(x, w_q, w_k, w_v, mask):
-        return torch.cat(_heads(x, w_q, w_k, w_v, mask), dim=-1)
-
-    def also(x, w_q, w_k, w_v, mask):
-        q, k, v = (x[:, None] @ w for w in (w_q, w_k, w_v))
-        out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        return out.transpose(1, 2).flatten(2)
-
-    def adds_the_heads(x, w_q, w_k, w_v, mask):
-        """The heads are added: put them side by side, head 0 first"""
-        return sum(_heads(x, w_q, w_k, w_v, mask))
-
-    def averages_the_heads(x, w_q, w_k, w_v, mask):
-        """The heads are averaged: put them side by side, head 0 first"""
-        return sum(_heads(x, w_q, w_k, w_v, mask)) / len(w_q)
-
-    def stacks_the_heads(x, w_q, w_k, w_v, mask):
-        """The heads are stacked: put them side by side along the last axis"""
-        return torch.stack(_heads(x, w_q, w_k, w_v, mask))
-
-    def reverses_the_heads(x, w_q, w_k, w_v, mask):
-        """The heads come in reverse order"""
-        return torch.cat(_heads(x, w_q, w_k, w_v, mask)[::-1], dim=-1)
-
-    def shuffles_the_channels(x, w_q, w_k, w_v, mask):
-        """The channels of the heads are shuffled together: head 0's D channels come first, then
-        head 1's"""
-        return torch.stack(_heads(x, w_q, w_k, w_v, mask), dim=-1).flatten(-2)
-
-    def joins_without_swapping_back(x, w_q, w_k, w_v, mask):
-        """The numbers of different tokens are joined: swap H and T back before the reshape"""
-        return torch.stack(_heads(x, w_q, w_k, w_v, mask), dim=1).reshape(*x.shape[:2], -1)
-
-    def ignores_the_mask(x, w_q, w_k, w_v, mask):
-        """The mask has no effect"""
-        return multi_head.right(x, w_q, w_k, w_v, torch.ones_like(mask))
-
-    def uses_the_mask_upside_down(x, w_q, w_k, w_v, mask):
-        """The mask is used upside down"""
-        return multi_head.right(x, w_q, w_k, w_v, mask.T)
-
-    def is_causal_whatever_the_mask(x, w_q, w_k, w_v, mask):
-        """The causal mask is used always: use the `mask` that is given"""
-        return multi_head.right(x, w_q, w_k, w_v, _past(x.shape[1]))
-
-    def divides_by_the_root_of_the_models_width(x, w_q, w_k, w_v, mask):
-        """Scores are divided by √C: a query is D wide"""
-        return torch.cat(_heads(x, w_q, w_k, w_v, mask, lambda D: x.shape[-1] ** -0.5), dim=-1)
-
-    def does_not_scale(x, w_q, w_k, w_v, mask):
-        """Scores are not divided by √D"""
-        return torch.cat(_heads(x, w_q, w_k, w_v, mask, lambda D: 1), dim=-1)
-
-    def multiplies_by_the_root_of_the_width(x, w_q, w_k, w_v, mask):
-        """Scores are multiplied by √D: divide"""
-        return torch.cat(_heads(x, w_q, w_k, w_v, mask, lambda D: D**0.5), dim=-1)
-
-    def divides_by_the_width(x, w_q, w_k, w_v, mask):
-        """Scores are divided by D: by its square root"""
-        return torch.cat(_heads(x, w_q, w_k, w_v, mask, lambda D: 1 / D), dim=-1)
-
-    def shares_one_projection_among_the_heads(x, w_q, w_k, w_v, mask):
-        """One projection serves all heads: head h has its own, `w_q[h]`"""
-        return multi_head.right(x, *(w[:1].expand_as(w) for w in (w_q, w_k, w_v)), mask)
-
-    def swaps_query_and_key(x, w_q, w_k, w_v, mask):
-        """Query and key are swapped"""
-        return multi_head.right(x, w_k, w_q, w_v, mask)
+def _moves(layer, x, change, look, other):
+    """Whether an output in `look(t)` moves when the inputs in `change(t)` become others."""
+    for t in range(1, x.shape[1]):
+        changed = x.clone()
+        changed[:, change(t)] = other[:, change(t)]
+        if not torch.allclose(layer(changed)[:, look(t)], layer(x)[:, look(t)], atol=1e-5):
+            return True
+    return False
 
 
 @exercise("7.5")
-class leaky_mask:
-    """leaky_mask(T) -> (T, T) bool that leaks, though row i opens i + 1 places, i among them"""
+class sees_the_future:
+    """sees_the_future(layer, x: (B, T, C)) -> bool, True if a later input moves an output"""
 
-    def judge(call):
-        for T in (8, 5):
-            mask = call(T).like(_past(T))
-            boolean = f"The mask holds {str(mask.dtype)[6:]}: make it boolean, True = may attend."
-            expect(mask.dtype == torch.bool, boolean)
-            shape = f"The mask has shape {tuple(mask.shape)}, but {(T, T)} is expected."
-            expect(mask.shape == (T, T), shape)
-            for i, row in enumerate(mask):
-                n = int(row.sum())
-                expect(n, f"Row {i} is open nowhere: its weights cannot sum to 1.")
-                expect(row[i], f"Row {i} does not see position {i}: a simple test would notice.")
-                count = f"Row {i} is open in {n} places: open {i + 1}, as the causal mask."
-                expect(n == i + 1, count)
-            future = mask.triu(1).nonzero().tolist()
-            expect(future, "No row sees the future: this mask is sound. Break it.")
-        i, j = future[0]
-        praise = "Shapes, sums and counts are right: only a test that changes the future notices."
-        return f"Row {i} sees position {j}. {praise}"
+    _x = torch.randn(2, 6, 4, generator=GENERATOR)
+    _second = torch.stack((_past(6), _opened(6, 1, 2)))
+    cases = (
+        (_layer(_past(6)), _x),
+        (_layer(torch.ones(6, 6, dtype=torch.bool)), _x),
+        (_layer(_opened(6, 0, 1)), _x),
+        (_layer(_opened(6, 2, 4)), _x),
+        (_layer(_opened(6, 4, 5)), _x),
+        (_layer(_second), _x),
+        (_normed_over_time, _x),
+        (lambda x: x.cumsum(dim=1), _x),
+        (lambda x: 3 * x, _x),
+    )
+    praise = "`sees_the_future` finds every leak, and accuses no layer that is sound."
 
-    def right(T):
-        mask = _past(T)
-        mask[1, 0], mask[1, 2] = False, True
-        return mask
+    def right(layer, x):
+        for t in range(1, x.shape[1]):
+            changed = x.clone()
+            changed[:, t:] = _OTHER[:, t:]
+            if not torch.allclose(layer(changed)[:, :t], layer(x)[:, :t], atol=1e-5):
+                return True
+        return False
 
-    def also(T):
-        mask = torch.eye(T, dtype=torch.bool)
-        for i in range(1, T):
-            others = [j for j in reversed(range(T)) if j != i]
-            mask[i, others[:i]] = True
-        return mask
+    def also(layer, x):
+        x = x.clone().requires_grad_()
+        out = layer(x)
+        for i in range(x.shape[1] - 1):
+            (slope,) = torch.autograd.grad(out[:, i].sin().sum(), x, retain_graph=True)
+            if (slope[:, i + 1 :].abs() > 1e-6).any():
+                return True
+        return False
 
-    def returns_the_causal_mask(T):
-        """… this mask is sound"""
-        return _past(T)
+    def also_one_place_at_a_time(layer, x):
+        before = layer(x)
+        moved = torch.zeros(x.shape[1], x.shape[1], dtype=torch.bool)
+        for t in range(x.shape[1]):
+            changed = x.clone()
+            changed[:, t] += torch.linspace(1, 2, x.shape[2])
+            moved[:, t] = ((layer(changed) - before).abs() > 1e-5).any(dim=-1).any(dim=0)
+        return bool(moved.triu(1).any())
 
-    def opens_everything(T):
-        """… open 1, as the causal mask"""
-        return torch.ones(T, T, dtype=torch.bool)
+    def looks_at_the_changed_place_too(layer, x):
+        """A sound layer is accused: place t may move when input t changes. Compare the outputs
+        before t"""
+        return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(t + 1), _OTHER)
 
-    def opens_one_place_more(T):
-        """… open in 3 places"""
-        mask = _past(T)
-        mask[1, 2] = True
-        return mask
+    def compares_all_outputs(layer, x):
+        return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(None), _OTHER)
 
-    def shifts_the_diagonal_away(T):
-        """… does not see position 1"""
-        mask = _past(T)
-        mask[1, 1], mask[1, 2] = False, True
-        return mask
+    def suspects_every_layer(layer, x):
+        return True
 
-    def leaves_a_row_empty(T):
-        """… open nowhere"""
-        mask = leaky_mask.right(T)
-        mask[3] = False
-        return mask
+    def changes_the_past(layer, x):
+        """A sound layer is accused: the past may move the future. Change the inputs from t on and
+        compare the outputs before t"""
+        return _moves(layer, x, lambda t: slice(t), lambda t: slice(t, None), _OTHER)
 
-    def turns_the_causal_mask_over(T):
-        """… Row 0 is open in 8 places"""
-        return _past(T).T
+    def changes_the_last_input_only(layer, x):
+        """A leak is missed: the last input alone is changed. Any place may be the one that is
+        seen too early"""
+        return _moves(layer, x, lambda t: slice(-1, None), lambda t: slice(-1), _OTHER)
 
-    def returns_numbers(T):
-        """… make it boolean"""
-        return leaky_mask.right(T).int()
+    def watches_the_first_output_only(layer, x):
+        """A leak is missed: the first output alone is watched. Any place may see too much"""
+        return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(1), _OTHER)
 
-    def adds_an_axis(T):
-        """… is expected"""
-        return leaky_mask.right(T)[None]
+    def looks_one_place_ahead_only(layer, x):
+        """A leak is missed: a layer can look further ahead than one place"""
+        return _moves(layer, x, lambda t: slice(t, t + 1), lambda t: slice(t - 1, t), _OTHER)
+
+    def tries_the_middle_only(layer, x):
+        """A leak is missed: one `t` is tried. Try every place"""
+        half = x.shape[1] // 2
+        return _moves(layer, x, lambda t: slice(half, None), lambda t: slice(half), _OTHER)
+
+    def looks_at_the_first_text_only(layer, x):
+        """A leak is missed: the first text of the batch alone is watched"""
+
+        def first(changed):
+            return layer(changed)[:1]
+
+        return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+
+    def says_True_for_a_sound_layer(layer, x):
+        """True and False are swapped: True = it sees the future"""
+        return not sees_the_future.right(layer, x)
+
+    def looks_at_shapes_and_sums(layer, x):
+        """A leak is missed: shapes tell nothing. Change an input and see what moves"""
+        return layer(x).shape != x.shape

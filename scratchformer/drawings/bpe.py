@@ -121,7 +121,8 @@ def encoding(chunk: bytes, ids: Mapping[bytes, int]) -> HTML:
 
 def coloured(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> HTML:
     """Texts in their tokens: each row is a heading and its (token, id) pairs, drawn in lines."""
-    boxes, y = [], 16
+    boxes: list[tuple] = []
+    y = 16
     for heading, tokens in rows:
         boxes.append((8, y, 0, heading, None, 0))
         x, y = 8.0, y + 34
