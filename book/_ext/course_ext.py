@@ -1,8 +1,9 @@
 """A small Sphinx extension: self-contained pages, described, with figures numbered by chapter.
 
 It brings MathJax from an installed package, derives the site's address from the repository's,
-numbers figures by chapter, describes figures for screen readers and pages for search engines, and repairs what the theme and
-the builder get wrong. It does not touch links, search or the text of a page.
+numbers figures by chapter, describes figures for screen readers and pages for search engines, and
+repairs what the theme and the builder get wrong. It does not touch links, search or the text of a
+page.
 """
 
 import importlib.util

@@ -143,7 +143,7 @@ class averaging_weights:
 
 @exercise("5.3")
 class masked_softmax:
-    """masked_softmax(scores: (T, T), mask: (T, T) bool, True = may attend) -> (T, T)"""
+    """masked_softmax(scores: (T, T), mask: (T, T) bool, True = may look) -> (T, T)"""
 
     cases = ((LOW, CAUSAL), (ZERO, CAUSAL), (LOW, OTHER), (LOW - 1000, CAUSAL))
 
@@ -162,7 +162,7 @@ class masked_softmax:
         return scores.softmax(dim=1)
 
     def hides_where_the_mask_is_True(scores, mask):
-        """The mask is the wrong way round: True means may attend"""
+        """The mask is the wrong way round: True means may look"""
         return scores.masked_fill(mask, -math.inf).softmax(dim=1)
 
     def hides_where_the_mask_is_True_and_removes_the_NaN(scores, mask):

@@ -387,7 +387,7 @@ class attention:
         e = (torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5).exp()
         e = e if mask is None else e * mask
         weights = e / e.sum(dim=-1, keepdim=True)
-        return [torch.einsum("...ts,...se->...te", weights, v), weights]
+        return [torch.einsum("...ts,...sd->...td", weights, v), weights]
 
     def explain(got, q, k, v, mask):
         weights, right = got[1].double(), attention.right(q, k, v, mask)[1].double()

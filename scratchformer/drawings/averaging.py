@@ -70,19 +70,19 @@ def scores_to_weights(scores: Sequence, weights: Sequence) -> HTML:
     for k, (title, numbers) in enumerate(grids):
         left = 4 + k * 177
         drawing.text(left + n * cell / 2, 22, title, "value" if k == 2 else "ink", bold=True)
-        shades = [[float(weights[i][j]) if k == 2 else 0 for j in range(n)] for i in range(n)]
+        shades = [[0.6 * weights[i][j] if k == 2 else 0 for j in range(n)] for i in range(n)]
         drawing.grid(left, 42, shades, cell, "value")
         for i in range(n):
             for j in range(n):
                 number = numbers[i][j]
                 words = number if isinstance(number, str) else f"{number:.2g}"
                 x, y = left + (j + 0.5) * cell, 42 + (i + 0.5) * cell
-                drawing.text(x, y, words, "muted" if words == "−∞" else "ink", size=13)
+                drawing.text(x, y, words, "muted" if words == "−∞" else "ink", size=14)
         if k < 2:
             drawing.arrow(left + n * cell + 8, 96, left + 170, 96)
             drawing.text(left + n * cell + 36, 78, ("mask", "softmax")[k], size=13)
     drawing.text(
-        235, 182, "each row is one position; each row of weights sums to 1", "muted", size=13
+        235, 182, "each row is one position; each row of weights sums to 1", "muted", size=15
     )
     return drawing.show(
         "Three tables of three by three numbers with arrows between them. The first holds scores, "
@@ -104,7 +104,7 @@ def zero_or_infinity(powers: Sequence, weights: Sequence) -> HTML:
             title = ("scores", "e to the score", "weights")[k]
             if i == 0:
                 drawing.text(left + 1.5 * cell, 22, title, "value" if k == 2 else "ink", bold=True)
-            shades = [[float(number) if k == 2 else 0 for number in numbers]]
+            shades = [[0.6 * number if k == 2 else 0 for number in numbers]]
             drawing.grid(left, top, shades, cell, "value")
             for j, number in enumerate(numbers):
                 words = number if isinstance(number, str) else f"{number:.2g}"

@@ -15,7 +15,7 @@ def road():
     d.arrow(440, y, 466, y, "stream", width=4)
     for left, name, does in (
         (62, "attention", "collects from\nother positions"),
-        (262, "feed-forward", "digests, each\nposition alone"),
+        (262, "feed-forward", "computes on each\nposition alone"),
     ):
         d.box(left, 22, 150, 84, "", "ink", fill=0.07)
         d.text(left + 75, 42, name, bold=True, size=15)
@@ -32,19 +32,23 @@ def road():
         "A thick line, the stream x of shape (T, C), runs from left to right past two sublayers. "
         "An arrow leads from the line up to attention, which collects from other positions, and an "
         "arrow leads down again to a plus sign on the line. Then the same with the feed-forward "
-        "network, which digests each position alone. The line itself is never interrupted: each "
-        "sublayer only adds to it."
+        "network, which computes on each position alone. The line itself is never interrupted: "
+        "each sublayer only adds to it."
     )
 
 
 def _plane(d, left, points, labels, signs, axes, unit, origin):
     """Axes, and a circle with + or − for each phrase; equal points share one circle."""
     x0, y0 = left + origin[0], origin[1]
-    d.line([(left + 6, y0), (left + 212, y0)], "muted", width=1)
-    d.line([(x0, 40), (x0, y0 + (98 if y0 < 150 else 14))], "muted", width=1)
-    d.text(left + 212, y0 + 20, axes[0], "muted", anchor="end", size=13)
+    gap = 12 if (0, 0) in [tuple(p) for p in points] else 0  # a sign there must not be crossed
+    for start, end in ((left + 6, x0 - gap), (x0 + gap, left + 212)):
+        d.line([(start, y0), (end, y0)], "muted", width=1)
+    d.line([(x0, 40), (x0, y0 - gap)], "muted", width=1)
+    if not gap:
+        d.line([(x0, y0), (x0, y0 + 98)], "muted", width=1)
+    d.text(left + 212, y0 + 24, axes[0], "muted", anchor="end", size=13)
     d.text(x0, 27, axes[1], "muted", size=13)
-    seen = {}
+    seen: dict[tuple, int] = {}
     for (px, py), label, sign in zip(points, labels, signs, strict=True):
         x, y = x0 + unit * px, y0 - unit * py
         place = (round(x), round(y))
@@ -152,7 +156,7 @@ def pre_and_post():
 
 def three_masks():
     """The same block under three masks: encoder, decoder, and both joined by cross-attention."""
-    d = Drawing(470, 268)
+    d = Drawing(470, 274)
     full, stairs = (
         [[1] * 4 for _ in range(4)],
         [[float(j <= i) for j in range(4)] for i in range(4)],
@@ -164,8 +168,8 @@ def three_masks():
     )
     for x, name, does, where in columns:
         d.text(x, 18, name, bold=True, size=15)
-        d.text(x, 222, does, size=13)
-        d.text(x, 246, where, "muted", size=13)
+        d.text(x, 230, does, size=13)
+        d.text(x, 254, where, "muted", size=13)
     d.grid(18, 76, full, 22, "query")
     d.grid(152, 76, stairs, 22, "query")
     d.grid(294, 44, full, 16, "query")

@@ -161,7 +161,7 @@ def pull_push(old: dict, new: dict) -> HTML:
         to_x, to_y = place(new[key])
         d.line([(x0, y0), (x, y)], "muted", 1.2, dashed=True)
         d.circle(x, y, 5, colour, 0.15)
-        d.arrow(x, y, to_x, to_y, colour, width=3.2)
+        d.arrow(x, y, to_x, to_y, colour, width=3.2, dashed=key == "n")
         d.text(x + right, y + down, label, colour, anchor=anchor, bold=key == "v")
     return d.show(
         "A plane with three points. An arrow moves the vector of tears up, towards sighs and away "
@@ -187,4 +187,32 @@ def same_company(old: list, new: list, company: Sequence[float]) -> HTML:
         "Two planes. Before the pulls, the vectors of father and mother point to opposite sides, "
         "and the company vector of weep points up between them. After ten pulls towards weep, both "
         "point up, so the angle between father and mother is smaller."
+    )
+
+
+def two_measures(a: list, b: list, c: list, measures: Sequence[tuple[float, float]]) -> HTML:
+    """Three vectors; `measures` holds the dot product and the cosine with a, of b and of c."""
+    d = Drawing(480, 208)
+    x0, y0, scale = 34, 134, 58
+    d.line([(x0 - 24, y0), (330, y0)], "muted", 1)
+    for label, vector, colour, aside in (
+        ("a", a, "token", (12, -8)),
+        ("b", b, "ink", (-8, -14)),
+        ("c", c, "ink", (14, 6)),
+    ):
+        x, y = x0 + scale * vector[0], y0 - scale * vector[1]
+        d.arrow(x0, y0, x, y, colour, width=3 if label == "a" else 2.5)
+        d.text(x + aside[0], y + aside[1], label, colour, bold=True)
+    for name, left in (("dot product", 330), ("cosine", 430)):
+        d.text(left, 26, name, "muted")
+    d.text(200, 54, "b with a", anchor="start")
+    d.text(200, 84, "c with a", anchor="start")
+    for row, pair in enumerate(measures):
+        other = measures[1 - row]
+        for left, value, rival in zip((330, 430), pair, other, strict=True):
+            d.text(left, 54 + 30 * row, f"{value:.2f}", bold=value > rival)
+    return d.show(
+        "Three arrows from one point: a goes up to the right, b is shorter and goes almost the "
+        "same way, and c is long and goes right and a little down. Beside them stand two measures: "
+        "the dot product with a is larger for c, and the cosine with a is larger for b."
     )

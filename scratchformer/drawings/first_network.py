@@ -41,7 +41,7 @@ def sliding(pieces: Sequence[str], length: int = 4, windows: int = 3) -> HTML:
     d = Drawing(480, 60 + 64 * windows)
     d.text(8, 14, "text, cut into tokens", "muted", size=13, anchor="start")
     for i, piece in enumerate(pieces[:shown]):
-        d.box(8 + step * i, 28, step - 4, 30, piece.replace(" ", "·"), "token", size=13)
+        d.box(7 + step * i, 28, step - 2, 30, piece.replace(" ", "·"), "token", size=13)
     for row in range(windows):
         y = 76 + 62 * row
         x = 8 + step * row

@@ -16,8 +16,9 @@ def _table(drawing: Drawing, x: float, y: float, rows: Sequence, cell=26, fill=0
 
 def _axis(drawing: Drawing, start: tuple, end: tuple, number: int, place: tuple) -> None:
     """An arrow along an axis, with the axis' number at `place`."""
-    drawing.arrow(*start, *end, "muted", width=1.5)
-    drawing.text(*place, number, "muted", size=13)
+    (x1, y1), (x2, y2), (x, y) = start, end, place
+    drawing.arrow(x1, y1, x2, y2, "muted", width=1.5)
+    drawing.text(x, y, number, "muted", size=13)
 
 
 def tensors() -> HTML:

@@ -11,7 +11,7 @@ from scratchformer.drawings.canvas import Drawing
 
 def idea() -> HTML:
     """The plan of self-attention on "the old king sleeps"."""
-    d = Drawing(470, 235)
+    d = Drawing(470, 226)
     places = {"the": (8, 64), "old": (108, 110), "king": (280, 90), "sleeps": (394, 68)}
     for word, (left, width) in places.items():
         important = word in ("old", "king")
@@ -138,7 +138,7 @@ def pipeline() -> HTML:
 
 def dictionary(names: Sequence[str], weights: Sequence[float], values: Sequence[str]) -> HTML:
     """A question to all keys of a soft dictionary; arrows as thick as their weights."""
-    d = Drawing(470, 62 + 58 * len(names))
+    d = Drawing(470, 28 + 58 * len(names))
     middle = 34 + 29 * len(names)
     d.text(56, 16, "question", "query", bold=True)
     d.text(234, 16, "keys", "key", bold=True)

@@ -176,6 +176,8 @@ def test_ids_are_unique_and_images_have_alt_text(site, pages):
 def test_no_formula_is_left_as_text(site):
     for path in [*site.glob("notebooks/*.html"), *site.glob("book/*.html")]:
         article = parsed(path).article
+        if article is None:  # an old address, which leads on
+            continue
         for formula_or_code in article.select("pre, code, .math"):
             formula_or_code.decompose()
         left = [line for line in article.get_text().splitlines() if "$" in line]
