@@ -132,9 +132,9 @@ class Exercise:
     def choose(self, mine: Any, worked: Callable, *given: Any) -> Callable:
         """The reader's function if it passes its check, else the worked one; prints which."""
         if self(mine, *given):
-            print(f"Exercise {self.number}: from here on, your `{self.name}` is used.")
+            print(f"From here on: your `{self.name}`.")
             return mine
-        print(f"Exercise {self.number}: from here on, the worked `{self.name}` is used.")
+        print(f"From here on: the worked `{self.name}`.")
         return worked
 
     def compare(self, call: Call) -> str:

@@ -466,9 +466,9 @@ def test_choose_says_which_function_the_chapter_goes_on_with(capsys):
         return [word for _ in range(times)]
 
     assert repeat.choose(mine, repeat.right) is mine
-    assert capsys.readouterr().out == "Exercise 0.1: from here on, your `repeat` is used.\n"
+    assert capsys.readouterr().out == "From here on: your `repeat`.\n"
     assert repeat.choose(lambda word, times: ..., repeat.right) is repeat.right
-    assert capsys.readouterr().out == "Exercise 0.1: from here on, the worked `repeat` is used.\n"
+    assert capsys.readouterr().out == "From here on: the worked `repeat`.\n"
 
 
 @exercise("0.9")

@@ -64,7 +64,7 @@ def a_few_steps(monkeypatch):
 def test_a_chapter_runs_to_its_end_and_uses_what_the_reader_wrote(path, answer):
     notebook = answered(path, answer)
     outputs = [out.get("text", "") for cell in notebook.cells for out in cell.get("outputs", [])]
-    said = re.findall(r"from here on, (your|the worked) `", "".join(outputs))
+    said = re.findall(r"From here on: (your|the worked) `", "".join(outputs))
     chosen = sum(".choose(" in cell.source for cell in notebook.cells if cell.cell_type == "code")
     assert said == ["your" if answer == "right" else "the worked"] * chosen
 
