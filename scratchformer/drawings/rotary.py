@@ -145,11 +145,14 @@ def squeezed(trained: int, length: int, marks: int = 8):
                 d.text(x, y + 42, f"{place:g}", "position", size=13)
             elif i == marks - 1:
                 d.text(x + 4, y + 42, f"{place:g}", "position", size=13, anchor="end")
-        d.text(edge + 14, y, name, anchor="start", size=15)
+        d.text(right, y, name, anchor="end", size=15)
+    last = length - length / marks
+    ends = ((left + last * scale, 108), (left + last * trained / length * scale, 144))
+    d.line(ends, "position", dashed=True, width=1.4)
     return d.show(
         f"Two rulers of {length} places, of which the first {trained} are shaded as met in "
         f"training. On the upper ruler {marks} marks stand over its full length, most of them "
         "outside the shaded part. On the lower ruler the same marks stand closer, and all of "
-        f"them are inside the shaded part: the last one moves from place "
-        f"{length - length // marks} to {(length - length // marks) * trained / length:g}."
+        f"them are inside the shaded part: a dashed line follows "
+        f"the last one from place {last:g} to place {last * trained / length:g}."
     )
