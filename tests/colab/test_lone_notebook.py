@@ -21,6 +21,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SANITIZE = ROOT / "notebooks" / "sanitize.cfg"  # figures are not compared
 
 
 def run(*command, cwd, env=None) -> subprocess.CompletedProcess:
@@ -92,7 +93,8 @@ def executed(python, notebook, env) -> str:
     """Run every cell, compare those tagged so, and fail if one does."""
     result = run(
         *(python, "-m", "pytest", "-q", "--nbval-lax", "--nbval-current-env"),
-        *("--nbval-cell-timeout=300", "-p", "no:cacheprovider", notebook.name),
+        *("--nbval-sanitize-with", SANITIZE, "--nbval-cell-timeout=300"),
+        *("-p", "no:cacheprovider", notebook.name),
         cwd=notebook.parent,
         env=env,
     )
