@@ -118,7 +118,7 @@ def heads():
     d.text(386, 200, "not turned", "value", anchor="end")
     d.arrow(156, 256, 156, 284, "ink")
     d.text(164, 270, "softmax", anchor="start")
-    d.box(76, 286, 374, 36, "weights @ values  (B, H, T, D)", "ink")
+    d.box(76, 286, 374, 36, "weights @ values  (B, H, T, D)", "value")
     return d.show(
         "A chart of attention. From x come query, key and value, each of shape B, H, T, D. The "
         "query and the key pass through a box called turn by place, and meet in the scores. "

@@ -166,7 +166,8 @@ def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, plant, mode):
         cells[1].outputs = [nbformat.v4.new_output("execute_result", data, execution_count=1)]
     (tmp_path / "notebooks").mkdir()
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebooks" / "planted.ipynb")
-    shutil.copy(ROOT / "notebooks" / "conftest.py", tmp_path / "notebooks")
+    for name in ("conftest.py", "sanitize.cfg"):
+        shutil.copy(ROOT / "notebooks" / name, tmp_path / "notebooks")
     shutil.copytree(ROOT / "tests" / "shapes", tmp_path / "tests" / "shapes")
     shutil.copy(ROOT / "tests" / "stand_ins.py", tmp_path / "tests")
     command = [*"-m pytest -q -p no:cacheprovider --nbval-current-env".split(), mode, "notebooks"]
