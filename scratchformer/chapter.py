@@ -67,17 +67,24 @@ def themed_svg(figure: Figure) -> str:
     start = svg.index("<svg")
     head, body = svg[start : svg.index(">", start)], svg[svg.index(">", start) + 1 :]
     left, bottom, width, height = map(float, head.split('viewBox="')[1].split('"')[0].split())
-    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", body, flags=re.DOTALL)
     body = re.sub(r'<g id="[^"]*"', "<g", body)  # nothing refers to groups
     own = f"f{zlib.crc32(body.encode()):08x}"
-    body = re.sub(r'(?<= id=")|(?<="#)|(?<=url\(#)', own, body).replace(INK, "currentColor")
+    body = re.sub(r"<[^>]*>", lambda tag: _themed_tag(tag.group(), own), body)
     widest = ENLARGED * width * 4 / 3  # from points to pixels
-    style = f"width: 100%; max-width: {widest:.0f}px; height: auto; display: block"
+    style = f"width: 100%; max-width: {widest:.0f}px; height: auto; display: block; margin: 0 auto"
     return (
         f'<svg class="course-plot" viewBox="{left} {bottom} {width} {height}" '
-        f'style="{style}; margin: 0 auto" '
+        f'style="{style}; stroke-linejoin: round; stroke-linecap: butt" '
         f'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{body}'
     )
+
+
+def _themed_tag(tag: str, own: str) -> str:
+    """An SVG tag whose names begin with `own`, in the page's colour of text where it was black."""
+    tag = re.sub(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)', own, tag)
+    tag = re.sub(f"{INK}|#000000", "currentColor", tag)
+    return re.sub(r"'DejaVu Sans'(?=[;\"])", "'DejaVu Sans', sans-serif", tag)
 
 
 def _show_figures_as_svg(shell) -> None:

@@ -54,7 +54,9 @@ def plot():
     with plt.rc_context():
         chapter.setup()
         fig, ax = plt.subplots()
-        ax.plot([0, 1, 4], marker="o", label="$x^2$")
+        ax.plot([0, 1, 4], "k--", marker="o", label="$x^2$")
+        ax.bar([0, 1], [1, 2], hatch="//")
+        ax.set_title('"#1" url(#a) ' + chapter.INK)
         ax.set(xlabel="steps", ylabel="loss")
         ax.legend()
         yield fig, chapter.themed_svg(fig)
@@ -65,8 +67,13 @@ def test_a_figure_takes_the_pages_colours_and_nothing_is_painted_white(plot):
     _, svg = plot
     ET.fromstring(svg)
     assert svg.startswith('<svg class="course-plot"') and "currentColor" in svg
-    assert chapter.INK not in svg and "#000000" not in svg and "#ffffff" not in svg
+    tags = "".join(re.findall("<[^>]*>", svg))
+    assert chapter.INK not in tags and "#000000" not in svg and "#ffffff" not in svg
+    assert "<style" not in svg  # it would hold for every other picture of the page
     assert ">steps</text>" in svg  # letters, which are sharp and can be searched
+    assert f">&quot;#1&quot; url(#a) {chapter.INK}</text>" in svg.replace('"#1"', "&quot;#1&quot;")
+    colours = re.findall(r'(?:fill|stroke)[=:] ?"?#(\w+)', tags)
+    assert {len(colour) for colour in colours} == {6}
 
 
 def test_a_figure_is_the_same_each_time_and_shares_no_name_with_another(plot):
@@ -76,7 +83,7 @@ def test_a_figure_is_the_same_each_time_and_shares_no_name_with_another(plot):
     names = [set(re.findall(r' id="([^"]+)"', text)) for text in (svg, chapter.themed_svg(fig))]
     assert names[0] and not names[0] & names[1]
     for text, own in ((svg, names[0]),):
-        used = set(re.findall(r'(?:"#|url\(#)([^")]+)', text))
+        used = set(re.findall(r'(?:href="#|url\(#)([^")]+)"', text))
         assert used and used <= own
 
 

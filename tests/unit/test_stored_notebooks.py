@@ -89,8 +89,11 @@ def problems(cells):
             yield f"cell {i}: a picture without a caption"
         for svg in pictures(cell, "course-drawing"):
             yield from (f"cell {i}: sticks out of its drawing: {text}" for text in sticks_out(svg))
-        if any("image/png" in output.get("data", {}) for output in cell.outputs):
+        figures = [o for o in cell.outputs if "<Figure" in str(o.get("data", {}).get("text/plain"))]
+        if len(figures) != len(plots(cell)):
             yield f"cell {i}: a figure that is no SVG"
+        if any("#000000" in svg for svg in plots(cell)):
+            yield f"cell {i}: a figure in black, which a dark page swallows"
         if "nbval-ignore-output" in tags(cell) or plots(cell):
             has = any(isinstance(n, ast.Assert) for n in ast.walk(parse(cell.source)))
             if not has:
