@@ -2,6 +2,7 @@
 
 import codecs
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from itertools import combinations, pairwise
 
@@ -452,7 +453,8 @@ class _Tokenizer:
 
 _MERGED = ("lo", "low", " w", "y w", "ai", "é", " low", "'l", "'ll", "day", "  ")
 _TOKENS = [bytes([b]) for b in reversed(range(256))] + [token.encode() for token in _MERGED]
-_TEXTS = ("low", "low lower", "I'll  wait, 3 days!\n", "day way", "naïve café", "🎭 שלום", "")
+_ACCENTS = "naïve café e\u0301\r\n"  # the last é is two characters, and so is the line end
+_TEXTS = ("low", "low lower", "I'll  wait, 3 days!\n", "day way", _ACCENTS, "🎭 שלום", "")
 
 
 @exercise("1.4")
@@ -547,6 +549,18 @@ class ByteTokenizer:
         def as_bytes(self, chunk):
             return chunk.encode("latin-1", errors="replace")
 
+    class composes_accents_before_encoding(_Tokenizer):
+        """… Accents are written in another way"""
+
+        def encode(self, text):
+            return super().encode(unicodedata.normalize("NFC", text))
+
+    class changes_line_ends_before_encoding(_Tokenizer):
+        """… A line end is changed or lost"""
+
+        def encode(self, text):
+            return super().encode(text.replace("\r\n", "\n"))
+
     class returns_the_tokens_instead_of_ids(_Tokenizer):
         """… is a bytes, but an int"""
 
@@ -582,6 +596,18 @@ class ByteTokenizer:
 
         def decode(self, ids):
             return b"".join(self.tokens[i] for i in ids).decode(errors="ignore")
+
+    class composes_accents_after_decoding(_Tokenizer):
+        """… Accents are written in another way"""
+
+        def decode(self, ids):
+            return unicodedata.normalize("NFC", super().decode(ids))
+
+    class changes_line_ends_after_decoding(_Tokenizer):
+        """… A line end is changed or lost"""
+
+        def decode(self, ids):
+            return super().decode(ids).replace("\r\n", "\n")
 
     class joins_with_spaces(_Tokenizer):
         """… A space is put between the tokens"""
@@ -623,9 +649,22 @@ def _judge_encode(ids, text, known):
         why = "The text is cut too often or joined in another order: chunks first, then merges.\n"
     elif known.decode(ids) == "".join(text.split()):
         why = "The white space is lost: cut with `PATTERN`, which keeps every character.\n"
+    elif changed := _changed(known.decode(ids), text):
+        why = f"{changed}.\n"
     elif not text.isascii():
         why = "The bytes are not those of UTF-8: `chunk.encode()` gives them.\n"
     raise Wrong(f"{why}`encode({text!r})` {difference(ids, right)}.")
+
+
+def _changed(got, text):
+    """How a text that differs has been tidied up, or nothing."""
+    if unicodedata.normalize("NFKD", got) == unicodedata.normalize("NFKD", text):
+        return (
+            "Accents are written in another way: é as one character or as two, keep what is there"
+        )
+    if got.splitlines() == text.splitlines():
+        return "A line end is changed or lost: `\\r\\n` is two characters, keep what is there"
+    return ""
 
 
 def _why_not_decoded(got, text, known):
@@ -637,7 +676,9 @@ def _why_not_decoded(got, text, known):
         "".join(token.decode(errors=how) for token in tokens) for how in ("replace", "ignore")
     ]:
         return "A character can be cut across two tokens: join the bytes first, then decode once."
-    return f"`decode` of the ids of `{text}` {difference(got, text)}."
+    changed = _changed(got, text)
+    why = f"{changed}.\n" if changed else ""
+    return f"{why}`decode` of the ids of `{text!r}` {difference(got, text)}."
 
 
 class _SmallTokenizer:
@@ -662,12 +703,11 @@ class other_ids:
     def judge(call, tokenizer):
         ids = call(tokenizer).like([0], "Return the list of ids itself.")
         expect(ids, "The list is empty, and `encode` gives an empty list for an empty text.")
-        try:
-            text = tokenizer.decode(ids)
-        except Exception:
-            raise Wrong(
-                f"`decode` cannot read `{brief(ids)}`: is an id outside the table?"
-            ) from None
+        last = len(tokenizer.tokens) - 1
+        outside = [i for i in ids if not 0 <= i <= last]
+        why = f"The id {(outside or [0])[0]} is outside the table, whose ids are 0 … {last}."
+        expect(not outside, why)
+        text = tokenizer.decode(ids)
         readable = f"The ids decode to `{brief(text)}`: bytes that are no UTF-8 are no text."
         expect("\ufffd" not in text, readable)
         back = tokenizer.encode(text)
@@ -700,6 +740,14 @@ class other_ids:
     def returns_an_id_outside_the_table(tokenizer):
         """… outside the table"""
         return [len(tokenizer.tokens)]
+
+    def counts_an_id_from_the_end(tokenizer):
+        """… The id -1 is outside the table"""
+        return [-1]
+
+    def counts_one_id_of_two_from_the_end(tokenizer):
+        """… The id -2 is outside the table"""
+        return [-2, ord("e")]
 
     def returns_the_text(tokenizer):
         """… Return the list of ids itself"""

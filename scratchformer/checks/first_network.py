@@ -6,8 +6,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from scratchformer.checks.compare import difference, same
 from scratchformer.checks.engine import exercise
-from scratchformer.checks.verdict import expect
+from scratchformer.checks.verdict import Wrong, expect
+from scratchformer.checks.words import words
 
 IDS = torch.tensor([5, 3, 8, 1, 9, 2, 7, 4, 6])
 
@@ -125,8 +127,20 @@ class cross_entropy:
         slopes = (
             "must stay a tensor made by torch's own operations, or `backward()` finds no slopes"
         )
-        value = call(LOGITS.clone().requires_grad_(), TARGETS).value
+        logits = LOGITS.clone().requires_grad_()
+        value = call(logits, TARGETS).value
         expect(getattr(value, "requires_grad", False), f"The loss {slopes}.")
+        try:
+            (found,) = torch.autograd.grad(value, logits, allow_unused=True)
+        except Exception as error:
+            raise Wrong(f"`backward()` from this loss fails: {words(error)}.") from None
+        cut = "cut off from the logits, by `.item()`, `.data` or `.detach()`"
+        expect(found is not None, f"The loss is {cut}: `backward()` finds no slopes.")
+        found = found.to(value.dtype)  # half precision holds 3 or 4 digits
+        right = (LOGITS.softmax(1) - F.one_hot(TARGETS, LOGITS.shape[1])) / len(LOGITS)
+        if not same(found, right):
+            told = f"At `logits`, `backward()` {difference(found, right)}."
+            raise Wrong(f"The loss is right, its slopes are not: is a part {cut}?\n{told}")
         return praise
 
     def right(logits, targets):
@@ -140,6 +154,11 @@ class cross_entropy:
     def also_row_by_row(logits, targets):
         losses = [-row.log_softmax(0)[t] for row, t in zip(logits, targets, strict=True)]
         return torch.stack(losses).mean()
+
+    def also_with_the_largest_logit_as_a_constant(logits, targets):
+        largest = logits.detach().amax(dim=1, keepdim=True)
+        log_sum = (logits - largest).exp().sum(dim=1).log() + largest.squeeze(1)
+        return (log_sum - logits.gather(1, targets[:, None]).squeeze(1)).mean()
 
     def lets_exp_overflow(logits, targets):
         """`exp` of a large logit is infinite: take the row's largest logit away first"""
@@ -194,6 +213,31 @@ class cross_entropy:
     def returns_a_float(logits, targets):
         """… must stay a tensor"""
         return cross_entropy.right(logits, targets).item()
+
+    def makes_a_new_tensor_of_the_number(logits, targets):
+        """… cut off from the logits"""
+        return torch.tensor(F.cross_entropy(logits, targets).item(), requires_grad=True)
+
+    def asks_for_slopes_at_the_end(logits, targets):
+        """… `backward()` finds no slopes"""
+        return F.cross_entropy(logits.data, targets).requires_grad_()
+
+    def detaches_the_log_of_the_sum(logits, targets):
+        """… its slopes are not"""
+        own = logits[torch.arange(len(targets)), targets]
+        return (logits.logsumexp(dim=1).detach() - own).mean()
+
+    def detaches_the_logit_of_the_target(logits, targets):
+        """… its slopes are not"""
+        own = logits[torch.arange(len(targets)), targets]
+        return (logits.logsumexp(dim=1) - own.detach()).mean()
+
+    def leaves_the_graph_used_up(logits, targets):
+        """… `backward()` from this loss fails"""
+        loss = F.cross_entropy(logits, targets)
+        if loss.requires_grad:
+            loss.backward()
+        return loss
 
 
 def _random(*shape, seed):

@@ -4,8 +4,8 @@ import torch
 
 from scratchformer.checks.engine import exercise
 
-A = torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
-B = torch.tensor([[1.0, 0.0, 2.0, 5.0], [3.0, 1.0, 0.0, 1.0], [0.0, 2.0, 4.0, 2.0]])
+A = torch.tensor([[1.0, -1.5, 0.0], [0.25, 1.0, 3.0]])
+B = torch.tensor([[1.0, 0.0, 2.0, 5.0], [3.0, 0.25, 0.0, 1.0], [0.0, 2.0, -1.5, 2.0]])
 X = torch.tensor([[1.0, 3.0, 5.0], [2.0, 2.0, 8.0], [-4.0, 0.0, 7.0], [0.5, 0.0, 1.0]])
 TABLE = torch.arange(24.0).view(4, 6)
 
@@ -52,6 +52,20 @@ class matrix_product:
     def takes_the_mean_in_place_of_the_sum(a, b):
         """Each entry is the mean of the products: add them up"""
         return (a @ b) / len(b)
+
+    def drops_the_signs(a, b):
+        """The signs are lost: a product with one negative number is negative"""
+        return a.abs() @ b.abs()
+
+    def drops_the_sign_of_the_sum(a, b):
+        return (a @ b).abs()
+
+    def rounds_to_whole_numbers(a, b):
+        """These are whole numbers: keep what stands behind the point"""
+        return (a @ b).round()
+
+    def fills_a_table_of_whole_numbers(a, b):
+        return (a @ b).long()
 
 
 @exercise("0.2")
