@@ -77,6 +77,12 @@ class FeedForward:
         def forward(self, x):
             return self.c_proj(F.relu(self.c_fc(x)))
 
+    class uses_the_exact_GELU(right):
+        """This is the exact GELU: the `activation` of the stub is its approximation by tanh"""
+
+        def forward(self, x):
+            return self.c_proj(F.gelu(self.c_fc(x)))
+
     class adds_x(right):
         """x is added: the residual is the business of the block, not of this network"""
 
@@ -386,6 +392,13 @@ class leaky_norm:
             )
             expect(moved[1].max() < 1e-4, why)
             leak = max(leak, float(moved[0, :t].max()))
+            changed = x.clone()
+            changed[1, t] = _random(4, 16)
+            moved = (output(changed) - before).abs()
+            why = (
+                "Sequence 1 moves when sequence 2 changes: that is another fault, keep them apart."
+            )
+            expect(moved[0].max() < 1e-4, why)
         expect(leak > 1e-3, "No output moves when a later token changes: this does not leak.")
         moves = f"an output moves by {leak:.2g} when a later token changes"
         return f"It leaks: {moves}, and looks normal."
@@ -424,6 +437,16 @@ class leaky_norm:
     def mixes_the_batch(x):
         """… keep them apart"""
         return _normed(_normed(x, 1e-5, dims=(0, 1)), 1e-5)
+
+    def adds_the_other_sequence(x):
+        """… keep them apart"""
+        return F.layer_norm(x + 0.1 * x.flip(0), x.shape[-1:])
+
+    def lets_the_first_sequence_see_the_second(x):
+        """… Sequence 1 moves when sequence 2 changes"""
+        x = leaky_norm.right(x)
+        mixed = x + 0.1 * x[-1:] * torch.tensor([1.0, 0.0])[: len(x), None, None]
+        return F.layer_norm(mixed, x.shape[-1:])
 
     def is_random(x):
         """… another result the second time"""

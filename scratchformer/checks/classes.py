@@ -31,11 +31,11 @@ def as_function(cls: Any, right: Any) -> Callable:
         import torch
 
         torch.manual_seed(SEED)
-        weights = right(**settings).state_dict()
+        weights = dict(right(**settings).named_parameters(remove_duplicate=False))
         model = cls(**settings)
         if any(value is ... for value in vars(model).values()):
             raise Wrong(f"replace the `...` in the constructor of `{cls.__name__}`.", "not yet")
-        found = model.state_dict()
+        found = dict(model.named_parameters(remove_duplicate=False))
         for names, what in (
             (weights.keys() - found.keys(), "is missing"),
             (found.keys() - weights.keys(), "is not in the exercise's stub"),
@@ -44,7 +44,7 @@ def as_function(cls: Any, right: Any) -> Callable:
         for name, value in weights.items():
             came, wanted = tuple(found[name].shape), tuple(value.shape)
             expect(came == wanted, f"`{name}` has shape {came}, but {wanted} is expected.")
-        model.load_state_dict(weights)
+        model.load_state_dict(weights, strict=False)  # buffers are the learner's own affair
         return model.eval()(*inputs)
 
     return function

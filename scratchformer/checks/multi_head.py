@@ -229,6 +229,13 @@ class MultiHeadAttention:
             heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
             return self.c_proj(heads.permute(0, 2, 1, 3).reshape(x.shape))
 
+    class also_holds_a_buffer(_Attention):
+        """A buffer is no parameter."""
+
+        def __init__(self, d_model, n_heads):
+            super().__init__(d_model, n_heads)
+            self.register_buffer("places", torch.arange(d_model))
+
     class also_a_list_of_heads(_Attention):
         """A loop over the heads."""
 
@@ -428,7 +435,8 @@ def _layer(mask):
     """Attention with fixed weights under this mask, (T, T) or (B, T, T)."""
 
     def layer(x):
-        return F.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+        T = x.shape[1]  # a text may be cut
+        return F.scaled_dot_product_attention(x, x, x, attn_mask=mask[..., :T, :T])
 
     return layer
 
@@ -440,7 +448,19 @@ def _opened(T, i, j):
 
 
 def _normed_over_time(x):
-    return (x - x.mean(dim=1, keepdim=True)) / x.std(dim=1, keepdim=True)
+    return (x - x.mean(dim=1, keepdim=True)) / x.std(dim=1, correction=0, keepdim=True)
+
+
+def _leaks_up_and_down(x):
+    """Channel 0 of later inputs raises two channels and lowers the others: no sum tells."""
+    later = x[..., :1].sum(dim=1, keepdim=True) - x[..., :1].cumsum(dim=1)
+    signs = torch.tensor([[1.0, -1.0, 1.0, -1.0], [-1.0, 1.0, -1.0, 1.0]])
+    return x + later * signs[: len(x), None]
+
+
+def _leaks_in_the_last_channel(x):
+    """Place 4 sees place 5, in the last channel alone."""
+    return torch.cat((x[..., :-1], _layer(_opened(6, 4, 5))(x[..., -1:])), dim=-1)
 
 
 def _moves(layer, x, change, look, other):
@@ -458,13 +478,14 @@ class sees_the_future:
     """sees_the_future(layer, x: (B, T, C)) -> bool, True if a later input moves an output"""
 
     _x = torch.randn(2, 6, 4, generator=GENERATOR)
+    _first = torch.stack((_opened(6, 0, 1), _past(6)))
     _second = torch.stack((_past(6), _opened(6, 1, 2)))
     cases = (
         (_layer(_past(6)), _x),
-        (_layer(torch.ones(6, 6, dtype=torch.bool)), _x),
-        (_layer(_opened(6, 0, 1)), _x),
+        (_leaks_up_and_down, _x),
+        (_layer(_first), _x),
         (_layer(_opened(6, 2, 4)), _x),
-        (_layer(_opened(6, 4, 5)), _x),
+        (_leaks_in_the_last_channel, _x),
         (_layer(_second), _x),
         (_normed_over_time, _x),
         (lambda x: x.cumsum(dim=1), _x),
@@ -488,6 +509,13 @@ class sees_the_future:
             if (slope[:, i + 1 :].abs() > 1e-6).any():
                 return True
         return False
+
+    def also_cuts_the_text(layer, x):
+        whole = layer(x)
+        return any(
+            not torch.allclose(layer(x[:, :t]), whole[:, :t], atol=1e-5)
+            for t in range(1, x.shape[1])
+        )
 
     def also_one_place_at_a_time(layer, x):
         before = layer(x)
@@ -539,6 +567,43 @@ class sees_the_future:
             return layer(changed)[:1]
 
         return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+
+    def looks_at_the_second_text_only(layer, x):
+        """A leak is missed: the first text of the batch is not watched"""
+
+        def second(changed):
+            return layer(changed)[1:]
+
+        return _moves(second, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+
+    def changes_the_first_channel_only(layer, x):
+        """A leak is missed: one channel alone is changed or watched. Take all of them"""
+        other = torch.cat((_OTHER[..., :1], x[..., 1:]), dim=-1)
+        return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(t), other)
+
+    def watches_the_first_channel_only(layer, x):
+        def first(changed):
+            return layer(changed)[..., :1]
+
+        return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+
+    def compares_means(layer, x):
+        """A leak is missed: what rises in one channel can fall in another. Compare the numbers,
+        not their mean or sum"""
+
+        def means(changed):
+            return layer(changed).mean(dim=(0, 2))[None]
+
+        return _moves(means, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+
+    def takes_the_slope_of_a_sum(layer, x):
+        x = x.clone().requires_grad_()
+        out = layer(x)
+        slopes = [
+            torch.autograd.grad(out[:, i].sum(), x, retain_graph=True)[0][:, i + 1 :]
+            for i in range(x.shape[1] - 1)
+        ]
+        return any(bool((slope.abs() > 1e-6).any()) for slope in slopes)
 
     def says_True_for_a_sound_layer(layer, x):
         """True and False are swapped: True = it sees the future"""

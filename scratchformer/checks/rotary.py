@@ -205,6 +205,18 @@ ATTENTIONS = (
     _Attention("turns_nothing", lambda q, k, v, p: (q, k, v)),
 )
 QKV = tuple(torch.randn(3, 5, 8, generator=torch.Generator().manual_seed(8)))
+_q, _k, _v = QKV
+_rising = torch.zeros(3, 5, 8)  # the last query turns towards key 0, slowly; it reads one channel
+_rising[0, 4, 7] = _rising[1, 0, 6] = 10
+_rising[2, 0, 7] = 30
+_falling = torch.tensor([0.0, 0, 0, 0, 0, 0, -30, 30]).expand(5, 8)  # both fall as the pair turns
+GIVEN = (
+    QKV,
+    (_q, _k, _v - _v.mean(dim=1, keepdim=True)),  # all numbers move, their sums stay
+    tuple(_rising),  # one number moves, upwards
+    (_q, _k, _falling),  # numbers move downwards, lengths stay
+    QKV,
+)
 
 
 def _moved(attend, q, k, v, by=100.0):
@@ -220,7 +232,7 @@ class ignores_the_start:
     `attend(q, k, v, positions)` returns (T, D).
     """
 
-    cases = tuple((attend, *QKV) for attend in ATTENTIONS)
+    cases = tuple((attend, *qkv) for attend, qkv in zip(ATTENTIONS, GIVEN, strict=True))
 
     def right(attend, q, k, v):
         return torch.allclose(*_moved(attend, q, k, v), atol=1e-4)
@@ -254,9 +266,34 @@ class ignores_the_start:
         return torch.allclose(*_moved(attend, q, k, v, by=0), atol=1e-4)
 
     def compares_lengths(attend, q, k, v):
-        """A turned output is as long as before: compare the numbers, not the norms"""
+        """All numbers of all rows must stay: compare each of them, by the absolute value of its
+        difference. A sum or a length can stay while they move"""
         first, second = _moved(attend, q, k, v)
         return torch.allclose(first.norm(dim=1), second.norm(dim=1), atol=1e-4)
+
+    def asks_for_one_equal_number(attend, q, k, v):
+        first, second = _moved(attend, q, k, v)
+        return bool(first.isclose(second, atol=1e-4).any())
+
+    def takes_a_fall_for_no_change(attend, q, k, v):
+        first, second = _moved(attend, q, k, v)
+        return bool((second - first < 1e-4).all())
+
+    def takes_a_rise_for_no_change(attend, q, k, v):
+        first, second = _moved(attend, q, k, v)
+        return bool((first - second < 1e-4).all())
+
+    def watches_the_first_row_only(attend, q, k, v):
+        first, second = _moved(attend, q, k, v)
+        return torch.allclose(first[0], second[0], atol=1e-4)
+
+    def watches_the_first_channel_only(attend, q, k, v):
+        first, second = _moved(attend, q, k, v)
+        return torch.allclose(first[:, 0], second[:, 0], atol=1e-4)
+
+    def compares_sums(attend, q, k, v):
+        first, second = _moved(attend, q, k, v)
+        return torch.allclose(first.sum(), second.sum(), atol=1e-4)
 
     def answers_the_opposite_question(attend, q, k, v):
         """True and False are swapped"""
