@@ -142,7 +142,7 @@ class moves:
     cases = (
         (_vectors(3, 4), _vectors(3, 4) + 0.5, _vectors(3, 2, 4)),
         (_vectors(1, 2), _vectors(1, 2) + 0.3, _vectors(1, 1, 2)),
-        (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 1, 3)),
+        (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no strangers: 2.4 needs it
     )
 
     def right(v, u, n):
@@ -163,13 +163,6 @@ class moves:
             push = torch.sigmoid((v * n[:, k]).sum(dim=1, keepdim=True))
             dv, dn[:, k] = dv - push * n[:, k], -push * v
         return dv, far * v, dn
-
-    def also_stacked_over_strangers(v, u, n):
-        real, _ = _grades(v, u, n)
-        pushes = [torch.sigmoid((v * s).sum(dim=1, keepdim=True)) for s in n.unbind(1)]
-        pushed = torch.stack([p * s for p, s in zip(pushes, n.unbind(1), strict=True)]).sum(0)
-        dn = torch.stack([-p * v for p in pushes], dim=1)
-        return (1 - real) * u - pushed, (1 - real) * v, dn
 
     def judge(call):
         """The right moves, and without a loop over the pairs: the page trains with them."""
@@ -274,6 +267,14 @@ def _largest(scores, i, k):
     """The k ids with the largest scores, i left out."""
     order = scores.argsort(descending=True, stable=True).tolist()
     return [j for j in order if j != i][:k]
+
+    def cannot_do_without_strangers(v, u, n):
+        """K may be 0, as in exercise 2.4: without strangers there is nothing to stack or to push"""
+        real, _ = _grades(v, u, n)
+        pushes = [torch.sigmoid((v * s).sum(dim=1, keepdim=True)) for s in n.unbind(1)]
+        pushed = torch.stack([p * s for p, s in zip(pushes, n.unbind(1), strict=True)]).sum(0)
+        dn = torch.stack([-p * v for p in pushes], dim=1)
+        return (1 - real) * u - pushed, (1 - real) * v, dn
 
 
 @exercise("2.3")
