@@ -251,6 +251,14 @@ class moves:
         real, push = _grades(v, u, n)
         return ((1 - real) * u)[:, None] - push * n, (1 - real) * v, -push * v[:, None]
 
+    def cannot_do_without_strangers(v, u, n):
+        """K may be 0, as in exercise 2.4: without strangers there is nothing to stack or to push"""
+        real, _ = _grades(v, u, n)
+        pushes = [torch.sigmoid((v * s).sum(dim=1, keepdim=True)) for s in n.unbind(1)]
+        pushed = torch.stack([p * s for p, s in zip(pushes, n.unbind(1), strict=True)]).sum(0)
+        dn = torch.stack([-p * v for p in pushes], dim=1)
+        return (1 - real) * u - pushed, (1 - real) * v, dn
+
 
 VECTORS = torch.tensor(
     [[4.0, 0.0], [9.0, 9.0], [0.5, 0.1], [-2.0, 0.0], [0.0, 1.0], [1.0, -0.7], [3.0, 1.5]]
@@ -267,14 +275,6 @@ def _largest(scores, i, k):
     """The k ids with the largest scores, i left out."""
     order = scores.argsort(descending=True, stable=True).tolist()
     return [j for j in order if j != i][:k]
-
-    def cannot_do_without_strangers(v, u, n):
-        """K may be 0, as in exercise 2.4: without strangers there is nothing to stack or to push"""
-        real, _ = _grades(v, u, n)
-        pushes = [torch.sigmoid((v * s).sum(dim=1, keepdim=True)) for s in n.unbind(1)]
-        pushed = torch.stack([p * s for p, s in zip(pushes, n.unbind(1), strict=True)]).sum(0)
-        dn = torch.stack([-p * v for p in pushes], dim=1)
-        return (1 - real) * u - pushed, (1 - real) * v, dn
 
 
 @exercise("2.3")
