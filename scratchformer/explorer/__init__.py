@@ -1,0 +1,6 @@
+"""The model alive in the page: a Python exporter, and the same model in readable JavaScript."""
+
+from scratchformer.explorer.export import describe
+from scratchformer.explorer.view import Explorer, explore
+
+__all__ = ["Explorer", "describe", "explore"]

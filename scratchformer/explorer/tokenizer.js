@@ -1,0 +1,78 @@
+// The course's two tokenizers for JavaScript: text -> ids -> text, as in scratchformer/tokenizers.
+//
+// A CharTokenizer has a token for each character it knows. A ByteBPE cuts text by a pattern, turns
+// each chunk into bytes, and merges neighbours, those with the lowest id first. It learns nothing.
+"use strict";
+
+var scratchformerTokenizer = (() => {
+  function charTokenizer({ characters }) {
+    const ids = new Map(characters.map((character, id) => [character, id]));
+    const encode = (text) =>
+      Array.from(text, (character) => {
+        if (ids.has(character)) return ids.get(character);
+        throw new Error(`“${character}” is not one of the ${ids.size} characters the model knows`);
+      });
+    return { encode, decode: (some) => some.map((id) => characters[id]).join("") };
+  }
+
+  // Python's \s in a pattern is Unicode's white space; JavaScript's has one character more
+  function patternOf(python) {
+    const space = "\\p{White_Space}";
+    const translated = python
+      .replaceAll(/\[\^\\s/g, `[^${space}`)
+      .replaceAll("\\S", "\\P{White_Space}")
+      .replaceAll("\\s", space);
+    return new RegExp(translated, "gu");
+  }
+
+  // A token's bytes are kept as a string with one character for each byte
+  function byteBPE({ tokens, special_tokens, pattern }) {
+    const idOf = new Map(tokens.map((token, id) => [token, id]));
+    const all = [...tokens]; // and the special ones, by id
+    for (const [name, id] of Object.entries(special_tokens)) all[id] = toBytes(name);
+    const chunks = patternOf(pattern);
+
+    function toBytes(text) {
+      return Array.from(new TextEncoder().encode(text), (b) => String.fromCharCode(b)).join("");
+    }
+
+    function merge(bytes) {
+      if (idOf.has(bytes)) return [idOf.get(bytes)];
+      const pieces = [...bytes];
+      for (;;) {
+        let best = Infinity, place = -1;
+        for (let i = 0; i + 1 < pieces.length; i++) {
+          const id = idOf.get(pieces[i] + pieces[i + 1]) ?? Infinity;
+          if (id < best) [best, place] = [id, i];
+        }
+        if (place < 0) return pieces.map((piece) => idOf.get(piece));
+        pieces.splice(place, 2, pieces[place] + pieces[place + 1]);
+      }
+    }
+
+    // a character U+FEFF at the start is text, not a mark to be dropped
+    const read = (bytes) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+
+    function decode(ids) {
+      const bytes = ids.map((id) => all[id]).join("");
+      return read(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
+    }
+
+    // half of a pair of UTF-16, which is no character, becomes U+FFFD first
+    const whole = (text) => read(new TextEncoder().encode(text));
+    const encode = (text) =>
+      (whole(text).match(chunks) ?? []).flatMap((chunk) => merge(toBytes(chunk)));
+    return { encode, decode };
+  }
+
+  // A description of export.py -> {encode, decode}
+  function load(description) {
+    if (description.tokenizer === "CharTokenizer") return charTokenizer(description);
+    if (description.tokenizer === "ByteBPE") return byteBPE(description);
+    throw new Error(`no tokenizer ${description.tokenizer}, expected CharTokenizer or ByteBPE`);
+  }
+
+  return { load };
+})();
+
+if (typeof module !== "undefined") module.exports = scratchformerTokenizer; // Node

@@ -1,0 +1,265 @@
+// The attention of any head, as a heatmap or as arcs, and the dot product behind each weight.
+"use strict";
+
+scratchformerExplorer.views.attention = (() => {
+  const { el, format, percent, roving, bars, button, title, note, scrolling, table } =
+    scratchformerExplorer;
+  const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
+  const LEVELS = 6; // shades of a small picture
+
+  // A small picture of weights (T, S), in few shapes: one for each shade
+  function picture(weights, T) {
+    const paths = Array(LEVELS).fill("");
+    for (let t = 0; t < T; t++) {
+      for (let s = 0; s <= t; s++) {
+        const shade = Math.ceil(weights[t * T + s] * LEVELS - 0.25);
+        if (shade > 0) paths[shade - 1] += `M${s} ${t}h1v1h-1z`;
+      }
+    }
+    return el("svg:svg", { viewBox: `0 0 ${T} ${T}`, "aria-hidden": "true" },
+      paths.map((d, i) => el("svg:path", { d, "fill-opacity": (i + 1) / LEVELS })));
+  }
+
+  // The way of an arc from a down to b, in a picture of this height
+  function arcPath(a, b, height) {
+    if (a === b) { // a loop
+      const top = height - 16;
+      return `M${a - 4} ${height}C${a - 9} ${top} ${a + 9} ${top} ${a + 4} ${height}`;
+    }
+    const top = height - 1.3 * Math.min(height - 6, 12 + 0.42 * Math.abs(b - a));
+    return `M${b} ${height}C${b} ${top} ${a} ${top} ${a} ${height}`;
+  }
+
+  // The buttons that choose a head: rows are blocks, each with a small picture of its weights
+  function headChoice({ n_layers: L, n_heads: H }, choose) {
+    const choices = [];
+    const element = el("div", { class: "sx-heads", role: "group", style: `--columns: ${H}`,
+      "aria-label": "Heads: rows are blocks" });
+    for (let i = 0; i < L; i++) {
+      element.append(el("span", { class: "sx-block-name", "aria-hidden": "true" }, String(i + 1)));
+      for (let h = 0; h < H; h++) {
+        const choice = button("", () => choose(i, h), { "data-row": i, "data-column": h,
+          "aria-label": `Block ${i + 1}, head ${h + 1}` });
+        choices.push(choice);
+        element.append(choice);
+      }
+    }
+    roving(element, (row, column) =>
+      column >= 0 && column < H ? choices[row * H + column] : undefined);
+    function mark(layer, head) {
+      choices.forEach((choice, n) => {
+        choice.setAttribute("aria-pressed", n === layer * H + head);
+        choice.tabIndex = n === layer * H + head ? 0 : -1;
+      });
+    }
+    function show(attention, T) {
+      choices.forEach((choice, n) => {
+        const start = (n % H) * T * T;
+        const weights = attention[Math.floor(n / H)].subarray(start, start + T * T);
+        choice.replaceChildren(picture(weights, T));
+      });
+    }
+    return { element, mark, show };
+  }
+
+  function build({ model, label }) {
+    const { n_heads: H, d_model: C } = model.config, D = C / H;
+    let state, layer = 0, head = 0; // which head
+    let query = 0, key = 0; // which weight
+    let form = "heatmap", first = 0; // how it is shown, and from which token on
+
+    const heads = headChoice(model.config, (i, h) => {
+      [layer, head] = [i, h];
+      draw();
+    });
+    const forms = ["Heatmap", "Arcs"].map((name) =>
+      button(name, () => {
+        form = name.toLowerCase();
+        draw();
+      }));
+    const name = title(), map = el("div", { class: "sx-map" });
+    const detail = el("div", { class: "sx-detail", role: "group",
+      "aria-label": "The dot product behind the weight" });
+    const list = scrolling("sx-scroll", "All weights of the query");
+    const rows = el("details", { ontoggle: () => drawTable() },
+      el("summary", {}, "The query’s weights as a table"), list);
+    const switcher = el("span", { class: "sx-group", role: "group", "aria-label": "Form" }, forms);
+    const element = el("div", { class: "sx-columns" },
+      el("div", { class: "sx-side" },
+        note("Every head of the model. Rows: blocks. Choose one."), heads.element),
+      el("div", { class: "sx-main" }, el("div", { class: "sx-bar" }, name, switcher), map, rows),
+      detail);
+
+    // ---- numbers ----
+    const T = () => state.ids.length;
+    const quoted = (t) => `“${label(state.ids[t])}”`;
+    const weight = (t, s) => state.run.attention[layer][(head * T() + t) * T() + s];
+    // the head's part of q, k or v at a token, (D)
+    const vector = (part, t) =>
+      state.seen[`h.${layer}.attn.${part}`].subarray(t * C + head * D, t * C + (head + 1) * D);
+    const products = (t, s) => vector("q", t).map((value, d) => value * vector("k", s)[d]);
+    const score = (t, s) => products(t, s).reduce((a, b) => a + b, 0);
+
+    function select(t, s) {
+      [query, key] = [t, s];
+      drawDetail();
+      drawTable();
+    }
+
+    // ---- the map ----
+    function draw() {
+      heads.mark(layer, head);
+      for (const one of forms) {
+        one.setAttribute("aria-pressed", one.textContent.toLowerCase() === form);
+      }
+      name.textContent = `Block ${layer + 1}, head ${head + 1}`;
+      const longest = Math.max(...state.ids.slice(first).map((id) => label(id).length));
+      map.classList.toggle("sx-long", longest > 2);
+      map.style.setProperty("--longest", `${Math.min(longest, 8)}ch`);
+      map.replaceChildren(...(form === "heatmap" ? heatmap() : arcs()));
+      select(query, key);
+    }
+
+    function shownNote() {
+      if (!first) return "";
+      return `The last ${T() - first} of ${T()} tokens; weights on earlier ones are not shown. `;
+    }
+
+    function heatmap() {
+      const names = state.ids.slice(first).map(label);
+      const cell = (t, s) => {
+        const isOpen = s <= t, said = isOpen ? percent(weight(t, s)) : "closed";
+        return el("td", { class: isOpen ? null : "sx-closed",
+          "data-row": t - first, "data-column": s - first,
+          tabindex: t === query && s === key ? 0 : -1, style: `--w: ${weight(t, s).toFixed(4)}`,
+          "aria-label": `${quoted(t)} at ${quoted(s)}: ${said}` });
+      };
+      const columns = names.map((text) => el("th", { scope: "col" }, text));
+      const grid = el("table", { class: "sx-grid", role: "grid", style: `--n: ${names.length}`,
+        "aria-label": "Attention: rows are queries, columns are keys" },
+        el("thead", {}, el("tr", {}, el("td"), columns)),
+        el("tbody", {}, names.map((text, r) => el("tr", {}, el("th", { scope: "row" }, text),
+          names.map((_, c) => cell(first + r, first + c))))));
+      const take = ({ target }) => {
+        if (target.dataset.column === undefined) return;
+        grid.querySelector("[tabindex='0']").tabIndex = -1;
+        target.tabIndex = 0;
+        select(first + Number(target.dataset.row), first + Number(target.dataset.column));
+      };
+      grid.addEventListener("focusin", take);
+      grid.addEventListener("pointerover", take);
+      roving(grid, (r, c) => grid.querySelector(`[data-row="${r}"][data-column="${c}"]`));
+      const help = "Rows ask, columns answer. Point at a cell, or move with the arrow keys.";
+      return [grid, note(shownNote() + help)];
+    }
+
+    function arcs() {
+      const n = T() - first, step = 480 / n, height = 184;
+      const svg = el("svg:svg", { viewBox: `0 0 480 ${height}`, "aria-hidden": "true" });
+      const words = state.ids.slice(first).map((id, i) =>
+        button(label(id), () => choose(first + i, Math.min(key, first + i)), {
+          "data-row": 0, "data-column": i,
+          "aria-label": `Query ${quoted(first + i)}, token ${first + i + 1}` }));
+
+      function choose(t, s) {
+        select(t, s);
+        words.forEach((word, i) => {
+          word.setAttribute("aria-pressed", first + i === query);
+          word.classList.toggle("sx-key", first + i === key);
+          word.tabIndex = first + i === query ? 0 : -1;
+        });
+        svg.replaceChildren(...faint(), ...strong());
+      }
+      const path = (t, s) =>
+        arcPath((s - first + 0.5) * step, (t - first + 0.5) * step, height);
+      function faint() { // of all tokens, only weights that stand out
+        const found = [];
+        for (let t = first; t < T(); t++) {
+          for (let s = first; s <= t; s++) {
+            if (t === query || weight(t, s) < 0.15) continue;
+            found.push(el("svg:path", { d: path(t, s), class: "sx-faint",
+              "stroke-width": 3 * weight(t, s) }));
+          }
+        }
+        return found;
+      }
+      function strong() { // of the query, all
+        return state.ids.slice(first, query + 1).map((_, i) => {
+          const s = first + i, w = weight(query, s);
+          return el("svg:path", { d: path(query, s), class: s === key ? "sx-chosen" : "sx-strong",
+            "stroke-width": 0.5 + 7 * w, "stroke-opacity": 0.25 + 0.75 * w,
+            onpointerover: () => key !== s && choose(query, s) });
+        });
+      }
+
+      const line = el("div", { class: "sx-words", role: "group", style: `--n: ${n}`,
+        "aria-label": "Tokens: choose the query; up and down choose the key" }, words);
+      roving(line, (row, column) => (row === 0 ? words[column] : undefined), (to) => to.click());
+      line.addEventListener("keydown", (event) => {
+        const move = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+        if (!move) return;
+        event.preventDefault();
+        choose(query, Math.max(first, Math.min(query, key + move)));
+      });
+      choose(query, Math.min(key, query));
+      const help = "Thick arcs: what the chosen token looks at. Faint ones: the other tokens. " +
+        "Left and right choose the query, up and down the key.";
+      return [svg, line, note(shownNote() + help)];
+    }
+
+    // ---- one weight, term by term ----
+    function drawDetail() {
+      const isOpen = key <= query, w = isOpen ? weight(query, key) : 0;
+      const [q, k, v] = [vector("q", query), vector("k", key), vector("v", key)];
+      const terms = products(query, key), dot = score(query, key), scaled = dot / Math.sqrt(D);
+      const length = Math.hypot(...v), sum = Math.exp(scaled) / w;
+      const total = sum > 1e5 ? sum.toExponential(2) : format(sum, 2);
+      const steps = [
+        ["q · k", format(dot), `the sum of the ${D} products`],
+        [`÷ √${D}`, format(scaled), ""],
+        ["mask", isOpen ? "open" : "−∞", `the key is ${isOpen ? "not " : ""}later than the query`],
+        ["softmax", format(w, 4), isOpen
+          ? `e to the ${format(scaled)}, of ${total} for all ${query + 1} keys`
+          : "nothing is taken from it"],
+        ["w × v", format(w * length), `is what it brings, of a value ${format(length)} long`],
+      ];
+      const wasOpen = detail.querySelector("details")?.open;
+      const all = scrolling("sx-scroll", "Terms of the dot product");
+      all.append(table(["channel", "q", "k", "q × k", "w × v"], Array.from(q, (_, d) =>
+        [String(d + 1), ...[q[d], k[d], terms[d], w * v[d]].map((number) => format(number))])));
+      detail.replaceChildren(
+        title(`${quoted(query)} looks at ${quoted(key)}`),
+        bars(q, "query", "q"), bars(k, "key", "k"), bars(terms, "stream", "q × k"),
+        el("dl", { class: "sx-steps" }, steps.map(([step, value, why]) => el("div", {},
+          el("dt", {}, step), el("dd", {}, el("b", {}, value), el("span", {}, why))))),
+        bars(v.map((value) => value * w), "value", "w × v"),
+        el("details", wasOpen ? { open: "" } : {},
+          el("summary", {}, `The ${D} terms as a table`), all));
+    }
+
+    function drawTable() {
+      if (!rows.open) return;
+      const columns = ["token", "key", "q · k", `÷ √${D}`, "mask", "weight"];
+      list.replaceChildren(
+        note(`Query ${quoted(query)}, token ${query + 1}`),
+        table(columns, state.ids.map((id, s) => {
+          const dot = score(query, s), isOpen = s <= query;
+          return [String(s + 1), label(id), format(dot), format(dot / Math.sqrt(D)),
+            isOpen ? "open" : "−∞", format(isOpen ? weight(query, s) : 0, 4)];
+        })));
+    }
+
+    // A new prompt: its last token and what that looks at most
+    function update(newState) {
+      state = newState;
+      first = Math.max(0, T() - WINDOW);
+      query = key = T() - 1;
+      for (let s = first; s < T(); s++) if (weight(query, s) > weight(query, key)) key = s;
+      heads.show(state.run.attention, T());
+      draw();
+    }
+    return { element, update };
+  }
+
+  return { title: "Attention", build };
+})();

@@ -1,0 +1,89 @@
+// The logit lens: what the model would predict if it stopped after each block.
+"use strict";
+
+scratchformerExplorer.views.lens = (() => {
+  const { el, percent, roving, title, note, table, bar } = scratchformerExplorer;
+  const { readOut, probabilities } = scratchformerModel;
+  const WINDOW = 16; // tokens side by side, fewer if long: of a longer prompt the last are shown
+  const BARS = 6; // likeliest tokens that are shown of a cell
+
+  const best = (numbers) => numbers.indexOf(numbers.reduce((a, b) => Math.max(a, b)));
+  const name = (i) => (i === 0 ? "embedding" : `block ${i}`);
+
+  function build({ model, label }) {
+    const { n_layers: L, vocab_size: V } = model.config;
+    let state, first, p; // p[i][t]: probabilities after i blocks, for the token after t
+    const map = el("div", { class: "sx-scroll" }), detail = el("div", { class: "sx-detail" });
+    const element = el("div", { class: "sx-columns" },
+      el("div", { class: "sx-main sx-wide" }, map,
+        note("Each cell: the likeliest next token, were the model to stop there; the fuller, the " +
+          "surer. A frame: it is what the prompt has next. Point at a cell, or move with the " +
+          "arrow keys.")),
+      detail);
+
+    function select(i, t) {
+      const numbers = p[i][t], next = state.ids[t + 1];
+      const order = Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a]);
+      detail.replaceChildren(
+        title(`After “${label(state.ids[t])}” (token ${t + 1}), ${name(i)}`),
+        note("The likeliest next tokens"),
+        table(["token", "probability", ""], order.slice(0, BARS).map((id) =>
+          [label(id), percent(numbers[id]), bar(numbers[id])]), { class: "sx-bars" }),
+        note(next === undefined ? "The prompt ends here."
+          : `The prompt has “${label(next)}” next: ${percent(numbers[next])}.`));
+    }
+
+    function cell(i, t) {
+      const id = best(p[i][t]), w = p[i][t][id];
+      const said = `${name(i)}, after “${label(state.ids[t])}”: “${label(id)}” ${percent(w)}`;
+      return el("td", { tabindex: i === L && t === state.ids.length - 1 ? 0 : -1,
+        "data-row": L - i, "data-column": t - first, style: `--w: ${w.toFixed(4)}`,
+        class: id === state.ids[t + 1] ? "sx-right" : null, "aria-label": said },
+        el("span", {}, label(id)));
+    }
+
+    // The last block on top, the prompt at the bottom: read it upwards
+    function lensGrid(longest) {
+      const shown = state.ids.map((_, t) => t).slice(first);
+      const rows = Array.from({ length: L + 1 }, (_, row) => {
+        const cells = shown.map((t) => cell(L - row, t));
+        return el("tr", {}, el("th", { scope: "row" }, name(L - row)), cells);
+      });
+      const prompt = shown.map((t) => el("th", { scope: "col" }, label(state.ids[t])));
+      const grid = el("table", { class: "sx-grid sx-lens-grid", role: "grid",
+        style: `--n: ${shown.length}; --longest: ${longest}`,
+        "aria-label": "Logit lens: rows are blocks, the last one on top; columns are tokens" },
+        el("tbody", {}, rows),
+        el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "prompt"), prompt)));
+      const take = (event) => {
+        const target = event.target.closest("[data-column]");
+        if (!target) return;
+        grid.querySelector("[tabindex='0']").tabIndex = -1;
+        target.tabIndex = 0;
+        select(L - Number(target.dataset.row), first + Number(target.dataset.column));
+      };
+      grid.addEventListener("focusin", take);
+      grid.addEventListener("pointerover", take);
+      roving(grid, (r, c) => grid.querySelector(`[data-row="${r}"][data-column="${c}"]`));
+      return grid;
+    }
+
+    function update(newState) {
+      state = newState;
+      const T = state.ids.length;
+      const longest = Math.max(...state.ids.slice(-WINDOW).map((id) => label(id).length));
+      const fit = Math.floor(((map.clientWidth || 600) - 90) / (9 * longest + 8));
+      first = Math.max(0, T - Math.max(3, Math.min(WINDOW, fit)));
+      p = state.run.stream.map((x) => {
+        const logits = readOut(model, x);
+        return state.ids.map((_, t) => probabilities(logits.subarray(t * V, (t + 1) * V)));
+      });
+      map.replaceChildren(lensGrid(longest));
+      map.scrollLeft = map.scrollWidth; // the last token is what comes next
+      select(L, T - 1);
+    }
+    return { element, update };
+  }
+
+  return { title: "Logit lens", build };
+})();

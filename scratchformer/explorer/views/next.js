@@ -1,0 +1,133 @@
+// The next token: its probabilities under the rules of sampling, and text, one draw at a time.
+"use strict";
+
+scratchformerExplorer.views.next = (() => {
+  const { el, newId, percent, slider, button, note, scrolling, table, bar } = scratchformerExplorer;
+  const { newCache, forward, probabilities, generator, pick } = scratchformerModel;
+  const BARS = 12; // likeliest tokens that are shown
+  const AT_ONCE = 120; // tokens that `generate` writes
+  const FRAME = 40; // milliseconds of writing between two looks at the page
+
+  function build({ model, tokenizer, label, settings }) {
+    const { vocab_size: V, context_length } = model.config;
+    let state, written, cache, logits, random, timer = 0;
+
+    const orAll = (most) => (value) => (value === most ? "all" : String(value));
+    const rules = {
+      temperature: slider("Temperature",
+        { min: 0, max: 2, step: 0.05, value: 1, show: (x) => x.toFixed(2) }, drawBars),
+      top_k: slider("Top-k", { min: 1, max: V, step: 1, value: V, show: orAll(V) }, drawBars),
+      top_p: slider("Top-p", { min: 0.05, max: 1, step: 0.05, value: 1, show: orAll(1) }, drawBars),
+    };
+    const seedId = newId("seed");
+    const seed = el("input", { id: seedId, type: "number", min: 0, max: 9999, step: 1,
+      value: settings.seed, onchange: () => restart() });
+    const run = button("Generate", () => (timer ? stop() : start()));
+    const text = scrolling("sx-text", "Text");
+    const drawn = el("p", { class: "sx-status", role: "status" });
+    const list = el("div");
+    const element = el("div", { class: "sx-columns" },
+      el("div", { class: "sx-side" }, Object.values(rules).map((rule) => rule.element),
+        el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
+        el("div", { class: "sx-bar" },
+          button("Step", () => {
+            stop();
+            drawToken();
+            draw();
+          }),
+          run, button("Start again", () => restart()))),
+      el("div", { class: "sx-detail" }, text, drawn),
+      el("div", { class: "sx-main" }, note("The likeliest next tokens"), list,
+        note("Full bars may be drawn, hollow ones may not. Choose a token to write it yourself.")));
+
+    const settingsNow = () => ({
+      temperature: rules.temperature.get(),
+      top_k: rules.top_k.get() === V ? null : rules.top_k.get(),
+      top_p: rules.top_p.get(),
+    });
+
+    // Logits for the token after all so far: with the cache while they fit, then window by window
+    function predict() {
+      const ids = [...state.ids, ...written];
+      const result = ids.length <= context_length
+        ? forward(model, ids.slice(cache.ids.length), { cache })
+        : forward(model, ids.slice(-context_length));
+      logits = result.logits.slice(-V);
+    }
+
+    function restart() {
+      stop();
+      [written, cache, random] = [[], newCache(model), generator(Number(seed.value) || 0)];
+      predict();
+      drawn.textContent = "Nothing drawn yet.";
+      draw();
+    }
+
+    function write(id) {
+      written.push(id);
+      predict();
+    }
+
+    // A random number from 0 to 1 falls on the stretch of one token
+    function drawToken() {
+      const u = random(), p = probabilities(logits, settingsNow()), id = pick(p, u);
+      drawn.textContent = `Drew ${u.toFixed(3)}: “${label(id)}”, which had ${percent(p[id])}.`;
+      write(id);
+    }
+
+    function start() {
+      let left = AT_ONCE;
+      drawn.setAttribute("aria-live", "off"); // a reader aloud would have to say each token
+      run.textContent = "Stop";
+      const next = () => {
+        const until = performance.now() + FRAME;
+        do drawToken(); while (--left > 0 && performance.now() < until);
+        draw();
+        if (left > 0) timer = setTimeout(next, 0);
+        else stop();
+      };
+      timer = setTimeout(next, 0);
+    }
+
+    function stop() {
+      clearTimeout(timer);
+      timer = 0;
+      run.textContent = "Generate";
+      drawn.removeAttribute("aria-live");
+    }
+
+    function drawBars() {
+      const full = probabilities(logits, { temperature: rules.temperature.get() });
+      const kept = probabilities(logits, settingsNow());
+      const shown = Array.from(full.keys()).sort((a, b) => full[b] - full[a]).slice(0, BARS);
+      const focused = list.contains(document.activeElement) && document.activeElement.dataset.place;
+      const rows = shown.map((id, place) => {
+        const choice = button(label(id), () => {
+          stop();
+          write(id);
+          draw();
+        }, { "aria-label": `Write ${label(id)}`, "data-place": place });
+        return [choice, percent(kept[id]), bar(kept[id] || full[id])];
+      });
+      list.replaceChildren(table(["token", "probability", ""], rows, { class: "sx-bars" }));
+      list.querySelectorAll("tbody tr").forEach((row, place) => {
+        row.classList.toggle("sx-dropped", !kept[shown[place]]);
+      });
+      if (focused) list.querySelector(`[data-place="${focused}"]`)?.focus();
+    }
+
+    function draw() {
+      text.replaceChildren(state.text, el("mark", {}, tokenizer.decode(written)));
+      text.scrollTop = text.scrollHeight;
+      drawBars();
+    }
+
+    function update(newState) {
+      state = newState;
+      restart();
+    }
+    return { element, update };
+  }
+
+  return { title: "Next token", build };
+})();
