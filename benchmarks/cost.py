@@ -1,10 +1,11 @@
-"""What training on several GPUs takes and costs, by formula: the tables of a page of the book.
+"""What training on several GPUs takes and costs: the tables and the drawing of a page of the book.
 
 Usage: python benchmarks/cost.py [--write]
 
-Prints the tables of book/past_one_machine.md. Measured figures are ddp.json's; those of GPUs are
-computed from `ASSUMED`, and none of them has been run. `--write` puts the tables into the page,
-between the comments that name them; a test holds the page to it.
+Prints the tables of book/past_one_machine.md. Measured figures are ddp.json's. Those of GPUs are
+quoted from the sources beside them, or computed from assumptions, and none of them has been run.
+`--write` puts the tables into the page, between the comments that name them, and writes the drawing
+of the ring that the page shows. Tests hold both to it.
 """
 
 import argparse
@@ -14,14 +15,33 @@ import statistics
 import sys
 from pathlib import Path
 
+from scratchformer.drawings.ring import ring_all_reduce
 from scratchformer.files import atomic_write
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = FOLDER.parent / "book" / "past_one_machine.md"
+DRAWING = FOLDER.parent / "book" / "_assets" / "ring.svg"
 GPT2, BIG = 124e6, 10.8e6  # parameters
-TOKENS = 600_000 * 491_520  # nanoGPT's run: steps × tokens a step
+STEP_TOKENS = 512 * 1024  # in a step of llm.c's run, and of our configuration
+TOKENS = 19_560 * STEP_TOKENS  # llm.c's run on FineWeb, by the log of the baseline below
+NANOGPT_TOKENS = 600_000 * 491_520  # nanoGPT's run: steps × tokens a step
 BIG_TOKENS = 5_000 * 64 * 256  # and its run on Shakespeare
-OPENWEBTEXT = 9e9  # tokens in it
+# The speedrun of github.com/KellerJordan/modded-nanogpt, read at its commit f411b3d3 of 1 August
+# 2026: minutes of training on eight H100 to a loss of 3.28. Times and days are its table's; tokens
+# are steps × tokens a step in the log of each record (in the last, the batch grows twice).
+# (number, day, what is new since the row above, minutes, tokens)
+RECORDS = (
+    (1, "28 May 2024", "llm.c: a plain GPT-2, AdamW", 45, TOKENS),
+    (2, "6 June 2024", "rotary positions, a tuned rate", 31.4, 9536 * STEP_TOKENS),
+    (5, "14 October 2024", "Muon, squared ReLU, normalised queries and keys", 15.2,
+     5100 * STEP_TOKENS),
+    (12, "19 November 2024", "an untied output matrix, skip connections, texts of 65,536 tokens",
+     5.03, 1875 * STEP_TOKENS),
+    (20, "16 January 2025", "attention windows that grow, 8-bit numbers in the output layer", 2.992,
+     1393 * STEP_TOKENS),
+    (89, "17 July 2026", "smear, bigrams, several tokens predicted at once, fused kernels", 1.23,
+     (460 * 8 + 460 * 16 + 470 * 24) * 2048 * 8),
+)  # fmt: skip
 GPUS = {  # name: dense bfloat16 operations a second by the data sheet, dollars an hour assumed
     "A100 (80 GB, SXM)": (312e12, 2.0),
     "H100 (SXM)": (989e12, 3.0),
@@ -89,20 +109,54 @@ def exchanged() -> str:
     return "\n".join(lines)
 
 
+def all_reduced(result: dict) -> str:
+    """What adding up the gradients of two processes took here."""
+    lines = ["| Two processes on this machine | Each sends | It takes | So a second |"]
+    lines.append("|---|---|---|---|")
+    for name in ("small", "big"):
+        r = result[name]
+        sent, times = ring_bytes(r["parameters"], 2), r["all_reduce"]
+        middle = statistics.median(times)
+        low, high = (1000 * f(times) for f in (min, max))
+        lines.append(
+            f"| {r['parameters'] / 1e6:.1f} M gradients, float32 | {sent / 1e6:.1f} MB | "
+            f"{1000 * middle:.1f} ms ({low:.1f}–{high:.1f}, n = {len(times)}) | "
+            f"{sent / middle / 1e9:.1f} GB |"
+        )
+    return "\n".join(lines)
+
+
 def step_seconds(n: int, peak: float, mfu: float) -> float:
-    """Seconds that GPT-2's step of 491,520 tokens computes on n GPUs."""
-    return training_hours(GPT2, 491_520, n, peak, mfu) * 3600
+    """Seconds that GPT-2's step of 524,288 tokens computes on n GPUs."""
+    return training_hours(GPT2, STEP_TOKENS, n, peak, mfu) * 3600
+
+
+def records() -> str:
+    """How the public speedrun came from 45 minutes to its record, and what each run costs."""
+    lines = [
+        "| Record | New since the row above | Billion tokens | Minutes | Million tokens a second "
+        "| Dollars |",
+        "|---|---|---|---|---|---|",
+    ]
+    price = GPUS["H100 (SXM)"][1]
+    for number, day, new, minutes, tokens in RECORDS:
+        cost = dollars(minutes / 60, 8, price)
+        lines.append(
+            f"| {number}: {day} | {new} | {tokens / 1e9:.2f} | {minutes:.3g} | "
+            f"{tokens / minutes / 60e6:.1f} | {cost:.2f} |"
+        )
+    return "\n".join(lines)
 
 
 def runs() -> str:
-    """Hours and dollars of three runs on eight of each kind of GPU."""
+    """Hours and dollars of two runs on eight of each kind of GPU."""
     lines = [
-        "| Eight GPUs | nanoGPT's run: 295 billion tokens | OpenWebText once: 9 billion | A step |",
+        "| Eight GPUs | llm.c's run: 10.26 billion tokens | nanoGPT's: 295 billion | A step |",
         "|---|---|---|---|",
     ]
     for name, (peak, price) in GPUS.items():
         cells = []
-        for tokens in (TOKENS, OPENWEBTEXT):
+        for tokens in (TOKENS, NANOGPT_TOKENS):
             hours = [training_hours(GPT2, tokens, 8, peak, mfu) for mfu in reversed(MFU)]
             costs = [dollars(h, 8, price) for h in hours]
             cells.append(
@@ -115,15 +169,18 @@ def runs() -> str:
 
 
 def published() -> str:
-    """What nanoGPT's published times say by the same formula."""
-    lines = ["| nanoGPT's run | Published | Part of the peak |", "|---|---|---|"]
-    peak = GPUS["A100 (80 GB, SXM)"][0]  # the 40 GB model has the same
-    for name, parameters, tokens, n, hours, words in (
-        ("GPT-2 124 M, eight A100", GPT2, TOKENS, 8, 4 * 24, "about 4 days"),
-        ("10.8 M, Shakespeare, one A100", BIG, BIG_TOKENS, 1, 3 / 60, "about 3 minutes"),
+    """What published times say by the same formula."""
+    lines = ["| Run | Published | Part of the peak |", "|---|---|---|"]
+    a100, h100 = GPUS["A100 (80 GB, SXM)"][0], GPUS["H100 (SXM)"][0]  # an A100 of 40 GB is as fast
+    script = 18_865 * STEP_TOKENS, 18_865 * 0.3 / 3600  # llm.c's scripts/run_gpt2_124M.sh
+    for name, parameters, tokens, n, peak, hours, words in (
+        ("nanoGPT: 10.8 M, Shakespeare, one A100", BIG, BIG_TOKENS, 1, a100, 0.05, "3 minutes"),
+        ("nanoGPT: GPT-2 124 M, eight A100", GPT2, NANOGPT_TOKENS, 8, a100, 96, "4 days"),
+        ("llm.c: GPT-2 124 M, eight A100", GPT2, script[0], 8, a100, script[1], "94 minutes"),
+        ("llm.c: GPT-2 124 M, eight H100", GPT2, TOKENS, 8, h100, 0.75, "45 minutes"),
     ):
         mfu = implied_mfu(parameters, tokens, n, peak, hours)
-        lines.append(f"| {name} | {words} | {mfu:.0%} |")
+        lines.append(f"| {name} | about {words} | {mfu:.0%} |")
     return "\n".join(lines)
 
 
@@ -131,6 +188,7 @@ def tables() -> dict[str, str]:
     """Name in the page -> its table now."""
     result = json.loads((FOLDER / "ddp.json").read_text(encoding="utf-8"))
     found = {"measured": measured(result), "exchanged": exchanged()}
+    found |= {"all-reduced": all_reduced(result), "records": records()}
     return found | {"published": published(), "runs": runs()}
 
 
@@ -144,15 +202,21 @@ def renewed(page: str) -> str:
     return page
 
 
+def drawing() -> str:
+    """The drawing of the ring, as the page shows it."""
+    return ring_all_reduce().data + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help=f"renew the tables of {PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"renew {PAGE.name} and its drawing")
     options = parser.parse_args()
     print("\n\n".join(tables().values()))
     if options.write:
         page = renewed(PAGE.read_text(encoding="utf-8"))
-        with atomic_write(PAGE) as part:
+        with atomic_write(PAGE) as part, atomic_write(DRAWING) as drawing_part:
             part.write_text(page, encoding="utf-8")
+            drawing_part.write_text(drawing(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ Usage: python benchmarks/ladder.py [--write] [--seeds N] [--steps N] [--repeats 
 
 Losses: every rung is trained with each seed and scored on the whole validation split. Speed: each
 rung in three ways, in turn, round after round, `--speed-steps` steps a turn; a ratio is a time
-divided by the package's in the same round. Nothing is stored without `--write`; then the file
-beside this one is replaced. About seven minutes on one thread, most of them for the losses.
+divided by the package's in the same round. Nothing is stored without `--write`; then
+scratchformer/measurements/ladder.json is replaced. About seven minutes on one thread, most of them
+for the losses.
 """
 
 import argparse
@@ -25,12 +26,17 @@ from torch import nn
 from scratchformer.data import load_corpus, train_val_split
 from scratchformer.data.batches import random_batch
 from scratchformer.files import atomic_write
+from scratchformer.measurements import FOLDER
 from scratchformer.models import Bigram, KneserNey
-from scratchformer.models.first_edition import Heads, Rung
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import eval_mode, token_loss, train
 
-STORED = Path(__file__).with_suffix(".json")
+if __package__:
+    from benchmarks.variants import Heads, Rung
+else:  # it lies beside this file
+    from variants import Heads, Rung
+
+STORED = FOLDER / f"{Path(__file__).stem}.json"
 SEEDS = (1337, 1, 2)
 CONTEXT, BATCH = 8, 32
 SETTINGS = {

@@ -12,9 +12,10 @@ more is, so that above 1 is always in our favour. "theirs" may hold one figure o
 says why.
 
 Every topic runs in a process of its own. A whole run replaces table.json beside this file and the
-page book/benchmarks.md; if one topic fails, neither is touched. `--quick` takes few rounds and
-stores nothing, nor does `--only`. `--stored` takes the topics named from what their own script has
-stored, NAME.json, by its `rows_of`. `--page` measures nothing and writes the page anew.
+page book/benchmarks.md, which leads with `TAKEAWAYS`; if one topic fails, neither is touched.
+`--quick` takes few rounds and stores nothing, nor does `--only`. `--stored` takes the topics named
+from what their own script has stored, NAME.json, by its `rows_of`. `--page` measures nothing and
+writes the page anew.
 """
 
 import argparse
@@ -34,10 +35,44 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 STORED = FOLDER / "table.json"
 PAGE = FOLDER.parent / "book" / "benchmarks.md"
-TOPICS = ("bpe", "ladder", "speedrun", "generation", "attention_memory", "ddp")
+TOPICS = ("bpe", "ladder", "taken_apart", "generation", "attention_memory", "ddp")
 PACKAGES = ("torch", "numpy", "tokenizers", "tiktoken")
 KEYS = {"what", "reference", "unit", "better", "ours", "theirs", "note"}
 FEWEST = 3  # rounds
+# What the page leads with: a row (topic, what, reference, unit), its two sides in plain words, and
+# the sentence. Which side wins, and by how much, comes from the row.
+TAKEAWAYS = (
+    (
+        ("bpe", "`WordBPE.train`", "textbook recount", "s"),
+        "training a tokenizer with an index of pairs",
+        "counting all pairs anew before each merge",
+        "{winner} is {times} as fast as {loser}",
+    ),
+    (
+        ("taken_apart", "training to nanoGPT's loss", "nanoGPT's settings for a CPU", "s"),
+        "the recipe of chapter 17",
+        "the run that nanoGPT suggests for a CPU",
+        "{winner} reaches nanoGPT's loss on Shakespeare {times} as fast as {loser}",
+    ),
+    (
+        ("generation", "255 tokens after 1, cached", "recomputed", "s"),
+        "a model with a cache of its keys and values",
+        "a model without a cache",
+        "{winner} writes 255 tokens {times} as fast as {loser}",
+    ),
+    (
+        ("attention_memory", "fused kernel, causal, T = 4,096", "explicit attention", "MB"),
+        "PyTorch's fused kernel",
+        "attention written out as in the equation",
+        "over 4,096 positions, {loser} needs {times} the memory of {winner}",
+    ),
+    (
+        ("bpe", "`ByteBPE.encode`, nothing cached", "`tiktoken` (Rust)", "s"),
+        "the course's tokenizer, which is written in Python,",
+        "the library tiktoken, which is written in Rust,",
+        "{winner} encodes a text {times} as fast as {loser}",
+    ),
+)
 
 
 def with_ratio(row: dict, fewest: int = FEWEST) -> dict:
@@ -87,8 +122,10 @@ def stored_run(name: str) -> dict:
     """A topic from what its script's own run, with --write, has stored in NAME.json."""
     sys.path.insert(0, str(FOLDER))
     script = importlib.import_module(name)
-    found = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    theirs, here = found.get("machine") or found["hardware"], machine()
+    file = getattr(script, "STORED", FOLDER / f"{name}.json")
+    found = json.loads(file.read_text(encoding="utf-8"))
+    origin = found["parts"]["race"] if "parts" in found else found  # taken apart: a day for each
+    theirs, here = origin.get("machine") or origin["hardware"], machine()
     if any(theirs[key] != here[key] for key in ("processor", "cores")):
         there = f"{theirs['cores']} cores of {theirs['processor']}"
         raise ValueError(f"{name}.json is of another machine, {there}: measure it here")
@@ -96,8 +133,8 @@ def stored_run(name: str) -> dict:
         "name": name,
         "title": script.TITLE,
         "about": f"{script.ABOUT} From a run of its own, `benchmarks/{name}.py --write`.",
-        "threads": found.get("threads", 1),
-        "seconds": found.get("seconds", 0.0),
+        "threads": origin.get("threads", 1),
+        "seconds": origin.get("seconds", 0.0),
         "rows": [with_ratio(row) for row in script.rows_of(found)],
     }
 
@@ -167,6 +204,33 @@ def shown(topic: dict) -> str:
     return "\n".join(["", title, *lines, *notes])
 
 
+def takeaways(stored: dict) -> list[str]:
+    """One sentence for each of `TAKEAWAYS`, with the ratio and the range of its row.
+
+    The better side is named as the better one, whichever it is; where the rounds disagree on that,
+    the sentence says so. Raises ValueError if the table lacks a row.
+    """
+    rows = {
+        (topic["name"], row["what"], row["reference"], row["unit"]): row["ratio"]
+        for topic in stored["topics"]
+        for row in topic["rows"]
+    }
+    sentences = []
+    for key, ours, theirs, form in TAKEAWAYS:
+        if key not in rows:
+            raise ValueError(f"the table has no row {key}, which a takeaway quotes")
+        median, low, high = rows[key]
+        winner, loser = ours, theirs
+        if median < 1:
+            median, low, high = 1 / median, 1 / high, 1 / low
+            winner, loser = theirs, ours
+        text = form.format(winner=winner, loser=loser, times=f"**{figure(median)} times**")
+        text = text[0].upper() + text[1:].rstrip(",")
+        spread = f"{figure(low)} to {figure(high)}" if low < high else "the same in every round"
+        sentences.append(f"{text} ({spread}{', so not in every round' * (low < 1)}).")
+    return sentences
+
+
 def page(stored: dict) -> str:
     """The book's page of the stored table."""
     here, versions = stored["machine"], stored["versions"]
@@ -174,15 +238,21 @@ def page(stored: dict) -> str:
     lines = [
         "# Benchmarks",
         "",
-        "How much faster, or how much smaller, are the things this course builds? A time says "
-        "little by itself: it is a fact about one computer on one day. So each line below is a "
-        "*ratio*. The course's code and a named reference do the same work in the same run, taking "
-        "turns, so that whatever slows the machine down slows both.",
+        "How much faster, or how much smaller, are the things this course builds? Five answers "
+        "come first. Each gives the median of its rounds, and in brackets the lowest and the "
+        "highest round:",
         "",
-        "A ratio says how many times better the course's side is: 2× means half the time, or half "
+        *(f"{i}. {sentence}" for i, sentence in enumerate(takeaways(stored), start=1)),
+        "",
+        "The tables below have all the figures. A time says little by itself: it is a fact about "
+        "one computer on one day. So each line is a *ratio*. The course's code and a named "
+        "reference do the same work in the same run. They take turns, so that whatever slows the "
+        "machine down slows both.",
+        "",
+        "A ratio says how many times better the course's side is. 2× means half the time, or half "
         "the memory, or twice the tokens a second. Below 1×, the reference wins; those lines stay "
-        "in. The figure in bold is the median over *n* rounds, the range in brackets runs from the "
-        "worst round to the best, and the last column gives the medians that were measured, ours "
+        "in. The figure in bold is the median over *n* rounds. The range in brackets runs from the "
+        "worst round to the best. The last column gives the medians that were measured, ours "
         "before theirs. (A median of ratios is not the ratio of medians: where rounds differ much, "
         "dividing the last column gives another figure.) A reference that takes minutes runs once, "
         "and every round of ours is set against that. Expect the ratios to be near these on your "
@@ -228,7 +298,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="few rounds; nothing is stored")
     parser.add_argument("--only", nargs="+", choices=TOPICS, metavar="NAME",
                         help=f"some of {', '.join(TOPICS)}; nothing is stored")  # fmt: skip
-    parser.add_argument("--stored", nargs="+", choices=("speedrun", "ddp"), default=[],
+    parser.add_argument("--stored", nargs="+", choices=("taken_apart", "ddp"), default=[],
                         help="not measured, but from NAME.json")  # fmt: skip
     parser.add_argument("--page", action="store_true", help="only write the page again")
     options = parser.parse_args(arguments)

@@ -9,6 +9,7 @@ import typing
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,11 +23,13 @@ class DataConfig:
 
     corpus: str | None = None
     tokenizer: str | None = None  # "char" by default
+    split: str | None = None  # what of a corpus is scored: see `scored_split`; "validation"
     folder: str | None = None
 
     def __post_init__(self) -> None:
-        if (self.corpus is None) == (self.folder is None) or (self.folder and self.tokenizer):
-            raise ValueError("[data] needs either corpus, and a tokenizer, or folder alone")
+        of_corpus = self.tokenizer or self.split
+        if (self.corpus is None) == (self.folder is None) or (self.folder and of_corpus):
+            raise ValueError("[data] needs either corpus, tokenizer and split, or folder alone")
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,18 @@ class RunConfig:
 
     batch_size: int  # windows, of all processes together
     context_length: int | None = None  # of the windows; None: the model's
-    replacement: bool = True  # whether a window may come twice in a pass over the text
     device: str = "auto"
+    # What follows are options of WindowSampler.
+    replacement: bool = True  # whether a window may come twice in a pass over the text
+    double_after: int | None = None  # batches after which windows are twice as long, half as many
+    tail_after: int | None = None  # batches after which some windows come from the text's tail
+    tail_share: float = 0.1  # how much of the text is its tail
+    tail_chance: float = 0.15  # of each window, to come from there
+
+    def sampling(self) -> dict[str, Any]:
+        """The options of WindowSampler."""
+        names = ("replacement", "double_after", "tail_after", "tail_share", "tail_chance")
+        return {name: getattr(self, name) for name in names}
 
 
 def read_config(path: str | Path, changes: Sequence[str] = ()) -> dict[str, dict]:

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from scratchformer.cli.config import DataConfig, RunConfig, read_config
 from scratchformer.cli.run_folder import RunFolder, best_of, lock_folder
 from scratchformer.cli.tokenizers import tokenizer_of
-from scratchformer.data import load_corpus, train_val_split
+from scratchformer.data import load_corpus, scored_split
 from scratchformer.data.batches import WindowSampler
 from scratchformer.data.token_files import fingerprint, read_header, read_tokens
 from scratchformer.models import MODEL_TYPES
@@ -54,15 +54,16 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
     model = model_class(config_class(vocab_size=data.tokenizer.vocab_size, **sizes))
     n_parameters = sum(p.numel() for p in model.parameters())
     T = model.context_length if windows.context_length is None else windows.context_length
-    if model.context_length < T:
+    longest = T if windows.double_after is None else 2 * T
+    if model.context_length < longest:
         raise ValueError(
-            f"[training] has context_length = {T}, expected at most that of the model, "
+            f"[training] has windows of {longest}, expected at most the model's context_length, "
             f"{model.context_length}"
         )
     # Refuses sizes that make no batch, before anything is written.
-    WindowSampler(data.train_ids, windows.batch_size, T, training.seed, windows.replacement)
+    WindowSampler(data.train_ids, windows.batch_size, T, training.seed, **windows.sampling())
     settings = asdict(training) | {"batch_size": windows.batch_size, "context_length": T}
-    settings["replacement"] = windows.replacement
+    settings["sampling"] = windows.sampling()
     with lock_folder(out):
         folder = RunFolder(out, model_class)
         described = {**config, "sums": data.sums}
@@ -139,7 +140,8 @@ def _read_data(config: DataConfig) -> Data:
     if config.corpus is not None:
         text = load_corpus(config.corpus).text
         tokenizer = tokenizer_of(config.tokenizer or "char", [text])
-        train_ids, val_ids = train_val_split(torch.tensor(tokenizer.encode(text)))
+        ids = torch.tensor(tokenizer.encode(text))
+        train_ids, val_ids = scored_split(ids, config.split or "validation")
         sums = {"text": hashlib.sha256(text.encode()).hexdigest()}
         sums["tokenizer"] = fingerprint(tokenizer)
         return Data(train_ids, val_ids, tokenizer, sums)

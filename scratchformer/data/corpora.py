@@ -74,7 +74,8 @@ def load_corpus(name: str) -> Corpus:
     the user's own), then downloads the file into the cache, unless SCRATCHFORMER_OFFLINE=1 or a
     download has failed in this process before. If all fail, the text is Playhouse's, and a
     CorpusNotice says why and what to do; a notice also reports a broken file or cache that was
-    passed over. Raises ValueError if there is no such corpus.
+    passed over. On the smoke budget (`chapter.budget`) Playhouse's text is a shorter one.
+    Raises ValueError if there is no such corpus.
     """
     if name == "playhouse":
         return Corpus("playhouse", _playhouse_text(), "embedded")
@@ -146,7 +147,8 @@ def _verified(data: bytes, wanted: Source, place: str | Path) -> bytes:
 
 @lru_cache(maxsize=1)
 def _playhouse_text() -> str:
-    return Playhouse(seed=0).text(1_115_394)  # Tiny Shakespeare's length
+    smoke = os.environ.get("SCRATCHFORMER_BUDGET") == "smoke"  # where no loss means anything
+    return Playhouse(seed=0).text(200_000 if smoke else 1_115_394)  # Tiny Shakespeare's length
 
 
 Row = TypeVar("Row", bound=Any)  # str, list, tensor: whatever has a length and can be sliced
@@ -158,3 +160,23 @@ def train_val_split(sequence: Row, fraction: float = 0.9) -> tuple[Row, Row]:
         raise ValueError(f"fraction={fraction} is not between 0 and 1")
     n = int(fraction * len(sequence))
     return sequence[:n], sequence[n:]
+
+
+SPLITS = ("validation", "development", "rotated")
+
+
+def scored_split(sequence: Row, name: str) -> tuple[Row, Row]:
+    """What to train on and what to score, by the name of the split.
+
+    "validation": the last tenth is scored, the nine before it are trained on. "development": the
+    validation tenth is put away, and the rest is split in the same way; settings are chosen there.
+    "rotated": the first tenth is scored, the nine after it are trained on; for texts on which
+    nothing may have been chosen. Raises ValueError for another name.
+    """
+    if name not in SPLITS:
+        raise ValueError(f"split={name!r}, expected one of {', '.join(SPLITS)}")
+    if name == "rotated":
+        n = len(sequence) // 10
+        return sequence[n:], sequence[:n]
+    training, validation = train_val_split(sequence)
+    return (training, validation) if name == "validation" else train_val_split(training)

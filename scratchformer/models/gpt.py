@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from scratchformer.attention import KeyValueCache
 from scratchformer.blocks import TransformerBlock, check_sizes
 from scratchformer.models.pretrained import load_model, save_model
+from scratchformer.shipped import shipped_folder
 
 
 @dataclass(frozen=True)
@@ -116,3 +117,12 @@ class GPT(nn.Module):
         OSError, which says what to do, if the source cannot be had.
         """
         return load_model(source, cls, GPTConfig)
+
+    @classmethod
+    def pretrained(cls, name: str) -> "GPT":
+        """A small GPT that travels with the package: "tiny-shakespeare", a character a token.
+
+        Its tokenizer is `CharTokenizer.pretrained(name)`. Its weights are float16 on disk and
+        float32 here. Raises ValueError for another name.
+        """
+        return cls.from_pretrained(shipped_folder(name))

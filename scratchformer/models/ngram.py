@@ -67,6 +67,15 @@ class KneserNey:
             p = self._refine(n, key, np.arange(self.vocab_size), p)
         return p
 
+    def probabilities(self, ids: ArrayLike) -> np.ndarray:
+        """P(every token | tokens before it), at each token of `ids`: shape (N, V)."""
+        ids = self._checked(ids)
+        p = np.full((len(ids), self.vocab_size), 1 / self.vocab_size)
+        for n in range(1, min(self.order, len(ids)) + 1):  # the first tokens have less context
+            contexts = _pack(ids[:-1], n - 1, self.vocab_size)[:, None]  # (N - n + 1, 1)
+            p[n - 1 :] = self._refine(n, contexts, np.arange(self.vocab_size), p[n - 1 :])
+        return p
+
     def nats_per_token(self, ids: ArrayLike) -> float:
         """Mean of -log P(token | tokens before it) over all of `ids`, the first one included."""
         ids = self._checked(ids)

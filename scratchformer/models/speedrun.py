@@ -48,8 +48,10 @@ class SpeedrunConfig:
     qk_norm: bool = False  # queries and keys of one size: attention saturates later
     tied: bool = True  # False: the output head has a matrix of its own
     zero_init: bool = False  # what adds to the stream starts at 0, an untied head too
+    wide_init: bool = False  # other matrices of a block start at 0.5 / √(inputs), not 0.02
     smear: int = 0  # how many previous tokens are mixed into each
     bigram_rows: int = 0  # rows of a table with a vector for each pair of tokens
+    bigram_dropout: float = 0.0  # the chance that a position lacks its pair's vector in training
     value_embeddings: bool = False  # each block adds a vector of the token's own to its values
 
     def __post_init__(self):
@@ -64,6 +66,8 @@ class SpeedrunConfig:
         for name in ("smear", "bigram_rows"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)}, expected 0 (none) or more")
+        if not 0 <= self.bigram_dropout < 1:
+            raise ValueError(f"bigram_dropout={self.bigram_dropout}, expected 0 to below 1")
 
 
 class Smear(nn.Module):
@@ -89,18 +93,23 @@ class BigramEmbedding(nn.Module):
     """A vector for each pair of neighbouring tokens, (previous, current), from a table of `rows`.
 
     With fewer rows than pairs, pairs share rows by their remainder. The first token of a text has
-    none before it, and gets its row as if after token 0.
+    none before it, and gets its row as if after token 0. In training a position lacks its vector
+    with the chance `dropout`, so that the network learns to do without.
     """
 
-    def __init__(self, rows: int, vocab_size: int, d_model: int):
+    def __init__(self, rows: int, vocab_size: int, d_model: int, dropout: float = 0.0):
         super().__init__()
-        self.vocab_size = vocab_size
+        self.vocab_size, self.dropout = vocab_size, dropout
         self.table = nn.Embedding(rows, d_model)
 
     def forward(self, ids: Int[Tensor, "B S"]) -> Float[Tensor, "B S C"]:
         ids = ids.long()  # the product below may exceed 32 bits
         previous = F.pad(ids[:, :-1], (1, 0))  # (B, S)
-        return self.table((previous * self.vocab_size + ids) % self.table.num_embeddings)
+        pairs = self.table((previous * self.vocab_size + ids) % self.table.num_embeddings)
+        if self.training and self.dropout:
+            kept = torch.rand(ids.shape, device=ids.device) >= self.dropout  # (B, S)
+            pairs = pairs * kept.unsqueeze(-1)
+        return pairs
 
 
 class Attention(nn.Module):
@@ -218,7 +227,7 @@ class SpeedrunGPT(nn.Module):
         if c.positions == "learned":
             self.wpe = nn.Embedding(c.context_length, c.d_model)
         if c.bigram_rows:
-            self.bigrams = BigramEmbedding(c.bigram_rows, c.vocab_size, c.d_model)
+            self.bigrams = BigramEmbedding(c.bigram_rows, c.vocab_size, c.d_model, c.bigram_dropout)
         if c.embedding_norm:
             self.ln_e = make_norm(c)
         if c.smear:
@@ -233,14 +242,14 @@ class SpeedrunGPT(nn.Module):
         self.initialise()
 
     def initialise(self) -> None:
-        """Draw the weights a run starts with: GPT-2's, or zeros in what adds to the stream."""
+        """Draw the weights a run starts with: GPT-2's, or zeros and wider ones."""
         c = self.config
         into_stream = 0.02 / math.sqrt(2 * c.n_layers)
         zero = ("c_proj.weight", "lm_head.weight") if c.zero_init else ()
         for name, p in self.named_parameters():
             if name.endswith(("bias", *zero)) or name.startswith(("smear", "bigrams", "values")):
                 nn.init.zeros_(p)
-            elif c.zero_init and name.startswith("h.") and p.dim() == 2:
+            elif c.wide_init and name.startswith("h.") and p.dim() == 2 and "c_proj" not in name:
                 nn.init.normal_(p, std=0.5 / math.sqrt(p.shape[1]))  # about 0.02 at GPT-2's width
             elif p.dim() == 2:
                 nn.init.normal_(p, std=into_stream if name.endswith("c_proj.weight") else 0.02)

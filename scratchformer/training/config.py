@@ -20,6 +20,7 @@ class TrainingConfig:
     betas: tuple[float, float] = (0.9, 0.95)
     eps: float = 1e-8
     muon_lr: float | None = None  # if given, Muon trains the linear layers, at this peak
+    muon_momentum: float = 0.95  # how much of its running mean Muon keeps at each step
     warmup: int = 0  # steps in which the rate rises
     schedule: str = "linear"  # how it falls: see `learning_rate`
     clip: float = 1.0  # longest gradient
@@ -46,6 +47,8 @@ class TrainingConfig:
             raise ValueError(f"weight_decay={self.weight_decay}, expected 0 or more, and finite")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas={self.betas}, expected two numbers from 0 to below 1")
+        if not 0 <= self.muon_momentum < 1:
+            raise ValueError(f"muon_momentum={self.muon_momentum}, expected 0 to below 1")
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed={self.seed}, expected 0 or more and less than 2**63")
         for name, known in (("precision", ("float32", "bfloat16")), ("parallel", ("ddp", "fsdp"))):

@@ -169,6 +169,31 @@ def split_evenly(parts: Sequence[T]) -> Iterator[tuple[T, int]]:
         yield (parts[i], 1) if i < len(parts) else (parts[-1], 0)
 
 
+def share_stacks(
+    function: Callable[[Tensor], Tensor], stacks: Sequence[Shaped[Tensor, "..."]]
+) -> list[Shaped[Tensor, "..."]]:
+    """`function` of each stack, where all processes have the same stacks and need every result.
+
+    It treats each item of a stack for itself, and keeps shape and type. So each process treats its
+    share of the items, and then they exchange: once, however many stacks there are.
+    """
+    n = world_size()
+    if n == 1 or not stacks or hasattr(stacks[0], "full_tensor"):  # FSDP's shards are shared
+        return [function(stack) for stack in stacks]
+    own = []
+    for stack in stacks:
+        size = -(-len(stack) // n)  # all send as many: what is missing is filled up
+        share = stack[rank() * size : (rank() + 1) * size]
+        filling = stack.new_zeros(size - len(share), *stack.shape[1:])
+        own.append(torch.cat((function(share), filling)))
+    sizes = [share.numel() for share in own]
+    gathered = [flat.split(sizes) for flat in all_gather(torch.cat([s.flatten() for s in own]))]
+    return [
+        torch.cat([shares[i] for shares in gathered])[: stack.numel()].view_as(stack)
+        for i, stack in enumerate(stacks)
+    ]
+
+
 def sync_on_last(model: nn.Module, batches: Iterable[T]) -> Iterator[T]:
     """The batches. Gradients are averaged in the backward pass of the last one only."""
     if world_size() == 1:

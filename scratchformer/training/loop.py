@@ -6,9 +6,10 @@ callback to watch.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float, Integer
@@ -131,7 +132,7 @@ def train(
     *,
     batch_size: int,
     context_length: int,
-    replacement: bool = True,
+    sampling: Mapping[str, Any] | None = None,
     callbacks: Sequence[Callable[[TrainingState], object]] = (),
     checkpoint: str | Path | None = None,
     resume: bool = False,
@@ -139,30 +140,31 @@ def train(
 ) -> History:
     """`fit` for a language model: windows of `train_ids`, evaluated on all of `val_ids`.
 
-    `settings` are TrainingConfig's: steps, lr and seed are needed. With `replacement=False` no
-    window comes twice in a pass over `train_ids`. `batch_size` counts the windows of all processes
+    The windows of an evaluation are as long as the longest that the run trains on.
+    `settings` are TrainingConfig's: steps, lr and seed are needed. `sampling` holds options of
+    WindowSampler, such as {"replacement": False}. `batch_size` counts the windows of all processes
     together. Raises what `fit`, TrainingConfig and WindowSampler raise.
     """
     config = TrainingConfig(**settings)
-    batches = WindowSampler(train_ids, batch_size, context_length, config.seed, replacement)
+    batches = WindowSampler(train_ids, batch_size, context_length, config.seed, **(sampling or {}))
     if batch_size < (n := distributed.world_size()):
         raise ValueError(f"batch_size={batch_size}, expected one for each of {n} processes")
     if len(val_ids) < 2:  # or it would be found out after the last step
         raise ValueError(f"val_ids hold {len(val_ids)} tokens, expected at least 2")
-    rows = min(64, max(1, batch_size // n))
+    rows, (_, longest) = min(64, max(1, batch_size // n)), batches.sizes[-1]
     return fit(
         model,
         batches,
         lambda model, x, y: token_loss(model(x), y),
         config,
-        validate=lambda: evaluate(model, val_ids, context_length, rows, config.precision),
+        validate=lambda: evaluate(model, val_ids, longest, rows, config.precision),
         callbacks=callbacks,
         checkpoint=checkpoint,
         resume=resume,
         identity={
             "batch_size": batch_size,
             "context_length": context_length,
-            "replacement": replacement,
+            **(sampling or {}),
             "tokens": [len(train_ids), len(val_ids)],
         },
     )

@@ -5,10 +5,13 @@ norms are AdamW's as ever.
 """
 
 from collections import defaultdict
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+from scratchformer.training import distributed
 
 # One step of the iteration maps a singular value s to a s + b s³ + c s⁵; Jordan et al.'s choice
 # pushes all above about 0.002 into about 0.7 to 1.2 within five steps.
@@ -33,11 +36,22 @@ def newton_schulz(G: Float[Tensor, "*n M N"], steps: int = 5) -> Float[Tensor, "
 class Muon(torch.optim.AdamW):
     """AdamW, but for groups with `muon=True`: these, of matrices, take Muon's step at their `lr`.
 
-    The step is that of Nesterov momentum (Jordan et al.'s 0.95) made orthogonal and scaled by
+    The step is that of Nesterov momentum (Jordan et al. keep 0.95) made orthogonal and scaled by
     √max(1, rows / columns); weight decay is AdamW's. Gradients of Muon's groups are used up.
+    Newton–Schulz computes in `dtype`: bfloat16 is precise enough, and the faster where a processor
+    is made for it.
     """
 
-    momentum = 0.95
+    def __init__(
+        self,
+        params: Any,
+        *,
+        momentum: float = 0.95,
+        dtype: torch.dtype = torch.bfloat16,
+        **options: Any,
+    ):
+        super().__init__(params, **options)
+        self.momentum, self.dtype = momentum, dtype
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]  # no closure: gradients are there
@@ -52,21 +66,26 @@ class Muon(torch.optim.AdamW):
         for p in group["params"]:
             if p.grad is not None:
                 alike[p.shape].append(p)
-        for (rows, columns), matrices in alike.items():
-            gradients = [p.grad for p in matrices]
-            for p in matrices:
-                if not self.state[p]:  # AdamW, which stores and loads it, expects a step there
-                    self.state[p] = {"step": torch.tensor(0.0), "momentum": torch.zeros_like(p)}
-            momenta = [self.state[p]["momentum"] for p in matrices]
-            torch._foreach_lerp_(momenta, gradients, 1 - self.momentum)
-            ahead = torch._foreach_lerp(gradients, momenta, self.momentum)
-            stacked = torch.stack(ahead).bfloat16()  # (..., rows, columns), precise enough
-            steps = newton_schulz(stacked).to(gradients[0].dtype).unbind()
+        ahead = [self._momentum_ahead(matrices) for matrices in alike.values()]
+        # Several processes have the same momenta: each makes its share of them orthogonal.
+        steps = distributed.share_stacks(newton_schulz, ahead)
+        for ((rows, columns), matrices), step in zip(alike.items(), steps, strict=True):
             torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
             rate = group["lr"] * max(1, rows / columns) ** 0.5
-            torch._foreach_add_(matrices, steps, alpha=-rate)
+            torch._foreach_add_(matrices, step.to(matrices[0].dtype).unbind(), alpha=-rate)
             for p in matrices:
                 p.grad = None
+
+    def _momentum_ahead(self, matrices: list[Tensor]) -> Float[Tensor, "n M N"]:
+        """The gradients of n matrices of one shape, with their momenta, which they change."""
+        gradients = [p.grad for p in matrices if p.grad is not None]  # all have one
+        for p in matrices:
+            if not self.state[p]:  # AdamW, which stores and loads it, expects a step there
+                self.state[p] = {"step": torch.tensor(0.0), "momentum": torch.zeros_like(p)}
+        momenta = [self.state[p]["momentum"] for p in matrices]
+        torch._foreach_lerp_(momenta, gradients, 1 - self.momentum)
+        ahead = torch._foreach_lerp(gradients, momenta, self.momentum)
+        return torch.stack(ahead).to(self.dtype)
 
 
 def muon_groups(model: nn.Module, lr: float, muon_lr: float, weight_decay: float) -> list[dict]:

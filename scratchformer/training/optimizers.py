@@ -1,5 +1,7 @@
 """Which parameters decay, and which optimiser a configuration asks for."""
 
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -19,13 +21,17 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
     """AdamW, or Muon where the configuration has a `muon_lr`.
 
-    Each group's "initial_lr", as PyTorch's schedulers call it, is the peak of its rate.
+    Muon computes in the precision of the run. Each group's "initial_lr", as PyTorch's schedulers
+    call it, is the peak of its rate.
     """
+    options: dict[str, Any] = {"lr": config.lr, "betas": config.betas, "eps": config.eps}
+    kind: type[torch.optim.AdamW] = torch.optim.AdamW
     if config.muon_lr is None:
-        kind, groups = torch.optim.AdamW, parameter_groups(model, config.weight_decay)
+        groups = parameter_groups(model, config.weight_decay)
     else:
         kind, groups = Muon, muon_groups(model, config.lr, config.muon_lr, config.weight_decay)
-    optimizer = kind(groups, lr=config.lr, betas=config.betas, eps=config.eps, fused=True)
+        options |= {"momentum": config.muon_momentum, "dtype": getattr(torch, config.precision)}
+    optimizer = kind(groups, fused=True, **options)
     for group in optimizer.param_groups:
         group["initial_lr"] = group["lr"]
     return optimizer

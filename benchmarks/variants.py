@@ -1,12 +1,11 @@
-"""What only the first edition's chapters 10 and 17 need. It goes when those chapters are rewritten.
+"""Models that two benchmarks measure and no chapter builds.
 
-For chapter 10 and `benchmarks/ladder.py`: the rungs between a bigram and a GPT, one model with a
-switch for each idea. For chapter 17 and `benchmarks/speedrun.py`: RMSNorm, SwiGLU, grouped
-queries and the fused kernel, put into a SpeedrunGPT in place of its own parts.
+For `benchmarks/ladder.py`: the rungs between a bigram and a GPT, one model with a
+switch for each idea. For `benchmarks/taken_apart.py`, which tries what chapter 17 did not keep:
+RMSNorm, SwiGLU, grouped queries and the fused kernel, put into a SpeedrunGPT in place of its own
+parts.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch.nn.functional as F
@@ -202,23 +201,3 @@ def _exchange_parts(
                 setattr(parent, name, rms)
     if swiglu or n_kv_heads:
         model.initialise()
-
-
-@contextmanager
-def recorded_weights(model: SpeedrunGPT) -> Iterator[dict[str, Tensor]]:
-    """A context in which each block's weights of attention, (B, H, T, S), are written down."""
-    weights: dict[str, Tensor] = {}
-
-    def recorder(name: str, attention: Attention):
-        def attend(q, k, v):
-            heads, weights[name] = Attention.attend(attention, q, k, v)
-            return heads, weights[name]
-
-        return attend
-
-    blocks: list[Any] = list(model.h)
-    for i, block in enumerate(blocks):
-        block.attn.attend = recorder(f"h.{i}.attn", block.attn)
-    yield weights
-    for block in blocks:
-        del block.attn.attend

@@ -1,0 +1,115 @@
+"""nanoGPT's setting for a CPU, computed as its own code computes it: the rival of the speedrun.
+
+`taken_apart.py` runs it; nothing here is run by itself.
+"""
+
+import math
+import statistics
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+POINTS = 25  # of a loss curve
+NANOGPT = {  # its README's command for a CPU, and what the configuration file adds
+    "model": {"context_length": 64, "d_model": 128, "n_heads": 4, "n_layers": 4, "bias": False},
+    "batch_size": 12,
+    "steps": 2000,
+    "lr": 1e-3,
+    "lowest_lr": 1e-4,
+    "warmup": 100,
+    "betas": (0.9, 0.99),
+    "weight_decay": 0.1,
+    "clip": 1.0,
+}
+
+
+class Reference(nn.Module):
+    """What nanoGPT computes: GPT-2 without biases, fused causal attention, exact GELU."""
+
+    def __init__(self, vocab_size: int):
+        super().__init__()
+        size = NANOGPT["model"]
+        C, n_layers, self.n_heads = size["d_model"], size["n_layers"], size["n_heads"]
+        self.token = nn.Embedding(vocab_size, C)
+        self.position = nn.Embedding(size["context_length"], C)
+        self.blocks = nn.ModuleList(
+            nn.ModuleDict(
+                {
+                    "norm_1": nn.LayerNorm(C, bias=False),
+                    "qkv": nn.Linear(C, 3 * C, bias=False),
+                    "mix": nn.Linear(C, C, bias=False),
+                    "norm_2": nn.LayerNorm(C, bias=False),
+                    "wide": nn.Linear(C, 4 * C, bias=False),
+                    "narrow": nn.Linear(4 * C, C, bias=False),
+                }
+            )
+            for _ in range(n_layers)
+        )
+        self.norm = nn.LayerNorm(C, bias=False)
+        for name, p in self.named_parameters():
+            if p.dim() == 2:
+                inward = "mix" in name or "narrow" in name
+                nn.init.normal_(p, std=0.02 / math.sqrt(2 * n_layers) if inward else 0.02)
+
+    def forward(self, ids):
+        B, T = ids.shape
+        x = self.token(ids) + self.position(torch.arange(T))
+        for block in self.blocks:
+            q, k, v = block["qkv"](block["norm_1"](x)).split(x.shape[-1], dim=-1)
+            q, k, v = (t.view(B, T, self.n_heads, -1).transpose(1, 2) for t in (q, k, v))
+            heads = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + block["mix"](heads.transpose(1, 2).reshape(B, T, -1))
+            x = x + block["narrow"](F.gelu(block["wide"](block["norm_2"](x))))
+        return F.linear(self.norm(x), self.token.weight)
+
+
+def reference_rate(step: int, steps: int) -> float:
+    """nanoGPT's schedule: a straight rise, then half a cosine down to a tenth of the peak."""
+    peak, low, warmup = NANOGPT["lr"], NANOGPT["lowest_lr"], NANOGPT["warmup"]
+    if step < warmup:
+        return peak * (step + 1) / (warmup + 1)
+    progress = (step - warmup) / (steps - warmup)
+    return low + (peak - low) * (1 + math.cos(math.pi * progress)) / 2
+
+
+def reference_run(ids, vocab_size: int, seed: int, steps: int | None = None) -> tuple:
+    """Train nanoGPT's way: the model and its curve. `steps` stops before the schedule's end."""
+    N, T, B = NANOGPT["steps"], NANOGPT["model"]["context_length"], NANOGPT["batch_size"]
+    torch.manual_seed(seed)
+    model = Reference(vocab_size)
+    groups = [
+        {"params": [p for p in model.parameters() if p.dim() >= 2]},
+        {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(
+        groups, lr=NANOGPT["lr"], betas=NANOGPT["betas"], weight_decay=NANOGPT["weight_decay"]
+    )
+    losses, seconds, start = [], [], time.perf_counter()
+    for step in range(steps or N):
+        for group in optimizer.param_groups:
+            group["lr"] = reference_rate(step, N)
+        starts = torch.randint(len(ids) - T, (B,))
+        x = torch.stack([ids[i : i + T] for i in starts])
+        y = torch.stack([ids[i + 1 : i + 1 + T] for i in starts])
+        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), NANOGPT["clip"])
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        losses.append(loss.item())
+        seconds.append(time.perf_counter() - start)
+    every = max(1, len(losses) // POINTS)
+    ends = range(every, len(losses) + 1, every)
+    means = [statistics.mean(losses[i - every : i]) for i in ends]
+    return model, curve(list(ends), means, [seconds[i - 1] for i in ends])
+
+
+def curve(steps: list[int], losses: list[float], seconds: list[float]) -> dict:
+    """The training loss on the way, and the seconds so far."""
+    return {
+        "steps": list(steps),
+        "train_loss": [round(loss, 3) for loss in losses],
+        "seconds": [round(t, 3) for t in seconds],
+    }
