@@ -6,7 +6,7 @@ READY := .venv/ready
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lint unit notebooks colab site execute serve bench ladder scaling constraints set-repository clean
+.PHONY: help book bundle test lint unit notebooks colab site execute serve bench ladder law taken-apart bert records constraints set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -24,6 +24,9 @@ book: $(READY)  ## build the site into _build/html; any warning fails
 	@test -s _build/html/index.html || { echo 'the build left no _build/html/index.html'; exit 1; }
 	@echo 'Open _build/html/index.html in a browser, or run `make serve` to read it at http://localhost:8000.'
 
+bundle: book  ## one zip of the site, the notebooks and the package: build/transformers-from-scratch.zip
+	$(BIN)/python book/_ext/bundle.py
+
 test: $(READY)  ## run everything: lint, unit and equivalence tests, every notebook, the built site
 	@$(BIN)/python tests/run.py lint unit book notebooks colab site
 
@@ -39,11 +42,20 @@ serve: book  ## serve the built site at http://localhost:8000
 bench: $(READY)  ## measure the table of benchmarks, in some 20 minutes (QUICK=1 takes few rounds and stores nothing)
 	$(BIN)/python benchmarks/table.py $(if $(QUICK),--quick)
 
-ladder: $(READY)  ## train chapter 10's ladder in full, and time it (minutes): benchmarks/ladder.json
+ladder: $(READY)  ## train chapter 10's ladder in full, and time it (minutes): measurements/ladder.json
 	$(BIN)/python benchmarks/ladder.py --write
 
-scaling: $(READY)  ## train chapter 16's small models on both corpora (20 minutes, 30 at most): benchmarks/scaling.json
-	$(BIN)/python benchmarks/scaling.py --write
+law: $(READY)  ## train the small models of chapter 16's laws on both corpora (about 40 minutes of one core): measurements/law.json
+	$(BIN)/python benchmarks/law.py --write
+
+taken-apart: $(READY)  ## take chapter 17's race apart, one change a rung (an hour): measurements/taken_apart.json
+	$(BIN)/python benchmarks/taken_apart.py --write
+
+bert: $(READY)  ## train chapter 13's models three times, and judge with them (half an hour): measurements/bert.json
+	$(BIN)/python benchmarks/bert.py --write
+
+records: $(READY)  ## train the records again (half an hour): measurements/records.json
+	$(BIN)/python benchmarks/records.py --write
 
 constraints:  ## install the pins anew, all else at its newest, and fix what came: constraints/X.Y.txt
 	rm -rf .venv

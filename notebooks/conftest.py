@@ -2,17 +2,22 @@
 
 With the real corpora at hand every output is compared, unless its cell says otherwise. Without
 them the chapters run on their stand-ins, and only cells tagged `nbval-check-output`, which hold
-on any corpus, are compared. The same holds for another budget than that of the stored outputs.
+on any corpus, are compared. The same holds for another budget than that of the stored outputs. What a
+trained model printed is compared up to its last digits where a cell's tag says so.
 """
 
 import os
+import re
 import sys
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from last_digits import margin_of, within
+from side_by_side import file_of, together
 from stand_ins import missing
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # two kernels share the cores in peace
@@ -45,6 +50,22 @@ def pytest_configure(config):
         config.nbval_mode = "every output is compared with the stored one, unless tagged otherwise"
 
 
+def pytest_collection_modifyitems(items):
+    """Put the chapters that take longest first, by what their first lines say."""
+    items.sort(key=lambda item: -_seconds(item.path))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return together(config, log, file_of)
+
+
+@lru_cache
+def _seconds(path: Path) -> int:
+    found = re.search(r"Running: about (\d+) seconds", path.read_text(encoding="utf-8"))
+    return int(found.group(1)) if found else 0
+
+
 def pytest_terminal_summary(terminalreporter, config):
     """Name the mode where a reader of the last lines sees it."""
     if mode := getattr(config, "nbval_mode", None):
@@ -53,7 +74,14 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.hookimpl(trylast=True)  # by then the notebook's kernel is there
 def pytest_runtest_setup(item):
-    """Have each kernel trace its cells' shape comments: one that is not true fails its cell."""
+    """Have each kernel trace its cells' shape comments: one that is not true fails its cell.
+
+    And have a cell's outputs compared with the margin that its tag gives.
+    """
+    units = margin_of(item.cell.metadata.get("tags", [])) if hasattr(item, "cell") else None
+    if units is not None:
+        sanitize = item.sanitize
+        item.sanitize = lambda text: within(sanitize(text), units)
     kernel = getattr(item.parent, "kernel", None)
     if kernel is not None and not hasattr(kernel, "traces_shapes"):
         kernel.traces_shapes = True

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable, "-m"]
 PYTEST = [*PYTHON, "pytest", "-q", "--color=no"]
-SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # a file's fixtures are made once
+SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # see tests/side_by_side.py
 PARTS = {
     "lint": [
         [*PYTHON, "ruff", "check", "."],
@@ -33,7 +33,7 @@ PARTS = {
         + [*SIDE_BY_SIDE, "notebooks"]
     ],
     "colab": [[*PYTEST, "-n", "2", "tests/colab"]],
-    "site": [[*PYTEST, "-n", "2", "tests/site"]],
+    "site": [[*PYTEST, *SIDE_BY_SIDE, "tests/site"]],
 }
 
 

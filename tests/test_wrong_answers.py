@@ -13,6 +13,7 @@ from wrong_answers import (
     PAGE,
     RIGHT,
     page,
+    refusal,
     verdict,
 )
 
@@ -23,7 +24,7 @@ SOLUTIONS = [(check, function) for check, found in RIGHT.items() for function in
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda m: f"{m.check}-{m.description}")
 def test_a_wrong_answer_is_refused_with_the_diagnosis_meant_for_it(answer):
-    said = verdict(answer.check, answer.function)
+    said = refusal(answer)
     assert not said and said.state == "try again"
     assert answer.fragment in said.message
     assert said.message.count("\n") <= 1 and "Traceback" not in said.message
@@ -162,13 +163,13 @@ def test_nan_is_refused_wherever_an_answer_holds_floats(check):
 def test_a_check_changes_no_global_random_state_and_no_given_data():
     torch.manual_seed(3)
     before = torch.get_rng_state()
-    given = checks.bigram_to_gpt.impossible_text.given[0]
-    counts = given.clone()
+    given = checks.bigram_to_gpt.bigram_counts.cases[0][0]
+    ids = given.clone()
     for answer in ANSWERS:
-        if answer.check in ("bigram_to_gpt.sample_next", "bigram_to_gpt.impossible_text"):
+        if answer.check in ("bigram_to_gpt.sample_next", "bigram_to_gpt.bigram_counts"):
             verdict(answer.check, answer.function)
     assert torch.equal(before, torch.get_rng_state())
-    assert torch.equal(counts, given)
+    assert torch.equal(ids, given)
 
 
 def test_the_page_of_wrong_answers_is_up_to_date():

@@ -3,6 +3,8 @@
 `python tests/wrong_answers.py` writes book/exercise_checks.md anew.
 """
 
+import functools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,9 @@ from scratchformer import checks
 from scratchformer.checks.engine import GENERAL, Exercise
 
 COMMAND = "python tests/wrong_answers.py"
-PAGE = Path(__file__).parents[1] / "book" / "exercise_checks.md"
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = ROOT / "notebooks"
+PAGE = ROOT / "book" / "exercise_checks.md"
 
 
 @dataclass(frozen=True)
@@ -49,31 +53,69 @@ def verdict(check: str, function: object, **options) -> checks.Verdict:
     return EXERCISES[check](function, **options)
 
 
+@functools.cache
+def refusal(answer: WrongAnswer) -> checks.Verdict:
+    """What its check says to a wrong answer: asked once, for its test and for the page."""
+    return verdict(answer.check, answer.function)
+
+
+def headings() -> dict[str, tuple[str, str]]:
+    """Exercise number -> (its title, the address of its heading), from the chapters' headings."""
+    found = {}
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        text = path.read_text(encoding="utf-8")
+        for heading, number, title in re.findall(r'"### (Exercise ([\d.]+) · ([^"\\]+))', text):
+            slug = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+            found[number] = title, f"../notebooks/{path.name}#{slug}"
+    return found
+
+
+def chapter_titles() -> dict[str, str]:
+    """Chapter number -> what its notebook is called, such as "1 · Byte-pair encoding"."""
+    pattern = re.compile(r'"# (\d+) · ([^"\\]+)')
+    texts = (path.read_text(encoding="utf-8") for path in NOTEBOOKS.glob("*.ipynb"))
+    matches = filter(None, map(pattern.search, texts))
+    return {str(int(match[1])): f"{int(match[1])} · {match[2]}" for match in matches}
+
+
+def section(check: str, exercise: Exercise, title: str, address: str) -> list[str]:
+    """An exercise's part of the page: a link to it, and a fold with its wrong answers."""
+    lines = [
+        f"(wrong-{exercise.number.replace('.', '-')})=",
+        f"### {exercise.number} · {title}",
+        "",
+        f"[Exercise {exercise.number}]({address}) asks for `{exercise.name}`.",
+        "",
+        f":::{{dropdown}} {len(exercise.mistakes)} wrong answers, and what the check says",
+    ]
+    for answer in (answer for answer in ANSWERS if answer.check == check):
+        # the second line of a message may hold line numbers: it is left out
+        lines.append(f"- *{answer.description}*: {refusal(answer).message.splitlines()[0]}")
+    return [*lines, ":::", ""]
+
+
 def page() -> str:
     """The text of the page of wrong answers, in the order of chapters and exercises."""
     lines = [
         "# Wrong answers the exercises know",
         "",
-        "Each exercise is checked on the spot, and each check is itself tested with the wrong "
-        f"answers below: all {len(ANSWERS)} must be refused, each with the words meant for it, and "
-        "several differently written right answers must pass. Beyond these, every check is tried "
+        "Each exercise is checked on the spot. Each check is itself tested with the wrong answers "
+        f"below. It must refuse all {len(ANSWERS)} of them with the words meant for them, and "
+        "several right answers that are written differently must pass. Every check is also tried "
         "with an unfilled stub, a missing `return`, wrong types, exceptions, NaN, arguments "
         "changed in place and loops that never end.",
+        "",
+        "A fold tells what is wrong with an answer, and so it tells something of the right one. "
+        "Try the exercise first.",
+        "",
     ]
+    titles, where = chapter_titles(), headings()
     for chapter in checks.CHAPTERS:
-        rows = []
-        for answer in ANSWERS:
-            if answer.check.startswith(f"{chapter}."):
-                said = verdict(answer.check, answer.function)
-                name = answer.check.split(".")[1]
-                # The second line of a message may hold line numbers: it is left out.
-                words = f"**{said.state}:** {said.message.splitlines()[0]}"
-                cells = (f"{said.exercise} `{name}`", answer.description, words)
-                rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-        number = rows[0].split()[1].split(".")[0]
-        lines += ["", f"## Chapter {number}", "", "| Exercise | Wrong answer | Verdict |"]
-        lines += ["|---|---|---|", *sorted(rows, key=lambda row: row.split()[1])]
-    return "\n".join(lines) + "\n"
+        found = exercises(chapter)
+        lines += [f"## {titles[next(iter(found)).split('.')[0]]}", ""]
+        for number, exercise in found.items():
+            lines += section(f"{chapter}.{exercise.name}", exercise, *where[number])
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

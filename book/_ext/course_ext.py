@@ -13,6 +13,7 @@ import textwrap
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -24,6 +25,8 @@ from sphinx.errors import ConfigError
 MATHJAX_PACKAGE = "sphinx-mathjax-offline"
 MATHJAX_FILE = "static/mathjax/tex-svg-full.js"
 DESCRIPTION_LENGTH = 200
+EXERCISE = re.compile(r"^### Exercise (\d+)\.(\d+) · .*$", re.MULTILINE)
+LINK_WORDS = "Wrong answers that its check knows"
 PRINT_TITLE = re.compile(r'(<div id="jb-print-docs-body"[^>]*>\s*)<h1>(.*?)</h1>', re.DOTALL)
 FONT_PRELOAD = re.compile(r'<link rel="preload" as="font"[^>]*>\n?')
 
@@ -79,6 +82,34 @@ def describe_plots(app: Sphinx, docname: str, source: list[str]) -> None:
                 described = f'<svg role="img" aria-label="{escape(alt)}" class="course-plot"'
                 output["data"]["text/html"] = html.replace('<svg class="course-plot"', described)
     source[0] = json.dumps(notebook)
+
+
+def link_exercises(app: Sphinx, docname: str, source: list[str]) -> None:
+    """`source-read`: below an exercise's heading, a link to the wrong answers its check knows."""
+    if not app.env.doc2path(docname).endswith(".ipynb"):
+        return
+    notebook = json.loads(source[0])
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = EXERCISE.sub(
+                lambda m: f"{m[0]}\n\n{{ref}}`{LINK_WORDS} <wrong-{m[1]}-{m[2]}>`\n",
+                "".join(cell["source"]),
+            )
+    source[0] = json.dumps(notebook)
+
+
+def add_report_link(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """`html-page-context`: at the end of each page, a link by which a reader reports an error."""
+    if doctree is None:
+        return
+    subject = urlencode({"title": f"Error on the page “{app.env.titles[pagename].astext()}”"})
+    address = f"{app.config.html_theme_options['repository_url']}/issues/new?{subject}"
+    context["body"] += (
+        f'<p class="course-report">Is something wrong or unclear on this page? '
+        f'<a href="{escape(address)}">Report an error</a>.</p>'
+    )
 
 
 def describe_page(
@@ -150,8 +181,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the hooks; those with a priority of 900 see what other extensions did before."""
     app.connect("config-inited", complete_config)
     app.connect("source-read", describe_plots)
+    app.connect("source-read", link_exercises)
     app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", describe_page)
+    app.connect("html-page-context", add_report_link)
     app.connect("html-page-context", repair_page, priority=900)
     app.connect("build-finished", repair_written_pages)
     return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,6 +26,7 @@ CHAPTERS = (
     "generation",
     "bert",
     "encoder_decoder",
+    "costs",
     "scaling",
     "speedrun",
     "gpt2",

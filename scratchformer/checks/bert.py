@@ -3,8 +3,11 @@
 import math
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
+from scratchformer.attention import causal_mask, padding_mask
+from scratchformer.blocks import TransformerBlock
 from scratchformer.checks.engine import exercise
 from scratchformer.checks.verdict import expect
 
@@ -117,205 +120,331 @@ class hide:
 
 
 def _filled(ids, segments, length, pad_id, pad_segment=0):
-    """The three lists of exercise 13.2, filled up to `length`; `real` as 0 and 1."""
+    """The two lists of exercise 13.2, filled up to `length`."""
     pads = length - len(ids)
-    real = [1] * len(ids) + [0] * pads
-    return ids + [pad_id] * pads, segments + [pad_segment] * pads, real
+    return ids + [pad_id] * pads, segments + [pad_segment] * pads
 
 
 @exercise("13.2")
-class pair_input:
-    """pair_input(a, b: lists, length, cls_id, sep_id, pad_id) -> (ids, segments, real), lists"""
+class bert_input:
+    """bert_input(a: list, b: list or None, length, cls_id, sep_id, pad_id) -> (ids, segments)"""
 
     cases = (
         ([7, 8], [9], 8, 1, 2, 0),
         ([5], [6, 5, 7], 9, 11, 12, 3),
         ([4, 5], [6], 6, 1, 2, 0),
+        ([5, 6, 7], None, 7, 1, 2, 3),
     )
 
     def right(a, b, length, cls_id, sep_id, pad_id):
-        segments = [0] * (len(a) + 2) + [1] * (len(b) + 1)
-        return _filled([cls_id, *a, sep_id, *b, sep_id], segments, length, pad_id)
+        ids, segments = [cls_id, *a, sep_id], [0] * (len(a) + 2)
+        if b is not None:
+            ids, segments = [*ids, *b, sep_id], segments + [1] * (len(b) + 1)
+        return _filled(ids, segments, length, pad_id)
 
     def also(a, b, length, cls_id, sep_id, pad_id):
         ids, segments = [pad_id] * length, [0] * length
-        tokens = [(cls_id, 0), *((t, 0) for t in a), (sep_id, 0), *((t, 1) for t in b), (sep_id, 1)]
+        tokens = [(cls_id, 0), *((t, 0) for t in a), (sep_id, 0)]
+        if b is not None:
+            tokens += [*((t, 1) for t in b), (sep_id, 1)]
         for i, (token, segment) in enumerate(tokens):
             ids[i], segments[i] = token, segment
-        return ids, segments, [i < len(tokens) for i in range(length)]
+        return ids, segments
+
+    def a_single_text_becomes_a_pair(a, b, length, cls_id, sep_id, pad_id):
+        """With `b` None there is one text and one separator: [CLS] a [SEP]"""
+        return bert_input.right(a, b or [], length, cls_id, sep_id, pad_id)
 
     def no_separator_at_the_end(a, b, length, cls_id, sep_id, pad_id):
         """`b` ends in `sep_id`"""
+        if b is None:
+            return bert_input.right(a, b, length, cls_id, sep_id, pad_id)
         segments = [0] * (len(a) + 2) + [1] * len(b)
         return _filled([cls_id, *a, sep_id, *b], segments, length, pad_id)
 
     def no_class_token(a, b, length, cls_id, sep_id, pad_id):
         """`cls_id` comes first"""
-        segments = [0] * (len(a) + 1) + [1] * (len(b) + 1)
-        return _filled([*a, sep_id, *b, sep_id], segments, length, pad_id)
+        ids, segments = bert_input.right(a, b, length, cls_id, sep_id, pad_id)
+        return ids[1:] + [pad_id], segments[1:] + [0]
 
     def the_first_separator_belongs_to_b(a, b, length, cls_id, sep_id, pad_id):
         """The separator behind `a` ends segment 0: it belongs to `a`"""
-        segments = [0] * (len(a) + 1) + [1] * (len(b) + 2)
-        return _filled([cls_id, *a, sep_id, *b, sep_id], segments, length, pad_id)
+        ids, segments = bert_input.right(a, b, length, cls_id, sep_id, pad_id)
+        if b is not None:
+            segments[len(a) + 1] = 1
+        return ids, segments
 
     def one_segment_for_all(a, b, length, cls_id, sep_id, pad_id):
         """`segments` is 1 for `b` and the separator behind it"""
-        ids, _, real = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
-        return ids, [0] * length, real
+        return bert_input.right(a, b, length, cls_id, sep_id, pad_id)[0], [0] * length
 
     def padding_in_segment_1(a, b, length, cls_id, sep_id, pad_id):
         """Padding belongs to no segment: it gets a 0"""
-        segments = [0] * (len(a) + 2) + [1] * (len(b) + 1)
-        return _filled([cls_id, *a, sep_id, *b, sep_id], segments, length, pad_id, pad_segment=1)
+        ids, segments = bert_input.right(a, b, length, cls_id, sep_id, pad_id)
+        n = len(a) + 2 + (0 if b is None else len(b) + 1)
+        return ids, segments[:n] + [1] * (length - n)
 
-    def real_upside_down(a, b, length, cls_id, sep_id, pad_id):
-        """`real` is the wrong way round: True where a token stands, False at padding"""
-        ids, segments, real = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
-        return ids, segments, [1 - r for r in real]
-
-    def padding_is_real(a, b, length, cls_id, sep_id, pad_id):
-        """`real` is False where padding stands"""
-        ids, segments, _ = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
-        return ids, segments, [1] * length
+    def segments_first(a, b, length, cls_id, sep_id, pad_id):
+        """Return the ids first, then the segments"""
+        return bert_input.right(a, b, length, cls_id, sep_id, pad_id)[::-1]
 
     def padding_in_front(a, b, length, cls_id, sep_id, pad_id):
         """Padding goes to the end, or every position changes with it"""
-        n = len(a) + len(b) + 3
-        parts = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
+        n = len(a) + 2 + (0 if b is None else len(b) + 1)
+        parts = bert_input.right(a, b, length, cls_id, sep_id, pad_id)
         return tuple(part[n:] + part[:n] for part in parts)
-
-    def padding_in_front_of_the_ids_alone(a, b, length, cls_id, sep_id, pad_id):
-        n = len(a) + len(b) + 3
-        ids, segments, real = pair_input.right(a, b, length, cls_id, sep_id, pad_id)
-        return ids[n:] + ids[:n], segments, real
 
     def pads_with_0(a, b, length, cls_id, sep_id, pad_id):
         """The padding is 0 whatever `pad_id` is"""
-        return pair_input.right(a, b, length, cls_id, sep_id, 0)
+        return bert_input.right(a, b, length, cls_id, sep_id, 0)
 
     def does_not_fill_up(a, b, length, cls_id, sep_id, pad_id):
         """The lists are shorter than `length`: fill up to it"""
-        return pair_input.right(a, b, len(a) + len(b) + 3, cls_id, sep_id, pad_id)
+        n = len(a) + 2 + (0 if b is None else len(b) + 1)
+        return bert_input.right(a, b, n, cls_id, sep_id, pad_id)
 
 
-LOGITS = torch.randn(2, 6, 5, generator=torch.Generator().manual_seed(3))
-TARGETS = torch.tensor([[4, -100, -100, 1, -100, -100], [-100, -100, 2, -100, -100, -100]])
+SIZES = {"vocab_size": 9, "context_length": 8, "d_model": 8, "n_heads": 2, "n_layers": 2}
+OTHER = {"vocab_size": 6, "context_length": 5, "d_model": 6, "n_heads": 3, "n_layers": 1}
+LARGE = 16  # from this width on, a model keeps the start that it was given
 
 
-def _mean_surprise(logits, targets):
-    return F.cross_entropy(logits.mT, targets, ignore_index=IGNORED).item()
+def _row(sizes, B, T, seed=6):
+    """Ids, segments that change midway, and a mask that hides the last place of the first row."""
+    g = torch.Generator().manual_seed(seed)
+    ids = torch.randint(1, sizes["vocab_size"], (B, T), generator=g)
+    ids[0, -1] = 0
+    return ids, (torch.arange(T) >= T // 2).long().repeat(B, 1), padding_mask(ids, 0)
+
+
+def _expect_tied(model):
+    same = model.lm_head.weight is model.wte.weight
+    why = "`lm_head.weight` must be `wte.weight` itself: one table embeds words and scores them."
+    expect(same, why)
 
 
 @exercise("13.3")
-class masked_loss:
-    """masked_loss(logits: (B, T, V), targets: (B, T)) -> mean over targets that are not -100"""
+class BERT:
+    """BERT(vocab_size, context_length, d_model, n_heads, n_layers): ids -> logits (B, T, V)
 
-    cases = ((LOGITS, TARGETS), (LOGITS, torch.full((2, 6), IGNORED)))
+    It is called with ids, segments and a mask. Its parts are called `wte`, `wpe`, `wse`, `ln_e`,
+    `h`, `transform` and `lm_head`.
+    """
 
-    def right(logits, targets):
-        return _mean_surprise(logits, targets) if (targets != IGNORED).any() else 0.0
+    def cases():
+        return (SIZES, *_row(SIZES, 3, 8)), (OTHER, *_row(OTHER, 2, 4))
 
-    def also(logits, targets):
-        total, n = 0.0, 0
-        for z, target in zip(logits.flatten(0, 1), targets.flatten().tolist(), strict=True):
-            if target >= 0:
-                total, n = total - z.log_softmax(0)[target].item(), n + 1
-        return total / max(n, 1)
+    praise = "`BERT` is right: it reads both sides, and two texts, and not the padding."
 
-    def nan_without_targets(logits, targets):
-        """Nothing was chosen: the loss is 0, not 0 divided by 0"""
-        return _mean_surprise(logits, targets)
+    def judge(call):
+        BERT.compare(call)
+        torch.manual_seed(0)
+        _expect_tied(call.given(**SIZES | {"d_model": LARGE}))
+        return BERT.praise
 
-    def fails_without_targets(logits, targets):
-        total = F.cross_entropy(logits.mT, targets, reduction="sum").item()
-        return total / int((targets != IGNORED).sum())
+    class right(nn.Module):
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            super().__init__()
+            self.wte = nn.Embedding(vocab_size, d_model)
+            self.wpe = nn.Embedding(context_length, d_model)
+            self.wse = nn.Embedding(2, d_model)
+            self.ln_e = nn.LayerNorm(d_model)
+            self.h = nn.ModuleList(
+                TransformerBlock(d_model, n_heads, norm_first=False, activation="gelu")
+                for _ in range(n_layers)
+            )
+            self.transform = nn.Sequential(
+                nn.Linear(d_model, d_model), nn.GELU(), nn.LayerNorm(d_model)
+            )
+            self.lm_head = nn.Linear(d_model, vocab_size)
+            self.lm_head.weight = self.wte.weight
+            for p in self.parameters() if d_model < LARGE else ():
+                nn.init.normal_(p, std=0.5)  # in the cases: with small weights few faults show
 
-    def returns_the_sum(logits, targets):
-        """This is the sum: divide by the number of targets"""
-        return F.cross_entropy(logits.mT, targets, reduction="sum").item()
+        def embed(self, ids, segments):
+            places = torch.arange(ids.shape[1])
+            return self.ln_e(self.wte(ids) + self.wpe(places) + self.wse(segments))
 
-    def divides_by_all_places(logits, targets):
-        """Divide by the targets, not by all places"""
-        return F.cross_entropy(logits.mT, targets, reduction="none").mean().item()
+        def encode(self, ids, segments, mask=None):
+            x = self.embed(ids, segments)
+            for block in self.h:
+                x = block(x, mask)
+            return x
 
-    def mean_of_the_rows_means(logits, targets):
-        """A mean of each row's mean: a row with more targets must weigh more"""
-        rows = [_mean_surprise(z[None], t[None]) for z, t in zip(logits, targets, strict=True)]
-        return sum(rows) / len(rows)
+        def forward(self, ids, segments, mask=None):
+            return self.lm_head(self.transform(self.encode(ids, segments, mask)))
 
-    def reads_minus_100_as_token_0(logits, targets):
-        """Places with -100 are no targets: leave them out"""
-        return _mean_surprise(logits, targets.clamp(min=0))
+    right.__name__ = "BERT"
 
-    def indexes_with_minus_100(logits, targets):
-        """-100 is no token: choose the places with a target before you look it up"""
-        rows = logits.log_softmax(-1).flatten(0, 1)
-        return -rows[torch.arange(len(rows)), targets.flatten()].mean()
+    class also(right):
+        def embed(self, ids, segments):
+            T = ids.shape[1]
+            return self.ln_e(self.wse.weight[segments] + self.wpe.weight[:T] + self.wte.weight[ids])
 
-    def gathers_with_minus_100(logits, targets):
-        return -logits.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).mean()
+    class reads_the_past_only(right):
+        """The mask is causal: a BERT sees both sides"""
 
-    def wrong_sign(logits, targets):
-        """The sign is wrong: surprise is −ln p"""
-        return -masked_loss.right(logits, targets)
+        def encode(self, ids, segments, mask=None):
+            return BERT.right.encode(self, ids, segments, mask & causal_mask(ids.shape[1]))
 
-    def bits(logits, targets):
-        """These are bits: take the natural logarithm"""
-        return masked_loss.right(logits, targets) / math.log(2)
+    class forgets_the_mask(right):
+        """The mask does not reach the blocks: padding is read like a word"""
+
+        def encode(self, ids, segments, mask=None):
+            return BERT.right.encode(self, ids, segments)
+
+    class gives_the_mask_to_the_first_block_only(right):
+        """Every block needs the mask"""
+
+        def encode(self, ids, segments, mask=None):
+            x = self.embed(ids, segments)
+            for block in self.h:
+                x, mask = block(x, mask), None
+            return x
+
+    class leaves_the_segments_out(right):
+        """The segment embedding is missing: add `wse(segments)`"""
+
+        def embed(self, ids, segments):
+            places = torch.arange(ids.shape[1])
+            return self.ln_e(self.wte(ids) + self.wpe(places))
+
+    class leaves_the_places_out(right):
+        """The positions are missing: add `wpe` of 0, 1, …, T - 1"""
+
+        def embed(self, ids, segments):
+            return self.ln_e(self.wte(ids) + self.wse(segments))
+
+    class forgets_the_first_norm(right):
+        """The sum of the three embeddings goes through `ln_e`"""
+
+        def embed(self, ids, segments):
+            places = torch.arange(ids.shape[1])
+            return self.wte(ids) + self.wpe(places) + self.wse(segments)
+
+    class normalises_the_words_only(right):
+        """`ln_e` comes behind the sum of all three"""
+
+        def embed(self, ids, segments):
+            places = torch.arange(ids.shape[1])
+            return self.ln_e(self.wte(ids)) + self.wpe(places) + self.wse(segments)
+
+    class adds_the_embeddings_again(right):
+        """A block adds to the stream by itself: x = block(x, mask)"""
+
+        def encode(self, ids, segments, mask=None):
+            x = self.embed(ids, segments)
+            for block in self.h:
+                x = x + block(x, mask)
+            return x
+
+    class runs_one_block_only(right):
+        """One block is run: there are `n_layers`"""
+
+        def encode(self, ids, segments, mask=None):
+            return self.h[0](self.embed(ids, segments), mask)
+
+    class leaves_the_transform_out(right):
+        """The head's own layer is missing: `transform` comes before `lm_head`"""
+
+        def forward(self, ids, segments, mask=None):
+            return self.lm_head(self.encode(ids, segments, mask))
+
+    class has_norms_in_front(right):
+        """The blocks are pre-norm: build them with norm_first=False"""
+
+        def encode(self, ids, segments, mask=None):
+            x = self.embed(ids, segments)
+            for block in self.h:
+                x = x + block.attn(block.ln_1(x), mask=mask)
+                x = x + block.mlp(block.ln_2(x))
+            return x
+
+    class does_not_tie(right):
+        """… one table embeds words"""
+
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            super().__init__(vocab_size, context_length, d_model, n_heads, n_layers)
+            if d_model >= LARGE:
+                self.lm_head.weight = nn.Parameter(self.wte.weight.clone())
 
 
-def _guesses():
-    """Logits (3, 10, 4) whose best guesses are random, and targets at some of the places."""
-    g = torch.Generator().manual_seed(4)
-    guesses, old = torch.randint(4, (2, 3, 10), generator=g)
-    logits = F.one_hot(guesses, 4) + torch.rand(3, 10, 4, generator=g) / 2
-    return logits, old.masked_fill(torch.rand(3, 10, generator=g) >= 0.4, IGNORED)
+def _chances(seed=4, gaps=((0, 2), (0, 5), (0, 6))):
+    """Logits (1, T, V) and ids (1, T) with gaps; the surest token of all stands at no gap."""
+    g = torch.Generator().manual_seed(seed)
+    logits = torch.randn(1, 8, 6, generator=g)
+    ids = torch.randint(3, (1, 8), generator=g)
+    for b, t in gaps:
+        ids[b, t] = MASK_ID
+    logits[0, 0, 1] = 9.0
+    logits[0, 5] += 5.0  # large logits, no more certain for that
+    return logits, ids
+
+
+MASK_ID = 5
 
 
 @exercise("13.4")
-class blanks_filled:
-    """blanks_filled(logits: (B, T, V), targets: (B, T)) -> share of targets that are predicted"""
+class surest_gap:
+    """surest_gap(logits (1, T, V), ids (1, T), mask_id) -> (place, token) of the surest gap"""
 
-    cases = (_guesses(),)
+    cases = tuple((*_chances(seed), MASK_ID) for seed in (4, 14, 8)) + (
+        (*_chances(7, ((0, 3),)), MASK_ID),
+    )
 
-    def right(logits, targets):
-        asked = targets != IGNORED
-        return (logits.argmax(dim=-1) == targets)[asked].float().mean().item()
+    def right(logits, ids, mask_id):
+        p = logits[0].softmax(dim=-1)
+        sure = p.max(dim=-1).values.masked_fill(ids[0] != mask_id, -1.0)
+        place = int(sure.argmax())
+        return place, int(p[place].argmax())
 
-    def also(logits, targets):
-        hits = n = 0
-        for row, answers in zip(logits, targets.tolist(), strict=True):
-            for z, answer in zip(row.tolist(), answers, strict=True):
-                if answer != IGNORED:
-                    hits, n = hits + (z.index(max(z)) == answer), n + 1
-        return hits / n
+    def also(logits, ids, mask_id):
+        gaps = [t for t, token in enumerate(ids[0].tolist()) if token == mask_id]
+        chances = {t: logits[0, t].softmax(0) for t in gaps}
+        place = max(gaps, key=lambda t: chances[t].max().item())
+        return place, int(chances[place].argmax())
 
-    def divides_by_all_places(logits, targets):
-        """Divide by the number of targets, not of places"""
-        return (logits.argmax(-1) == targets).float().mean().item()
+    def looks_at_every_place(logits, ids, mask_id):
+        """The place it names is no gap: only gaps may be filled"""
+        return surest_gap.right(logits, torch.full_like(ids, mask_id), mask_id)
 
-    def counts(logits, targets):
-        """This counts them: divide by the number of targets"""
-        return float((logits.argmax(-1) == targets).sum())
+    def takes_the_largest_logit(logits, ids, mask_id):
+        """A large logit is not a large probability: take the softmax first"""
+        best = logits[0].max(dim=-1).values.masked_fill(ids[0] != mask_id, -math.inf)
+        place = int(best.argmax())
+        return place, int(logits[0, place].argmax())
 
-    def share_of_the_errors(logits, targets):
-        """This is the share that is wrong"""
-        return 1 - blanks_filled.right(logits, targets)
+    def takes_the_first_gap(logits, ids, mask_id):
+        """This is the first gap, not the surest"""
+        place = ids[0].tolist().index(mask_id)
+        return place, int(logits[0, place].argmax())
 
-    def mean_probability(logits, targets):
-        """A mean probability: count how often the best guess is right"""
-        asked = targets != IGNORED
-        return logits.softmax(-1)[asked].gather(1, targets[asked].unsqueeze(1)).mean().item()
+    def takes_the_last_gap(logits, ids, mask_id):
+        """This is the last gap, not the surest"""
+        place = int((ids[0] == mask_id).nonzero()[-1])
+        return place, int(logits[0, place].argmax())
 
-    def places_without_a_target_are_right(logits, targets):
-        """A place without a target is no success"""
-        return ((logits.argmax(-1) == targets) | (targets == IGNORED)).float().mean().item()
+    def takes_the_least_sure(logits, ids, mask_id):
+        """This is the gap it knows least about"""
+        p = logits[0].softmax(dim=-1)
+        place = int(p.max(dim=-1).values.masked_fill(ids[0] != mask_id, 2.0).argmin())
+        return place, int(p[place].argmax())
 
-    def argmax_over_the_places(logits, targets):
-        """`argmax` over axis 1 fails: it looks for the best place, and the vocabulary is the
-        last axis"""
-        return (logits.argmax(1) == targets)[targets != IGNORED].float().mean().item()
+    def softmax_over_the_places(logits, ids, mask_id):
+        """The softmax runs over the vocabulary, the last axis"""
+        p = logits[0].softmax(dim=0)
+        sure = p.max(dim=-1).values.masked_fill(ids[0] != mask_id, -1.0)
+        place = int(sure.argmax())
+        return place, int(p[place].argmax())
+
+    def returns_the_token_first(logits, ids, mask_id):
+        """Return the place first, then the token"""
+        return surest_gap.right(logits, ids, mask_id)[::-1]
+
+    def counts_places_among_the_gaps(logits, ids, mask_id):
+        """The place is counted in the row, not among the gaps"""
+        place, token = surest_gap.right(logits, ids, mask_id)
+        return int((ids[0, :place] == mask_id).sum()), token
 
 
 @exercise("13.5")

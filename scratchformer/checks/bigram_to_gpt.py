@@ -1,13 +1,16 @@
 """The exercises of chapter 10, from a bigram table to a GPT."""
 
-import math
 from itertools import pairwise
 
 import torch
-from torch.nn import functional as F
+from torch import nn
 
+from scratchformer.attention import MultiHeadAttention, causal_mask
+from scratchformer.blocks import TransformerBlock
 from scratchformer.checks.engine import exercise
 from scratchformer.checks.verdict import Wrong, expect
+from scratchformer.models.gpt import GPT as PackageGPT
+from scratchformer.models.gpt import GPTConfig
 
 
 def _generator(seed):
@@ -90,275 +93,374 @@ class bigram_counts:
         return bigram_counts.right(ids, vocab_size).tolist()
 
 
+TEXTS = ("not to b", "the lamb", "aabc", "my queen")
+
+
+class _Bag(nn.Module):
+    """Attention without places over letters, as on the rung of chapter 10; large random weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.letters, self.attn = nn.Embedding(1024, 16), MultiHeadAttention(16, 1)
+        for p in self.parameters():
+            nn.init.normal_(p, std=0.5, generator=_generator(p.numel()))
+
+    @torch.no_grad()
+    def forward(self, text):
+        x = self.letters(torch.tensor([[ord(letter) % 1024 for letter in text]]))
+        return self.attn(x, mask=causal_mask(len(text)))[0, -1]
+
+
 @exercise("10.2")
-class impossible_text:
-    """impossible_text(counts: (V, V), characters: str) -> two characters never seen as a pair"""
+class twin:
+    """twin(text: str) -> another str; without places attention predicts the same after both"""
 
-    _counts = torch.tensor(
-        [[0.0, 40.0, 0.0, 10.0], [6.0, 0.0, 3.0, 0.0], [9.0, 1.0, 0.0, 0.0], [0.0] * 4]
-    )
-    given = (_counts, "abcz")
+    def judge(call):
+        model, found = _Bag(), ""
+        for text in TEXTS:
+            other = call(text).like("ab", "Join the letters with `''.join(…)`.")
+            said = f"`{other!r:.40}` and `{text!r}`"
+            expect(other != text, f"`{other!r}` is the same text: return another one.")
+            lengths = f"{said} have {len(other)} and {len(text)} letters"
+            expect(len(other) == len(text), f"{lengths}: keep the length.")
+            apart = float((model(other) - model(text)).abs().max())
+            if sorted(other) != sorted(text):
+                why = "the two do not hold the same letters, so the averages differ"
+            else:
+                why = "the same letters, but the last one asks, and it has another query"
+            expect(apart < 1e-4, f"{said} are told apart: {why}.")
+            found = found or said
+        return f"{found} get the same prediction: without places nobody can tell them apart."
 
-    def judge(call, counts, characters):
-        text = call(counts, characters).like("ab", "Return the characters, joined in one str.")
-        expect(len(text) == 2, f"Two characters make a pair, but `{text!r:.60}` has {len(text)}.")
-        for character in text:
-            unknown = f"The character `{character!r}` is not in `characters`"
-            expect(character in characters, f"{unknown}: the table has no row for it.")
-        row = counts[characters.index(text[0])]
-        seen, total = int(row[characters.index(text[1])]), int(row.sum())
-        if seen:
-            p = seen / total
-            chance = f"its probability is {p:.2g}, its loss {-math.log(p):.2f} nats"
-            raise Wrong(f"The pair `{text!r}` was seen, {seen:,} of {total:,} times: {chance}.")
-        nothing = f"Nothing ever follows `{text[0]!r}`, and 0/0 is no probability"
-        expect(total, f"{nothing}: choose another first.")
-        followed = f"`{text[0]!r}` was followed {total:,} times, never by `{text[1]!r}`"
-        return f"{followed}: probability 0, infinite loss."
+    def right(text):
+        *before, last = text
+        return "".join(before[::-1]) + last
 
-    def right(counts, characters):
-        row, column = (counts == 0).nonzero()[0].tolist()
-        return characters[row] + characters[column]
+    def also(text):
+        return text[1:-1] + text[0] + text[-1]
 
-    def also(counts, characters):
-        return "bz"
+    def also_sorted(text):
+        before = "".join(sorted(text[:-1], reverse=text[:-1] == "".join(sorted(text[:-1]))))
+        return before + text[-1]
 
-    def takes_a_pair_that_was_seen(counts, characters):
-        """… was seen, 6 of 9 times"""
-        return "ba"
+    def reverses_the_whole_text(text):
+        """… it has another query"""
+        return text[::-1]
 
-    def takes_the_most_frequent_pair(counts, characters):
-        """… was seen, 40 of 50 times"""
-        row, column = divmod(int(counts.argmax()), len(characters))
-        return characters[row] + characters[column]
+    def sorts_the_whole_text(text):
+        """… it has another query"""
+        return "".join(sorted(text, reverse=True))
 
-    def takes_the_rarest_pair_that_was_seen(counts, characters):
-        """… was seen, 1 of 10 times"""
-        seen = counts.masked_fill(counts == 0, float(counts.max()))
-        row, column = divmod(int(seen.argmin()), len(characters))
-        return characters[row] + characters[column]
+    def moves_the_last_letter_to_the_front(text):
+        """… it has another query"""
+        return text[-1] + text[:-1]
 
-    def mixes_up_row_and_column(counts, characters):
-        """… was seen, 3 of 9 times"""
-        return "bc"
+    def returns_the_text_itself(text):
+        """… is the same text"""
+        return text
 
-    def returns_one_character(counts, characters):
-        """… has 1"""
-        return "z"
+    def changes_a_letter(text):
+        """… do not hold the same letters"""
+        return "x" + text[1:]
 
-    def returns_three_characters(counts, characters):
-        """… has 3"""
-        return "aab"
+    def changes_the_last_letter(text):
+        """… do not hold the same letters"""
+        return text[:-1] + "!"
 
-    def uses_a_character_the_table_does_not_know(counts, characters):
-        """… is not in `characters`"""
-        return "aé"
+    def writes_capitals(text):
+        """… do not hold the same letters"""
+        return text.upper()
 
-    def starts_with_a_character_nothing_follows(counts, characters):
-        """… Nothing ever follows"""
-        return "za"
+    def drops_a_letter(text):
+        """… keep the length"""
+        return text[1:]
 
-    def returns_the_ids(counts, characters):
-        """… Return the characters, joined in one str"""
-        return (counts == 0).nonzero()[0].tolist()
+    def writes_it_twice(text):
+        """… keep the length"""
+        return text + text
 
-    def returns_a_tuple_of_characters(counts, characters):
-        """… is a tuple, but a str"""
-        return "a", "a"
+    def returns_a_list_of_letters(text):
+        """… is a list, but a str"""
+        return list(twin.right(text))
 
 
-def _probabilities(logits, targets, dim=1):
-    """The probability of each row's target."""
-    return logits.softmax(dim)[torch.arange(len(targets)), targets]
+SIZES = {"vocab_size": 11, "context_length": 8, "d_model": 12, "n_heads": 3, "n_layers": 2}
+OTHER = {"vocab_size": 7, "context_length": 5, "d_model": 8, "n_heads": 2, "n_layers": 3}
+STD, WIDE = 0.02, 48
+
+
+def _expect_tied_and_small(model):
+    """Raise `Wrong` unless `lm_head` shares the embedding's weight and the matrices start small."""
+    tied = model.lm_head.weight is model.wte.weight
+    expect(tied, "The outputs are right, but `lm_head` has a matrix of its own: tie it to `wte`.")
+    for name, p in model.named_parameters():
+        if p.dim() == 2:
+            std = float(p.detach().std())
+            start = f"The outputs are right, but `{name}` starts with a standard deviation of"
+            asked = f"{start} {std:.2g}: {STD} is asked for."
+            expect(STD / 8 < std < 1.25 * STD, asked)
+
+
+def _start_small(model):
+    for p in model.parameters():
+        if p.dim() == 2:
+            nn.init.normal_(p, std=STD)
 
 
 @exercise("10.3")
-class cross_entropy:
-    """cross_entropy(logits: (N, V), targets: (N,)) -> mean loss in nats, a single number"""
+class GPT:
+    """GPT(vocab_size, context_length, d_model, n_heads, n_layers): ids (B, T) -> logits (B, T, V)
 
-    _logits = ((2.0, 0.5, -1.0, 0.0), (0.1, 1.5, 0.3, -2.0), (-0.5, 0.0, 1.0, 3.0))
-    cases = (
-        (torch.tensor(_logits), torch.tensor([0, 2, 3])),
-        (torch.tensor([[1000.0, 999.0, 998.0], [2.0, 0.0, 1.0]]), torch.tensor([1, 0])),
-        (torch.tensor([[1000.0, 0.0, 0.0], [-1000.0] * 3]), torch.tensor([1, 0])),
-        (torch.randn(7, 5, generator=_generator(2)), torch.arange(7) % 5),
-    )
+    Its parts are called `wte`, `wpe`, `h`, `ln_f` and `lm_head`.
+    """
 
-    def right(logits, targets):
-        return F.cross_entropy(logits, targets).item()
+    def cases():
+        ids = torch.randint(7, (3, 8), generator=_generator(4))
+        return (SIZES, ids), (OTHER, ids[:2, :4])
 
-    def also(logits, targets):
-        shifted = logits - logits.max(dim=1, keepdim=True).values
-        log_probabilities = shifted - shifted.exp().sum(dim=1, keepdim=True).log()
-        return -log_probabilities[torch.arange(len(targets)), targets].mean()
+    praise = "`GPT` is right: a whole language model, tied and started small."
 
-    def also_without_torch(logits, targets):
-        total = 0.0
-        for row, target in zip(logits.tolist(), targets.tolist(), strict=True):
-            top = max(row)
-            total += math.log(sum(math.exp(value - top) for value in row)) + top - row[target]
-        return total / len(targets)
+    def judge(call):
+        GPT.compare(call)
+        torch.manual_seed(0)
+        wide = SIZES | {"vocab_size": 40, "context_length": 40, "d_model": WIDE}
+        _expect_tied_and_small(call.given(**wide))
+        return GPT.praise
 
-    def applies_softmax_twice(logits, targets):
-        """Softmax is applied twice"""
-        return F.cross_entropy(logits.softmax(dim=1), targets).item()
+    class right(nn.Module):
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            super().__init__()
+            self.wte = nn.Embedding(vocab_size, d_model)
+            self.wpe = nn.Embedding(context_length, d_model)
+            self.h = nn.ModuleList(TransformerBlock(d_model, n_heads) for _ in range(n_layers))
+            self.ln_f = nn.LayerNorm(d_model)
+            self.lm_head = nn.Linear(d_model, vocab_size, bias=False)
+            self.lm_head.weight = self.wte.weight
+            _start_small(self)
+            for p in self.parameters() if d_model < WIDE else ():
+                nn.init.normal_(p, std=0.5)  # in the cases: with small weights few faults show
 
-    def takes_log_base_2(logits, targets):
-        """This is in bits (log base 2): nats need the natural logarithm"""
-        return cross_entropy.right(logits, targets) / math.log(2)
+        def embed(self, ids):
+            return self.wte(ids) + self.wpe.weight[: ids.shape[1]]
 
-    def takes_log_base_10(logits, targets):
-        """This is the logarithm to base 10: nats need the natural one"""
-        return cross_entropy.right(logits, targets) / math.log(10)
+        def forward(self, ids):
+            x = self.embed(ids)
+            for block in self.h:
+                x = block(x, causal_mask(ids.shape[1]))
+            return self.lm_head(self.ln_f(x))
 
-    def sums_instead_of_averaging(logits, targets):
-        """This is the sum over the rows: return their mean"""
-        return F.cross_entropy(logits, targets, reduction="sum").item()
+    right.__name__ = "GPT"
 
-    def averages_over_all_places(logits, targets):
-        """This is the mean over all N × V places: divide by the N rows"""
-        return cross_entropy.right(logits, targets) / logits.shape[1]
+    class also(right):
+        def forward(self, ids):
+            x = self.embed(ids)
+            for i in range(len(self.h)):
+                x = self.h[i](x, is_causal=True)
+            return self.ln_f(x) @ self.wte.weight.T
 
-    def forgets_the_minus_sign(logits, targets):
-        """The sign is missing: log-probabilities are negative, the loss is positive"""
-        return -cross_entropy.right(logits, targets)
+    class also_the_package(PackageGPT):
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            sizes = (vocab_size, context_length, d_model, n_heads, n_layers)
+            super().__init__(GPTConfig(*sizes))
 
-    def takes_softmax_over_the_wrong_axis(logits, targets):
-        """Softmax runs over the N rows: each row is a distribution over its V columns"""
-        return -_probabilities(logits, targets, dim=0).log().mean().item()
+    class forgets_the_mask(right):
+        """No block gets a mask: each place sees its future"""
 
-    def reads_each_row_at_every_target(logits, targets):
-        """Each row is read at every target: row i belongs to target i alone"""
-        return -logits.log_softmax(dim=1)[:, targets].mean().item()
+        def forward(self, ids):
+            x = self.embed(ids)
+            for block in self.h:
+                x = block(x)
+            return self.lm_head(self.ln_f(x))
 
-    def forgets_the_logarithm(logits, targets):
-        """This is the mean probability of the targets: take the logarithm of each, and its
-        minus"""
-        return -_probabilities(logits, targets).mean().item()
+    class turns_the_mask_round(right):
+        """The mask is turned round: each place sees its future and not its past"""
 
-    def forgets_the_logarithm_and_its_minus(logits, targets):
-        return _probabilities(logits, targets).mean().item()
+        def forward(self, ids):
+            x, mask = self.embed(ids), causal_mask(ids.shape[1])
+            for block in self.h:
+                x = block(x, ~mask)
+            return self.lm_head(self.ln_f(x))
 
-    def subtracts_the_probability_from_1(logits, targets):
-        return 1 - _probabilities(logits, targets).mean().item()
+    class leaves_the_places_out(right):
+        """`wpe` is not used: add the vector of the place to that of the token"""
 
-    def averages_before_the_logarithm(logits, targets):
-        """The mean is taken before the logarithm: take it after"""
-        return -_probabilities(logits, targets).mean().log().item()
+        def embed(self, ids):
+            return self.wte(ids)
 
-    def uses_the_raw_logit(logits, targets):
-        """The raw logit is used: softmax (its logarithm) is missing"""
-        return -logits.gather(1, targets[:, None]).mean().item()
+    class looks_places_up_by_the_ids(right):
+        """`wpe` is looked up by the ids: its rows belong to the places 0, 1, 2 …"""
 
-    def lets_the_exponential_overflow(logits, targets):
-        """`exp(1000)` is more than a float can hold: subtract each row's maximum first"""
-        e = logits.exp()
-        p = e / e.sum(dim=1, keepdim=True)
-        return -p[torch.arange(len(targets)), targets].log().mean().item()
+        def embed(self, ids):
+            return self.wte(ids) + self.wpe(ids)
 
-    def lets_the_sum_of_exponentials_overflow(logits, targets):
-        losses = logits.exp().sum(dim=1).log() - logits[torch.arange(len(targets)), targets]
-        return losses.mean().item()
+    class counts_places_from_1(right):
+        """The places begin at 0"""
 
-    def lets_math_exp_overflow(logits, targets):
-        losses = []
-        for row, target in zip(logits.tolist(), targets.tolist(), strict=True):
-            losses.append(math.log(sum(math.exp(value) for value in row)) - row[target])
-        return sum(losses) / len(losses)
+        def embed(self, ids):
+            return self.wte(ids) + self.wpe.weight[1 : ids.shape[1] + 1]
 
-    def takes_the_logarithm_of_a_softmax(logits, targets):
-        """The loss is finite here: subtract each row's own maximum, take no log of a softmax"""
-        return -_probabilities(logits, targets).log().mean().item()
+    class takes_the_last_places(right):
+        """A short text stands at the first places: this takes the last rows of `wpe`"""
 
-    def subtracts_one_maximum_from_all_rows(logits, targets):
-        z = logits - logits.max()
-        losses = z.exp().sum(dim=1).log() - z[torch.arange(len(targets)), targets]
-        return losses.mean().item()
+        def embed(self, ids):
+            return self.wte(ids) + self.wpe.weight[-ids.shape[1] :]
 
-    def adds_a_small_number_before_the_logarithm(logits, targets):
-        """A small number inside the logarithm makes the loss of a rare target too small: subtract
-        each row's maximum instead"""
-        return -(_probabilities(logits, targets) + 1e-9).log().mean().item()
+    class adds_places_in_every_block(right):
+        """The vectors of the places are added again before each block: once is enough"""
 
-    def returns_one_loss_a_row(logits, targets):
-        """… of shape (3,), but a float"""
-        return F.cross_entropy(logits, targets, reduction="none")
+        def forward(self, ids):
+            x, places = self.wte(ids), self.wpe.weight[: ids.shape[1]]
+            for block in self.h:
+                x = block(x + places, causal_mask(ids.shape[1]))
+            return self.lm_head(self.ln_f(x))
 
+    class forgets_the_last_norm(right):
+        """`ln_f` is not used: it stands before `lm_head`"""
 
-@exercise("10.4")
-class next_token_pairs:
-    """next_token_pairs(ids: (N,), start: int, length: int) -> (x, y), each (length,)"""
+        def forward(self, ids):
+            x = self.embed(ids)
+            for block in self.h:
+                x = block(x, causal_mask(ids.shape[1]))
+            return self.lm_head(x)
 
-    _ids = torch.tensor([5, 3, 8, 1, 9, 2, 7])
-    cases = ((_ids, 2, 3), (_ids, 3, 3), (_ids, 0, 1))
+    class normalises_first(right):
+        """`ln_f` stands before the blocks: it belongs behind the last one"""
 
-    def right(ids, start, length):
-        return ids[start : start + length], ids[start + 1 : start + length + 1]
+        def forward(self, ids):
+            x = self.ln_f(self.embed(ids))
+            for block in self.h:
+                x = block(x, causal_mask(ids.shape[1]))
+            return self.lm_head(x)
 
-    def also(ids, start, length):
-        window = [int(ids[start + i]) for i in range(length + 1)]
-        return torch.tensor(window[:-1]), torch.tensor(window[1:])
+    class normalises_after_every_block(right):
+        """`ln_f` is used after every block: it belongs behind the last one only"""
 
-    def returns_the_input_as_its_own_target(ids, start, length):
-        """`y` is the same as `x`: it must be one token further"""
-        return ids[start : start + length], ids[start : start + length]
+        def forward(self, ids):
+            x = self.embed(ids)
+            for block in self.h:
+                x = self.ln_f(block(x, causal_mask(ids.shape[1])))
+            return self.lm_head(x)
 
-    def shifts_by_two(ids, start, length):
-        """`y` is two tokens further than `x`: one is right"""
-        return ids[start : start + length], ids[start + 2 : start + length + 2]
+    class gives_every_block_the_same_input(right):
+        """Each block reads the embedding: it must read what the block before it gave out"""
 
-    def shifts_backwards(ids, start, length):
-        """`y` is one token back: the target is the token that follows"""
-        return ids[start : start + length], ids[start - 1 : start + length - 1]
+        def forward(self, ids):
+            start = self.embed(ids)
+            for block in self.h:
+                x = block(start, causal_mask(ids.shape[1]))
+            return self.lm_head(self.ln_f(x))
 
-    def makes_y_one_token_short(ids, start, length):
-        """`y` is one token short: each token of `x` has a target"""
-        return ids[start : start + length], ids[start + 1 : start + length]
+    class has_one_head(right):
+        """The heads are ignored: give `n_heads` to each block"""
 
-    def makes_x_one_token_long(ids, start, length):
-        """`x` is one token too long"""
-        return ids[start : start + length + 1], ids[start + 1 : start + length + 1]
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            GPT.right.__init__(self, vocab_size, context_length, d_model, 1, n_layers)
 
-    def makes_both_one_token_long(ids, start, length):
-        """Both are one token too long"""
-        return next_token_pairs.right(ids, start, length + 1)
+    class runs_one_block_only(right):
+        """Only the first block is used"""
 
-    def makes_both_one_token_short(ids, start, length):
-        """Both are one token short"""
-        return next_token_pairs.right(ids, start, length - 1)
+        def forward(self, ids):
+            x = self.h[0](self.embed(ids), causal_mask(ids.shape[1]))
+            return self.lm_head(self.ln_f(x))
 
-    def always_starts_at_0(ids, start, length):
-        """`start` is ignored: the window begins at the first token"""
-        return next_token_pairs.right(ids, 0, length)
+    class adds_each_block_to_the_stream_again(right):
+        """`x + block(x)` adds x twice: a block adds to the stream by itself"""
 
-    def ends_the_slice_at_length(ids, start, length):
-        """A slice ends at `start + length`, not at `length`"""
-        return ids[start:length], ids[start + 1 : length + 1]
+        def forward(self, ids):
+            x = self.embed(ids)
+            for block in self.h:
+                x = x + block(x, causal_mask(ids.shape[1]))
+            return self.lm_head(self.ln_f(x))
 
-    def swaps_x_and_y(ids, start, length):
-        """`x` and `y` are swapped"""
-        return next_token_pairs.right(ids, start, length)[::-1]
+    class runs_the_blocks_backwards(right):
+        """The blocks run from the last to the first"""
 
-    def takes_a_single_token_for_y(ids, start, length):
-        """`y` is a single token: each token of `x` has a target"""
-        return ids[start : start + length], ids[start + length]
+        def forward(self, ids):
+            x = self.embed(ids)
+            for block in reversed(self.h):
+                x = block(x, causal_mask(ids.shape[1]))
+            return self.lm_head(self.ln_f(x))
 
-    def takes_the_next_block_for_y(ids, start, length):
-        """`y` is the block after `x`: it begins one token after `x` begins"""
-        return ids[start : start + length], ids[start + length : start + 2 * length]
+    class repeats_one_block(right):
+        """… the parameter `h."""
 
-    def wraps_around_at_the_end_of_the_ids(ids, start, length):
-        """The last token is never a target: nothing wraps around, and `y` may reach the end"""
-        places = torch.arange(start, start + length)
-        return ids[places], ids[(places + 1) % (len(ids) - 1)]
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, 1)
 
-    def returns_floating_point_ids(ids, start, length):
-        """… is a float32 tensor of shape (3,), but an int64"""
-        return next_token_pairs.right(ids.float(), start, length)
+    class returns_probabilities(right):
+        """These are probabilities: return the logits, softmax belongs to the loss"""
 
-    def returns_x_only(ids, start, length):
-        """… is an int64 tensor of shape (3,), but a tuple"""
-        return ids[start : start + length]
+        def forward(self, ids):
+            return GPT.right.forward(self, ids).softmax(dim=-1)
+
+    class returns_the_last_place_only(right):
+        """Only the last place is there: each place predicts the token after it"""
+
+        def forward(self, ids):
+            return GPT.right.forward(self, ids)[:, -1]
+
+    class returns_the_stream(right):
+        """… but (3, 8, 11) is expected"""
+
+        def forward(self, ids):
+            x = self.embed(ids)
+            for block in self.h:
+                x = block(x, causal_mask(ids.shape[1]))
+            return self.ln_f(x)
+
+    class holds_the_blocks_in_a_list(right):
+        """… the parameter `h.0.attn.c_attn.bias` is missing"""
+
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+            blocks = list(self.h)
+            del self.h
+            self.h = blocks
+
+    class has_a_bias_in_lm_head(right):
+        """… the parameter `lm_head.bias` is not in the exercise's stub"""
+
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+            self.lm_head = nn.Linear(d_model, vocab_size)
+
+    class swaps_vocabulary_and_context(right):
+        """… but (11, 12) is expected"""
+
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            sizes = (context_length, vocab_size, d_model, n_heads, n_layers)
+            GPT.right.__init__(self, *sizes)
+
+    class does_not_tie(right):
+        """… `lm_head` has a matrix of its own"""
+
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+            self.lm_head = nn.Linear(d_model, vocab_size, bias=False)
+            _start_small(self)
+
+    class copies_the_numbers_without_tying(right):
+        """… `lm_head` has a matrix of its own"""
+
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+            self.lm_head.weight = nn.Parameter(self.wte.weight.detach().clone())
+            _start_small(self)
+
+    class starts_as_pytorch_does(right):
+        """… `wte.weight` starts with a standard deviation of"""
+
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+            nn.init.normal_(self.wte.weight)
+
+    class starts_at_zero(right):
+        """… `wte.weight` starts with a standard deviation of 0"""
+
+        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+            for p in self.parameters():
+                nn.init.zeros_(p)
 
 
 LOGITS = torch.tensor([2.5, 1.5, 0.5, 0.25])
@@ -399,7 +501,7 @@ def _expect_shares(tokens, temperature):
     raise Wrong(shown)
 
 
-@exercise("10.5")
+@exercise("10.4")
 class sample_next:
     """sample_next(logits: (V,), temperature: float, generator: torch.Generator) -> int
 

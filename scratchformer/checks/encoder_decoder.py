@@ -1,13 +1,15 @@
-"""The exercises of chapter 14, encoder–decoder."""
+"""The exercises of chapter 14, the encoder-decoder."""
 
-import itertools
+import math
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
+from scratchformer.attention import MultiHeadAttention, scaled_dot_product_attention
+from scratchformer.blocks import FeedForward
 from scratchformer.checks.engine import exercise
-from scratchformer.checks.verdict import expect
 
 IGNORED = -100  # the label that `F.cross_entropy` leaves out
 
@@ -85,281 +87,508 @@ class shift_right:
         return inputs, torch.cat([_padded(rows, IGNORED), ends], dim=1)
 
 
-def _causal(target):
-    T = target.shape[1]
-    return torch.ones(T, T, dtype=torch.bool).tril()
+def _random(seed, *shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def _told(target, pad_id):
-    """Where a key is a token and no padding, (B, 1, T)."""
-    return (target != pad_id).unsqueeze(1)
+class _Cross(nn.Module):
+    """Cross-attention in steps, so that a mistake can change one of them."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.query = nn.Linear(d_model, d_model)
+        self.key_value = nn.Linear(d_model, 2 * d_model)
+        self.c_proj = nn.Linear(d_model, d_model)
+
+    def project(self, x, memory):
+        return self.query(x), *self.key_value(memory).chunk(2, dim=-1)
+
+    def split(self, t):
+        return t.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+    def scale(self, D):
+        return D**-0.5
+
+    def hide(self, scores, mask):
+        return scores.masked_fill(~mask.unsqueeze(1), -math.inf)
+
+    def merge(self, heads):
+        return heads.transpose(1, 2).flatten(2)
+
+    def finish(self, values, x):
+        return self.c_proj(values)
+
+    def forward(self, x, memory, mask):
+        q, k, v = map(self.split, self.project(x, memory))
+        scores = self.hide(q @ k.mT * self.scale(q.shape[-1]), mask)
+        return self.finish(self.merge(scores.softmax(dim=-1) @ v), x)
+
+
+_Cross.__name__ = "CrossAttention"
+_SEES = torch.tensor([[[1, 1, 1, 1]], [[1, 1, 0, 0]]], dtype=torch.bool)  # (B, 1, S)
 
 
 @exercise("14.2")
-class decoder_mask:
-    """decoder_mask(target: (B, T), pad_id) -> (B, T, T), True = may attend"""
+class CrossAttention:
+    """CrossAttention(d_model, n_heads): x (B, T, C), memory (B, S, C), mask (B, 1, S) -> (B, T, C)
+
+    Its parts are called `query`, `key_value` and `c_proj`.
+    """
 
     cases = (
-        (torch.tensor([[1, 7, 8, 9], [1, 5, 0, 0]]), 0),
-        (torch.tensor([[1, 0, 9], [1, 0, 4]]), 9),
+        ({"d_model": 8, "n_heads": 2}, 2 * _random(0, 2, 4, 8), 2 * _random(1, 2, 4, 8), _SEES),
+        ({"d_model": 6, "n_heads": 3}, _random(2, 2, 3, 6), _random(3, 2, 4, 6), _SEES),
     )
+    praise = "`CrossAttention` is right: x asks, and the memory answers."
 
-    def right(target, pad_id):
-        return _causal(target) & _told(target, pad_id)
+    right = _Cross
 
-    def also(target, pad_id):
-        B, T = target.shape
-        mask = torch.zeros(B, T, T, dtype=torch.bool)
-        for b, i, j in itertools.product(range(B), range(T), range(T)):
-            mask[b, i, j] = j <= i and target[b, j] != pad_id
-        return mask
+    class also(_Cross):
+        def forward(self, x, memory, mask):
+            q, k, v = map(self.split, self.project(x, memory))
+            heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.unsqueeze(1))
+            return self.c_proj(self.merge(heads))
 
-    def hides_padding_only(target, pad_id):
-        """The padding mask replaces the causal one: the decoder sees the future"""
-        return _told(target, pad_id).repeat(1, target.shape[1], 1)
+    class also_a_list_of_heads(_Cross):
+        def forward(self, x, memory, mask):
+            parts = (t.chunk(self.n_heads, dim=-1) for t in self.project(x, memory))
+            heads = [
+                scaled_dot_product_attention(q, k, v, mask)[0]
+                for q, k, v in zip(*parts, strict=True)
+            ]
+            return self.c_proj(torch.cat(heads, dim=-1))
 
-    def hides_padding_only_with_one_row_for_each_target(target, pad_id):
-        return _told(target, pad_id)
+    class asks_and_answers_itself(_Cross):
+        """Keys and values come from x: this is self-attention. They come from the memory"""
 
-    def hides_the_future_only(target, pad_id):
-        """Only the future is hidden: positions still look at padding"""
-        return _causal(target).repeat(len(target), 1, 1)
+        def project(self, x, memory):
+            return super().project(x, x)
 
-    def hides_the_future_only_in_one_mask_for_all_targets(target, pad_id):
-        return _causal(target)
+    class lets_the_memory_ask(_Cross):
+        """The memory asks and x answers: queries come from x, keys and values from the memory"""
 
-    def hides_where_it_is_True(target, pad_id):
-        """The other way round: True = may attend"""
-        return ~decoder_mask.right(target, pad_id)
+        def project(self, x, memory):
+            return super().project(memory, x)
 
-    def lets_either_test_be_enough(target, pad_id):
-        """A pair must pass both tests: `&`, not `|`"""
-        return _causal(target) | _told(target, pad_id)
+    class takes_queries_from_the_memory(_Cross):
+        """Queries come from the memory: they come from x"""
 
-    def upper_triangle(target, pad_id):
-        """Upside down: this shows the future and hides the past"""
-        return _causal(target).T & _told(target, pad_id)
+        def project(self, x, memory):
+            return super().project(memory, memory)
 
-    def hides_padding_as_a_query(target, pad_id):
-        """Padding is hidden as a query; as a key it must be: its column"""
-        return _causal(target) & _told(target, pad_id).mT
+    class takes_values_from_x(_Cross):
+        """Values come from x: they come from the memory, as the keys do"""
+
+        def project(self, x, memory):
+            q, k, _ = super().project(x, memory)
+            return q, k, self.key_value(x).chunk(2, dim=-1)[1]
+
+    class swaps_keys_and_values(_Cross):
+        """Keys and values are swapped: `key_value` holds the keys first"""
+
+        def project(self, x, memory):
+            q, k, v = super().project(x, memory)
+            return q, v, k
+
+    class splits_into_heads_before_keys_and_values(_Cross):
+        """`key_value` holds all keys, then all values: cut it into two first, each into heads"""
+
+        def project(self, x, memory):
+            both = self.key_value(memory).unflatten(-1, (self.n_heads, 2, -1))
+            return self.query(x), *(part.flatten(-2) for part in both.unbind(-2))
+
+    class ignores_the_mask(_Cross):
+        """The mask has no effect: padding of the source is looked at"""
+
+        def hide(self, scores, mask):
+            return scores
+
+    class takes_True_for_hidden(_Cross):
+        """The mask is the wrong way round: True = may attend"""
+
+        def hide(self, scores, mask):
+            return scores.masked_fill(mask.unsqueeze(1), -math.inf)
+
+    class hides_the_rows(_Cross):
+        """The mask hides queries: it says which places of the memory, the keys, may be seen"""
+
+        def hide(self, scores, mask):
+            return scores.masked_fill(~mask.unsqueeze(1).mT, -1e9)
+
+    class does_not_scale(_Cross):
+        """Scores are not divided by √D"""
+
+        def scale(self, D):
+            return 1
+
+    class divides_by_the_root_of_the_models_width(_Cross):
+        """Scores are divided by √C: a query is D wide"""
+
+        def scale(self, D):
+            return (D * self.n_heads) ** -0.5
+
+    class has_one_head_of_full_width(_Cross):
+        """There is one head of full width: split q, k and v into `n_heads`"""
+
+        def split(self, t):
+            return t[:, None]
+
+    class views_without_swapping(_Cross):
+        """`view(B, H, T, D)` gives a head all channels of a few tokens: `split_heads` does not"""
+
+        def split(self, t):
+            return t.reshape(len(t), self.n_heads, t.shape[1], -1)
+
+    class merges_without_swapping_back(_Cross):
+        """The numbers of different tokens are joined: swap H and T back before the reshape"""
+
+        def merge(self, heads):
+            B, H, T, D = heads.shape
+            return heads.reshape(B, T, H * D)
+
+    class forgets_the_last_matrix(_Cross):
+        """`c_proj` is not used: it mixes what the heads found"""
+
+        def finish(self, values, x):
+            return values
+
+    class adds_x(_Cross):
+        """x is added: the residual is the business of the block"""
+
+        def finish(self, values, x):
+            return x + self.c_proj(values)
+
+    class has_no_key_value(_Cross):
+        """… the parameter `key_value"""
+
+        def __init__(self, d_model, n_heads):
+            super().__init__(d_model, n_heads)
+            self.key = self.value = self.key_value
+            del self.key_value
+
+    class makes_key_value_too_narrow(_Cross):
+        """… `key_value.weight` has shape (8, 8), but (16, 8) is expected"""
+
+        def __init__(self, d_model, n_heads):
+            super().__init__(d_model, n_heads)
+            self.key_value = nn.Linear(d_model, d_model)
 
 
-LOGITS = 3 * torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(0))
-TARGETS = torch.tensor([0, 4, 2, 2])
+class _Block(nn.Module):
+    """The paper's decoder block; a mistake changes `forward`."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.attn = MultiHeadAttention(d_model, n_heads)
+        self.ln_1 = nn.LayerNorm(d_model)
+        self.cross_attn = _Cross(d_model, n_heads)
+        self.ln_cross = nn.LayerNorm(d_model)
+        self.mlp = FeedForward(d_model, activation="relu")
+        self.ln_2 = nn.LayerNorm(d_model)
+
+    def forward(self, x, mask, memory, memory_mask):
+        x = self.ln_1(x + self.attn(x, mask=mask))
+        x = self.ln_cross(x + self.cross_attn(x, memory, memory_mask))
+        return self.ln_2(x + self.mlp(x))
 
 
-def _cross_entropy(log_p, targets, epsilon, rest=None):
-    """Mean of -Σ q ln p; q is 1 - ε at the target, and `rest` (ε / V) is added to all."""
-    rest = epsilon / log_p.shape[1] if rest is None else rest
-    wanted = F.one_hot(targets, log_p.shape[1]) * (1 - epsilon) + rest
-    return float(-(wanted * log_p).sum(dim=1).mean())
+_Block.__name__ = "DecoderBlock"
+_PAST = torch.ones(2, 4, 4, dtype=torch.bool).tril()
 
 
 @exercise("14.3")
-class smoothed_loss:
-    """smoothed_loss(logits: (N, V), targets: (N,), epsilon) -> mean nats, label-smoothed"""
+class DecoderBlock:
+    """DecoderBlock(d_model, n_heads): x, mask, memory, memory_mask -> (B, T, C), post-norm
+
+    Its parts are called `attn`, `ln_1`, `cross_attn`, `ln_cross`, `mlp` and `ln_2`.
+    """
 
     cases = (
-        (LOGITS[0], TARGETS, 0.0),
-        (LOGITS[1], TARGETS, 0.1),
-        (LOGITS[2], TARGETS, 0.3),
-        (torch.tensor([[1000.0, 0.0], [1000.0, 0.0]]), torch.tensor([0, 0]), 0.1),
+        (
+            {"d_model": 8, "n_heads": 2},
+            *(2 * _random(4, 2, 4, 8), _PAST, 2 * _random(5, 2, 4, 8), _SEES),
+        ),
+        (
+            {"d_model": 6, "n_heads": 3},
+            *(_random(6, 2, 3, 6), _PAST[:, :3, :3], _random(7, 2, 4, 6), _SEES),
+        ),
     )
+    praise = "`DecoderBlock` is right: three sublayers, each added and then normalised."
 
-    def right(logits, targets, epsilon):
-        return _cross_entropy(logits.log_softmax(dim=1), targets, epsilon)
+    right = _Block
 
-    def also(logits, targets, epsilon):
-        return F.cross_entropy(logits, targets, label_smoothing=epsilon)
+    class also(_Block):
+        def forward(self, x, mask, memory, memory_mask):
+            x = x + self.attn(x, mask=mask)
+            x = F.layer_norm(x, x.shape[-1:], self.ln_1.weight, self.ln_1.bias)
+            x = self.ln_cross(self.cross_attn(x, memory, memory_mask) + x)
+            return self.ln_2(self.mlp(x) + x)
 
-    def also_in_two_parts(logits, targets, epsilon):
-        log_p = logits - logits.logsumexp(dim=1, keepdim=True)
-        hit = log_p[torch.arange(len(targets)), targets]
-        return -((1 - epsilon) * hit + epsilon * log_p.mean(dim=1)).mean()
+    class normalises_before_each_sublayer(_Block):
+        """This is pre-norm: here each norm comes after the addition, on x + f(x)"""
 
-    def smooths_nothing(logits, targets, epsilon):
-        """Nothing is smoothed: `epsilon` is not used"""
-        return smoothed_loss.right(logits, targets, 0.0)
+        def forward(self, x, mask, memory, memory_mask):
+            x = x + self.attn(self.ln_1(x), mask=mask)
+            x = x + self.cross_attn(self.ln_cross(x), memory, memory_mask)
+            return x + self.mlp(self.ln_2(x))
 
-    def shares_among_the_other_tokens(logits, targets, epsilon):
-        """All V tokens share `epsilon`, the target too: ε / V each"""
-        rest = (1 - F.one_hot(targets, logits.shape[1])) * epsilon / (logits.shape[1] - 1)
-        return _cross_entropy(logits.log_softmax(dim=1), targets, epsilon, rest)
+    class never_looks_across(_Block):
+        """The memory is not used: the second sublayer is missing"""
 
-    def forgets_the_share_of_all_tokens(logits, targets, epsilon):
-        """The share of all V tokens is missing"""
-        return (1 - epsilon) * smoothed_loss.right(logits, targets, 0.0)
+        def forward(self, x, mask, memory, memory_mask):
+            x = self.ln_1(x + self.attn(x, mask=mask))
+            return self.ln_2(x + self.mlp(x))
 
-    def takes_softmax_twice(logits, targets, epsilon):
-        """Softmax is taken twice: logits go in, once"""
-        return smoothed_loss.right(logits.softmax(dim=1), targets, epsilon)
+    class looks_across_first(_Block):
+        """Cross-attention comes first: the target reads itself first"""
 
-    def returns_one_number_for_each_row(logits, targets, epsilon):
-        """One number for each row: return their mean"""
-        return F.cross_entropy(logits, targets, label_smoothing=epsilon, reduction="none")
+        def forward(self, x, mask, memory, memory_mask):
+            x = self.ln_cross(x + self.cross_attn(x, memory, memory_mask))
+            x = self.ln_1(x + self.attn(x, mask=mask))
+            return self.ln_2(x + self.mlp(x))
 
-    def adds_up_the_rows(logits, targets, epsilon):
-        """The rows are added up: return their mean"""
-        return len(targets) * smoothed_loss.right(logits, targets, epsilon)
+    class computes_before_it_looks_across(_Block):
+        """The feed-forward network comes before the cross-attention: it comes last"""
 
-    def has_the_wrong_sign(logits, targets, epsilon):
-        """The sign is wrong: a loss falls as the model learns"""
-        return -smoothed_loss.right(logits, targets, epsilon)
+        def forward(self, x, mask, memory, memory_mask):
+            x = self.ln_1(x + self.attn(x, mask=mask))
+            x = self.ln_2(x + self.mlp(x))
+            return self.ln_cross(x + self.cross_attn(x, memory, memory_mask))
 
-    def takes_the_logarithm_of_a_softmax(logits, targets, epsilon):
-        """`softmax` and then `log` gives ln 0 here: take `log_softmax`"""
-        return _cross_entropy(logits.softmax(dim=1).log(), targets, epsilon)
+    class looks_across_at_itself(_Block):
+        """Cross-attention gets x for its memory: give it `memory`"""
 
-    def divides_exponentials_that_were_not_shifted(logits, targets, epsilon):
-        p = logits.exp() / logits.exp().sum(dim=1, keepdim=True)
-        return _cross_entropy(p.log(), targets, epsilon)
+        def forward(self, x, mask, memory, memory_mask):
+            x = self.ln_1(x + self.attn(x, mask=mask))
+            x = self.ln_cross(x + self.cross_attn(x, x, memory_mask))
+            return self.ln_2(x + self.mlp(x))
+
+    class reads_the_memory_twice(_Block):
+        """The first sublayer reads the memory: it reads what is written so far, x"""
+
+        def forward(self, x, mask, memory, memory_mask):
+            x = self.ln_1(x + self.attn(memory, mask=mask))
+            x = self.ln_cross(x + self.cross_attn(x, memory, memory_mask))
+            return self.ln_2(x + self.mlp(x))
+
+    class asks_with_the_old_x(_Block):
+        """The cross-attention asks with the x that came in: let it ask with what the first sublayer
+        has made"""
+
+        def forward(self, x, mask, memory, memory_mask):
+            y = self.ln_1(x + self.attn(x, mask=mask))
+            y = self.ln_cross(y + self.cross_attn(x, memory, memory_mask))
+            return self.ln_2(y + self.mlp(y))
+
+    class adds_the_memory(_Block):
+        """The memory is added to the stream: what is added goes to x"""
+
+        def forward(self, x, mask, memory, memory_mask):
+            x = self.ln_1(x + self.attn(x, mask=mask))
+            x = self.ln_cross(memory + self.cross_attn(x, memory, memory_mask))
+            return self.ln_2(x + self.mlp(x))
+
+    class has_no_residual_around_the_cross_attention(_Block):
+        """A sublayer replaces x instead of adding to it"""
+
+        def forward(self, x, mask, memory, memory_mask):
+            x = self.ln_1(x + self.attn(x, mask=mask))
+            x = self.ln_cross(self.cross_attn(x, memory, memory_mask))
+            return self.ln_2(x + self.mlp(x))
+
+    class has_no_residuals(_Block):
+        def forward(self, x, mask, memory, memory_mask):
+            x = self.ln_1(self.attn(x, mask=mask))
+            x = self.ln_cross(self.cross_attn(x, memory, memory_mask))
+            return self.ln_2(self.mlp(x))
+
+    class ignores_the_mask(_Block):
+        """The decoder sees its future: give `mask` to `attn`"""
+
+        def forward(self, x, mask, memory, memory_mask):
+            return super().forward(x, None, memory, memory_mask)
+
+    class uses_the_first_mask_for_both(_Block):
+        """Cross-attention gets `mask`: what it may look at says `memory_mask`"""
+
+        def forward(self, x, mask, memory, memory_mask):
+            return super().forward(x, mask, memory, mask)
+
+    class uses_the_second_mask_for_both(_Block):
+        """Self-attention gets `memory_mask`: the decoder sees its future"""
+
+        def forward(self, x, mask, memory, memory_mask):
+            return super().forward(x, memory_mask, memory, memory_mask)
+
+    class looks_at_the_padding_of_the_source(_Block):
+        """Cross-attention looks at padding: give it `memory_mask`"""
+
+        def forward(self, x, mask, memory, memory_mask):
+            return super().forward(x, mask, memory, torch.ones_like(memory_mask))
+
+    class normalises_once_at_the_end(_Block):
+        """A norm is missing: each of the three sublayers ends in one"""
+
+        def forward(self, x, mask, memory, memory_mask):
+            x = x + self.attn(x, mask=mask)
+            x = x + self.cross_attn(x, memory, memory_mask)
+            return self.ln_2(x + self.mlp(x))
+
+    class leaves_the_network_out(_Block):
+        """The feed-forward network is missing"""
+
+        def forward(self, x, mask, memory, memory_mask):
+            x = self.ln_1(x + self.attn(x, mask=mask))
+            return self.ln_cross(x + self.cross_attn(x, memory, memory_mask))
+
+    class has_two_norms(_Block):
+        """… the parameter `ln_2.bias` is missing"""
+
+        def __init__(self, d_model, n_heads):
+            super().__init__(d_model, n_heads)
+            del self.ln_2
 
 
-def _alternates(ids):
-    """3 and 4 in turn, and 5 once there are more than three tokens."""
-    return 5 if len(ids) > 3 else 4 - ids.count(4) % 2
+def _attend(x, memory, mask=None):
+    """One head whose weights are far from 0 and 1, so that every change is felt."""
+    return F.scaled_dot_product_attention(x, memory, memory, attn_mask=mask, scale=0.2)
 
 
-def _remembers(ids):
-    """The token behind begin_id comes back after a 2."""
-    return ids[1] if len(ids) > 2 and ids[-1] == 2 else 2
+def _opened(*pairs):
+    """The causal mask of 5 places, and these pairs open too."""
+    mask = _PLACES.tril()
+    for i, j in pairs:
+        mask[i, j] = True
+    return mask
 
 
-def _search(next_token, begin_id, vocab_size):
-    """The first two histories, by length, that end alike and go on differently."""
-    seen = {}
-    for n in range(4):
-        for body in itertools.product(range(vocab_size), repeat=n):
-            ids = [begin_id, *body]
-            before = seen.setdefault(ids[-1], ids)
-            if next_token(ids) != next_token(before):
-                return before, ids
-    raise ValueError("no such pair of histories")
+_PLACES = torch.ones(5, 5, dtype=torch.bool)
+_ALONE = torch.eye(5, dtype=torch.bool)
+_LAST = torch.tensor([False, False, False, True])  # one place of the memory
+_BLOCKS = (
+    lambda x, memory: x + _attend(x, x, _PLACES.tril()) + _attend(x, memory),  # sound
+    lambda x, memory: x + _attend(x, x, _PLACES.tril()),
+    lambda x, memory: x + _attend(x, x) + _attend(x, memory),
+    lambda x, memory: x + _attend(x, memory),
+    lambda x, memory: x + _attend(x, x, _opened((1, 3))) + _attend(x, memory, _LAST),
+    lambda x, memory: x + _attend(x, x, _ALONE.roll(1, 1)),  # place i sees i + 1, 4 sees 0
+    lambda x, memory: x + _attend(x, x, _PLACES.triu()) + _attend(x, memory),
+    lambda x, memory: x + _attend(x, x, _ALONE | _ALONE.roll(2, 0).tril()),  # i sees i - 2
+    lambda x, memory: 3 * x,
+)
+_OTHER, _OTHER_MEMORY = _random(8, 2, 5, 4), _random(9, 2, 4, 4)
+
+
+def _moved(block, x, memory, t):
+    """(T, T) or (T,) bool: which outputs move when place t of x is another one."""
+    changed = x.clone()
+    changed[:, t] = _OTHER[:, t]
+    far = (block(changed, memory) - block(x, memory)).abs() > 1e-5
+    return far.any(dim=2).any(dim=0)
+
+
+def _source(block, x, memory, places=slice(None)):
+    changed = memory.clone()
+    changed[:, places] = _OTHER_MEMORY[:, places]
+    return not torch.allclose(block(x, changed), block(x, memory), atol=1e-5)
+
+
+def _watched(block, x, memory, early, late):
+    """Past and future, where `early(moved, t)` and `late(moved, t)` choose what is looked at."""
+    past = future = False
+    for t in range(x.shape[1]):
+        moved = _moved(block, x, memory, t)
+        past |= bool(late(moved, t).any())
+        future |= bool(early(moved, t).any())
+    return past, future
+
+
+def _before(moved, t):
+    return moved[:t]
+
+
+def _behind(moved, t):
+    return moved[t + 1 :]
 
 
 @exercise("14.4")
-class two_histories:
-    """two_histories(next_token, begin_id, vocab_size) -> two lists of ids that begin alike
+class depends_on:
+    """depends_on(block, x: (B, T, C), memory: (B, S, C)) -> three bools: past, future, source
 
-    Both end in the same token, yet next_token(ids) differs.
+    Whether an output depends on an earlier place of x, on a later one, on the memory.
     """
 
-    def judge(call):
-        for next_token, begin, V in ((_alternates, 1, 6), (_remembers, 0, 4)):
-            histories = call(next_token, begin, V).like(([1, 3], [1, 4, 3]))
-            expect(len(histories) == 2, f"{len(histories)} histories came, two are expected.")
-            for ids in histories:
-                expect(ids[:1] == [begin], f"`{ids}` does not begin with `begin_id`, {begin}.")
-                expect(all(0 <= i < V for i in ids), f"`{ids}` holds ids outside 0 to {V - 1}.")
-                long = f"A history of {len(ids)} tokens is longer than needed: 8 do."
-                expect(len(ids) <= 8, long)
-            a, b = histories
-            expect(a != b, f"`{a}` twice: two different histories are needed.")
-            ends = f"They end in {a[-1]} and {b[-1]}: the last token must be the same."
-            expect(a[-1] == b[-1], ends)
-            after = next_token(a), next_token(b)
-            same = f"After both comes {after[0]}: here the last token would have been enough."
-            expect(after[0] != after[1], same)
-        comes = f"After `{a}` comes {after[0]}, after `{b}` {after[1]}"
-        return f"{comes}: the last token cannot tell which."
+    cases = tuple((block, _random(10, 2, 5, 4), _random(11, 2, 4, 4)) for block in _BLOCKS)
+    praise = "`depends_on` is right about nine blocks, sound ones and faulty ones."
 
-    def right(next_token, begin_id, vocab_size):
-        return _search(next_token, begin_id, vocab_size)
+    def right(block, x, memory):
+        return *_watched(block, x, memory, _before, _behind), _source(block, x, memory)
 
-    def also(next_token, begin_id, vocab_size):
-        generator = torch.Generator().manual_seed(0)
-        while True:
-            lengths = torch.randint(1, 5, (2,), generator=generator).tolist()
-            a, b = (
-                [begin_id, *torch.randint(vocab_size, (n,), generator=generator).tolist()]
-                for n in lengths
-            )
-            if a[-1] == b[-1] and next_token(a) != next_token(b):
-                return a, b
+    def also(block, x, memory):
+        x, memory = x.clone().requires_grad_(), memory.clone().requires_grad_()
+        out = block(x, memory).sin()
+        inputs = {"inputs": (x, memory), "retain_graph": True, "materialize_grads": True}
+        slopes = [torch.autograd.grad(out[:, t].sum(), **inputs) for t in range(x.shape[1])]
+        table = torch.stack([slope.abs().sum(dim=(0, 2)) for slope, _ in slopes])  # (T, T)
+        source = any((slope.abs() > 1e-7).any() for _, slope in slopes)
+        return bool(table.tril(-1).any()), bool((table.triu(1) > 1e-7).any()), bool(source)
 
-    def returns_one_history_twice(next_token, begin_id, vocab_size):
-        """… two different histories are needed"""
-        return [begin_id, 2], [begin_id, 2]
+    def swaps_past_and_future(block, x, memory):
+        """Past and future are swapped: an output that moves with an earlier place depends on its
+        past"""
+        past, future, source = depends_on.right(block, x, memory)
+        return future, past, source
 
-    def ends_in_different_tokens(next_token, begin_id, vocab_size):
-        """… the last token must be the same"""
-        return [begin_id, 2], [begin_id, 3]
+    def counts_a_places_own_input(block, x, memory):
+        """An output may depend on its own place: that is neither past nor future"""
+        past, future = _watched(
+            block, x, memory, lambda moved, t: moved[: t + 1], lambda moved, t: moved[t:]
+        )
+        return past, future, _source(block, x, memory)
 
-    def finds_histories_that_go_on_alike(next_token, begin_id, vocab_size):
-        """… here the last token would have been enough"""
-        return [begin_id, 2, 3, 3], [begin_id, 3, 3, 3]
+    def compares_all_outputs(block, x, memory):
+        moved = bool(torch.stack([_moved(block, x, memory, t) for t in range(5)]).any())
+        return moved, moved, _source(block, x, memory)
 
-    def leaves_begin_id_out(next_token, begin_id, vocab_size):
-        """… does not begin with `begin_id`"""
-        a, b = _search(next_token, begin_id, vocab_size)
-        return a[-1:], b
+    def watches_the_neighbours_only(block, x, memory):
+        """A dependence is missed: a place can look further than one place away"""
+        past, future = _watched(
+            block,
+            x,
+            memory,
+            lambda moved, t: moved[max(t - 1, 0) : t],
+            lambda moved, t: moved[t + 1 : t + 2],
+        )
+        return past, future, _source(block, x, memory)
 
-    def invents_an_id_outside_the_vocabulary(next_token, begin_id, vocab_size):
-        """… holds ids outside"""
-        return [begin_id, vocab_size], [begin_id, 2, vocab_size]
+    def changes_the_first_place_only(block, x, memory):
+        """A dependence is missed: try every place of x, not only one"""
+        moved = _moved(block, x, memory, 0)
+        return bool(moved[1:].any()), False, _source(block, x, memory)
 
-    def returns_one_history(next_token, begin_id, vocab_size):
-        """… histories came, two are expected"""
-        return ([begin_id, 2],)
+    def changes_the_last_place_only(block, x, memory):
+        moved = _moved(block, x, memory, 4)
+        return False, bool(moved[:4].any()), _source(block, x, memory)
 
-    def makes_very_long_histories_to_be_sure(next_token, begin_id, vocab_size):
-        """… longer than needed"""
-        return [begin_id, *[3] * 20], [begin_id, *[2] * 20, 3]
+    def changes_the_place_in_the_middle_only(block, x, memory):
+        moved = _moved(block, x, memory, 2)
+        return bool(moved[3:].any()), bool(moved[:2].any()), _source(block, x, memory)
 
+    def changes_the_first_place_of_the_memory_only(block, x, memory):
+        """A dependence on the memory is missed: change all of it"""
+        past, future, _ = depends_on.right(block, x, memory)
+        return past, future, _source(block, x, memory, slice(1))
 
-LOG_P = torch.tensor([0.5, 0.3, 0.2]).log()
-NEW = torch.tensor(
-    [[0.1, 0.14, 0.3, 0.46], [0.47, 0.39, 0.08, 0.06], [0.02, 0.03, 0.35, 0.6]]
-).log()
+    def says_that_the_source_is_always_read(block, x, memory):
+        """The memory is not always used: change it, and see whether the output moves"""
+        past, future, _ = depends_on.right(block, x, memory)
+        return past, future, True
 
+    def says_what_a_sound_block_does(block, x, memory):
+        """That is the answer for a sound block: this one is not, so try it"""
+        return True, False, True
 
-def _places(scores, width):
-    """The `width` best places of a flattened (K, V) table, best first."""
-    return scores.flatten().topk(width).indices
-
-
-@exercise("14.5")
-class beam_step:
-    """beam_step(log_p: (K,), new: (K, V), width) -> (parents, tokens), each (width,), best first"""
-
-    cases = ((LOG_P, NEW, 3), (LOG_P, NEW.roll(1, 0), 2))
-
-    def right(log_p, new, width):
-        best = _places(log_p[:, None] + new, width)
-        return best // new.shape[1], best % new.shape[1]
-
-    def also(log_p, new, width):
-        K, V = new.shape
-        every = [(float(log_p[k] + new[k, v]), k, v) for k in range(K) for v in range(V)]
-        _, parents, tokens = zip(*sorted(every, reverse=True)[:width], strict=True)
-        return torch.tensor(parents), torch.tensor(tokens)
-
-    def takes_one_child_for_each_parent(log_p, new, width):
-        """One child for each parent: the best `width` of all K · V may share a parent"""
-        best = (log_p[:, None] + new).max(dim=1)
-        order = best.values.argsort(descending=True)[:width]
-        return order, best.indices[order]
-
-    def forgets_the_past_cost(log_p, new, width):
-        """What a target has cost so far is forgotten: add `log_p`"""
-        return beam_step.right(torch.zeros_like(log_p), new, width)
-
-    def keeps_the_least_likely(log_p, new, width):
-        """These are the least likely"""
-        return beam_step.right(-log_p, -new, width)
-
-    def returns_tokens_before_parents(log_p, new, width):
-        """Parents and tokens are swapped: parents first"""
-        parents, tokens = beam_step.right(log_p, new, width)
-        return tokens, parents
-
-    def does_not_divide_by_V(log_p, new, width):
-        """This is a place among all K · V, not a parent: divide by V"""
-        best = _places(log_p[:, None] + new, width)
-        return best, best % new.shape[1]
-
-    def puts_the_worst_of_the_best_first(log_p, new, width):
-        """The best comes first: yours is the last"""
-        parents, tokens = beam_step.right(log_p, new, width)
-        return parents.flip(0), tokens.flip(0)
+    def says_the_opposite(block, x, memory):
+        """True and False are swapped: True = it depends"""
+        return tuple(not found for found in depends_on.right(block, x, memory))

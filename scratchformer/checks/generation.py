@@ -10,217 +10,190 @@ from scratchformer.checks.engine import exercise
 from scratchformer.checks.verdict import expect
 
 
-@exercise("12.1")
-class bits_per_character:
-    """bits_per_character(nats_per_token, tokens, characters) -> bits a character of the text"""
-
-    cases = ((2.0, 300, 1200), (1.5, 1000, 1000), (3.25, 800, 2500))
-    praise = (
-        "`bits_per_character` is right: the sum of all surprises, in bits, over the characters."
-    )
-
-    def right(nats_per_token, tokens, characters):
-        return nats_per_token * tokens / characters / math.log(2)
-
-    def also(nats_per_token, tokens, characters):
-        return math.log2(math.exp(nats_per_token)) / (characters / tokens)
-
-    def stays_in_nats(nats_per_token, tokens, characters):
-        """These are nats a character: a bit is ln 2 nats, so divide by ln 2"""
-        return nats_per_token * tokens / characters
-
-    def multiplies_by_ln_2(nats_per_token, tokens, characters):
-        """Multiplied by ln 2: a nat is more than a bit, so divide"""
-        return nats_per_token * tokens / characters * math.log(2)
-
-    def bits_a_token(nats_per_token, tokens, characters):
-        """These are bits a token: a token covers several characters"""
-        return nats_per_token / math.log(2)
-
-    def ratio_upside_down(nats_per_token, tokens, characters):
-        """The ratio is upside down: tokens × bits, over characters"""
-        return nats_per_token / math.log(2) * characters / tokens
-
-    def bits_of_the_whole_text(nats_per_token, tokens, characters):
-        """These are the bits of the whole text: divide by its characters"""
-        return nats_per_token / math.log(2) * tokens
-
-    def perplexity(nats_per_token, tokens, characters):
-        """A perplexity is no number of bits: use the nats"""
-        return math.exp(nats_per_token) * tokens / characters
-
-    def logarithm_of_the_nats(nats_per_token, tokens, characters):
-        """The nats are a logarithm already: take no other"""
-        return math.log2(nats_per_token) * tokens / characters
-
-    def decimal_digits(nats_per_token, tokens, characters):
-        """These are decimal digits: a bit needs ln 2"""
-        return nats_per_token * tokens / characters / math.log(10)
-
-
 def _likeliest(p, n):
-    """The n likeliest tokens, rescaled to sum to 1, and 0 for the rest."""
-    n = max(0, min(n, len(p)))
-    chosen = torch.zeros_like(p).scatter(0, p.topk(n).indices, 1)
-    return p * chosen / (p * chosen).sum()
+    """The n likeliest tokens of each row, rescaled to sum to 1; n is a number, or one a row."""
+    sizes = [n] * len(p) if isinstance(n, int) else n
+    kept = torch.zeros_like(p)
+    for new, row, size in zip(kept, p, sizes, strict=True):
+        best = row.topk(max(0, min(size, len(row)))).indices
+        new[best] = row[best]
+    return kept / kept.sum(dim=-1, keepdim=True)
 
 
-def _nucleus_size(p, top_p):
-    return int((nucleus.right(p, top_p) > 0).sum())
+_ROWS = torch.tensor([[0.05, 0.4, 0.1, 0.3, 0.15], [0.7, 0.02, 0.06, 0.04, 0.18]])
+
+
+@exercise("12.1")
+class top_k:
+    """top_k(p: (B, V), k) -> (B, V), the k likeliest tokens of each row, rescaled, and zeros"""
+
+    cases = ((_ROWS, 2), (_ROWS, 4), (_ROWS[:1], 1), (_ROWS, 5))
+    praise = "`top_k` is right: k tokens of each row, and each row sums to 1."
+
+    def right(p, k):
+        least = p.topk(k, dim=-1).values[:, -1:]
+        kept = p.where(p >= least, 0)
+        return kept / kept.sum(dim=-1, keepdim=True)
+
+    def also(p, k):
+        kept = torch.zeros_like(p)
+        for row in range(len(p)):
+            for i in sorted(range(p.shape[1]), key=lambda i: -p[row, i])[:k]:
+                kept[row, i] = p[row, i]
+        return torch.stack([row / row.sum() for row in kept])
+
+    def also_by_scatter(p, k):
+        values, indices = p.topk(k, dim=-1)
+        return torch.zeros_like(p).scatter(1, indices, values).div(values.sum(1)[:, None])
+
+    def does_not_rescale(p, k):
+        """The right tokens are kept, but a row does not sum to 1: rescale it"""
+        return p * (top_k.right(p, k) > 0)
+
+    def one_token_too_many(p, k):
+        """One token too many is kept: exactly k of each row"""
+        return _likeliest(p, k + 1)
+
+    def one_token_too_few(p, k):
+        """One token too few is kept: the k-th one belongs to the k likeliest"""
+        return _likeliest(p, k - 1)
+
+    def keeps_the_unlikeliest(p, k):
+        """These are the k least likely tokens"""
+        return top_k.right(1 - p, k).gt(0) * p / (top_k.right(1 - p, k).gt(0) * p).sum(1)[:, None]
+
+    def one_threshold_for_all_rows(p, k):
+        """The rows share one threshold: each row has its own k likeliest tokens"""
+        kept = p.where(p >= p[0].topk(k).values[-1], 0)
+        return kept / kept.sum(dim=-1, keepdim=True)
+
+    def k_tokens_of_the_whole_batch(p, k):
+        """The k likeliest of the whole batch are kept: take k of each row"""
+        kept = p.where(p >= p.flatten().topk(k).values[-1], 0)
+        return kept / kept.sum(dim=-1, keepdim=True)
+
+    def rescales_the_whole_batch(p, k):
+        """The whole batch sums to 1: each row should"""
+        kept = p * (top_k.right(p, k) > 0)
+        return kept / kept.sum()
+
+    def returns_those_kept_alone(p, k):
+        """Return one number for each token, 0 for those left out"""
+        values = p.topk(k, dim=-1).values
+        return values / values.sum(dim=-1, keepdim=True)
+
+    def stays_sorted(p, k):
+        """The order is lost: each number must stand where its token stands in p"""
+        return top_k.right(p, k).sort(dim=-1, descending=True).values
+
+    def weighs_all_kept_alike(p, k):
+        """The tokens kept weigh all the same: keep their proportions"""
+        return (top_k.right(p, k) > 0) / k
+
+    def softmax_to_rescale(p, k):
+        """No softmax here: divide by the sum"""
+        return (p * (top_k.right(p, k) > 0)).softmax(dim=-1)
+
+    def softmax_of_those_kept(p, k):
+        kept = top_k.right(p, k) > 0
+        return p.masked_fill(~kept, -math.inf).softmax(dim=-1)
+
+
+def _nucleus_sizes(p, top_p):
+    return (nucleus.right(p, top_p) > 0).sum(dim=-1).tolist()
 
 
 @exercise("12.2")
 class nucleus:
-    """nucleus(p: (V,), top_p) -> (V,), the fewest likeliest tokens that reach top_p, rescaled"""
+    """nucleus(p: (B, V), top_p) -> (B, V), the fewest likeliest that reach top_p, rescaled"""
 
     cases = (
-        (torch.tensor([0.05, 0.4, 0.1, 0.3, 0.15]), 0.6),
-        (torch.tensor([0.1, 0.05, 0.25, 0.4, 0.2]), 0.7),
-        (torch.tensor([0.125, 0.5, 0.125, 0.25]), 0.75),
-        (torch.tensor([0.03, 0.95, 0.02]), 0.9),
-        (torch.tensor([0.2, 0.35, 0.1, 0.3, 0.05]), 1.0),
+        (torch.tensor([[0.05, 0.4, 0.1, 0.3, 0.15], [0.94, 0.01, 0.02, 0.01, 0.02]]), 0.6),
+        (torch.tensor([[0.1, 0.05, 0.25, 0.4, 0.2]]), 0.7),
+        (torch.tensor([[0.125, 0.5, 0.125, 0.25]]), 0.75),
+        (torch.tensor([[0.03, 0.95, 0.02], [0.5, 0.3, 0.2]]), 0.9),
+        (torch.tensor([[0.2, 0.35, 0.1, 0.3, 0.05]]), 1.0),
     )
-    praise = "`nucleus` is right: 3 tokens of a flat row, 1 of a sharp one, and all at top_p = 1."
+    praise = "`nucleus` is right: 2 tokens of a flat row, 1 of a sharp one, and all at top_p = 1."
 
     def right(p, top_p):
-        ranked, order = p.sort(descending=True)
-        before = ranked.cumsum(0) - ranked
-        ranked = torch.where(before < top_p - 1e-6, ranked, 0)
-        return torch.zeros_like(p).scatter(0, order, ranked / ranked.sum())
+        ranked, order = p.sort(dim=-1, descending=True)
+        before = ranked.cumsum(dim=-1) - ranked
+        ranked = ranked.where(before < top_p - 1e-6, 0)
+        return torch.zeros_like(p).scatter(1, order, ranked / ranked.sum(dim=-1, keepdim=True))
 
     def also(p, top_p):
-        kept, held = torch.zeros_like(p), 0.0
-        for i in sorted(range(len(p)), key=lambda i: -p[i]):
-            if held < top_p:
-                kept[i] = p[i]
-                held += float(p[i])
-        return kept / kept.sum()
+        kept = torch.zeros_like(p)
+        for new, row in zip(kept, p, strict=True):
+            held = 0.0
+            for i in sorted(range(len(row)), key=lambda i: -row[i]):
+                if held < top_p - 1e-6:
+                    new[i] = row[i]
+                    held += float(row[i])
+        return kept / kept.sum(dim=-1, keepdim=True)
 
     def drops_the_token_that_crosses(p, top_p):
         """The token that crosses top_p is dropped: it must stay, or the rest falls short of it"""
-        return _likeliest(p, _nucleus_size(p, top_p) - 1)
+        return _likeliest(p, [n - 1 for n in _nucleus_sizes(p, top_p)])
+
+    def drops_it_but_never_the_last(p, top_p):
+        return _likeliest(p, [max(1, n - 1) for n in _nucleus_sizes(p, top_p)])
 
     def one_token_too_many(p, top_p):
         """One token too many is kept: stop as soon as top_p is reached"""
-        return _likeliest(p, _nucleus_size(p, top_p) + 1)
+        return _likeliest(p, [n + 1 for n in _nucleus_sizes(p, top_p)])
 
     def one_more_token_where_top_p_is_reached_exactly(p, top_p):
         """Two tokens reach 0.75 exactly: no third is needed"""
-        ranked = p.sort(descending=True).values
-        before = ranked.cumsum(0) - ranked
-        return _likeliest(p, int((before <= top_p).sum()))
+        ranked = p.sort(dim=-1, descending=True).values
+        before = ranked.cumsum(dim=-1) - ranked
+        return _likeliest(p, (before <= top_p).sum(dim=-1).tolist())
+
+    def one_size_for_all_rows(p, top_p):
+        """All rows keep as many tokens as the first: each row needs its own number"""
+        return _likeliest(p, _nucleus_sizes(p, top_p)[0])
 
     def does_not_rescale(p, top_p):
         """The right tokens are kept, but they do not sum to 1: rescale them"""
         return p * (nucleus.right(p, top_p) > 0)
 
+    def rescales_the_whole_batch(p, top_p):
+        """The whole batch sums to 1: each row should"""
+        kept = p * (nucleus.right(p, top_p) > 0)
+        return kept / kept.sum()
+
     def stays_sorted(p, top_p):
         """The order is lost: the answer must stand where the tokens stood in p"""
-        return nucleus.right(p, top_p).sort(descending=True).values
-
-    def returns_those_kept_alone(p, top_p):
-        """Return one number for each token, 0 for those left out"""
-        ranked = nucleus.right(p, top_p).sort(descending=True).values
-        return ranked[ranked > 0]
+        return nucleus.right(p, top_p).sort(dim=-1, descending=True).values
 
     def weighs_all_kept_alike(p, top_p):
         """The tokens kept weigh all the same: keep their proportions"""
-        return (nucleus.right(p, top_p) > 0) / _nucleus_size(p, top_p)
+        kept = nucleus.right(p, top_p) > 0
+        return kept / kept.sum(dim=-1, keepdim=True)
 
     def softmax_to_rescale(p, top_p):
         """No softmax here: divide by the sum"""
-        return (p * (nucleus.right(p, top_p) > 0)).softmax(0)
-
-    def leaves_nothing_out(p, top_p):
-        """Nothing is left out: what counts is the sum of the likeliest, no token alone"""
-        return p
-
-    def a_threshold_for_single_tokens(p, top_p):
-        kept = torch.where(p < top_p, p, 0)
-        return kept / kept.sum()
+        return (p * (nucleus.right(p, top_p) > 0)).softmax(dim=-1)
 
     def keeps_the_likeliest_alone(p, top_p):
         """Only the likeliest is left: add up the probabilities as you go"""
         return _likeliest(p, 1)
 
+    def keeps_those_above_top_p(p, top_p):
+        """Each probability is compared with top_p: compare the sum of those before it"""
+        return p * (p >= top_p)
+
     def nothing_left_of_a_sharp_row(p, top_p):
-        """0.95 is more than top_p by itself: it must stay, something has to be drawn"""
-        return nucleus.right(p, top_p) * (p.max() <= top_p)
+        """One token holds more than top_p by itself: it must stay, something has to be drawn"""
+        return nucleus.right(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
 
     def nothing_left_of_a_sharp_row_and_0_by_0(p, top_p):
-        kept = nucleus.right(p, top_p) * (p.max() <= top_p)
-        return kept / kept.sum()
+        kept = nucleus.right(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
+        return kept / kept.sum(dim=-1, keepdim=True)
 
     def loses_a_token_at_top_p_1(p, top_p):
         """With top_p = 1 every token stays"""
-        return _likeliest(p, min(_nucleus_size(p, top_p), len(p) - 1))
-
-
-def _changed(logits, ids, change):
-    """The logits with `change(logit)` for each token that occurs in `ids`."""
-    return logits.scatter(0, ids, change(logits)[ids])
-
-
-@exercise("12.3")
-class penalise:
-    """penalise(logits: (V,), ids: (T,), penalty) -> (V,), the logits of the ids made smaller"""
-
-    _logits, _ids = torch.tensor([2.0, -1.0, 0.5, 3.0, -2.0]), torch.tensor([3, 1, 3, 0, 3])
-    cases = ((_logits, _ids, 2.0), (_logits, _ids, 1.0))
-
-    def right(logits, ids, penalty):
-        smaller = torch.where(logits > 0, logits / penalty, logits * penalty)
-        return logits.scatter(0, ids, smaller[ids])
-
-    def also(logits, ids, penalty):
-        new = logits.clone()
-        for i in set(ids.tolist()):
-            new[i] = logits[i] / penalty if logits[i] > 0 else logits[i] * penalty
-        return new
-
-    def always_divides(logits, ids, penalty):
-        """Dividing the negative logit of token 1 has raised it: multiply where it is below 0"""
-        return _changed(logits, ids, lambda x: x / penalty)
-
-    def always_multiplies(logits, ids, penalty):
-        """Multiplied: a positive logit must be divided"""
-        return _changed(logits, ids, lambda x: x * penalty)
-
-    def once_for_each_occurrence(logits, ids, penalty):
-        """Token 3 occurred three times and was divided three times: once is enough"""
-        new = logits.clone()
-        for i in ids:
-            new[i] = new[i] / penalty if new[i] > 0 else new[i] * penalty
-        return new
-
-    def subtracts(logits, ids, penalty):
-        """Subtracted: divide or multiply"""
-        return _changed(logits, ids, lambda x: x - penalty)
-
-    def punishes_what_is_new(logits, ids, penalty):
-        """The tokens that did not occur are punished: exchange the two"""
-        new = torch.tensor([i for i in range(len(logits)) if i not in ids])
-        return penalise.right(logits, new, penalty)
-
-    def punishes_all(logits, ids, penalty):
-        """All tokens are punished: only those in `ids`"""
-        return penalise.right(logits, torch.arange(len(logits)), penalty)
-
-    def forbids(logits, ids, penalty):
-        """Forbidden altogether: make them less likely"""
-        return _changed(logits, ids, lambda x: torch.full_like(x, -math.inf))
-
-    def returns_probabilities(logits, ids, penalty):
-        """Return logits: the softmax comes later"""
-        return penalise.right(logits, ids, penalty).softmax(0)
-
-    def does_nothing(logits, ids, penalty):
-        """Nothing has changed"""
-        return logits
-
-    def returns_the_seen_alone(logits, ids, penalty):
-        """Return all V logits, not only those of the ids"""
-        return penalise.right(logits, ids, penalty)[ids]
+        return _likeliest(p, [min(n, p.shape[1] - 1) for n in _nucleus_sizes(p, top_p)])
 
 
 def _position_table(context_length):
@@ -246,7 +219,7 @@ def _models_and_prompts():
     )
 
 
-@exercise("12.4")
+@exercise("12.3")
 class until_it_breaks:
     """until_it_breaks(model, ids: (1, T)) -> (1, n), what stands there when IndexError comes"""
 
@@ -316,10 +289,10 @@ def _step(S):
 
 
 def _attended(q, keys, values):
-    return (q @ keys.T / math.sqrt(q.shape[-1])).softmax(dim=-1) @ values
+    return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim=-1) @ values
 
 
-@exercise("12.5")
+@exercise("12.4")
 class cached_step:
     """cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)"""
 
@@ -377,3 +350,86 @@ class cached_step:
     def only_the_new_value(q, k, v, keys, values):
         """The old values are not used"""
         return v, *cached_step.right(q, k, v, keys, values)[1:]
+
+
+def _heads(H, G, S):
+    """Random queries of one new token for H heads, and G heads of keys and values of S tokens."""
+    g = torch.Generator().manual_seed(10 * H + G)
+    return torch.randn(H, 1, 4, generator=g), *torch.randn(2, G, S, 4, generator=g)
+
+
+@exercise("12.5")
+class grouped_step:
+    """grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D)
+
+    H query heads share G heads of keys and values; neighbouring heads read the same ones.
+    """
+
+    cases = (_heads(4, 2, 3), _heads(6, 3, 5), _heads(4, 1, 3), _heads(3, 3, 2))
+    praise = "`grouped_step` is right: with 2 and 3 groups, with one for all, and one for each."
+
+    def right(q, keys, values):
+        share = len(q) // len(keys)
+        keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
+        return _attended(q, keys, values)
+
+    def also(q, keys, values):
+        share = len(q) // len(keys)
+        pairs = ((head, h // share) for h, head in enumerate(q))
+        return torch.stack([_attended(head, keys[g], values[g]) for head, g in pairs])
+
+    def also_the_query_heads_by_group(q, keys, values):
+        G, _, D = keys.shape
+        return _attended(q.view(G, -1, D), keys, values).view(q.shape)
+
+    def deals_the_groups_out_in_turn(q, keys, values):
+        """The groups are dealt out in turn: heads 0 and 1 of four should read group 0, 2 and 3
+        group 1"""
+        times = len(q) // len(keys)
+        return _attended(q, keys.repeat(times, 1, 1), values.repeat(times, 1, 1))
+
+    def all_read_the_first_group(q, keys, values):
+        """All heads read group 0: each group has its own heads"""
+        return _attended(q, keys[:1], values[:1])
+
+    def all_read_the_mean_of_the_groups(q, keys, values):
+        """The groups are averaged: each head reads one of them"""
+        return _attended(q, keys.mean(0, keepdim=True), values.mean(0, keepdim=True))
+
+    def turns_the_groups_round(q, keys, values):
+        """The groups are in the wrong order: the first heads read group 0"""
+        return grouped_step.right(q, keys.flip(0), values.flip(0))
+
+    def shares_the_queries_too(q, keys, values):
+        """The query heads of a group are averaged: each keeps a query of its own"""
+        G, _, D = keys.shape
+        means = q.view(G, -1, D).mean(dim=1, keepdim=True)
+        return grouped_step.right(means.repeat_interleave(len(q) // G, dim=0), keys, values)
+
+    def returns_one_head_for_each_group(q, keys, values):
+        """One head for each group came back: there are H query heads, so return H"""
+        return _attended(q[:: len(q) // len(keys)], keys, values)
+
+    def no_scale(q, keys, values):
+        """The scores are not divided by √D"""
+        return grouped_step.right(q * math.sqrt(q.shape[-1]), keys, values)
+
+    def no_softmax(q, keys, values):
+        """The softmax is missing"""
+        share = len(q) // len(keys)
+        keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
+        return q @ keys.mT / math.sqrt(q.shape[-1]) @ values
+
+    def softmax_over_the_heads(q, keys, values):
+        """The softmax runs over the heads: it belongs to the last axis, the tokens"""
+        share = len(q) // len(keys)
+        keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
+        return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim=0) @ values
+
+    def mixes_the_keys(q, keys, values):
+        """The keys are mixed: mix the values"""
+        return grouped_step.right(q, keys, keys)
+
+    def plain_mean(q, keys, values):
+        """A plain mean: the query is not used"""
+        return grouped_step.right(torch.zeros_like(q), keys, values)

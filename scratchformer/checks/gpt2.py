@@ -1,390 +1,414 @@
 """The exercises of chapter 18, GPT-2."""
 
-import re
+from typing import Any
 
 import torch
 
 from scratchformer.checks.engine import exercise
 from scratchformer.checks.verdict import Wrong, expect
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.tokenizers.merging import apply_merges
+
+MASKS = (".attn.bias", ".attn.masked_bias")  # what old files hold besides: the causal masks
 
 
-def _config(*sizes):
-    names = ("vocab_size", "n_positions", "n_embd", "n_head", "n_layer")
-    return dict(zip(names, sizes, strict=True))
+def _gpt2_file(prefix, blocks, is_old):
+    """Small random weights under GPT-2's names; the table of positions is square by chance."""
+    generator = torch.Generator().manual_seed(17)
+    shapes = {"wte.weight": (9, 6), "wpe.weight": (6, 6), "ln_f.weight": (6,), "ln_f.bias": (6,)}
+    for i in blocks:
+        block = {"ln_1.weight": (6,), "ln_1.bias": (6,), "ln_2.weight": (6,), "ln_2.bias": (6,)}
+        block |= {"attn.c_attn.weight": (6, 18), "attn.c_attn.bias": (18,)}
+        block |= {"attn.c_proj.weight": (6, 6), "attn.c_proj.bias": (6,)}
+        block |= {"mlp.c_fc.weight": (6, 24), "mlp.c_fc.bias": (24,)}
+        block |= {"mlp.c_proj.weight": (24, 6), "mlp.c_proj.bias": (6,)}
+        block |= {"attn.bias": (1, 1, 6, 6), "attn.masked_bias": ()} if is_old else {}
+        shapes |= {f"h.{i}.{name}": shape for name, shape in block.items()}
+    weights = {prefix + n: torch.randn(s, generator=generator) for n, s in shapes.items()}
+    return weights | ({"lm_head.weight": weights[f"{prefix}wte.weight"].clone()} if is_old else {})
 
 
-def _total(config, tables=("vocab_size", "n_positions"), matrices=12, vectors=13, end=2):
-    """A block has `matrices` times C² and `vectors` times C parameters, the last norm `end` C."""
-    C = config["n_embd"]
-    block = matrices * C * C + vectors * C
-    return sum(config[table] for table in tables) * C + config["n_layer"] * block + end * C
+FILES = (
+    _gpt2_file("transformer.", (0, 1), is_old=True),
+    _gpt2_file("", (0, 10), is_old=True),
+    _gpt2_file("transformer.", (0,), is_old=False),
+)
+
+
+def _translated(weights, skips=True, prefix="transformer.", turns=None):
+    """The right answer, or one that differs in what it leaves out, strips or transposes."""
+    turns = turns or (lambda name, t: name.startswith("h.") and t.dim() == 2)
+    found = {}
+    for name, t in weights.items():
+        name = name.removeprefix(prefix)
+        if skips and (name == "lm_head.weight" or name.endswith(MASKS)):
+            continue
+        found[name] = t.T if turns(name, t) else t
+    return found
+
+
+def _refuse_names(got, right):
+    """Raise `Wrong` for a tensor that is too many, or is missing."""
+    for name in sorted(got.keys() - right.keys()):
+        why = f"`{name}` is no name of ours"
+        if name.startswith("transformer."):
+            why = f"`{name}`: our names do not begin with `transformer.`"
+        elif name == "lm_head.weight":
+            why = "The head is the token table itself, which is there already: leave it out"
+        elif name.endswith(MASKS):
+            why = f"`{name}` is no bias but a causal mask, and no parameter of ours"
+        raise Wrong(f"{why}.")
+    for name in sorted(right.keys() - got.keys()):
+        why = ": its name ends in `attn.bias` too, but it is a real bias" * ("c_attn.b" in name)
+        raise Wrong(f"`{name}` is missing{why}.")
 
 
 @exercise("18.1")
-class count:
-    """count(config: Hugging Face's dict) -> the number of parameters of that GPT-2"""
+class from_gpt2:
+    """from_gpt2(weights: dict of GPT-2's names and tensors) -> dict with ours"""
 
-    cases = (
-        _config(50, 8, 12, 3, 2),
-        _config(100, 32, 20, 4, 5),
-        _config(50_257, 1024, 768, 12, 12),
-    )
-    praise = "`count` is right for three sizes; the last of them is GPT-2 small, with 124,439,808."
+    def judge(call):
+        for weights in FILES:
+            right = _translated(weights)
+            got = call(weights).like(right, "Return a dict of tensors.")
+            _refuse_names(got, right)
+            for name, tensor in right.items():
+                if got[name].shape == tensor.shape and torch.equal(got[name], tensor):
+                    continue
+                why = f"`{name}` has changed, but not by transposing it"
+                if name[:2] == "h." and torch.equal(got[name], tensor.T):
+                    why = f"`{name}` is (in, out) in the file: transpose it"
+                    if tensor.shape[0] == tensor.shape[1]:
+                        why += ". It is square, so its shape tells nothing"
+                elif torch.equal(got[name].T, tensor):
+                    why = f"`{name}` is a table with a row for each id: do not transpose it"
+                raise Wrong(f"{why}.")
+        return (
+            "`from_gpt2` is right for old and new files: 4 matrices of each block are transposed."
+        )
 
-    def right(config):
-        return _total(config)
+    def right(weights):
+        return _translated(weights)
 
-    def also(config):
-        C = config["n_embd"]
-        linear = [(C, 3 * C), (C, C), (C, 4 * C), (4 * C, C)]
-        block = sum(i * o + o for i, o in linear) + 2 * 2 * C
-        tables = config["vocab_size"] * C + config["n_positions"] * C
-        return tables + config["n_layer"] * block + 2 * C
+    def also(weights):
+        matrices = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
+        ours = {}
+        for name in weights:
+            parts = name.replace("transformer.", "").split(".")
+            if parts[0] == "lm_head" or parts[-2] == "attn":
+                continue
+            transposed = name.endswith(matrices)
+            ours[".".join(parts)] = weights[name].t().contiguous() if transposed else weights[name]
+        return ours
 
-    def counts_the_head(config):
-        """The output head is counted too: it is the token table, a second time"""
-        return _total(config, tables=("vocab_size", "n_positions", "vocab_size"))
+    def transposes_nothing(weights):
+        """… is (in, out) in the file: transpose it"""
+        return _translated(weights, turns=lambda name, t: False)
 
-    def forgets_the_positions(config):
-        """The table of positions is missing"""
-        return _total(config, tables=["vocab_size"])
+    def transposes_only_what_is_not_square(weights):
+        """… It is square, so its shape tells nothing"""
+        return _translated(
+            weights,
+            turns=lambda name, t: name[:2] == "h." and t.dim() == 2 and len(set(t.shape)) > 1,
+        )
 
-    def forgets_the_tokens(config):
-        """The table of tokens is missing"""
-        return _total(config, tables=["n_positions"])
+    def transposes_every_matrix(weights):
+        """… is a table with a row for each id"""
+        return _translated(weights, turns=lambda name, t: t.dim() == 2)
 
-    def forgets_the_last_norm(config):
-        """The norm after the last block is missing: 2 n_embd more"""
-        return _total(config, end=0)
+    def transposes_the_first_block_only(weights):
+        """… is (in, out) in the file: transpose it"""
+        return _translated(weights, turns=lambda name, t: name[:4] == "h.0." and t.dim() == 2)
 
-    def forgets_the_biases(config):
-        """The biases of the four linear layers are missing: 9 n_embd in each block"""
-        return _total(config, vectors=4)
+    def keeps_the_masks(weights):
+        """… is no bias but a causal mask"""
+        found = _translated(weights, skips=False)
+        found.pop("lm_head.weight", None)
+        return found
 
-    def forgets_the_norms(config):
-        """The norms are missing: each has a factor and a shift"""
-        return _total(config, vectors=9, end=0)
+    def keeps_the_head(weights):
+        """… The head is the token table itself"""
+        found = _translated(weights, skips=False)
+        return {name: t for name, t in found.items() if not name.endswith(MASKS)}
 
-    def counts_norms_without_a_shift(config):
-        """A norm has two vectors, a factor and a shift: one is missing"""
-        return _total(config, vectors=11, end=1)
+    def keeps_the_prefix(weights):
+        """… our names do not begin with `transformer.`"""
+        turned = _translated(weights)
+        return {n: turned[k] for n in weights if (k := n.removeprefix("transformer.")) in turned}
 
-    def counts_one_block(config):
-        """One block is counted: there are `n_layer` of them"""
-        return _total({**config, "n_layer": 1})
+    def drops_the_bias_of_c_attn(weights):
+        """… its name ends in `attn.bias` too"""
+        found = _translated(weights)
+        return {name: t for name, t in found.items() if not name.endswith("attn.bias")}
 
-    def makes_c_attn_as_wide_as_the_model(config):
-        """`c_attn` makes queries, keys and values: it is 3 n_embd wide"""
-        return _total(config, matrices=10, vectors=11)
+    def drops_all_biases(weights):
+        """… is missing"""
+        return {name: t for name, t in _translated(weights).items() if not name.endswith("bias")}
 
-    def makes_the_feed_forward_network_as_wide_as_the_model(config):
-        """The feed-forward network is 4 n_embd wide inside, and has two layers"""
-        return _total(config, matrices=6, vectors=10)
+    def reshapes_instead_of_transposing(weights):
+        """… has changed, but not by transposing it"""
+        turned = _translated(weights)
+        raw = _translated(weights, turns=lambda name, t: False)
+        return {name: raw[name].reshape(t.shape) for name, t in turned.items()}
 
-    def counts_attention_for_each_head(config):
-        """Counted once for each head: heads share the width, they do not add to it"""
-        H = config["n_head"]
-        return _total(config, matrices=4 * H + 8, vectors=4 * H + 9)
-
-    def counts_the_masks(config):
-        """The causal masks are in the file, but nothing learns them"""
-        return _total(config) + config["n_layer"] * config["n_positions"] ** 2
-
-    def returns_bytes(config):
-        """These are the bytes: a parameter takes 4"""
-        return 4 * _total(config)
+    def returns_the_names_only(weights):
+        """… Return a dict of tensors"""
+        return list(_translated(weights))
 
 
-TABLES = ("wte.weight", "wpe.weight", "transformer.wte.weight")
-NORMS = ("h.0.ln_1.weight", "h.3.ln_2.weight", "ln_f.weight", "h.2.ln_1.bias", "ln_f.bias")
-MASKS = ("h.0.attn.bias", "transformer.h.11.attn.bias", "h.4.attn.masked_bias")
+def _split(tokens, choose):
+    """For each token longer than a byte, what `choose` takes of all its cuts into two tokens."""
+    found = []
+    for token in tokens:
+        cuts = [(token[:k], token[k:]) for k in range(1, len(token))]
+        if cuts := [cut for cut in cuts if cut[0] in tokens and cut[1] in tokens]:
+            found.append(choose(cuts))
+    return found
 
-HEAD = "The head is the token table itself, which is there already: skip it"
-MASK = "This is no bias but the causal mask of a block, and no parameter of ours"
-# For each wrong answer, why it is wrong: the first pattern that the tensor's name holds decides.
-REASONS = {
-    "copy": {
-        "lm_head": HEAD,
-        r"\.attn\.(masked_)?bias": MASK,
-        "transformer": "`transformer.` before a name changes nothing",
-        r"h\.0\.attn\.c_attn": "Hugging Face keeps this matrix as (in, out)",
-        r"attn\.c_proj": "It is square, so its shape tells nothing: it is (in, out), like the rest",
-        "": "Every block has four matrices to turn, and this is one",
-    },
-    "turn": {
-        "lm_head": HEAD,
-        r"\.attn\.(masked_)?bias": MASK,
-        "w[tp]e": "An embedding is a table, one row for each id, in both: it must not be turned",
-        "ln_": "A norm holds vectors: there is nothing to turn",
-        "": "A vector has nothing to turn",
-    },
-    "skip": {
-        r"c_attn\.bias": "A real bias, of queries, keys and values, is lost: its name ends in "
-        "`attn.bias` as well",
-        "w[tp]e": "The model needs this table",
-        "ln_": "Norms are learned too",
-        "": "This was learned: the model needs it",
-    },
-}
+
+def _merged(tokens, choose):
+    """As the right answer, with another choice among the neighbours that may be joined."""
+    found = []
+    for token in tokens:
+        parts = [bytes([b]) for b in token]
+        while len(parts) > 2:
+            ranks = {
+                k: tokens.index(parts[k] + parts[k + 1])
+                for k in range(len(parts) - 1)
+                if parts[k] + parts[k + 1] in tokens
+            }
+            k = choose(ranks)
+            parts[k : k + 2] = [parts[k] + parts[k + 1]]
+        if len(parts) == 2:
+            found.append(tuple(parts))
+    return found
 
 
 @exercise("18.2")
-class what_to_do:
-    """what_to_do(name of a tensor in Hugging Face's file) -> "copy", "turn" or "skip" """
+class find_merges:
+    """find_merges(tokens: list of bytes, in the order of learning) -> list of pairs of bytes"""
 
     cases = (
-        "h.0.attn.c_attn.weight",
-        "h.0.attn.c_attn.bias",
-        *(
-            f"{start}{layer}.{matrix}.{end}"
-            for layer in (0, 7, 11)
-            for matrix in ("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj")
-            for start, end in (("h.", "weight"), ("transformer.h.", "weight"), ("h.", "bias"))
-        ),
-        *TABLES,
-        *NORMS,
-        *MASKS,
-        "lm_head.weight",
+        [b"a", b"b", b"c", b"ab", b"bc", b"abc"],
+        [b"a", b"b", b"c", b"bc", b"ab", b"abc"],
+        [b"h", b"e", b"t", b"r", b"th", b"he", b"er", b"the", b"ther", b"there"],
+        [b"h", b"e", b"t", b"r", b"he", b"er", b"th", b"the", b"ther", b"there"],
+        [b"\xe2", b"\x80", b"\x99", b"\xe2\x80", b"\xe2\x80\x99"],
+        [b"a", b"b", b"c", b"d", b"cd", b"ab", b"abcd"],
+        [b"x", b"y"],
     )
-    praise = "`what_to_do` is right for every name in files old and new: 4 kinds of matrix to turn."
+    praise = "`find_merges` is right in all 7 vocabularies, and it goes by the order of learning."
 
-    def explain(got, name):
-        call, right = f"`what_to_do({name!r})`", what_to_do.right(name)
-        expect(got in REASONS, f"{call} must be one of 'copy', 'turn' and 'skip', got `{got!r}`.")
-        why = next(why for part, why in REASONS[got].items() if re.search(part, name))
-        raise Wrong(f"{why}.\n{call} returned `{got!r}`, expected `{right!r}`.")
+    def right(tokens):
+        return _merged(tokens, lambda ranks: min(ranks, key=ranks.get))
 
-    def right(name):
-        if name == "lm_head.weight" or name.endswith((".attn.bias", ".attn.masked_bias")):
-            return "skip"
-        return "turn" if re.search(r"c_(attn|proj|fc)\.weight$", name) else "copy"
+    def also(tokens):
+        ids = {token: i for i, token in enumerate(tokens)}
+        found = []
+        for i, token in enumerate(tokens):
+            letters = [token[k : k + 1] for k in range(len(token))]
+            earlier = {t: r for t, r in ids.items() if r < i}
+            parts = apply_merges(letters, lambda a, b, known=earlier: known.get(a + b))
+            if len(parts) == 2:
+                found.append(tuple(parts))
+        return found
 
-    def also(name):
-        parts = name.removeprefix("transformer.").split(".")
-        if parts[0] == "lm_head" or parts[-2:] in (["attn", "bias"], ["attn", "masked_bias"]):
-            return "skip"
-        return "turn" if parts[-2].startswith("c_") and parts[-1] == "weight" else "copy"
+    def takes_the_first_cut_into_two_tokens(tokens):
+        """This cut gives two tokens, but not those that were merged: join bytes in the order of
+        learning"""
+        return _split(tokens, lambda cuts: cuts[0])
 
-    def drops_the_bias_of_c_attn(name):
-        """… its name ends in `attn.bias` as well"""
-        return "skip" if name.endswith("attn.bias") else what_to_do.right(name)
+    def takes_the_last_cut_into_two_tokens(tokens):
+        return _split(tokens, lambda cuts: cuts[-1])
 
-    def copies_the_square_matrix(name):
-        """… It is square, so its shape tells nothing"""
-        return "copy" if name.endswith("attn.c_proj.weight") else what_to_do.right(name)
+    def takes_the_cut_nearest_to_the_middle(tokens):
+        return _split(tokens, lambda cuts: min(cuts, key=lambda c: abs(len(c[0]) - len(c[1]))))
 
-    def turns_every_matrix(name):
-        """… it must not be turned"""
-        return "turn" if name in TABLES else what_to_do.right(name)
+    def joins_the_leftmost_pair_first(tokens):
+        return _merged(tokens, min)
 
-    def turns_biases(name):
-        """… A vector has nothing to turn"""
-        return "turn" if ".c_" in name else what_to_do.right(name)
+    def cuts_off_the_first_byte(tokens):
+        """This cuts off one byte, whatever was learned: join bytes until two parts are left"""
+        return [(token[:1], token[1:]) for token in tokens if len(token) > 1]
 
-    def turns_nothing(name):
-        """… Hugging Face keeps this matrix as (in, out)"""
-        return what_to_do.right(name).replace("turn", "copy")
+    def cuts_off_the_last_byte(tokens):
+        return [(token[:-1], token[-1:]) for token in tokens if len(token) > 1]
 
-    def copies_masks(name):
-        """… the causal mask of a block"""
-        return "copy" if name in MASKS else what_to_do.right(name)
+    def joins_the_pair_learned_last(tokens):
+        """Of several pairs that can be joined, join the one learned first, not the last"""
+        return _merged(tokens, lambda ranks: max(ranks, key=ranks.get))
 
-    def copies_the_masks_of_older_files(name):
-        """… the causal mask of a block"""
-        return "copy" if name.endswith("masked_bias") else what_to_do.right(name)
+    def returns_the_tokens(tokens):
+        """These are the tokens: for each, return the two parts it was merged from"""
+        return [token for token in tokens if len(token) > 1]
 
-    def copies_the_head(name):
-        """… which is there already"""
-        return "copy" if name == "lm_head.weight" else what_to_do.right(name)
+    def keeps_single_bytes(tokens):
+        """A single byte was not merged from anything: it has no pair"""
+        merges = iter(_merged(tokens, lambda ranks: min(ranks, key=ranks.get)))
+        return [next(merges) if len(token) > 1 else (token, b"") for token in tokens]
 
-    def skips_norms(name):
-        """… Norms are learned too"""
-        return "skip" if "ln_" in name else what_to_do.right(name)
+    def returns_ids(tokens):
+        """These are ids: return the bytes of the two parts"""
+        pairs = _merged(tokens, lambda ranks: min(ranks, key=ranks.get))
+        return [(tokens.index(a), tokens.index(b)) for a, b in pairs]
 
-    def turns_norms(name):
-        """… A norm holds vectors"""
-        return "turn" if "ln_" in name else what_to_do.right(name)
+    def exchanges_the_parts(tokens):
+        """Left and right are exchanged"""
+        return [(b, a) for a, b in _merged(tokens, lambda ranks: min(ranks, key=ranks.get))]
 
-    def skips_tables(name):
-        """… The model needs this table"""
-        return "skip" if name in TABLES else what_to_do.right(name)
-
-    def skips_the_feed_forward_network(name):
-        """… This was learned: the model needs it"""
-        return "skip" if "mlp" in name else what_to_do.right(name)
-
-    def knows_no_prefix(name):
-        """… before a name changes nothing"""
-        return what_to_do.right(name) if name.startswith("h.") else "copy"
-
-    def uses_other_words(name):
-        """… must be one of 'copy', 'turn' and 'skip'"""
-        return what_to_do.right(name).replace("turn", "transpose")
-
-    def knows_blocks_of_one_digit_only(name):
-        """… Every block has four matrices to turn"""
-        return "copy" if "h.11.attn.c_attn.w" in name else what_to_do.right(name)
+    def sorts_the_pairs(tokens):
+        """The pairs are right, but must stay in the order of learning"""
+        return sorted(_merged(tokens, lambda ranks: min(ranks, key=ranks.get)))
 
 
-def _weights():
-    """Small random weights, in our layout; the table of positions is square by chance."""
-    generator = torch.Generator().manual_seed(17)
-    shapes = {"wte.weight": (9, 6), "wpe.weight": (6, 6)}
-    for i in range(2):
-        block = {"ln_1": (6,), "attn.c_attn": (18, 6), "attn.c_proj": (6, 6)}
-        block |= {"mlp.c_fc": (24, 6), "mlp.c_proj": (6, 24)}
-        shapes |= {f"h.{i}.{name}.weight": shape for name, shape in block.items()}
-    return {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+CONFIG: dict[str, Any] = {"vocab_size": 11, "context_length": 8, "d_model": 12, "n_heads": 4}
+CONFIG |= {"n_layers": 2, "dropout": 0.0, "bias": True}
 
 
-def _turned(weights, is_chosen):
-    return {name: t.T if is_chosen(name, t) else t for name, t in weights.items()}
-
-
-def _is_square(name, t):
-    return t.dim() == 2 and t.shape[0] == t.shape[1] and name.startswith("h.")
+def _gpt(config):
+    return GPT(GPTConfig(**config)).eval()
 
 
 @exercise("18.3")
-class break_silently:
-    """break_silently(weights: dict of our tensors) -> a dict that fits, its square ones turned"""
+class break_config:
+    """break_config(config: GPTConfig's fields as a dict) -> a dict: same shapes, other logits"""
 
     def judge(call):
-        weights = _weights()
-        square = [name for name, t in weights.items() if _is_square(name, t)]
-        got = call(weights).like(weights, "Return a dict of tensors.")
-        expect(got.keys() == weights.keys(), "Return all the tensors, under the same names.")
-        for name, tensor in got.items():
-            is_now, was = tuple(tensor.shape), tuple(weights[name].shape)
-            why = f"{name} was {was} and is {is_now} now: the loader compares shapes."
-            expect(is_now == was, why)
-        changed = [name for name in weights if not torch.equal(got[name], weights[name])]
-        expect(changed, "Nothing is broken yet.")
-        table = "`wpe.weight` is square by chance, but it is a table: leave it as it is."
-        expect("wpe.weight" not in changed, table)
-        for name in changed:
-            why = f"{name} is not square: it cannot have been turned and still fit."
-            expect(name in square, why)
-        left = f"One block is left: there are {len(square)}, and {square[-1]} is in the last."
-        expect(changed == square, left)
-        for name in square:
-            why = f"{name} has changed, but not by turning it: exchange rows and columns."
-            expect(torch.equal(got[name], weights[name].T), why)
-        return "Broken, and no shape tells: in each block, `attn.c_proj.weight` is square."
+        config = call(CONFIG).like({}, "Return a dict.")
+        expect(config.keys() == CONFIG.keys(), "Return all seven fields, under the same names.")
+        changed = [name for name in CONFIG if config[name] != CONFIG[name]]
+        expect(changed, "Nothing is changed yet.")
+        expect(len(changed) == 1, f"Change one field, not {len(changed)}: {', '.join(changed)}.")
+        name = changed[0]
+        changed_to = f"With {name}={config[name]!r}"
+        right = _gpt(CONFIG)
+        with torch.no_grad():
+            for p in right.parameters():
+                p.normal_(generator=torch.Generator().manual_seed(p.numel()))
+        try:
+            broken = _gpt(config)
+        except (ValueError, TypeError) as error:
+            raise Wrong(
+                f"{changed_to} no GPT can be built, and that is noticed: {error}."
+            ) from None
+        weights, own = right.state_dict(), broken.state_dict()
+        for tensor in sorted(weights.keys() | own.keys()):
+            fits = (
+                tensor in own and tensor in weights and own[tensor].shape == weights[tensor].shape
+            )
+            expect(fits, f"{changed_to} the tensor `{tensor}` does not fit: the loader notices it.")
+        broken.load_state_dict(weights)
+        ids = torch.arange(8).unsqueeze(0)  # (1, T)
+        with torch.no_grad():
+            moved = (broken(ids) - right(ids)).abs().max().item()
+        expect(moved > 1e-3, f"{changed_to} all fits, but the logits stay as they are.")
+        return f"Broken, and no shape tells: {name}={config[name]} moves a logit by {moved:.1f}."
 
-    def right(weights):
-        return _turned(weights, _is_square)
+    def right(config):
+        return {**config, "n_heads": 1}
 
-    def also(weights):
-        broken = dict(weights)
-        for name in weights:
-            if name.endswith("attn.c_proj.weight"):
-                broken[name] = weights[name].transpose(0, 1).contiguous()
-        return broken
+    def also(config):
+        config = dict(config)
+        config["n_heads"] = config["d_model"]
+        return config
 
-    def turns_all_matrices(weights):
-        """… the loader compares shapes"""
-        return _turned(weights, lambda name, t: t.dim() == 2)
+    def changes_the_width(config):
+        """… does not fit: the loader notices it"""
+        return {**config, "d_model": 24}
 
-    def turns_the_table_of_positions_too(weights):
-        """… it is a table"""
-        return _turned(weights, lambda name, t: t.dim() == 2 and t.shape[0] == t.shape[1])
+    def changes_the_vocabulary(config):
+        return {**config, "vocab_size": 12}
 
-    def changes_nothing(weights):
-        """… Nothing is broken yet"""
-        return dict(weights)
+    def changes_the_context(config):
+        return {**config, "context_length": 16}
 
-    def turns_the_first_block_only(weights):
-        """… One block is left"""
-        return _turned(weights, lambda name, t: _is_square(name, t) and name.startswith("h.0"))
+    def changes_the_number_of_blocks(config):
+        return {**config, "n_layers": 3}
 
-    def returns_the_turned_ones_alone(weights):
-        """… Return all the tensors"""
-        return {name: t.T for name, t in weights.items() if _is_square(name, t)}
+    def drops_the_biases(config):
+        return {**config, "bias": False}
 
-    def forces_others_into_the_shape(weights):
-        """… is not square"""
-        return {n: t.T.reshape(t.shape) if ".c_" in n else t for n, t in weights.items()}
+    def takes_heads_that_do_not_divide_the_width(config):
+        """… no GPT can be built, and that is noticed"""
+        return {**config, "n_heads": 5}
 
-    def flips_instead_of_turning(weights):
-        """… exchange rows and columns"""
-        return {name: t.flip(0) if _is_square(name, t) else t for name, t in weights.items()}
+    def changes_the_dropout(config):
+        """… all fits, but the logits stay as they are"""
+        return {**config, "dropout": 0.5}
 
-    def adds_noise(weights):
-        """… is not square"""
-        return {name: t + 1 if "c_fc" in name else t for name, t in weights.items()}
+    def changes_nothing(config):
+        """… Nothing is changed yet"""
+        return dict(config)
 
-    def turns_them_in_place(weights):
-        """… changes its argument `weights` in place"""
-        weights.update(break_silently.right(weights))
-        return weights
+    def changes_two_fields(config):
+        """… Change one field, not 2"""
+        return {**config, "n_heads": 2, "dropout": 0.1}
+
+    def changes_its_argument(config):
+        """… changes its argument `config` in place"""
+        config["n_heads"] = 2
+        return config
+
+    def returns_the_changed_field_only(config):
+        """… Return all seven fields"""
+        return {"n_heads": 2}
+
+
+def _mask(*rows):
+    return torch.tensor([[letter == "x" for letter in row] for row in rows])
 
 
 @exercise("18.4")
-class windows:
-    """windows(n, context, stride) -> list of (begin, end, fresh) that scores n predictions once"""
+class positions:
+    """positions(mask: (B, T), True for real tokens) -> (B, T), a real token's place among them"""
 
-    cases = ((10, 4, 2), (9, 4, 2), (12, 4, 4), (3, 4, 2), (11, 5, 3), (7, 3, 1))
-    praise = "`windows` is right: every prediction is scored once, and most see a long context."
+    cases = (
+        _mask("..xxx", "xxxxx"),
+        _mask(".x", "xx", ".x"),
+        _mask("xxx"),
+        _mask("...xx", "....x", "xxxxx"),
+    )
+    praise = "`positions` is right: the first real token of each row has position 0."
 
-    def right(n, context, stride):
-        begin, done, found = 0, 0, []
-        while done < n:
-            end = min(begin + context, n)
-            found.append((begin, end, end - done))
-            begin, done = begin + stride, end
-        return found
+    def right(mask):
+        return (mask.cumsum(dim=1) - 1).clamp(min=0)
 
-    def also(n, context, stride):
-        starts = range(0, max(n - context, 0) + stride, stride)
-        ends = [min(begin + context, n) for begin in starts]
-        fresh = [end - before for before, end in zip([0, *ends], ends, strict=False)]
-        return [window for window in zip(starts, ends, fresh, strict=True) if window[2]]
+    def also(mask):
+        n_padding = (~mask).sum(dim=1, keepdim=True)
+        return (torch.arange(mask.shape[1]) - n_padding).relu()
 
-    def scores_overlaps_twice(n, context, stride):
-        """Every prediction of a window counts here: where windows overlap, twice"""
-        return [(b, e, e - b) for b, e, _ in windows.right(n, context, stride)]
+    def numbers_the_places_from_0(mask):
+        """Padding is counted too: row 0 begins with it, so its first real token must have 0"""
+        return torch.arange(mask.shape[1]).expand(mask.shape)
 
-    def runs_to_the_end_of_the_range(n, context, stride):
-        """Windows go on after the last prediction, and score some of them again"""
-        return [(b, min(b + context, n), min(b + context, n) - b) for b in range(0, n, stride)]
+    def counts_from_1(mask):
+        """The first real token has position 1: it must have 0"""
+        return mask.cumsum(dim=1)
 
-    def goes_on_with_empty_windows(n, context, stride):
-        """Once `end` is n all is scored: windows with nothing fresh cost time, stop there"""
-        found = windows.right(n, context, stride)
-        late = range(len(found) * stride, n, stride)
-        return found + [(b, min(b + context, n), 0) for b in late]
+    def leaves_padding_at_minus_1(mask):
+        """Padding gets −1, which is no row of the table of positions: give it 0"""
+        return mask.cumsum(dim=1) - 1
 
-    def ends_behind_the_text(n, context, stride):
-        """The last window ends behind the text: `end` is at most n"""
-        found = windows.right(n, context, stride)
-        return [(b, b + context, context if b == 0 else stride) for b, _, _ in found]
+    def counts_down_the_batch(mask):
+        """This counts along the batch: count along the time axis, dim=1"""
+        return (mask.cumsum(dim=0) - 1).clamp(min=0)
 
-    def scores_a_stride_in_the_first_window(n, context, stride):
-        """Nothing stands before the first window: all its predictions are fresh"""
-        return [(b, e, stride) for b, e, _ in windows.right(n, context, stride)]
+    def counts_padding(mask):
+        """This counts the padding: count the real tokens"""
+        return ((~mask).cumsum(dim=1) - 1).clamp(min=0)
 
-    def scores_a_stride_in_the_last_window(n, context, stride):
-        """The last window may hold fewer fresh predictions than the stride"""
-        found = windows.right(n, context, stride)
-        return [(b, e, context if b == 0 else stride) for b, e, _ in found]
+    def counts_from_the_right(mask):
+        """This counts from the last token back: the first real token has position 0"""
+        return mask.flip(1).cumsum(dim=1).flip(1) - mask.long()
 
-    def drops_the_last_window(n, context, stride):
-        """The last predictions are never scored"""
-        return windows.right(n, context, stride)[:-1]
+    def sets_padding_to_0_but_counts_it(mask):
+        """Padding has 0, but it was counted: the first real token of row 0 must have 0 too"""
+        return torch.arange(mask.shape[1]) * mask
 
-    def ignores_the_stride(n, context, stride):
-        """The stride is not used: a window begins `stride` further"""
-        return windows.right(n, context, context)
+    def returns_a_row(mask):
+        """Return a row for each row of the batch: (B, T)"""
+        return (mask[0].cumsum(dim=0) - 1).clamp(min=0)
 
-    def makes_windows_as_long_as_the_stride(n, context, stride):
-        """These windows are `stride` long: they should reach `context`"""
-        return windows.right(n, stride, stride)
-
-    def returns_two_numbers(n, context, stride):
-        """Return three numbers for each window"""
-        return [(b, e) for b, e, _ in windows.right(n, context, stride)]
-
-    def includes_the_last_index(n, context, stride):
-        """`end` is not included, as in a slice"""
-        return [(b, e - 1, f) for b, e, f in windows.right(n, context, stride)]
+    def returns_the_mask(mask):
+        """This is the mask: return positions"""
+        return mask.long()

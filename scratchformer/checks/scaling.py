@@ -1,332 +1,364 @@
-"""The exercises of chapter 16, scaling. Imports no torch."""
+"""The exercises of chapter 16, the scaling law. Imports no torch."""
 
 import math
 
 import numpy as np
 
 from scratchformer.checks.engine import exercise
+from scratchformer.checks.verdict import expect
 
 
-def _gpt(V, T, C, L, matrices=12, vectors=13, end=2):
-    """Parameters of a GPT: a block has so many times C² and so many times C, the last norm 2 C."""
-    return (V + T) * C + L * (matrices * C * C + vectors * C) + end * C
+def _line(x, y):
+    """Start and slope of the least-squares line through the points."""
+    slope, start = np.polyfit(x, y, 1)
+    return float(start), float(slope)
+
+
+def _power(x, y):
+    start, slope = _line(np.log(x), np.log(y))
+    return math.exp(start), -slope
 
 
 @exercise("16.1")
-class gpt_parameters:
-    """gpt_parameters(vocab_size, context_length, d_model, n_layers) -> parameters of a GPT"""
+class fit_power:
+    """fit_power(x, y) -> A and alpha of y = A / x ** alpha, by a line through the logarithms"""
 
-    cases = ((65, 16, 8, 3), (11, 4, 6, 1), (50_257, 1024, 768, 12))
-    praise = "`gpt_parameters` is right: the last call was GPT-2's smallest, 124,439,808."
+    cases = (
+        ([2.0, 4.0, 8.0, 16.0], [9.0, 6.0, 3.5, 2.5]),  # the points do not lie on a line
+        ([10.0, 100.0, 1000.0], [8.0, 4.0, 2.0]),
+        ([1.0, 3.0, 9.0, 27.0, 81.0], [3.0, 1.9, 1.5, 1.3, 1.25]),
+    )
+    praise = "`fit_power` is right: a power is a straight line between logarithms."
 
-    def right(vocab_size, context_length, d_model, n_layers):
-        return _gpt(vocab_size, context_length, d_model, n_layers)
+    def right(x, y):
+        return _power(x, y)
 
-    def also(vocab_size, context_length, d_model, n_layers):
-        def linear(inputs, outputs):
-            return inputs * outputs + outputs
+    def also(x, y):
+        columns = np.stack([np.ones(len(x)), np.log2(x)], axis=1)
+        start, slope = np.linalg.lstsq(columns, np.log2(y), rcond=None)[0]
+        return 2**start, -slope
 
-        C, norm = d_model, 2 * d_model
-        total = vocab_size * C + context_length * C + norm
-        for _ in range(n_layers):
-            total += norm + linear(C, 3 * C) + linear(C, C)
-            total += norm + linear(C, 4 * C) + linear(4 * C, C)
-        return total
+    def also_by_hand(x, y):
+        u, v = [math.log(a) for a in x], [math.log(b) for b in y]
+        u_mean, v_mean = sum(u) / len(u), sum(v) / len(v)
+        over = sum((a - u_mean) * (b - v_mean) for a, b in zip(u, v, strict=True))
+        slope = over / sum((a - u_mean) ** 2 for a in u)
+        return math.exp(v_mean - slope * u_mean), -slope
 
-    def counts_the_tied_head(V, T, C, L):
-        """The head is counted again: it is the token table, so it adds nothing"""
-        return _gpt(V, T, C, L) + V * C
+    def returns_the_slope(x, y):
+        """The sign: the line falls, so its slope is −alpha"""
+        A, alpha = _power(x, y)
+        return A, -alpha
 
-    def forgets_the_last_norm(V, T, C, L):
-        """The last norm is missing: 2 C behind the blocks"""
-        return _gpt(V, T, C, L, end=0)
+    def leaves_A_in_logarithms(x, y):
+        """The line's start is the logarithm of A: take exp of it"""
+        A, alpha = _power(x, y)
+        return math.log(A), alpha
 
-    def forgets_the_positions(V, T, C, L):
-        """The position table is missing: a vector for each position"""
-        return _gpt(V, 0, C, L)
+    def leaves_A_in_logarithms_and_returns_the_slope(x, y):
+        """The line starts at log A and its slope is −alpha: turn both back"""
+        return _line(np.log(x), np.log(y))
 
-    def forgets_the_token_table(V, T, C, L):
-        """The token table is missing: a vector for each token"""
-        return _gpt(0, T, C, L)
+    def returns_what_polyfit_returns(x, y):
+        """`polyfit` returns the slope first: −alpha, and then log A"""
+        return _line(np.log(x), np.log(y))[::-1]
 
-    def forgets_both_tables(V, T, C, L):
-        """The two tables are missing: count tokens and positions too"""
-        return _gpt(0, 0, C, L)
+    def swaps_the_two(x, y):
+        """The two are swapped: A first, then alpha"""
+        return _power(x, y)[::-1]
 
-    def counts_matrices_only(V, T, C, L):
-        """Only the matrices are counted: biases and norms add 13 C"""
-        return _gpt(V, T, C, L, vectors=0, end=0)
+    def takes_no_logarithms(x, y):
+        """A straight line without logarithms: take them of both"""
+        start, slope = _line(x, y)
+        return start, -slope
 
-    def counts_matrices_and_the_last_norm_only(V, T, C, L):
-        """The 13 C of biases and norms in a block are missing"""
-        return _gpt(V, T, C, L, vectors=0)
+    def takes_no_logarithm_of_x(x, y):
+        """x needs its logarithm too"""
+        start, slope = _line(x, np.log(y))
+        return math.exp(start), -slope
 
-    def forgets_the_norms_of_a_block(V, T, C, L):
-        """The two norms of each block are missing: a weight and a bias each"""
-        return _gpt(V, T, C, L, vectors=9)
+    def takes_no_logarithm_of_y(x, y):
+        """y needs its logarithm too"""
+        start, slope = _line(np.log(x), y)
+        return start, -slope
 
-    def forgets_the_biases(V, T, C, L):
-        """The biases of the linear layers are missing: 3 C, C, 4 C and C"""
-        return _gpt(V, T, C, L, vectors=4)
+    def takes_a_power_of_ten(x, y):
+        """Natural logarithms need exp, not a power of 10"""
+        start, slope = _line(np.log(x), np.log(y))
+        return 10**start, -slope
 
-    def forgets_the_projection_back(V, T, C, L):
-        """Attention has four matrices: the projection back is missing"""
-        return _gpt(V, T, C, L, matrices=11)
+    def uses_the_first_and_last_points(x, y):
+        """Only the first and last points are used: fit them all"""
+        return _power([x[0], x[-1]], [y[0], y[-1]])
 
-    def counts_half_a_feed_forward_network(V, T, C, L):
-        """The network widens to 4 C and comes back: two matrices of 4 C²"""
-        return _gpt(V, T, C, L, matrices=8)
+    def uses_the_first_two_points(x, y):
+        """Only the first two points are used: fit them all"""
+        return _power(x[:2], y[:2])
 
-    def counts_one_block(V, T, C, L):
-        """Only one block is counted"""
-        return _gpt(V, T, C, 1)
+    def fits_x_to_y(x, y):
+        """The two axes are swapped: x is given, y is fitted"""
+        start, slope = _line(np.log(y), np.log(x))
+        return math.exp(-start / slope), -1 / slope
 
-    def counts_a_last_norm_for_each_block(V, T, C, L):
-        """The last norm stands once, behind all blocks"""
-        return _gpt(V, T, C, L, end=2 * L)
+    def returns_alpha_alone(x, y):
+        """… but a tuple"""
+        return _power(x, y)[1]
+
+
+def _misses(x, y, floor):
+    """Squares of the misses of log y, when the power is fitted above the floor."""
+    A, alpha = _power(x, np.subtract(y, floor))
+    law = floor + A / np.array(x) ** alpha
+    return float(np.square(np.log(y) - np.log(law)).sum())
+
+
+_X = [1.0, 2.0, 4.0, 8.0, 16.0]
 
 
 @exercise("16.2")
-class training_days:
-    """training_days(parameters, tokens, devices, peak, share) -> days of training, 6 N D"""
+class find_floor:
+    """find_floor(x, y, floors) -> that of `floors` above which a power fits best
+
+    The misses are those of log y, and their squares are added.
+    """
 
     cases = (
-        (124e6, 10e9, 8, 312e12, 0.4),
-        (2.5e9, 100e9, 64, 1e15, 0.35),
-        (7e9, 2e12, 512, 3e14, 0.5),
+        (_X, [0.5 + 2 / v**0.7 for v in _X], [0.0, 0.2, 0.4, 0.5, 0.6]),
+        (_X, [2.31, 1.68, 1.33, 1.08, 0.98], [0.0, 0.25, 0.5, 0.75]),
+        (_X, [3.0 / v**0.3 for v in _X], [0.0, 0.3, 0.6]),
+        ([1.0, 2.0, 4.0], [0.6925, 0.5059, 0.4147], [0.2, 0.3, 0.35, 0.25]),
     )
-    praise = "`training_days` is right. Try it with GPT-3's 175 billion parameters."
+    praise = "`find_floor` is right: try all, keep the one with the smallest misses."
 
-    def right(parameters, tokens, devices, peak, share):
-        return 6 * parameters * tokens / (devices * peak * share) / 86_400
+    def right(x, y, floors):
+        return min(floors, key=lambda floor: _misses(x, y, floor))
 
-    def also(parameters, tokens, devices, peak, share):
-        forward = 2 * parameters * tokens
-        backward = 2 * forward
-        return (forward + backward) / devices / peak / share / 60 / 60 / 24
+    def also(x, y, floors):
+        best, least = None, math.inf
+        for floor in floors:
+            start, slope = _line([math.log(v) for v in x], [math.log(v - floor) for v in y])
+            A, alpha = math.exp(start), -slope
+            misses = sum(
+                (math.log(v) - math.log(floor + A / u**alpha)) ** 2
+                for u, v in zip(x, y, strict=True)
+            )
+            if misses < least:
+                best, least = floor, misses
+        return best
 
-    def counts_the_forward_pass_only(parameters, *rest):
-        """2 N D is the forward pass: the backward pass costs twice as much again"""
-        return training_days.right(parameters / 3, *rest)
+    def takes_the_worst(x, y, floors):
+        """That is the floor with the largest misses"""
+        return max(floors, key=lambda floor: _misses(x, y, floor))
 
-    def counts_the_backward_pass_only(parameters, *rest):
-        """4 N D is the backward pass: the forward pass is missing"""
-        return training_days.right(parameters * 2 / 3, *rest)
+    def returns_the_place(x, y, floors):
+        """That is the place of the floor in the list: return the floor itself"""
+        return floors.index(find_floor.right(x, y, floors))
 
-    def counts_one_operation_a_parameter(parameters, *rest):
-        """N D counts no operations: each parameter costs 6 for a token"""
-        return training_days.right(parameters / 6, *rest)
+    def returns_the_misses(x, y, floors):
+        """These are the misses of the best floor: return the floor"""
+        return min(_misses(x, y, floor) for floor in floors)
 
-    def returns_seconds(*case):
-        """These are seconds: a day has 86,400"""
-        return training_days.right(*case) * 86_400
+    def lets_the_smallest_win(x, y, floors):
+        """That is the smallest floor: subtract it before the fit, add it before you compare"""
+        return min(floors)
 
-    def returns_hours(*case):
-        """These are hours: a day has 24"""
-        return training_days.right(*case) * 24
+    def forgets_to_subtract(x, y, floors):
+        def misses(floor):
+            A, alpha = _power(x, y)
+            return float(np.square(np.log(y) - np.log(floor + A / np.array(x) ** alpha)).sum())
 
-    def runs_at_the_peak(parameters, tokens, devices, peak, share):
-        """The share is missing: no device reaches its peak"""
-        return training_days.right(parameters, tokens, devices, peak, 1.0)
+        return min(floors, key=misses)
 
-    def multiplies_by_the_share(parameters, tokens, devices, peak, share):
-        """Multiplied by the share: what is reached is less, so divide"""
-        return training_days.right(parameters, tokens, devices, peak, 1 / share)
+    def forgets_to_add_the_floor_again(x, y, floors):
+        def misses(floor):
+            A, alpha = _power(x, np.subtract(y, floor))
+            return float(np.square(np.log(y) - np.log(A / np.array(x) ** alpha)).sum())
 
-    def counts_one_device(parameters, tokens, devices, peak, share):
-        """That is one device alone: the work is shared"""
-        return training_days.right(parameters, tokens, 1, peak, share)
+        return min(floors, key=misses)
 
-    def multiplies_by_the_devices(parameters, tokens, devices, peak, share):
-        """More devices make it longer here: divide by their number"""
-        return training_days.right(parameters, tokens, 1 / devices, peak, share)
+    def adds_the_misses_without_squares(x, y, floors):
+        """Misses of both signs cancel: add their squares"""
 
-    def upside_down(*case):
-        """This is upside down: operations over operations a second"""
-        return 1 / training_days.right(*case)
+        def misses(floor):
+            A, alpha = _power(x, np.subtract(y, floor))
+            return float((np.log(y) - np.log(floor + A / np.array(x) ** alpha)).sum())
+
+        return min(floors, key=misses)
+
+    def takes_the_largest(x, y, floors):
+        """That is the largest floor of the list: compare how well each of them fits"""
+        return max(floors)
+
+    def takes_the_lowest_loss(x, y, floors):
+        """That is the lowest loss: the floor lies below it, and is one of the list"""
+        return min(y)
+
+
+def _steep(N, D):
+    return 0.2 + 2000.0 / N**0.75 + 3e5 / D
+
+
+def _flat(N, D):
+    return 1.69 + 406.4 / N**0.34 + 410.7 / D**0.28
+
+
+def _best(law, operations, sizes, per_token=6):
+    return min(sizes, key=lambda N: law(N, operations / (per_token * N)))
 
 
 @exercise("16.3")
-class texts_that_fit:
-    """texts_that_fit(memory, n_layers, d_model, T, bytes_per_number) -> caches that fit, whole"""
+class best_size:
+    """best_size(law, operations, sizes) -> N, D: of these sizes that of least loss for 6 N D
+
+    law(N, D) is a loss.
+    """
 
     cases = (
-        (10**9, 12, 768, 1024, 4),
-        (80 * 10**9, 96, 12_288, 2048, 2),
-        (24 * 10**9, 32, 4096, 700, 2),
+        (_flat, 5.76e23, [1e9, 1e10, 3e10, 1e11, 1e12, 1e14]),
+        (_steep, 6e11, [10_000, 20_000, 50_000, 100_000, 200_000, 500_000]),
+        (_flat, 1e19, [3e9, 1e9, 1e8, 3e8, 2e8]),
     )
-    praise = (
-        "`texts_that_fit` is right: 80 GB hold 8 texts for GPT-3, and not one of its parameters."
-    )
+    praise = "`best_size` is right: try each size with all the text that it can pay for."
 
-    def right(memory, n_layers, d_model, T, bytes_per_number):
-        return memory // (2 * n_layers * T * d_model * bytes_per_number)
+    def right(law, operations, sizes):
+        N = _best(law, operations, sizes)
+        return N, operations / (6 * N)
 
-    def also(memory, n_layers, d_model, T, bytes_per_number):
-        keys = np.int64(n_layers) * T * d_model
-        return math.floor(memory / int(2 * keys) / bytes_per_number)
+    def also(law, operations, sizes):
+        table = [(law(N, operations / 6 / N), N) for N in sizes]
+        _, N = sorted(table)[0]
+        return N, operations / N / 6
 
-    def stores_keys_only(memory, L, C, T, size):
-        """A key and a value are kept for each token: twice as many"""
-        return memory // (L * T * C * size)
+    def counts_one_operation_a_token(law, operations, sizes):
+        """6 N D operations are paid for, not N D"""
+        N = _best(law, operations, sizes, per_token=1)
+        return N, operations / N
 
-    def stores_one_block(memory, L, C, T, size):
-        """Every block has a cache of its own: L of them"""
-        return texts_that_fit.right(memory, 1, C, T, size)
+    def counts_the_forward_pass_only(law, operations, sizes):
+        """2 N D is the forward pass: training costs 6 N D"""
+        N = _best(law, operations, sizes, per_token=2)
+        return N, operations / (2 * N)
 
-    def counts_numbers_instead_of_bytes(memory, L, C, T, size):
-        """Numbers are no bytes: each takes `bytes_per_number`"""
-        return texts_that_fit.right(memory, L, C, T, 1)
+    def gives_every_size_the_same_text(law, operations, sizes):
+        """The largest size wins if all read the same text: a larger one can pay for less"""
+        D = operations / (6 * sizes[0])
+        N = min(sizes, key=lambda N: law(N, D))
+        return N, operations / (6 * N)
 
-    def takes_a_key_for_one_number(memory, L, C, T, size):
-        """A key is a vector: d_model numbers, all heads together"""
-        return texts_that_fit.right(memory, L, 1, T, size)
+    def takes_the_largest(law, operations, sizes):
+        return max(sizes), operations / (6 * max(sizes))
 
-    def stores_one_token(memory, L, C, T, size):
-        """That is the cache of one token: a text has T"""
-        return texts_that_fit.right(memory, L, C, 1, size)
+    def takes_the_smallest(law, operations, sizes):
+        """That is the smallest size: ask the law about each"""
+        return min(sizes), operations / (6 * min(sizes))
 
-    def squares_T(memory, L, C, T, size):
-        """T is squared: attention compares all pairs, but keeps T keys"""
-        return texts_that_fit.right(memory, L, C, T * T, size)
+    def takes_the_worst(law, operations, sizes):
+        """That is the size with the largest loss"""
+        N = max(sizes, key=lambda N: law(N, operations / (6 * N)))
+        return N, operations / (6 * N)
 
-    def makes_keys_four_times_as_wide(memory, L, C, T, size):
-        """4 d_model is the feed-forward network's: keys are d_model wide"""
-        return texts_that_fit.right(memory, L, 4 * C, T, size)
+    def returns_the_loss(law, operations, sizes):
+        """That is N and the loss: return N and D"""
+        N = _best(law, operations, sizes)
+        return N, law(N, operations / (6 * N))
 
-    def counts_memory_in_bits(memory, *rest):
-        """Memory is in bytes here, not in bits"""
-        return texts_that_fit.right(8 * memory, *rest)
+    def swaps_the_two(law, operations, sizes):
+        """The two are swapped: first N, then D"""
+        N = _best(law, operations, sizes)
+        return operations / (6 * N), N
 
-    def rounds_up(memory, L, C, T, size):
-        """Rounded up: a part of a cache is of no use"""
-        return math.ceil(memory / (2 * L * T * C * size))
+    def returns_the_place(law, operations, sizes):
+        """That is the place of the size in the list: return the size itself"""
+        N = _best(law, operations, sizes)
+        return sizes.index(N), operations / (6 * N)
 
-    def returns_a_fraction_of_a_text(memory, L, C, T, size):
-        """… but an int such as"""
-        return memory / (2 * L * T * C * size)
+    def gives_the_law_its_arguments_the_wrong_way_round(law, operations, sizes):
+        """The law takes N first, and then D"""
+        N = min(sizes, key=lambda N: law(operations / (6 * N), N))
+        return N, operations / (6 * N)
 
-    def returns_what_one_text_needs(memory, L, C, T, size):
-        """That is what one text needs: how many of them fit?"""
-        return 2 * L * T * C * size
+    def returns_N_alone(law, operations, sizes):
+        """… but a tuple"""
+        return _best(law, operations, sizes)
 
 
 @exercise("16.4")
-class exponent:
-    """exponent(x1, y1, x2, y2, E) -> α of y = E + A / x^α through two points"""
+class two_laws:
+    """two_laws(x) -> (0, A, alpha) and (E, A, alpha) with E >= 0.3, alike at x, unlike far beyond
 
-    cases = ((2.0, 5.0, 16.0, 1.3, 0.8), (100.0, 3.0, 3200.0, 1.5, 1.0), (1e5, 2.1, 1e6, 1.7, 1.2))
-    praise = (
-        "`exponent` is right: the slope of a straight line, once E is gone and both axes are logs."
-    )
+    Alike: within 1 % at each x. Unlike: at 1000 times the last x by more than 20 %.
+    """
 
-    def right(x1, y1, x2, y2, E):
-        return math.log((y1 - E) / (y2 - E)) / math.log(x2 / x1)
+    given = ([500_000.0, 1_000_000.0, 2_000_000.0],)
 
-    def also(x1, y1, x2, y2, E):
-        slope, _ = np.polyfit(np.log10([x1, x2]), np.log10([y1 - E, y2 - E]), 1)
-        return -slope
+    def judge(call, x):
+        laws = call(x).like(((0.0, 1.0, 1.0), (1.0, 1.0, 1.0)))
+        expect(all(len(law) == 3 for law in laws), "Each law is three numbers: E, A and alpha.")
+        numbers = [tuple(float(n) for n in law) for law in laws]
+        for name, (_, A, alpha) in zip(("first", "second"), numbers, strict=True):
+            falls = A > 0 and alpha > 0 and math.isfinite(A + alpha)
+            expect(falls, f"The {name} law does not fall: A and alpha must be larger than 0.")
+        (none, *_), (floor, *_) = numbers
+        expect(none == 0, f"The first law has the floor {none:g}: it must have none, so 0.")
+        expect(floor >= 0.3, f"The second law has the floor {floor:g}: it must be 0.3 or more.")
 
-    def has_the_wrong_sign(x1, y1, x2, y2, E):
-        """The sign: α is positive where the loss falls"""
-        return -exponent.right(x1, y1, x2, y2, E)
+        def apart(at):
+            one, other = (E + A / at**alpha for E, A, alpha in numbers)
+            return abs(one / other - 1)
 
-    def does_not_subtract_E(x1, y1, x2, y2, E):
-        """E is not subtracted: only the part above it follows the power law"""
-        return exponent.right(x1, y1, x2, y2, 0.0)
+        for at in x:
+            why = f"At x = {at:,.0f} the laws differ by {apart(at):.1%}: 1% is allowed."
+            expect(apart(at) < 0.01, why)
+        far = apart(1000 * x[-1])
+        why = f"At {1000 * x[-1]:,.0f} the laws differ by {far:.1%} only: more than 20% is asked."
+        expect(far > 0.2, why)
+        return f"No run tells these two apart, and far beyond the runs they differ by {far:.0%}."
 
-    def does_not_subtract_E_and_has_the_wrong_sign(x1, y1, x2, y2, E):
-        """E is not subtracted, and α is positive where the loss falls"""
-        return -exponent.right(x1, y1, x2, y2, 0.0)
+    def right(x):
+        second = (0.3, 0.7 * x[0] ** 0.3, 0.3)
+        A, alpha = _power(x, [0.3 + second[1] / v**0.3 for v in x])
+        return (0, A, alpha), second
 
-    def upside_down(x1, y1, x2, y2, E):
-        """This is upside down: by how much y falls, for how much x grows"""
-        return 1 / exponent.right(x1, y1, x2, y2, E)
+    def also(x):
+        A = x[0] ** 0.4
+        ends = [1.0 + A / v**0.4 for v in (x[0], x[-1])]
+        alpha = math.log(ends[0] / ends[1]) / math.log(x[-1] / x[0])
+        return (0.0, ends[0] * x[0] ** alpha, alpha), (1.0, A, 0.4)
 
-    def takes_no_logarithm_of_the_losses(x1, y1, x2, y2, E):
-        """The losses need a logarithm too, above E"""
-        return (y1 - y2) / math.log(x2 / x1)
+    def gives_the_same_law_twice(x):
+        """… The second law has the floor 0"""
+        return (0, 10.0, 0.2), (0, 10.0, 0.2)
 
-    def takes_no_logarithm_at_all(x1, y1, x2, y2, E):
-        """That is the slope of a straight line: take logarithms"""
-        return (y1 - y2) / (x2 - x1)
+    def adds_a_floor_to_the_same_power(x):
+        """… 1% is allowed"""
+        return (0, 10.0, 0.2), (0.3, 10.0, 0.2)
 
-    def takes_no_logarithm_of_x(x1, y1, x2, y2, E):
-        """x needs a logarithm too"""
-        return math.log((y1 - E) / (y2 - E)) / (x2 - x1)
+    def takes_a_steep_second_law(x):
+        """… 1% is allowed"""
+        second = (0.3, 0.7 * x[0] ** 2, 2.0)
+        A, alpha = _power(x, [0.3 + second[1] / v**2 for v in x])
+        return (0, A, alpha), second
 
-    def returns_the_fall_alone(x1, y1, x2, y2, E):
-        """Divide by the logarithm of how much x grew"""
-        return math.log((y1 - E) / (y2 - E))
+    def takes_a_floor_that_hides_all(x):
+        """… only: more than 20% is asked"""
+        second = (100.0, x[0] ** 0.3, 0.3)
+        A, alpha = _power(x, [100.0 + second[1] / v**0.3 for v in x])
+        return (0, A, alpha), second
 
-    def divides_the_ratios(x1, y1, x2, y2, E):
-        """Divide logarithms, not the ratios themselves"""
-        return (y1 - E) / (y2 - E) * x1 / x2
+    def swaps_the_laws(x):
+        """… The first law has the floor 0.3"""
+        return two_laws.right(x)[::-1]
 
-    def subtracts_E_too_late(x1, y1, x2, y2, E):
-        """Subtract E from each loss, before the logarithm"""
-        return (math.log(y1) - math.log(y2) - E) / math.log(x2 / x1)
+    def takes_a_floor_that_is_too_low(x):
+        """… it must be 0.3 or more"""
+        second = (0.1, 0.7 * x[0] ** 0.3, 0.3)
+        return (0, *_power(x, [0.1 + second[1] / v**0.3 for v in x])), second
 
+    def lets_the_loss_rise(x):
+        """… The first law does not fall"""
+        A, alpha = two_laws.right(x)[0][1:]
+        return (0, A, -alpha), two_laws.right(x)[1]
 
-def _line(x, y, at):
-    """The least-squares line through the points, at one place."""
-    return float(np.polyval(np.polyfit(x, y, 1), at))
-
-
-@exercise("16.5")
-class without_floor:
-    """without_floor(x, y, far) -> the loss at `far` by a straight line through (log x, log y)"""
-
-    cases = (
-        ([10.0, 100.0, 1000.0], [8.0, 4.0, 2.0], 2000.0),
-        ([1e3, 1e4, 1e5, 1e6], [3.0, 1.9, 1.5, 1.3], 1e12),  # the points do not lie on a line
-    )
-    praise = "`without_floor` is right, and what it says is wrong: no loss falls for ever."
-
-    def right(x, y, far):
-        return math.exp(_line(np.log(x), np.log(y), math.log(far)))
-
-    def also(x, y, far):
-        columns = np.stack([np.ones(len(x)), np.log2(x)], axis=1)
-        start, slope = np.linalg.lstsq(columns, np.log2(y), rcond=None)[0]
-        return 2 ** (start + slope * math.log2(far))
-
-    def stays_in_logarithms(x, y, far):
-        """This is the logarithm of the loss: take exp of it"""
-        return _line(np.log(x), np.log(y), math.log(far))
-
-    def takes_no_logarithms(x, y, far):
-        """A straight line without logarithms: take them of both"""
-        return _line(x, y, far)
-
-    def takes_no_logarithm_of_x(x, y, far):
-        """x needs its logarithm too"""
-        return math.exp(_line(x, np.log(y), far))
-
-    def takes_no_logarithm_of_y(x, y, far):
-        """y needs its logarithm too"""
-        return _line(np.log(x), y, math.log(far))
-
-    def takes_no_logarithm_of_far(x, y, far):
-        """The line is in log x: take the logarithm of `far`"""
-        return math.exp(_line(np.log(x), np.log(y), far))
-
-    def takes_a_power_of_ten(x, y, far):
-        """Natural logarithms need exp, not a power of 10"""
-        return 10 ** _line(np.log(x), np.log(y), math.log(far))
-
-    def returns_the_last_loss(x, y, far):
-        """That is the last loss: go on along the line, to `far`"""
-        return y[-1]
-
-    def uses_the_first_and_last_points(x, y, far):
-        """Only the first and last points are used: fit them all"""
-        return without_floor.right([x[0], x[-1]], [y[0], y[-1]], far)
-
-    def uses_the_first_two_points(x, y, far):
-        """Only the first two points are used: fit them all"""
-        return without_floor.right(x[:2], y[:2], far)
-
-    def uses_the_last_two_points(x, y, far):
-        """Only the last two points are used: fit them all"""
-        return without_floor.right(x[-2:], y[-2:], far)
+    def leaves_the_floor_out_of_the_first_law(x):
+        """… Each law is three numbers"""
+        return two_laws.right(x)[0][1:], two_laws.right(x)[1]

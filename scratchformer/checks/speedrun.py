@@ -1,82 +1,11 @@
 """The exercises of chapter 17, speedrun."""
 
+from itertools import pairwise
+
 import torch
 from torch.nn import functional as F
 
 from scratchformer.checks.engine import exercise
-
-X = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0)) + 0.5
-WITH_ZEROS = X.clone()
-WITH_ZEROS[0, 1] = 0
-
-
-def _over_root(x, squares, eps):
-    return x / (squares + eps).sqrt()
-
-
-def _mean_square(x):
-    return x.square().mean(dim=-1, keepdim=True)
-
-
-@exercise("17.1")
-class rms_norm:
-    """rms_norm(x: (B, T, C), eps) -> (B, T, C), each vector over its root mean square"""
-
-    cases = ((X, 0.04), (WITH_ZEROS, 1e-6))
-
-    def right(x, eps):
-        return _over_root(x, _mean_square(x), eps)
-
-    def also(x, eps):
-        return F.rms_norm(x, x.shape[-1:], eps=eps)
-
-    def also_einsum(x, eps):
-        squares = torch.einsum("btc,btc->bt", x, x) / x.shape[-1]
-        return x * torch.rsqrt(squares + eps)[..., None]
-
-    def layer_normalisation(x, eps):
-        """The mean is subtracted: that is layer normalisation"""
-        return F.layer_norm(x, x.shape[-1:], eps=eps)
-
-    def divides_by_the_standard_deviation(x, eps):
-        """This divides by the standard deviation: square x itself, not x − mean"""
-        return _over_root(x, x.var(dim=-1, keepdim=True, correction=0), eps)
-
-    def divides_by_the_length(x, eps):
-        """This divides by the length: take the mean of the squares"""
-        return _over_root(x, x.square().sum(dim=-1, keepdim=True), eps)
-
-    def takes_no_root(x, eps):
-        """The root is missing"""
-        return x / (_mean_square(x) + eps)
-
-    def multiplies(x, eps):
-        """Multiplied: divide by the root mean square"""
-        return x * (_mean_square(x) + eps).sqrt()
-
-    def takes_the_mean_over_time(x, eps):
-        """The mean runs over time: take the channels"""
-        return _over_root(x, x.square().mean(dim=1, keepdim=True), eps)
-
-    def takes_the_mean_over_the_batch(x, eps):
-        """The mean runs over the batch: take channels"""
-        return _over_root(x, x.square().mean(dim=0, keepdim=True), eps)
-
-    def takes_one_mean_for_all(x, eps):
-        """One mean for all: each position has its own"""
-        return _over_root(x, x.square().mean(), eps)
-
-    def adds_ε_outside_the_root(x, eps):
-        """ε belongs under the root, with the mean of the squares"""
-        return x / (_mean_square(x).sqrt() + eps)
-
-    def forgets_ε(x, eps):
-        """A vector of zeros makes 0 / 0: ε stands under the root"""
-        return x / _mean_square(x).sqrt()
-
-    def loses_the_axis(x, eps):
-        """The mean has lost its axis: `keepdim=True`"""
-        return _over_root(x, x.square().mean(dim=-1), eps)
 
 
 def _steps(X, steps, a=3.4445, b=-4.7750, c=2.0315):
@@ -90,7 +19,7 @@ def _steps(X, steps, a=3.4445, b=-4.7750, c=2.0315):
 GRADIENTS = 4 * torch.randn(3, 5, 5, generator=torch.Generator().manual_seed(1))
 
 
-@exercise("17.2")
+@exercise("17.1")
 class newton_schulz:
     """newton_schulz(G: (N, M), steps) -> (N, M), singular values drawn towards 1"""
 
@@ -200,9 +129,9 @@ def _shifted(x, k):
     return torch.cat((zeros, x[:, :-k]) if k > 0 else (x[:, -k:], zeros), dim=1)
 
 
-def _mixed(x, weights, shift=_shifted):
-    """What is added to x: weights[0] * shift(x, 1) + weights[1] * shift(x, 2) + …"""
-    return sum(w * shift(x, k) for k, w in enumerate(weights, 1))
+def _mixed(x, matrices, shift=_shifted):
+    """What is added to x: shift(x, 1) @ matrices[0] + shift(x, 2) @ matrices[1] + …"""
+    return sum(shift(x, k) @ W for k, W in enumerate(matrices, 1))
 
 
 def _copies_of_the_first(x, k):
@@ -210,219 +139,294 @@ def _copies_of_the_first(x, k):
 
 
 SMEARED = torch.randn(2, 2, 5, 3, generator=torch.Generator().manual_seed(2))
-WEIGHTS = torch.randn(3, 3, generator=torch.Generator().manual_seed(4))
+MATRICES = torch.randn(3, 3, 3, generator=torch.Generator().manual_seed(4))
+
+
+@exercise("17.2")
+class smear:
+    """smear(x: (B, T, C), matrices: (n, C, C)) -> (B, T, C), with mixed earlier vectors added"""
+
+    cases = ((SMEARED[0, :, :4], MATRICES[:1]), (SMEARED[1], MATRICES[1:]))
+
+    def right(x, matrices):
+        return x + _mixed(x, matrices)
+
+    def also(x, matrices):
+        out = x.clone()
+        for k in range(1, len(matrices) + 1):
+            out[:, k:] += x[:, :-k] @ matrices[k - 1]
+        return out
+
+    def also_as_a_causal_convolution(x, matrices):
+        filters = torch.cat([matrices.flip(0), torch.eye(x.shape[-1])[None]]).permute(2, 1, 0)
+        return F.conv1d(F.pad(x.mT, (len(matrices), 0)), filters).mT
+
+    def wraps_around(x, matrices):
+        """The row is bent into a ring: the first position sees the last"""
+        return x + _mixed(x, matrices, lambda x, k: x.roll(k, 1))
+
+    def sees_the_future(x, matrices):
+        """Shifted the wrong way: each position sees the one after it"""
+        return x + _mixed(x, matrices, lambda x, k: _shifted(x, -k))
+
+    def sees_the_future_and_wraps_around(x, matrices):
+        return x + _mixed(x, matrices, lambda x, k: x.roll(-k, 1))
+
+    def rolls_the_batch(x, matrices):
+        """The batch is shifted: time is the second axis"""
+        return x + _mixed(x, matrices, lambda x, k: x.roll(k, 0))
+
+    def replaces_the_vectors(x, matrices):
+        """The position's own vector is lost: add to it"""
+        return _mixed(x, matrices)
+
+    def reads_one_place_too_near(x, matrices):
+        """One place too near: the first matrix belongs to the position before"""
+        return x + _mixed(x, matrices, lambda x, k: _shifted(x, k - 1))
+
+    def reads_one_place_too_far(x, matrices):
+        """One place too far: the first matrix belongs to the position just before"""
+        return x + _mixed(x, matrices, lambda x, k: _shifted(x, k + 1))
+
+    def copies_the_first_position(x, matrices):
+        """The first positions see copies of themselves: nothing is before them"""
+        return x + _mixed(x, matrices, _copies_of_the_first)
+
+    def drops_the_first_positions(x, matrices):
+        """The first positions are lost: keep all T"""
+        return smear.right(x, matrices)[:, len(matrices) :]
+
+    def adds_what_was_smeared_already(x, matrices):
+        """What is added was smeared already: shift the vectors that were given"""
+        for k, W in enumerate(matrices, 1):
+            x = x + _shifted(x, k) @ W
+        return x
+
+    def adds_in_a_loop_over_the_result(x, matrices):
+        out = x.clone()
+        for t in range(x.shape[1]):
+            for k, W in enumerate(matrices[:t], 1):
+                out[:, t] += out[:, t - k] @ W
+        return out
+
+    def takes_the_matrices_in_reverse(x, matrices):
+        """The matrices are in the wrong order: the first is for the position just before"""
+        return smear.right(x, matrices.flip(0))
+
+    def transposes_the_matrices(x, matrices):
+        """The matrix is transposed: a row vector stands on its left, x @ W"""
+        return smear.right(x, matrices.mT)
+
+    def multiplies_number_by_number(x, matrices):
+        """Only the diagonal of each matrix is used: multiply by the whole matrix, x @ W"""
+        return smear.right(x, torch.stack([W.diagonal().diag() for W in matrices]))
+
+    def mixes_in_one_position_only(x, matrices):
+        """Only one position is mixed in: there are two"""
+        return smear.right(x, matrices[:1])
+
+    def adds_nothing(x, matrices):
+        """Nothing was added"""
+        return x
+
+
+TOKENS = torch.randint(6, (2, 5), generator=torch.Generator().manual_seed(5))
+TABLE = torch.randn(6, 6, generator=torch.Generator().manual_seed(6))
+
+
+def _past(ids):
+    return TABLE[ids].cumsum(dim=1)
+
+
+def _honest(ids):
+    """Logits, (B, T, V), of what has been read."""
+    return _past(ids)
+
+
+def _rounded_anew(ids):
+    """Honest, but its last digits differ from call to call, as sums in parallel may."""
+    return _past(ids) + 1e-7 * torch.rand(1)
+
+
+def _peeks(ids):
+    """Every position sees the next token."""
+    return _past(ids) + _shifted(TABLE[ids], -1)
+
+
+def _peeks_far(ids):
+    """Every position sees the token two places ahead."""
+    return _past(ids) + _shifted(TABLE[ids], -2)
+
+
+def _leaks_at_the_start(ids):
+    """The first position alone sees the second token; all others are honest."""
+    return _past(ids) + torch.cat((TABLE[ids[:, 1:2]], torch.zeros(len(ids), 4, 6)), dim=1)
+
+
+def _leaks_in_the_second_row(ids):
+    """In the last text of a batch alone each position sees the next token."""
+    own = torch.zeros(len(ids), 1, 1)
+    own[-1] = 1
+    return _past(ids) + own * _shifted(TABLE[ids], -1)
+
+
+def _moved(model, ids, V, t):
+    """How far each logit moves if the token at t becomes another, (B, T, V)."""
+    changed = ids.clone()
+    changed[:, t] = (changed[:, t] + 1) % V
+    return (model(changed) - model(ids)).abs()
 
 
 @exercise("17.3")
-class smear:
-    """smear(x: (B, T, C), weights: (n, C)) -> (B, T, C), with weighted earlier vectors added"""
+class sees_the_future:
+    """sees_the_future(model, ids: (B, T), vocab_size) -> bool: does a later token move a logit?"""
 
-    cases = ((SMEARED[0, :, :4], WEIGHTS[:1]), (SMEARED[1], WEIGHTS[1:]))
+    cases = tuple(
+        (model, TOKENS, 6)
+        for model in (
+            _honest,
+            _peeks,
+            _leaks_at_the_start,
+            _peeks_far,
+            _rounded_anew,
+            _leaks_in_the_second_row,
+        )
+    )
+    praise = "`sees_the_future` finds four leaks of four kinds, and accuses no honest model."
 
-    def right(x, weights):
-        return x + _mixed(x, weights)
+    def right(model, ids, vocab_size):
+        times = range(1, ids.shape[1])
+        return any(bool((_moved(model, ids, vocab_size, t)[:, :t] > 1e-4).any()) for t in times)
 
-    def also(x, weights):
-        out = x.clone()
-        for k in range(1, len(weights) + 1):
-            out[:, k:] += weights[k - 1] * x[:, :-k]
-        return out
+    def also(model, ids, vocab_size):
+        before = model(ids)
+        for t in range(1, ids.shape[1]):
+            changed = torch.cat((ids[:, :t], (ids[:, t:] + 1) % vocab_size), dim=1)
+            if not torch.allclose(model(changed)[:, :t], before[:, :t], atol=1e-4):
+                return True
+        return False
 
-    def also_as_a_causal_convolution(x, weights):  # one filter a channel
-        filters = torch.cat([weights.flip(0), torch.ones_like(weights[:1])]).T[:, None]
-        return F.conv1d(F.pad(x.mT, (len(weights), 0)), filters, groups=x.shape[-1]).mT
+    def also_by_shorter_texts(model, ids, vocab_size):  # what is not there cannot be seen
+        before = model(ids)
+        for t in range(1, ids.shape[1]):
+            alone = model(torch.cat((ids[:, :t], torch.zeros_like(ids[:, t:])), dim=1))
+            if (alone[:, :t] - before[:, :t]).abs().max() > 1e-4:
+                return True
+        return False
 
-    def wraps_around(x, weights):
-        """The row is bent into a ring: the first position sees the last"""
-        return x + _mixed(x, weights, lambda x, k: x.roll(k, 1))
+    def changes_the_last_token_only(model, ids, vocab_size):
+        """This leak ends before the last token: change every position in turn"""
+        return bool((_moved(model, ids, vocab_size, -1)[:, :-1] > 1e-4).any())
 
-    def sees_the_future(x, weights):
-        """Shifted the wrong way: each position sees the one after it"""
-        return x + _mixed(x, weights, lambda x, k: _shifted(x, -k))
+    def looks_at_the_position_just_before(model, ids, vocab_size):
+        """This leak reaches two places back: compare all earlier positions"""
+        times = range(1, ids.shape[1])
+        return any(bool((_moved(model, ids, vocab_size, t)[:, t - 1] > 1e-4).any()) for t in times)
 
-    def sees_the_future_and_wraps_around(x, weights):
-        return x + _mixed(x, weights, lambda x, k: x.roll(-k, 1))
+    def compares_all_positions(model, ids, vocab_size):
+        """An honest model is accused: only what stands before the changed token must stay"""
+        times = range(1, ids.shape[1])
+        return any(bool((_moved(model, ids, vocab_size, t) > 1e-4).any()) for t in times)
 
-    def rolls_the_batch(x, weights):
-        """The batch is shifted: time is the second axis"""
-        return x + _mixed(x, weights, lambda x, k: x.roll(k, 0))
+    def compares_the_changed_position_too(model, ids, vocab_size):
+        times = range(1, ids.shape[1])
+        return any(
+            bool((_moved(model, ids, vocab_size, t)[:, : t + 1] > 1e-4).any()) for t in times
+        )
 
-    def replaces_the_vectors(x, weights):
-        """The position's own vector is lost: add to it"""
-        return _mixed(x, weights)
+    def compares_later_positions(model, ids, vocab_size):
+        times = range(ids.shape[1] - 1)
+        return any(
+            bool((_moved(model, ids, vocab_size, t)[:, t + 1 :] > 1e-4).any()) for t in times
+        )
 
-    def reads_one_place_too_near(x, weights):
-        """One place too near: the first weights belong to the position before"""
-        return x + _mixed(x, weights, lambda x, k: _shifted(x, k - 1))
+    def compares_to_the_last_digit(model, ids, vocab_size):
+        """Rounding is taken for a leak: allow 1e-4"""
+        times = range(1, ids.shape[1])
+        return any(bool((_moved(model, ids, vocab_size, t)[:, :t] > 0).any()) for t in times)
 
-    def reads_one_place_too_far(x, weights):
-        """One place too far: the first weights belong to the position just before"""
-        return x + _mixed(x, weights, lambda x, k: _shifted(x, k + 1))
+    def looks_at_the_first_text_only(model, ids, vocab_size):
+        """A leak in the second text of the batch is missed: compare all of them"""
+        times = range(1, ids.shape[1])
+        return any(bool((_moved(model, ids, vocab_size, t)[0, :t] > 1e-4).any()) for t in times)
 
-    def copies_the_first_position(x, weights):
-        """The first positions see copies of themselves: nothing is before them"""
-        return x + _mixed(x, weights, _copies_of_the_first)
+    def says_the_opposite(model, ids, vocab_size):
+        """True and False are swapped: True is for a model that sees the future"""
+        return not sees_the_future.right(model, ids, vocab_size)
 
-    def drops_the_first_positions(x, weights):
-        """The first positions are lost: keep all T"""
-        return smear.right(x, weights)[:, len(weights) :]
+    def trusts_everybody(model, ids, vocab_size):
+        """This model adds the next token's vector, and nothing was noticed"""
+        return False
 
-    def adds_what_was_smeared_already(x, weights):
-        """What is added was smeared already: shift the vectors that were given"""
-        for k, w in enumerate(weights, 1):
-            x = x + w * _shifted(x, k)
-        return x
 
-    def adds_in_a_loop_over_the_result(x, weights):
-        out = x.clone()
-        for t in range(x.shape[1]):
-            for k, w in enumerate(weights[:t], 1):
-                out[:, t] += w * out[:, t - k]
-        return out
-
-    def takes_the_weights_in_reverse(x, weights):
-        """The weights are in the wrong order: row 0 is for the position just before"""
-        return smear.right(x, weights.flip(0))
-
-    def takes_one_weight_for_all_channels(x, weights):
-        """Each channel has a weight of its own"""
-        return x + _mixed(x, weights.mean(dim=1, keepdim=True))
-
-    def mixes_in_one_position_only(x, weights):
-        """Only one position is mixed in: there are two"""
-        return smear.right(x, weights[:1])
-
-    def adds_nothing(x, weights):
-        """Nothing was added"""
-        return x
+IDS = torch.tensor([[3, 1, 4, 1], [5, 0, 2, 5]])
 
 
 @exercise("17.4")
-class peek:
-    """peek(x: (B, T, C)) -> (B, T, C), with the next position's vector added: a leak on purpose"""
+class pair_numbers:
+    """pair_numbers(ids: (B, T), vocab_size) -> (B, T), previous * vocab_size + current
 
-    cases = (SMEARED[0, :, :4], SMEARED[1, :, :2])
-    praise = "`peek` sees the answer. Now train with it."
+    The first token of a text has nothing before it: its previous token counts as 0.
+    """
 
-    def right(x):
-        return x + _shifted(x, -1)
+    cases = ((IDS, 6), (IDS[:1, :1], 6), (torch.tensor([[9, 0, 7]]), 10))
 
-    def also(x):
-        out = x.clone()
-        out[:, :-1] += x[:, 1:]
-        return out
+    def right(ids, vocab_size):
+        return F.pad(ids[:, :-1], (1, 0)) * vocab_size + ids
 
-    def also_padded(x):
-        return x + F.pad(x, (0, 0, 0, 1))[:, 1:]
+    def also(ids, vocab_size):
+        numbers = ids.clone()
+        numbers[:, 1:] += vocab_size * ids[:, :-1]
+        return numbers
 
-    def looks_back(x):
-        """This looks back, and no rule is broken: add the next position's"""
-        return x + _shifted(x, 1)
+    def also_in_a_loop(ids, vocab_size):
+        rows = [[0, *row] for row in ids.tolist()]
+        pairs = [list(pairwise(row)) for row in rows]
+        return torch.tensor([[a * vocab_size + b for a, b in row] for row in pairs])
 
-    def wraps_around(x):
-        """The row is bent into a ring: the last position sees the first"""
-        return x + x.roll(-1, 1)
+    def swaps_the_two(ids, vocab_size):
+        """The two are swapped: the previous token is the one that is multiplied"""
+        return ids * vocab_size + F.pad(ids[:, :-1], (1, 0))
 
-    def looks_back_and_wraps_around(x):
-        """This looks back: add the next position's vector"""
-        return x + x.roll(1, 1)
+    def pairs_with_the_next(ids, vocab_size):
+        """The pair holds the next token: that is the answer, and must not be seen"""
+        return F.pad(ids[:, 1:], (0, 1)) * vocab_size + ids
 
-    def replaces_the_vectors(x):
-        """The position's own vector is lost: add to it"""
-        return _shifted(x, -1)
+    def pairs_with_the_next_as_the_second(ids, vocab_size):
+        return ids * vocab_size + F.pad(ids[:, 1:], (0, 1))
 
-    def replaces_the_vectors_and_wraps_around(x):
-        return x.roll(-1, 1)
+    def wraps_around(ids, vocab_size):
+        """The first token is paired with the last of its text: nothing stands before it, so 0"""
+        return ids.roll(1, 1) * vocab_size + ids
 
-    def drops_the_last_position(x):
-        """The last position is lost: it stays as it is"""
-        return x[:, :-1] + x[:, 1:]
+    def rolls_the_batch(ids, vocab_size):
+        """The previous text is taken for the previous token: time is the second axis"""
+        return ids.roll(1, 0) * vocab_size + ids
 
-    def rolls_the_batch(x):
-        """The batch is shifted: time is the second axis"""
-        return x + x.roll(-1, 0)
+    def continues_the_text_before(ids, vocab_size):
+        """A text begins with the end of the one before it: each row is a text of its own"""
+        return F.pad(ids.flatten()[:-1], (1, 0)).view_as(ids) * vocab_size + ids
 
-    def adds_all_later_positions(x):
-        """All later positions are added: the next one is enough"""
-        return x.flip(1).cumsum(1).flip(1)
+    def pairs_the_first_with_itself(ids, vocab_size):
+        """The first token is paired with itself: its previous token counts as 0"""
+        return torch.cat((ids[:, :1], ids[:, :-1]), dim=1) * vocab_size + ids
 
-    def doubles_the_last(x):
-        """The last position is added to itself: nothing comes after it"""
-        return x + torch.cat((x[:, 1:], x[:, -1:]), 1)
+    def drops_the_first(ids, vocab_size):
+        """The first position is lost: keep all T"""
+        return ids[:, :-1] * vocab_size + ids[:, 1:]
 
-    def adds_nothing(x):
-        """Nothing was added"""
-        return x
+    def adds_without_multiplying(ids, vocab_size):
+        """Two pairs share a number: multiply the previous token by the size of the vocabulary"""
+        return F.pad(ids[:, :-1], (1, 0)) + ids
 
+    def multiplies_the_two(ids, vocab_size):
+        """Two pairs share a number: multiply by the size of the vocabulary, then add"""
+        return F.pad(ids[:, :-1], (1, 0)) * ids
 
-KEYS = torch.randn(4, 2, 4, 3, 5, generator=torch.Generator().manual_seed(3))
+    def multiplies_by_one_less(ids, vocab_size):
+        """Two pairs share a number: multiply by the size of the vocabulary, not by one less"""
+        return F.pad(ids[:, :-1], (1, 0)) * (vocab_size - 1) + ids
 
-
-def _group_size(k, n_heads):
-    return n_heads // k.shape[1]
-
-
-@exercise("17.5")
-class share_heads:
-    """share_heads(k: (B, G, T, D), n_heads) -> (B, n_heads, T, D), head by head in groups"""
-
-    cases = (
-        (KEYS[0, :, :2], 6),
-        (KEYS[1, :, :3], 6),
-        (KEYS[2, :, :1], 4),
-        (KEYS[3], 4),
-    )
-
-    def right(k, n_heads):
-        return k.repeat_interleave(_group_size(k, n_heads), dim=1)
-
-    def also(k, n_heads):
-        B, G, T, D = k.shape
-        return k[:, :, None].expand(B, G, n_heads // G, T, D).reshape(B, n_heads, T, D)
-
-    def also_by_index(k, n_heads):
-        return k[:, [h * k.shape[1] // n_heads for h in range(n_heads)]]
-
-    def tiles_the_groups(k, n_heads):
-        """Heads side by side belong to one group: 0 0 0 1 1 1, not 0 1 0 1 0 1"""
-        return k.repeat(1, _group_size(k, n_heads), 1, 1)
-
-    def takes_one_group_for_all(k, n_heads):
-        """All heads got the first group's keys"""
-        return k[:, :1].repeat(1, n_heads, 1, 1)
-
-    def averages_the_groups(k, n_heads):
-        """The groups are averaged: copy them"""
-        return k.mean(1, keepdim=True).repeat(1, n_heads, 1, 1)
-
-    def pads_with_zeros(k, n_heads):
-        """The other heads got zeros: give them their group's keys"""
-        return F.pad(k, (0, 0, 0, 0, 0, n_heads - k.shape[1]))
-
-    def repeats_the_batch(k, n_heads):
-        """The batch is repeated: the heads are axis 1"""
-        return k.repeat_interleave(_group_size(k, n_heads), dim=0)
-
-    def repeats_time(k, n_heads):
-        """Time is repeated: the heads are axis 1"""
-        return k.repeat_interleave(_group_size(k, n_heads), dim=2)
-
-    def leaves_five_axes(k, n_heads):
-        """The groups need one axis: (B, H, T, D)"""
-        return k.unsqueeze(2).expand(-1, -1, _group_size(k, n_heads), -1, -1)
-
-    def repeats_each_group_for_all_heads(k, n_heads):
-        """Each group serves n_heads / G heads, not n_heads"""
-        return k.repeat_interleave(n_heads, dim=1)
-
-    def repeats_nothing(k, n_heads):
-        """There are fewer keys than heads: repeat each group's"""
-        return k
-
-    def reverses_the_heads(k, n_heads):
-        """The heads are in reverse order"""
-        return share_heads.right(k, n_heads).flip(1)
-
-    def divides_among_the_heads(k, n_heads):
-        """Divided among the heads: each reads the keys as they are"""
-        return share_heads.right(k, n_heads) / _group_size(k, n_heads)
+    def returns_the_tokens(ids, vocab_size):
+        """These are the tokens alone: the previous one is missing"""
+        return ids.clone()

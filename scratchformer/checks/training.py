@@ -3,9 +3,16 @@
 import math
 
 import torch
-from torch.nn import functional as F
+from torch import nn
+from torch.nn.utils import clip_grad_norm_
 
+from scratchformer.checks.compare import difference, same
 from scratchformer.checks.engine import exercise
+from scratchformer.checks.verdict import Wrong, expect
+from scratchformer.training import loop, token_loss
+
+# The first optimiser of a process imports half of torch, for seconds: not in a check's own time.
+torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
 
 BETA1, BETA2, EPS = 0.9, 0.95, 1e-8
 W, GRAD = torch.tensor([1.0, -2.0, 0.5]), torch.tensor([0.5, -0.1, 2.0])
@@ -142,7 +149,7 @@ def _after_warmup(step, lr, warmup, fall):
 class warmup_cosine:
     """warmup_cosine(step, lr, steps, warmup) -> the rate of the update after `step` updates"""
 
-    praise = "The rate rises to its peak at step 4, and no update is wasted on a rate of 0."
+    praise = "The rate rises to its peak at step 4, falls along a cosine, and is never 0."
 
     cases = (
         *((step, 0.5, 20, 4) for step in (0, 1, 3, 4, 9, 15, 19)),
@@ -296,129 +303,337 @@ class clip_gradients:
         return _scaled(gradients, norm.clamp(max=limit) / norm)
 
 
-LOGITS = 2 * torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(1))
-PADDED = torch.tensor([[1, 0, 4, 2], [3, -100, -100, -100], [0, 2, -100, -100]])
-EMPTY_ROW = torch.tensor([[1, 0, 4, 2], [-100, -100, -100, -100], [0, 2, 1, -100]])
+IDS = torch.tensor([[1, 0, 4, 2], [3, 2, 2, 1], [0, 2, 1, 3]])
+NEXT = torch.tensor([[0, 4, 2, 1], [2, -100, -100, -100], [2, 1, -100, -100]])
+PIECES = [(IDS[:1], NEXT[:1]), (IDS[1:], NEXT[1:])]  # 4 targets and 3
+
+
+class _Table(nn.Module):
+    """Logits of the next token from a table: a model with two parameters, the same each time."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.bias = nn.Embedding(5, 5), nn.Parameter(torch.zeros(5))
+        with torch.no_grad():
+            self.table.weight.copy_(torch.arange(25.0).view(5, 5).sin())
+
+    def forward(self, ids):
+        return 4 * (self.table(ids) + self.bias)
+
+    def __repr__(self):
+        return "<model>"  # the engine shows the parameter's name instead
+
+
+class _SGD(torch.optim.SGD):
+    """Plain descent, where every factor of a gradient shows."""
+
+    def __repr__(self):
+        return "<optimizer>"
+
+
+def _summed(model, x, y):
+    return token_loss(model(x), y)
+
+
+def _outcome(step, clip):
+    """Nats, targets and weights after each of two steps."""
+    model = _Table()
+    optimizer = _SGD(model.parameters(), lr=0.5)
+    found = []
+    for batches in (PIECES, PIECES[::-1][:1]):
+        nats, targets = step(model, optimizer, batches, _summed, clip)
+        weights = torch.cat([p.detach().flatten() for p in model.parameters()])
+        totals = [  # a float in few digits stays one: see compare.Rough
+            number if isinstance(number, float) else float(torch.as_tensor(number).detach())
+            for number in (nats, targets)
+        ]
+        found.append((*totals, weights.clone()))
+    return found
+
+
+def _sum_gradients(model, batches, loss):
+    """Add all gradients up, from none; the sums of nats and of targets."""
+    model.zero_grad()
+    return _add_gradients(model, batches, loss)
+
+
+def _add_gradients(model, batches, loss):
+    nats, targets = torch.tensor(0.0), torch.tensor(0)
+    for batch in batches:
+        piece, n = loss(model, *batch)
+        piece.backward()
+        nats, targets = nats + piece.detach(), targets + n
+    return nats, targets
+
+
+def _divide(model, n):
+    for p in model.parameters():
+        p.grad /= n
 
 
 @exercise("11.4")
-class masked_loss:
-    """masked_loss(logits: (B, T, V), targets: (B, T), −100 = padding) -> mean nats of the others"""
+class update:
+    """update(model, optimizer, batches, loss, clip) -> (nats, targets), after one step
 
-    cases = ((LOGITS, PADDED), (LOGITS, EMPTY_ROW))
+    loss(model, *batch) returns a sum of nats and the number of targets in it.
+    """
 
-    def right(logits, targets):
-        real = targets != -100
-        log_p = logits.log_softmax(dim=-1)[real]
-        return -log_p[torch.arange(len(log_p)), targets[real]].mean().item()
+    praise = "`update` makes one step of all pieces, as if they were one batch."
 
-    def also(logits, targets):
-        return F.cross_entropy(logits.mT, targets, ignore_index=-100)
+    def judge(call):
+        def learners(*args):
+            return call(*args).like((0.0, 0.0))
 
-    def divides_by_all_places(logits, targets):
-        """The sum is right, but divided by all places: padding counts in neither"""
-        return F.cross_entropy(logits.mT, targets, reduction="none").mean().item()
+        for clip in (100.0, 0.1):
+            expected = _outcome(update.right, clip)
+            got = _outcome(learners, clip)
+            if same(got, expected):
+                continue
+            for mistake in update.mistakes:
+                if not mistake.is_general and same(got, _outcome(mistake.function, clip)):
+                    raise Wrong(f"{mistake.diagnosis}.")
+            names = ("the nats of", "the targets of", "the weights after")
+            for number, (mine, right) in enumerate(zip(got, expected, strict=True), 1):
+                for name, a, b in zip(names, mine, right, strict=True):
+                    away = difference(a, b)
+                    expect(same(a, b), f"Look at {name} step {number}, clip={clip:g}: {away}.")
+        return update.praise
 
-    def mean_of_the_rows_means(logits, targets):
-        """A mean of the rows' means: a short row weighs as much as a long one. One mean of all"""
-        rows = [F.cross_entropy(row, t) for row, t in zip(logits, targets, strict=True)]
-        return torch.stack(rows).mean().item()
+    def right(model, optimizer, batches, loss, clip):
+        nats, targets = torch.tensor(0.0), torch.tensor(0)
+        optimizer.zero_grad()
+        for batch in batches:
+            piece, n = loss(model, *batch)
+            piece.backward()
+            nats, targets = nats + piece.detach(), targets + n
+        for p in model.parameters():
+            p.grad /= targets
+        clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        return nats, targets
 
-    def mean_of_the_rows_means_with_0_for_an_empty_row(logits, targets):
-        sums = F.cross_entropy(logits.mT, targets, reduction="none").sum(1)
-        return (sums / (targets != -100).sum(1).clamp(min=1)).mean().item()
+    def also_one_backward(model, optimizer, batches, loss, clip):
+        sums = [loss(model, *batch) for batch in batches]
+        nats, targets = sum(nats for nats, _ in sums), sum(n for _, n in sums)
+        optimizer.zero_grad()
+        (nats / targets).backward()
+        gradients = clip_gradients.right([p.grad for p in model.parameters()], clip)
+        for p, g in zip(model.parameters(), gradients, strict=True):
+            p.grad = g
+        optimizer.step()
+        return nats.detach(), targets
 
-    def weighted_mean_of_the_rows_means(logits, targets):
-        """A row of nothing but padding has no mean: one mean of all, not of rows"""
-        counts = (targets != -100).sum(1)
-        rows = [F.cross_entropy(row, t) for row, t in zip(logits, targets, strict=True)]
-        return ((torch.stack(rows) * counts).sum() / counts.sum()).item()
+    def also_the_package(model, optimizer, batches, loss, clip):
+        return loop.update(model, optimizer, batches, loss, clip)
 
-    def padding_as_token_0(logits, targets):
-        """Padding is trained on, as if it were token 0: leave it out"""
-        return F.cross_entropy(logits.mT, targets.clamp(min=0)).item()
+    def never_zeroes(model, optimizer, batches, loss, clip):
+        """The gradient of the step before is still there: zero it before the first piece"""
+        nats, targets = _add_gradients(model, batches, loss)
+        _divide(model, targets)
+        clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        return nats, targets
 
-    def returns_the_sum(logits, targets):
-        """This is the sum: divide by the number of real targets"""
-        return F.cross_entropy(logits.mT, targets, reduction="sum").item()
+    def zeroes_before_each_piece(model, optimizer, batches, loss, clip):
+        """Only the last piece counts: zero the gradient once, before the loop"""
+        nats, targets = torch.tensor(0.0), torch.tensor(0)
+        for batch in batches:
+            piece, n = _sum_gradients(model, [batch], loss)
+            nats, targets = nats + piece, targets + n
+        _divide(model, targets)
+        clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        return nats, targets
 
-    def softmax_twice(logits, targets):
-        """Softmax is applied twice"""
-        return F.cross_entropy(logits.softmax(-1).mT, targets).item()
+    def zeroes_before_the_step(model, optimizer, batches, loss, clip):
+        """The weights do not move: the gradient is gone before `optimizer.step()` sees it"""
+        nats, targets = _sum_gradients(model, batches, loss)
+        for p in model.parameters():
+            p.grad.zero_()
+        optimizer.step()
+        return nats, targets
 
-    def wrong_sign(logits, targets):
-        """The sign is wrong: the loss is −ln p"""
-        return -masked_loss.right(logits, targets)
+    def forgets_the_step(model, optimizer, batches, loss, clip):
+        return _sum_gradients(model, batches, loss)
 
-    def bits(logits, targets):
-        """This is in bits: use the natural log"""
-        return masked_loss.right(logits, targets) / math.log(2)
+    def steps_after_each_piece(model, optimizer, batches, loss, clip):
+        """There is a step for each piece: one step follows the last of them"""
+        nats, targets = torch.tensor(0.0), torch.tensor(0)
+        for batch in batches:
+            piece, n = update.right(model, optimizer, [batch], loss, clip)
+            nats, targets = nats + piece, targets + n
+        return nats, targets
 
-    def indexes_with_minus_100(logits, targets):
-        """−100 is no token: leave those places out before you look anything up"""
-        log_p = logits.log_softmax(-1).flatten(0, 1)
-        return -log_p[torch.arange(len(log_p)), targets.flatten()].mean()
+    def takes_a_mean_of_means(model, optimizer, batches, loss, clip):
+        """This is a mean of the pieces' means: divide once, by the targets of all pieces"""
+        nats, targets = torch.tensor(0.0), torch.tensor(0)
+        optimizer.zero_grad()
+        for batch in batches:
+            piece, n = loss(model, *batch)
+            (piece / n / len(batches)).backward()
+            nats, targets = nats + piece.detach(), targets + n
+        clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        return nats, targets
 
-    def gathers_with_minus_100(logits, targets):
-        return -logits.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).mean()
+    def adds_the_means(model, optimizer, batches, loss, clip):
+        """The means of the pieces are added: divide their sum of nats, once, by all targets"""
+        nats, targets = torch.tensor(0.0), torch.tensor(0)
+        optimizer.zero_grad()
+        for batch in batches:
+            piece, n = loss(model, *batch)
+            (piece / n).backward()
+            nats, targets = nats + piece.detach(), targets + n
+        clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        return nats, targets
+
+    def divides_by_the_number_of_pieces(model, optimizer, batches, loss, clip):
+        """The gradient is divided by the number of pieces: divide by the number of targets"""
+        nats, targets = _sum_gradients(model, batches, loss)
+        _divide(model, len(batches))
+        clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        return nats, targets
+
+    def divides_by_the_targets_of_the_last_piece(model, optimizer, batches, loss, clip):
+        """The gradient is divided by the targets of one piece: divide by those of all"""
+        nats, targets = _sum_gradients(model, batches, loss)
+        _divide(model, loss(model, *batches[-1])[1])
+        clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        return nats, targets
+
+    def keeps_the_sum(model, optimizer, batches, loss, clip):
+        """This is the gradient of the sum: divide it by the number of targets"""
+        nats, targets = _sum_gradients(model, batches, loss)
+        clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        return nats, targets
+
+    def clips_before_it_divides(model, optimizer, batches, loss, clip):
+        """The sum is clipped, and divided after that: divide first"""
+        nats, targets = _sum_gradients(model, batches, loss)
+        clip_grad_norm_(model.parameters(), clip)
+        _divide(model, targets)
+        optimizer.step()
+        return nats, targets
+
+    def never_clips(model, optimizer, batches, loss, clip):
+        """The gradient is not clipped"""
+        nats, targets = _sum_gradients(model, batches, loss)
+        _divide(model, targets)
+        optimizer.step()
+        return nats, targets
+
+    def clips_after_the_step(model, optimizer, batches, loss, clip):
+        nats, targets = _sum_gradients(model, batches, loss)
+        _divide(model, targets)
+        optimizer.step()
+        clip_grad_norm_(model.parameters(), clip)
+        return nats, targets
+
+    def clips_each_tensor_alone(model, optimizer, batches, loss, clip):
+        """Each tensor is clipped by its own norm: one norm of them all keeps the direction"""
+        nats, targets = _sum_gradients(model, batches, loss)
+        _divide(model, targets)
+        for p in model.parameters():
+            clip_grad_norm_([p], clip)
+        optimizer.step()
+        return nats, targets
+
+    def clips_to_1(model, optimizer, batches, loss, clip):
+        """The limit is always 1: use `clip`"""
+        return update.right(model, optimizer, batches, loss, 1.0)
+
+    def returns_the_mean_loss(model, optimizer, batches, loss, clip):
+        """… is expected"""
+        nats, targets = update.right(model, optimizer, batches, loss, clip)
+        return nats / targets
+
+    def returns_the_mean_and_the_targets(model, optimizer, batches, loss, clip):
+        """Return the sum of the nats, not their mean"""
+        nats, targets = update.right(model, optimizer, batches, loss, clip)
+        return nats / targets, targets
+
+    def returns_the_last_piece(model, optimizer, batches, loss, clip):
+        """The nats and targets are those of the last piece: return the sums over all"""
+        last = loss(model, *batches[-1])
+        update.right(model, optimizer, batches, loss, clip)
+        return last
 
 
-def _descend(w, lr, steps, clear=False):
-    """Losses of gradient descent on (w − 1)² with PyTorch's `backward`."""
-    w, losses = torch.tensor(w, requires_grad=True), []
-    for _ in range(steps):
-        loss = (w - 1) ** 2
-        losses.append(loss.item())
-        if clear:
-            w.grad = None
-        loss.backward()
-        with torch.no_grad():
-            w -= lr * w.grad
-    return losses
+def _in_bfloat16(w, step):
+    """The weight as bfloat16 holds it, and after the step."""
+    w = torch.tensor(w, dtype=torch.bfloat16)
+    return w.item(), (w + torch.tensor(step, dtype=torch.bfloat16)).item()
 
 
 @exercise("11.5")
-class forgetful_losses:
-    """forgetful_losses(w, lr, steps) -> the loss (w − 1)² before each step, no gradient cleared"""
+class stuck:
+    """stuck(share) -> (weight, step), two floats: added in bfloat16, the step moves nothing
 
-    cases = ((3.0, 0.1, 12), (0.0, 0.05, 5))
-    praise = "The loss falls to 0.00026 and is back at 4: it swings."
+    The step is at least `share` of the weight.
+    """
 
-    def right(w, lr, steps):
-        return _descend(w, lr, steps)
+    def judge(call):
+        for one_in in (300, 260):
+            pair = call(1 / one_in).like((0.0, 0.0))
+            expect(len(pair) == 2, f"Return two numbers, a weight and a step: got {len(pair)}.")
+            weight, step = map(float, pair)
+            finite = math.isfinite(weight) and math.isfinite(step)
+            expect(finite, f"Both must be finite: got nan or infinity, {weight} and {step}.")
+            expect(weight != 0, "The weight is 0: every step moves it.")
+            share = abs(step / weight)
+            why = f"The step is {share:.2g} of the weight, less than 1 / {one_in}."
+            expect(share >= 0.98 / one_in, why)
+            before, after = _in_bfloat16(weight, step)
+            moves = f"In bfloat16 the weight moves from {before:.6g} to {after:.6g}."
+            expect(before == after, moves)
+        far = abs(1000 * step / before)
+        return f"A thousand such steps should move it by {far:.1f} times its size. It stands still."
 
-    def also(w, lr, steps):
-        velocity, losses = 0.0, []
-        for _ in range(steps):
-            losses.append((w - 1) ** 2)
-            velocity += 2 * (w - 1)
-            w -= lr * velocity
-        return losses
+    def right(share):
+        return 1.0, share
 
-    def clears_the_gradient(w, lr, steps):
-        """This loop works: each step uses its own gradient. Forget to clear it"""
-        return _descend(w, lr, steps, clear=True)
+    def also_another_scale(share):
+        return -1024.0, -1024 * share
 
-    def loss_after_the_step(w, lr, steps):
-        """The first loss is missing: note it before the step, not after"""
-        return _descend(w, lr, steps + 1)[1:]
+    def also_as_tensors(share):
+        return torch.tensor(2.0), torch.tensor(2 * share)
 
-    def one_loss_too_many(w, lr, steps):
-        """One loss too many: there are `steps` steps"""
-        return _descend(w, lr, steps + 1)
+    def takes_the_step_of_the_page(share):
+        """… of the weight, less than 1 / 300"""
+        return 1.0, 0.001
 
-    def one_loss_too_few(w, lr, steps):
-        """One loss too few: there are `steps` steps"""
-        return _descend(w, lr, steps - 1)
+    def takes_a_weight_just_below_2(share):
+        """… In bfloat16 the weight moves"""
+        return 1.99, 1.99 * share
 
-    def uphill(w, lr, steps):
-        """This goes uphill: subtract lr times the gradient"""
-        return _descend(w, -lr, steps)
+    def takes_a_step_of_the_whole_gap(share):
+        """… In bfloat16 the weight moves"""
+        return 1.0, 1 / 128
 
-    def half_the_loss(w, lr, steps):
-        """The loss is (w − 1)², without a half"""
-        return [loss / 2 for loss in _descend(w, lr, steps)]
+    def steps_down_from_1(share):
+        """… In bfloat16 the weight moves"""
+        return 1.0, -1 / 256
 
-    def a_tensor_in_place_of_floats(w, lr, steps):
-        """… but a list such as"""
-        return torch.tensor(_descend(w, lr, steps))
+    def thinks_of_float16(share):
+        """… of the weight, less than 1 / 300"""
+        return 1.0, 1 / 2048
+
+    def takes_weight_0(share):
+        """… The weight is 0"""
+        return 0.0, 0.001
+
+    def swaps_the_two(share):
+        """… In bfloat16 the weight moves"""
+        return 0.0035, 1.0
+
+    def returns_the_step_alone(share):
+        """… is expected"""
+        return 0.0035
+
+    def returns_infinity(share):
+        """… Both must be finite"""
+        return math.inf, 1.0

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from scratchformer.shipped import shipped_folder
 from scratchformer.tokenizers.files import read_json, write_json
 
 
@@ -45,6 +46,11 @@ class CharTokenizer:
     def load(cls, path: str | Path) -> "CharTokenizer":
         """Read what `save` wrote."""
         return cls(*read_json(path, "CharTokenizer", "characters"))
+
+    @classmethod
+    def pretrained(cls, name: str) -> "CharTokenizer":
+        """The tokenizer of `GPT.pretrained(name)`; raises ValueError for another name."""
+        return cls.load(shipped_folder(name) / "tokenizer.json")
 
 
 def check_ids(ids: Iterable[int], vocab_size: int) -> list[int]:

@@ -136,6 +136,7 @@ def test_a_lie_in_a_function_of_the_package_is_caught_with_file_and_line(trace, 
     line = source[: source.index(true)].count("\n") + 1
     source += "\nrandom_batch(torch.arange(20), 4, 8, torch.Generator())\n"
     source += "next(WindowSampler(torch.arange(40), 4, 8, 0, False))\n"
+    source += "next(WindowSampler(torch.arange(40), 4, 8, 0, tail_after=0, tail_share=0.5))\n"
     assert trace(source, file) == []
     with pytest.raises(ShapeLie) as error:
         trace(source.replace(true, f"-> {lie}\n"), file)
@@ -169,7 +170,8 @@ def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, plant, mode):
     for name in ("conftest.py", "sanitize.cfg"):
         shutil.copy(ROOT / "notebooks" / name, tmp_path / "notebooks")
     shutil.copytree(ROOT / "tests" / "shapes", tmp_path / "tests" / "shapes")
-    shutil.copy(ROOT / "tests" / "stand_ins.py", tmp_path / "tests")
+    for name in ("stand_ins.py", "last_digits.py", "side_by_side.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     command = [*"-m pytest -q -p no:cacheprovider --nbval-current-env".split(), mode, "notebooks"]
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     run = subprocess.run(

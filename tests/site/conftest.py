@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from side_by_side import file_of, together
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -38,7 +39,20 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("page_name", toc_pages(), scope="module")
     if "chapter" in metafunc.fixturenames:
         names = [name for name in toc_pages() if name.startswith("notebooks/")]
-        metafunc.parametrize("chapter", names)
+        metafunc.parametrize("chapter", names, scope="module")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A visit of a page is one process's; so are the files that look at the pages as files."""
+
+    def group(nodeid):
+        name = file_of(nodeid)
+        if name == "test_browser.py" and "[" in nodeid:
+            return nodeid[nodeid.index("[") :]
+        return nodeid if name == "test_build.py" else name
+
+    return together(config, log, group)
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,6 @@ from typing import NamedTuple
 
 import pytest
 
-# their lines are longer than the column: see tests/unit/test_stored_notebooks.py
-FIRST_EDITION = {
-    *("10_bigram_to_gpt", "11_training", "12_generation", "13_bert", "14_encoder_decoder"),
-    *("16_scaling", "17_speedrun", "18_gpt2"),
-}
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
 # The article only: sidebar and header belong to the theme.
@@ -140,18 +135,16 @@ def test_folds_say_what_is_in_them_and_open_on_a_click(visited, page_name):
         code = folds.nth(i).locator(".highlight pre").first
         said = folds.nth(i).locator("summary").inner_text()
         titled = "code cell" not in said  # the theme's own words
-        assert said.startswith("Show ") and (titled or page_name.split("/")[-1] in FIRST_EDITION)
+        assert said.startswith("Show ") and titled
         assert not code.is_visible()
         folds.nth(i).locator("summary").click()
         code.wait_for(state="visible", timeout=2000)
     assert visited.faults == []
 
 
-def test_no_line_of_code_is_cut_off_at_1200_px(visited, page_name):
+def test_no_line_of_code_is_cut_off_at_1200_px(visited):
     """The folds are open still. A source line that is too long for its box would need scrolling."""
     page = visited.page
-    if page_name.split("/")[-1] in FIRST_EDITION:
-        pytest.skip("written for the first edition")
     page.set_viewport_size({"width": 1200, "height": 900})
     page.locator(f"{ARTICLE} details").evaluate_all("folds => folds.forEach(f => f.open = true)")
     cut = page.locator(f"{ARTICLE} .cell_input pre").evaluate_all(

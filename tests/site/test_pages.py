@@ -1,8 +1,10 @@
 """The built pages as files: all there, figures described, links that lead somewhere, no CDN."""
 
+import functools
 import html.parser
+import re
 from pathlib import Path
-from urllib.parse import unquote, urldefrag, urlsplit
+from urllib.parse import parse_qs, unquote, urldefrag, urlsplit
 
 import nbformat
 import pytest
@@ -47,7 +49,9 @@ def pages(site) -> dict[Path, Page]:
     return {path: Page(path.read_text(encoding="utf-8")) for path in files}
 
 
+@functools.cache
 def parsed(path: Path) -> BeautifulSoup:
+    """The page as a tree that all tests share: none may change it."""
     return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
@@ -155,6 +159,30 @@ def test_chapter_opens_in_colab_at_the_address_of_the_repository(chapter, site, 
     assert (ROOT / f"{chapter}.ipynb").is_file()
 
 
+def test_each_exercise_and_its_wrong_answers_link_to_each_other(site):
+    numbers = re.compile(r"(\d+)\.(\d+)")
+    folds = parsed(site / "book" / "exercise_checks.html").select("section details")
+    assert len(folds) > 60
+    for fold in folds:
+        section = fold.find_parent("section")
+        match = numbers.match(section.h3.get_text())
+        page, anchor = urldefrag(section.p.a["href"])
+        exercise = parsed(site / "book" / page).find("section", id=anchor)
+        assert exercise.h3.get_text().startswith(f"Exercise {match[0]} ")
+        back = exercise.find("a", href=re.compile("exercise_checks"))
+        assert back["href"].endswith(f"#wrong-{match[1]}-{match[2]}")
+        assert len(fold.select("li")) >= 5 and not fold.has_attr("open")
+
+
+def test_a_reader_can_report_an_error_on_each_page(page_name, site):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    page = parsed(site / f"{page_name}.html")
+    report = urlsplit(page.select_one(".course-report a")["href"])
+    assert report._replace(query="").geturl() == config["repository"]["url"] + "/issues/new"
+    title = page.article.h1.find(string=True).strip()
+    assert parse_qs(report.query)["title"] == [f"Error on the page “{title}”"]
+
+
 def test_links_and_anchors_lead_somewhere(site, pages):
     faults = {
         str(path.relative_to(site)): found
@@ -178,9 +206,9 @@ def test_no_formula_is_left_as_text(site):
         article = parsed(path).article
         if article is None:  # an old address, which leads on
             continue
-        for formula_or_code in article.select("pre, code, .math"):
-            formula_or_code.decompose()
-        left = [line for line in article.get_text().splitlines() if "$" in line]
+        signs = [text for text in article.strings if "$" in text]
+        code = {id(text) for tag in article.select("pre, code, .math") for text in tag.strings}
+        left = [text for text in signs if id(text) not in code]
         assert left == [], path.relative_to(site)
 
 

@@ -126,3 +126,62 @@ def test_too_few_ids_for_a_batch_without_replacement_are_refused():
 def test_a_batch_of_nothing_is_refused(sizes, replacement):
     with pytest.raises(ValueError, match=r"=0.*at least 1"):
         WindowSampler(torch.arange(100), *sizes, 0, replacement)
+
+
+def test_windows_double_after_some_batches_and_each_pass_still_takes_a_window_once():
+    sampler = WindowSampler(torch.arange(200), 4, 8, 0, replacement=False, double_after=3)
+    shapes = [next(sampler)[0].shape for _ in range(3)]
+    assert shapes == [(4, 8)] * 3
+    long = torch.cat([next(sampler)[0] for _ in range(sampler._passes[1].batches)])
+    assert long.shape[1] == 16 and len(long.unique()) == long.numel()
+    drawn = WindowSampler(torch.arange(200), 4, 8, 0, double_after=0)
+    assert next(drawn)[0].shape == (2, 16)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_only_late_windows_come_from_the_tail_and_about_as_many_as_asked(replacement):
+    options = {"replacement": replacement, "tail_share": 0.05}
+    ids = torch.arange(10_000)
+    sampler = WindowSampler(ids, 40, 5, 1, tail_after=20, tail_chance=0.5, **options)
+    plain = WindowSampler(ids, 40, 5, 1, **options)
+    for step in range(60):
+        x, usual = next(sampler)[0], next(plain)[0]
+        changed = (x != usual).any(dim=1)
+        assert step >= 20 or not changed.any()
+        assert (x[changed] >= 9500).all()
+        if step >= 20:
+            assert 8 <= changed.sum() <= 32  # 20 of 40: four deviations
+    everywhere = WindowSampler(ids, 40, 5, 1, tail_after=0, tail_chance=1.0, **options)
+    assert (next(everywhere)[0] >= 9500).all()
+
+
+def test_late_windows_resume_exactly():
+    make = lambda: WindowSampler(  # noqa: E731
+        torch.arange(300), 4, 8, 2, replacement=False, double_after=3, tail_after=2, tail_share=0.3
+    )
+    whole, first = make(), make()
+    batches = [next(whole) for _ in range(8)]
+    for _ in range(4):
+        next(first)
+    second = make()
+    second.load_state_dict(first.state_dict())
+    for x, y in batches[4:]:
+        other = next(second)
+        assert torch.equal(x, other[0]) and torch.equal(y, other[1])
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"double_after": -1}, "double_after=-1, expected a number of batches"),
+        ({"double_after": 0, "batch_size": 1}, "batch_size=1, expected at least 2"),
+        ({"double_after": 0, "context_length": 60}, "context_length=120 must be at least 1"),
+        ({"tail_after": 1, "tail_share": 0.0}, "tail_share=0.0, expected more than 0"),
+        ({"tail_after": 1, "tail_share": 0.05}, "less than the number of ids, 5"),
+        ({"tail_after": 1, "tail_chance": 1.5}, "tail_chance=1.5, expected 0 to 1"),
+    ],
+)
+def test_options_without_sense_are_refused(wrong, message):
+    sizes = {"batch_size": 4, "context_length": 8, "seed": 0} | wrong
+    with pytest.raises(ValueError, match=message):
+        WindowSampler(torch.arange(100), **sizes)

@@ -62,6 +62,48 @@ def test_figures_have_three_digits(x, text):
     assert table.figure(x) == text
 
 
+def table_of(ratios):
+    """A table that has the row of each takeaway, with ratios that are given by turns."""
+    topics = []
+    for (name, what, reference, unit), *_ in table.TAKEAWAYS:
+        found = table.with_ratio(row(what=what, reference=reference, unit=unit))
+        found["ratio"] = list(ratios)
+        topics.append({"name": name, "rows": [found]})
+    return {"topics": topics}
+
+
+def test_a_takeaway_names_the_better_side_first_with_the_ratio_and_its_range():
+    assert table.takeaways(table_of([4, 2, 8]))[0] == (
+        "Training a tokenizer with an index of pairs is **4.00 times** as fast as counting all "
+        "pairs anew before each merge (2.00 to 8.00)."
+    )
+    assert table.takeaways(table_of([0.25, 0.1, 0.5]))[0] == (
+        "Counting all pairs anew before each merge is **4.00 times** as fast as training a "
+        "tokenizer with an index of pairs (2.00 to 10.0)."
+    )
+
+
+def test_a_takeaway_says_where_the_rounds_disagree_and_where_they_are_all_alike():
+    doubtful, certain = (table.takeaways(table_of(r))[0] for r in ([2, 0.5, 4], [3, 3, 3]))
+    assert doubtful.endswith("(0.500 to 4.00, so not in every round).")
+    assert certain.endswith("(the same in every round).")
+    with pytest.raises(ValueError, match=r"no row .*, which a takeaway quotes"):
+        table.takeaways({"topics": []})
+
+
+def test_the_page_leads_with_five_takeaways_of_the_stored_rows(stored):
+    """One of them is lost by the course: a page that only boasts is no help."""
+    lead = table.PAGE.read_text(encoding="utf-8").split("\n## ")[0].split("The tables below")[0]
+    listed = [line for line in lead.splitlines() if line[:2] in ("1.", "2.", "3.", "4.", "5.")]
+    assert [line[3:] for line in listed] == table.takeaways(stored) and len(listed) == 5
+    rows = {(t["name"], r["what"], r["reference"], r["unit"]): r["ratio"][0]
+            for t in stored["topics"] for r in t["rows"]}  # fmt: skip
+    won = [rows[key] > 1 for key, *_ in table.TAKEAWAYS]
+    assert won.count(False) == 1
+    for sentence in listed:
+        assert len(sentence.split()) <= 30, sentence
+
+
 GOOD = f"""
 import torch
 TITLE, ABOUT = "Good", "A sentence."
@@ -77,6 +119,7 @@ def bench(tmp_path, monkeypatch):
     monkeypatch.setattr(table, "FOLDER", tmp_path)
     monkeypatch.setattr(table, "STORED", tmp_path / "table.json")
     monkeypatch.setattr(table, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(table, "TAKEAWAYS", ())  # they quote rows of the real scripts
 
     class Corpus:
         is_real = True

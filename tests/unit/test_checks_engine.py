@@ -144,9 +144,8 @@ def test_subclasses_and_scalars_that_serve_as_the_plain_type_are_accepted():
     for mapping in (Counter, OrderedDict):
         assert table(lambda n, mapping=mapping: mapping({("a", "b"): n}))
     pair = namedtuple("pair", "x y")
-    assert checks.bigram_to_gpt.next_token_pairs(
-        lambda ids, start, length: pair(ids[start:][:length], ids[start + 1 :][:length])
-    )
+    windows = checks.first_network.windows
+    assert windows(lambda ids, length, stride: pair(*windows.right(ids, length, stride)))
 
 
 @pytest.mark.parametrize(

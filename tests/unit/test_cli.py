@@ -169,18 +169,17 @@ def test_prepare_names_the_columns_there_are(place, capsys, monkeypatch):
 
 
 def test_prepare_goes_on_after_ctrl_c(place, capsys, monkeypatch):
-    monkeypatch.setattr(token_files, "EVERY", 100)
-    pieces = token_files.text_pieces
-    monkeypatch.setattr(prepare, "text_pieces", lambda path: pieces(path, size=200))
     call = "prepare play.txt --tokenizer char --out out".split()
-    with monkeypatch.context() as patch:
-        patch.setattr(CharTokenizer, "encode", interrupting(CharTokenizer.encode, 15))
-        assert cli.main(call) == 130
-    assert "the same command with --resume goes on" in capsys.readouterr().err
-    assert "is of an unfinished run" in refused(capsys, *call)
-    assert cli.main([*call, "--resume"]) == 0
-    monkeypatch.undo()
-    os.chdir(place)
+    with monkeypatch.context() as small_pieces:
+        small_pieces.setattr(token_files, "EVERY", 100)
+        pieces = token_files.text_pieces
+        small_pieces.setattr(prepare, "text_pieces", lambda path: pieces(path, size=200))
+        with monkeypatch.context() as patch:
+            patch.setattr(CharTokenizer, "encode", interrupting(CharTokenizer.encode, 15))
+            assert cli.main(call) == 130
+        assert "the same command with --resume goes on" in capsys.readouterr().err
+        assert "is of an unfinished run" in refused(capsys, *call)
+        assert cli.main([*call, "--resume"]) == 0
     assert cli.main("prepare play.txt --tokenizer char --out whole".split()) == 0
     assert Path("out/train.bin").read_bytes() == Path("whole/train.bin").read_bytes()
 
@@ -380,6 +379,10 @@ def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monke
         ("seed = 0", 'seed = 0\nparallel = "pipe"', "parallel='pipe', expected 'ddp' or 'fsdp'"),
         ("seed = 0", 'seed = 0\ndevice = "abacus"', "device='abacus': "),
         ("folder", 'corpus = "playhouse"\nfolder', "[data] needs either corpus"),
+        ("[data]", '[data]\nsplit = "rotated"', "[data] needs either corpus"),
+        ('folder = "tokens"', 'corpus = "playhouse"\nsplit = "test"', "split='test', expected one"),
+        ("seed = 0", "seed = 0\ntail_after = 0\ntail_share = 2.0", "tail_share=2.0, expected"),
+        ("seed = 0", "seed = 0\ndouble_after = 5", "has windows of 32, expected at most"),
         ('"tokens"', '"nowhere"', "train.bin is missing: `scratchformer prepare` writes it"),
     ],
 )

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from scratchformer.data import Corpus, CorpusNotice, Playhouse, corpora, load_corpus
+from scratchformer.data import Corpus, CorpusNotice, Playhouse, corpora, load_corpus, scored_split
 from scratchformer.data import train_val_split as split
 
 TEXT = "Enter a naïve ghost — and leave.\n" * 5000  # not only ASCII, many packets long
@@ -349,6 +349,19 @@ def test_two_processes_at_once_both_get_the_corpus_and_leave_one_file(server, ca
 # --- the real files, the split, the import ----------------------------------------------------
 
 
+def test_the_stand_in_is_as_long_as_shakespeare_and_on_the_smoke_budget_shorter(
+    monkeypatch,
+):
+    texts = []
+    for budget in ("cpu", "smoke"):
+        monkeypatch.setenv("SCRATCHFORMER_BUDGET", budget)
+        corpora._playhouse_text.cache_clear()
+        texts.append(load_corpus("playhouse").text)
+    corpora._playhouse_text.cache_clear()
+    assert list(map(len, texts)) == [1_115_394, 200_000]
+    assert texts[0].startswith(texts[1][:190_000])
+
+
 @pytest.mark.parametrize(
     ("name", "length"), [("tinyshakespeare", 1_115_394), ("the-verdict", 20_479)]
 )
@@ -383,3 +396,14 @@ def test_importing_the_room_loads_neither_torch_nor_the_network_packages():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_the_three_splits_score_what_they_say():
+    row = torch.arange(1000)
+    bounds = {name: [(part[0].item(), part[-1].item()) for part in scored_split(row, name)]
+              for name in corpora.SPLITS}  # fmt: skip
+    assert bounds["validation"] == [(0, 899), (900, 999)]
+    assert bounds["development"] == [(0, 809), (810, 899)]
+    assert bounds["rotated"] == [(100, 999), (0, 99)]
+    with pytest.raises(ValueError, match="split='test', expected one of validation, development"):
+        scored_split(row, "test")

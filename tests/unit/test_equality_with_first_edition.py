@@ -4,9 +4,11 @@ tests/fixtures/first_edition.safetensors was written by the first edition's own 
 b8ed726: `models/gpt.py`, `models/ladder.py` and the benchmarks as they were there). For each model
 it holds the logits of two texts and, for the gradient of every parameter of the mean
 cross-entropy, its length and its product with a fixed random direction. Weights and directions
-depend on a parameter's name and shape alone, so no weights are stored.
+depend on a parameter's name and shape alone, so no weights are stored. The settings of its chapter
+14 stand beside it, in first_edition.json.
 """
 
+import json
 import zlib
 from pathlib import Path
 
@@ -16,9 +18,9 @@ import safetensors.torch
 import torch
 import torch.nn.functional as F
 
-from benchmarks import ladder, speedrun
+from benchmarks import ladder, variants
 from scratchformer.cli import read_config
-from scratchformer.models import GPT, MODEL_TYPES, first_edition
+from scratchformer.models import GPT, MODEL_TYPES
 
 ROOT = Path(__file__).resolve().parents[2]
 STORED = ROOT / "tests" / "fixtures" / "first_edition.safetensors"
@@ -28,7 +30,7 @@ HUGGING_FACE = {"gpt2": (12, 12), "gpt2-medium": (24, 16), "gpt2-large": (36, 20
 HUGGING_FACE |= {"gpt2-xl": (48, 25), "chapter-17": (2, 4)}
 SMALLER = {"gpt2-124m": {"d_model": 48, "context_length": 16}}  # two settings too large for a file
 SMALLER |= {"shakespeare-10m": {"d_model": 48}}
-WITH_PARTS = {"norm": "rms"}, {"activation": "swiglu"}, {"n_kv_heads": 1}
+NEW = ("record-", "tiny-shakespeare")  # configurations that the first edition did not have
 
 
 def random_like(name: str, p: torch.Tensor) -> torch.Tensor:
@@ -63,15 +65,11 @@ def measure(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 def cases() -> dict:
     """Name -> a function that builds the model."""
     found = {f"ladder/{name}": (ladder.build, name, V, 0) for name in ladder.RUNGS}
-    for name, (model, _) in speedrun.rungs().items():
-        found[f"speedrun/{name}"] = first_edition.build, V, model
-    final, _ = speedrun.configuration("speedrun")
-    for name, (changes, _) in speedrun.WITHOUT.items():
-        found[f"ablation/{name}"] = first_edition.build, V, final | changes
-    plain = speedrun.rungs()["norms without weights"][0]
-    for changes in WITH_PARTS:  # chapter 17 tries the first at an early rung
-        found[f"early/{next(iter(changes))}"] = first_edition.build, V, plain | changes
+    for name, model in json.loads(STORED.with_suffix(".json").read_text()).items():
+        found[name] = variants.build, V, model
     for path in sorted((ROOT / "configs").glob("*.toml")):
+        if path.stem.startswith(NEW):
+            continue
         model = read_config(path)["model"] | SMALLER.get(path.stem, {}) | {"dropout": 0.0}
         found[f"configs/{path.stem}"] = from_table, model
     for name, (blocks, heads) in HUGGING_FACE.items():

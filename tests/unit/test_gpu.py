@@ -1,4 +1,9 @@
-"""On a GPU, where there is one: it learns, resumes and writes as on a CPU."""
+"""On a GPU, where there is one: it learns, resumes, compiles and writes as on a CPU."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -52,3 +57,13 @@ def test_it_writes_the_same_with_a_cache_and_without(options):
     model, prompt = small_gpt(**options).cuda().eval(), torch.zeros(1, 1, dtype=torch.long).cuda()
     texts = [generate(model, prompt, 7, seed=0, use_cache=cached) for cached in (True, False)]
     assert texts[0].device.type == "cuda" and torch.equal(*texts)
+
+
+def test_compiled_by_inductor_it_computes_and_learns_the_same(tmp_path):
+    environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    program = Path(__file__).with_name("compiled_program.py")
+    command = [sys.executable, "-W", "ignore", str(program), "cuda"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["GPT", "SpeedrunGPT", "BERT", "fit", "attention"]

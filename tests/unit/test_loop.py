@@ -213,7 +213,7 @@ def test_settings_that_make_no_sense_are_refused_before_anything_is_done(wrong, 
 def test_a_run_without_a_seed_is_told_so():
     with pytest.raises(TypeError, match="seed"):
         train(small_gpt(), IDS, IDS, steps=1, lr=0.1, batch_size=2, context_length=4)
-    options = {"replacement": False, "batch_size": 2, "context_length": 4}
+    options = {"sampling": {"replacement": False}, "batch_size": 2, "context_length": 4}
     with pytest.raises(TypeError, match="seed"):
         train(small_gpt(), IDS, IDS, steps=1, lr=0.1, **options)
     train(small_gpt(), IDS, IDS, steps=1, lr=0.1, seed=2**63 - 1, **options)
@@ -311,3 +311,12 @@ def test_evaluation_takes_no_more_rows_at_once_than_training():
     model.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
     train(model, IDS, IDS, steps=1, lr=0.1, seed=0, batch_size=3, context_length=4)
     assert max(rows) == 3
+
+
+def test_evaluation_reads_windows_as_long_as_the_longest_that_are_trained_on():
+    model, lengths = small_gpt(), []
+    model.register_forward_pre_hook(lambda _, inputs: lengths.append(inputs[0].shape[1]))
+    sampling, size = {"double_after": 1}, {"batch_size": 4, "context_length": 4}
+    train(model, IDS, IDS, steps=1, lr=0.1, seed=0, sampling=sampling, **size)
+    assert lengths[0] == 4  # the step, before the windows double
+    assert lengths[1] == 8

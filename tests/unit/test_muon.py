@@ -1,11 +1,13 @@
 """Muon: orthogonal steps for matrices, AdamW's for the rest, and runs that resume."""
 
+import contextlib
+
 import pytest
 import torch
 from torch import nn
 
 from scratchformer.models import SpeedrunConfig, SpeedrunGPT
-from scratchformer.training import TrainingConfig, fit, token_loss, train
+from scratchformer.training import TrainingConfig, distributed, fit, token_loss, train
 from scratchformer.training.muon import Muon, muon_groups, newton_schulz
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
@@ -132,7 +134,7 @@ def test_a_run_with_muon_resumes_exactly(tmp_path):
 
 def test_a_run_without_replacement_resumes_exactly(tmp_path):
     ids = torch.randint(11, (200,), generator=torch.Generator().manual_seed(0))
-    settings = {"batch_size": 4, "context_length": 8, "replacement": False}
+    settings = {"batch_size": 4, "context_length": 8, "sampling": {"replacement": False}}
     settings |= {"steps": 6, "lr": 1e-2, "seed": 0, "evaluate_every": 3}
     settings |= {"gradient_accumulation_steps": 2}
     whole, halves, again, drawn_ones = gpt(), gpt(), gpt(), gpt()
@@ -149,13 +151,86 @@ def test_a_run_without_replacement_resumes_exactly(tmp_path):
         ValueError, match="is of a run with replacement=False, got replacement=True"
     ):
         train(
-            drawn_ones, ids, ids, **settings | {"replacement": True}, checkpoint=path, resume=True
+            drawn_ones,
+            ids,
+            ids,
+            **settings | {"sampling": {"replacement": True}},
+            checkpoint=path,
+            resume=True,
         )
     train(again, ids, ids, **settings, checkpoint=path, resume=True)
     for a, b in zip(whole.parameters(), again.parameters(), strict=True):
         assert torch.equal(a, b)
 
 
-def test_a_rate_of_nothing_is_refused():
+def test_a_rate_of_nothing_or_a_momentum_without_sense_is_refused():
     with pytest.raises(ValueError, match=r"muon_lr=-0.1, expected more than 0"):
         TrainingConfig(steps=1, lr=1e-2, muon_lr=-0.1, seed=0)
+    with pytest.raises(ValueError, match=r"muon_momentum=1.0, expected 0 to below 1"):
+        TrainingConfig(steps=1, lr=1e-2, muon_lr=0.1, muon_momentum=1.0, seed=0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_processes_share_stacks_out_and_each_gets_all_results(monkeypatch, size):
+    generator = torch.Generator().manual_seed(0)
+    stacks = [torch.randn(n, 3, 4 + n, generator=generator) for n in (1, 4, 3)]
+    expected = [newton_schulz(stack) for stack in stacks]
+    sent, treated = {}, []
+
+    def counted(share):
+        treated.append(len(share))
+        return newton_schulz(share)
+
+    def as_rank(rank, received):
+        monkeypatch.setattr(distributed, "rank", lambda: rank)
+        monkeypatch.setattr(distributed, "world_size", lambda: size)
+        monkeypatch.setattr(
+            distributed, "all_gather", lambda own: sent.update({rank: own}) or received or [own]
+        )
+        return distributed.share_stacks(counted, stacks)
+
+    for rank in range(size):  # what each would send
+        with contextlib.suppress(RuntimeError, IndexError):  # nothing has come from the others
+            as_rank(rank, None)
+    assert sum(treated) == 8 and max(treated) <= -(-4 // size)
+    received = [sent[rank] for rank in range(size)] if size > 1 else None
+    for rank in range(size):
+        for found, wanted in zip(as_rank(rank, received), expected, strict=True):
+            torch.testing.assert_close(found, wanted)
+
+
+def test_without_matrices_nothing_is_shared(monkeypatch):
+    monkeypatch.setattr(distributed, "world_size", lambda: 2)
+    assert distributed.share_stacks(newton_schulz, []) == []
+
+
+def test_muon_computes_as_the_run_does_and_with_its_momentum(monkeypatch):
+    seen = []
+
+    class Watched(Muon):
+        def step(self):
+            seen.append((self.dtype, self.momentum))
+            super().step()
+
+    monkeypatch.setattr("scratchformer.training.optimizers.Muon", Watched)
+    for precision in ("float32", "bfloat16"):
+        config = TrainingConfig(1, 1e-2, 0, muon_lr=1e-2, muon_momentum=0.8, precision=precision)
+        fit(gpt(), drawn, loss, config)
+    assert seen == [(torch.float32, 0.8), (torch.bfloat16, 0.8)]
+
+
+def test_momentum_is_how_much_of_the_running_mean_stays():
+    """At 0 there is no memory: the second step depends on the second gradient alone."""
+    ends = []
+    for momentum in (0.0, 0.9):
+        for first in (3.0, -3.0):
+            p = nn.Parameter(torch.zeros(2, 3))
+            groups = [{"params": [p], "muon": True, "weight_decay": 0.0}]
+            optimizer = Muon(groups, lr=1.0, momentum=momentum)
+            for factor in (first, 0.5):
+                start = p.detach().clone()
+                p.grad = factor * torch.tensor([[1.0, 2, 3], [3, 1, 2]])
+                optimizer.step()
+            ends.append((p - start).detach())
+    torch.testing.assert_close(ends[0], ends[1])
+    assert not torch.allclose(ends[2], ends[3], atol=0.1)

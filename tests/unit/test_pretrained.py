@@ -1,5 +1,6 @@
 """Models on disk: ours come back as they were, GPT-2 as Hugging Face computes it, others never."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -12,8 +13,19 @@ import pytest
 import safetensors.torch
 import torch
 
+from scratchformer.data import Playhouse
+from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig, SpeedrunConfig, SpeedrunGPT, pretrained
-from scratchformer.models.pretrained import find_gpt2, read_tensors, save_as_gpt2, write_tensors
+from scratchformer.models.pretrained import (
+    byte_letters,
+    find_gpt2,
+    find_merges,
+    read_tensors,
+    save_as_gpt2,
+    save_tokenizer_as_gpt2,
+    write_tensors,
+)
+from scratchformer.tokenizers import ByteBPE, byte_bpe
 
 SIZE = {"vocab_size": 13, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
 IDS = torch.randint(11, (2, 8), generator=torch.Generator().manual_seed(0))
@@ -95,7 +107,7 @@ def test_a_save_that_is_killed_leaves_the_old_model_or_the_new(tmp_path):
         "import sys, torch\nfrom scratchformer.models import GPT, GPTConfig\n"
         "models = []\nfor d in (16, 32):\n    torch.manual_seed(d)\n"
         f"    models.append(GPT(GPTConfig(**{SIZE} | {{'d_model': d}})))\n"
-        "print('ready', flush=True)\n"
+        "models[0].save(sys.argv[1])\nprint('ready', flush=True)\n"
         "while True:\n    for model in models:\n        model.save(sys.argv[1])"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -255,6 +267,79 @@ def test_another_architecture_is_refused(tmp_path):
     transformers.BertModel(transformers.BertConfig(**size)).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="model_type='bert', expected 'gpt2'"):
         GPT.from_pretrained(tmp_path)
+
+
+# --- GPT-2's tokenizer, written by us ---------------------------------------------------------
+
+
+def folder_for_transformers(folder):
+    """A byte-level tokenizer and a GPT with large random weights in GPT-2's format."""
+    tok = ByteBPE.train(Playhouse().text(20_000), 300, ("<|endoftext|>",))
+    model = small_gpt(vocab_size=tok.vocab_size, context_length=32).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.normal_(std=0.15)
+    save_as_gpt2(folder, model)
+    save_tokenizer_as_gpt2(folder, tok)
+    return model, tok
+
+
+@pytest.mark.parametrize(
+    "text", ["Let's go,  now!\n\n\t", "naïve café — 北京 😀 1234 ''s", "<|endoftext|>", ""]
+)
+def test_transformers_reads_our_tokenizer_and_encodes_the_same(tmp_path, text):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    _, tok = folder_for_transformers(tmp_path)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    ids = tok.encode(text, allow_special=True)
+    assert theirs(text)["input_ids"] == ids and len(theirs) == tok.vocab_size
+    assert theirs.decode(ids, clean_up_tokenization_spaces=False) == text
+
+
+def test_the_pipeline_of_transformers_writes_our_texts(tmp_path):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    model, tok = folder_for_transformers(tmp_path)
+    pipe = transformers.pipeline("text-generation", model=str(tmp_path), device="cpu")
+    prompt = "Enter Odile"
+    ids = torch.tensor([tok.encode(prompt)])
+    for options, ours in [
+        ({"do_sample": False}, {"temperature": 0.0}),
+        ({"do_sample": True, "temperature": 1.0, "top_k": 40}, {"top_k": 40}),
+        ({"do_sample": True, "top_k": 0, "temperature": 0.7}, {"temperature": 0.7}),
+    ]:
+        torch.manual_seed(3)
+        found = pipe(prompt, max_new_tokens=20, return_tensors=True, **options)
+        torch.manual_seed(3)
+        expected = generate(model, ids, 20, **ours)[0].tolist()
+        assert found[0]["generated_token_ids"] == expected, options
+
+
+def test_the_letters_of_bytes_are_gpt2s():
+    slow = pytest.importorskip("transformers.convert_slow_tokenizer", reason="no transformers")
+    assert dict(enumerate(byte_letters())) == slow.bytes_to_unicode()
+
+
+def test_gpt2s_own_merges_are_found_again():
+    """OpenAI published 50,000 merges; tiktoken's tokens hold only what they lead to."""
+    try:
+        tok = ByteBPE.from_tiktoken("gpt2")
+    except OSError as error:
+        pytest.skip(str(error))
+    name = hashlib.sha1((byte_bpe.STORE + byte_bpe.PUBLISHED["gpt2"][0][0]).encode()).hexdigest()
+    lines = (byte_bpe._tiktoken_folder() / name).read_text(encoding="utf-8").split("\n")[1:-1]
+    letters = byte_letters()
+    found = [
+        " ".join("".join(letters[b] for b in part) for part in pair)
+        for pair in find_merges(tok.tokens)
+    ]
+    assert found == lines and len(lines) == 50_000
+
+
+@pytest.mark.parametrize("special", [(), ("<|end|>",), ("<|endoftext|>", "<|pad|>")])
+def test_a_tokenizer_with_other_special_tokens_is_not_saved_as_gpt2s(tmp_path, special):
+    with pytest.raises(ValueError, match=r"special_tokens=\[.*\], expected \['<.endoftext.>'\]"):
+        save_tokenizer_as_gpt2(tmp_path / "folder", ByteBPE.train("", 300, special))
+    assert not (tmp_path / "folder").exists()
 
 
 # --- what is broken or missing ----------------------------------------------------------------

@@ -1,21 +1,11 @@
 """Costs by formula equal costs by count; the law is found again where it is known."""
 
-import ast
-import importlib.util
-import json
-from collections import Counter
-from concurrent.futures import Future
-from itertools import pairwise
-from pathlib import Path
-
 import jaxtyping
-import nbformat
 import numpy as np
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from scratchformer.data.playhouse import Playhouse
 from scratchformer.models import GPT, GPTConfig, SpeedrunConfig
 from scratchformer.scaling import (
     ScalingLaw,
@@ -28,7 +18,6 @@ from scratchformer.scaling import (
     non_embedding,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
 GPT2 = {  # Radford et al. 2019's four sizes, with the parameters of the released weights
     (768, 12, 12): 124_439_808,
     (1024, 16, 24): 354_823_168,
@@ -176,173 +165,3 @@ def test_best_allocation_is_a_minimum_on_its_budget():
 def test_runs_that_make_no_sense_are_refused(runs, message):
     with pytest.raises(ValueError, match=message):
         fit_law(*runs)
-
-
-# The runs that the chapter quotes, and the script that makes them
-
-
-def load_benchmark():
-    spec = importlib.util.spec_from_file_location("scaling_runs", ROOT / "benchmarks/scaling.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-benchmark = load_benchmark()
-stored = json.loads(benchmark.STORED.read_text())
-
-
-def test_stored_runs_are_those_of_the_script_and_say_what_they_were():
-    wanted = benchmark.cells(benchmark.SIZES, benchmark.STEPS)
-    wanted = [(corpus, *run) for corpus, runs in wanted.items() for run in runs]
-    keys = ("corpus", "size", "steps", "seed", "share")
-    listed = [tuple(run[key] for key in keys) for run in stored["runs"] + stored["left_out"]]
-    listed = [(corpus, tuple(size), *rest) for corpus, size, *rest in listed]
-    assert sorted(listed) == sorted(wanted)
-    assert len(stored["left_out"]) <= 3
-    assert {"python", "torch", "numpy"} <= set(stored["versions"])
-    settings = stored["settings"]
-    assert settings["context_length"] == benchmark.CONTEXT
-    assert settings["batch_size"] == benchmark.BATCH
-    assert settings["steps"] == list(benchmark.STEPS) and settings["rates"] == list(benchmark.RATES)
-    for run in stored["runs"]:
-        assert run["D"] == run["steps"] * benchmark.BATCH * benchmark.CONTEXT
-        assert run["N"] == non_embedding(benchmark.config_of(run["size"], 65))
-        assert run["seconds"] > 0 and (run["passes"] > 1.0) == (
-            run["corpus"] == "tinyshakespeare" and run["D"] > 903_467 * run["share"]
-        )
-
-
-def test_stored_rates_are_the_best_of_those_tried():
-    tried = {(t["corpus"], tuple(t["size"]), t["steps"]): t["dev"] for t in stored["tuning"]}
-    first, _, third, _ = benchmark.STEPS
-    for run in stored["runs"]:
-        tuned_at = first if run["steps"] < third else third
-        losses = tried[run["corpus"], tuple(run["size"]), tuned_at]
-        assert len(losses) >= 2
-        assert run["lr"] == float(min(losses, key=losses.get))
-
-
-def test_playhouse_cannot_be_predicted_better_than_its_windows_allow():
-    floor, error = stored["floor"]["nats"], stored["floor"]["standard_error"]
-    assert Playhouse().entropy_per_char() == pytest.approx(stored["entropy"])
-    assert stored["entropy"] < floor - 3 * error
-    assert floor + 3 * error < min(r["val"] for r in stored["runs"] if r["corpus"] == "playhouse")
-
-
-def test_a_reader_of_windows_knows_less_the_shorter_they_are():
-    """With windows of one character the floor is what bigrams leave open; it falls from there."""
-    text = Playhouse(3).text(200_000)
-    pairs, singles = Counter(pairwise(text)), Counter(text[:-1])
-    bigrams = -sum(n * np.log(n / singles[pair[0]]) for pair, n in pairs.items()) / (len(text) - 1)
-    one, error = benchmark.window_floor(1, 60, seed=4)
-    assert one == pytest.approx(bigrams, abs=4 * error + 0.02)
-    eight, _ = benchmark.window_floor(8, 20, seed=4)
-    assert Playhouse().entropy_per_char() < eight < one - 0.5
-
-
-def chapter_cells(part):
-    notebook = nbformat.read(ROOT / "notebooks" / "16_scaling.ipynb", 4)
-    return [cell.source for cell in notebook.cells if part in cell.source]
-
-
-def chapter_tables():
-    """name -> value of the tables that stand in the chapter."""
-    code = "\n".join(chapter_cells(" = {  # "))
-    names = ("budgets", "playhouse", "playhouse_again", "shakespeare", "shakespeare_again")
-    assigned = [s for s in ast.parse(code).body if isinstance(s, ast.Assign)]
-    return {
-        s.targets[0].id: ast.literal_eval(s.value)
-        for s in assigned
-        if getattr(s.targets[0], "id", "") in (*names, "by_passes")
-    }
-
-
-def test_the_chapter_tells_the_stored_losses():
-    told = chapter_tables()
-    whole = [run for run in stored["runs"] if run["share"] == 1]
-    for corpus, name in (("playhouse", "playhouse"), ("tinyshakespeare", "shakespeare")):
-        first = {
-            (N, D): loss
-            for N, row in told[name].items()
-            for D, loss in zip(told["budgets"], row, strict=True)
-            if loss is not None
-        }
-        for seed, table in ((0, first), (1, told[f"{name}_again"])):
-            runs = [r for r in whole if r["corpus"] == corpus and r["seed"] == seed]
-            assert table == {(r["N"], r["D"]): r["val"] for r in runs}
-    cell = next(r for r in stored["runs"] if r["share"] < 1)
-    same = [r for r in stored["runs"] if r["corpus"] == cell["corpus"] and r["seed"] == 0]
-    same = [r for r in same if (r["N"], r["D"]) == (cell["N"], cell["D"])]
-    assert told["by_passes"] == {r["passes"]: r["val"] for r in same} and len(same) == 3
-    (floor,) = chapter_cells("in_windows = ")
-    assert f"entropy_per_char(), {stored['floor']['nats']:.3f}  # the second is quoted" in floor
-
-
-class Inline:
-    """Stands in for the pool of processes: runs each job at once."""
-
-    def __init__(self, *args, **kwargs):
-        pass
-
-    def submit(self, function, *args):
-        future = Future()
-        future.set_result(function(*args))
-        return future
-
-    def shutdown(self):
-        pass
-
-
-@pytest.fixture
-def small(monkeypatch, tmp_path):
-    """The script with little to do: few steps, one short text, no processes."""
-
-    class Short:
-        is_real = True
-        text = "to be or not to be, that is the question. " * 500
-
-    monkeypatch.setattr(benchmark, "load_corpus", lambda name: Short)
-    monkeypatch.setattr(benchmark, "ProcessPoolExecutor", Inline)
-    monkeypatch.setattr(benchmark, "KEPT", tmp_path / "kept")
-    monkeypatch.setattr(benchmark, "STORED", tmp_path / "scaling.json")
-    monkeypatch.setattr(benchmark, "window_floor", lambda T, windows, seed: (0.3, 0.01))
-    threads = torch.get_num_threads()
-    yield ["--steps", "2", "3", "4", "5", "--sizes", "1", "--held-out", "2000"]
-    torch.set_num_threads(threads)
-
-
-def test_the_script_tunes_on_one_text_and_reads_another_once(small, monkeypatch):
-    result = benchmark.main([*small, "--write"])
-    assert json.loads(benchmark.STORED.read_text()) == json.loads(json.dumps(result))
-    assert not result["left_out"] and not benchmark.KEPT.exists()
-    assert {run["corpus"] for run in result["runs"]} == set(benchmark.CORPORA)
-    assert all(run["val"] and run["dev"] for run in result["runs"])
-    shares = sorted(run["share"] for run in result["runs"] if run["share"] < 1)
-    assert shares == [1 / 16, 1 / 4]
-
-
-def test_an_interrupted_call_goes_on_where_it_was(small, monkeypatch):
-    first = benchmark.main(small)
-
-    def no_more(*args, **kwargs):
-        raise AssertionError("trained again")
-
-    monkeypatch.setattr(benchmark, "fit", no_more)
-    assert benchmark.main(small)["runs"] == first["runs"]
-    with pytest.raises(AssertionError, match="trained again"):
-        benchmark.main([*small, "--fresh"])
-
-
-def test_what_there_is_no_time_for_is_left_out_and_named(small):
-    result = benchmark.main([*small, "--minutes", "0"])
-    assert not result["runs"]
-    cells = benchmark.cells(benchmark.SIZES[:1], (2, 3, 4, 5))
-    assert len(result["left_out"]) >= sum(map(len, cells.values()))
-
-
-def test_a_run_ends_when_its_time_is_over(small, tmp_path):
-    job = {"corpus": "playhouse", "size": (24, 2, 2), "steps": 50, "lr": 1e-2, "seed": 0}
-    job |= {"share": 1, "measure": True, "longest": 25_600, "held_out": 2000}
-    assert benchmark.train_one(job | {"deadline": 0.0}) is None
-    assert not list(tmp_path.rglob("*.json"))

@@ -130,8 +130,8 @@ def test_padding_changes_no_logit():
     source, target = pairs(1, 5, 4)
     before = model(source, target)
     longer = F.pad(source, (0, 4), value=PAD), F.pad(target, (0, 3), value=PAD)
-    torch.testing.assert_close(model(longer[0], target), before, rtol=0, atol=1e-6)
-    torch.testing.assert_close(model(*longer)[:, :4], before, rtol=0, atol=1e-6)
+    torch.testing.assert_close(model(longer[0], target), before, rtol=0, atol=1e-5)
+    torch.testing.assert_close(model(*longer)[:, :4], before, rtol=0, atol=1e-5)
     torch.testing.assert_close(model.encode(longer[0])[:, :5], model.encode(source))
 
 

@@ -6,10 +6,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from benchmarks import variants
 from scratchformer.attention import causal_mask
 from scratchformer.blocks import FeedForward
 from scratchformer.generation import generate
-from scratchformer.models import GPT, GPTConfig, SpeedrunConfig, SpeedrunGPT, first_edition
+from scratchformer.models import GPT, GPTConfig, SpeedrunConfig, SpeedrunGPT
 from scratchformer.models.pretrained import save_as_gpt2
 from scratchformer.models.speedrun import Attention, BigramEmbedding, Smear
 from scratchformer.positions import rotary
@@ -30,13 +31,13 @@ ALL = {
     "bias": False,
 }
 OWN = [{}, *({name: value} for name, value in ALL.items()), ALL, {"bigram_rows": 7}, {"smear": 3}]
-# Parts of `first_edition.py` go through the same tests
+# Parts of `benchmarks/variants.py` go through the same tests
 ONE_BY_ONE = [*OWN, {"norm": "rms"}, {"activation": "swiglu"}, {"n_kv_heads": 2}, {"n_kv_heads": 1}]
 ONE_BY_ONE += [{"n_kv_heads": 2, "positions": "rotary", "qk_norm": True, "norm": "rms"}]
 
 
 def small(**options):
-    return first_edition.build(11, SPEEDRUN | options)
+    return variants.build(11, SPEEDRUN | options)
 
 
 def gpt(seed=0, **options):
@@ -165,7 +166,7 @@ def test_what_the_lookback_adds_starts_at_nothing():
 
 
 def test_rms_norm_is_division_by_the_root_mean_square():
-    model = first_edition.build(11, SPEEDRUN | {"norm": "rms", "norm_weights": False})
+    model = variants.build(11, SPEEDRUN | {"norm": "rms", "norm_weights": False})
     x = torch.randn(3, 16) + 4
     expected = x / x.square().mean(dim=-1, keepdim=True).sqrt()
     for norm in (model.ln_f, model.h[1].ln_1, model.h[0].ln_2):
@@ -175,7 +176,7 @@ def test_rms_norm_is_division_by_the_root_mean_square():
 
 def test_swiglu_is_its_formula_and_has_as_many_parameters_as_the_plain_network():
     torch.manual_seed(0)
-    mlp, x = first_edition.SwiGLU(12, bias=False), torch.randn(2, 12)
+    mlp, x = variants.SwiGLU(12, bias=False), torch.randn(2, 12)
     gate, value = (mlp.c_fc.weight @ x.T).T.chunk(2, dim=-1)
     torch.testing.assert_close(mlp(x), (gate * gate.sigmoid() * value) @ mlp.c_proj.weight.T)
     plain = FeedForward(12, bias=False)
@@ -185,7 +186,7 @@ def test_swiglu_is_its_formula_and_has_as_many_parameters_as_the_plain_network()
 def test_grouped_queries_equal_full_heads_whose_keys_and_values_are_copies():
     torch.manual_seed(0)
     config = SpeedrunConfig(11, 8, d_model=8, n_heads=4, n_layers=1)
-    grouped, full = first_edition.GroupedAttention(config, 2), Attention(config)
+    grouped, full = variants.GroupedAttention(config, 2), Attention(config)
     q, k, v = grouped.c_attn.weight.split((8, 4, 4))  # heads are 2 wide
     twice = [w.view(2, 2, 8).repeat_interleave(2, dim=0).reshape(8, 8) for w in (k, v)]
     b_q, b_k, b_v = grouped.c_attn.bias.split((8, 4, 4))
@@ -210,18 +211,7 @@ def test_the_fused_kernel_computes_the_same():
     torch.manual_seed(0)
     q, k, v = torch.randn(3, 2, 4, 7, 8)
     explicit = Attention(SpeedrunConfig(**SMALL)).attend(q, k, v)[0]
-    torch.testing.assert_close(first_edition.fused(q, k, v)[0], explicit)
-
-
-def test_recorded_weights_are_those_that_attention_used_and_change_nothing():
-    model, ids = gpt(positions="rotary"), torch.randint(11, (2, 6))
-    before = model(ids)
-    with first_edition.recorded_weights(model) as weights:
-        assert torch.equal(model(ids), before)
-    assert list(weights) == ["h.0.attn", "h.1.attn"] and weights["h.0.attn"].shape == (2, 4, 6, 6)
-    torch.testing.assert_close(weights["h.1.attn"].sum(dim=-1), torch.ones(2, 4, 6))
-    assert not weights["h.1.attn"].triu(1).any() and torch.equal(model(ids), before)
-    assert "attend" not in vars(model.h[0].attn)
+    torch.testing.assert_close(variants.fused(q, k, v)[0], explicit)
 
 
 @pytest.mark.parametrize("options", [{"positions": "rotary"}, {"qk_norm": True}])
@@ -310,3 +300,23 @@ def test_impossible_options_are_refused(changes, message):
 def test_heads_that_cannot_share_keys_evenly_are_refused(n_kv_heads):
     with pytest.raises(ValueError, match=f"n_heads=4 is not divisible by n_kv_heads={n_kv_heads}"):
         gpt(n_kv_heads=n_kv_heads)
+
+
+def test_pairs_are_dropped_in_training_only_and_about_as_often_as_asked():
+    model = small(bigram_rows=49, bigram_dropout=0.25)
+    torch.nn.init.ones_(model.bigrams.table.weight)
+    ids = torch.randint(7, (8, 8), generator=torch.Generator().manual_seed(0))
+    torch.manual_seed(0)
+    kept = torch.stack([model.train().bigrams(ids) for _ in range(50)])
+    assert set(kept.unique().tolist()) == {0.0, 1.0} and (kept.std(dim=-1) == 0).all()
+    assert abs(kept.mean().item() - 0.75) < 0.03
+    assert (model.eval().bigrams(ids) == 1).all()
+
+
+def test_wide_matrices_are_those_that_read_the_stream():
+    wide, narrow = small(wide_init=True, d_model=64, n_heads=2), small(d_model=64, n_heads=2)
+    for (name, w), n in zip(wide.named_parameters(), narrow.parameters(), strict=True):
+        if name.endswith(("c_attn.weight", "c_fc.weight")):
+            assert 0.9 < w.std() / (0.5 / 8) < 1.1
+        elif w.dim() == 2:
+            assert 0.8 < w.std() / n.std() < 1.25

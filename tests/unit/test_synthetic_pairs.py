@@ -1,22 +1,23 @@
-"""Dates and the two languages: right, endless, and held out by rule."""
+"""Two languages: right, endless, and held out by rule."""
 
 import random
 import re
 import zlib
-from datetime import date
+from itertools import pairwise
 
 import pytest
 
 from scratchformer.data.synthetic_pairs import (
-    DATE_FORMATS,
-    FIRST,
+    ADJECTIVES,
     MODALS,
     NOUNS,
+    SPLITS,
     VERBS,
-    _noun_phrase,
-    random_date,
+    _phrase_in_both,
+    _random_phrase,
+    is_held_out,
+    random_scramble,
     random_sentence,
-    written_date,
 )
 
 
@@ -25,51 +26,40 @@ def drawn(draw, n=2000, seed=0, **options):
     return [draw(rng, **options) for _ in range(n)]
 
 
-def test_a_date_is_written_in_each_format_as_people_write_it():
-    written = [written_date(date(2019, 3, 7), form) for form in DATE_FORMATS]
-    assert written == [
-        "7 March 2019",
-        "07 Mar 2019",
-        "the 7th of March, 2019",
-        "Thursday, 7th March 2019",
-        "March 7, 2019",
-        "Mar 7th 2019",
-        "Thu Mar 7 2019",
-        "2019 March 7",
-        "7.3.2019",
-        "07.03.2019",
-        "3/7/2019",
-        "03/07/2019",
-    ]
+def combinations(english):
+    """The adjectives of a sentence, each with the noun behind it."""
+    known = {row[0] for row in ADJECTIVES}
+    return [pair for pair in pairwise(english.split()) if pair[0] in known]
 
 
-@pytest.mark.parametrize(
-    ("day", "written"),
-    [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (12, "12th"), (13, "13th"), (21, "21st")],
-)
-def test_ordinals(day, written):
-    assert written_date(date(2019, 3, day), "{th}") == written
+def test_each_noun_has_one_adjective_that_is_held_out_and_each_adjective_is_met_in_training():
+    for singular, plural, *_ in NOUNS:
+        held_out = [row[0] for row in ADJECTIVES if is_held_out(row[0], singular)]
+        assert len(held_out) == 1
+        assert held_out == [row[0] for row in ADJECTIVES if is_held_out(row[0], plural)]
+    met = {pair for english, _ in drawn(random_sentence, 20_000) for pair in combinations(english)}
+    every = {(row[0], noun) for row in ADJECTIVES for n in NOUNS for noun in n[:2]}
+    assert every - met == {pair for pair in every if is_held_out(*pair)}
 
 
-def test_no_held_out_day_is_ever_drawn_for_training_and_no_other_one_for_testing():
-    for held_out in (False, True):
-        pairs = drawn(random_date, held_out=held_out)
-        numbers = [(date.fromisoformat(iso) - FIRST).days for _, iso in pairs]
-        assert {n % 10 == 0 for n in numbers} == {held_out}
-        assert len({source[-1] for source, _ in pairs}) >= 10 and len(set(pairs)) > 1900
-        years = [int(iso[:4]) for _, iso in pairs]
-        assert min(years) >= 1900 and max(years) <= 2099
+def test_no_sentence_belongs_to_two_splits_and_tests_have_adjectives():
+    for split in SPLITS:
+        for english, _ in drawn(random_sentence, 1000, split=split):
+            pairs = combinations(english)
+            assert any(is_held_out(*pair) for pair in pairs) == (split == "unseen")
+            assert pairs or split == "train"
+            if split != "unseen":
+                assert (zlib.crc32(english.encode()) % 10 == 0) == (split == "seen")
 
 
-def test_held_out_sentences_are_those_with_the_right_checksum():
-    for held_out in (False, True):
-        sums = {zlib.crc32(e.encode()) % 10 for e, _ in drawn(random_sentence, held_out=held_out)}
-        assert sums == ({0} if held_out else set(range(1, 10)))
+def test_an_unknown_split_is_refused():
+    with pytest.raises(ValueError, match="split='test', expected one of train, seen, unseen"):
+        random_sentence(random.Random(0), "test")
 
 
 def test_a_seed_repeats_the_draw():
-    for draw in (random_date, random_sentence):
-        assert drawn(draw, 50) == drawn(draw, 50) != drawn(draw, 50, seed=1)
+    first = drawn(random_sentence, 50)
+    assert first == drawn(random_sentence, 50) != drawn(random_sentence, 50, seed=1)
 
 
 NOUN_PHRASES = """
@@ -87,8 +77,9 @@ def test_articles_and_adjectives_agree_in_gender_number_and_case():
     rng, found = random.Random(0), {}
     for _ in range(20_000):
         for case in (0, 1):
-            english, german, plural = _noun_phrase(rng, case)
-            assert plural == (english[0] == "these" or english[-1] not in SINGULAR)
+            phrase = _random_phrase(rng)
+            english, german = _phrase_in_both(phrase, case)
+            assert phrase.plural == (english[0] == "these" or english[-1] not in SINGULAR)
             found.setdefault(" ".join(english), [set(), set()])[case].add(" ".join(german))
     for line in NOUN_PHRASES.replace("\n", "|").split("|")[1:]:
         english, german = line.strip().split(": ")
@@ -120,3 +111,54 @@ def test_the_german_verb_is_second_or_at_the_end_and_agrees_with_its_subject():
             verb = behind[behind.index(noun) + 1]
             row = next(row for row in VERBS if verb in row[:2])
             assert row[2 if verb == row[0] else 3] in german.split()
+
+
+def stems(german):
+    """The words without their endings: what no trade of places changes."""
+    endings = "(?:e[nrs]?)?$"
+    articles = "der|die|das|den|ein.*|dies.*|jed.*"
+    words = [word for word in german.split() if not re.fullmatch(articles, word)]
+    nouns = {form: row[2] for row in NOUNS for form in row[2:4]}
+    verbs = {form: row[3] for row in (*VERBS, *MODALS) for form in row[2:]}
+    known = nouns | verbs
+    return sorted(known.get(word) or re.sub(endings, "", word) for word in words)
+
+
+@pytest.mark.parametrize("split", ["train", "seen", "unseen"])
+def test_a_scramble_has_the_same_words_and_another_meaning(split):
+    rng = random.Random(1)
+    traded = 0
+    for _ in range(400):
+        english, german, scrambled = random_scramble(rng, split)
+        assert german != scrambled and stems(german) == stems(scrambled)
+        pairs = combinations(english)
+        assert any(is_held_out(*pair) for pair in pairs) == (split == "unseen")
+        traded += german.split()[-1] != scrambled.split()[-1]
+    assert traded > 50  # not always the same trade
+
+
+def test_a_scramble_s_translation_is_that_of_the_grammar():
+    known = dict(drawn(random_sentence, 20_000))
+    rng = random.Random(2)
+    scrambles = [random_scramble(rng) for _ in range(1500)]
+    both = [(known[e], g, other) for e, g, other in scrambles if e in known]
+    assert len(both) > 5
+    assert all(right == g != other for right, g, other in both)
+
+
+def test_no_training_scramble_shows_a_held_out_combination():
+    forms = {row[1]: row[0] for row in ADJECTIVES}
+    singular = {form: row[0] for row in NOUNS for form in row[2:4]}
+    rng = random.Random(3)
+    for split in ("train", "seen"):
+        for _ in range(500):
+            for german in random_scramble(rng, split)[1:]:
+                for adjective, noun in pairwise(german.split()):
+                    stem = re.sub("(?:e[nrs]?)$", "", adjective)
+                    if stem in forms and noun in singular:
+                        assert not is_held_out(forms[stem], singular[noun])
+
+
+def test_a_scramble_of_another_split_is_refused():
+    with pytest.raises(ValueError, match="expected one of train, seen, unseen"):
+        random_scramble(random.Random(0), "test")
