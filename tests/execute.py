@@ -56,6 +56,9 @@ def main(wanted: list[str]) -> int:
         return 2
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ["SCRATCHFORMER_BUDGET"] = "cpu"  # what is stored is the CPU's
+    os.environ["SCRATCHFORMER_LIVE"] = (
+        "stored"  # without scripts and weights, which the site brings
+    )
     failures = 0
     for i, path in enumerate(paths, 1):
         print(f"[{i}/{len(paths)}] {path.name} … ", end="", flush=True)

@@ -1,6 +1,6 @@
 """The model alive in the page: a Python exporter, and the same model in readable JavaScript."""
 
 from scratchformer.explorer.export import describe
-from scratchformer.explorer.view import Explorer, explore
+from scratchformer.explorer.view import explore
 
-__all__ = ["Explorer", "describe", "explore"]
+__all__ = ["describe", "explore"]

@@ -323,7 +323,7 @@ def test_every_view_fits_and_axe_finds_nothing(browser, address, axe, mode, widt
             summary.click()
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-        result = page.evaluate(AXE, [".scratchformer-explorer", True])
+        result = page.evaluate(AXE, [".live-figure", True])
         found = [
             f"{name}: {fault['id']}: {node['html'][:90]} | {node['failureSummary'][:160]}"
             for fault in result["violations"]
@@ -336,7 +336,7 @@ def test_every_view_fits_and_axe_finds_nothing(browser, address, axe, mode, widt
 
 def test_nothing_moves_by_itself(page):
     """No animation, no transition: `prefers-reduced-motion` has nothing left to take away."""
-    moving = page.locator(".scratchformer-explorer *").evaluate_all(
+    moving = page.locator(".live-figure *").evaluate_all(
         "all => all.filter(e => { const s = getComputedStyle(e); "
         "return s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0; }).length"
     )
@@ -347,8 +347,8 @@ def test_without_javascript_a_figure_with_pytorchs_numbers_stays(browser, addres
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(address)
-    assert "needs JavaScript" in page.locator(".scratchformer-explorer p").inner_text()
-    shown = page.locator(".scratchformer-explorer tbody tr td:last-child").all_inner_texts()
+    assert "needs JavaScript" in page.locator(".live-figure p").inner_text()
+    shown = page.locator(".live-figure tbody tr td:last-child").all_inner_texts()
     top = logits[-1].softmax(dim=0).topk(5).values.tolist()
     assert [number(text) for text in shown] == pytest.approx([100 * p for p in top], abs=0.06)
     context.close()
@@ -395,7 +395,7 @@ def small_site(tmp_path_factory):
     extension = str(ROOT / "book" / "_ext")
     (source / "conf.py").write_text(
         f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {extension!r}]\n"
-        "extensions = ['myst_parser', 'explorer_ext']\nmyst_enable_extensions = ['colon_fence']\n"
+        "extensions = ['myst_parser', 'live_ext']\nmyst_enable_extensions = ['colon_fence']\n"
     )
     (source / "index.md").write_text(
         "# Live\n\n:::{explorer} tiny-shakespeare\n:prompt: KING\n:views: attention\n:::\n\n"
@@ -414,13 +414,13 @@ def small_site(tmp_path_factory):
 def test_a_page_of_the_site_carries_the_weights_once(small_site, browser):
     html = (small_site / "index.html").read_text(encoding="utf-8")
     assert len(html) < 100_000, "the weights are in a file beside the page"
-    assert html.count("_static/explorer/explorer.js") == 1
-    assert len(re.findall(r"_static/explorer/[0-9a-f]{16}\.js", html)) == 1
-    assert "explorer" not in (small_site / "bare.html").read_text(encoding="utf-8").lower()
+    assert html.count("_static/live/explorer-model.js") == 1
+    assert len(re.findall(r"_static/live/model-[0-9a-f]{16}\.js", html)) == 1
+    assert "_static/live" not in (small_site / "bare.html").read_text(encoding="utf-8")
     context, page, faults = start(browser)
     page.goto((small_site / "index.html").as_uri())
     page.locator(".sx-grid").first.wait_for()
-    assert page.locator(".scratchformer-explorer[data-live]").count() == 2
+    assert page.locator(".live-figure[data-live]").count() == 2
     assert page.get_by_label("Prompt").first.input_value() == "KING"
     assert page.locator("[role=tablist]").count() == 1, "one view needs no tabs"
     assert page.evaluate("Object.keys(scratchformerDescriptions).length") == 1

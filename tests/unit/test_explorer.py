@@ -534,13 +534,13 @@ def test_a_live_view_asks_nothing_of_a_server(shipped):
 
 
 def test_a_stored_output_holds_no_weights_and_no_script(shipped, monkeypatch):
-    monkeypatch.setenv("SCRATCHFORMER_EXPLORER", "stored")
+    monkeypatch.setenv("SCRATCHFORMER_LIVE", "stored")
     live = explore(*shipped)
     html = live._repr_html_()
     assert len(html) < 2_000 and "<script" not in html
-    assert live.description["hash"] in html and "needs JavaScript" in html
+    assert live.descriptions[0]["hash"] in html and "needs JavaScript" in html
     assert html == explore(*shipped)._repr_html_(), "nbval would see a change"
-    monkeypatch.delenv("SCRATCHFORMER_EXPLORER")
+    monkeypatch.delenv("SCRATCHFORMER_LIVE")
     assert len(live._repr_html_()) > 2_000_000
 
 

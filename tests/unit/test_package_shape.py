@@ -18,6 +18,7 @@ LINES, PARAMETERS, CODE = 60, 10, 250
 # From left to right along the flow of text: a room imports only from the rooms before its own line.
 ROOMS = [
     ["files", "drawings", "measurements", "shipped"],
+    ["live"],
     ["data"],
     ["tokenizers"],
     ["positions"],

@@ -3,7 +3,7 @@
 
 scratchformerExplorer.views.attention = (() => {
   const { el, format, percent, roving, bars, button, title, note, scrolling, table } =
-    scratchformerExplorer;
+    scratchformerLive;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const LEVELS = 6; // shades of a small picture
 

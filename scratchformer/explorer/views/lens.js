@@ -2,7 +2,7 @@
 "use strict";
 
 scratchformerExplorer.views.lens = (() => {
-  const { el, percent, roving, title, note, table, bar } = scratchformerExplorer;
+  const { el, percent, roving, title, note, table, bar } = scratchformerLive;
   const { readOut, probabilities } = scratchformerModel;
   const WINDOW = 16; // tokens side by side, fewer if long: of a longer prompt the last are shown
   const BARS = 6; // likeliest tokens that are shown of a cell

@@ -2,7 +2,7 @@
 "use strict";
 
 scratchformerExplorer.views.next = (() => {
-  const { el, newId, percent, slider, button, note, scrolling, table, bar } = scratchformerExplorer;
+  const { el, newId, percent, slider, button, note, scrolling, table, bar } = scratchformerLive;
   const { newCache, forward, probabilities, generator, pick } = scratchformerModel;
   const BARS = 12; // likeliest tokens that are shown
   const AT_ONCE = 120; // tokens that `generate` writes

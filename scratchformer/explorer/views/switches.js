@@ -2,7 +2,7 @@
 "use strict";
 
 scratchformerExplorer.views.switches = (() => {
-  const { el, format, roving, button, title, note, scrolling, table } = scratchformerExplorer;
+  const { el, format, roving, button, title, note, scrolling, table } = scratchformerLive;
   const { forward, losses, generate } = scratchformerModel;
   const WRITTEN = 50; // tokens of text, for comparison
   const FRAME = 40; // milliseconds of writing between two looks at the page

@@ -1,15 +1,15 @@
-// What all views share: the page's models, a prompt that is read once for all, and tabs.
+// What all live figures share: building blocks, and the way a figure comes to life in a page.
 //
-// A view registers itself in `scratchformerExplorer.views` under its name, as a title and a
-// function `build(context)` that gives {element, update(state)}. It is asked to update when the
-// prompt has changed and the view is in sight.
+// A figure registers itself in `scratchformerLive.figures` under its name, as a function
+// `build(settings, host)` that gives an element; settings are the numbers that Python gave.
+// It replaces the still figure in the page. Where anything fails, the still figure stays.
 "use strict";
 
-// A page holds each description once, by its hash, however many views show it
+// A page holds the description of each model once, by its hash, however many figures show it
 var scratchformerDescriptions = globalThis.scratchformerDescriptions ?? {};
 
-var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
-  const views = {}, models = {}; // models: hash -> {model, tokenizer}, made when first needed
+var scratchformerLive = globalThis.scratchformerLive ?? (() => {
+  const figures = {};
   let count = 0; // of what needs an id of its own
 
   // ---- building blocks ---------------------------------------------------------------------
@@ -71,7 +71,7 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
         el("svg:path", { d: path, fill: `var(--sx-${colour})` })));
   }
 
-  // A labelled slider that shows its number: get() reads it
+  // A labelled slider that shows its number: get() reads it, set(number) moves it
   function slider(label, { min, max, step, value, show = String }, oninput) {
     const id = newId("slider"), output = el("output", { for: id }, show(value));
     const input = el("input", { id, type: "range", min, max, step, value, oninput: () => {
@@ -82,7 +82,11 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
     input.setAttribute("aria-valuetext", show(value));
     const named = el("label", { for: id }, label);
     const element = el("div", { class: "sx-slider" }, named, input, output);
-    return { element, get: () => Number(input.value) };
+    const set = (number) => {
+      input.value = number;
+      input.dispatchEvent(new Event("input"));
+    };
+    return { element, get: () => Number(input.value), set };
   }
 
   const button = (text, onclick, attributes = {}) =>
@@ -107,38 +111,8 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
   // A bar as long as a probability
   const bar = (p) => el("span", { class: "sx-p", style: `--w: ${p}` });
 
-  // ---- the page's models -------------------------------------------------------------------
-
-  function modelOf(hash) {
-    const description = scratchformerDescriptions[hash];
-    if (!description) return null;
-    models[hash] ??= {
-      model: scratchformerModel.load(description),
-      tokenizer: scratchformerTokenizer.load(description.tokenizer),
-    };
-    return models[hash];
-  }
-
   // A token as a reader can see it: a space and a line's end have signs of their own
   const visible = (text) => text.replaceAll(" ", "␣").replaceAll("\n", "⏎").replaceAll("\t", "⇥");
-
-  // ---- one explorer ------------------------------------------------------------------------
-
-  // The prompt's field; read(text) is called, a moment after the last key, for a text that changed
-  function promptField(settings, read) {
-    const id = newId("prompt");
-    let waiting = 0;
-    const field = el("textarea", { id, rows: 2, spellcheck: "false", autocomplete: "off",
-      oninput: () => {
-        clearTimeout(waiting);
-        waiting = setTimeout(() => read(field.value), 150);
-      } });
-    field.value = settings.prompt;
-    const status = el("p", { class: "sx-status", role: "status" });
-    const element = el("div", { class: "sx-prompt" },
-      el("label", { for: id }, "Prompt"), field, status);
-    return { element, field, say: (text) => { status.textContent = text; } };
-  }
 
   // Tabs for several views, as the ARIA pattern has them; one view needs none
   function tabs(parts, show) {
@@ -163,66 +137,29 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
     return { list, choose };
   }
 
-  function mount(host) {
-    const settings = JSON.parse(host.dataset.settings), found = modelOf(host.dataset.model);
-    if (!found) return; // the static figure stays
-    host.dataset.live = "yes";
-    const { model, tokenizer } = found;
-    let state = null, inSight = null;
+  // ---- coming to life ----------------------------------------------------------------------
 
-    function read(text) {
-      try {
-        let ids = tokenizer.encode(text);
-        const length = model.config.context_length, cut = ids.length - length;
-        if (!ids.length) throw new Error("Type at least one character.");
-        if (cut > 0) ids = ids.slice(-length);
-        const seen = {};
-        const hook = (name, array) => { seen[name] = array; };
-        const run = scratchformerModel.forward(model, ids, { hook });
-        state = { text: tokenizer.decode(ids), ids, run, seen };
-        const dropped = cut > 0 ? `, the last of ${ids.length + cut}: more do not fit` : "";
-        prompt.say(`${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}`);
-        inSight.view.update((inSight.updated = state));
-      } catch (error) {
-        prompt.say(error.message);
-      }
+  function mount(host) {
+    const build = figures[host.dataset.figure];
+    if (!build) return; // its script may still be on the way
+    host.dataset.live = "yes";
+    try {
+      host.replaceChildren(build(JSON.parse(host.dataset.settings), host));
+    } catch (error) { // the still figure stays
+      host.dataset.live = "failed";
+      host.append(note(`The live figure could not start: ${error.message}`));
     }
-    const prompt = promptField(settings, read);
-    const context = { model, tokenizer, settings,
-      label: (id) => visible(tokenizer.decode([id])),
-      setPrompt: (text) => { prompt.field.value = text; read(text); } };
-    const parts = settings.views.map((name) => {
-      const view = views[name].build(context);
-      const panel = el("div", { class: `sx-panel sx-${name}`, id: newId("panel") }, view.element);
-      return { view, panel, title: views[name].title, updated: null };
-    });
-    function show(part) {
-      inSight = part;
-      if (state && part.updated !== state) part.view.update((part.updated = state));
-    }
-    host.replaceChildren(prompt.element);
-    if (parts.length > 1) {
-      const { list, choose } = tabs(parts, show);
-      host.append(list, ...parts.map((part) => part.panel));
-      choose(parts[0]);
-    } else {
-      host.append(parts[0].panel);
-      show(parts[0]);
-    }
-    read(settings.prompt);
   }
 
-  // Bring every explorer of the page to life that is not yet. A notebook may run a script before
+  // Bring every figure of the page to life that is not yet. A notebook may run a script before
   // its output stands in the page, so it is tried again.
   function mountAll() {
-    for (const host of document.querySelectorAll(".scratchformer-explorer:not([data-live])")) {
-      mount(host);
-    }
+    for (const host of document.querySelectorAll(".live-figure:not([data-live])")) mount(host);
   }
   function start() {
     for (const delay of [0, 100, 1000]) setTimeout(mountAll, delay);
   }
 
-  return { views, el, newId, format, percent, roving, bars, bar, slider, button, title, note,
-    scrolling, table, start };
+  return { figures, el, newId, format, percent, visible, roving, bars, bar, slider, button, title,
+    note, scrolling, table, tabs, start };
 })();

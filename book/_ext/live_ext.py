@@ -1,0 +1,153 @@
+"""A Sphinx extension: live figures on the site, their scripts and weights once a page.
+
+Stored outputs hold a still figure, its numbers, the names of its scripts and the hashes of its
+models (SCRATCHFORMER_LIVE=stored while a notebook is executed). A page with such a figure gets
+these files. They are ordinary script files beside the page, so they work from disk too, and
+browsers keep them from page to page. Only models that ship with the package can be asked for.
+
+On a page written by hand, the directive `explorer` stands for a call of `explore`, and `live` for
+a figure that a chapter shows, by the name of its script:
+
+    :::{explorer} tiny-shakespeare
+    :prompt: ROMEO:
+    :views: attention next
+    :::
+
+    :::{live} 01_bpe merges
+    :::
+"""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import nbformat
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+FOLDER = "live"  # in the site's _static
+HOLDER = re.compile(
+    r'class="live-figure" data-figure="(\w+)" data-files="(.*?)" data-models="(.*?)"'
+)
+
+
+@lru_cache(maxsize=1)
+def shipped() -> dict[str, str]:
+    """The scripts with the descriptions of all shipped models, by hash."""
+    from scratchformer.explorer import describe
+    from scratchformer.live.figure import description_script
+    from scratchformer.models import GPT
+    from scratchformer.shipped import FOLDER as MODELS
+    from scratchformer.tokenizers import CharTokenizer
+
+    scripts = {}
+    for path in sorted(MODELS.glob("*/model.safetensors")):
+        name = path.parent.name
+        told = describe(GPT.pretrained(name), CharTokenizer.pretrained(name))
+        scripts[told["hash"]] = f"{description_script(told)}\n"
+    return scripts
+
+
+def add_files(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """`html-page-context`: the scripts and the styles for a page that holds live figures."""
+    holders = HOLDER.findall(context.get("body", ""))
+    if not holders:
+        return
+    from scratchformer.live.figure import PACKAGE, SCRIPT, START, STYLE
+
+    contents = {}  # by the file's name on the site
+    for name in dict.fromkeys(
+        [STYLE, SCRIPT, *(n for _, names, _ in holders for n in names.split())]
+    ):
+        if not (PACKAGE / name).is_file():
+            _warn(pagename, "a live figure asks for %s, which the package has not", name)
+            continue
+        contents[name.replace("/", "-")] = (PACKAGE / name).read_text(encoding="utf-8")
+    for model in dict.fromkeys(m for _, _, models in holders for m in models.split()):
+        if model not in shipped():
+            _warn(pagename, "a live figure asks for the model %s, which does not ship", model)
+            continue
+        contents[f"model-{model}.js"] = shipped()[model]
+    contents["start.js"] = f"{START}\n"
+    folder = Path(app.outdir, "_static", FOLDER)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in contents.items():
+        path = folder / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+        if name.endswith(".css"):
+            app.add_css_file(f"{FOLDER}/{name}")
+        else:  # run in this order, when the page is there
+            app.add_js_file(f"{FOLDER}/{name}", defer="defer")
+
+
+def _warn(pagename: str, words: str, name: str) -> None:
+    told = f"{words}: make execute stores it anew"
+    logging.getLogger(__name__).warning(told, name, location=pagename)
+
+
+class ExplorerDirective(Directive):
+    """A live view of a shipped model."""
+
+    required_arguments = 1
+    option_spec: ClassVar[dict] = {
+        "prompt": directives.unchanged_required,
+        "text": directives.unchanged_required,
+        "views": directives.unchanged_required,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer.explorer import explore
+        from scratchformer.models import GPT
+        from scratchformer.tokenizers import CharTokenizer
+
+        (name,), options = self.arguments, dict(self.options)
+        if "views" in options:
+            options["views"] = options["views"].split()
+        try:
+            model, tokenizer = GPT.pretrained(name), CharTokenizer.pretrained(name)
+            html = explore(model, tokenizer, **options).placeholder()
+        except ValueError as error:
+            raise self.error(str(error)) from error
+        return [nodes.raw("", html, format="html")]
+
+
+class LiveDirective(Directive):
+    """A figure that a chapter's stored output holds: `{live} CHAPTER FIGURE`."""
+
+    required_arguments = 2
+
+    def run(self) -> list[nodes.Node]:
+        chapter, figure = self.arguments
+        path = Path(self.state.document.settings.env.srcdir, "notebooks", f"{chapter}.ipynb")
+        if not path.is_file():
+            raise self.error(f"there is no chapter {chapter}")
+        self.state.document.settings.env.note_dependency(str(path))
+        for html in stored_figures(path):
+            found = HOLDER.search(html)
+            if found and found[1] == figure:
+                return [nodes.raw("", html, format="html")]
+        raise self.error(f"chapter {chapter} shows no live figure {figure}")
+
+
+def stored_figures(path: Path) -> list[str]:
+    """The HTML of all outputs of a notebook."""
+    return [
+        output["data"]["text/html"]
+        for cell in nbformat.read(path, as_version=4).cells
+        for output in cell.get("outputs", ())
+        if "text/html" in output.get("data", {})
+    ]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the hook, before the one that repairs a page's list of scripts."""
+    app.add_directive("explorer", ExplorerDirective)
+    app.add_directive("live", LiveDirective)
+    app.connect("html-page-context", add_files, priority=600)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,91 @@
+// A model alive in the page: a prompt that all views read, and the views in tabs.
+//
+// A view registers itself in `scratchformerExplorer.views` under its name, as a title and a
+// function `build(context)` that gives {element, update(state)}. It is asked to update when the
+// prompt has changed and the view is in sight.
+"use strict";
+
+var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
+  const { el, newId, button, visible, roving, tabs } = scratchformerLive;
+  const views = {}, models = {}; // models: hash -> {model, tokenizer}, made when first needed
+
+  // ---- the page's models -------------------------------------------------------------------
+
+  function modelOf(hash) {
+    const description = scratchformerDescriptions[hash];
+    if (!description) throw new Error("the page does not hold the model's weights");
+    models[hash] ??= {
+      model: scratchformerModel.load(description),
+      tokenizer: scratchformerTokenizer.load(description.tokenizer),
+    };
+    return models[hash];
+  }
+
+  // ---- one explorer ------------------------------------------------------------------------
+
+  // The prompt's field; read(text) is called, a moment after the last key, for a text that changed
+  function promptField(settings, read) {
+    const id = newId("prompt");
+    let waiting = 0;
+    const field = el("textarea", { id, rows: 2, spellcheck: "false", autocomplete: "off",
+      oninput: () => {
+        clearTimeout(waiting);
+        waiting = setTimeout(() => read(field.value), 150);
+      } });
+    field.value = settings.prompt;
+    const status = el("p", { class: "sx-status", role: "status" });
+    const element = el("div", { class: "sx-prompt" },
+      el("label", { for: id }, "Prompt"), field, status);
+    return { element, field, say: (text) => { status.textContent = text; } };
+  }
+
+  function build(settings, host) {
+    const { model, tokenizer } = modelOf(host.dataset.models);
+    let state = null, inSight = null;
+
+    function read(text) {
+      try {
+        let ids = tokenizer.encode(text);
+        const length = model.config.context_length, cut = ids.length - length;
+        if (!ids.length) throw new Error("Type at least one character.");
+        if (cut > 0) ids = ids.slice(-length);
+        const seen = {};
+        const hook = (name, array) => { seen[name] = array; };
+        const run = scratchformerModel.forward(model, ids, { hook });
+        state = { text: tokenizer.decode(ids), ids, run, seen };
+        const dropped = cut > 0 ? `, the last of ${ids.length + cut}: more do not fit` : "";
+        prompt.say(`${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}`);
+        inSight.view.update((inSight.updated = state));
+      } catch (error) {
+        prompt.say(error.message);
+      }
+    }
+    const prompt = promptField(settings, read);
+    const context = { model, tokenizer, settings,
+      label: (id) => visible(tokenizer.decode([id])),
+      setPrompt: (text) => { prompt.field.value = text; read(text); } };
+    const parts = settings.views.map((name) => {
+      const view = views[name].build(context);
+      const panel = el("div", { class: `sx-panel sx-${name}`, id: newId("panel") }, view.element);
+      return { view, panel, title: views[name].title, updated: null };
+    });
+    function show(part) {
+      inSight = part;
+      if (state && part.updated !== state) part.view.update((part.updated = state));
+    }
+    const element = el("div", {}, prompt.element);
+    if (parts.length > 1) {
+      const { list, choose } = tabs(parts, show);
+      element.append(list, ...parts.map((part) => part.panel));
+      choose(parts[0]);
+    } else {
+      element.append(parts[0].panel);
+      show(parts[0]);
+    }
+    read(settings.prompt);
+    return element;
+  }
+
+  scratchformerLive.figures.explorer = build;
+  return { views, modelOf };
+})();

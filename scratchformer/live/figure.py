@@ -1,0 +1,89 @@
+"""A live figure: numbers, the still figure of these numbers, and the scripts that bring it to life.
+
+Nothing is asked of a server. A notebook's output and a saved page hold all they need. Stored
+outputs hold no scripts and no weights (SCRATCHFORMER_LIVE=stored): the site adds them, once a page.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from scratchformer.files import atomic_write
+
+PACKAGE = Path(__file__).resolve().parents[1]
+SCRIPT, STYLE = "live/page.js", "live/style.css"  # what every figure needs, in the package's folder
+START = "scratchformerLive.start();"
+STORED = "SCRATCHFORMER_LIVE"  # = stored: outputs hold no scripts, the site brings them
+PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>:root {{ color-scheme: light dark;
+  --course-query: light-dark(#0067a5, #6fbaf2); --course-key: light-dark(#b34700, #f6a065);
+  --course-value: light-dark(#007a55, #52d1a8); --course-stream: light-dark(#5b4bb5, #b5a9ff); }}
+html {{ background: Canvas; color: CanvasText; }} body {{ margin: 1rem; }}</style>
+<main>{body}</main></html>
+"""
+
+
+class LiveFigure:
+    """A figure that a reader can touch: a notebook shows it, `save` writes it as a page.
+
+    `name` is the one that its script registers, `settings` the numbers it draws (what JSON can
+    hold), `still` the HTML of a figure with the same numbers for a page without JavaScript.
+    `files` are its scripts and styles, in order, from the package's folder; `live/figures/NAME.js`
+    if not given. `descriptions` are those of the models it runs (`explorer.describe`).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: dict[str, Any],
+        still: str,
+        files: Sequence[str] = (),
+        descriptions: Sequence[dict[str, Any]] = (),
+    ):
+        self.name, self.settings, self.still = name, settings, still
+        self.files = list(files) or [f"live/figures/{name}.js"]
+        self.descriptions = list(descriptions)
+
+    def _repr_html_(self) -> str:
+        return self.placeholder() if os.environ.get(STORED) == "stored" else self.html()
+
+    def placeholder(self) -> str:
+        """What a stored output holds: the still figure, its numbers, the names of the rest."""
+        models = " ".join(description["hash"] for description in self.descriptions)
+        return (
+            f'<div class="live-figure" data-figure="{self.name}" '
+            f'data-files="{" ".join(self.files)}" data-models="{models}" '
+            f'data-settings="{escape(json.dumps(self.settings, allow_nan=False))}">'
+            f"{self.still}</div>"
+        )
+
+    def html(self) -> str:
+        """The figure with all that it needs."""
+        files = [STYLE, SCRIPT, *self.files]
+        style = "\n".join(read(name) for name in files if name.endswith(".css"))
+        scripts = [read(name) for name in files if name.endswith(".js")]
+        scripts += [description_script(description) for description in self.descriptions]
+        script = "\n".join([*scripts, START]).replace("</", r"<\/")  # no text may end the script
+        return f"{self.placeholder()}<style>{style}</style><script>{script}</script>"
+
+    def save(self, path: str | Path, title: str = "A live figure") -> None:
+        """Write a page of its own, that any browser opens from disk."""
+        page = PAGE.format(title=escape(title), body=self.html())
+        with atomic_write(path) as part:
+            part.write_text(page, encoding="utf-8")
+
+
+def read(name: str) -> str:
+    """A script or a style of the package."""
+    return (PACKAGE / name).read_text(encoding="utf-8")
+
+
+def description_script(description: dict[str, Any]) -> str:
+    """JavaScript that gives a page this description, if it has not got it yet."""
+    told = json.dumps(description).replace("<", r"\u003c")
+    return f'scratchformerDescriptions["{description["hash"]}"] ??= {told};'
