@@ -163,3 +163,4 @@ var scratchformerLive = globalThis.scratchformerLive ?? (() => {
   return { figures, el, newId, format, percent, visible, roving, bars, bar, slider, button, title,
     note, scrolling, table, tabs, start };
 })();
+if (typeof module !== "undefined") module.exports = scratchformerLive; // Node
