@@ -143,6 +143,9 @@ var scratchformerLive = globalThis.scratchformerLive ?? (() => {
     const build = figures[host.dataset.figure];
     if (!build) return; // its script may still be on the way
     host.dataset.live = "yes";
+    host.addEventListener("focusin", ({ target }) => { // in JupyterLab, keys pressed here are not
+      target.dataset.lmSuppressShortcuts = "true"; // commands, such as "dd", which deletes a cell
+    });
     try {
       host.replaceChildren(build(JSON.parse(host.dataset.settings), host));
     } catch (error) { // the still figure stays
