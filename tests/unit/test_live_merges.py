@@ -154,7 +154,14 @@ def test_a_merge_out_of_order_and_a_token_without_merges_are_as_in_python():
 
 @needs_node
 def test_a_token_is_written_alike_in_both_languages(tok):
-    some = [*tok.tokens, "é".encode(), "\u00a0".encode(), "\u200d".encode(), "🎭 語".encode()]
+    some = [
+        *tok.tokens,
+        "\ufeff".encode(),
+        "é".encode(),
+        "\u00a0".encode(),
+        "\u200d".encode(),
+        "🎭 語".encode(),
+    ]
     given = [token.decode("latin-1") for token in some]
     assert in_node("return input.tokens.map(M.label);", tokens=given) == [
         label(token).replace(" ", "·") for token in some
