@@ -36,17 +36,23 @@ var scratchformerTokenizer = (() => {
       return Array.from(new TextEncoder().encode(text), (b) => String.fromCharCode(b)).join("");
     }
 
-    function merge(bytes) {
-      if (idOf.has(bytes)) return [idOf.get(bytes)];
+    // The ids of a chunk's pieces when no merge is left. A chunk that is a token becomes it, even if
+    // no merges lead to it. told(place, n, id), if given, hears of each step: at this place, n
+    // pieces become the token `id`.
+    function merge(bytes, told = null) {
+      const whole = idOf.get(bytes) ?? Infinity;
+      if (!told && whole < Infinity) return [whole];
       const pieces = [...bytes];
       for (;;) {
-        let best = Infinity, place = -1;
+        let best = Infinity, place = -1, n = 2;
         for (let i = 0; i + 1 < pieces.length; i++) {
           const id = idOf.get(pieces[i] + pieces[i + 1]) ?? Infinity;
           if (id < best) [best, place] = [id, i];
         }
+        if (whole < best && pieces.length > 1) [best, place, n] = [whole, 0, pieces.length];
         if (place < 0) return pieces.map((piece) => idOf.get(piece));
-        pieces.splice(place, 2, pieces[place] + pieces[place + 1]);
+        if (told) told(place, n, best);
+        pieces.splice(place, n, pieces.slice(place, place + n).join(""));
       }
     }
 
@@ -60,9 +66,9 @@ var scratchformerTokenizer = (() => {
 
     // half of a pair of UTF-16, which is no character, becomes U+FFFD first
     const whole = (text) => read(new TextEncoder().encode(text));
-    const encode = (text) =>
-      (whole(text).match(chunks) ?? []).flatMap((chunk) => merge(toBytes(chunk)));
-    return { encode, decode };
+    const cut = (text) => (whole(text).match(chunks) ?? []).map(toBytes);
+    const encode = (text) => cut(text).flatMap((chunk) => merge(chunk));
+    return { encode, decode, whole, cut, merge, tokens: all };
   }
 
   // A description of export.py -> {encode, decode}

@@ -6,5 +6,6 @@ A figure is a function in a module of its own, and a file of JavaScript with the
 
 from scratchformer.live.attention_steps import attention_steps
 from scratchformer.live.figure import LiveFigure
+from scratchformer.live.merges import merges
 
-__all__ = ["LiveFigure", "attention_steps"]
+__all__ = ["LiveFigure", "attention_steps", "merges"]

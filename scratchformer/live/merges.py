@@ -1,0 +1,80 @@
+"""A text grows from bytes to tokens, one merge of a byte-level tokenizer at a time."""
+
+import json
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from scratchformer.drawings.bpe import coloured
+from scratchformer.live.figure import LiveFigure
+
+FILES = ("live/figures/merges.css", "explorer/tokenizer.js", "live/figures/merges.js")
+MOST_CHARACTERS = 2_000  # of a text, here and in the figure's field
+LARGEST = 60_000  # characters of settings as a stored output holds them
+
+
+def merges(tokens: Sequence[bytes], pattern: str, text: str, ids: Sequence[int]) -> LiveFigure:
+    """The merges of `text`, and of any other text that a reader types.
+
+    `tokens[i]` is the token with the id i: the 256 bytes in order, then one token for each merge,
+    in the order of learning. `pattern` cuts a text into chunks; it is a regular expression of what
+    Python and JavaScript share, and `\\s`. `ids` are those of `text`, for a page without
+    JavaScript. A lone surrogate, which is no character, becomes U+FFFD, as in ByteBPE. Raises
+    ValueError for tokens in another order or too many, a text that is empty or too long, and ids
+    that do not spell it.
+    """
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    _check(tokens, text, ids)
+    settings: dict[str, Any] = {
+        "merged": [token.decode("latin-1") for token in tokens[256:]],
+        "pattern": pattern,
+        "text": text,
+        "longest": MOST_CHARACTERS,
+    }
+    if (size := len(escape(json.dumps(settings)))) > LARGEST:
+        raise ValueError(
+            f"{len(tokens):,} tokens take {size:,} characters of a page, "
+            f"expected at most {LARGEST:,}: give fewer tokens"
+        )
+    return LiveFigure("merges", settings, _still(tokens, text, ids), FILES)
+
+
+def label(token: bytes) -> str:
+    """A token as a reader can see it; bytes that are no text are written as numbers."""
+    try:
+        shown = token.decode().replace("\n", "⏎").replace("\t", "⇥")
+    except UnicodeDecodeError:
+        shown = "\0"
+    return shown if shown.isprintable() else "".join(f"<{byte}>" for byte in token)
+
+
+def _check(tokens: Sequence[bytes], text: str, ids: Sequence[int]) -> None:
+    for i, token in enumerate(tokens):
+        if len(token) < 2 if i >= 256 else token != bytes([i]):
+            raise ValueError(
+                f"token {i} is {token!r}, expected the 256 bytes in order, then longer tokens"
+            )
+    if len(tokens) < 257 or len(set(tokens)) < len(tokens):
+        raise ValueError(
+            f"got {len(tokens)} tokens, {len(set(tokens))} of them different; "
+            "expected 257 or more, each once"
+        )
+    if not 0 < len(text) <= MOST_CHARACTERS:
+        raise ValueError(f"a text of {len(text)} characters, expected 1 to {MOST_CHARACTERS:,}")
+    if "\r" in text:
+        raise ValueError("the text has a carriage return; a field of a page has only \\n for lines")
+    unknown = [i for i in ids if not 0 <= i < len(tokens)]
+    if unknown or b"".join(tokens[i] for i in ids) != text.encode():
+        raise ValueError(f"the ids {list(ids)[:8]} … do not spell the text {text[:20]!r} …")
+
+
+def _still(tokens: Sequence[bytes], text: str, ids: Sequence[int]) -> str:
+    """The tokens after the last merge, for a page without JavaScript."""
+    n = len(text.encode())
+    heading = f"{n} bytes, {len(ids)} tokens after {len(tokens) - 256:,} merges"
+    return (
+        "<p>This figure is live where JavaScript runs: there you type a text and see one merge "
+        "after another. In a notebook its cell has to be run. A dot stands for a space, a number "
+        "in angle brackets for one byte.</p>"
+        f"{coloured([(heading, [(label(tokens[i]), i) for i in ids])]).data}"
+    )
