@@ -5,5 +5,6 @@ A figure is a function in a module of its own, and a file of JavaScript with the
 """
 
 from scratchformer.live.figure import LiveFigure
+from scratchformer.live.parabola import parabola
 
-__all__ = ["LiveFigure"]
+__all__ = ["LiveFigure", "parabola"]
