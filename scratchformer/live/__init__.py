@@ -4,7 +4,8 @@ A figure is a function in a module of its own, and a file of JavaScript with the
 `figures/`. The function takes the numbers that the page's cells computed.
 """
 
+from scratchformer.live.clock_hands import clock_hands
 from scratchformer.live.figure import LiveFigure
 from scratchformer.live.parabola import parabola
 
-__all__ = ["LiveFigure", "parabola"]
+__all__ = ["LiveFigure", "clock_hands", "parabola"]
