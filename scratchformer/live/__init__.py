@@ -7,5 +7,6 @@ A figure is a function in a module of its own, and a file of JavaScript with the
 from scratchformer.live.clock_hands import clock_hands
 from scratchformer.live.figure import LiveFigure
 from scratchformer.live.parabola import parabola
+from scratchformer.live.turning_pairs import turning_pairs
 
-__all__ = ["LiveFigure", "clock_hands", "parabola"]
+__all__ = ["LiveFigure", "clock_hands", "parabola", "turning_pairs"]
