@@ -5,7 +5,17 @@ A figure is a function in a module of its own, and a file of JavaScript with the
 """
 
 from scratchformer.live.attention_steps import attention_steps
+from scratchformer.live.clock_hands import clock_hands
 from scratchformer.live.figure import LiveFigure
 from scratchformer.live.merges import merges
+from scratchformer.live.parabola import parabola
+from scratchformer.live.turning_pairs import turning_pairs
 
-__all__ = ["LiveFigure", "attention_steps", "merges"]
+__all__ = [
+    "LiveFigure",
+    "attention_steps",
+    "clock_hands",
+    "merges",
+    "parabola",
+    "turning_pairs",
+]
