@@ -115,7 +115,7 @@
     const later = document.querySelector(`.course-guess-result[data-question="${question}"]`);
     const output = outputAfter(later ?? box);
     if (!output) return;
-    const withUnit = (number) => (unit ? `${number} ${unit}` : number);
+    const withUnit = (number) => (unit ? `${number}\u00a0${unit}` : number);
     const name = (id) => `course-guess-${question}-${id}`;
     let line = null; // the result, above the output
 
