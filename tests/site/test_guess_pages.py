@@ -1,0 +1,217 @@
+"""Guesses in a real browser: kept, shown beside the right output, changed and forgotten."""
+
+import pytest
+
+from tests.site import test_browser
+from tests.site.test_browser import AXE, PHONE, start
+from tests.unit.test_guesses import GUESSES, NOTEBOOKS, folded
+
+axe = test_browser.axe  # the fixture
+LINE = ".course-guess-line"
+# as when the browser keeps nothing for a page; the theme's own notes are left alone
+NO_STORAGE = """const setItem = Storage.prototype.setItem;
+Storage.prototype.setItem = function (key, value) {
+  if (key.startsWith('course-guess')) throw new DOMException('full', 'QuotaExceededError');
+  setItem.call(this, key, value);
+};"""
+
+
+@pytest.fixture
+def opened(browser, server):
+    """A function that opens a chapter; at the end no page may have complained."""
+    contexts = []
+
+    def open_page(chapter, mode="light", width=1200, script=None, quiet=True):
+        context, page, faults = start(browser, mode)
+        contexts.append((context, faults if quiet else []))
+        page.on("response", lambda r: r.status >= 400 and faults.append(f"{r.status} {r.url}"))
+        page.set_viewport_size({"width": width, "height": 900})
+        if script:
+            page.add_init_script(script)
+        page.goto(f"{server}notebooks/{chapter}.html", wait_until="load")
+        page.locator(".course-guess form").first.wait_for()
+        return page
+
+    yield open_page
+    for context, faults in contexts:
+        assert faults == []
+        context.close()
+
+
+def box(page, question):
+    return page.locator(f'.course-guess[data-question="{question}"]')
+
+
+def keep_number(page, question, text):
+    box(page, question).get_by_role("textbox").fill(text)
+    box(page, question).get_by_role("button", name="Keep my guess").click()
+
+
+def below(line):
+    """The text of the output that stands right below a line."""
+    return line.evaluate("e => e.nextElementSibling.matches('.cell_output') && "
+                         "e.nextElementSibling.textContent")  # fmt: skip
+
+
+def focused_text(page):
+    return page.evaluate("document.activeElement.textContent")
+
+
+def test_a_number_is_kept_shown_beside_its_output_and_forgotten(opened):
+    page = opened("01_bpe")
+    assert page.locator(LINE).count() == 0
+    keep_number(page, "new-words", "30 %")
+    line = page.locator(LINE)
+    told = "Your guess: 30\u00a0%. The output shows 12\u00a0%. You are 18 points too high."
+    assert line.locator("p").inner_text() == told == focused_text(page)
+    assert "12% of the words are new" in below(line)
+
+    page.reload(wait_until="load")  # kept by the browser, and told without taking the focus
+    assert line.locator("p").inner_text() == told
+    assert page.evaluate("document.activeElement === document.body")
+    assert box(page, "new-words").get_by_role("textbox").input_value() == "30"
+
+    line.get_by_role("button", name="Change").click()
+    assert page.evaluate("document.activeElement.value") == "30"
+    keep_number(page, "new-words", "12")
+    assert line.locator("p").inner_text().endswith("You are exactly right.")
+    assert line.count() == 1
+
+    line.get_by_role("button", name="Forget").click()
+    assert line.count() == 0
+    assert box(page, "new-words").get_by_role("status").inner_text() == "Your guess is forgotten."
+    assert page.evaluate("document.activeElement.value") == ""
+    page.reload(wait_until="load")
+    assert line.count() == 0
+    assert page.evaluate("localStorage.length") == 0 or not page.evaluate(
+        "Object.keys(localStorage).some(key => key.startsWith('course-guess'))"
+    )
+
+
+def test_a_choice_is_made_by_keys_alone(opened):
+    page = opened("01_bpe")
+    radios = box(page, "most-tokens").get_by_role("radio")
+    radios.first.focus()
+    page.keyboard.press("ArrowDown")  # French, which arrow keys choose
+    page.keyboard.press("Tab")
+    assert focused_text(page) == "Keep my guess"
+    page.keyboard.press("Enter")
+    assert focused_text(page) == "Your guess: French. The output shows: Russian."
+    line = page.locator(LINE)
+    assert "Chinese" in below(line)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # Change
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert focused_text(page) == "Your guess: Russian. The output shows: Russian. You are right."
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # Forget
+    assert line.count() == 0
+    assert page.locator(".course-guess input:checked").count() == 0
+
+
+def test_what_is_no_guess_is_told_and_not_kept(opened):
+    page = opened("01_bpe")
+    field = box(page, "new-words").get_by_role("textbox")
+    status = box(page, "new-words").get_by_role("status")
+    for text, told in [
+        ("", "Write a number first."),
+        ("many", "“many” is not a number. Write one such as 12 or 0.5."),
+        ("130", "Write a share from 0 to 100 %."),
+    ]:
+        field.fill(text)
+        field.press("Enter")
+        assert status.inner_text() == told
+        assert field.get_attribute("aria-invalid") == "true"
+        assert field.evaluate("e => e === document.activeElement")
+    box(page, "first-pair").get_by_role("button").click()
+    assert box(page, "first-pair").get_by_role("status").inner_text() == "Choose one first."
+    assert page.locator(LINE).count() == 0
+    field.fill("9")
+    field.press("Enter")
+    assert status.inner_text() == ""
+    assert field.get_attribute("aria-invalid") == "false"
+
+
+def test_a_stored_text_that_is_no_guess_is_ignored(opened):
+    planted = """localStorage.setItem('course-guess:/notebooks/01_bpe:new-words', 'many');
+      localStorage.setItem('course-guess:/notebooks/01_bpe:most-tokens', 'Latin');"""
+    page = opened("01_bpe", script=planted)
+    assert page.locator(LINE).count() == 0
+
+
+def test_without_storage_a_guess_lasts_for_the_visit_and_says_so(opened):
+    page = opened("01_bpe", script=NO_STORAGE)
+    keep_number(page, "new-words", "5")
+    told = page.locator(LINE).locator("p").inner_text()
+    assert "7 points too low" in told
+    assert "lost when you leave the page" in told
+    page.reload(wait_until="load")
+    assert page.locator(LINE).count() == 0
+
+
+def test_a_result_that_comes_later_is_linked(opened):
+    page = opened("17_speedrun")
+    keep_number(page, "times-as-fast", "10")
+    status = box(page, "times-as-fast").get_by_role("status")
+    assert status.inner_text() == "Your guess is kept. The result comes later."
+    line = page.locator(LINE)
+    assert line.locator("p").inner_text() == (
+        "Your guess: 10. The output shows 69. You are 59 too low."
+    )
+    assert "times as fast: 69" in below(line)
+    status.get_by_role("link").click()
+    assert line.evaluate("e => Math.abs(e.getBoundingClientRect().top) < innerHeight")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_guess_of_a_chapter_finds_its_output(opened, path):
+    """Each answer, given as the guess, is right, and stands above the output that was meant."""
+    page = opened(path.stem)
+    asked = [(attrs, cell) for name, attrs, cell in GUESSES if name[:2] == path.name[:2]]
+    assert page.locator(".course-guess form").count() == len(asked) > 0
+    for attrs, cell in asked:
+        assert not folded(cell)
+        question, answer = attrs["data-question"], attrs["data-answer"]
+        if "data-choices" in attrs:
+            box(page, question).get_by_role("radio", name=answer, exact=True).check()
+            box(page, question).get_by_role("button").click()
+        else:
+            keep_number(page, question, answer)
+        line = page.get_by_role("group", name=f"Guess: {attrs['data-ask']}", exact=True)
+        assert "right." in line.locator("p").inner_text()
+        shown = "".join(below(line).split())
+        for output in cell.outputs:
+            if output.output_type == "stream":
+                assert "".join(output.text.split()) in shown
+
+
+@pytest.mark.parametrize(("mode", "width"), [("light", 1200), ("dark", PHONE["width"])])
+def test_axe_finds_nothing_and_no_page_scrolls_sideways(opened, axe, mode, width):
+    page = opened("01_bpe", mode, width, quiet=False)  # axe asks for styles that are not there
+    page.evaluate(axe)
+    keep_number(page, "round-of-the", "x")
+    keep_number(page, "new-words", "30")
+    box(page, "most-tokens").get_by_role("radio").first.check()
+    box(page, "most-tokens").get_by_role("button").click()
+    assert page.locator(LINE).count() == 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for selector in (".course-guess", LINE):
+        found = page.evaluate(AXE, [selector, True])
+        assert [v["id"] for v in found["violations"]] == []
+        assert "color-contrast" in found["passed"]
+    small = page.evaluate("""() => [...document.querySelectorAll(
+        '.course-guess button, .course-guess-row label, .course-guess-line button')]
+        .map(e => e.getBoundingClientRect().height).filter(h => h < 24)""")
+    assert small == []
+
+
+def test_without_scripts_nothing_stands_in_place_of_a_form(browser, server):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{server}notebooks/01_bpe.html")
+    found = page.locator(".course-guess")
+    assert found.count() == 4
+    assert all(e.bounding_box()["height"] == 0 for e in found.all())
+    context.close()
