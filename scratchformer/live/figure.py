@@ -49,6 +49,9 @@ class LiveFigure:
         self.files = list(files) or [f"live/figures/{name}.js"]
         self.descriptions = list(descriptions)
 
+    def __repr__(self) -> str:
+        return f"<LiveFigure {self.name}>"  # no address: a stored output is compared
+
     def _repr_html_(self) -> str:
         return self.placeholder() if os.environ.get(STORED) == "stored" else self.html()
 
