@@ -6,7 +6,9 @@ A figure is a function in a module of its own, and a file of JavaScript with the
 
 from scratchformer.live.attention_steps import attention_steps
 from scratchformer.live.clock_hands import clock_hands
+from scratchformer.live.costs import costs
 from scratchformer.live.figure import LiveFigure
+from scratchformer.live.law import law
 from scratchformer.live.merges import merges
 from scratchformer.live.parabola import parabola
 from scratchformer.live.turning_pairs import turning_pairs
@@ -15,6 +17,8 @@ __all__ = [
     "LiveFigure",
     "attention_steps",
     "clock_hands",
+    "costs",
+    "law",
     "merges",
     "parabola",
     "turning_pairs",

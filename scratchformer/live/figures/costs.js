@@ -1,0 +1,178 @@
+// What a GPT costs before it is built: its parameters, the operations of training and the memory
+// of a step, part by part, from six sizes. The formulas are those of the chapter.
+"use strict";
+
+scratchformerLive.figures.costs = (() => {
+  const { el, percent, slider, button, note, table } = scratchformerLive;
+  const FORMATS = { "32 bits": 4, "16 bits": 2 }; // bytes of a number
+  const OPTIMIZERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
+  const COLOURS = {
+    "token table": "token", "position table": "position", norms: "muted",
+    attention: "query", "attention's matrices": "query", "scores and mixing": "key",
+    "feed-forward": "value", "output head": "token",
+    weights: "stream", gradients: "key", optimizer: "query", activations: "value",
+    "three tables of logits": "token",
+  };
+
+  // ---- the formulas ------------------------------------------------------------------------
+
+  const sum = (parts) => Object.values(parts).reduce((a, b) => a + b, 0);
+
+  // Each matrix with its bias; a norm has two numbers for each channel. The head is the token table
+  function parameters({ vocab_size: V, context_length: T, d_model: C, n_layers: L }) {
+    return {
+      "token table": V * C,
+      "position table": T * C,
+      attention: L * (4 * C * C + 4 * C),
+      "feed-forward": L * (8 * C * C + 5 * C),
+      norms: (2 * L + 1) * 2 * C,
+    };
+  }
+
+  // Of matrix products, for one token of a text of T: forward, and twice as many backward
+  function operations({ vocab_size: V, context_length: T, d_model: C, n_layers: L }) {
+    return {
+      "attention's matrices": 3 * L * 8 * C * C,
+      "scores and mixing": 3 * L * 4 * T * C,
+      "feed-forward": 3 * L * 16 * C * C,
+      "output head": 3 * 2 * C * V,
+    };
+  }
+
+  // Bytes at the worst moment of a step, in the backward pass of the loss
+  function memory(size, batch, { bytes = 4, means = 2 } = {}) {
+    const { vocab_size: V, context_length: T, d_model: C, n_layers: L } = size;
+    const n = sum(parameters(size));
+    return {
+      weights: bytes * n,
+      gradients: bytes * n,
+      optimizer: bytes * means * n,
+      activations: bytes * batch * T * (16 * L + 2) * C,
+      "three tables of logits": bytes * batch * T * 3 * V,
+    };
+  }
+
+  // How many texts a step can hold in so many bytes
+  function largestBatch(most, size, settings) {
+    const none = sum(memory(size, 0, settings));
+    return Math.max(0, Math.floor((most - none) / (sum(memory(size, 1, settings)) - none)));
+  }
+
+  // ---- numbers in words --------------------------------------------------------------------
+
+  const grouped = (number) => number.toLocaleString("en-US");
+  const short = (number) => grouped(Number(number.toPrecision(3)));
+  function scaled(number, units) {
+    const place = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(number || 1) / 3)));
+    return `${short(number / 1000 ** place)} ${units[place]}`.trim();
+  }
+  const inBytes = (n) => scaled(n / 1e6, ["MB", "GB", "TB", "PB"]);
+  const inWords = (n) =>
+    scaled(n, ["", "thousand", "million", "billion", "trillion", "quadrillion", "quintillion"]);
+  const share = (x) => (x < 1 ? percent(x) : `${short(100 * x)} %`);
+  const texts = (n) => (n === 1 ? "1 text" : `${grouped(n)} texts`);
+
+  // ---- the figure --------------------------------------------------------------------------
+
+  const colour = (part) => `--colour: var(--sx-${COLOURS[part]})`;
+
+  // A bar of pieces; `most` is the number that fills it
+  function pieces(parts, most) {
+    return el("div", { class: "sx-pieces", "aria-hidden": "true" },
+      Object.entries(parts).filter(([, n]) => n > 0).map(([part, n]) =>
+        el("i", { style: `${colour(part)}; width: ${(100 * n) / most}%` })));
+  }
+
+  // One sum: its name, its bar and its table
+  function card(name, total, parts, say) {
+    const all = sum(parts);
+    const rows = Object.entries(parts).map(([part, n]) =>
+      [el("span", { class: "sx-part", style: colour(part) }, part), say(n), share(n / all)]);
+    return el("section", {},
+      el("p", { class: "sx-title" }, name, el("b", {}, total)), pieces(parts, all),
+      table(["", "", ""], rows, { class: "sx-parts", "aria-label": name }));
+  }
+
+  function build({ presets, start, scales, gigabytes }) {
+    const names = { n_layers: "Layers, L", d_model: "Width, C", context_length: "Context, T",
+      vocab_size: "Vocabulary, V", batch_size: "Texts" };
+    let quiet = false; // while several sliders move at once
+    const sliders = Object.fromEntries(Object.entries(names).map(([name, label]) => {
+      const scale = scales[name], value = scale.indexOf(presets[start][name]);
+      const show = (i) => grouped(scale[i]);
+      return [name, slider(label, { min: 0, max: scale.length - 1, step: 1, value, show },
+        () => quiet || draw())];
+    }));
+    const now = () => Object.fromEntries(Object.entries(sliders).map(([name, one]) =>
+      [name, scales[name][one.get()]]));
+
+    // Buttons of which one is pressed; the choice is one of the values of `options`
+    function choice(label, options, get, set) {
+      const all = Object.keys(options).map((name) => button(name, () => {
+        set(options[name]);
+        draw();
+      }));
+      const mark = () => all.forEach((one) =>
+        one.setAttribute("aria-pressed", options[one.textContent] === get()));
+      const group = el("div", { class: "sx-choices", role: "group", "aria-label": label }, all);
+      return { element: el("div", { class: "sx-choice" }, el("span", {}, label), group), mark };
+    }
+    const chosen = { bytes: 4, means: 2 };
+    const sizesOnly = ["vocab_size", "context_length", "d_model", "n_layers"];
+    const choices = [
+      choice("Model", Object.fromEntries(presets.map((preset) => [preset.name, preset])),
+        () => presets.find((preset) => sizesOnly.every((name) => preset[name] === now()[name])),
+        (preset) => {
+          quiet = true;
+          for (const name of Object.keys(sliders)) {
+            sliders[name].set(scales[name].indexOf(preset[name]));
+          }
+          quiet = false;
+        }),
+      choice("Numbers", FORMATS, () => chosen.bytes, (bytes) => { chosen.bytes = bytes; }),
+      choice("Optimizer", OPTIMIZERS, () => chosen.means, (means) => { chosen.means = means; }),
+    ];
+    const cards = el("div", { class: "sx-cards" });
+    const status = el("p", { class: "sx-status", role: "status" });
+
+    function devices(size, parts) {
+      const all = sum(parts);
+      const rows = gigabytes.map((n) => [`${n} GB`,
+        el("div", { class: all > n * 1e9 ? "sx-over" : null }, pieces(parts, n * 1e9)),
+        share(all / (n * 1e9)), texts(largestBatch(n * 1e9, size, chosen))]);
+      return el("section", {}, el("p", { class: "sx-title" }, "Does it fit?"),
+        table(["memory", "", "used", "holds at most"], rows, { class: "sx-devices" }));
+    }
+
+    function draw() {
+      const { batch_size: batch, ...size } = now();
+      const n = sum(parameters(size)), token = operations(size), held = memory(size, batch, chosen);
+      const step = sum(token) * size.context_length * batch;
+      choices.forEach((one) => one.mark());
+      cards.replaceChildren(
+        card("Memory, worst moment", inBytes(sum(held)), held, inBytes),
+        devices(size, held),
+        card("Parameters", grouped(n), parameters(size), grouped),
+        el("div", {}, card("Operations for a token", inWords(sum(token)), token, inWords),
+          note(`The rule 6 N says ${inWords(6 * n)}: the count is ` +
+            `${(sum(token) / (6 * n)).toFixed(2)} times as much. A step takes ${inWords(step)}.`)));
+      const fits = gigabytes.find((most) => sum(held) <= most * 1e9);
+      status.textContent = `${grouped(n)} parameters. A step of ${texts(batch)} needs ` +
+        `${inBytes(sum(held))}: ` +
+        (fits ? `it fits in ${fits} GB.` : `more than ${gigabytes[gigabytes.length - 1]} GB.`);
+    }
+
+    draw();
+    return el("div", { class: "sx-costs" },
+      note("Choose a model, then move one size at a time. Heads are missing here: by these " +
+        "formulas their number costs nothing."),
+      choices[0].element,
+      el("div", { class: "sx-columns" },
+        el("div", { class: "sx-side" }, Object.values(sliders).map((one) => one.element),
+          choices.slice(1).map((one) => one.element), status),
+        el("div", { class: "sx-main" }, cards)));
+  }
+
+  return Object.assign(build, { parameters, operations, memory, largestBatch });
+})();
+if (typeof module !== "undefined") module.exports = scratchformerLive.figures.costs; // Node
