@@ -4,6 +4,7 @@ The page computes attention, text and losses of the step that a reader chooses, 
 that step's weights. Weights of a step are unpacked when it is first shown.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -68,7 +69,7 @@ def time_machine(
 
 
 def _check(steps: list[int], losses: Mapping, counted: Mapping, temperature: float) -> None:
-    if len(steps) < 2 or any(a >= b for a, b in zip(steps, steps[1:], strict=False)):
+    if len(steps) < 2 or any(a >= b for a, b in itertools.pairwise(steps)):
         raise ValueError(f"got the steps {steps}, expected at least two that rise")
     if absent := [step for step in steps if step not in losses]:
         raise ValueError(f"losses has no step {absent[0]}, expected one for each checkpoint")
