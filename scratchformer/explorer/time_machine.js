@@ -42,6 +42,7 @@
   }
 
   const passed = (counted, loss) => counted.filter(([, other]) => loss < other).map(([name]) => name);
+  const joined = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
   const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
   // ---- the picture of the run ----
@@ -72,10 +73,10 @@
   function build(settings, host) {
     const { modelOf, promptField, views } = scratchformerExplorer;
     const { steps, losses, counted } = settings, hashes = host.dataset.models.split(" ");
-    let prompt = settings.prompt, chosen = steps.length - 1, layer = 0, head = 0, seen = null;
+    let prompt = settings.prompt, chosen = 0, layer = 0, head = 0, seen = null;
 
     const curve = lossCurve(settings);
-    const step = slider("Steps of training", { min: 0, max: chosen, step: 1, value: chosen,
+    const step = slider("Steps of training", { min: 0, max: steps.length - 1, step: 1, value: 0,
       show: (i) => thousands(steps[i]) }, () => {
       chosen = step.get();
       show();
@@ -125,7 +126,7 @@
       curve.mark(chosen);
       status.textContent = `After ${thousands(steps[chosen])} ` +
         `${steps[chosen] === 1 ? "step" : "steps"}: ${format(loss, 2)} nats a character on the ` +
-        `validation text${names.length ? `, better than counted ${names.join(" and ")}` : ""}.`;
+        `validation text${names.length ? `, better than counted ${joined(names)}` : ""}.`;
       heads.show(seen.attention, seen.ids.length);
       drawMap();
       text.replaceChildren(prompt, el("mark", {}, seen.text));
@@ -160,7 +161,7 @@
 
     function drawLine() {
       const letters = Array.from(settings.line, visible);
-      lineMean.textContent = `It reads on: ${format(mean(seen.losses))} nats a character`;
+      lineMean.textContent = `It reads: ${format(mean(seen.losses))} nats a character`;
       line.replaceChildren(...letters.map((text, t) => {
         const height = t ? Math.min(1, seen.losses[t - 1] / TALLEST) : 0; // nothing foretells the first
         return el("span", { style: `--w: ${height.toFixed(3)}` }, text);
@@ -174,5 +175,5 @@
   }
 
   scratchformerLive.figures.timeMachine = build;
-  if (typeof module !== "undefined") module.exports = { look, strongest, heights, passed }; // Node
+  if (typeof module !== "undefined") module.exports = { look, strongest, heights, passed, joined }; // Node
 })();

@@ -22,7 +22,7 @@ from scratchformer.live import LiveFigure
 FILES = [*MODEL_FILES, "explorer/views/attention.js"]
 FILES += ["explorer/time_machine.css", "explorer/time_machine.js"]
 LARGEST = 2_000_000  # weights of all steps: 5.4 MB in a page
-WRITTEN, STILL_WRITTEN, STILL_ROWS = 100, 36, 6  # characters, and rows of the still table
+WRITTEN, STILL_WRITTEN, STILL_ROWS = 100, 22, 6  # characters, and rows of the still table
 
 
 def time_machine(
@@ -59,11 +59,10 @@ def time_machine(
     settings = {"steps": steps, "losses": curve, "counted": baselines, "prompt": prompt}
     settings |= {"line": line, "temperature": temperature, "seed": seed, "written": WRITTEN}
     rows = []
-    for n in range(STILL_ROWS):
-        i = round(n * (len(steps) - 1) / (STILL_ROWS - 1))
+    for i in _spread(len(steps)):
         text = generate(checkpoints[i][1], torch.tensor([ids]), STILL_WRITTEN, temperature=0.0)
         rows.append((steps[i], curve[i], tokenizer.decode(text[0, len(ids) :].tolist())))
-    still = _curve(steps, curve, baselines) + _table(prompt, list(dict.fromkeys(rows)))
+    still = _curve(steps, curve, baselines) + _table(prompt, rows)
     descriptions = [describe(model, tokenizer) for _, model in checkpoints]
     return LiveFigure("timeMachine", settings, still, FILES, descriptions)
 
@@ -78,6 +77,11 @@ def _check(steps: list[int], losses: Mapping, counted: Mapping, temperature: flo
             raise ValueError(f"got the loss {loss}, expected a finite number")
     if not 0 <= temperature < math.inf:
         raise ValueError(f"temperature={temperature}, expected 0 (greedy) or more")
+
+
+def _spread(n: int) -> list[int]:
+    """Some places from 0 to n - 1, both ends among them."""
+    return sorted({round(k * (n - 1) / (STILL_ROWS - 1)) for k in range(STILL_ROWS)})
 
 
 def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
@@ -95,8 +99,9 @@ def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
         side = -10 if losses[-1] < loss else 10
         d.text(right, at + side, f"{name} {loss:.2f}", "key", size=13, anchor="end")
     d.line(list(zip(x, y, strict=True)), "query", width=2.4)
-    for i in range(0, len(steps), max(1, (len(steps) - 1) // 5)):
-        d.text(x[i], 206, f"{steps[i]:,}", size=13)
+    for i in _spread(len(steps)):
+        anchor = "end" if i == len(steps) - 1 else "middle"
+        d.text(x[i], 206, f"{steps[i]:,}", size=13, anchor=anchor)
     for at, loss in ((y[0], losses[0]), (y[-1], losses[-1])):
         d.text(left - 4, at, f"{loss:.1f}", size=13, anchor="end")
     told = ", ".join(f"{name} {loss:.2f}" for name, loss in counted)
@@ -109,14 +114,18 @@ def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
 
 def _table(prompt: str, rows: list[tuple[int, float, str]]) -> str:
     cells = "".join(
-        f"<tr><td>{step:,}</td><td>{loss:.3f}</td><td><code>{escape(repr(text)[1:-1])}</code></td>"
-        "</tr>"
+        f"<tr><td>{step:,}</td><td>{loss:.3f}</td><td><code>{_visible(text)}</code></td></tr>"
         for step, loss, text in rows
     )
     return (
         "<p>This figure is live where JavaScript runs (in a notebook its cell has to be run): a "
         "slider moves through the steps. At some of them, the loss in nats, and what the model "
-        f"writes after <code>{escape(repr(prompt)[1:-1])}</code> if it always takes the likeliest "
+        f"writes after <code>{_visible(prompt)}</code> if it always takes the likeliest "
         "character:</p><table><thead><tr><th>step</th><th>loss</th><th>text</th></tr></thead>"
         f"<tbody>{cells}</tbody></table>"
     )
+
+
+def _visible(text: str) -> str:
+    """Text for a table, in which spaces and line ends can be seen."""
+    return escape(text.replace(" ", "␣").replace("\n", "⏎"))

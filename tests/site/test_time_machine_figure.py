@@ -115,8 +115,8 @@ def test_attention_text_and_losses_on_screen_are_pytorchs(page, checkpoints, tok
         "all => all.map(e => Number(e.style.getPropertyValue('--w')))"
     )
     assert bars == pytest.approx([0, *(nats / 6).clamp(max=1).tolist()], abs=1e-3)
-    mean = page.get_by_text("It reads on: ").inner_text()
-    assert number(mean.split()[3]) == pytest.approx(nats.mean().item(), abs=1e-3)
+    mean = page.get_by_text("It reads: ").inner_text()
+    assert number(mean.split()[2]) == pytest.approx(nats.mean().item(), abs=1e-3)
     told = page.locator(".sx-time > .sx-status").inner_text()
     assert f" {record['validation'][str(step)]:.2f} nats" in told
     dot = page.locator(".sx-dot").get_attribute("style")
@@ -158,7 +158,9 @@ def test_keys_alone_move_through_the_run_and_choose_a_head(page, checkpoints):
     press, last = page.keyboard.press, len(checkpoints) - 1
     press("Tab")
     slider = page.get_by_label("Steps of training")
-    assert focused() == "INPUT" and slider.input_value() == str(last)
+    assert focused() == "INPUT" and slider.input_value() == "0"
+    press("End")
+    assert slider.input_value() == str(last)
     press("Home")
     assert slider.get_attribute("aria-valuetext") == "0"
     for _ in range(3):
@@ -243,7 +245,7 @@ def test_without_javascript_the_curve_and_the_texts_stay(browser, address, check
     for row in (rows.first, rows.last):
         step, loss, text = row.locator("td").all_inner_texts()
         expected = record["validation"][step.replace(",", "")]
-        assert number(loss) == pytest.approx(expected, abs=6e-4) and len(text) >= 30
+        assert number(loss) == pytest.approx(expected, abs=6e-4) and len(text) == 22
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     context.close()
 
@@ -270,7 +272,7 @@ def test_the_chapters_stored_figure_shows_what_python_computes(browser, checkpoi
         _, scored = train_val_split(torch.tensor(tok.encode(corpus.text)), 0.9)
         assert settings["line"] in tok.decode(scored.tolist())
         for step, model in (checkpoints[5], checkpoints[-1]):
-            loss = evaluate(model, scored[:10_001], model.context_length)
+            loss = evaluate(model, scored[:20_001], model.context_length)
             assert losses[step] == pytest.approx(loss, abs=1e-3)
     figure.save(tmp_path / "stored.html")
     context, page, faults = opened(browser, (tmp_path / "stored.html").as_uri())
@@ -279,7 +281,7 @@ def test_the_chapters_stored_figure_shows_what_python_computes(browser, checkpoi
         choose(page, place)
         with torch.no_grad():
             nats = F.cross_entropy(checkpoints[place][1](line[None])[0, :-1], line[1:])
-        mean = page.get_by_text("It reads on: ").inner_text()
-        assert number(mean.split()[3]) == pytest.approx(nats.item(), abs=1e-3)
+        mean = page.get_by_text("It reads: ").inner_text()
+        assert number(mean.split()[2]) == pytest.approx(nats.item(), abs=1e-3)
     assert faults == []
     context.close()
