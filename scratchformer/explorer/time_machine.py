@@ -90,11 +90,11 @@ def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
     left, right, top, bottom = 34, 470, 12, 190
     highest = max(losses + [loss for _, loss in counted])
     lowest = min(losses + [loss for _, loss in counted])
-    y = [bottom - 16 - (x - lowest) / (highest - lowest or 1) * (bottom - top - 20) for x in losses]
+    y = [bottom - 20 - (x - lowest) / (highest - lowest or 1) * (bottom - top - 24) for x in losses]
     x = [left + i * (right - left) / (len(steps) - 1) for i in range(len(steps))]
     d.line([(left, top), (left, bottom), (right, bottom)], "muted", width=1)
     for name, loss in counted:
-        at = bottom - 16 - (loss - lowest) / (highest - lowest or 1) * (bottom - top - 20)
+        at = bottom - 20 - (loss - lowest) / (highest - lowest or 1) * (bottom - top - 24)
         d.line([(left, at), (right, at)], "key", width=1.2, dashed=True)
         side = -10 if losses[-1] < loss else 10
         d.text(right, at + side, f"{name} {loss:.2f}", "key", size=13, anchor="end")
