@@ -2,6 +2,9 @@
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from html import unescape
 from pathlib import Path
 
@@ -284,4 +287,32 @@ def test_the_chapters_stored_figure_shows_what_python_computes(browser, checkpoi
         mean = page.get_by_text("It reads: ").inner_text()
         assert number(mean.split()[2]) == pytest.approx(nats.item(), abs=1e-3)
     assert faults == []
+    context.close()
+
+
+def test_a_page_of_the_site_holds_all_checkpoints_in_one_script(browser, checkpoints, tmp_path):
+    source, out, extension = tmp_path / "source", tmp_path / "out", ROOT / "book" / "_ext"
+    (source / "notebooks").mkdir(parents=True)
+    shutil.copy(ROOT / "notebooks" / "11_training.ipynb", source / "notebooks")
+    (source / "conf.py").write_text(
+        f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {str(extension)!r}]\n"
+        "extensions = ['myst_parser', 'live_ext']\nmyst_enable_extensions = ['colon_fence']\n"
+    )
+    (source / "index.md").write_text("# Time\n\n:::{live} 11_training timeMachine\n:::\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(source), str(out)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    html = (out / "index.html").read_text(encoding="utf-8")
+    (script,) = set(re.findall(r"_static/live/model-[0-9a-f]{16}\.js", html))
+    assert (out / script).stat().st_size < 5_000_000
+    context, page, faults = start(browser)
+    page.goto((out / "index.html").as_uri())
+    page.locator(".sx-grid").first.wait_for()
+    choose(page, len(checkpoints) - 1)
+    assert page.locator(".sx-time > .sx-status").inner_text().startswith("After 5,000 steps: ")
+    known = page.evaluate("Object.keys(scratchformerDescriptions).length")
+    assert known == len(checkpoints) and faults == []
     context.close()
