@@ -35,19 +35,25 @@ HOLDER = re.compile(
 
 
 @lru_cache(maxsize=1)
-def shipped() -> dict[str, str]:
-    """The scripts with the descriptions of all shipped models, by hash."""
+def shipped() -> dict[str, tuple[str, str]]:
+    """Each shipped model's hash -> a script's name, and the script, with its folder's models."""
     from scratchformer.explorer import describe
     from scratchformer.live.figure import description_script
-    from scratchformer.models import GPT
+    from scratchformer.models import GPT, load_checkpoints
+    from scratchformer.shipped import CHECKPOINTS, MODEL
     from scratchformer.shipped import FOLDER as MODELS
     from scratchformer.tokenizers import CharTokenizer
 
+    folders = {
+        path.parent.name: [GPT.pretrained(path.parent.name)] for path in MODELS.glob(f"*/{MODEL}")
+    }
+    for path in MODELS.glob(f"*/{CHECKPOINTS}"):
+        folders[path.parent.name] = [model for _, model in load_checkpoints(path.parent.name)]
     scripts = {}
-    for path in sorted(MODELS.glob("*/model.safetensors")):
-        name = path.parent.name
-        told = describe(GPT.pretrained(name), CharTokenizer.pretrained(name))
-        scripts[told["hash"]] = f"{description_script(told)}\n"
+    for name, models in folders.items():
+        told = [describe(model, CharTokenizer.pretrained(name)) for model in models]
+        script = "".join(f"{description_script(one)}\n" for one in told)
+        scripts |= {one["hash"]: (f"model-{told[0]['hash']}.js", script) for one in told}
     return scripts
 
 
@@ -72,7 +78,8 @@ def add_files(
         if model not in shipped():
             _warn(pagename, "a live figure asks for the model %s, which does not ship", model)
             continue
-        contents[f"model-{model}.js"] = shipped()[model]
+        file, script = shipped()[model]
+        contents[file] = script
     contents["start.js"] = f"{START}\n"
     folder = Path(app.outdir, "_static", FOLDER)
     folder.mkdir(parents=True, exist_ok=True)

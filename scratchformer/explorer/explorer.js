@@ -87,5 +87,5 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
   }
 
   scratchformerLive.figures.explorer = build;
-  return { views, modelOf };
+  return { views, modelOf, promptField };
 })();

@@ -5,6 +5,7 @@ from scratchformer.models.bigram import Bigram
 from scratchformer.models.gpt import GPT, GPTConfig
 from scratchformer.models.ngram import KneserNey
 from scratchformer.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from scratchformer.models.shipped_checkpoints import load_checkpoints
 from scratchformer.models.speedrun import SpeedrunConfig, SpeedrunGPT
 
 # The models that `scratchformer train` knows: `type` in a configuration file's [model] -> classes
@@ -22,4 +23,5 @@ __all__ = [
     "Seq2SeqConfig",
     "SpeedrunConfig",
     "SpeedrunGPT",
+    "load_checkpoints",
 ]

@@ -49,8 +49,8 @@ class CharTokenizer:
 
     @classmethod
     def pretrained(cls, name: str) -> "CharTokenizer":
-        """The tokenizer of `GPT.pretrained(name)`; raises ValueError for another name."""
-        return cls.load(shipped_folder(name) / "tokenizer.json")
+        """The tokenizer of a shipped model or checkpoints; ValueError for another name."""
+        return cls.load(shipped_folder(name, "tokenizer.json") / "tokenizer.json")
 
 
 def check_ids(ids: Iterable[int], vocab_size: int) -> list[int]:

@@ -261,5 +261,5 @@ scratchformerExplorer.views.attention = (() => {
     return { element, update };
   }
 
-  return { title: "Attention", build };
+  return { title: "Attention", build, headChoice };
 })();

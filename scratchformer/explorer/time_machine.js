@@ -1,0 +1,179 @@
+// The training time machine: one slider over the steps of a run. For the step chosen, the page
+// computes the attention of each head on a prompt, text, and the loss of each character of a line,
+// from that step's weights. The loss curve above the slider has a place for each step, as it has.
+"use strict";
+
+(() => {
+  const { el, format, percent, visible, slider, title, note, scrolling, table } = scratchformerLive;
+  const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
+  const TALLEST = 6; // nats: the loss whose bar is full
+  const thousands = (step) => step.toLocaleString("en-US");
+
+  // ---- calculations ----
+
+  // What a step's model makes of a prompt and a line: attention, text, the line's losses
+  function look({ model, tokenizer }, prompt, { line, written, temperature, seed }) {
+    const { forward, losses, generate } = scratchformerModel;
+    const { context_length } = model.config;
+    const ids = tokenizer.encode(prompt).slice(-context_length);
+    if (!ids.length) throw new Error("Type at least one character.");
+    const { attention } = forward(model, ids);
+    const writer = generate(model, ids, { temperature, seed }), text = [];
+    while (text.length < written) text.push(writer.next().value);
+    const lineIds = tokenizer.encode(line);
+    return { ids, attention, text: tokenizer.decode(text),
+      losses: losses(forward(model, lineIds).logits, lineIds) };
+  }
+
+  // For each of T queries, from `first` on: the key with the largest weight -> [query, key, weight]
+  function strongest(weights, T, first = 0) {
+    return Array.from({ length: T - first }, (_, i) => {
+      const row = weights.subarray((first + i) * T, (first + i + 1) * T);
+      const key = row.reduce((best, weight, s) => (weight > row[best] ? s : best), 0);
+      return [first + i, key, row[key]];
+    });
+  }
+
+  // Where losses stand in a picture, from 0 (top) to 1 (bottom), the counted ones among them
+  function heights(losses, counted) {
+    const all = [...losses, ...counted.map(([, loss]) => loss)];
+    const highest = Math.max(...all), lowest = Math.min(...all), range = highest - lowest || 1;
+    return (loss) => 0.05 + (0.8 * (highest - loss)) / range;
+  }
+
+  const passed = (counted, loss) => counted.filter(([, other]) => loss < other).map(([name]) => name);
+  const joined = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+  const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
+
+  // ---- the picture of the run ----
+
+  function lossCurve({ steps, losses, counted }) {
+    const y = heights(losses, counted), last = losses.length - 1;
+    const style = (i, loss) => `--x: ${i / last}; --y: ${y(loss).toFixed(4)}`;
+    const dot = el("span", { class: "sx-dot" });
+    const lines = counted.map(([name, loss]) => [
+      el("span", { class: "sx-counted", style: style(0, loss) }),
+      el("span", { class: `sx-counted-name ${losses[last] < loss ? "sx-above" : ""}`,
+        style: style(last, loss) }, `${name}: ${format(loss, 2)}`)]);
+    const path = losses.map((loss, i) => `${i ? "L" : "M"}${i / last} ${y(loss)}`).join("");
+    const element = el("div", { class: "sx-run", role: "img" },
+      el("svg:svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" },
+        el("svg:path", { d: path })), lines, dot);
+    function mark(i) {
+      dot.setAttribute("style", style(i, losses[i]));
+      element.setAttribute("aria-label", `The loss on the validation text, from ` +
+        `${format(losses[0], 2)} before the first step to ${format(losses[last], 2)} after step ` +
+        `${thousands(steps[last])}; marked: ${format(losses[i], 2)} at step ${thousands(steps[i])}`);
+    }
+    return { element, mark };
+  }
+
+  // ---- the figure ----
+
+  function build(settings, host) {
+    const { modelOf, promptField, views } = scratchformerExplorer;
+    const { steps, losses, counted } = settings, hashes = host.dataset.models.split(" ");
+    let prompt = settings.prompt, chosen = 0, layer = 0, head = 0, seen = null;
+
+    const curve = lossCurve(settings);
+    const step = slider("Steps of training", { min: 0, max: steps.length - 1, step: 1, value: 0,
+      show: (i) => thousands(steps[i]) }, () => {
+      chosen = step.get();
+      show();
+    });
+    const status = el("p", { class: "sx-status", role: "status" });
+    const { model: { config } } = modelOf(hashes[chosen]);
+    const heads = views.attention.headChoice(config, (i, h) => {
+      [layer, head] = [i, h];
+      drawMap();
+    });
+    const field = promptField(settings, read);
+    const name = title(), map = el("div"), text = scrolling("sx-text", "Text of the model");
+    const line = scrolling("sx-tokens", "The loss of each character"), lineMean = title();
+    const weightTable = scrolling("sx-scroll", "What each character looks at most");
+    const lossTable = scrolling("sx-scroll", "The loss of each character, in numbers");
+    const element = el("div", { class: "sx-time" }, curve.element, step.element, status,
+      el("div", { class: "sx-columns" },
+        el("div", { class: "sx-main" }, field.element,
+          title("It writes"), text,
+          note(`Temperature ${settings.temperature}, seed ${settings.seed}, at every step.`),
+          lineMean, line,
+          note("A line of the validation text. A bar over each character: its loss. The tallest are " +
+            `${TALLEST} nats or more.`),
+          el("details", {}, el("summary", {}, "Every character as a table"), lossTable)),
+        el("div", { class: "sx-detail" }, title("It looks back"),
+          note("Every head, on the prompt. Rows: blocks. Choose one."), heads.element,
+          name, map,
+          el("details", {}, el("summary", {}, "The largest weights as a table"), weightTable))));
+
+    // A prompt that cannot be read is told, and the last good one stays
+    function read(text) {
+      const old = prompt;
+      prompt = text;
+      try {
+        show();
+        const T = seen.ids.length, n = Array.from(text).length;
+        field.say(n > T ? `The last ${T} of ${n} characters: more do not fit.` : `${n} characters`);
+      } catch (error) {
+        prompt = old;
+        field.say(error.message);
+      }
+    }
+
+    function show() {
+      seen = look(modelOf(hashes[chosen]), prompt, settings);
+      const loss = losses[chosen], names = passed(counted, loss);
+      curve.mark(chosen);
+      status.textContent = `After ${thousands(steps[chosen])} ` +
+        `${steps[chosen] === 1 ? "step" : "steps"}: ${format(loss, 2)} nats a character on the ` +
+        `validation text${names.length ? `, better than counted ${joined(names)}` : ""}.`;
+      heads.show(seen.attention, seen.ids.length);
+      drawMap();
+      text.replaceChildren(prompt, el("mark", {}, seen.text));
+      drawLine();
+    }
+
+    const letter = (id) => visible(modelOf(hashes[chosen]).tokenizer.decode([id]));
+
+    function drawMap() {
+      const T = seen.ids.length, first = Math.max(0, T - WINDOW);
+      const weights = seen.attention[layer].subarray(head * T * T, (head + 1) * T * T);
+      const names = seen.ids.map(letter), shown = names.slice(first);
+      heads.mark(layer, head);
+      name.textContent = `Block ${layer + 1}, head ${head + 1}`;
+      const top = strongest(weights, T, first);
+      const told = top.slice(-3).map(([t, s, w]) => `“${names[t]}” at “${names[s]}”, ${percent(w)}`);
+      const cell = (t, s) => el("td", { class: s > t ? "sx-closed" : null,
+        style: `--w: ${weights[t * T + s].toFixed(4)}` });
+      map.replaceChildren(
+        el("div", { role: "img", "aria-label": `${name.textContent}: a row for each character, ` +
+          `coloured where it looks. Largest weights of the last rows: ${told.join("; ")}` },
+        el("table", { class: "sx-grid", style: `--n: ${shown.length}` },
+          el("thead", {}, el("tr", {}, el("td"), shown.map((n) => el("th", {}, n)))),
+          el("tbody", {}, shown.map((n, r) => el("tr", {}, el("th", {}, n),
+            shown.map((_, c) => cell(first + r, first + c))))))),
+        note(`${first ? `The last ${T - first} of ${T} characters. ` : ""}` +
+          "Each row is a character. The fuller the colour of a cell, the more it looks there."));
+      weightTable.replaceChildren(table(["character", "looks most at", "place", "weight"],
+        top.map(([t, s, w]) => [names[t], names[s], t === s ? "itself" : `${t - s} back`,
+          percent(w)])));
+    }
+
+    function drawLine() {
+      const letters = Array.from(settings.line, visible);
+      lineMean.textContent = `It reads: ${format(mean(seen.losses))} nats a character`;
+      line.replaceChildren(...letters.map((text, t) => {
+        const height = t ? Math.min(1, seen.losses[t - 1] / TALLEST) : 0; // nothing foretells the first
+        return el("span", { style: `--w: ${height.toFixed(3)}` }, text);
+      }));
+      lossTable.replaceChildren(table(["character", "loss"],
+        seen.losses.map((loss, t) => [letters[t + 1], format(loss)])));
+    }
+
+    read(prompt);
+    return element;
+  }
+
+  scratchformerLive.figures.timeMachine = build;
+  if (typeof module !== "undefined") module.exports = { look, strongest, heights, passed, joined }; // Node
+})();
