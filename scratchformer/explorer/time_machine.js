@@ -174,6 +174,6 @@
     return element;
   }
 
-  scratchformerLive.figures.timeMachine = build;
+  scratchformerLive.figures.time_machine = build;
   if (typeof module !== "undefined") module.exports = { look, strongest, heights, passed, joined }; // Node
 })();

@@ -64,7 +64,7 @@ def time_machine(
         rows.append((steps[i], curve[i], tokenizer.decode(text[0, len(ids) :].tolist())))
     still = _curve(steps, curve, baselines) + _table(prompt, rows)
     descriptions = [describe(model, tokenizer) for _, model in checkpoints]
-    return LiveFigure("timeMachine", settings, still, FILES, descriptions)
+    return LiveFigure("time_machine", settings, still, FILES, descriptions)
 
 
 def _check(steps: list[int], losses: Mapping, counted: Mapping, temperature: float) -> None:

@@ -259,7 +259,7 @@ def test_the_chapters_stored_figure_shows_what_python_computes(browser, checkpoi
         output["data"]["text/html"]
         for cell in notebook.cells
         for output in cell.get("outputs", ())
-        if 'data-figure="timeMachine"' in output.get("data", {}).get("text/html", "")
+        if 'data-figure="time_machine"' in output.get("data", {}).get("text/html", "")
     ]
     (html,) = stored
     settings = json.loads(unescape(re.search(r'data-settings="([^"]*)"', html)[1]))
@@ -298,7 +298,7 @@ def test_a_page_of_the_site_holds_all_checkpoints_in_one_script(browser, checkpo
         f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {str(extension)!r}]\n"
         "extensions = ['myst_parser', 'live_ext']\nmyst_enable_extensions = ['colon_fence']\n"
     )
-    (source / "index.md").write_text("# Time\n\n:::{live} 11_training timeMachine\n:::\n")
+    (source / "index.md").write_text("# Time\n\n:::{live} 11_training time_machine\n:::\n")
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(source), str(out)],
         capture_output=True,
