@@ -5,7 +5,7 @@
 // A matrix is a view: entry (i, j) is data[start + i * row + j * column] of a Float32Array.
 "use strict";
 
-var scratchformerMatrix = globalThis.scratchformerMatrix ?? (() => {
+var scratchformerMatrix = globalThis.scratchformerMatrix ?? (function matrix() {
   const ROWS = 4, COLUMNS = 8; // the tile that stays in the processor's registers
 
   const view = (data, row, start = 0, column = 1) => ({ data, start, row, column });
@@ -148,7 +148,7 @@ var scratchformerMatrix = globalThis.scratchformerMatrix ?? (() => {
     return can(true) ? "fused" : can(false) ? "simd" : "plain";
   }
 
-  return { create, best, kernel, view, transposed };
+  return { create, best, kernel, view, transposed, source: `(${matrix})()` };
 })();
 
 if (typeof module !== "undefined") module.exports = scratchformerMatrix; // Node

@@ -5,7 +5,7 @@
 // C: d_model, H: heads, D = C / H, V: vocabulary.
 "use strict";
 
-var scratchformerTrainer = globalThis.scratchformerTrainer ?? (() => {
+var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer() {
   const { create, view, transposed } = globalThis.scratchformerMatrix ?? require("./matrix.js");
 
   // ---- numbers at random -----------------------------------------------------------------------
@@ -387,6 +387,9 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (() => {
     for (;;) {
       const offset = Math.floor(random() * T), starts = [];
       for (let i = offset; i + T < ids.length; i += T) starts.push(i);
+      if (starts.length < B) {
+        throw new Error(`${ids.length} tokens hold ${starts.length} windows of ${T}, expected at least ${B}`);
+      }
       for (let i = starts.length - 1; i > 0; i--) {
         const j = Math.floor(random() * (i + 1));
         [starts[i], starts[j]] = [starts[j], starts[i]];
@@ -463,7 +466,7 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (() => {
   }
 
   return { generator, normal, newTape, newWeights, forward, newOptimizer, newtonSchulz, clip,
-    windows, windowsAt, newRun, scores };
+    windows, windowsAt, newRun, scores, source: `(${trainer})()` };
 })();
 
 if (typeof module !== "undefined") module.exports = scratchformerTrainer; // Node
