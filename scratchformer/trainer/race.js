@@ -2,6 +2,8 @@
 // trained model can be used for afterwards.
 "use strict";
 
+var scratchformerRace = { last: null }; // what the last run gave, for whoever measures
+
 scratchformerLive.figures.race = (() => {
   const { el, newId, format, slider, button, title, note, scrolling, table, visible } = scratchformerLive;
   const KEPT = "scratchformer-trained"; // where the browser keeps the last trained model
@@ -242,7 +244,8 @@ scratchformerLive.figures.race = (() => {
       if (message.is === "done") finished(message);
     }
 
-    function stepped({ step, loss, seconds }) {
+    function stepped({ step, loss, seconds, kind }) {
+      now.kind = kind;
       const { steps } = now.training, V = now.config.vocab_size, left = (seconds / step) * (steps - step);
       plot.add(seconds, loss);
       progress.value = (0.9 * step) / steps;
@@ -271,6 +274,7 @@ scratchformerLive.figures.race = (() => {
     function finished({ loss, seconds, weights }) {
       const { config, data, started, own } = now;
       const all = (performance.now() - started) / 1000, trained = plot.points.at(-1)[0];
+      scratchformerRace.last = { loss, seconds: trained, all, kind: now.kind, curve: [...plot.points] };
       const full = { ...settings.fixed, ...config };
       stop(`Trained in ${format(trained, 1)} s. ${own ? "Your text's" : "The"} last tenth, which it never saw: ` +
         `${format(loss)} nats a character.`);
