@@ -7,8 +7,8 @@ command and the recipe of configs/record-every-seed.toml in PyTorch, then the ot
 Headless Chromium opens the page that `race().save` writes, from disk, and the button is pressed.
 Seconds of training are the page's own, and so are those from the press to the score. PyTorch's are
 of training alone. Losses are nats a character on the whole validation split of Tiny Shakespeare.
-`node` trains the same seeds in Node.js, if it is there. Gradients of a small model are compared
-with PyTorch's by tests/unit/test_trainer.py.
+If Node.js is there, it trains three of the seeds, and three without each of the ideas. Gradients of
+a small model are compared with PyTorch's by tests/unit/test_trainer.py.
 """
 
 import argparse
@@ -39,6 +39,12 @@ else:  # they lie beside this file
 ROOT = Path(__file__).resolve().parents[1]
 STORED = FOLDER / "tab.json"
 RECIPE = ROOT / "configs" / "record-every-seed.toml"
+IDEAS = {  # what a reader can switch off, as the page's controls do it
+    "rotary": ({"positions": "learned"}, {}),
+    "bigrams": ({"bigram_rows": 0}, {}),
+    "smear": ({"smear": 0}, {}),
+    "muon": ({}, {"muon_lr": None, "betas": [0.9, 0.95]}),
+}
 FLAGS = ["--no-sandbox", "--disable-gpu"]
 DONE = (
     "[...document.querySelectorAll('.sx-title')].some(e => e.textContent === 'The trained model')"
@@ -73,17 +79,19 @@ def in_the_tab(page: Page, address: str, seed: int, steps: int) -> dict:
     return {"seed": seed, **page.evaluate("scratchformerRace.last")}
 
 
-def in_node(runner: Runner, seed: int, steps: int) -> dict | None:
-    """The same seed in Node.js: the loss and seconds of training; None without Node.js."""
+def in_node(runner: Runner, seed: int, steps: int, without: str = "") -> dict | None:
+    """A seed in Node.js, `without` one of IDEAS: loss and seconds; None without Node.js."""
     node = shutil.which("node")
     if node is None:
         return None
     train, scored = runner.splits["validation"]
-    config = {**CONFIG, "vocab_size": runner.vocab_size}
+    of_model, of_training = IDEAS.get(without, ({}, {}))
+    config = {**CONFIG, "vocab_size": runner.vocab_size, **of_model}
+    settings = {**TRAINING, "steps": steps, **of_training}
     told = {"ids": torch.cat([train, scored]).tolist(), "config": config, "seed": seed}
     done = subprocess.run(
         [node, "-e", IN_NODE, str(ROOT / "scratchformer" / "trainer")],
-        input=json.dumps({**told, "settings": {**TRAINING, "steps": steps}}),
+        input=json.dumps({**told, "settings": settings}),
         capture_output=True,
         text=True,
         check=True,
@@ -130,6 +138,10 @@ def measure(seeds: int, quick: bool) -> dict:
         run_tab(range(seeds // 2, seeds))
         found["browser"] = browser.version
         browser.close()
+    found["without"] = {
+        idea: [in_node(runner, seed, steps, idea) for seed in range(min(3, seeds))]
+        for idea in (IDEAS if shutil.which("node") else ())
+    }
     found["node"] = list(
         filter(None, (in_node(runner, seed, steps) for seed in range(min(3, seeds))))
     )
