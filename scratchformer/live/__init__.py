@@ -4,6 +4,7 @@ A figure is a function in a module of its own, and a file of JavaScript with the
 `figures/`. The function takes the numbers that the page's cells computed.
 """
 
+from scratchformer.live.attention_steps import attention_steps
 from scratchformer.live.figure import LiveFigure
 
-__all__ = ["LiveFigure"]
+__all__ = ["LiveFigure", "attention_steps"]
