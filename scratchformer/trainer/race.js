@@ -56,7 +56,7 @@ scratchformerLive.figures.race = (() => {
   // Loss against seconds: the stored curves, and a line that `add` makes longer
   function newPlot(curves, goal, floor, guess) {
     const WIDTH = Math.max(330, Math.min(600, innerWidth - 40));
-    const lowest = Math.floor(10 * Math.min(goal.loss, floor ?? 9) - 2) / 10;
+    const lowest = Math.floor(10 * Math.min(goal?.loss ?? 9, floor ?? 9) - 2) / 10;
     const x = (s) => LEFT + (Math.log(Math.max(s, FROM) / FROM) / Math.log(TO / FROM)) * (WIDTH - LEFT - RIGHT);
     const y = (loss) => TOP + ((guess + 0.2 - Math.min(loss, guess + 0.2)) / (guess + 0.2 - lowest)) *
       (HEIGHT - TOP - BOTTOM);
@@ -73,13 +73,13 @@ scratchformerLive.figures.race = (() => {
         text(`${s} s`, x(s), HEIGHT - 10, "middle")]),
       [2, 3, 4].map((loss) => [level(loss, "sx-axis"), text(String(loss), LEFT - 8, y(loss) + 4, "end")]),
       text("loss, nats a character", 4, 13, "start"),
-      level(goal.loss, "sx-level"), floor ? level(floor, "sx-level sx-floor") : [],
+      goal ? level(goal.loss, "sx-level") : [], floor ? level(floor, "sx-level sx-floor") : [],
       curves.map(({ seconds: at, losses }, i) =>
         el("svg:path", { d: path(at.map((s, n) => [s, losses[n]])), class: `sx-stored-${i}` })),
       own, point);
     const entry = (kind, words) => el("li", { class: kind }, words);
     const legend = el("ul", { class: "sx-legend" }, entry("sx-own", "this tab"),
-      curves.map(({ label }, i) => entry(`sx-stored-${i}`, label)), entry("sx-level", goal.label),
+      curves.map(({ label }, i) => entry(`sx-stored-${i}`, label)), goal ? entry("sx-level", goal.label) : [],
       floor ? entry("sx-level sx-floor", `${format(floor, 2)}: the text’s own entropy, which nothing can pass`) : []);
     const points = [];
     function add(s, loss) {
@@ -279,7 +279,7 @@ scratchformerLive.figures.race = (() => {
       stop(`Trained in ${format(trained, 1)} s. ${own ? "Your text's" : "The"} last tenth, which it never saw: ` +
         `${format(loss)} nats a character.`);
       progress.value = 1;
-      show({ config: full, weights, characters: data.characters, loss, seconds: trained }, own ? [] : [
+      show({ config: full, weights, characters: data.characters, loss, seconds: trained }, own || !goal ? [] : [
         ["nanoGPT’s command for a CPU, stored", format(goal.seconds, 0), format(goal.loss)]], all);
       keep({ ...scratchformerExport.describe(full, weights, data.characters), loss, seconds: trained });
     }

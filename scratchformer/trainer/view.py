@@ -20,7 +20,7 @@ FILES = (
     *("trainer/race.css", "trainer/matrix.js", "trainer/trainer.js", "trainer/session.js"),
     *("trainer/export.js", "trainer/race.js"),
 )
-# The setting of configs/record-every-seed.toml: a speedrun's GPT of one block
+# The setting of configs/record-every-seed.toml, a speedrun's GPT of one block, but for the steps
 FIXED = {
     "bias": False,
     "norm_weights": False,
@@ -41,7 +41,7 @@ CONFIG = {
 }
 TRAINING = {
     "batch_size": 32,
-    "steps": 66,
+    "steps": 76,  # chosen on the development split: ten seeds of ten reach nanoGPT's loss there
     "lr": 3e-2,
     "muon_lr": 0.1,
     "muon_momentum": 0.87,
@@ -73,7 +73,7 @@ def race(corpus: Corpus | None = None) -> LiveFigure:
         "training": TRAINING,
         "prompt": PROMPT,
         "guess": round(math.log(len(set(corpus.text))), 4),
-        "goal": goal,
+        "goal": goal if corpus.is_real else None,
         "floor": None if corpus.is_real else round(Playhouse().entropy_per_char(), 4),
         "curves": [
             _curve(
