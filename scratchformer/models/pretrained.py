@@ -55,9 +55,16 @@ def _write(folder: str | Path, config: dict, weights: dict[str, Tensor], **metad
 def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
     """Config and weights from a folder or, if there is none of this name, Hugging Face's hub.
 
+    A file of weights alone will do if its header holds the config, as those have that a browser
+    saves (`trainer/export.js`).
     A config in the header of the weights counts more than config.json, which may be older after a
     save that was interrupted.
     """
+    if Path(source).is_file():
+        weights, record = read_tensors(source)
+        if "config" not in record:
+            raise ValueError(f"{source} holds no config: pass the folder with its config.json")
+        return record["config"], weights
     if Path(source).is_dir():
         config_path, weights_path = (Path(source) / name for name in FILES)
     else:

@@ -27,7 +27,7 @@ ROOMS = [
     ["models"],
     ["training"],
     ["generation"],
-    ["scaling", "plots", "explorer", "chapter"],
+    ["scaling", "plots", "explorer", "trainer", "chapter"],
     ["checks"],
     ["cli"],
     ["train", "__main__"],  # ways into `cli`

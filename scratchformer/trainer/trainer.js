@@ -1,0 +1,472 @@
+// A GPT that learns, from scratch: tensors, gradients by a tape, the model, Muon and AdamW.
+//
+// It computes what scratchformer/models/speedrun.py and scratchformer/training compute, and the
+// names are theirs. Every tensor is a matrix: the B windows of T tokens are N = B T rows.
+// C: d_model, H: heads, D = C / H, V: vocabulary.
+"use strict";
+
+var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer() {
+  const { create, view, transposed } = globalThis.scratchformerMatrix ?? require("./matrix.js");
+
+  // ---- numbers at random -----------------------------------------------------------------------
+
+  // Uniform numbers from 0 to 1, the same for the same seed (mulberry32)
+  function generator(seed) {
+    let state = seed >>> 0;
+    return () => {
+      state = (state + 0x6d2b79f5) >>> 0;
+      let n = Math.imul(state ^ (state >>> 15), state | 1);
+      n ^= n + Math.imul(n ^ (n >>> 7), n | 61);
+      return ((n ^ (n >>> 14)) >>> 0) / 2 ** 32;
+    };
+  }
+
+  // A draw from the normal distribution (Box and Muller 1958)
+  const normal = (random) =>
+    Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+
+  // ---- tensors and the tape --------------------------------------------------------------------
+
+  // Where all numbers live: those of the weights first, behind them those of one step at a time.
+  // Every operation writes on the tape how its gradients are computed; `backward` reads it from
+  // its end.
+  function newTape(bytes, kind) {
+    const { buffer, product, reserved, kind: used } = create(bytes, kind);
+    const numbers = new Float32Array(buffer);
+    let next = reserved / 4, kept = next; // the next free number; the first that a step may use
+    let tape = [], recording = true;
+
+    function take(length) {
+      const from = next;
+      next += Math.ceil(length / 4) * 4;
+      if (next > numbers.length) {
+        throw new Error(`these sizes need more than ${Math.round(buffer.byteLength / 2 ** 20)} MB`);
+      }
+      return numbers.subarray(from, from + length);
+    }
+    function tensor(rows, columns) {
+      const data = take(rows * columns);
+      return { rows, columns, data, grad: recording ? take(rows * columns) : null };
+    }
+    const then = (gradients) => { if (recording) tape.push(gradients); };
+
+    // Forget the last step; `record` says whether the next one will need gradients
+    function begin(record = true) {
+      numbers.fill(0, kept, next);
+      next = kept;
+      tape = [];
+      recording = record;
+    }
+    function backward() {
+      for (const gradients of tape.reverse()) gradients();
+      tape = [];
+    }
+    const keep = () => { kept = next; }; // what exists now is the model's
+
+    // ---- operations: each gives a new tensor and says where its gradient goes
+
+    const whole = (data, columns) => view(data, columns);
+
+    // x Wᵀ: x (N, inputs), W (outputs, inputs) -> (N, outputs)
+    function linear(x, W) {
+      const y = tensor(x.rows, W.rows), { rows: N, columns: inputs } = x, outputs = W.rows;
+      product(whole(y.data, outputs), whole(x.data, inputs), transposed(whole(W.data, inputs)),
+        N, outputs, inputs);
+      then(() => {
+        const dy = whole(y.grad, outputs);
+        product(whole(x.grad, inputs), dy, whole(W.data, inputs), N, inputs, outputs);
+        product(whole(W.grad, inputs), transposed(dy), whole(x.data, inputs), outputs, inputs, N);
+      });
+      return y;
+    }
+
+    // One row of the table (rows, C) for each id -> (N, C)
+    function embedding(table, ids) {
+      const C = table.columns, y = tensor(ids.length, C);
+      for (let t = 0; t < ids.length; t++) {
+        y.data.set(table.data.subarray(ids[t] * C, (ids[t] + 1) * C), t * C);
+      }
+      then(() => {
+        for (let t = 0; t < ids.length; t++) {
+          for (let c = 0; c < C; c++) table.grad[ids[t] * C + c] += y.grad[t * C + c];
+        }
+      });
+      return y;
+    }
+
+    function add(a, b) {
+      const y = tensor(a.rows, a.columns);
+      const { data: sum, grad: dy } = y, { data: left, grad: da } = a, { data: right, grad: db } = b;
+      for (let i = 0; i < sum.length; i++) sum[i] = left[i] + right[i];
+      then(() => {
+        for (let i = 0; i < dy.length; i++) {
+          da[i] += dy[i];
+          db[i] += dy[i];
+        }
+      });
+      return y;
+    }
+
+    // max(0, x)²
+    function squaredRelu(x) {
+      const y = tensor(x.rows, x.columns);
+      const { data: from, grad: dx } = x, { data: to, grad: dy } = y;
+      for (let i = 0; i < to.length; i++) to[i] = Math.max(0, from[i]) * from[i];
+      then(() => {
+        for (let i = 0; i < dy.length; i++) dx[i] += 2 * Math.max(0, from[i]) * dy[i];
+      });
+      return y;
+    }
+
+    // Each row to mean 0 and variance 1
+    function layerNorm(x) {
+      const { rows, columns: C, data: from, grad: dx } = x, y = tensor(rows, C);
+      const { data: to, grad: dy } = y, scales = take(rows);
+      for (let t = 0, start = 0; t < rows; t++, start += C) {
+        let sum = 0, squares = 0;
+        for (let i = start; i < start + C; i++) sum += from[i];
+        const mean = sum / C;
+        for (let i = start; i < start + C; i++) squares += (from[i] - mean) * (from[i] - mean);
+        const scale = (scales[t] = 1 / Math.sqrt(squares / C + 1e-5));
+        for (let i = start; i < start + C; i++) to[i] = (from[i] - mean) * scale;
+      }
+      then(() => { // dx = scale (dy - mean of dy - y · mean of dy y)
+        for (let t = 0, start = 0; t < rows; t++, start += C) {
+          let sum = 0, along = 0;
+          for (let i = start; i < start + C; i++) {
+            sum += dy[i];
+            along += dy[i] * to[i];
+          }
+          const mean = sum / C, part = along / C, scale = scales[t];
+          for (let i = start; i < start + C; i++) dx[i] += scale * (dy[i] - mean - to[i] * part);
+        }
+      });
+      return y;
+    }
+
+    // The rows of each window of T, k places later; the first k are zeros
+    function shift(x, T, k) {
+      const C = x.columns, y = tensor(x.rows, C);
+      const each = (visit) => {
+        for (let first = 0; first < x.rows; first += T) {
+          for (let i = first * C; i < (first + T - k) * C; i++) visit(i, i + k * C);
+        }
+      };
+      each((from, to) => { y.data[to] = x.data[from]; });
+      then(() => each((from, to) => { x.grad[from] += y.grad[to]; }));
+      return y;
+    }
+
+    // Queries and keys, the first 2 C of each row's 3 C channels, turned by their place: channels 2i
+    // and 2i + 1 of a head by t · 10000^(-2i / D)
+    function rotary(qkv, T, D) {
+      const width = qkv.columns, y = tensor(qkv.rows, width), turned = (width / 3) * 2;
+      const cos = take((T * D) / 2), sin = take((T * D) / 2);
+      for (let t = 0; t < T; t++) {
+        for (let i = 0; i < D / 2; i++) {
+          const angle = t * 10000 ** ((-2 * i) / D);
+          cos[(t * D) / 2 + i] = Math.cos(angle);
+          sin[(t * D) / 2 + i] = Math.sin(angle);
+        }
+      }
+      function turn(from, to, direction) { // adds to `to`
+        for (let row = 0; row < qkv.rows; row++) {
+          const place = ((row % T) * D) / 2, start = row * width;
+          for (let c = 0; c < turned; c += 2) {
+            const n = place + (c % D) / 2, i = start + c, s = direction * sin[n];
+            to[i] += from[i] * cos[n] - from[i + 1] * s;
+            to[i + 1] += from[i] * s + from[i + 1] * cos[n];
+          }
+          for (let c = turned; c < width; c++) to[start + c] += from[start + c];
+        }
+      }
+      turn(qkv.data, y.data, 1);
+      then(() => turn(y.grad, qkv.grad, -1)); // gradients turn back
+      return y;
+    }
+
+    // Causal self-attention of all windows and heads: qkv (N, 3 C) -> (N, C), and the weights
+    function attention(qkv, T, H) {
+      const N = qkv.rows, C = qkv.columns / 3, D = C / H, y = tensor(N, C);
+      const weights = take(N * H * T), scale = 1 / Math.sqrt(D); // (B, H, T, T)
+      const each = (visit) => { // the views of one head of one window
+        for (let b = 0; b < N / T; b++) {
+          for (let h = 0; h < H; h++) {
+            const start = b * T * 3 * C + h * D, from = (b * H + h) * T * T;
+            const part = (data, i) => view(data, 3 * C, start + i * C);
+            visit(part, view(weights, T, from), from, b * T * C + h * D);
+          }
+        }
+      };
+      each((part, p, from, to) => {
+        product(p, part(qkv.data, 0), transposed(part(qkv.data, 1)), T, T, D); // q kᵀ
+        for (let t = 0; t < T; t++) softmax(weights, from + t * T, t + 1, T, scale);
+        product(view(y.data, C, to), p, part(qkv.data, 2), T, D, T);
+      });
+      then(() => {
+        const slopes = take(T * T);
+        each((part, p, from, to) => {
+          const dy = view(y.grad, C, to), ds = view(slopes, T);
+          product(part(qkv.grad, 2), transposed(p), dy, T, D, T); // dv = Pᵀ dy
+          slopes.fill(0);
+          product(ds, dy, transposed(part(qkv.data, 2)), T, T, D); // dP = dy vᵀ
+          for (let t = 0, i = 0; t < T; t++, i = t * T) { // through the softmax
+            let along = 0;
+            for (let s = 0; s <= t; s++) along += slopes[i + s] * weights[from + i + s];
+            for (let s = 0; s < T; s++) {
+              slopes[i + s] = scale * weights[from + i + s] * (slopes[i + s] - along);
+            }
+          }
+          product(part(qkv.grad, 0), ds, part(qkv.data, 1), T, D, T); // dq
+          product(part(qkv.grad, 1), transposed(ds), part(qkv.data, 0), T, D, T); // dk
+        });
+      });
+      return { y, weights };
+    }
+
+    // The mean of -ln p(target), in nats; with it the gradients of all logits (N, V) begin
+    function crossEntropy(logits, targets) {
+      const { rows: N, columns: V } = logits, p = take(N * V);
+      let loss = 0;
+      p.set(logits.data);
+      for (let t = 0; t < N; t++) {
+        softmax(p, t * V, V, V, 1);
+        loss -= Math.log(p[t * V + targets[t]] + 1e-38) / N;
+      }
+      then(() => {
+        for (let i = 0; i < N * V; i++) logits.grad[i] += p[i] / N;
+        for (let t = 0; t < N; t++) logits.grad[t * V + targets[t]] -= 1 / N;
+      });
+      return loss;
+    }
+
+    return { begin, backward, keep, tensor, take, product, kind: used, linear, embedding, add,
+      squaredRelu, layerNorm, shift, rotary, attention, crossEntropy };
+  }
+
+  // In place: `open` scores from `start` on become weights that sum to 1, the others of `length` 0
+  function softmax(scores, start, open, length, scale) {
+    let largest = -Infinity, sum = 0;
+    for (let i = start; i < start + open; i++) largest = Math.max(largest, scores[i]);
+    for (let i = start; i < start + open; i++) sum += scores[i] = Math.exp(scale * (scores[i] - largest));
+    for (let i = start; i < start + open; i++) scores[i] /= sum;
+    scores.fill(0, start + open, start + length);
+  }
+
+  // ---- the model -------------------------------------------------------------------------------
+
+  // {name: tensor} of a SpeedrunGPT without biases or weights in its norms, as it starts
+  function newWeights(tape, config, seed = 0) {
+    const { vocab_size: V, context_length, d_model: C, n_layers, smear, bigram_rows } = config;
+    const random = generator(seed), weights = {};
+    function matrix(name, rows, columns, std) {
+      const W = (weights[name] = tape.tensor(rows, columns));
+      if (std) for (let i = 0; i < W.data.length; i++) W.data[i] = std * normal(random);
+    }
+    matrix("wte.weight", V, C, 0.02);
+    if (config.positions === "learned") matrix("wpe.weight", context_length, C, 0.02);
+    if (bigram_rows) matrix("bigrams.table.weight", bigram_rows, C, 0);
+    for (let k = 0; k < smear; k++) matrix(`smear.back.${k}.weight`, C, C, 0);
+    for (let i = 0; i < n_layers; i++) {
+      matrix(`h.${i}.attn.c_attn.weight`, 3 * C, C, 0.5 / Math.sqrt(C));
+      matrix(`h.${i}.attn.c_proj.weight`, C, C, 0);
+      matrix(`h.${i}.mlp.c_fc.weight`, 4 * C, C, 0.5 / Math.sqrt(C));
+      matrix(`h.${i}.mlp.c_proj.weight`, C, 4 * C, 0);
+    }
+    matrix("lm_head.weight", V, C, 0);
+    tape.keep();
+    return weights;
+  }
+
+  // ids (windows of T, one after the other) -> logits (N, V); `look` is called with each layer's
+  // attention weights (B, H, T, T)
+  function forward(tape, weights, config, ids, T, look = () => {}) {
+    const { vocab_size: V, n_heads: H, n_layers, smear, bigram_rows } = config;
+    let x = tape.embedding(weights["wte.weight"], ids);
+    if (bigram_rows) {
+      const pairs = ids.map((id, i) => ((i % T ? ids[i - 1] : 0) * V + id) % bigram_rows);
+      x = tape.add(x, tape.embedding(weights["bigrams.table.weight"], pairs));
+    }
+    x = tape.layerNorm(x);
+    const tokens = x;
+    for (let k = 1; k <= Math.min(smear, T - 1); k++) {
+      x = tape.add(x, tape.linear(tape.shift(tokens, T, k), weights[`smear.back.${k - 1}.weight`]));
+    }
+    if (config.positions === "learned") {
+      x = tape.add(x, tape.embedding(weights["wpe.weight"], ids.map((_, i) => i % T)));
+    }
+    for (let i = 0; i < n_layers; i++) {
+      let qkv = tape.linear(tape.layerNorm(x), weights[`h.${i}.attn.c_attn.weight`]);
+      if (config.positions === "rotary") qkv = tape.rotary(qkv, T, qkv.columns / 3 / H);
+      const { y, weights: seen } = tape.attention(qkv, T, H);
+      look(i, seen);
+      x = tape.add(x, tape.linear(y, weights[`h.${i}.attn.c_proj.weight`]));
+      const hidden = tape.linear(tape.layerNorm(x), weights[`h.${i}.mlp.c_fc.weight`]);
+      x = tape.add(x, tape.linear(tape.squaredRelu(hidden), weights[`h.${i}.mlp.c_proj.weight`]));
+    }
+    return tape.linear(tape.layerNorm(x), weights["lm_head.weight"]);
+  }
+
+  // ---- the optimisers --------------------------------------------------------------------------
+
+  // X X^T … five times: singular values to about 1 (scratchformer.training.newton_schulz)
+  function newtonSchulz(tape, G, rows, columns) {
+    const [a, b, c] = [3.4445, -4.775, 2.0315];
+    const m = Math.min(rows, columns), n = Math.max(rows, columns); // the shorter side first
+    let X = tape.take(m * n), size = 0;
+    for (let i = 0; i < G.length; i++) size += G[i] * G[i];
+    const scale = 1 / (Math.sqrt(size) + 1e-7);
+    if (rows === m) for (let i = 0; i < G.length; i++) X[i] = G[i] * scale;
+    else for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) X[j * n + i] = G[i * m + j] * scale;
+    for (let step = 0; step < 5; step++) {
+      const S = tape.take(m * m), inner = tape.take(m * m), next = tape.take(m * n);
+      tape.product(view(S, m), view(X, n), transposed(view(X, n)), m, m, n);
+      tape.product(view(inner, m), view(S, m), view(S, m), m, m, m);
+      for (let i = 0; i < m * m; i++) inner[i] = b * S[i] + c * inner[i];
+      tape.product(view(next, n), view(inner, m), view(X, n), m, n, m);
+      for (let i = 0; i < m * n; i++) next[i] += a * X[i];
+      X = next;
+    }
+    if (rows === m) return X;
+    const back = tape.take(G.length);
+    for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) back[i * m + j] = X[j * n + i];
+    return back;
+  }
+
+  // Muon for the matrices inside the network, AdamW for embeddings and the head (or for all, if
+  // muon_lr is null). step(rate) changes the weights; rate goes from 1 to 0
+  function newOptimizer(tape, weights, { lr, muon_lr, muon_momentum, betas: [beta1, beta2] }) {
+    const isInside = (name) => /^(h|smear)\./.test(name);
+    const parts = Object.entries(weights).map(([name, W]) => ({
+      W, muon: muon_lr !== null && isInside(name),
+      mean: new Float32Array(W.data.length), square: new Float32Array(W.data.length),
+    }));
+    let steps = 0;
+
+    function muonStep({ W, mean }, rate) {
+      const ahead = tape.take(W.data.length);
+      for (let i = 0; i < ahead.length; i++) {
+        mean[i] += (1 - muon_momentum) * (W.grad[i] - mean[i]);
+        ahead[i] = W.grad[i] + muon_momentum * (mean[i] - W.grad[i]);
+      }
+      const step = newtonSchulz(tape, ahead, W.rows, W.columns);
+      const by = rate * muon_lr * Math.sqrt(Math.max(1, W.rows / W.columns));
+      for (let i = 0; i < step.length; i++) W.data[i] -= by * step[i];
+    }
+    function adamStep({ W, mean, square }, rate) {
+      const { data, grad } = W, by = (rate * lr) / (1 - beta1 ** steps);
+      const correction = 1 / Math.sqrt(1 - beta2 ** steps);
+      for (let i = 0; i < data.length; i++) {
+        const g = grad[i];
+        mean[i] += (1 - beta1) * (g - mean[i]);
+        square[i] += (1 - beta2) * (g * g - square[i]);
+        data[i] -= (by * mean[i]) / (Math.sqrt(square[i]) * correction + 1e-8);
+      }
+    }
+    function step(rate) {
+      steps += 1;
+      for (const part of parts) (part.muon ? muonStep : adamStep)(part, rate);
+    }
+    return { step };
+  }
+
+  // The gradients of all weights, shortened together to length `most`
+  function clip(weights, most) {
+    let sum = 0;
+    for (const { grad } of Object.values(weights)) for (let i = 0; i < grad.length; i++) sum += grad[i] * grad[i];
+    const scale = most / (Math.sqrt(sum) + 1e-6);
+    if (!(scale < 1)) return;
+    for (const { grad } of Object.values(weights)) for (let i = 0; i < grad.length; i++) grad[i] *= scale;
+  }
+
+  // ---- training --------------------------------------------------------------------------------
+
+  // Windows of the text so that no character is an input twice in a pass, in random order
+  function* windows(ids, B, T, seed) {
+    const random = generator(seed);
+    for (;;) {
+      const offset = Math.floor(random() * T), starts = [];
+      for (let i = offset; i + T < ids.length; i += T) starts.push(i);
+      if (starts.length < B) {
+        throw new Error(`${ids.length} tokens hold ${starts.length} windows of ${T}, expected at least ${B}`);
+      }
+      for (let i = starts.length - 1; i > 0; i--) {
+        const j = Math.floor(random() * (i + 1));
+        [starts[i], starts[j]] = [starts[j], starts[i]];
+      }
+      for (let i = 0; i + B <= starts.length; i += B) yield windowsAt(ids, starts.slice(i, i + B), T);
+    }
+  }
+
+  // Inputs x and targets y, each B T ids
+  function windowsAt(ids, starts, T) {
+    const x = new Int32Array(starts.length * T), y = new Int32Array(starts.length * T);
+    starts.forEach((start, b) => {
+      x.set(ids.subarray(start, start + T), b * T);
+      y.set(ids.subarray(start + 1, start + T + 1), b * T);
+    });
+    return { x, y };
+  }
+
+  // A run: step() makes one update and gives its loss in nats, validate(ids) scores a text
+  function newRun(config, settings, seed = 0, kind = undefined) {
+    const T = config.context_length, B = settings.batch_size;
+    const tape = newTape(memoryFor(config, B), kind);
+    const weights = newWeights(tape, config, seed);
+    const optimizer = newOptimizer(tape, weights, settings);
+    let done = 0;
+
+    function update({ x, y }) {
+      tape.begin();
+      for (const { grad } of Object.values(weights)) grad.fill(0);
+      const loss = tape.crossEntropy(forward(tape, weights, config, x, T), y);
+      tape.backward();
+      clip(weights, 1);
+      optimizer.step(1 - done / settings.steps); // falls in a line, to 0 behind the last step
+      done += 1;
+      return loss;
+    }
+    // The mean loss of a batch of windows, without learning from it
+    function score({ x, y }) {
+      tape.begin(false);
+      return tape.crossEntropy(forward(tape, weights, config, x, T), y);
+    }
+    function logits(ids, look) {
+      tape.begin(false);
+      return forward(tape, weights, config, ids, ids.length, look).data.slice();
+    }
+    return { config, weights, tape, update, score, logits, get done() { return done; } };
+  }
+
+  // Every target of a text once, in windows of T, `rows` windows at a time: yields the parts'
+  // {loss, count}; its mean is that of scratchformer.training.evaluate
+  function* scores(run, ids, rows) {
+    const T = run.config.context_length, starts = [];
+    let start = 0;
+    for (; start + T < ids.length; start += T) starts.push(start);
+    for (let i = 0; i < starts.length; i += rows) {
+      const some = starts.slice(i, i + rows);
+      yield { loss: run.score(windowsAt(ids, some, T)), count: some.length * T };
+    }
+    const rest = ids.length - 1 - start;
+    if (rest > 0) {
+      run.tape.begin(false);
+      const { x, y } = windowsAt(ids, [start], rest);
+      const logits = forward(run.tape, run.weights, run.config, x, rest);
+      yield { loss: run.tape.crossEntropy(logits, y), count: rest };
+    }
+  }
+
+  // Bytes for weights and one step of training, generously
+  function memoryFor({ vocab_size: V, context_length: T, d_model: C, n_heads: H, n_layers: L, smear, bigram_rows }, B) {
+    const N = B * T, weights = 2 * C * (2 * V + T + bigram_rows + smear * C + 12 * L * C);
+    const step = 2 * N * (C * (6 + 3 * smear) + L * (22 * C + H * T) + 3 * V);
+    const muon = (L * 12 + smear) * C * C * 20;
+    return 4 * (weights + step + muon + 2 ** 19);
+  }
+
+  return { generator, normal, newTape, newWeights, forward, newOptimizer, newtonSchulz, clip,
+    windows, windowsAt, newRun, scores, source: `(${trainer})()` };
+})();
+
+if (typeof module !== "undefined") module.exports = scratchformerTrainer; // Node

@@ -1,0 +1,113 @@
+"""`race()`: a GPT that learns in the page, beside the stored curves of PyTorch's runs.
+
+The page holds the text, packed, and the trainer. Everything is computed by the reader's browser.
+"""
+
+import base64
+import gzip
+import hashlib
+import math
+from typing import Any
+
+from scratchformer.data import Playhouse
+from scratchformer.data.corpora import Corpus, load_corpus
+from scratchformer.live import LiveFigure
+from scratchformer.measurements import load_measurements
+
+FILES = (
+    *("explorer/style.css", "explorer/model.js", "explorer/tokenizer.js", "explorer/explorer.js"),
+    *(f"explorer/views/{view}.js" for view in ("attention", "next", "switches", "lens")),
+    *("trainer/race.css", "trainer/matrix.js", "trainer/trainer.js", "trainer/session.js"),
+    *("trainer/export.js", "trainer/race.js"),
+)
+# The setting of configs/record-every-seed.toml, a speedrun's GPT of one block, but for the steps
+FIXED = {
+    "bias": False,
+    "norm_weights": False,
+    "embedding_norm": True,
+    "activation": "relu2",
+    "qk_norm": False,
+    "tied": False,
+    "value_embeddings": False,
+}
+CONFIG = {
+    "context_length": 64,
+    "d_model": 64,
+    "n_heads": 1,
+    "n_layers": 1,
+    "positions": "rotary",
+    "smear": 3,
+    "bigram_rows": 4225,
+}
+TRAINING = {
+    "batch_size": 32,
+    "steps": 76,  # chosen on the development split: ten seeds of ten reach nanoGPT's loss there
+    "lr": 3e-2,
+    "muon_lr": 0.1,
+    "muon_momentum": 0.87,
+    "betas": [0.4, 0.9],
+}
+PROMPT = "ROMEO:\nWhat light through"
+
+
+def race(corpus: Corpus | None = None) -> LiveFigure:
+    """A button that trains a GPT on `corpus` in the page: Tiny Shakespeare, or the text at hand.
+
+    Beside its curve stand those of nanoGPT's command for a CPU and of the same recipe in PyTorch,
+    as they were measured. On Playhouse, whose entropy is known, that is a line in the plot instead.
+    """
+    corpus = load_corpus("tinyshakespeare") if corpus is None else corpus
+    stored = load_measurements("taken_apart")["race"]
+    runs, curves = stored["nanoGPT"], stored["curves"]
+    goal = {
+        "loss": round(sum(run["val_loss"] for run in runs) / len(runs), 3),
+        "seconds": round(sum(run["seconds"] for run in runs) / len(runs), 1),
+    }
+    goal["label"] = f"{goal['loss']:.2f}: what nanoGPT's command reaches on text it has not seen"
+    settings = {
+        "corpus": "Tiny Shakespeare"
+        if corpus.is_real
+        else "Playhouse, a text written for this course",
+        "config": CONFIG,
+        "fixed": FIXED,
+        "training": TRAINING,
+        "prompt": PROMPT,
+        "guess": round(math.log(len(set(corpus.text))), 4),
+        "goal": goal if corpus.is_real else None,
+        "floor": None if corpus.is_real else round(Playhouse().entropy_per_char(), 4),
+        "curves": [
+            _curve(
+                "nanoGPT's command for a CPU, in PyTorch, two cores (stored)", curves["nanoGPT"]
+            ),
+            _curve("this recipe in PyTorch, two cores (stored)", curves["ours"]),
+        ]
+        if corpus.is_real
+        else [],
+    }
+    return LiveFigure("race", settings, _still(settings), FILES, [describe_corpus(corpus)])
+
+
+def describe_corpus(corpus: Corpus) -> dict[str, Any]:
+    """The text, packed, and a hash of it: a page holds it once, as it does a model's weights."""
+    packed = base64.b64encode(gzip.compress(corpus.text.encode(), 9, mtime=0)).decode()
+    own = hashlib.sha256(corpus.text.encode()).hexdigest()[:16]
+    return {"hash": own, "name": corpus.name, "text_gzip": packed}
+
+
+def _curve(label: str, curve: dict[str, Any]) -> dict[str, Any]:
+    return {"label": label, "seconds": curve["seconds"], "losses": curve["train_loss"]}
+
+
+def _still(settings: dict[str, Any]) -> str:
+    """The stored runs as a table: for a page without JavaScript."""
+    rows = "".join(
+        f"<tr><td>{curve['label']}</td><td>{curve['seconds'][-1]:.1f} s</td>"
+        f"<td>{curve['losses'][-1]:.2f}</td></tr>"
+        for curve in settings["curves"]
+    )
+    return (
+        "<p>Here a GPT learns in the page, on your own processor. That needs JavaScript, and in a "
+        "notebook its cell has to be run. These runs of PyTorch are stored:</p>"
+        "<table><thead><tr><th>run</th><th>training</th><th>last loss</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )

@@ -1,0 +1,287 @@
+"""Training in a real tab: it learns, waits, stops and starts again, and what it made can be used.
+
+The page is the one that `race(…).save` writes, opened from disk, with small settings.
+"""
+
+import json
+import re
+
+import pytest
+import torch
+
+from scratchformer.data import Playhouse
+from scratchformer.data.corpora import Corpus
+from scratchformer.live.figure import LiveFigure
+from scratchformer.models import SpeedrunGPT
+from scratchformer.trainer import race, view
+from tests.site import test_browser
+from tests.site.test_browser import AXE, PHONE, start
+
+axe = test_browser.axe  # the fixture
+TRAIN = "Train a GPT in this tab"
+LONG_TASKS = """window.longest = 0;
+new PerformanceObserver((list) => {
+  for (const task of list.getEntries()) window.longest = Math.max(window.longest, task.duration);
+}).observe({ type: "longtask", buffered: true });"""
+
+
+@pytest.fixture(scope="module")
+def figure() -> LiveFigure:
+    """The race on a short text of Playhouse, with the curves that stand beside Shakespeare."""
+    text = Playhouse().text(40_000)
+    real = race(Corpus("tinyshakespeare", text, "directory"))
+    return real
+
+
+@pytest.fixture(scope="module")
+def address(figure, tmp_path_factory):
+    path = tmp_path_factory.mktemp("race") / "race.html"
+    figure.save(path)
+    return path.as_uri()
+
+
+def opened(browser, address, mode="light", width=1200):
+    context, page, faults = start(browser, mode)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.add_init_script(LONG_TASKS)
+    page.goto(address)
+    page.get_by_role("button", name=TRAIN).wait_for()
+    return context, page, faults
+
+
+@pytest.fixture
+def page(browser, address):
+    context, page, faults = opened(browser, address)
+    yield page
+    assert faults == []
+    context.close()
+
+
+def small(page, steps=20, context=4, width=5):
+    """Settings that train in a second."""
+    if not page.get_by_label("Steps").is_visible():
+        page.get_by_text("Settings, and a text of your own").click()
+    for name, value in (("Steps", steps), ("Context", context), ("Width", width)):
+        page.get_by_label(name, exact=True).fill(str(value))
+
+
+def press(page, name=TRAIN):
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def trained(page):
+    page.get_by_text("The trained model").wait_for(timeout=120_000)
+    return page.evaluate("scratchformerRace.last")
+
+
+def status(page):
+    return page.locator("[role=status]").first
+
+
+def test_one_button_trains_and_the_page_stays_free(page):
+    small(page, steps=30)
+    page.evaluate("window.longest = 0")
+    press(page)
+    run = trained(page)
+    losses = [loss for _, loss in run["curve"]]
+    assert len(losses) == 30 and losses[0] == pytest.approx(page_guess(page), abs=1e-3)
+    assert losses[-1] < losses[0] - 1
+    assert run["loss"] < losses[0] - 1 and 0 < run["seconds"] < run["all"]
+    assert f"{run['loss']:.3f} nats" in status(page).inner_text()
+    assert f"{run['loss']:.3f}" in page.get_by_role("row", name="this tab").inner_text()
+    assert len(page.get_by_label("What the model writes").inner_text()) > 150
+    assert page.locator(".sx-maps svg rect").count() > 10
+    assert page.evaluate("window.longest") < 400, "the work is the worker's"
+
+
+def page_guess(page):
+    return page.evaluate(
+        "JSON.parse(document.querySelector('.live-figure').dataset.settings).guess"
+    )
+
+
+def test_the_same_seed_gives_the_same_loss_and_another_another(page):
+    losses = []
+    for seed in (3, 3, 4):
+        small(page)
+        page.get_by_label("Seed").first.fill(str(seed))
+        press(page)
+        losses.append(trained(page)["loss"])
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_it_waits_goes_on_and_starts_again(page):
+    small(page, steps=400)
+    press(page)
+    page.get_by_text(re.compile(r"Step \d+ of 400")).wait_for()
+    press(page, "Pause")
+    page.wait_for_timeout(600)
+    before = page.evaluate("document.querySelector('progress').value")
+    page.wait_for_timeout(600)
+    assert page.evaluate("document.querySelector('progress').value") == before > 0
+    press(page, "Resume")
+    page.wait_for_function(f"document.querySelector('progress').value > {before}")
+    press(page, "Stop and start again")
+    assert status(page).inner_text() == "Stopped."
+    page.wait_for_timeout(400)
+    assert page.evaluate("document.querySelector('progress').value") == 0
+    small(page)
+    press(page)
+    assert len(trained(page)["curve"]) == 20
+
+
+def test_rates_that_are_too_high_are_told(page):
+    small(page, steps=60)
+    page.get_by_label("Rates").fill("5")
+    for name in ("Muon for the matrices", "rotary positions"):
+        page.get_by_label(name).uncheck()
+    press(page)
+    page.get_by_text("Choose lower rates").wait_for(timeout=60_000)
+    assert "A blind guess among" in status(page).inner_text()
+    assert page.get_by_role("button", name=TRAIN).is_enabled()
+
+
+def test_a_text_of_the_readers_own_is_learned_and_a_short_one_refused(page):
+    small(page)
+    field = page.get_by_label("Text", exact=True)
+    field.fill("Too short.")
+    press(page)
+    page.get_by_text("The text has 10 characters; these settings need at least").wait_for()
+    field.fill("Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. 🙂\n" * 200)
+    press(page)
+    run = trained(page)
+    assert run["loss"] < 1.5 and "nanoGPT" not in page.locator("table").last.inner_text()
+    assert "Your text" in status(page).inner_text()
+
+
+@pytest.mark.parametrize("idea", ["rotary", "a vector", "smear", "Muon"])
+def test_each_idea_can_be_switched_off_and_the_model_looked_into(page, idea):
+    small(page)
+    page.get_by_label(re.compile(f"^ ?{idea}")).uncheck()
+    press(page)
+    trained(page)
+    press(page, "Look inside")
+    page.get_by_role("tab", name="Attention").wait_for()
+    assert page.locator(".sx-grid").count() >= 1
+
+
+def test_python_opens_the_saved_file_and_agrees_with_the_page(page, tmp_path):
+    small(page)
+    press(page)
+    trained(page)
+    with page.expect_download() as download:
+        press(page, "Save for Python")
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    model = SpeedrunGPT.from_pretrained(path)
+    description = json.loads(page.evaluate("localStorage.getItem('scratchformer-trained')"))
+    ids = list(range(12))
+    shown = page.evaluate(
+        """([description, ids]) => Array.from(
+             scratchformerModel.forward(scratchformerModel.load(description), ids).logits)""",
+        [description, ids],
+    )
+    with torch.no_grad():
+        expected = model(torch.tensor([ids]))[0]
+    difference = (torch.tensor(shown).view_as(expected) - expected).abs().max()
+    assert difference < 0.02, "the page's copy is rounded to float16"
+
+
+def test_the_last_model_is_kept_until_it_is_forgotten(page):
+    small(page)
+    press(page)
+    loss = trained(page)["loss"]
+    page.reload()
+    page.get_by_text(f"the model that you trained last: loss {loss:.3f}").wait_for()
+    press(page, "Look inside")
+    page.get_by_role("tab", name="Logit lens").wait_for()
+    press(page, "Forget it")
+    page.reload()
+    page.get_by_role("button", name=TRAIN).wait_for()
+    assert page.get_by_text("the model that you trained last").count() == 0
+
+
+def test_without_workers_the_page_does_the_work(browser, address):
+    context, page, faults = start(browser)
+    page.add_init_script("delete window.Worker")
+    page.goto(address)
+    small(page)
+    press(page)
+    assert len(trained(page)["curve"]) == 20 and faults == []
+    context.close()
+
+
+def test_without_webassembly_it_still_learns(browser, address):
+    context, page, faults = start(browser)
+    page.add_init_script("delete window.Worker; delete window.WebAssembly")
+    page.goto(address)
+    small(page)
+    press(page)
+    run = trained(page)
+    assert run["kind"] == "plain" and run["loss"] < 3 and faults == []
+    context.close()
+
+
+def test_on_playhouse_the_floor_is_a_line(browser, tmp_path):
+    race(Corpus("playhouse", Playhouse().text(30_000), "embedded")).save(tmp_path / "race.html")
+    context, page, faults = opened(browser, (tmp_path / "race.html").as_uri())
+    floor = f"{Playhouse().entropy_per_char():.2f}"
+    assert floor in page.locator(".sx-legend").inner_text()
+    assert "nanoGPT" not in page.locator(".sx-legend").inner_text()
+    assert faults == []
+    context.close()
+
+
+def test_without_javascript_the_stored_runs_stay(browser, address, figure):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    for curve in figure.settings["curves"]:
+        assert f"{curve['seconds'][-1]:.1f} s" in page.locator("table").inner_text()
+    context.close()
+
+
+def test_all_of_it_works_with_keys(page):
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_text(re.compile(r"Step \d+ of")).wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "Pause"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "Resume"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert status(page).inner_text() == "Stopped."
+
+
+@pytest.mark.parametrize(("mode", "width"), [("light", 1200), ("dark", PHONE["width"])])
+def test_it_fits_and_axe_finds_nothing(browser, address, axe, mode, width):
+    context, page, faults = opened(browser, address, mode, width)
+    small(page)
+    press(page)
+    trained(page)
+    press(page, "Look inside")
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    page.evaluate(axe)
+    result = page.evaluate(AXE, [".live-figure", True])
+    found = [
+        f"{fault['id']}: {node['html'][:90]} | {node['failureSummary'][:160]}"
+        for fault in result["violations"]
+        for node in fault["nodes"][:2]
+    ]
+    assert found == [] and faults == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
+
+
+def test_the_setting_is_that_of_the_stored_recipe():
+    from pathlib import Path
+
+    from scratchformer.cli import read_config
+
+    config = read_config(Path(__file__).resolve().parents[2] / "configs/record-every-seed.toml")
+    for name, value in {**view.CONFIG, **view.FIXED}.items():
+        assert config["model"].get(name, value) == value, name
+    for name, value in view.TRAINING.items():
+        if name != "steps":
+            assert config["training"][name] == (tuple(value) if name == "betas" else value), name

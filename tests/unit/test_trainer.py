@@ -1,0 +1,378 @@
+"""The trainer in JavaScript: its gradients and steps are PyTorch's, with every product it has."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from scratchformer.explorer import describe
+from scratchformer.models import SpeedrunConfig, SpeedrunGPT
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.trainer import view
+from scratchformer.training import TrainingConfig, evaluate
+from scratchformer.training.muon import newton_schulz
+from scratchformer.training.optimizers import make_optimizer
+
+FOLDER = Path(__file__).resolve().parents[2] / "scratchformer" / "trainer"
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="no node on the PATH: trainer.js was not run")
+
+FIXED = {  # what the trainer's model always has
+    "bias": False,
+    "norm_weights": False,
+    "embedding_norm": True,
+    "activation": "relu2",
+    "tied": False,
+}
+SMALL = {"vocab_size": 13, "context_length": 9, "d_model": 24, "n_heads": 2, "n_layers": 2}
+IDEAS = {"positions": "rotary", "smear": 3, "bigram_rows": 29}
+KINDS = ["plain", "simd"]
+FILES = ("matrix", "trainer", "session", "export")
+B = 5
+
+PROGRAM = """
+globalThis.scratchformerMatrix = require(%(matrix)s);
+const Tr = require(%(trainer)s), Session = require(%(session)s), Export = require(%(export)s);
+const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const answer = (%(body)s)(input, Tr, globalThis.scratchformerMatrix);
+process.stdout.write(JSON.stringify(answer, (_, x) => ArrayBuffer.isView(x) ? Array.from(x) : x));
+"""
+
+
+def in_node(body, *flags, **values):
+    """What a JavaScript function (input, trainer, matrix) gives."""
+    paths = {name: json.dumps(str(FOLDER / f"{name}.js")) for name in FILES}
+    done = subprocess.run(
+        [NODE, *flags, "-e", PROGRAM % {**paths, "body": body}],
+        input=json.dumps(values),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def make_model(std=0.3, seed=0, **ideas):
+    """A model whose weights are all unlike zero, so that every gradient is."""
+    torch.manual_seed(seed)
+    model = SpeedrunGPT(SpeedrunConfig(**SMALL, **FIXED, **ideas))
+    for p in model.parameters():
+        nn.init.normal_(p, std=std)
+    return model
+
+
+def told(model):
+    """Configuration and weights for the trainer."""
+    c = model.config
+    config = {name: getattr(c, name) for name in (*SMALL, *IDEAS)}
+    return {"config": config, "weights": {n: p.tolist() for n, p in model.named_parameters()}}
+
+
+def batch(seed=0, T=SMALL["context_length"]):
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(SMALL["vocab_size"], (B, T + 1), generator=generator)
+    return ids[:, :-1], ids[:, 1:]
+
+
+SETTINGS = [
+    IDEAS,
+    {**IDEAS, "positions": "learned"},
+    {**IDEAS, "smear": 0},
+    {**IDEAS, "bigram_rows": 0},
+    {"positions": "learned"},
+]
+LOAD = """
+const run = Tr.newRun(input.config, input.settings, 0, input.kind);
+for (const [name, rows] of Object.entries(input.weights)) run.weights[name].data.set(rows.flat());
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ideas", SETTINGS, ids=lambda ideas: "-".join(map(str, ideas.values())))
+def test_the_gradients_of_every_weight_are_pytorchs(ideas, kind):
+    model, (x, y) = make_model(**ideas), batch()
+    loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+    loss.backward()
+    body = (
+        "(input, Tr) => {"
+        + LOAD
+        + """
+        const { tape, weights, config } = run;
+        tape.begin();
+        const x = Int32Array.from(input.x.flat()), y = Int32Array.from(input.y.flat());
+        const loss = tape.crossEntropy(Tr.forward(tape, weights, config, x, input.x[0].length), y);
+        tape.backward();
+        return { loss, kind: tape.kind,
+          grads: Object.fromEntries(Object.entries(weights).map(([n, W]) => [n, W.grad])) };
+        }"""
+    )
+    settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
+    found = in_node(body, **told(model), settings=settings, kind=kind, x=x.tolist(), y=y.tolist())
+    assert found["kind"] == kind
+    assert found["loss"] == pytest.approx(loss.item(), abs=1e-5)
+    expected = {name: p.grad for name, p in model.named_parameters()}
+    assert list(found["grads"]) == list(expected)
+    for name, grad in expected.items():
+        difference = (torch.tensor(found["grads"][name]).view_as(grad) - grad).abs().max()
+        assert difference < 1e-4 and grad.abs().max() > 1e-3, name
+
+
+@pytest.mark.parametrize("muon_lr", [0.1, None], ids=["muon", "adamw"])
+@pytest.mark.parametrize("ideas", SETTINGS[:2], ids=["rotary", "learned"])
+def test_ten_steps_of_training_are_pytorchs(ideas, muon_lr):
+    model, steps = make_model(std=0.1, **ideas), 10
+    own = told(model)
+    config = TrainingConfig(
+        steps=steps, lr=3e-2, seed=0, muon_lr=muon_lr, muon_momentum=0.87, betas=(0.4, 0.9),
+        weight_decay=0.0, precision="float32",
+    )  # fmt: skip
+    optimizer, losses = make_optimizer(model, config), []
+    batches = [batch(seed) for seed in range(steps)]
+    for step, (x, y) in enumerate(batches):
+        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate(step, group["initial_lr"])
+        optimizer.step()
+        losses.append(loss.item())
+    body = (
+        "(input, Tr) => {"
+        + LOAD
+        + """
+        const losses = input.batches.map(([x, y]) =>
+          run.update({ x: Int32Array.from(x.flat()), y: Int32Array.from(y.flat()) }));
+        return { losses, logits: run.logits(Int32Array.from(input.batches[0][0][0])) };
+        }"""
+    )
+    settings = {
+        "batch_size": B, "steps": steps, "lr": 3e-2, "muon_lr": muon_lr, "muon_momentum": 0.87,
+        "betas": [0.4, 0.9],
+    }  # fmt: skip
+    found = in_node(
+        body,
+        **own,
+        settings=settings,
+        kind="simd",
+        batches=[(x.tolist(), y.tolist()) for x, y in batches],
+    )
+    assert found["losses"] == pytest.approx(losses, abs=1e-3)
+    assert len({round(loss, 2) for loss in losses}) > 3, "nothing moved"
+    with torch.no_grad():
+        expected = model(batches[0][0][:1]).flatten()
+    assert (torch.tensor(found["logits"]) - expected).abs().max() < 2e-2
+
+
+def test_newton_schulz_is_pytorchs_for_wide_and_tall_matrices():
+    body = """(input, Tr) => input.matrices.map((G) => {
+      const tape = Tr.newTape(2 ** 22);
+      return Tr.newtonSchulz(tape, Float32Array.from(G.flat()), G.length, G[0].length);
+    })"""
+    matrices = [torch.randn(m, n) for m, n in ((4, 4), (3, 11), (17, 6), (1, 5), (12, 1))]
+    found = in_node(body, matrices=[G.tolist() for G in matrices])
+    for G, X in zip(matrices, found, strict=True):
+        assert (torch.tensor(X).view_as(G) - newton_schulz(G)).abs().max() < 1e-4
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "fused"])
+def test_the_product_is_right_for_any_shape_and_any_strides(kind):
+    body = """(input, Tr, M) => {
+      const engine = M.create(2 ** 22, input.kind), numbers = new Float32Array(engine.buffer);
+      const random = Tr.generator(1);
+      let worst = 0;
+      for (const [m, n, k] of input.shapes) for (const turned of [0, 1, 2, 3]) {
+        let next = engine.reserved / 4;
+        const take = (n) => numbers.subarray(next, (next += n));
+        const [a, b, c] = [m * k, k * n, m * n].map(take);
+        for (const all of [a, b, c]) all.forEach((_, i) => { all[i] = random() - 0.5; });
+        const A = turned & 1 ? M.view(a, 1, 0, m) : M.view(a, k);
+        const B = turned & 2 ? M.view(b, 1, 0, k) : M.view(b, n);
+        const at = (V, i, j) => V.data[V.start + i * V.row + j * V.column];
+        const expected = Array.from(c);
+        for (let i = 0; i < m; i++) for (let j = 0; j < n; j++)
+          for (let p = 0; p < k; p++) expected[i * n + j] += at(A, i, p) * at(B, p, j);
+        engine.product(M.view(c, n), A, B, m, n, k);
+        expected.forEach((x, i) => { worst = Math.max(worst, Math.abs(x - c[i])); });
+      }
+      return { worst, kind: engine.kind };
+    }"""
+    shapes = [(4, 8, 3), (5, 9, 7), (64, 65, 33), (1, 1, 1), (130, 17, 5), (3, 8, 2), (4, 7, 0)]
+    flags = ["--experimental-wasm-relaxed-simd"] if kind == "fused" else []
+    found = in_node(body, *flags, shapes=shapes, kind=kind)
+    assert found["kind"] == kind and found["worst"] < 2e-5
+
+
+def test_the_windows_of_a_pass_have_no_token_twice():
+    body = """(input, Tr) => {
+      const ids = Int32Array.from({ length: 1000 }, (_, i) => i);
+      const batches = Tr.windows(ids, 4, 9, 3), seen = [];
+      for (let i = 0; i < 27; i++) seen.push(batches.next().value);
+      return seen;
+    }"""
+    found = in_node(body)
+    inputs = [i for b in found for i in b["x"]]
+    assert len(inputs) == len(set(inputs)) == 27 * 36
+    assert all(y == x + 1 for b in found for x, y in zip(b["x"], b["y"], strict=True))
+    assert inputs != sorted(inputs)
+
+
+def test_the_score_of_a_text_counts_every_target_once():
+    model, ids = make_model(**IDEAS), torch.randint(13, (150,)).tolist()
+    body = (
+        "(input, Tr) => {"
+        + LOAD
+        + """
+        let sum = 0, count = 0;
+        for (const part of Tr.scores(run, Int32Array.from(input.ids), 4)) {
+          sum += part.loss * part.count;
+          count += part.count;
+        }
+        return [sum / count, count];
+        }"""
+    )
+    settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
+    loss, count = in_node(body, **told(model), settings=settings, kind="simd", ids=ids)
+    assert count == 149
+    assert loss == pytest.approx(evaluate(model, torch.tensor(ids), 9), abs=1e-4)
+
+
+def test_a_fresh_model_is_as_unsure_as_one_can_be():
+    body = """(input, Tr) => {
+      const run = Tr.newRun(input.config, input.settings, 4);
+      const ids = Int32Array.from({ length: 500 }, (_, i) => (i * 7) % 13);
+      return run.score(Tr.windows(ids, 5, 9, 1).next().value);
+    }"""
+    settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
+    loss = in_node(body, config={**SMALL, **IDEAS}, settings=settings)
+    assert loss == pytest.approx(torch.tensor(13.0).log().item(), abs=1e-6)
+
+
+def test_sizes_that_do_not_fit_are_told():
+    body = """(input, Tr) => {
+      const tape = Tr.newTape(2 ** 21, "plain");
+      try { tape.take(1e6); } catch (error) { return error.message; }
+    }"""
+    assert in_node(body) == "these sizes need more than 2 MB"
+
+
+# ---- a run that is told what to do by messages ----
+
+SESSION = """(input, Tr) => {
+  const posted = [], waiting = [];
+  const { receive } = Session.newSession(Tr, (m) => posted.push(m), (f) => waiting.push(f));
+  const turn = (n) => { for (; n && waiting.length; n--) waiting.shift()(); };
+  const ids = Int32Array.from({ length: 900 }, (_, i) => (i * i) %% 13);
+  const start = () => receive({ do: "start", config: input.config, settings: input.settings,
+    seed: 1, train: ids, validation: ids.subarray(0, 100), prompt: ids.slice(0, 5), every: 3 });
+  %s
+  return posted.map(
+    (m) => ({ ...m, maps: m.maps?.map((w) => w.length), weights: m.weights?.length }));
+}"""
+RUN = {"config": {**SMALL, **IDEAS}, "settings": {
+    "batch_size": B, "steps": 6, "lr": 3e-2, "muon_lr": 0.1, "muon_momentum": 0.87,
+    "betas": [0.4, 0.9]}}  # fmt: skip
+
+
+def kinds(posted):
+    return [m["is"] for m in posted]
+
+
+def test_a_session_tells_each_step_looks_scores_and_ends():
+    posted = in_node(SESSION % "start(); turn(100);", **RUN)
+    assert [m["step"] for m in posted if m["is"] == "step"] == [1, 2, 3, 4, 5, 6]
+    looks = [m for m in posted if m["is"] == "look"]
+    assert [m["step"] for m in looks] == [3, 6]
+    assert all(m["maps"] == [2 * 5 * 5] * 2 and len(m["sample"]) == 160 for m in looks)
+    assert posted[-2]["is"] == "score" and posted[-2]["share"] == 1
+    done = posted[-1]
+    assert done["is"] == "done" and done["weights"] == 14 and 0 < done["loss"] < 4
+    losses = [m["loss"] for m in posted if m["is"] == "step"]
+    assert losses[-1] < losses[0]
+
+
+def test_a_paused_session_waits_and_goes_on_where_it_was():
+    told = "start(); turn(3); receive({ do: 'pause' }); turn(50); posted.push({ is: 'waited' });"
+    posted = in_node(SESSION % (told + "receive({ do: 'resume' }); turn(100);"), **RUN)
+    without = [m for m in posted if m["is"] != "waited"]
+    assert kinds(posted).index("waited") == 4
+    assert [m["step"] for m in without if m["is"] == "step"] == [1, 2, 3, 4, 5, 6]
+    straight = in_node(SESSION % "start(); turn(100);", **RUN)
+    assert without[-1]["loss"] == straight[-1]["loss"]
+
+
+def test_a_stopped_session_is_silent_and_another_can_start():
+    told = "start(); turn(3); receive({ do: 'stop' }); turn(50); posted.length = 0; turn(9);"
+    assert in_node(SESSION % told, **RUN) == []
+    posted = in_node(SESSION % (told + "start(); start(); turn(100);"), **RUN)
+    assert kinds(posted).count("done") == 1 and kinds(posted).count("step") == 6
+    paused = "start(); turn(2); receive({ do: 'pause' }); turn(5); posted.length = 0;"
+    assert kinds(in_node(SESSION % (paused + "start(); turn(100);"), **RUN)).count("done") == 1
+
+
+def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
+    settings = {**RUN["settings"], "lr": 1e30, "muon_lr": 1e30}
+    posted = in_node(SESSION % "start(); turn(100);", **{**RUN, "settings": settings})
+    assert kinds(posted)[-1] == "step" and posted[-1]["loss"] is None  # JSON knows no NaN
+    broken = {**RUN, "config": {**RUN["config"], "context_length": 300}}
+    posted = in_node(SESSION % "start(); turn(100);", **broken)
+    assert kinds(posted) == ["failed"]
+    assert posted[0]["why"] == "900 tokens hold 2 windows of 300, expected at least 5"
+
+
+# ---- what is done with a trained model ----
+
+
+def test_python_opens_the_saved_file_and_gets_the_same_logits(tmp_path):
+    body = """(input, Tr) => {
+      const run = Tr.newRun(input.config, input.settings, 2);
+      const ids = Int32Array.from({ length: 900 }, (_, i) => (i * i) % 13);
+      const batches = Tr.windows(ids, 5, 9, 1);
+      for (let i = 0; i < 6; i++) run.update(batches.next().value);
+      const weights = Object.entries(run.weights).map(([name, W]) =>
+        ({ name, shape: [W.rows, W.columns], data: W.data }));
+      const config = { ...input.fixed, ...input.config };
+      return { logits: run.logits(ids.slice(0, 9)), ids: ids.slice(0, 9),
+        file: Export.safetensors(config, weights, input.characters),
+        told: Export.describe(config, weights, input.characters) };
+    }"""
+    characters = list("abcdefghijklm")
+    found = in_node(body, **RUN, fixed=view.FIXED, characters=characters)
+    path = tmp_path / "trained.safetensors"
+    path.write_bytes(bytes(found["file"]))
+    model = SpeedrunGPT.from_pretrained(path)
+    with torch.no_grad():
+        logits = model(torch.tensor([found["ids"]]))[0]
+    assert (torch.tensor(found["logits"]).view_as(logits) - logits).abs().max() < 1e-4
+    expected = describe(model, CharTokenizer("".join(characters)))
+    assert found["told"]["tensors"] == expected["tensors"]
+    assert found["told"]["weights"] == expected["weights"]  # float16, rounded as PyTorch does
+    assert found["told"]["tokenizer"] == expected["tokenizer"]
+    assert found["told"]["config"] == expected["config"]
+
+
+def test_float16_is_pythons_for_any_number():
+    import random
+    import struct
+
+    draw = random.Random(0)
+    numbers = [draw.uniform(-1, 1) * 10 ** draw.uniform(-9, 4.8) for _ in range(3000)]
+    numbers += [0.0, -0.0, 65504.0, 2.0**-24, 2.0**-25, 3 * 2.0**-25, 2.0**-14, 1 + 2.0**-11]
+    found = in_node("({ numbers }) => numbers.map(Export.float16)", numbers=numbers)
+    assert found == [struct.unpack("<H", struct.pack("<e", x))[0] for x in numbers]
+    body = "() => { try { Export.float16(NaN); } catch (error) { return error.message; } }"
+    assert "which float16 cannot hold" in in_node(body)
+
+
+def test_a_file_without_a_config_is_refused(tmp_path):
+    from safetensors.torch import save_file
+
+    save_file({"x": torch.ones(1)}, tmp_path / "bare.safetensors")
+    with pytest.raises(ValueError, match="holds no config"):
+        SpeedrunGPT.from_pretrained(tmp_path / "bare.safetensors")
