@@ -100,12 +100,12 @@ def in_node(runner: Runner, seed: int, steps: int, without: str = "") -> dict | 
 
 
 def in_pytorch(runner: Runner, seed: int) -> dict:
-    """The recipe by the package's own loop."""
+    """The recipe by the package's own loop, for as many steps as the tab takes."""
     from scratchformer.training import evaluate
 
     config = read_config(RECIPE)
     ids, scored = runner.splits["validation"]
-    steps = 5 if runner.quick else config["training"]["steps"]
+    steps = 5 if runner.quick else TRAINING["steps"]
     model, way = our_run(config["model"], config["training"], ids, runner.vocab_size, seed, steps)
     loss = evaluate(model, scored, model.context_length)
     return {"seed": seed, "loss": loss, "seconds": way["seconds"][-1], "curve": way}

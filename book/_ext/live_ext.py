@@ -36,13 +36,15 @@ HOLDER = re.compile(
 
 @lru_cache(maxsize=1)
 def shipped() -> dict[str, tuple[str, str]]:
-    """Each shipped model's hash -> a script's name, and the script, with its folder's models."""
+    """Each hash of a shipped model or text -> a script's name, and the script, with its folder's."""
+    from scratchformer.data import load_corpus
     from scratchformer.explorer import describe
     from scratchformer.live.figure import description_script
     from scratchformer.models import GPT, load_checkpoints
     from scratchformer.shipped import CHECKPOINTS, MODEL
     from scratchformer.shipped import FOLDER as MODELS
     from scratchformer.tokenizers import CharTokenizer
+    from scratchformer.trainer.view import describe_corpus
 
     folders = {
         path.parent.name: [GPT.pretrained(path.parent.name)] for path in MODELS.glob(f"*/{MODEL}")
@@ -54,6 +56,8 @@ def shipped() -> dict[str, tuple[str, str]]:
         told = [describe(model, CharTokenizer.pretrained(name)) for model in models]
         script = "".join(f"{description_script(one)}\n" for one in told)
         scripts |= {one["hash"]: (f"model-{told[0]['hash']}.js", script) for one in told}
+    text = describe_corpus(load_corpus("tinyshakespeare"))  # or what stands in for it
+    scripts[text["hash"]] = (f"text-{text['hash']}.js", f"{description_script(text)}\n")
     return scripts
 
 

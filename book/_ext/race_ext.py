@@ -1,0 +1,99 @@
+"""A Sphinx extension: the race in the reader's tab, and the table of what was measured of it.
+
+:::{race}
+:::
+
+```{race-measured}
+```
+"""
+
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from sphinx.application import Sphinx
+
+IDEAS = {
+    "rotary": "without rotary positions (learned ones)",
+    "bigrams": "without vectors for pairs",
+    "smear": "without smear",
+    "muon": "without Muon (AdamW for all)",
+}
+
+
+class RaceDirective(Directive):
+    """A button that trains a GPT, as `race()` gives it."""
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer.trainer import race
+
+        return [nodes.raw("", race().placeholder(), format="html")]
+
+
+class MeasuredDirective(Directive):
+    """The tables of measurements/tab.json."""
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer.measurements import load_measurements
+
+        found = load_measurements("tab")
+        return [nodes.raw("", tables(found), format="html")]
+
+
+def tables(found: dict[str, Any]) -> str:
+    """Seconds and losses of all runs, and what each idea is worth, as HTML."""
+    named = [
+        ("this page", found["tab"]),
+        ("the same trainer in Node.js", found["node"]),
+        ("the same recipe in PyTorch", found["pytorch"]),
+        ("nanoGPT’s command in PyTorch", found["nanoGPT"]),
+    ]
+    rows = [
+        (name, str(len(runs)), span(runs, "seconds", 1), span(runs, "loss", 3))
+        for name, runs in named
+    ]
+    ideas = [("all ideas", span(found["node"], "loss", 3))]
+    ideas += [(IDEAS[name], span(runs, "loss", 3)) for name, runs in found["without"].items()]
+    return (
+        table(("", "seeds", "seconds of training", "loss on validation"), rows)
+        + f"<p>{sentences(found)}</p>"
+        + table(("one idea less, three seeds", "loss on validation"), ideas)
+    )
+
+
+def sentences(found: dict[str, Any]) -> str:
+    """When and where it was measured, and what follows."""
+    tab, hardware = found["summary"], found["hardware"]
+    low, high = tab["in_all"]["range"]
+    return (
+        f"Measured on {found['day']}, all in one run, on {hardware['cores']} cores of "
+        f"{hardware['processor']}, in headless Chromium {found['browser'].split('.')[0]}. "
+        f"From the press of the button to the score it took {low:.1f} to {high:.1f} s. "
+        f"nanoGPT’s command took {tab['ratio']['median']:.0f} times as long to train (the median; "
+        f"{tab['ratio']['range'][0]:.0f} to {tab['ratio']['range'][1]:.0f}). "
+        f"{tab['at_most_1.90']} of {tab['seeds']} seeds end at 1.90 or below."
+    )
+
+
+def span(runs: list[dict[str, Any]], name: str, digits: int) -> str:
+    """The smallest and the largest of these numbers."""
+    low, high = (f"{pick(run[name] for run in runs):.{digits}f}" for pick in (min, max))
+    return low if low == high else f"{low} to {high}"
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A table; the first cell of each row is its header."""
+    top = "".join(f'<th scope="col">{name}</th>' if name else "<td></td>" for name in head)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    inner = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="pst-scrollable-table-container"><table class="table">{inner}</table></div>'
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register both directives."""
+    app.add_directive("race", RaceDirective)
+    app.add_directive("race-measured", MeasuredDirective)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
