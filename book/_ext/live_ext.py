@@ -36,7 +36,7 @@ HOLDER = re.compile(
 
 @lru_cache(maxsize=1)
 def shipped() -> dict[str, tuple[str, str]]:
-    """Each hash of a shipped model or text -> a script's name, and the script, with its folder's."""
+    """Each shipped model's or text's hash -> a script's name, and the script with its folder."""
     from scratchformer.data import load_corpus
     from scratchformer.explorer import describe
     from scratchformer.live.figure import description_script
