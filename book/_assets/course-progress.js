@@ -141,7 +141,7 @@ const courseProgress = (() => {
     const cards = [...document.querySelectorAll("[data-chapter]")];
     const chapters = cards.map((card) => ({ card, number: card.dataset.chapter,
       exercises: card.dataset.exercises.split(" "), link: card.querySelector("a") }));
-    host.hidden = false;
+    host.replaceChildren();
     if (!storageWorks()) {
       host.append(make("p", {}, NO_STORE));
       return;

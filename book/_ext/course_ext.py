@@ -2,8 +2,8 @@
 
 It brings MathJax from an installed package, derives the site's address from the repository's,
 numbers figures by chapter, describes figures for screen readers and pages for search engines and
-shared links, and repairs what the theme and the builder get wrong. It does not touch links, search or the text of a
-page.
+shared links, and repairs what the theme and the builder get wrong. It does not touch links, search
+or the text of a page.
 """
 
 import importlib.util

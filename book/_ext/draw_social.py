@@ -2,8 +2,8 @@
 
 Usage: python book/_ext/draw_social.py
 
-The title, and what the shipped model expects after a prompt. The PNG notes the digest of this script
-and of the model's weights, so that a test can tell whether the picture is of both.
+The title, and what the shipped model expects after a prompt. The PNG notes the digest of this
+script and of the model's weights, so that a test can tell whether the picture is of both.
 """
 
 import hashlib

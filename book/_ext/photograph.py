@@ -3,7 +3,7 @@
 Usage: python book/_ext/photograph.py
 
 The site must have been built (`make book`), and Chromium be on the PATH. The page is opened from
-disk at 1200 × 800, a token is drawn six times, and the temperature lowered.
+disk at 1200 × 800, the temperature is lowered, and 20 tokens are drawn.
 """
 
 import shutil
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "_build" / "html" / "book" / "welcome.html"
 FILE = ROOT / "book" / "_pictures" / "welcome.png"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-STEPS, TEMPERATURE = 6, "0.8"
+STEPS, TEMPERATURE = 20, "0.8"
 
 
 def photograph(path: Path = FILE) -> None:

@@ -2,8 +2,8 @@
 
 The address stands once in _config.yml (`repository.url`), and is copied to where tools need it as
 plain text: README, setup cells, links, the citation. The site's own address follows from it, and so
-do the tags of its pages, which each build writes. This rewrites all of them; run twice, it changes nothing.
-It does not touch git remotes, nor addresses of other repositories.
+do the tags of its pages, which each build writes. This rewrites all of them; run twice, it changes
+nothing. It does not touch git remotes, nor addresses of other repositories.
 """
 
 import re

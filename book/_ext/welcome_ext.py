@@ -23,7 +23,7 @@ from facts import Chapter, chapters
 from sphinx.application import Sphinx
 
 # the map, in units of a pixel: a phone of 390 px has room for 358
-COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 120, 68, 102, 46
+COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 120, 68, 106, 46
 CELL = 16  # of the pictures on the way
 
 
@@ -311,16 +311,16 @@ def draw_tokens(letters: list[str], ids: list[int]) -> str:
             'class="course-token-box"/>' + word(x, 35, letter, kind="course-mono")
         )
         shapes += word(x, 62, str(number))
-    label = "the tokens " + ", ".join(
-        f"{a} is {b}" for a, b in zip(letters, ids, strict=True)
-    )
+    label = "the tokens " + ", ".join(f"{a} is {b}" for a, b in zip(letters, ids, strict=True))
     return picture(22 * len(ids), 96, shapes, label)
 
 
 def draw_vectors(rows: list[list[float]]) -> str:
     largest = max(abs(number) for row in rows for number in row)
     shapes = "".join(
-        cell(22 * j + 3, CELL * i, CELL - 1, "stream" if number > 0 else "key", abs(number) / largest)
+        cell(
+            22 * j + 3, CELL * i, CELL - 1, "stream" if number > 0 else "key", abs(number) / largest
+        )
         for i, row in enumerate(rows)
         for j, number in enumerate(row)
     )
