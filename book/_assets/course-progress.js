@@ -86,6 +86,9 @@ const courseProgress = (() => {
   const NO_STORE = "This browser keeps no data for this page (private mode, a blocked store, or a " +
     "page inside another one), so ticks cannot be kept here.";
 
+  const FROM_DISK = "These pages are opened from disk. Some browsers then keep the data of each page " +
+    "apart, and the ticks of other pages are missing here.";
+
   function make(tag, attributes, ...children) {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
@@ -168,6 +171,7 @@ const courseProgress = (() => {
     });
     host.append(summary, onward, make("p", { class: "course-buttons" }, exporting, importing,
       clearing, file), question, status);
+    if (location.protocol === "file:") host.append(make("p", { class: "course-aside" }, FROM_DISK));
 
     function show() {
       const done = load(), counted = count(chapters, done), to = next(chapters, done);

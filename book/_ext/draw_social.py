@@ -1,6 +1,6 @@
 """Draw the picture that a shared link shows: book/_assets/social.png, 1200 × 630.
 
-Usage: python book/_ext/draw_social.py
+Usage: make pictures
 
 The title, and what the shipped model expects after a prompt. The PNG notes the digest of this
 script and of the model's weights, so that a test can tell whether the picture is of both.

@@ -1,6 +1,6 @@
 """Photograph the built welcome page for README.md: book/_pictures/welcome.png.
 
-Usage: python book/_ext/photograph.py
+Usage: make pictures
 
 The site must have been built (`make book`), and Chromium be on the PATH. The page is opened from
 disk at 1200 × 800, the temperature is lowered, and 20 tokens are drawn.

@@ -244,7 +244,7 @@ def test_the_shared_picture_is_drawn_by_the_script_as_it_stands():
     assert data[:8] == b"\x89PNG\r\n\x1a\n" and len(data) <= 150_000
     size = [int.from_bytes(data[at : at + 4], "big") for at in (16, 20)]
     assert size == [1200, 630]
-    told = "draw it anew: python book/_ext/draw_social.py"
+    told = "draw it anew: make pictures"
     assert script["digest"]().encode() in data, told
 
 
@@ -263,7 +263,8 @@ def opened(browser, site):
     page.goto((site / "book" / "welcome.html").as_uri())
     page.locator(".sx-bars tbody tr").first.wait_for()
     yield page
-    assert faults == []
+    # who leaves a page stops what it still loads; test_browser.py sees to files that are missing
+    assert [fault for fault in faults if not fault.startswith("failed: ")] == []
     context.close()
 
 
