@@ -6,7 +6,7 @@ READY := .venv/ready
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book bundle test lint unit notebooks colab site execute serve bench ladder law taken-apart bert records constraints set-repository clean
+.PHONY: help book bundle test lint unit notebooks colab site execute serve bench ladder law taken-apart bert records constraints pictures set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -62,6 +62,10 @@ constraints:  ## install the pins anew, all else at its newest, and fix what cam
 	$(MAKE) $(READY) NEWEST=1
 	$(BIN)/python tests/versions.py constraints
 	@touch $(READY)
+
+pictures: book  ## draw the picture of shared links, and photograph the welcome page for README
+	PYTHONPATH=. $(BIN)/python book/_ext/draw_social.py
+	$(BIN)/python book/_ext/photograph.py
 
 set-repository: $(READY)  ## URL=https://github.com/NAME/REPO: change the repository's address everywhere
 	@$(BIN)/python book/_ext/set_repository.py "$(URL)"

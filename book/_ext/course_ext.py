@@ -1,9 +1,9 @@
 """A small Sphinx extension: self-contained pages, described, with figures numbered by chapter.
 
 It brings MathJax from an installed package, derives the site's address from the repository's,
-numbers figures by chapter, describes figures for screen readers and pages for search engines, and
-repairs what the theme and the builder get wrong. It does not touch links, search or the text of a
-page.
+numbers figures by chapter, describes figures for screen readers and pages for search engines and
+shared links, and repairs what the theme and the builder get wrong. It does not touch links, search
+or the text of a page.
 """
 
 import importlib.util
@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from docutils import nodes
+from set_repository import pages_address
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -25,17 +26,12 @@ from sphinx.errors import ConfigError
 MATHJAX_PACKAGE = "sphinx-mathjax-offline"
 MATHJAX_FILE = "static/mathjax/tex-svg-full.js"
 DESCRIPTION_LENGTH = 200
+SOCIAL = "social.png"  # drawn by draw_social.py
+SOCIAL_ALT = "The course's title, and bars: what its own model expects after “ROMEO: What l”"
 EXERCISE = re.compile(r"^### Exercise (\d+)\.(\d+) · .*$", re.MULTILINE)
 LINK_WORDS = "Wrong answers that its check knows"
 PRINT_TITLE = re.compile(r'(<div id="jb-print-docs-body"[^>]*>\s*)<h1>(.*?)</h1>', re.DOTALL)
 FONT_PRELOAD = re.compile(r'<link rel="preload" as="font"[^>]*>\n?')
-
-
-def pages_address(repository: str) -> str:
-    """The GitHub Pages address of `https://github.com/owner/name`, with a slash at its end."""
-    owner, name = repository.rstrip("/").split("/")[-2:]
-    site = f"{owner}.github.io"
-    return f"https://{site}/" if name.lower() == site.lower() else f"https://{site}/{name}/"
 
 
 def complete_config(app: Sphinx, config: Config) -> None:
@@ -131,7 +127,19 @@ def describe_page(
         ("property", "og:type", "article"),
         ("property", "og:site_name", app.config.html_title),
         ("property", "og:url", context["pageurl"]),
+        ("name", "twitter:card", "summary_large_image"),
+        ("name", "twitter:title", title),
+        ("name", "twitter:description", text),
     ]
+    if app.config.html_baseurl:  # readers of these tags accept no relative address
+        picture = f"{app.config.html_baseurl.rstrip('/')}/_static/{SOCIAL}"
+        tags += [
+            ("property", "og:image", picture),
+            ("property", "og:image:width", "1200"),
+            ("property", "og:image:height", "630"),
+            ("property", "og:image:alt", SOCIAL_ALT),
+            ("name", "twitter:image", picture),
+        ]
     context["metatags"] += "".join(
         f'\n<meta {kind}="{name}" content="{escape(value)}" />' for kind, name, value in tags
     )

@@ -1,8 +1,9 @@
 """Give the course a new address: `make set-repository URL=https://github.com/owner/name`.
 
 The address stands once in _config.yml (`repository.url`), and is copied to where tools need it as
-plain text: README, setup cells, links. This rewrites all of them; run twice, it changes nothing.
-It does not touch git remotes, nor addresses of other repositories.
+plain text: README, setup cells, links, the citation. The site's own address follows from it, and so
+do the tags of its pages, which each build writes. This rewrites all of them; run twice, it changes
+nothing. It does not touch git remotes, nor addresses of other repositories.
 """
 
 import re
@@ -53,10 +54,17 @@ def places(root):
     return [path for glob in PLACES for path in sorted(root.glob(glob)) if path.is_file()]
 
 
+def pages_address(repository):
+    """The GitHub Pages address of `https://github.com/owner/name`, with a slash at its end."""
+    owner, name = repository.rstrip("/").split("/")[-2:]
+    site = f"{owner}.github.io"
+    return f"https://{site}/" if name.lower() == site.lower() else f"https://{site}/{name}/"
+
+
 def forms(slug):
     """The ways one address is written: repository and Colab links, and the published site."""
-    owner, name = slug.split("/")
-    return f"github.com/{slug}", f"/github/{slug}", f"{owner}.github.io/{name}"
+    site = pages_address(slug).rstrip("/")
+    return f"github.com/{slug}", f"/github/{slug}", site
 
 
 def set_repository(root, url):
@@ -77,7 +85,11 @@ def set_repository(root, url):
         after = text
         for slug in old - {new}:
             for before, then in zip(forms(slug), forms(new), strict=True):
-                after = re.sub(rf"{re.escape(before)}(?![\w-]|\.(?!git\b)\w)", then, after)
+                # not the start of a longer name; an owner's own site is not those below it
+                longer = r"[\w-]|\.(?!git\b)\w"
+                if re.fullmatch(r"https://[^/]+", before):
+                    longer += r"|/\w"
+                after = re.sub(rf"{re.escape(before)}(?!{longer})", then, after)
         if after != text:
             path.write_bytes(after.encode("utf-8"))
             changed.append(path)

@@ -90,6 +90,22 @@ def test_every_form_of_the_address_is_changed_and_no_other_address(copy):
     assert page.read_text(encoding="utf-8") == expected + others
 
 
+def test_a_repository_that_is_its_owners_site_has_that_sites_address(copy):
+    old, before = tool.current(copy), contents(copy)
+    citation = copy / "CITATION.cff"
+    tool.set_repository(copy, "https://github.com/Teacher/teacher.github.io")
+    text = citation.read_text(encoding="utf-8")
+    assert "repository-code: https://github.com/Teacher/teacher.github.io\n" in text
+    assert "url: https://Teacher.github.io/\n" in text
+    citation.write_text(text + "# https://Teacher.github.io/another/\n", encoding="utf-8")
+    tool.set_repository(copy, f"https://github.com/{old}")
+    assert "# https://Teacher.github.io/another/\n" in citation.read_text(encoding="utf-8")
+    tool.set_repository(copy, "https://github.com/Teacher/teacher.github.io")
+    citation.write_text(text, encoding="utf-8")
+    tool.set_repository(copy, f"https://github.com/{old}")
+    assert contents(copy) == before
+
+
 def test_an_address_changed_by_hand_in_config_alone_is_repaired(copy):
     config = copy / "_config.yml"
     text = config.read_text(encoding="utf-8")

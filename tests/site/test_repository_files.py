@@ -2,12 +2,16 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+from set_repository import pages_address  # noqa: E402  (a script, not part of the package)
+
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -47,8 +51,7 @@ def test_citation_names_what_the_configuration_does():
     assert citation["title"] == config["title"]
     assert citation["authors"] == [{"name": config["author"]}]
     assert citation["repository-code"] == config["repository"]["url"]
-    owner, name = config["repository"]["url"].split("/")[-2:]
-    assert citation["url"] == f"https://{owner}.github.io/{name}/"
+    assert citation["url"] == pages_address(config["repository"]["url"])
 
 
 def test_hooks_before_a_commit_are_programs_that_requirements_install():

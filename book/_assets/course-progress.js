@@ -1,0 +1,252 @@
+// Ticks that readers set themselves: for a chapter at its end, for an exercise at its heading. The
+// welcome page shows them, and writes them to a file or reads them from one. They stay in this
+// browser (localStorage) and are sent nowhere.
+"use strict";
+
+const courseProgress = (() => {
+  const KEY = "course-progress", VERSION = 1;
+  const COURSE = "Transformers from Scratch";
+  const ID = /^(\d\d|\d{1,2}\.\d{1,2})$/; // a chapter, "05", or an exercise, "5.1"
+  const LARGEST = 100000; // characters of a file: all ticks of the course are some 600
+
+  // ---- calculations, which need no page ----------------------------------------------------
+
+  // The ids in a file's text; throws an Error in words that a reader can use
+  function fromFile(text) {
+    if (text.length > LARGEST) throw new Error("It is too large for a file of ticks.");
+    let told;
+    try {
+      told = JSON.parse(text);
+    } catch {
+      throw new Error("It is not JSON, so this page did not write it.");
+    }
+    if (told?.course !== COURSE || told?.what !== "progress") {
+      throw new Error("It is JSON, but it is not a file of this course's ticks.");
+    }
+    if (told.version !== VERSION) {
+      throw new Error(`It has version ${told.version}, and this page reads version ${VERSION}.`);
+    }
+    if (!Array.isArray(told.done)) throw new Error("It has no list of what is done.");
+    const strange = told.done.find((id) => typeof id !== "string" || !ID.test(id));
+    if (strange !== undefined) {
+      throw new Error(`It lists ${JSON.stringify(strange)}, which is no chapter and no exercise.`);
+    }
+    return new Set(told.done);
+  }
+
+  const toFile = (done) => JSON.stringify(
+    { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() }, null, 1);
+
+  const chapterOf = (id) => (id.includes(".") ? id.split(".")[0].padStart(2, "0") : id);
+
+  // Where to go on: behind the last chapter that has a tick, or in it if it has none of its own;
+  // at the end, the first chapter without a tick; null if there is no tick, or none is missing
+  function next(chapters, done) {
+    const touched = new Set([...done].map(chapterOf));
+    const last = chapters.findLastIndex(({ number }) => touched.has(number));
+    if (last < 0) return null;
+    const open = ({ number }) => !done.has(number);
+    return chapters.slice(last).find(open) ?? chapters.find(open) ?? null;
+  }
+
+  function count(chapters, done) {
+    const exercises = chapters.flatMap((chapter) => chapter.exercises);
+    return {
+      chapters: chapters.filter(({ number }) => done.has(number)).length,
+      allChapters: chapters.length,
+      exercises: exercises.filter((id) => done.has(id)).length,
+      allExercises: exercises.length,
+    };
+  }
+
+  // ---- the store ---------------------------------------------------------------------------
+
+  function storageWorks() {
+    try {
+      localStorage.setItem(`${KEY}-test`, "1");
+      localStorage.removeItem(`${KEY}-test`);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  // Each change reads first: another tab may have changed the store
+  function load() {
+    try {
+      return fromFile(localStorage.getItem(KEY) ?? toFile([]));
+    } catch {
+      return new Set(); // written by nobody that this page knows
+    }
+  }
+  const save = (done) => localStorage.setItem(KEY, toFile(done));
+
+  // ---- on a page ---------------------------------------------------------------------------
+
+  const NO_STORE = "This browser keeps no data for this page (private mode, a blocked store, or a " +
+    "page inside another one), so ticks cannot be kept here.";
+
+  const FROM_DISK = "These pages are opened from disk. Some browsers then keep the data of each page " +
+    "apart, and the ticks of other pages are missing here.";
+
+  function make(tag, attributes, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else element.setAttribute(name, value);
+    }
+    element.append(...children);
+    return element;
+  }
+
+  function tick(id, text, hiddenText) {
+    const box = make("input", { type: "checkbox", "data-tick": id, onchange: () => {
+      const done = load();
+      if (box.checked) done.add(id);
+      else done.delete(id);
+      try {
+        save(done);
+      } catch {
+        box.checked = !box.checked;
+        label.append(` (${NO_STORE})`);
+      }
+    } });
+    const label = make("label", { class: "course-tick" }, box, ` ${text}`,
+      make("span", { class: "course-unseen" }, hiddenText));
+    return label;
+  }
+
+  function showTicks() {
+    const done = load();
+    for (const box of document.querySelectorAll("[data-tick]")) {
+      box.checked = done.has(box.dataset.tick);
+    }
+  }
+
+  function onChapter(number) {
+    const end = document.querySelector(".course-report");
+    if (!storageWorks()) {
+      end?.before(make("p", { class: "course-tick-end" }, NO_STORE));
+      return;
+    }
+    for (const heading of document.querySelectorAll("article h3")) {
+      const exercise = heading.textContent.match(/^Exercise (\d+\.\d+) · /)?.[1];
+      if (exercise) heading.after(tick(exercise, "Done", ` with exercise ${exercise}`));
+    }
+    end?.before(make("p", { class: "course-tick-end" },
+      tick(number, "I am done with this chapter", "")));
+    showTicks();
+    addEventListener("storage", showTicks);
+    addEventListener("pageshow", showTicks); // a page that comes back from the browser's cache
+  }
+
+  function onWelcome(host) {
+    const cards = [...document.querySelectorAll("[data-chapter]")];
+    const chapters = cards.map((card) => ({ card, number: card.dataset.chapter,
+      exercises: card.dataset.exercises.split(" "), link: card.querySelector("a") }));
+    host.replaceChildren();
+    if (!storageWorks()) {
+      host.append(make("p", {}, NO_STORE));
+      return;
+    }
+    const summary = make("p", {}), onward = make("p", { class: "course-onward" });
+    const status = make("p", { role: "status" });
+    const question = make("div", { class: "course-question", role: "group", tabindex: -1 });
+    const file = make("input", { type: "file", accept: ".json,application/json",
+      "aria-label": "File of ticks", onchange: () => read() });
+    file.hidden = true;
+    const button = (text, onclick) =>
+      make("button", { type: "button", class: "course-button", onclick }, text);
+    const importing = button("Import a file", () => file.click());
+    const clearing = button("Clear all ticks", () =>
+      ask("Clear all ticks in this browser?", clearing, [["Clear them", () => {
+        localStorage.removeItem(KEY);
+        return "All ticks are cleared.";
+      }]]));
+    const exporting = button("Export to a file", () => {
+      const url = URL.createObjectURL(new Blob([toFile(load())], { type: "application/json" }));
+      make("a", { href: url, download: "transformers-from-scratch-ticks.json" }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 1000);
+      status.textContent = "The ticks were written to a file.";
+    });
+    host.append(summary, onward, make("p", { class: "course-buttons" }, exporting, importing,
+      clearing, file), question, status);
+    if (location.protocol === "file:") host.append(make("p", { class: "course-aside" }, FROM_DISK));
+
+    function show() {
+      const done = load(), counted = count(chapters, done), to = next(chapters, done);
+      summary.textContent = `You have ticked ${counted.chapters} of ${counted.allChapters} ` +
+        `chapters and ${counted.exercises} of ${counted.allExercises} exercises.`;
+      clearing.disabled = exporting.disabled = done.size === 0;
+      for (const place of [onward, document.getElementById("course-next")]) {
+        place.hidden = !to;
+        place.replaceChildren(...(to ? ["Go on with ", make("a", { href: to.link.href },
+          to.link.textContent), "."] : []));
+      }
+      for (const { card, number, exercises } of chapters) {
+        const solved = exercises.filter((id) => done.has(id)).length;
+        const words = [done.has(number) ? "✓ done" : "",
+          solved ? `${solved} of ${exercises.length} exercises` : ""].filter(Boolean);
+        card.classList.toggle("course-done", done.has(number));
+        card.querySelector(".course-ticked").textContent = words.join(" · ");
+      }
+    }
+
+    // A question with its answers as buttons; each answer does something and says what it did
+    function ask(text, from, answers) {
+      const close = (told) => {
+        question.replaceChildren();
+        question.removeAttribute("aria-label");
+        status.textContent = told;
+        show();
+        (from.disabled ? importing : from).focus();
+      };
+      status.textContent = "";
+      question.setAttribute("aria-label", text);
+      question.replaceChildren(make("p", {}, text), make("p", { class: "course-buttons" },
+        ...answers.map(([name, act]) => button(name, () => close(act()))),
+        button("Cancel", () => close("Nothing was changed."))));
+      question.focus();
+    }
+
+    async function read() {
+      const [chosen] = file.files;
+      if (!chosen) return;
+      try {
+        const found = fromFile(await chosen.text()), old = load();
+        file.value = ""; // so that the same file can be chosen again
+        const store = (done) => {
+          save(done);
+          return `${found.size} ticks were read from the file.`;
+        };
+        if (!old.size) {
+          status.textContent = store(found);
+          show();
+          return;
+        }
+        ask(`The file holds ${found.size} ticks, and this browser has ${old.size}.`, importing, [
+          ["Merge the two", () => store(new Set([...old, ...found]))],
+          ["Replace mine by the file’s", () => store(found)],
+        ]);
+      } catch (error) {
+        file.value = "";
+        status.textContent = `This file was not read. ${error.message}`;
+      }
+    }
+
+    show();
+    addEventListener("storage", show);
+    addEventListener("pageshow", show);
+  }
+
+  function start() {
+    const host = document.getElementById("course-progress");
+    const chapter = location.pathname.match(/\/notebooks\/(\d\d)_\w+\.html$/);
+    if (host) onWelcome(host);
+    else if (chapter) onChapter(chapter[1]);
+  }
+
+  return { fromFile, toFile, next, count, start };
+})();
+if (typeof module !== "undefined") module.exports = courseProgress; // Node
+else courseProgress.start();

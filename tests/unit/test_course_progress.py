@@ -1,0 +1,85 @@
+"""The readers' ticks: what a file of them may hold, and where to go on, computed in Node."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "book" / "_assets" / "course-progress.js"
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="no node on the PATH: ticks were not tried")
+CHAPTERS = [{"number": f"{n:02}", "exercises": [f"{n}.1", f"{n}.2"]} for n in range(4)]
+PROGRAM = """
+const P = require(%s), input = JSON.parse(require("fs").readFileSync(0, "utf8"));
+let result;
+try { result = {value: (() => { %s })()}; } catch (error) { result = {error: error.message}; }
+process.stdout.write(JSON.stringify(result));
+"""
+
+
+def in_node(body, **given):
+    program = PROGRAM % (json.dumps(str(SCRIPT)), body)
+    done = subprocess.run(
+        [NODE, "-e", program], input=json.dumps(given), capture_output=True, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_file_holds_what_was_written_to_it():
+    ids = ["12", "01", "1.10", "1.2"]
+    body = "return [...P.fromFile(P.toFile(new Set(input.ids)))];"
+    assert in_node(body, ids=ids)["value"] == sorted(ids)
+    assert in_node("return [...P.fromFile(P.toFile([]))];")["value"] == []
+
+
+GOOD = {"course": "Transformers from Scratch", "what": "progress", "version": 1, "done": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is not JSON"),
+        ("{", "is not JSON"),
+        ("null", "not a file of this course"),
+        ("[]", "not a file of this course"),
+        ('"01"', "not a file of this course"),
+        (json.dumps({**GOOD, "course": "Another"}), "not a file of this course"),
+        (json.dumps({**GOOD, "version": 2}), "version 2, and this page reads version 1"),
+        (json.dumps({**GOOD, "version": "1"}), "version 1, and"),
+        (json.dumps({**GOOD, "done": {"01": True}}), "no list"),
+        (json.dumps({**GOOD, "done": ["01", 1]}), "lists 1, which"),
+        (json.dumps({**GOOD, "done": ["01", "<b>"]}), 'lists "<b>", which'),
+        (json.dumps({**GOOD, "done": ["001"]}), 'lists "001", which'),
+        (json.dumps({**GOOD, "done": ["01"] * 50_000}), "too large"),
+    ],
+)
+def test_a_broken_file_is_refused_in_words(text, words):
+    assert words in in_node("return [...P.fromFile(input.text)];", text=text)["error"]
+
+
+@pytest.mark.parametrize(
+    ("done", "expected"),
+    [
+        ([], None),
+        (["00"], "01"),
+        (["02"], "03"),  # who began later is not sent back
+        (["1.2"], "01"),  # an exercise of a chapter that is not done
+        (["01", "1.2"], "02"),
+        (["00", "2.1"], "02"),
+        (["03"], "00"),  # at the end: what was left out
+        (["00", "01", "02", "03"], None),
+        (["99", "9.9"], None),  # chapters that this edition has not
+    ],
+)
+def test_the_way_goes_on_behind_the_last_tick(done, expected):
+    body = "return P.next(input.chapters, new Set(input.done))?.number ?? null;"
+    assert in_node(body, chapters=CHAPTERS, done=done)["value"] == expected
+
+
+def test_only_what_the_course_has_is_counted():
+    body = "return P.count(input.chapters, new Set(input.done));"
+    counted = in_node(body, chapters=CHAPTERS, done=["00", "77", "1.1", "1.2", "8.1"])["value"]
+    assert counted == {"chapters": 1, "allChapters": 4, "exercises": 2, "allExercises": 8}
