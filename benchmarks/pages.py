@@ -11,6 +11,7 @@ loading, and until the first live figure is alive. The rounds go through all pag
 import argparse
 import gzip
 import json
+import os
 import re
 import shutil
 import statistics
@@ -61,9 +62,9 @@ def files_of(path: Path) -> list[Path]:
 
 
 def sizes(site: Path, name: str) -> dict:
-    """Bytes of one page: its HTML, its live figures, its pictures, MathJax, and all that it loads.
+    """Bytes of one page: its HTML, live figures and pictures, MathJax, the theme's icons, and all.
 
-    Each is (as it is, compressed). What is left of "all" is the theme's, the same for each page.
+    Each is [as it is, compressed]. What is left of "all" is the theme's too.
     """
     page, *files = files_of(site / f"{name}.html")
 
@@ -73,11 +74,13 @@ def sizes(site: Path, name: str) -> dict:
     live = [path for path in files if OWN in path.as_posix()]
     pictures = [path for path in files if "_images" in path.parts]
     mathjax = [path for path in files if path.name == "tex-svg-full.js"]
+    icons = [path for path in files if path.name == "fontawesome.js"]
     return {
         "html": add([page]),
         "live": add(live),
         "pictures": add(pictures),
         "mathjax": add(mathjax),
+        "icons": add(icons),
         "all": add([page, *files]),
     }
 
@@ -126,6 +129,7 @@ def measure(site: Path, rounds: int) -> dict:
         "what": "bytes of each page, [as it is, compressed], and milliseconds [median, min, max]",
         "day": time.strftime("%Y-%m-%d", time.gmtime()),
         "rounds": rounds,
+        "load": round(os.getloadavg()[0], 1),  # other programs at work
         "machine": machine(),
         "pages": pages,
     }
@@ -146,23 +150,27 @@ def section(stored: dict) -> list[str]:
     rest = [p["all"][1] - sum(p[k][1] for k in ("html", "live", "pictures", "mathjax"))
             for p in pages.values()]  # fmt: skip
     mathjax = max(p["mathjax"][1] for p in pages.values())
+    icons = max(p["icons"][1] for p in pages.values())
+    busy = f", beside other programs (a load of {stored['load']})" if stored["load"] > 2 else ""
     heaviest = max(pages, key=lambda name: pages[name]["all"][1])
     lines = [
         "",
         "## The pages of this site",
         "",
         "How much does a page load, and how soon is it there? Sizes are in kilobytes, compressed "
-        "as a server sends them, and in brackets as they are on a disk. *All* includes what every "
-        f"page has in common: the theme's scripts and styles, {min(rest) / 1e3:,.0f} to "
-        f"{max(rest) / 1e3:,.0f} kB compressed, and on pages with formulas MathJax, "
-        f"{mathjax / 1e3:,.0f} kB. A browser keeps these from page to page, and so it keeps the "
-        "weights of the live figures. Fonts are not counted. "
-        f"The heaviest page is `{heaviest}` with {pages[heaviest]['all'][1] / 1e6:.2f} MB.",
+        "as a server sends them, and in brackets as they are on a disk. *HTML* and *Live figures* "
+        "are what a page needs for itself. *All* adds what pages share: the theme's scripts and "
+        f"styles, {min(rest) / 1e3:,.0f} to {max(rest) / 1e3:,.0f} kB compressed, of which "
+        f"{icons / 1e3:,.0f} are one script of icons, and on pages with formulas MathJax, "
+        f"{mathjax / 1e3:,.0f} kB. On most pages these two weigh far more than the page. A browser "
+        "keeps them from page to page, and so it keeps the weights of the live figures. Fonts are "
+        "not counted. The heaviest page is "
+        f"`{heaviest}` with {pages[heaviest]['all'][1] / 1e6:.2f} MB.",
         "",
         "Times are milliseconds in headless Chromium, which opens the page from disk with nothing "
         f"kept: median, least and greatest of {stored['rounds']} rounds, of {stored['day']}, on "
-        f"{here['cores']} cores of “{here['processor']}”. *Loaded* is the end of all scripts and "
-        "styles. *Alive* is when the first live figure is.",
+        f"{here['cores']} cores of “{here['processor']}”{busy}. *Loaded* is the end of all "
+        "scripts and styles. *Alive* is when the first live figure is.",
         "",
         "| Page | HTML, kB | Live figures, kB | All, kB | Loaded, ms | Alive, ms |",
         "|---|---|---|---|---|---|",

@@ -1,6 +1,9 @@
 """The playground and the page on model.js as built: the clicks they ask for, and their code."""
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,3 +81,76 @@ def test_no_line_of_its_code_is_cut_off_at_1200_px(site, browser):
     )
     assert cut == [] and faults == []
     context.close()
+
+
+# ---- the directives ----
+
+NOTEBOOK = {
+    "nbformat": 4,
+    "nbformat_minor": 5,
+    "metadata": {},
+    "cells": [
+        {
+            "id": "a",
+            "cell_type": "code",
+            "source": "",
+            "metadata": {},
+            "execution_count": 1,
+            "outputs": [
+                {
+                    "output_type": "execute_result",
+                    "execution_count": 1,
+                    "metadata": {},
+                    "data": {
+                        "text/html": '<div class="live-figure" data-figure="one" data-files="" '
+                        'data-models="" data-settings="{}">Still.</div>'
+                    },
+                }
+            ],
+        }
+    ],
+}
+
+
+def built(folder, text):
+    """Whether Sphinx builds a page of this text without a warning, and the page."""
+    extension = str(ROOT / "book" / "_ext")
+    (folder / "notebooks").mkdir(exist_ok=True)
+    (folder / "notebooks" / "01_a.ipynb").write_text(json.dumps(NOTEBOOK))
+    (folder / "conf.py").write_text(
+        f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {extension!r}]\n"
+        "extensions = ['myst_parser', 'live_ext']\nmyst_enable_extensions = ['colon_fence']\n"
+        "exclude_patterns = ['notebooks']\n"
+    )
+    (folder / "index.md").write_text(f"# A page\n\n{text}\n")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-E", "-b", "html"]
+    done = subprocess.run([*command, str(folder), str(folder / "out")], capture_output=True)
+    page = folder / "out" / "index.html"
+    return done.returncode == 0, page.read_text(encoding="utf-8") if page.is_file() else ""
+
+
+def test_a_chapters_figure_is_shown_linked_or_left_out(tmp_path):
+    ok, html = built(
+        tmp_path,
+        ":::{live} 01_a one\nBelow **this** text.\n:::\n\n"
+        ":::{live} 01_a one\n:link:\nText alone.\n:::\n\n"
+        ":::{live} 01_a two\n:optional:\nNot to be seen.\n:::\n\n"
+        "```{drawing} typed_array matrix_in_a_row\n```\n",
+    )
+    assert ok
+    assert html.count("data-figure=") == 1 and html.count("Still.") == 1
+    assert "<strong>this</strong>" in html and "Text alone." in html
+    assert "Not to be seen" not in html and 'class="course-drawing"' in html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":::{live} 01_a two\n:::",
+        ":::{live} 02_b one\n:optional:\n:::",
+        "```{drawing} typed_array nothing\n```",
+        "```{drawing} nothing at_all\n```",
+    ],
+)
+def test_what_is_not_there_fails_the_build(tmp_path, text):
+    assert not built(tmp_path, text)[0]
