@@ -282,7 +282,16 @@ def page(stored: dict) -> str:
         notes = [f"- {r['what']}, against {r['reference']}: {r['note']}"
                  for r in topic["rows"] if r["note"]]  # fmt: skip
         lines += [""] * bool(notes) + notes
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *page_weights()]) + "\n"
+
+
+def page_weights() -> list[str]:
+    """The section on the site's own pages, from what pages.py has stored."""
+    file = FOLDER / "pages.json"
+    if not file.is_file():
+        return []
+    sys.path.insert(0, str(FOLDER))
+    return importlib.import_module("pages").section(json.loads(file.read_text(encoding="utf-8")))
 
 
 def write_page(stored: dict) -> None:

@@ -15,8 +15,14 @@ a figure that a chapter shows, by the name of its script:
 
     :::{live} 01_bpe merges
     :::
+
+`drawing` stands for a call of one of the package's drawings, by its module and its name:
+
+    :::{drawing} typed_array matrix_in_a_row
+    :::
 """
 
+import importlib
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -129,9 +135,15 @@ class ExplorerDirective(Directive):
 
 
 class LiveDirective(Directive):
-    """A figure that a chapter's stored output holds: `{live} CHAPTER FIGURE`."""
+    """A figure that a chapter's stored output holds, below the directive's text.
+
+    `optional`: nothing at all stands here if the chapter holds no such figure. `link`: only the
+    text stands here, for a figure that is too large to be shown twice.
+    """
 
     required_arguments = 2
+    has_content = True
+    option_spec: ClassVar[dict] = {"optional": directives.flag, "link": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         chapter, figure = self.arguments
@@ -139,11 +151,35 @@ class LiveDirective(Directive):
         if not path.is_file():
             raise self.error(f"there is no chapter {chapter}")
         self.state.document.settings.env.note_dependency(str(path))
-        for html in stored_figures(path):
-            found = HOLDER.search(html)
-            if found and found[1] == figure:
-                return [nodes.raw("", html, format="html")]
-        raise self.error(f"chapter {chapter} shows no live figure {figure}")
+        found = [html for html in stored_figures(path) if figure in figure_names(html)]
+        if not found and "optional" in self.options:
+            return []
+        if not found:
+            raise self.error(f"chapter {chapter} shows no live figure {figure}")
+        text = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, text)
+        shown = [] if "link" in self.options else [nodes.raw("", found[0], format="html")]
+        return [*text.children, *shown]
+
+
+class DrawingDirective(Directive):
+    """A drawing of the package: `{drawing} MODULE FUNCTION`."""
+
+    required_arguments = 2
+
+    def run(self) -> list[nodes.Node]:
+        module, name = self.arguments
+        try:
+            drawn = importlib.import_module(f"scratchformer.drawings.{module}")
+            self.state.document.settings.env.note_dependency(drawn.__file__)
+            return [nodes.raw("", getattr(drawn, name)().data, format="html")]
+        except (ImportError, AttributeError) as error:
+            raise self.error(f"there is no drawing {module}.{name}: {error}") from error
+
+
+def figure_names(html: str) -> list[str]:
+    """The live figures in a piece of HTML, by the names that their scripts register."""
+    return [name for name, _, _ in HOLDER.findall(html)]
 
 
 def stored_figures(path: Path) -> list[str]:
@@ -160,5 +196,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the hook, before the one that repairs a page's list of scripts."""
     app.add_directive("explorer", ExplorerDirective)
     app.add_directive("live", LiveDirective)
+    app.add_directive("drawing", DrawingDirective)
     app.connect("html-page-context", add_files, priority=600)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -21,6 +21,24 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
     return models[hash];
   }
 
+  // ---- writing, while the page stays awake ---------------------------------------------------
+
+  const FRAME = 40; // milliseconds of writing between two looks at the page
+
+  // Call `step` so many times, then `done`; `show` what is written after each frame. It gives a
+  // function that stops it.
+  function inFrames(times, step, show, done) {
+    let timer = setTimeout(frame, 0);
+    function frame() {
+      const until = performance.now() + FRAME;
+      do step(); while (--times > 0 && performance.now() < until);
+      show();
+      if (times > 0) timer = setTimeout(frame, 0);
+      else done();
+    }
+    return () => clearTimeout(timer);
+  }
+
   // ---- one explorer ------------------------------------------------------------------------
 
   // The prompt's field; read(text) is called, a moment after the last key, for a text that changed
@@ -87,5 +105,5 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
   }
 
   scratchformerLive.figures.explorer = build;
-  return { views, modelOf, promptField };
+  return { views, modelOf, promptField, inFrames };
 })();

@@ -1,8 +1,9 @@
 // The GPT of this course once more, in JavaScript: no PyTorch, no library.
 //
-// It runs the weights that PyTorch trained, in a browser or in Node, and gives the same logits.
+// It runs weights that PyTorch trained, in a browser or in Node, to the same logits.
 // Names are those of scratchformer/models/speedrun.py.
-// A matrix (rows, columns) is one Float32Array, row after row: entry (i, j) is m[i * columns + j].
+// A matrix (rows, columns) is one Float32Array, row after row: entry (i, j) is
+// m[i * columns + j].
 // T: new tokens, S: all so far, C: d_model, H: heads, D: C / H, V: vocabulary.
 "use strict";
 
@@ -11,21 +12,23 @@ var scratchformerModel = (() => {
 
   // sign, 5 bits of exponent, 10 bits of fraction -> a number
   function float16(bits) {
-    const sign = bits >> 15 ? -1 : 1, exponent = (bits >> 10) & 31, part = (bits & 1023) / 1024;
-    return sign * (exponent ? (1 + part) * 2 ** (exponent - 15) : part * 2 ** -14);
+    const sign = bits >> 15 ? -1 : 1, exponent = (bits >> 10) & 31;
+    const part = (bits & 1023) / 1024;
+    return sign * (exponent ? (1 + part) * 2 ** (exponent - 15) : part / 2 ** 14);
   }
 
-  // {config, tensors, weights} of export.py -> {config, weights: name -> Float32Array}
+  // A description of export.py -> {config, weights: name -> Float32Array}
   function load({ config, tensors, weights: base64 }) {
-    const bytes = atob(base64), weights = {};
-    let n = 0;
+    const text = atob(base64), weights = {};
+    let n = 0; // bytes read so far
+    const byte = () => text.charCodeAt(n++);
     for (const { name, shape } of tensors) {
-      weights[name] = new Float32Array(shape.reduce((a, b) => a * b));
-      for (let i = 0; i < weights[name].length; i++, n += 2) {
-        weights[name][i] = float16(bytes.charCodeAt(n) | (bytes.charCodeAt(n + 1) << 8));
-      }
+      const tensor = new Float32Array(shape.reduce((a, b) => a * b));
+      weights[name] = tensor.map(() => float16(byte() | (byte() << 8)));
     }
-    if (n !== bytes.length) throw new Error(`got ${bytes.length} bytes of weights, expected ${n}`);
+    if (n !== text.length) {
+      throw new Error(`got ${text.length} bytes of weights, expected ${n}`);
+    }
     weights["lm_head.weight"] ??= weights["wte.weight"]; // tied
     return { config, weights };
   }
@@ -34,16 +37,17 @@ var scratchformerModel = (() => {
 
   // The dot product of `length` numbers, from a[i] and from b[j] on.
   function dot(a, i, b, j, length) {
-    let even = 0, odd = 0;
-    for (let n = 0; n + 1 < length; n += 2) {
+    let even = 0, odd = 0, n = 0; // two sums are quicker than one
+    for (; n + 1 < length; n += 2) {
       even += a[i + n] * b[j + n];
       odd += a[i + n + 1] * b[j + n + 1];
     }
-    return length % 2 ? even + odd + a[i + length - 1] * b[j + length - 1] : even + odd;
+    return even + odd + (n < length ? a[i + n] * b[j + n] : 0);
   }
 
-  // x Wᵀ + b: x (T, inputs), weight (outputs, inputs), bias (outputs) or none -> (T, outputs).
-  // Four outputs at a time: each x is read once for the four. `| 0`: whole numbers are faster.
+  // x Wᵀ + b: x (T, inputs), weight (outputs, inputs), bias (outputs) or none ->
+  // (T, outputs). Four outputs at a time: each x is read once for the four.
+  // `| 0`: whole numbers are faster.
   function linear(x, T, weight, bias) {
     const inputs = (x.length / T) | 0, outputs = (weight.length / inputs) | 0;
     const y = new Float32Array(T * outputs);
@@ -51,7 +55,7 @@ var scratchformerModel = (() => {
       const start = t * inputs;
       let o = 0;
       for (; o + 3 < outputs; o += 4) {
-        const a = o * inputs, b = a + inputs, c = b + inputs, d = c + inputs; // rows begin
+        const a = o * inputs, b = a + inputs, c = b + inputs, d = c + inputs;
         let sumA = 0, sumB = 0, sumC = 0, sumD = 0;
         for (let i = 0; i < inputs; i++) {
           const value = x[start + i];
@@ -63,23 +67,26 @@ var scratchformerModel = (() => {
         const to = t * outputs + o;
         y[to] = sumA, y[to + 1] = sumB, y[to + 2] = sumC, y[to + 3] = sumD;
       }
-      for (; o < outputs; o++) y[t * outputs + o] = dot(x, start, weight, o * inputs, inputs);
+      for (; o < outputs; o++) {
+        y[t * outputs + o] = dot(x, start, weight, o * inputs, inputs);
+      }
       if (bias) for (o = 0; o < outputs; o++) y[t * outputs + o] += bias[o];
     }
     return y;
   }
 
-  // Each row to mean 0 and variance 1, then times weight, plus bias, where there are any
+  // Each row to mean 0 and variance 1; times weight, plus bias, if there are any
   function layerNorm(x, rows, weight, bias) {
     const width = (x.length / rows) | 0, y = new Float32Array(x.length);
     for (let start = 0; start < x.length; start += width) {
       let mean = 0, variance = 0;
-      for (let c = 0; c < width; c++) mean += x[start + c] / width;
-      for (let c = 0; c < width; c++) variance += (x[start + c] - mean) ** 2 / width;
+      const row = x.subarray(start, start + width); // no copy
+      for (const value of row) mean += value / width;
+      for (const value of row) variance += (value - mean) ** 2 / width;
       const scale = 1 / Math.sqrt(variance + 1e-5);
       for (let c = 0; c < width; c++) {
-        const value = (x[start + c] - mean) * scale;
-        y[start + c] = (weight ? value * weight[c] : value) + (bias ? bias[c] : 0);
+        const value = (row[c] - mean) * scale * (weight ? weight[c] : 1);
+        y[start + c] = value + (bias ? bias[c] : 0);
       }
     }
     return y;
@@ -99,7 +106,8 @@ var scratchformerModel = (() => {
 
   function activate(kind, x) {
     if (kind === "relu2") return Math.max(0, x) ** 2;
-    return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x))); // GELU
+    const inner = Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3);
+    return 0.5 * x * (1 + Math.tanh(inner)); // GELU
   }
 
   // Scores -> weights that sum to 1
@@ -107,9 +115,10 @@ var scratchformerModel = (() => {
     const weights = new Float64Array(scores.length);
     let largest = -Infinity, sum = 0;
     for (const score of scores) largest = Math.max(largest, score);
-    for (let s = 0; s < scores.length; s++) sum += weights[s] = Math.exp(scores[s] - largest);
-    for (let s = 0; s < scores.length; s++) weights[s] /= sum;
-    return weights;
+    for (let s = 0; s < scores.length; s++) {
+      sum += weights[s] = Math.exp(scores[s] - largest);
+    }
+    return weights.map((weight) => weight / sum);
   }
 
   // Channels 2i and 2i + 1 of each head turn by place · 10000^(-2i / D)
@@ -126,14 +135,14 @@ var scratchformerModel = (() => {
 
   // ---- the model ----
 
-  // The tokens read so far, and their keys and values in each layer, (context_length, C)
+  // The tokens read so far; their keys and values, (context_length, C) in each layer
   function newCache({ config: { n_layers, context_length, d_model } }) {
-    const buffers = () =>
-      Array.from({ length: n_layers }, () => new Float32Array(context_length * d_model));
+    const buffer = () => new Float32Array(context_length * d_model);
+    const buffers = () => Array.from({ length: n_layers }, buffer);
     return { ids: [], k: buffers(), v: buffers() };
   }
 
-  // What the first block reads: all ids, of which those from `old` on are new -> (T, C)
+  // What the first block reads: ids, new from `old` on -> (T, C)
   function embed(model, ids, old, off) {
     const { config, weights } = model, { d_model: C, vocab_size: V } = config;
     const first = Math.max(0, old - config.smear), rows = ids.length - first;
@@ -158,11 +167,12 @@ var scratchformerModel = (() => {
     return add(x, weights["wpe.weight"].subarray(old * C));
   }
 
-  // Each new token asks all tokens it may see: x (T, C) -> heads side by side, (T, C), and
-  // weights (H, T, S). Keys and values of the new tokens are added to the cache.
+  // Each new token asks all that it may see: x (T, C) -> heads side by side, (T, C),
+  // and weights, (H, T, S). The cache gets the new tokens' keys and values.
   function attend(model, i, x, ids, cache, off, hook) {
-    const { config } = model, { d_model: C, n_heads: H } = config, D = (C / H) | 0;
-    const T = (x.length / C) | 0, old = cache.ids.length, S = old + T, name = `h.${i}.attn`;
+    const { config } = model, { d_model: C, n_heads: H } = config;
+    const D = (C / H) | 0, T = (x.length / C) | 0, old = cache.ids.length, S = old + T;
+    const name = `h.${i}.attn`;
     const qkv = apply(model, `${name}.c_attn`, x, T); // (T, 3 C)
     let [q, k, v] = [0, 1, 2].map((part) => {
       const rows = new Float32Array(T * C);
@@ -181,20 +191,22 @@ var scratchformerModel = (() => {
     }
     cache.k[i].set(k, old * C);
     cache.v[i].set(v, old * C);
-    [k, v] = [cache.k[i].subarray(0, S * C), cache.v[i].subarray(0, S * C)]; // (S, C)
+    [k, v] = [cache.k, cache.v].map((all) => all[i].subarray(0, S * C)); // (S, C)
     hook?.(`${name}.q`, q), hook?.(`${name}.k`, k), hook?.(`${name}.v`, v);
 
     const heads = new Float32Array(T * C), weights = new Float32Array(H * T * S);
     const scale = off.scale ? 1 : 1 / Math.sqrt(D);
     for (let h = 0; h < H; h++) {
       for (let t = 0; t < T; t++) {
-        const seen = off.causal ? S : old + t + 1; // a token sees itself and its past
+        const seen = off.causal ? S : old + t + 1; // itself and its past
         const scores = new Float64Array(seen);
         const to = t * C + h * D; // where the head's channels of token t begin
-        for (let s = 0; s < seen; s++) scores[s] = dot(q, to, k, s * C + h * D, D) * scale;
+        for (let s = 0; s < seen; s++) {
+          scores[s] = dot(q, to, k, s * C + h * D, D) * scale;
+        }
         const row = softmax(scores);
         weights.set(row, (h * T + t) * S);
-        if (off.heads.some(([layer, head]) => layer === i && head === h)) continue; // zeros
+        if (off.heads.some(([b, n]) => b === i && n === h)) continue; // zeros
         for (let s = 0; s < seen; s++) {
           const weight = row[s], from = s * C + h * D;
           for (let d = 0; d < D; d++) heads[to + d] += weight * v[from + d];
@@ -204,31 +216,31 @@ var scratchformerModel = (() => {
     return { heads, weights };
   }
 
-  // ids of T tokens -> logits (T, V): those at t are for the token after it. Also the attention
-  // of each layer, (H, T, S), and the stream x (T, C) before the first and after each block.
-  //
-  // cache, of newCache, holds the tokens before `ids`. hook(name, array) sees q, k, v and x on the
-  // way, and may change them. off: {heads: [[layer, head]], blocks: [layer], positions,
-  // scale (the division by √D), causal (the mask)}.
-  function forward(model, ids, { cache = newCache(model), off = {}, hook = null } = {}) {
+  // ids of T tokens -> logits (T, V): those at t are for the token after it. Also
+  // each layer's attention, (H, T, S), and the stream x (T, C) before the first and
+  // after each block. cache, of newCache, holds the tokens before `ids`. hook(name,
+  // array) sees q, k, v and x, and may change them. off: {heads: [[layer, head]],
+  // blocks: [layer], positions, scale (the division by √D), causal (the mask)}.
+  function forward(model, ids, { cache = newCache(model), off = {}, hook } = {}) {
     off = checkedOff(model, off);
     checkIds(model, ids, cache, off);
     const T = ids.length, attention = [];
     let x = embed(model, [...cache.ids, ...ids], cache.ids.length, off);
     const stream = [x];
     for (let i = 0; i < model.config.n_layers; i++) {
-      if (off.blocks.includes(i)) {
-        attention.push(null);
-      } else {
-        const normed = norm(model, `h.${i}.ln_1`, x, T);
-        const { heads, weights } = attend(model, i, normed, ids, cache, off, hook);
-        x = add(x, apply(model, `h.${i}.attn.c_proj`, heads, T));
-        let hidden = apply(model, `h.${i}.mlp.c_fc`, norm(model, `h.${i}.ln_2`, x, T), T);
-        hidden = hidden.map((value) => activate(model.config.activation, value)); // (T, 4 C)
-        x = add(x, apply(model, `h.${i}.mlp.c_proj`, hidden, T));
+      const block = `h.${i}`;
+      if (off.blocks.includes(i)) attention.push(null);
+      else {
+        let y = norm(model, `${block}.ln_1`, x, T);
+        const { heads, weights } = attend(model, i, y, ids, cache, off, hook);
+        x = add(x, apply(model, `${block}.attn.c_proj`, heads, T));
+        y = norm(model, `${block}.ln_2`, x, T);
+        y = apply(model, `${block}.mlp.c_fc`, y, T); // (T, 4 C)
+        y = y.map((value) => activate(model.config.activation, value));
+        x = add(x, apply(model, `${block}.mlp.c_proj`, y, T));
         attention.push(weights);
       }
-      hook?.(`h.${i}`, x);
+      hook?.(block, x);
       stream.push(x);
     }
     cache.ids.push(...ids);
@@ -315,11 +327,11 @@ var scratchformerModel = (() => {
   function pick(p, u) {
     let sum = 0;
     const id = p.findIndex((value) => u < (sum += value));
-    return id < 0 ? p.findLastIndex((value) => value > 0) : id; // the sum may end just below 1
+    return id >= 0 ? id : p.findLastIndex((value) => value > 0); // sum just below 1
   }
 
-  // New ids after `ids`, one at a time, without end. The model sees the last context_length. While
-  // all fit, the cache saves reading them again; after that each has a new place.
+  // New ids after `ids`, without end. While all fit, the cache saves reading them
+  // again; after that the last context_length are read, each at a new place.
   function* generate(model, ids, { seed = 0, off = {}, ...rules } = {}) {
     const random = generator(seed), { context_length, vocab_size } = model.config;
     const cache = off.causal ? null : newCache(model);

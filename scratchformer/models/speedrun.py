@@ -154,8 +154,8 @@ class Attention(nn.Module):
         T, S = q.shape[-2], k.shape[-2]
         scores = q @ k.mT / math.sqrt(q.shape[-1])  # (B, H, T, S)
         # Adding -inf is quicker to differentiate than filling with it.
-        future = torch.full((T, S), -math.inf, dtype=scores.dtype, device=q.device).triu(S - T + 1)
-        weights = (scores + future).softmax(dim=-1)
+        future = torch.full((T, S), -math.inf, dtype=scores.dtype, device=q.device)
+        weights = (scores + future.triu(S - T + 1)).softmax(dim=-1)
         return weights @ v, weights
 
 

@@ -3,14 +3,15 @@
 
 scratchformerExplorer.views.next = (() => {
   const { el, newId, percent, slider, button, note, scrolling, table, bar } = scratchformerLive;
+  const { inFrames } = scratchformerExplorer;
   const { newCache, forward, probabilities, generator, pick } = scratchformerModel;
   const BARS = 12; // likeliest tokens that are shown
   const AT_ONCE = 120; // tokens that `generate` writes
-  const FRAME = 40; // milliseconds of writing between two looks at the page
 
   function build({ model, tokenizer, label, settings }) {
     const { vocab_size: V, context_length } = model.config;
-    let state, written, cache, logits, random, timer = 0;
+    let state, written, cache, logits, random;
+    let interrupt = null; // while text is being written: what stops it
 
     const orAll = (most) => (value) => (value === most ? "all" : String(value));
     const rules = {
@@ -22,7 +23,7 @@ scratchformerExplorer.views.next = (() => {
     const seedId = newId("seed");
     const seed = el("input", { id: seedId, type: "number", min: 0, max: 9999, step: 1,
       value: settings.seed, onchange: () => restart() });
-    const run = button("Generate", () => (timer ? stop() : start()));
+    const run = button("Generate", () => (interrupt ? stop() : start()));
     const text = scrolling("sx-text", "Text");
     const drawn = el("p", { class: "sx-status", role: "status" });
     const list = el("div");
@@ -76,22 +77,14 @@ scratchformerExplorer.views.next = (() => {
     }
 
     function start() {
-      let left = AT_ONCE;
       drawn.setAttribute("aria-live", "off"); // a reader aloud would have to say each token
       run.textContent = "Stop";
-      const next = () => {
-        const until = performance.now() + FRAME;
-        do drawToken(); while (--left > 0 && performance.now() < until);
-        draw();
-        if (left > 0) timer = setTimeout(next, 0);
-        else stop();
-      };
-      timer = setTimeout(next, 0);
+      interrupt = inFrames(AT_ONCE, drawToken, draw, stop);
     }
 
     function stop() {
-      clearTimeout(timer);
-      timer = 0;
+      interrupt?.();
+      interrupt = null;
       run.textContent = "Generate";
       drawn.removeAttribute("aria-live");
     }

@@ -3,9 +3,9 @@
 
 scratchformerExplorer.views.switches = (() => {
   const { el, format, roving, button, title, note, scrolling, table } = scratchformerLive;
+  const { inFrames } = scratchformerExplorer;
   const { forward, losses, generate } = scratchformerModel;
   const WRITTEN = 50; // tokens of text, for comparison
-  const FRAME = 40; // milliseconds of writing between two looks at the page
   const TEMPERATURE = 0.8;
   const TALLEST = 3; // nats: the change of a loss whose bar is full
 
@@ -41,7 +41,8 @@ scratchformerExplorer.views.switches = (() => {
   }
 
   function build({ model, tokenizer, label, settings }) {
-    let state, timer = 0;
+    let state;
+    let interrupt = () => {}; // stops the text that is being written
     const parts = partToggles(model.config, compare);
     const boxes = Object.entries(WHOLE_MODEL).map(([name, text]) => {
       const box = el("input", { type: "checkbox", onchange: compare });
@@ -78,7 +79,7 @@ scratchformerExplorer.views.switches = (() => {
     }
 
     function compare() {
-      clearTimeout(timer);
+      interrupt();
       const text = settings.text ?? state.text;
       const ids = tokenizer.encode(text).slice(0, model.config.context_length);
       const was = losses(forward(model, ids).logits, ids);
@@ -101,25 +102,24 @@ scratchformerExplorer.views.switches = (() => {
       writeBoth();
     }
 
-    // A few tokens of each at a time, so that the page stays awake
     function writeBoth() {
       const writers = [[before, {}], [after, off()]].map(([place, switched]) => {
         const rules = { seed: settings.seed, temperature: TEMPERATURE, off: switched };
         return { place, ids: [], text: generate(model, state.ids, rules) };
       });
       status.textContent = "Writing …";
-      const next = () => {
-        const until = performance.now() + FRAME;
-        do {
-          for (const { ids, text } of writers) ids.push(text.next().value);
-        } while (writers[0].ids.length < WRITTEN && performance.now() < until);
+      const step = () => {
+        for (const { ids, text } of writers) ids.push(text.next().value);
+      };
+      const show = () => {
         for (const { place, ids } of writers) {
           place.replaceChildren(state.text, el("mark", {}, tokenizer.decode(ids)));
         }
-        if (writers[0].ids.length < WRITTEN) timer = setTimeout(next, 0);
-        else status.textContent = `Both: temperature ${TEMPERATURE}, seed ${settings.seed}.`;
       };
-      next();
+      const done = () => {
+        status.textContent = `Both: temperature ${TEMPERATURE}, seed ${settings.seed}.`;
+      };
+      interrupt = inFrames(WRITTEN, step, show, done);
     }
 
     function update(newState) {
