@@ -6,7 +6,7 @@ READY := .venv/ready
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book bundle test lint unit notebooks colab site execute serve bench ladder law taken-apart bert records constraints pictures set-repository clean
+.PHONY: help book bundle test lint unit notebooks colab site execute serve bench ladder law taken-apart bert records tab constraints pictures set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -56,6 +56,9 @@ bert: $(READY)  ## train chapter 13's models three times, and judge with them (h
 
 records: $(READY)  ## train the records again (half an hour): measurements/records.json
 	$(BIN)/python benchmarks/records.py --write
+
+tab: $(READY)  ## time the page that trains a GPT, beside PyTorch (five minutes; needs Chromium): measurements/tab.json
+	$(BIN)/python benchmarks/tab.py --write
 
 constraints:  ## install the pins anew, all else at its newest, and fix what came: constraints/X.Y.txt
 	rm -rf .venv

@@ -62,7 +62,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def sizes(site: Path, name: str) -> dict:
-    """Bytes of one page: its HTML, live figures and pictures, MathJax, the theme's icons, and all.
+    """Bytes of one page: its HTML, live figures and pictures, MathJax, and all.
 
     Each is [as it is, compressed]. What is left of "all" is the theme's too.
     """
@@ -74,13 +74,11 @@ def sizes(site: Path, name: str) -> dict:
     live = [path for path in files if OWN in path.as_posix()]
     pictures = [path for path in files if "_images" in path.parts]
     mathjax = [path for path in files if path.name == "tex-svg-full.js"]
-    icons = [path for path in files if path.name == "fontawesome.js"]
     return {
         "html": add([page]),
         "live": add(live),
         "pictures": add(pictures),
         "mathjax": add(mathjax),
-        "icons": add(icons),
         "all": add([page, *files]),
     }
 
@@ -150,7 +148,6 @@ def section(stored: dict) -> list[str]:
     rest = [p["all"][1] - sum(p[k][1] for k in ("html", "live", "pictures", "mathjax"))
             for p in pages.values()]  # fmt: skip
     mathjax = max(p["mathjax"][1] for p in pages.values())
-    icons = max(p["icons"][1] for p in pages.values())
     busy = f", beside other programs (a load of {stored['load']})" if stored["load"] > 2 else ""
     heaviest = max(pages, key=lambda name: pages[name]["all"][1])
     lines = [
@@ -160,12 +157,10 @@ def section(stored: dict) -> list[str]:
         "How much does a page load, and how soon is it there? Sizes are in kilobytes, compressed "
         "as a server sends them, and in brackets as they are on a disk. *HTML* and *Live figures* "
         "are what a page needs for itself. *All* adds what pages share: the theme's scripts and "
-        f"styles, {min(rest) / 1e3:,.0f} to {max(rest) / 1e3:,.0f} kB compressed, of which "
-        f"{icons / 1e3:,.0f} are one script of icons, and on pages with formulas MathJax, "
-        f"{mathjax / 1e3:,.0f} kB. On most pages these two weigh far more than the page. A browser "
-        "keeps them from page to page, and so it keeps the weights of the live figures. Fonts are "
-        "not counted. The heaviest page is "
-        f"`{heaviest}` with {pages[heaviest]['all'][1] / 1e6:.2f} MB.",
+        f"styles, {min(rest) / 1e3:,.0f} to {max(rest) / 1e3:,.0f} kB compressed, and on pages "
+        f"with formulas MathJax, {mathjax / 1e3:,.0f} kB. A browser keeps them from page to page, "
+        "and so it keeps the weights of the live figures. Fonts are not counted. The heaviest page "
+        f"is `{heaviest}` with {pages[heaviest]['all'][1] / 1e6:.2f} MB.",
         "",
         "Times are milliseconds in headless Chromium, which opens the page from disk with nothing "
         f"kept: median, least and greatest of {stored['rounds']} rounds, of {stored['day']}, on "

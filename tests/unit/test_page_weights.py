@@ -34,7 +34,6 @@ def test_each_file_counts_once_and_where_it_belongs(tmp_path):
         "live": 700,
         "pictures": 50,
         "mathjax": 9000,
-        "icons": 0,
         "all": len(HTML) + 1000 + 300 + 700 + 50 + 9000,
     }
     assert found["live"][1] == len(gzip.compress(b"c" * 700, 6, mtime=0))
