@@ -148,18 +148,21 @@ def describe_page(
 def repair_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """`html-page-context`: drop scripts that name a CDN or are listed twice, and an outdated role.
+    """`html-page-context`: drop scripts without a use or listed twice, and an outdated role.
 
-    Stock Jupyter Book pages carry sphinx-thebe's scripts even when Thebe is off: a constant that
+    MathJax weighs more than most pages, and comes along on some that have no formula. Stock Jupyter Book pages carry sphinx-thebe's scripts even when Thebe is off: a constant that
     names a CDN, declared twice, which browsers report as an error. docutils gives entries of a
     bibliography a role that screen readers no longer know.
     """
+    has_formulas = 'class="math ' in context.get("body", "")
     kept, seen = [], set()
     for script in context.get("script_files", []):
         # inline scripts have no filename; their text is in the attribute "body"
         body = getattr(script, "attributes", {}).get("body") or ""
         name = str(getattr(script, "filename", None) or script)
         if "thebe" in name or "THEBE" in body or (name, body) in seen:
+            continue
+        if Path(name.split("?")[0]).name == app.config.mathjax_path and not has_formulas:
             continue
         seen.add((name, body))
         kept.append(script)
