@@ -150,8 +150,9 @@ def repair_page(
 ) -> None:
     """`html-page-context`: drop scripts without a use or listed twice, and an outdated role.
 
-    MathJax weighs more than most pages, and comes along on some that have no formula. Stock Jupyter Book pages carry sphinx-thebe's scripts even when Thebe is off: a constant that
-    names a CDN, declared twice, which browsers report as an error. docutils gives entries of a
+    MathJax weighs more than most pages, and comes along on some that have no formula. Stock
+    Jupyter Book pages carry sphinx-thebe's scripts even when Thebe is off: a constant that names
+    a CDN, declared twice, which browsers report as an error. docutils gives entries of a
     bibliography a role that screen readers no longer know.
     """
     has_formulas = 'class="math ' in context.get("body", "")

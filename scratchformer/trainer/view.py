@@ -11,6 +11,7 @@ from typing import Any
 
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus, load_corpus
+from scratchformer.drawings.canvas import Drawing
 from scratchformer.live import LiveFigure
 from scratchformer.measurements import load_measurements
 
@@ -99,15 +100,47 @@ def _curve(label: str, curve: dict[str, Any]) -> dict[str, Any]:
 
 
 def _still(settings: dict[str, Any]) -> str:
-    """The stored runs as a table: for a page without JavaScript."""
+    """The stored runs as a plot and a table: for a page without JavaScript."""
+    words = (
+        "<p>Here a GPT learns in the page, on your own processor. That needs JavaScript, and in a "
+        f"notebook its cell has to be run. The text is {settings['corpus']}.</p>"
+    )
+    if not settings["curves"]:
+        return words
     rows = "".join(
         f"<tr><td>{curve['label']}</td><td>{curve['seconds'][-1]:.1f} s</td>"
         f"<td>{curve['losses'][-1]:.2f}</td></tr>"
         for curve in settings["curves"]
     )
     return (
-        "<p>Here a GPT learns in the page, on your own processor. That needs JavaScript, and in a "
-        "notebook its cell has to be run. These runs of PyTorch are stored:</p>"
+        f"{words}{_plot(settings['curves'])}<p>These runs of PyTorch are stored:</p>"
         "<table><thead><tr><th>run</th><th>training</th><th>last loss</th></tr></thead>"
         f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _plot(curves: list[dict[str, Any]]) -> str:
+    """Loss against seconds, on a scale of tenfold steps, as SVG."""
+    d = Drawing(460, 230)
+    left, right, top, bottom = 40, 450, 24, 196
+
+    def at(seconds: float, loss: float) -> tuple[float, float]:
+        x = left + (right - left) * math.log(seconds / 0.04) / math.log(200 / 0.04)
+        return round(x, 1), round(bottom - (bottom - top) * (loss - 1.6) / 2.6, 1)
+
+    d.text(4, 12, "loss, nats a character", size=13, anchor="start")
+    for seconds in (0.1, 1, 10, 100):
+        x = at(seconds, 2)[0]
+        d.line([(x, top), (x, bottom)], "muted", width=0.5)
+        d.text(x, bottom + 18, f"{seconds} s", size=13)
+    for loss in (2, 3, 4):
+        d.line([at(0.04, loss), at(200, loss)], "muted", width=0.5)
+        d.text(left - 8, at(1, loss)[1], loss, size=13, anchor="end")
+    for curve, colour, short in zip(curves, ("query", "value"), ("nanoGPT", "ours"), strict=True):
+        points = [at(*point) for point in zip(curve["seconds"], curve["losses"], strict=True)]
+        d.line(points, colour)
+        d.text(points[0][0] + 4, points[0][1] - 10, short, colour, size=13, anchor="start")
+    ends = ", ".join(f"{c['label']} ends after {c['seconds'][-1]:.1f} seconds" for c in curves)
+    return d.svg(
+        f"Loss against seconds of training, two stored runs, both falling below 2: {ends}."
     )

@@ -8,6 +8,7 @@ import re
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
@@ -16,6 +17,7 @@ from scratchformer.models import SpeedrunGPT
 from scratchformer.trainer import race, view
 from tests.site import test_browser
 from tests.site.test_browser import AXE, PHONE, start
+from tests.unit import test_trainer
 
 axe = test_browser.axe  # the fixture
 TRAIN = "Train a GPT in this tab"
@@ -98,6 +100,31 @@ def page_guess(page):
     return page.evaluate(
         "JSON.parse(document.querySelector('.live-figure').dataset.settings).guess"
     )
+
+
+def test_in_chromium_too_the_gradients_of_every_weight_are_pytorchs(page):
+    for ideas in test_trainer.SETTINGS[:2]:
+        model, (x, y) = test_trainer.make_model(**ideas), test_trainer.batch()
+        F.cross_entropy(model(x).flatten(0, 1), y.flatten()).backward()
+        settings = {"batch_size": len(x), "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
+        told = {**test_trainer.told(model), "settings": settings}
+        found = page.evaluate(
+            """({ config, settings, weights: given, x, y }) => {
+              const Tr = scratchformerTrainer, run = Tr.newRun(config, settings);
+              const { tape, weights } = run;
+              for (const [name, rows] of Object.entries(given)) weights[name].data.set(rows.flat());
+              tape.begin();
+              const ids = Int32Array.from(x.flat()), targets = Int32Array.from(y.flat());
+              tape.crossEntropy(Tr.forward(tape, weights, config, ids, x[0].length), targets);
+              tape.backward();
+              return Object.fromEntries(
+                Object.entries(weights).map(([name, W]) => [name, Array.from(W.grad)]));
+            }""",
+            {**told, "x": x.tolist(), "y": y.tolist()},
+        )
+        for name, p in model.named_parameters():
+            difference = (torch.tensor(found[name]).view_as(p.grad) - p.grad).abs().max()
+            assert difference < 1e-4 and p.grad.abs().max() > 1e-3, name
 
 
 def test_the_same_seed_gives_the_same_loss_and_another_another(page):
@@ -236,6 +263,7 @@ def test_without_javascript_the_stored_runs_stay(browser, address, figure):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(address)
+    assert page.locator("svg[role=img] polyline").count() > 2
     for curve in figure.settings["curves"]:
         assert f"{curve['seconds'][-1]:.1f} s" in page.locator("table").inner_text()
     context.close()
