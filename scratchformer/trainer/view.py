@@ -129,13 +129,13 @@ def _plot(curves: list[dict[str, Any]]) -> str:
         return round(x, 1), round(bottom - (bottom - top) * (loss - 1.6) / 2.6, 1)
 
     d.text(4, 12, "loss, nats a character", size=13, anchor="start")
-    for seconds in (0.1, 1, 10, 100):
-        x = at(seconds, 2)[0]
+    for seconds in (0.1, 1.0, 10.0, 100.0):
+        x = at(seconds, 2.0)[0]
         d.line([(x, top), (x, bottom)], "muted", width=0.5)
-        d.text(x, bottom + 18, f"{seconds} s", size=13)
-    for loss in (2, 3, 4):
-        d.line([at(0.04, loss), at(200, loss)], "muted", width=0.5)
-        d.text(left - 8, at(1, loss)[1], loss, size=13, anchor="end")
+        d.text(x, bottom + 18, f"{seconds:g} s", size=13)
+    for loss in (2.0, 3.0, 4.0):
+        d.line([at(0.04, loss), at(200.0, loss)], "muted", width=0.5)
+        d.text(left - 8, at(1.0, loss)[1], f"{loss:g}", size=13, anchor="end")
     for curve, colour, short in zip(curves, ("query", "value"), ("nanoGPT", "ours"), strict=True):
         points = [at(*point) for point in zip(curve["seconds"], curve["losses"], strict=True)]
         d.line(points, colour)
