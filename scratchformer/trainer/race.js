@@ -7,8 +7,9 @@ var scratchformerRace = { last: null }; // what the last run gave, for whoever m
 scratchformerLive.figures.race = (() => {
   const { el, newId, format, slider, button, title, note, scrolling, table, visible } = scratchformerLive;
   const KEPT = "scratchformer-trained"; // where the browser keeps the last trained model
+  const LARGEST = 2 ** 18; // numbers in one matrix, see matrix.js
   const HEIGHT = 260, LEFT = 40, BOTTOM = 30, TOP = 22, RIGHT = 12; // of the plot, in pixels
-  const FROM = 0.05, TO = 200; // seconds, on an axis of tenfold steps
+  const FROM = 0.05; // seconds at the left end of an axis of tenfold steps
 
   // ---- texts -------------------------------------------------------------------------------
 
@@ -19,12 +20,15 @@ scratchformerLive.figures.race = (() => {
   }
 
   // A text as ids, the last tenth of it apart: what the course calls the validation split
-  function prepare(text, batch_size, T) {
-    const letters = Array.from(text), characters = [...new Set(letters)].sort((a, b) =>
+  function prepare(text, { batch_size }, { context_length: T, d_model }) {
+    const letters = Array.from(text.toWellFormed?.() ?? text), characters = [...new Set(letters)].sort((a, b) =>
       a.codePointAt(0) - b.codePointAt(0));
     const id = new Map(characters.map((c, i) => [c, i]));
     const ids = Int32Array.from(letters, (c) => id.get(c)), cut = Math.floor(0.9 * ids.length);
-    const needed = Math.ceil(((batch_size + 2) * T) / 0.9);
+    const needed = Math.ceil(((batch_size + 2) * T) / 0.9), most = Math.floor(LARGEST / d_model);
+    if (characters.length > most) {
+      throw new Error(`The text has ${characters.length} different characters; at this width at most ${most} can be learned.`);
+    }
     if (ids.length < needed) {
       throw new Error(`The text has ${ids.length} characters; these settings need at least ${needed}.`);
     }
@@ -39,39 +43,50 @@ scratchformerLive.figures.race = (() => {
       const { receive } = ${scratchformerSession.source}.newSession(scratchformerTrainer,
         (message, transfer) => postMessage(message, transfer ?? []), (f) => setTimeout(f, 0));
       onmessage = ({ data }) => receive(data);`;
+    // Where workers are not allowed, the page does the work, between its own
+    const onPage = () => scratchformerSession.newSession(scratchformerTrainer, onmessage,
+      (f) => setTimeout(f, 0)).receive;
     try {
       const address = URL.createObjectURL(new Blob([sources], { type: "text/javascript" }));
-      const worker = new Worker(address);
+      const worker = new Worker(address), sent = [];
+      let send = (message) => {
+        sent.push(message);
+        worker.postMessage(message);
+      };
       worker.onmessage = ({ data }) => onmessage(data);
-      worker.onerror = ({ message }) => onmessage({ is: "failed", why: message });
-      return (message) => worker.postMessage(message);
-    } catch { // no workers in this frame: the page does the work, between its own
-      return scratchformerSession.newSession(scratchformerTrainer, onmessage,
-        (f) => setTimeout(f, 0)).receive;
+      worker.onerror = ({ message }) => {
+        if (message) return onmessage({ is: "failed", why: message });
+        send = onPage(); // the worker could not even start
+        for (const old of sent.splice(0)) send(old);
+      };
+      return (message) => send(message);
+    } catch {
+      return onPage();
     }
   }
 
   // ---- the plot ------------------------------------------------------------------------------
 
   // Loss against seconds: the stored curves, and a line that `add` makes longer
-  function newPlot(curves, goal, floor, guess) {
-    const WIDTH = Math.max(330, Math.min(600, innerWidth - 40));
-    const lowest = Math.floor(10 * Math.min(goal?.loss ?? 9, floor ?? 9) - 2) / 10;
-    const x = (s) => LEFT + (Math.log(Math.max(s, FROM) / FROM) / Math.log(TO / FROM)) * (WIDTH - LEFT - RIGHT);
-    const y = (loss) => TOP + ((guess + 0.2 - Math.min(loss, guess + 0.2)) / (guess + 0.2 - lowest)) *
+  function newPlot(curves, goal, floor, guess, longest = 200) {
+    const WIDTH = Math.max(330, Math.min(600, innerWidth - 40)), highest = guess + 0.2;
+    const lowest = goal ? Math.floor(10 * goal.loss - 2) / 10 : 0;
+    const x = (s) => LEFT + (Math.log(Math.max(s, FROM) / FROM) / Math.log(longest / FROM)) * (WIDTH - LEFT - RIGHT);
+    const y = (loss) => TOP + ((highest - Math.max(lowest, Math.min(loss, highest))) / (highest - lowest)) *
       (HEIGHT - TOP - BOTTOM);
     const path = (points) => points.map(([s, loss], i) =>
       `${i ? "L" : "M"}${x(s).toFixed(1)} ${y(loss).toFixed(1)}`).join("");
     const text = (words, tx, ty, anchor) => el("svg:text", { x: tx, y: ty, "text-anchor": anchor }, words);
     const level = (loss, kind) =>
       el("svg:line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(loss), y2: y(loss), class: kind });
-    const seconds = [0.1, 1, 10, 100];
+    const seconds = [0.1, 1, 10, 100, 1000, 10000].filter((s) => s < longest);
+    const losses = Array.from({ length: 13 }, (_, i) => i).filter((loss) => loss >= lowest && loss < highest);
     const own = el("svg:path", { class: "sx-own" }), point = el("svg:circle", { r: 4, class: "sx-point", cx: -9, cy: 0 });
     const svg = el("svg:svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: "sx-plot" },
       seconds.map((s) => [
         el("svg:line", { x1: x(s), x2: x(s), y1: TOP, y2: HEIGHT - BOTTOM, class: "sx-axis" }),
         text(`${s} s`, x(s), HEIGHT - 10, "middle")]),
-      [2, 3, 4].map((loss) => [level(loss, "sx-axis"), text(String(loss), LEFT - 8, y(loss) + 4, "end")]),
+      losses.map((loss) => [level(loss, "sx-axis"), text(String(loss), LEFT - 8, y(loss) + 4, "end")]),
       text("loss, nats a character", 4, 13, "start"),
       goal ? level(goal.loss, "sx-level") : [], floor ? level(floor, "sx-level sx-floor") : [],
       curves.map(({ seconds: at, losses }, i) =>
@@ -91,14 +106,8 @@ scratchformerLive.figures.race = (() => {
     function describe(words) {
       svg.setAttribute("aria-label", `Loss against seconds of training. ${words}`);
     }
-    function clear() {
-      points.length = 0;
-      own.setAttribute("d", "");
-      point.setAttribute("cx", -9);
-      describe("Nothing is trained yet.");
-    }
-    clear();
-    return { element: el("div", {}, svg, legend), points, add, clear, describe };
+    describe("Nothing is trained yet.");
+    return { element: el("div", {}, svg, legend), points, longest, add, describe };
   }
 
   // Attention weights (T, T) of one head as a small map; what is above the diagonal stays empty
@@ -116,7 +125,8 @@ scratchformerLive.figures.race = (() => {
 
   // ---- the settings a reader may change --------------------------------------------------------
 
-  function newControls(settings, changed) {
+  function newControls(settings) {
+    const changed = () => {};
     const { config, training } = settings;
     const heads = { 1: "1 head", 2: "2 heads", 4: "4 heads" };
     const power = (x) => String(2 ** x);
@@ -139,12 +149,13 @@ scratchformerLive.figures.race = (() => {
     const seed = el("input", { id: seedId, type: "number", min: 0, max: 9999, step: 1, value: 0 });
     const textId = newId("text"), text = el("textarea", { id: textId, rows: 3, spellcheck: "false",
       placeholder: `Empty: ${settings.corpus}. Or paste some 10,000 characters or more of your own.` });
-    const element = el("details", {}, el("summary", {}, "Settings, and a text of your own"),
+    const fields = el("fieldset", { class: "sx-fields" },
       Object.values(sliders).map((one) => one.element),
       el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
       el("div", { class: "sx-checks" }, Object.entries(ideas).map(([name, words]) =>
         el("label", {}, boxes[name], ` ${words}`))),
       el("div", { class: "sx-prompt" }, el("label", { for: textId }, "Text"), text));
+    const element = el("details", {}, el("summary", {}, "Settings, and a text of your own"), fields);
 
     // Configuration and settings of a run on a text of V characters
     function read(V) {
@@ -161,7 +172,8 @@ scratchformerLive.figures.race = (() => {
           betas: boxes.muon.checked ? training.betas : [0.9, 0.95] },
       };
     }
-    return { element, read, text: () => text.value.replaceAll("\r\n", "\n") };
+    const allow = (may) => { fields.disabled = !may; }; // while a run goes on they wait
+    return { element, read, allow, text: () => text.value.replaceAll("\r\n", "\n") };
   }
 
   // ---- the figure ----------------------------------------------------------------------------
@@ -170,45 +182,48 @@ scratchformerLive.figures.race = (() => {
     const packed = scratchformerDescriptions[host.dataset.models];
     if (!packed) throw new Error("the page does not hold the text");
     const { curves, goal, floor, prompt } = settings;
-    let send = null, now = null; // the way to the worker; the run that is under way
-    const plot = newPlot(curves, goal, floor, settings.guess);
-    const controls = newControls(settings, () => {});
+    let send = null, now = null, runs = 0; // the way to the worker; the run that is under way
+    let plot = newPlot(curves, goal, floor, settings.guess);
+    const controls = newControls(settings), picture = el("div", {}, plot.element);
     const go = button("Train a GPT in this tab", () => (now ? pause() : begin()), { class: "sx-go" });
-    const again = button("Stop and start again", () => stop(), { hidden: "" });
+    const again = button("Stop", () => stop(), { hidden: "" });
     const progress = el("progress", { max: 1, value: 0, "aria-label": "How much of the training is done" });
     const status = el("p", { class: "sx-status", role: "status" }, "Nothing is trained yet.");
     const told = el("p", { class: "sx-status" });
     const sample = scrolling("sx-text", "What the model writes"), maps = el("div", { class: "sx-maps" });
     const result = el("div"), numbers = el("div");
+    const seen = el("div", { class: "sx-detail", hidden: "" },
+      title("What it writes"), sample, title("What its heads look at"), maps);
     const element = el("div", {},
       el("div", { class: "sx-bar sx-start" }, go, again, progress), told, status,
       el("div", { class: "sx-columns" },
-        el("div", { class: "sx-main sx-wide" }, plot.element,
+        el("div", { class: "sx-main sx-wide" }, picture,
           note("The loss of each batch against the seconds of training. Each mark of the axis is ten times the last."),
           el("details", {}, el("summary", {}, "The curve as a table"), numbers), controls.element),
-        el("div", { class: "sx-detail" }, title("What it writes"), sample, title("What its heads look at"), maps)),
+        seen),
       result);
 
     async function begin() {
       const started = performance.now(); // the button was pressed
       result.replaceChildren();
-      plot.clear();
       go.disabled = true;
       try {
         const own = controls.text(), text = own || (await unpack(packed));
-        const wanted = controls.read(1);
-        const data = prepare(text, wanted.settings.batch_size, wanted.config.context_length);
+        const wanted = controls.read(1), data = prepare(text, wanted.settings, wanted.config);
         const { config, settings: training, seed } = controls.read(data.characters.length);
-        const start = Array.from(prompt).filter((c) => data.id.has(c));
-        const first = Int32Array.from(start.length ? start : [data.characters[0]], (c) => data.id.get(c))
+        const known = Array.from(prompt).every((c) => data.id.has(c)); // else the text's own words
+        const first = (known ? Int32Array.from(prompt, (c) => data.id.get(c)) : data.validation.slice(0, 25))
           .slice(-config.context_length);
-        now = { config, training, started, data, own: Boolean(own), first, paused: 0 };
+        now = { run: ++runs, config, training, started, data, own: Boolean(own), first, paused: 0 };
+        redraw();
+        controls.allow(false);
         send ??= startWork(receive);
-        send({ do: "start", config, settings: training, seed, train: data.train.slice(),
+        send({ do: "start", run: now.run, config, settings: training, seed, train: data.train.slice(),
           validation: data.validation.slice(), prompt: first, every: Math.max(1, Math.round(training.steps / 9)) });
         again.hidden = false;
         go.textContent = "Pause";
-        say("The first steps are slow: the browser is still translating the program.");
+        const name = own ? "your text" : settings.corpus;
+        say(`Training on ${name}. The first steps are slow: the browser is still translating the program.`);
       } catch (error) {
         say(error.message);
       }
@@ -217,14 +232,24 @@ scratchformerLive.figures.race = (() => {
     }
     const say = (words) => { status.textContent = words; };
 
+    // An empty plot for this run; stored runs are of the page's own text
+    function redraw(longest = 200) {
+      const guess = Math.log(now.config.vocab_size), old = longest > 200 ? plot.points : [];
+      plot = now.own ? newPlot([], null, null, guess, longest) : newPlot(curves, goal, floor, guess, longest);
+      for (const point of old) plot.add(...point);
+      picture.replaceChildren(plot.element);
+    }
     function pause() {
       now.waiting = !now.waiting;
+      if (now.waiting) now.since = performance.now();
+      else now.paused += performance.now() - now.since;
       send({ do: now.waiting ? "pause" : "resume" });
       go.textContent = now.waiting ? "Resume" : "Pause";
     }
     function stop(words = "Stopped.") {
       send?.({ do: "stop" });
       now = null;
+      controls.allow(true);
       go.textContent = "Train a GPT in this tab";
       again.hidden = true;
       progress.value = 0;
@@ -233,7 +258,8 @@ scratchformerLive.figures.race = (() => {
     }
 
     function receive(message) {
-      if (!now) return; // of a run that was stopped
+      if (now?.run !== (message.run ?? now?.run)) return; // of a run that was stopped
+      if (!now) return;
       if (message.is === "failed") stop(`It did not work: ${message.why}.`);
       if (message.is === "step") stepped(message);
       if (message.is === "look") looked(message);
@@ -247,6 +273,7 @@ scratchformerLive.figures.race = (() => {
     function stepped({ step, loss, seconds, kind }) {
       now.kind = kind;
       const { steps } = now.training, V = now.config.vocab_size, left = (seconds / step) * (steps - step);
+      if (seconds + left > plot.longest && step > 3) redraw(10 * plot.longest);
       plot.add(seconds, loss);
       progress.value = (0.9 * step) / steps;
       told.textContent = `Step ${step} of ${steps}, loss ${format(loss)}, ${format(seconds, 1)} s, ` +
@@ -259,6 +286,7 @@ scratchformerLive.figures.race = (() => {
     }
     function looked({ step, maps: all, sample: ids }) {
       const T = now.first.length, { n_heads: H, n_layers } = now.config;
+      seen.hidden = false;
       sample.replaceChildren(el("mark", {}, Array.from(now.first, (i) => now.data.characters[i]).join("")),
         ids.map((i) => now.data.characters[i]).join(""));
       maps.replaceChildren(...Array.from({ length: H * n_layers }, (_, n) =>
@@ -272,35 +300,46 @@ scratchformerLive.figures.race = (() => {
     }
 
     function finished({ loss, seconds, weights }) {
-      const { config, data, started, own } = now;
-      const all = (performance.now() - started) / 1000, trained = plot.points.at(-1)[0];
+      const { config, data, started, own, paused } = now;
+      if (!Number.isFinite(loss)) return stop("The run ended with a loss that is no number. Choose lower rates.");
+      const all = (performance.now() - started - paused) / 1000, trained = plot.points.at(-1)[0];
       scratchformerRace.last = { loss, seconds: trained, all, kind: now.kind, curve: [...plot.points] };
       const full = { ...settings.fixed, ...config };
       stop(`Trained in ${format(trained, 1)} s. ${own ? "Your text's" : "The"} last tenth, which it never saw: ` +
         `${format(loss)} nats a character.`);
       progress.value = 1;
       show({ config: full, weights, characters: data.characters, loss, seconds: trained }, own || !goal ? [] : [
-        ["nanoGPT’s command for a CPU, stored", format(goal.seconds, 0), format(goal.loss)]], all);
-      keep({ ...scratchformerExport.describe(full, weights, data.characters), loss, seconds: trained });
+        ["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]], all);
+      attempt(() => keep({ ...scratchformerExport.describe(full, weights, data.characters), loss }));
     }
 
     // What the model scored, and what can be done with it
     function show({ config, weights, characters, loss, seconds }, rivals, all) {
       const views = el("div");
       result.replaceChildren(title("The trained model"),
-        table(["", "seconds of training", "loss on validation"], [
+        table(["", "training, s", "validation"], [
           ["this tab", format(seconds, 1), format(loss)], ...rivals]),
-        all ? note(`From the press of the button, with samples and the score: ${format(all, 1)} s.`) : "",
+        note(`From the press of the button, with samples and the score but without pauses: ${format(all, 1)} s.`),
         el("div", { class: "sx-bar" },
-          button("Look inside", () => open(views, scratchformerExport.describe(config, weights, characters))),
+          button("Look inside", () =>
+            attempt(() => open(views, scratchformerExport.describe(config, weights, characters)))),
           button("Save for Python", () => download(scratchformerExport.safetensors(config, weights, characters)))),
         note("The file opens in Python: SpeedrunGPT.from_pretrained(\"trained-in-a-tab.safetensors\")."), views);
+    }
+    // What may fail, such as a weight too large for float16, is said below the table
+    function attempt(action) {
+      try {
+        action();
+      } catch (error) {
+        result.append(note(`That did not work: ${error.message}.`));
+      }
     }
     function open(place, description) {
       const hash = `own-${newId("model")}`;
       scratchformerDescriptions[hash] = description;
-      const options = { prompt: Array.from(prompt).filter((c) => description.tokenizer.characters.includes(c)).join("") ||
-        description.tokenizer.characters[0], text: null, views: ["attention", "next", "switches", "lens"], seed: 1 };
+      const { characters } = description.tokenizer;
+      const readable = Array.from(prompt).every((c) => characters.includes(c));
+      const options = { prompt: readable ? prompt : characters.at(-1), text: null, views: ["attention", "next", "switches", "lens"], seed: 1 };
       place.replaceChildren(scratchformerLive.figures.explorer(options, { dataset: { models: hash } }));
     }
     function download(bytes) {
@@ -314,24 +353,34 @@ scratchformerLive.figures.race = (() => {
     function keep(description) {
       try {
         localStorage.setItem(KEPT, JSON.stringify(description));
-      } catch {
-        result.append(note("This browser keeps nothing for this page: save the file to keep the model."));
+      } catch { // forbidden, or too large for it
+        forget();
+        result.append(note("This browser does not keep this model: save the file to have it again."));
       }
     }
     function kept() {
       try {
-        return JSON.parse(localStorage.getItem(KEPT));
+        const found = JSON.parse(localStorage.getItem(KEPT));
+        scratchformerModel.load(found); // throws if it is no model
+        return Number.isFinite(found.loss) ? found : null;
       } catch {
         return null;
       }
     }
+    function forget() {
+      try {
+        localStorage.removeItem(KEPT);
+      } catch {
+        // nothing was kept
+      }
+    }
     const old = kept();
-    if (old?.weights) {
+    if (old) {
       const views = el("div");
       result.append(note(`This browser keeps the model that you trained last: loss ${format(old.loss)}.`),
         el("div", { class: "sx-bar" }, button("Look inside", () => open(views, old)),
           button("Forget it", () => {
-            localStorage.removeItem(KEPT);
+            forget();
             result.replaceChildren();
           })), views);
     }

@@ -1,16 +1,16 @@
 // A training run that is told what to do by messages, and tells how it goes: in a worker of its
 // own, so that the page stays free, or on the page where workers are not allowed.
 //
-// It takes {do: "start", config, settings, seed, train, validation, prompt, every}, {do: "pause"},
-// {do: "resume"} and {do: "stop"}. It posts {is: "step"}, {is: "look"}, {is: "score"},
-// {is: "done"} and {is: "failed"}.
+// It takes {do: "start", run, config, settings, seed, train, validation, prompt, every},
+// {do: "pause"}, {do: "resume"} and {do: "stop"}. It posts {is: "step"}, {is: "look"},
+// {is: "score"}, {is: "done"} and {is: "failed"}, each with the `run` that it belongs to.
 "use strict";
 
 var scratchformerSession = globalThis.scratchformerSession ?? (function session() {
   const SAMPLE = 160; // characters of a sample
 
-  // `later(f)` calls f when messages have been read; `post(message, transfer)` sends one
-  function newSession(Tr, post, later) {
+  // `later(f)` calls f when messages have been read; `send(message, transfer)` posts one
+  function newSession(Tr, send, later) {
     let number = 0, paused = null; // which run; what goes on after a pause
 
     function receive(message) {
@@ -25,7 +25,8 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
       if (message.do !== "pause" && message.do !== "resume") paused = null;
     }
 
-    function start({ config, settings, seed, train, validation, prompt, every }, own) {
+    function start({ run: name, config, settings, seed, train, validation, prompt, every }, own) {
+      const post = (message, transfer) => send({ ...message, run: name }, transfer);
       let seconds = 0, run, batches;
 
       // One piece of work, then the next, unless the run has ended or waits

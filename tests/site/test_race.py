@@ -4,6 +4,7 @@ The page is the one that `race(…).save` writes, opened from disk, with small s
 """
 
 import json
+import math
 import re
 
 import pytest
@@ -148,7 +149,7 @@ def test_it_waits_goes_on_and_starts_again(page):
     assert page.evaluate("document.querySelector('progress').value") == before > 0
     press(page, "Resume")
     page.wait_for_function(f"document.querySelector('progress').value > {before}")
-    press(page, "Stop and start again")
+    press(page, "Stop")
     assert status(page).inner_text() == "Stopped."
     page.wait_for_timeout(400)
     assert page.evaluate("document.querySelector('progress').value") == 0
@@ -179,6 +180,79 @@ def test_a_text_of_the_readers_own_is_learned_and_a_short_one_refused(page):
     run = trained(page)
     assert run["loss"] < 1.5 and "nanoGPT" not in page.locator("table").last.inner_text()
     assert "Your text" in status(page).inner_text()
+
+
+def test_a_text_of_the_readers_own_has_no_rival_and_no_floor(browser, address, tmp_path):
+    race(Corpus("playhouse", Playhouse().text(30_000), "embedded")).save(tmp_path / "race.html")
+    for at, line in ((address, "nanoGPT"), ((tmp_path / "race.html").as_uri(), "entropy")):
+        context, page, faults = opened(browser, at)
+        assert line in page.locator(".sx-legend").inner_text()
+        small(page)
+        page.get_by_label("Text", exact=True).fill("abcd efgh\n" * 1000)
+        press(page)
+        run = trained(page)
+        assert page.locator(".sx-legend").inner_text() == "this tab"
+        assert run["curve"][0][1] == pytest.approx(math.log(10), abs=1e-3) and faults == []
+        press(page)  # the settings wait while a run goes on
+        assert page.get_by_label("Width", exact=True).is_disabled()
+        press(page, "Stop")
+        assert page.get_by_label("Width", exact=True).is_enabled()
+        context.close()
+
+
+def test_too_many_different_characters_are_told(page):
+    small(page, width=7)
+    page.get_by_label("Text", exact=True).fill("".join(map(chr, range(0x4E00, 0x4E00 + 3000))) * 3)
+    press(page)
+    page.get_by_text("has 3000 different characters; at this width at most 2048").wait_for()
+
+
+FAKE = """window.Worker = class {
+  constructor() { window.worker = this; this.got = []; }
+  postMessage(message) { this.got.push(message); }
+  say(message) { this.onmessage({ data: message }); }
+}"""
+
+
+def test_messages_of_a_stopped_run_are_not_those_of_the_next(browser, address):
+    context, page, faults = start(browser)
+    page.add_init_script(FAKE)
+    page.goto(address)
+    for _ in range(2):
+        press(page)
+        page.get_by_role("button", name="Stop", exact=True).click()
+    press(page)
+    page.get_by_role("button", name="Stop", exact=True).wait_for()
+    assert page.evaluate("worker.got.filter(m => m.do === 'start').map(m => m.run)") == [1, 2, 3]
+    page.evaluate("worker.say({ is: 'step', run: 2, step: 3, loss: 2, seconds: 9 })")
+    page.evaluate("worker.say({ is: 'done', run: 1, loss: 1, seconds: 9, weights: [] })")
+    assert page.get_by_text("Step 3").count() == 0
+    page.evaluate("worker.say({ is: 'step', run: 3, step: 3, loss: 2, seconds: 500 })")
+    page.evaluate("worker.say({ is: 'step', run: 3, step: 4, loss: 2, seconds: 600 })")
+    assert "1000 s" in page.locator(".sx-plot").text_content(), "the axis grows with the run"
+    page.evaluate("worker.say({ is: 'done', run: 3, loss: NaN, seconds: 9, weights: [] })")
+    assert "a loss that is no number" in status(page).inner_text() and faults == []
+    context.close()
+
+
+def test_a_worker_that_may_not_start_leaves_the_work_to_the_page(browser, address):
+    context, page, faults = start(browser)
+    page.add_init_script(
+        FAKE.replace("this.got = [];", "this.got = []; setTimeout(() => this.onerror({}), 50);")
+    )
+    page.goto(address)
+    small(page)
+    press(page)
+    assert len(trained(page)["curve"]) == 20 and faults == []
+    context.close()
+
+
+def test_what_is_kept_and_is_no_model_is_passed_over(page):
+    for kept in ('{"weights": 1}', "[", "null", '{"loss": null}'):
+        page.evaluate("kept => localStorage.setItem('scratchformer-trained', kept)", kept)
+        page.reload()
+        page.get_by_role("button", name=TRAIN).wait_for()
+        assert page.get_by_text("the model that you trained last").count() == 0
 
 
 @pytest.mark.parametrize("idea", ["rotary", "a vector", "smear", "Muon"])

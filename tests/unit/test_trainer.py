@@ -376,3 +376,18 @@ def test_a_file_without_a_config_is_refused(tmp_path):
     save_file({"x": torch.ones(1)}, tmp_path / "bare.safetensors")
     with pytest.raises(ValueError, match="holds no config"):
         SpeedrunGPT.from_pretrained(tmp_path / "bare.safetensors")
+
+
+def test_the_race_names_its_text_and_only_shakespeare_has_rivals():
+    from scratchformer.data.corpora import Corpus
+    from scratchformer.trainer import race
+
+    text = "To be, or not to be: that is the question.\n" * 100
+    for name, curves, has_floor in (("tinyshakespeare", 2, False), ("playhouse", 0, True), ("mine", 0, False)):  # fmt: skip  # noqa: E501
+        settings = race(Corpus(name, text, "directory")).settings
+        assert len(settings["curves"]) == curves
+        assert (settings["goal"] is not None) == (curves > 0)
+        assert (settings["floor"] is not None) == has_floor
+    assert settings["corpus"] == "mine"
+    with pytest.raises(ValueError, match="0 characters of text, expected at least 3,000"):
+        race(Corpus("mine", "", "directory"))
