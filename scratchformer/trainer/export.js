@@ -2,14 +2,19 @@
 "use strict";
 
 var scratchformerExport = globalThis.scratchformerExport ?? (() => {
-  // A number -> sign, 5 bits of exponent, 10 bits of fraction; halves go to the even one
+  const number = new Float32Array(1), bitsOf = new Uint32Array(number.buffer);
+
+  // A number of float32 -> sign, 5 bits of exponent, 10 bits of fraction; halves go to the even one
   function float16(x) {
-    const sign = x < 0 || Object.is(x, -0) ? 0x8000 : 0, size = Math.abs(x);
-    if (!(size < 65520)) throw new Error(`a weight is ${x}, which float16 cannot hold`);
-    const exponent = Math.max(-14, Math.floor(Math.log2(size || 1e-9)));
-    const parts = size / 2 ** (exponent - 10), low = Math.floor(parts), rest = parts - low;
-    const rounded = low + (rest > 0.5 || (rest === 0.5 && low % 2) ? 1 : 0);
-    return sign + (exponent + 14) * 1024 + rounded; // rounded counts 1024 for a normal number
+    if (!(Math.abs(x) < 65520)) throw new Error(`a weight is ${x}, which float16 cannot hold`);
+    number[0] = x;
+    const bits = bitsOf[0], sign = (bits >>> 16) & 0x8000, size = bits & 0x7fffffff;
+    if (size < 0x38800000) { // below 2^-14 float16 counts in steps of 2^-24
+      const steps = Math.abs(x) * 2 ** 24, low = Math.floor(steps), rest = steps - low;
+      return sign | (low + (rest > 0.5 || (rest === 0.5 && low % 2) ? 1 : 0));
+    }
+    const kept = (size - 0x38000000) >>> 13, rest = size & 0x1fff; // the exponent's zero moves, 13 bits go
+    return sign | (kept + (rest > 0x1000 || (rest === 0x1000 && kept % 2) ? 1 : 0));
   }
 
   function base64(bytes) {

@@ -21,10 +21,21 @@ scratchformerLive.figures.race = (() => {
 
   // A text as ids, the last tenth of it apart: what the course calls the validation split
   function prepare(text, { batch_size }, { context_length: T, d_model }) {
-    const letters = Array.from(text.toWellFormed?.() ?? text), characters = [...new Set(letters)].sort((a, b) =>
-      a.codePointAt(0) - b.codePointAt(0));
+    text = text.toWellFormed?.() ?? text;
+    const codes = new Int32Array(text.length), places = new Int32Array(0x110000).fill(-1);
+    let length = 0;
+    for (let i = 0; i < text.length; i += codes[length - 1] > 0xffff ? 2 : 1) {
+      const code = text.codePointAt(i);
+      codes[length++] = code;
+      places[code] = 0;
+    }
+    const characters = []; // in the order of their numbers
+    for (let code = 0; code < places.length; code++) {
+      if (places[code] === 0) places[code] = characters.push(String.fromCodePoint(code)) - 1;
+    }
     const id = new Map(characters.map((c, i) => [c, i]));
-    const ids = Int32Array.from(letters, (c) => id.get(c)), cut = Math.floor(0.9 * ids.length);
+    const ids = codes.subarray(0, length), cut = Math.floor(0.9 * length);
+    for (let i = 0; i < length; i++) ids[i] = places[codes[i]];
     const needed = Math.ceil(((batch_size + 2) * T) / 0.9), most = Math.floor(LARGEST / d_model);
     if (characters.length > most) {
       throw new Error(`The text has ${characters.length} different characters; at this width at most ${most} can be learned.`);
@@ -214,6 +225,7 @@ scratchformerLive.figures.race = (() => {
         const known = Array.from(prompt).every((c) => data.id.has(c)); // else the text's own words
         const first = (known ? Int32Array.from(prompt, (c) => data.id.get(c)) : data.validation.slice(0, 25))
           .slice(-config.context_length);
+        await new Promise((then) => setTimeout(then, 0)); // let the page breathe
         now = { run: ++runs, config, training, started, data, own: Boolean(own), first, paused: 0 };
         redraw();
         controls.allow(false);
