@@ -190,10 +190,22 @@ def test_a_line_of_facts_is_read(line, needs):
     assert facts.split_needs(line) == needs
 
 
+@pytest.mark.parametrize("notebook", ["{}", '{"cells": []}', '{"cells": [{"cell_type": "code"}]}'])
+def test_a_notebook_without_facts_is_refused_by_name(notebook, tmp_path):
+    path = tmp_path / "07_empty.ipynb"
+    path.write_text(notebook, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"07_empty\.ipynb: no markdown cell"):
+        facts.read(path)
+
+
 def test_the_pictures_on_the_way_hold_the_models_numbers(article):
     model = GPT.pretrained("tiny-shakespeare").eval()
     tokenizer = CharTokenizer.pretrained("tiny-shakespeare")
-    prompt = re.search(r"\{way\} tiny-shakespeare\n:prompt: (.*)", SOURCE).group(1)
+    prompt, live = (
+        re.search(rf"\{{{name}\}} tiny-shakespeare\n:prompt: (.*)", SOURCE).group(1)
+        for name in ("way", "explorer")
+    )
+    assert prompt == live, "the pictures show other numbers than the bars above them"
     ids = tokenizer.encode(prompt)
     with torch.no_grad(), recorded_attention(model) as weights:
         p = model(torch.tensor([ids]))[0, -1].softmax(dim=-1)
