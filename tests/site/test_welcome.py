@@ -527,8 +527,8 @@ def test_a_full_store_is_told_and_changes_nothing(opened, tmp_path):
     seed_ticks(page, ["01"])
     choose_file(page, tmp_path, ["02"])
     page.get_by_role("button", name="Merge the two").wait_for()
-    page.evaluate("""Storage.prototype.setItem = () => {
-      throw new DOMException('full', 'QuotaExceededError');
+    page.evaluate("""() => {
+      Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };
     }""")
     page.get_by_role("button", name="Merge the two").click()
     told = page.locator(STATUS).inner_text()
