@@ -11,6 +11,14 @@ const courseProgress = (() => {
 
   // ---- calculations, which need no page ----------------------------------------------------
 
+  // A value of a file, as JSON and not long
+  function brief(value) {
+    const text = String(JSON.stringify(value));
+    return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+  }
+
+  const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
   // The ids in a file's text; throws an Error in words that a reader can use
   function fromFile(text) {
     if (text.length > LARGEST) throw new Error("It is too large for a file of ticks.");
@@ -24,12 +32,13 @@ const courseProgress = (() => {
       throw new Error("It is JSON, but it is not a file of this course's ticks.");
     }
     if (told.version !== VERSION) {
-      throw new Error(`It has version ${told.version}, and this page reads version ${VERSION}.`);
+      throw new Error(
+        `It has version ${brief(told.version)}, and this page reads version ${VERSION}.`);
     }
     if (!Array.isArray(told.done)) throw new Error("It has no list of what is done.");
     const strange = told.done.find((id) => typeof id !== "string" || !ID.test(id));
     if (strange !== undefined) {
-      throw new Error(`It lists ${JSON.stringify(strange)}, which is no chapter and no exercise.`);
+      throw new Error(`It lists ${brief(strange)}, which is no chapter and no exercise.`);
     }
     return new Set(told.done);
   }
@@ -37,12 +46,28 @@ const courseProgress = (() => {
   const toFile = (done) => JSON.stringify(
     { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() }, null, 1);
 
+  // Whether a stored text is of a newer edition, whose ticks this page can neither read nor change
+  function isNewer(text) {
+    try {
+      const told = JSON.parse(text);
+      return told?.course === COURSE && told.what === "progress" && told.version > VERSION;
+    } catch {
+      return false;
+    }
+  }
+
+  // Those ids that are a chapter or an exercise of the course
+  function known(chapters, ids) {
+    const all = new Set(chapters.flatMap(({ number, exercises }) => [number, ...exercises]));
+    return new Set([...ids].filter((id) => all.has(id)));
+  }
+
   const chapterOf = (id) => (id.includes(".") ? id.split(".")[0].padStart(2, "0") : id);
 
   // Where to go on: behind the last chapter that has a tick, or in it if it has none of its own;
   // at the end, the first chapter without a tick; null if there is no tick, or none is missing
   function next(chapters, done) {
-    const touched = new Set([...done].map(chapterOf));
+    const touched = new Set([...known(chapters, done)].map(chapterOf));
     const last = chapters.findLastIndex(({ number }) => touched.has(number));
     if (last < 0) return null;
     const open = ({ number }) => !done.has(number);
@@ -79,12 +104,27 @@ const courseProgress = (() => {
       return new Set(); // written by nobody that this page knows
     }
   }
-  const save = (done) => localStorage.setItem(KEY, toFile(done));
+  const newerIsStored = () => isNewer(localStorage.getItem(KEY));
+
+  // Keeps the ticks, or throws an Error in words and changes nothing
+  function save(done) {
+    if (newerIsStored()) throw new Error(NEWER);
+    try {
+      localStorage.setItem(KEY, toFile(done));
+    } catch {
+      throw new Error(FULL);
+    }
+  }
 
   // ---- on a page ---------------------------------------------------------------------------
 
   const NO_STORE = "This browser keeps no data for this page (private mode, a blocked store, or a " +
     "page inside another one), so ticks cannot be kept here.";
+
+  const FULL = "This browser did not keep the ticks: its store is full or blocked.";
+
+  const NEWER = "The ticks in this browser are of a newer edition of the course. This page cannot " +
+    "read them, and leaves them as they are.";
 
   const FROM_DISK = "These pages are opened from disk. Some browsers then keep the data of each page " +
     "apart, and the ticks of other pages are missing here.";
@@ -104,16 +144,17 @@ const courseProgress = (() => {
       const done = load();
       if (box.checked) done.add(id);
       else done.delete(id);
+      fault.textContent = "";
       try {
         save(done);
-      } catch {
+      } catch (error) {
         box.checked = !box.checked;
-        label.append(` (${NO_STORE})`);
+        fault.textContent = ` (${error.message})`;
       }
     } });
-    const label = make("label", { class: "course-tick" }, box, ` ${text}`,
-      make("span", { class: "course-unseen" }, hiddenText));
-    return label;
+    const fault = make("span", { role: "status" });
+    return make("label", { class: "course-tick" }, box, ` ${text}`,
+      make("span", { class: "course-unseen" }, hiddenText), fault);
   }
 
   function showTicks() {
@@ -123,10 +164,14 @@ const courseProgress = (() => {
     }
   }
 
+  // Why no ticks can be shown or set here; nothing if they can
+  const hindranceOfTicks = () => (!storageWorks() ? NO_STORE : newerIsStored() ? NEWER : "");
+
   function onChapter(number) {
     const end = document.querySelector(".course-report");
-    if (!storageWorks()) {
-      end?.before(make("p", { class: "course-tick-end" }, NO_STORE));
+    const hindrance = hindranceOfTicks();
+    if (hindrance) {
+      end?.before(make("p", { class: "course-tick-end" }, hindrance));
       return;
     }
     for (const heading of document.querySelectorAll("article h3")) {
@@ -145,8 +190,9 @@ const courseProgress = (() => {
     const chapters = cards.map((card) => ({ card, number: card.dataset.chapter,
       exercises: card.dataset.exercises.split(" "), link: card.querySelector("a") }));
     host.replaceChildren();
-    if (!storageWorks()) {
-      host.append(make("p", {}, NO_STORE));
+    const hindrance = hindranceOfTicks();
+    if (hindrance) {
+      host.append(make("p", {}, hindrance));
       return;
     }
     const summary = make("p", {}), onward = make("p", { class: "course-onward" });
@@ -160,6 +206,7 @@ const courseProgress = (() => {
     const importing = button("Import a file", () => file.click());
     const clearing = button("Clear all ticks", () =>
       ask("Clear all ticks in this browser?", clearing, [["Clear them", () => {
+        if (newerIsStored()) throw new Error(NEWER);
         localStorage.removeItem(KEY);
         return "All ticks are cleared.";
       }]]));
@@ -174,9 +221,9 @@ const courseProgress = (() => {
     if (location.protocol === "file:") host.append(make("p", { class: "course-aside" }, FROM_DISK));
 
     function show() {
-      const done = load(), counted = count(chapters, done), to = next(chapters, done);
-      summary.textContent = `You have ticked ${counted.chapters} of ${counted.allChapters} ` +
-        `chapters and ${counted.exercises} of ${counted.allExercises} exercises.`;
+      const done = load(), sums = count(chapters, done), to = next(chapters, done);
+      summary.textContent = `You have ticked ${sums.chapters} of ${sums.allChapters} ` +
+        `chapters and ${sums.exercises} of ${sums.allExercises} exercises.`;
       clearing.disabled = exporting.disabled = done.size === 0;
       for (const place of [onward, document.getElementById("course-next")]) {
         place.hidden = !to;
@@ -192,45 +239,60 @@ const courseProgress = (() => {
       }
     }
 
+    function putAway() {
+      question.replaceChildren();
+      question.removeAttribute("aria-label");
+    }
+
     // A question with its answers as buttons; each answer does something and says what it did
     function ask(text, from, answers) {
-      const close = (told) => {
-        question.replaceChildren();
-        question.removeAttribute("aria-label");
-        status.textContent = told;
+      const close = (act) => {
+        putAway();
+        try {
+          status.textContent = act();
+        } catch (error) {
+          status.textContent = `Nothing was changed. ${error.message}`;
+        }
         show();
         (from.disabled ? importing : from).focus();
       };
       status.textContent = "";
       question.setAttribute("aria-label", text);
       question.replaceChildren(make("p", {}, text), make("p", { class: "course-buttons" },
-        ...answers.map(([name, act]) => button(name, () => close(act()))),
-        button("Cancel", () => close("Nothing was changed."))));
+        ...answers.map(([name, act]) => button(name, () => close(act))),
+        button("Cancel", () => close(() => "Nothing was changed."))));
       question.focus();
     }
 
     async function read() {
       const [chosen] = file.files;
       if (!chosen) return;
+      putAway(); // a question about another file
+      status.textContent = "";
       try {
-        const found = fromFile(await chosen.text()), old = load();
-        file.value = ""; // so that the same file can be chosen again
+        const listed = fromFile(await chosen.text()), found = known(chapters, listed);
+        const mine = known(chapters, load()), unknown = listed.size - found.size;
+        const leftOut = !unknown ? "" :
+          ` ${counted(unknown, "id")} of no chapter or exercise of this course ` +
+          `${unknown === 1 ? "was" : "were"} left out.`;
         const store = (done) => {
           save(done);
-          return `${found.size} ticks were read from the file.`;
+          return `${counted(found.size, "tick")} ${found.size === 1 ? "was" : "were"} read from ` +
+            `the file.${leftOut}`;
         };
-        if (!old.size) {
-          status.textContent = store(found);
+        const merge = () => store(new Set([...load(), ...found]));
+        if (!mine.size) {
+          status.textContent = merge();
           show();
           return;
         }
-        ask(`The file holds ${found.size} ticks, and this browser has ${old.size}.`, importing, [
-          ["Merge the two", () => store(new Set([...old, ...found]))],
-          ["Replace mine by the file’s", () => store(found)],
-        ]);
+        ask(`The file holds ${counted(found.size, "tick")}, and this browser has ${mine.size}.`,
+          importing, [["Merge the two", merge],
+            ["Replace mine by the file’s", () => store(found)]]);
       } catch (error) {
-        file.value = "";
         status.textContent = `This file was not read. ${error.message}`;
+      } finally {
+        file.value = ""; // so that the same file can be chosen again
       }
     }
 
@@ -246,7 +308,7 @@ const courseProgress = (() => {
     else if (chapter) onChapter(chapter[1]);
   }
 
-  return { fromFile, toFile, next, count, start };
+  return { fromFile, toFile, isNewer, known, next, count, start };
 })();
 if (typeof module !== "undefined") module.exports = courseProgress; // Node
 else courseProgress.start();

@@ -52,6 +52,7 @@
       : { maximumFractionDigits: Math.max(...[guess, answer].map((text) =>
         decimals(String(parse(text))))) };
     const shown = size.toLocaleString("en-US", digits);
+    if (!/[1-9]/.test(shown)) return "You are very close."; // nearer than its digits can say
     return `You are ${shown}${unit === "%" ? " points" : ""} too ${off > 0 ? "high" : "low"}.`;
   }
 

@@ -42,8 +42,10 @@ def chapters(root: Path = ROOT) -> dict[str, Chapter]:
 
 def read(path: Path) -> Chapter:
     """The facts of one notebook."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(path.read_text(encoding="utf-8")).get("cells", [])
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    if not texts:
+        raise ValueError(f"{path.name}: no markdown cell, expected one with a title and the facts")
     title = re.match(r"# (\d\d) · (.*)\n", texts[0])
     facts = FACTS.search(" ".join(texts[0].split()))
     if not title or not facts:

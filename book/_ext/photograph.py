@@ -3,7 +3,7 @@
 Usage: make pictures
 
 The site must have been built (`make book`), and Chromium be on the PATH. The page is opened from
-disk at 1200 × 800, the temperature is lowered, and 20 tokens are drawn.
+disk at 1200 × 900, the temperature is lowered, and 20 tokens are drawn.
 """
 
 import shutil
@@ -29,7 +29,7 @@ def photograph(path: Path = FILE) -> None:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = chromium.new_page(
-            viewport={"width": 1200, "height": 800}, device_scale_factor=1.5, color_scheme="light"
+            viewport={"width": 1200, "height": 900}, device_scale_factor=1.5, color_scheme="light"
         )
         page.goto(PAGE.as_uri())
         page.locator(".sx-bars").wait_for()

@@ -36,6 +36,7 @@ def parse(url):
     owner, _, name = slug.partition("/")
     good_owner = re.fullmatch(r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}", owner)
     good_name = re.fullmatch(r"[\w.-]{1,100}", name, re.ASCII) and name not in (".", "..")
+    good_name = good_name and not name.lower().endswith(".git")  # GitHub gives out no such name
     if slug != PLACEHOLDER and not (good_owner and good_name):
         raise ValueError(f"expected https://github.com/<owner>/<name>, got {url!r}")
     return slug

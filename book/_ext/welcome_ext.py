@@ -303,29 +303,30 @@ def cell(x: float, y: float, size: float, colour: str, opacity: float) -> str:
 
 
 def draw_tokens(letters: list[str], ids: list[int]) -> str:
-    shapes = ""
+    shapes, in_a_row = "", 8
+    top = 0 if len(ids) > in_a_row else 22
     for i, (letter, number) in enumerate(zip(letters, ids, strict=True)):
-        x = 22 * i + 11
+        row, column = divmod(i, in_a_row)
+        x, y = 27 * column + 13, top + 50 * row
         shapes += (
-            f'<rect x="{x - 10:g}" y="22" width="20" height="26" rx="3" '
-            'class="course-token-box"/>' + word(x, 35, letter, kind="course-mono")
+            f'<rect x="{x - 10:g}" y="{y}" width="20" height="24" rx="3" '
+            'class="course-token-box"/>' + word(x, y + 12, letter, kind="course-mono")
         )
-        shapes += word(x, 62, str(number))
+        shapes += word(x, y + 35, str(number))
     label = "the tokens " + ", ".join(f"{a} is {b}" for a, b in zip(letters, ids, strict=True))
-    return picture(22 * len(ids), 96, shapes, label)
+    return picture(220, 96, shapes, label)
 
 
 def draw_vectors(rows: list[list[float]]) -> str:
-    largest = max(abs(number) for row in rows for number in row)
+    largest, step = max(abs(number) for row in rows for number in row), 220 / len(rows[0])
+    size = min(step, CELL) - 1
     shapes = "".join(
-        cell(
-            22 * j + 3, CELL * i, CELL - 1, "stream" if number > 0 else "key", abs(number) / largest
-        )
+        cell(step * j, CELL * i, size, "stream" if number > 0 else "key", abs(number) / largest)
         for i, row in enumerate(rows)
         for j, number in enumerate(row)
     )
     label = f"the first {len(rows)} numbers of each token's vector, as squares of two colours"
-    return picture(22 * len(rows[0]), CELL * len(rows), shapes, label)
+    return picture(220, CELL * len(rows), shapes, label)
 
 
 def draw_attention(heads: list[list[list[float]]]) -> str:

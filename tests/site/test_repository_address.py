@@ -131,6 +131,8 @@ def test_an_address_changed_by_hand_in_config_alone_is_repaired(copy):
         "https://github.com/ow_ner/name",
         "https://github.com/owner/na me",
         "https://github.com/owner/..",
+        "https://github.com/owner/.git",
+        "https://github.com/owner/name.git.git",
         "https://github.com/owner/name; rm -rf",
     ],
 )

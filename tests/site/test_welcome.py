@@ -68,7 +68,7 @@ def test_the_figures_measured_here_are_those_of_the_measurements():
     low, high = ratio["interval"]
     assert f"{ratio['value']:.0f} times as fast" in WORDS
     assert f"in a {ratio['value']:.0f}th of the time" in WORDS
-    assert f"The interval is {low:.0f} to {high:.0f}" in WORDS
+    assert f"The ratio's interval is {low:.0f} to {high:.0f}" in WORDS
     assert len({run["seed"] for run in race["race"]["ours"]}) == 10 and "Ten runs" in WORDS
     assert len(race["race"]["nanoGPT"]) == 3 and "with three of nanoGPT's" in WORDS
     factors = race["factors"]
@@ -83,7 +83,8 @@ def test_the_figures_measured_here_are_those_of_the_measurements():
     assert f"ends at {ladder['rungs'][-1]['val_loss']:.2f} nats a character" in WORDS
     assert f"A table of counts: {min(ladder['kneser_ney'].values()):.2f}" in WORDS
     floor = load_measurements("playhouse_floor")
-    assert f"The least loss there is: {floor['floor']:.3f}" in WORDS
+    least = f"The least loss for {floor['settings']['window']} characters: {floor['floor']:.3f}"
+    assert least in WORDS
     assert f"entropy is too: {floor['entropy']:.3f} nats" in WORDS
     assert f"reads {floor['settings']['window']} characters" in WORDS
     checks = (ROOT / "book" / "exercise_checks.md").read_text(encoding="utf-8")
@@ -189,10 +190,22 @@ def test_a_line_of_facts_is_read(line, needs):
     assert facts.split_needs(line) == needs
 
 
+@pytest.mark.parametrize("notebook", ["{}", '{"cells": []}', '{"cells": [{"cell_type": "code"}]}'])
+def test_a_notebook_without_facts_is_refused_by_name(notebook, tmp_path):
+    path = tmp_path / "07_empty.ipynb"
+    path.write_text(notebook, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"07_empty\.ipynb: no markdown cell"):
+        facts.read(path)
+
+
 def test_the_pictures_on_the_way_hold_the_models_numbers(article):
     model = GPT.pretrained("tiny-shakespeare").eval()
     tokenizer = CharTokenizer.pretrained("tiny-shakespeare")
-    prompt = re.search(r"\{way\} tiny-shakespeare\n:prompt: (.*)", SOURCE).group(1)
+    prompt, live = (
+        re.search(rf"\{{{name}\}} tiny-shakespeare\n:prompt: (.*)", SOURCE).group(1)
+        for name in ("way", "explorer")
+    )
+    assert prompt == live, "the pictures show other numbers than the bars above them"
     ids = tokenizer.encode(prompt)
     with torch.no_grad(), recorded_attention(model) as weights:
         p = model(torch.tensor([ids]))[0, -1].softmax(dim=-1)
@@ -477,6 +490,61 @@ def test_a_broken_file_changes_nothing_and_says_why(opened, tmp_path):
         page.locator(STATUS, has_text=words).wait_for()
         assert page.locator(STATUS).inner_text().startswith("This file was not read.")
         assert stored(page) == ["01"]
+
+
+def choose_file(page, folder, ids):
+    file = folder / "ticks.json"
+    file.write_text(page.evaluate("ids => courseProgress.toFile(ids)", ids), encoding="utf-8")
+    page.get_by_label("File of ticks").set_input_files(file)
+
+
+def test_a_broken_file_closes_the_question_about_another(opened, tmp_path):
+    page, broken = opened, tmp_path / "broken.json"
+    broken.write_text("{", encoding="utf-8")
+    seed_ticks(page, ["01"])
+    choose_file(page, tmp_path, ["02"])
+    page.get_by_role("group", name="The file holds 1 tick, and this browser has 1.").wait_for()
+    page.get_by_label("File of ticks").set_input_files(broken)
+    page.locator(STATUS, has_text="This file was not read.").wait_for()
+    assert page.locator(".course-question").inner_text() == ""
+    assert stored(page) == ["01"]
+
+
+def test_ids_that_the_course_has_not_are_left_out_and_counted(opened, tmp_path):
+    page = opened
+    choose_file(page, tmp_path, ["01", "99", "9.99", "77.77"])
+    page.locator(STATUS, has_text="was read").wait_for()
+    assert page.locator(STATUS).inner_text() == (
+        "1 tick was read from the file. "
+        "3 ids of no chapter or exercise of this course were left out."
+    )
+    assert stored(page) == ["01"]
+    assert page.locator("#course-next a").inner_text().startswith("02 · ")
+
+
+def test_a_full_store_is_told_and_changes_nothing(opened, tmp_path):
+    page = opened
+    seed_ticks(page, ["01"])
+    choose_file(page, tmp_path, ["02"])
+    page.get_by_role("button", name="Merge the two").wait_for()
+    page.evaluate("""() => {
+      Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };
+    }""")
+    page.get_by_role("button", name="Merge the two").click()
+    told = page.locator(STATUS).inner_text()
+    assert told.startswith("Nothing was changed.") and "its store is full" in told
+    assert stored(page) == ["01"]
+
+
+def test_ticks_of_a_newer_edition_are_left_as_they_are(opened):
+    page = opened
+    newer = '{"course": "Transformers from Scratch", "what": "progress", "version": 2}'
+    page.evaluate("text => localStorage.setItem('course-progress', text)", newer)
+    for name in ("book/welcome", notebooks_page("04")):
+        go(page, name)
+        page.get_by_text("are of a newer edition of the course").wait_for()
+        assert page.locator("[data-tick], .course-button").count() == 0
+    assert page.evaluate("localStorage.getItem('course-progress')") == newer
 
 
 def test_a_browser_without_a_store_is_told_so(browser, site):

@@ -48,11 +48,12 @@ GOOD = {"course": "Transformers from Scratch", "what": "progress", "version": 1,
         ('"01"', "not a file of this course"),
         (json.dumps({**GOOD, "course": "Another"}), "not a file of this course"),
         (json.dumps({**GOOD, "version": 2}), "version 2, and this page reads version 1"),
-        (json.dumps({**GOOD, "version": "1"}), "version 1, and"),
+        (json.dumps({**GOOD, "version": "1"}), 'version "1", and'),
         (json.dumps({**GOOD, "done": {"01": True}}), "no list"),
         (json.dumps({**GOOD, "done": ["01", 1]}), "lists 1, which"),
         (json.dumps({**GOOD, "done": ["01", "<b>"]}), 'lists "<b>", which'),
         (json.dumps({**GOOD, "done": ["001"]}), 'lists "001", which'),
+        (json.dumps({**GOOD, "done": ["0" * 500]}), f'lists "{"0" * 38}…, which'),
         (json.dumps({**GOOD, "done": ["01"] * 50_000}), "too large"),
     ],
 )
@@ -72,6 +73,7 @@ def test_a_broken_file_is_refused_in_words(text, words):
         (["03"], "00"),  # at the end: what was left out
         (["00", "01", "02", "03"], None),
         (["99", "9.9"], None),  # chapters that this edition has not
+        (["00", "3.99", "77.77"], "01"),  # and an exercise that its chapter has not
     ],
 )
 def test_the_way_goes_on_behind_the_last_tick(done, expected):
@@ -83,3 +85,24 @@ def test_only_what_the_course_has_is_counted():
     body = "return P.count(input.chapters, new Set(input.done));"
     counted = in_node(body, chapters=CHAPTERS, done=["00", "77", "1.1", "1.2", "8.1"])["value"]
     assert counted == {"chapters": 1, "allChapters": 4, "exercises": 2, "allExercises": 8}
+
+
+def test_ids_of_no_chapter_and_no_exercise_are_told_apart():
+    body = "return [...P.known(input.chapters, new Set(input.ids))];"
+    ids = ["00", "99", "9.99", "1.2", "1.3", "77.77"]
+    assert in_node(body, chapters=CHAPTERS, ids=ids)["value"] == ["00", "1.2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "newer"),
+    [
+        (None, False),
+        ("", False),
+        ("{", False),
+        (json.dumps(GOOD), False),
+        (json.dumps({**GOOD, "version": 2, "done": {"01": "yes"}}), True),
+        (json.dumps({**GOOD, "version": 2, "course": "Another"}), False),
+    ],
+)
+def test_ticks_of_a_newer_edition_are_known_as_such(text, newer):
+    assert in_node("return P.isNewer(input.text);", text=text)["value"] is newer

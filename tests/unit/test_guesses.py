@@ -304,8 +304,20 @@ def in_node(expression):
     return json.loads(done.stdout)
 
 
+def unreadable(answers):
+    """Those answers that the page would take for no number."""
+    read = in_node(f"{json.dumps(answers)}.map(guess.parse)")
+    return [answer for answer, number in zip(answers, read, strict=True) if number is None]
+
+
+def test_an_answer_that_is_no_number_is_refused():
+    answers = ["about 12", "12", "12 %", "", "1/256", "ten"]
+    assert unreadable(answers) == ["about 12", "12 %", "", "ten"]
+
+
 def test_every_numeric_answer_can_be_read_by_the_page():
     answers = [a["data-answer"] for _, a, _ in GUESSES if "data-choices" not in a]
+    assert unreadable(answers) == []
     read = in_node(f"{json.dumps(answers)}.map(guess.parse)")
     for answer, number in zip(answers, read, strict=True):
         top, _, bottom = answer.replace(",", "").partition("/")
@@ -337,3 +349,5 @@ def test_units_faults_and_verdicts():
     assert in_node('guess.verdict("0,5", "10.61", "nats")') == "You are 10.11 too low."
     assert in_node('guess.verdict("1/16", "1/256", "")') == "You are 0.059 too high."
     assert in_node('guess.verdict("0.1", "0.10", "")') == "You are exactly right."
+    assert in_node('guess.verdict("0.0000001", "0", "")') == "You are very close."
+    assert in_node('guess.verdict("0.000001", "0", "")') == "You are 0.000001 too high."
