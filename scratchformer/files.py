@@ -23,9 +23,14 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     After an error, or a crash, `path` is what it was. Another process may write the same file:
     one of the two wins. Folders that are missing are made. The temporary file stands in a hidden
     folder beside `path`, with all that its writer puts beside it. What a killed writer has left
-    is deleted an hour later, by the next write.
+    is deleted an hour later, by the next write. A link stays one: the file that it names is
+    written. Raises OSError if `path` is there and is no file, but a folder or a device.
     """
     path = Path(path)
+    if path.is_symlink():
+        path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is a folder or a device, expected a file or nothing there")
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_parts(path, older_than=HOUR)
     folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")

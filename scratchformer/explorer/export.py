@@ -27,11 +27,15 @@ def describe(model: nn.Module, tokenizer: Any) -> dict[str, Any]:
     """Settings, tensors, weights and tokenizer, and a `hash` of all of them.
 
     Before that, the settings are put to the test: a SpeedrunGPT of these settings with the same
-    weights must give the logits that `model` gives. Raises ValueError if it does not, for a weight
-    that float16 cannot hold, and for a tokenizer of another size; TypeError for another tokenizer.
+    weights must give the logits that `model` gives. Raises ValueError if it does not, for a model
+    that gives no logits, for a weight that is not finite or that float16 cannot hold, and for a
+    tokenizer of another size; TypeError for another tokenizer.
     """
     told = describe_tokenizer(tokenizer)
     weights = {name: p.detach().cpu().float() for name, p in model.named_parameters()}
+    for name, tensor in weights.items():
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} holds numbers that are not finite, expected trained weights")
     twin = find_twin(model, weights)
     if tokenizer.vocab_size != twin.config.vocab_size:
         raise ValueError(
@@ -78,7 +82,12 @@ def find_twin(model: nn.Module, weights: dict[str, Tensor]) -> SpeedrunGPT:
     ids = torch.arange(min(_length(model, weights), 24)) * 7 % len(weights["wte.weight"])
     device = next(model.parameters()).device
     with eval_mode(model):
-        expected = model(ids[None].to(device))[0].float().cpu()  # (T, V)
+        logits = model(ids[None].to(device))
+    shape = (1, len(ids), len(weights["wte.weight"]))
+    if not isinstance(logits, Tensor) or logits.shape != shape:
+        given = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+        raise ValueError(f"the model gives {given}, expected logits of shape (1, T, V) = {shape}")
+    expected = logits[0].float().cpu()  # (T, V)
     difference, twin = float("inf"), None
     for config in _possible_configs(model, weights):
         with torch.random.fork_rng(devices=[]):  # the notebook's own draws stay as they were

@@ -5,7 +5,6 @@ that step's weights. Weights of a step are unpacked when it is first shown.
 """
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -18,6 +17,7 @@ from scratchformer.explorer.export import describe
 from scratchformer.explorer.view import MODEL_FILES
 from scratchformer.generation import generate
 from scratchformer.live import LiveFigure
+from scratchformer.live.numbers import check_whole, is_finite
 
 FILES = [*MODEL_FILES, "explorer/views/attention.js"]
 FILES += ["explorer/time_machine.css", "explorer/time_machine.js"]
@@ -41,8 +41,8 @@ def time_machine(
     loss on a longer text. `counted` are losses of counts on the same text, by name. The models
     read the `prompt`, which a reader may change, and go on with it; each character of `line` gets
     its loss. Raises ValueError for steps that do not rise, a step without a loss, numbers that are
-    not finite, texts that do not fit, more than 2 million weights in all, and what `describe`
-    refuses.
+    not finite, models of several configs, texts that do not fit, more than 2 million weights in
+    all, and what `describe` refuses.
     """
     steps = [step for step, _ in checkpoints]
     _check(steps, losses, counted, temperature)
@@ -58,24 +58,33 @@ def time_machine(
     baselines = [[name, round(float(loss), 3)] for name, loss in counted.items()]
     settings = {"steps": steps, "losses": curve, "counted": baselines, "prompt": prompt}
     settings |= {"line": line, "temperature": temperature, "seed": seed, "written": WRITTEN}
+    check_whole("seed", seed)
+    descriptions = [describe(model, tokenizer) for _, model in checkpoints]
+    for step, description in zip(steps, descriptions, strict=True):
+        if description["config"] != descriptions[0]["config"]:
+            raise ValueError(
+                f"step {step} has the config {description['config']}, expected that of step "
+                f"{steps[0]}: {descriptions[0]['config']}"
+            )
     rows = []
     for i in _spread(len(steps)):
         text = generate(checkpoints[i][1], torch.tensor([ids]), STILL_WRITTEN, temperature=0.0)
         rows.append((steps[i], curve[i], tokenizer.decode(text[0, len(ids) :].tolist())))
     still = _curve(steps, curve, baselines) + _table(prompt, rows)
-    descriptions = [describe(model, tokenizer) for _, model in checkpoints]
     return LiveFigure("time_machine", settings, still, FILES, descriptions)
 
 
-def _check(steps: list[int], losses: Mapping, counted: Mapping, temperature: float) -> None:
+def _check(steps: list, losses: Mapping, counted: Mapping, temperature: float) -> None:
+    for step in steps:
+        check_whole("a step", step)
     if len(steps) < 2 or any(a >= b for a, b in itertools.pairwise(steps)):
         raise ValueError(f"got the steps {steps}, expected at least two that rise")
     if absent := [step for step in steps if step not in losses]:
         raise ValueError(f"losses has no step {absent[0]}, expected one for each checkpoint")
     for loss in (*(losses[step] for step in steps), *counted.values()):
-        if not math.isfinite(loss):
+        if not is_finite(loss):
             raise ValueError(f"got the loss {loss}, expected a finite number")
-    if not 0 <= temperature < math.inf:
+    if not is_finite(temperature) or temperature < 0:
         raise ValueError(f"temperature={temperature}, expected 0 (greedy) or more")
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from scratchformer.explorer.export import describe
 from scratchformer.live import LiveFigure
+from scratchformer.live.numbers import check_whole
 from scratchformer.training import eval_mode
 
 VIEWS = ("attention", "next", "switches", "lens")
@@ -23,23 +24,26 @@ MODEL_FILES = (
     "explorer/explorer.js",
 )
 LARGEST = 20_000_000  # weights: 53 MB in a page, and a second for each token
+PROMPT = "ROMEO:\nWhat light through"
 LIKELIEST = 5  # next tokens in the figure that needs no JavaScript
 
 
 def explore(
     model: nn.Module,
     tokenizer: Any,
-    prompt: str = "ROMEO:\nWhat light through",
+    prompt: str | None = None,
     text: str | None = None,
     views: Sequence[str] = VIEWS,
     seed: int = 1,
 ) -> LiveFigure:
     """A live view of a GPT of the package, or of your own that is equal to one.
 
-    `prompt` stands in the field at first. `views` are some of "attention", "next" (the next token),
-    "switches" (parts switched off) and "lens" (the logit lens). Losses are of `text`, or of the
-    prompt. `seed` is that of the draws. Raises ValueError for a prompt that the tokenizer cannot
-    read, an unknown view, a model of more than 20 million weights, and what `describe` refuses.
+    `prompt` stands in the field at first: a line of Romeo if it is not given, or the first
+    character that the tokenizer knows if it cannot read that line. `views` are some of "attention",
+    "next" (the next token), "switches" (parts switched off) and "lens" (the logit lens). Losses are
+    of `text`, or of the prompt. `seed` is that of the draws. Raises ValueError for a prompt that
+    the tokenizer cannot read, an unknown view, a model of more than 20 million weights, a seed that
+    is no whole number, and what `describe` refuses.
     """
     unknown = [view for view in views if view not in VIEWS]
     if unknown or not views:
@@ -47,9 +51,12 @@ def explore(
     if (weights := sum(p.numel() for p in model.parameters())) > LARGEST:
         raise ValueError(f"the model has {weights:,} weights, expected at most {LARGEST:,}")
     description = describe(model, tokenizer)
+    if prompt is None:
+        prompt = _readable(tokenizer)
     for name, given in (("prompt", prompt), ("text", text)):
         if given is not None and not tokenizer.encode(given):
             raise ValueError(f"{name}={given!r}, expected at least one token")
+    check_whole("seed", seed)
     settings = {"prompt": prompt, "text": text, "views": list(views), "seed": seed}
     context_length = description["config"]["context_length"]
     ids = torch.tensor([tokenizer.encode(prompt)[-context_length:]])
@@ -58,6 +65,14 @@ def explore(
     still = _still(prompt, logits.float().softmax(dim=-1).cpu(), tokenizer)
     files = [*MODEL_FILES, *(f"explorer/views/{view}.js" for view in views)]
     return LiveFigure("explorer", settings, still, files, [description])
+
+
+def _readable(tokenizer: Any) -> str:
+    """A prompt for a reader who gave none."""
+    try:
+        return PROMPT if tokenizer.encode(PROMPT) else tokenizer.decode([0])
+    except ValueError:  # a CharTokenizer of other characters
+        return tokenizer.decode([0])
 
 
 def _still(prompt: str, p: Tensor, tokenizer: Any) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from html import escape
 
 from scratchformer.live.figure import LiveFigure
+from scratchformer.live.numbers import is_finite
 
 Matrix = Sequence[Sequence[float | int]]
 WORDS, COLUMNS, LARGEST = 8, 3, 99  # what fits a phone: words, columns of a matrix, a number's size
@@ -34,6 +35,8 @@ def attention_steps(
     """
     names = {"words": words, "features": features, "columns": columns, "gives": gives}
     for name, given in names.items():
+        if isinstance(given, str) or not all(isinstance(word, str) for word in given):
+            raise ValueError(f"{name}={given!r}, expected a list of texts")
         if not given or len(set(given)) < len(given):
             raise ValueError(f"{name}={list(given)}, expected one or more, each once")
     if len(words) > WORDS or max(len(columns), len(gives)) > COLUMNS:
@@ -56,12 +59,14 @@ def attention_steps(
 
 def _checked(name: str, matrix: Matrix, rows: int, columns: int) -> list[list[float | int]]:
     """The numbers of a matrix of this size, whole ones without a point."""
+    if any(isinstance(row, str) or not isinstance(row, Sequence) for row in matrix):
+        raise ValueError(f"{name} is {matrix!r}, expected {rows} rows of {columns} numbers")
     sizes = (len(matrix), *sorted({len(row) for row in matrix}))
     if sizes != (rows, columns):
         raise ValueError(f"{name} is {sizes}, expected ({rows}, {columns})")
     for number in (number for row in matrix for number in row):
-        if not abs(number) <= LARGEST:  # NaN is not
-            raise ValueError(f"{name} holds {number}, expected -{LARGEST} to {LARGEST}")
+        if not is_finite(number) or abs(number) > LARGEST:
+            raise ValueError(f"{name} holds {number!r}, expected -{LARGEST} to {LARGEST}")
     return [
         [int(number) if number == int(number) else round(number, DIGITS) for number in row]
         for row in matrix

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from scratchformer.drawings.canvas import Drawing
 from scratchformer.live.figure import LiveFigure
+from scratchformer.live.numbers import check_finite, check_whole
 
 BASE = 10_000.0
 MOST_HANDS = 4  # clocks that fit into a row on a phone
@@ -20,6 +21,8 @@ def clock_hands(table: Sequence[Sequence[float]], place: int = 3, distance: int 
     for places that it does not have.
     """
     _check(table)
+    check_whole("place", place)
+    check_whole("distance", distance)
     T, d_model = len(table), len(table[0])
     table = [_encoding(t, d_model) for t in range(T)]  # the last digits are the same everywhere
     most = (T - 1) // 2
@@ -66,6 +69,7 @@ def _check(table: Sequence[Sequence[float]]) -> None:
     for place, row in enumerate(table):
         if len(row) != d_model:
             raise ValueError(f"place {place} has {len(row)} channels, expected {d_model}")
+        check_finite(f"place {place} of the table", row)
         for channel, expected in enumerate(_encoding(place, d_model)):
             value = row[channel]
             if not abs(value - expected) < 1e-3:

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from scratchformer.live.figure import LiveFigure
+from scratchformer.live.numbers import check_finite, is_whole
 
 Size = Sequence[Any]  # a name, V, T, C, L and texts in a batch
 SIZES = ("vocab_size", "context_length", "d_model", "n_layers", "batch_size")
@@ -37,7 +38,8 @@ def costs(
     one shown. The functions fill the still figure: parameters(V, T, C, L), forward_flops(V, T, C,
     L) of T tokens, and largest_batch(bytes, V, T, C, L), by the rule of 16 bytes for each
     parameter and 4 ((16 L + 2) C + 3 V) for each token. Raises ValueError for a row that is not
-    such a size, two rows of one name, and a `start` that is none of them.
+    such a size, two rows of one name, a `start` that is none of them, and functions
+    that count no finite numbers.
     """
     presets = [_preset(row) for row in sizes]
     names = [preset["name"] for preset in presets]
@@ -54,11 +56,12 @@ def costs(
         },
         "gigabytes": list(GIGABYTES),
     }
-    rows = [
-        (name, parameters(V, T, C, L), 3 * forward_flops(V, T, C, L) / T)
-        + tuple(largest_batch(n * 10**9, V, T, C, L) for n in GIGABYTES)
-        for name, V, T, C, L, _ in sizes
-    ]
+    rows = []
+    for name, V, T, C, L, _ in sizes:
+        texts = [largest_batch(n * 10**9, V, T, C, L) for n in GIGABYTES]
+        counted = (parameters(V, T, C, L), forward_flops(V, T, C, L), *texts)
+        check_finite(f"what the functions count for {name}", counted, least=0)
+        rows.append((name, counted[0], 3 * counted[1] / T, *texts))
     return LiveFigure(
         "costs", settings, _still(rows), ["live/figures/costs.css", "live/figures/costs.js"]
     )
@@ -66,13 +69,13 @@ def costs(
 
 def _preset(row: Size) -> dict[str, Any]:
     """A row with the names of its numbers. Raises ValueError if it is no size."""
-    whole = len(row) == 6 and all(isinstance(n, int) and n > 0 for n in row[1:])
+    whole = len(row) == 6 and all(is_whole(n) and n > 0 for n in row[1:])
     if not whole or not isinstance(row[0], str):
         raise ValueError(
             f"got the size {tuple(row)!r}, expected a name and five positive whole numbers: "
             f"{', '.join(SIZES)}"
         )
-    return {"name": row[0], **dict(zip(SIZES, row[1:], strict=True))}
+    return {"name": row[0], **dict(zip(SIZES, map(int, row[1:]), strict=True))}
 
 
 def _still(rows: Sequence[tuple]) -> str:

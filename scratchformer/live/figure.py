@@ -34,7 +34,9 @@ class LiveFigure:
     `name` is the one that its script registers, `settings` the numbers it draws (what JSON can
     hold), `still` the HTML of a figure with the same numbers for a page without JavaScript.
     `files` are its scripts and styles, in order, from the package's folder; `live/figures/NAME.js`
-    if not given. `descriptions` are those of the models it runs (`explorer.describe`).
+    if not given. `descriptions` are those of the models it runs (`explorer.describe`). Raises
+    ValueError for settings that JSON cannot hold, for half a character of UTF-16 in a text, and for
+    a SCRATCHFORMER_LIVE that means nothing.
     """
 
     def __init__(
@@ -45,6 +47,8 @@ class LiveFigure:
         files: Sequence[str] = (),
         descriptions: Sequence[dict[str, Any]] = (),
     ):
+        only_stored()
+        _check(name, settings, still)
         self.name, self.settings, self.still = name, settings, still
         self.files = list(files) or [f"live/figures/{name}.js"]
         self.descriptions = list(descriptions)
@@ -53,7 +57,7 @@ class LiveFigure:
         return f"<LiveFigure {self.name}>"  # no address: a stored output is compared
 
     def _repr_html_(self) -> str:
-        return self.placeholder() if os.environ.get(STORED) == "stored" else self.html()
+        return self.placeholder() if only_stored() else self.html()
 
     def placeholder(self) -> str:
         """What a stored output holds: the still figure, its numbers, the names of the rest."""
@@ -79,6 +83,31 @@ class LiveFigure:
         page = PAGE.format(title=escape(title), body=self.html())
         with atomic_write(path) as part:
             part.write_text(page, encoding="utf-8")
+
+
+def only_stored() -> bool:
+    """Whether SCRATCHFORMER_LIVE asks for outputs without scripts; ValueError if it says else."""
+    said = os.environ.get(STORED, "")
+    if said not in ("", "stored"):
+        raise ValueError(f"{STORED}={said!r}, expected 'stored', or nothing for a live figure")
+    return said == "stored"
+
+
+def _check(name: str, settings: dict[str, Any], still: str) -> None:
+    """Raise ValueError unless a page can hold all of it."""
+    try:
+        (json.dumps(settings, allow_nan=False, ensure_ascii=False) + still).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise ValueError(
+            f"the figure {name} has {half!r} in a text, which is half a character, expected whole "
+            "characters"
+        ) from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"the settings of the figure {name} are not what JSON can hold ({error}), expected "
+            "finite numbers, texts, lists and dicts of them"
+        ) from error
 
 
 def read(name: str) -> str:

@@ -6,9 +6,11 @@ All numbers are those of the page: the fit, the resampled fits, and the runs tha
 import math
 from collections.abc import Mapping, Sequence
 from statistics import quantiles
+from typing import Any
 
 from scratchformer.drawings.canvas import Drawing
 from scratchformer.live.figure import LiveFigure
+from scratchformer.live.numbers import check_finite
 
 Number = float | int
 Run = Sequence[Number]  # parameters, characters read, loss
@@ -32,24 +34,15 @@ def law(
     `runs` were fitted; `resampled` are fits of a bootstrap, and `missed` holds for each of them
     a logarithm by which a run may miss it. `floor` is the least loss possible. `tested` has for a
     budget of 6 N D operations the sizes that were trained and their losses. `larger` is a run
-    that the law forecasts. Raises ValueError for numbers that are not positive and finite, more
-    than four sizes, fewer than two resampled laws, or as many `missed` as there are no laws.
+    that the law forecasts. Raises ValueError for numbers that are not finite, sizes below 1, losses
+    and coefficients that are not positive, more than four sizes, fewer than two resampled laws
+    that choose a size, or another number of `missed`.
     """
-    given = [*runs, larger, (floor, *tested), fitted[1:], *(p for t in tested.values() for p in t)]
-    if not tested or not all(math.isfinite(x) and x > 0 for row in given for x in row):
-        raise ValueError(
-            "every N, D, loss, tested budget and coefficient must be positive and finite"
-        )
-    if any(len(each) != 5 for each in (fitted, *resampled)):
-        raise ValueError("a law has five numbers, expected E, A, alpha, B and beta")
-    if len(resampled) < 2 or len(missed) != len(resampled):
-        raise ValueError(
-            f"got {len(resampled)} resampled laws and {len(missed)} numbers missed, expected at "
-            "least two and one for each"
-        )
-    sizes = sorted({n for n, _, _ in runs})
-    if not 1 <= len(sizes) <= len(COLOURS):
-        raise ValueError(f"got runs of {len(sizes)} sizes, expected 1 to {len(COLOURS)}")
+    check_finite("floor", [floor])
+    if floor <= 0:
+        raise ValueError(f"floor={floor}, it must be positive")
+    _check_runs(runs, tested, larger)
+    _check_laws(fitted, resampled, missed)
     settings = {
         "runs": [[round(n), round(d), _short(loss)] for n, d, loss in runs],
         "law": [*map(_short, fitted)],
@@ -65,6 +58,44 @@ def law(
     }
     files = ["live/figures/law.css", "live/figures/law.js"]
     return LiveFigure("law", settings, _still(settings), files)
+
+
+def _check_runs(runs: Sequence[Run], tested: Mapping[Number, Any], larger: Run) -> None:
+    pairs = [pair for some in tested.values() for pair in some]
+    for name, rows, wanted in (
+        ("runs", [*runs, larger], ("parameters", "characters", "loss")),
+        ("tested", pairs, ("parameters", "loss")),
+    ):
+        for row in rows:
+            if len(row) != len(wanted):
+                raise ValueError(f"{name} has the row {row!r}, expected {', '.join(wanted)}")
+            check_finite(f"a row of {name}", row)
+            if min(row[:-1]) < 1:
+                raise ValueError(f"{name} has the row {row!r}, expected sizes of at least 1")
+    if not runs or not tested or not all(tested.values()):
+        raise ValueError("got no runs or nothing tested, expected one or more for each budget")
+    check_finite("the list of tested budgets", tested)
+    if min(*tested, *(row[-1] for row in (*runs, larger, *pairs))) <= 0:
+        raise ValueError("every loss and tested budget must be positive")
+    sizes = sorted({row[0] for row in runs})
+    if not 1 <= len(sizes) <= len(COLOURS):
+        raise ValueError(f"got runs of {len(sizes)} sizes, expected 1 to {len(COLOURS)}")
+
+
+def _check_laws(fitted: Law, resampled: Sequence[Law], missed: Sequence[Number]) -> None:
+    for each in (fitted, *resampled):
+        if len(each) != 5:
+            raise ValueError(f"a law is {each!r}, expected E, A, alpha, B and beta")
+        check_finite("a law", each)
+    check_finite("missed", missed)
+    if not min(fitted[1:]) > 0:
+        raise ValueError(f"the law is {fitted!r}, expected positive A, alpha, B and beta")
+    whole = sum(min(each[1:]) > 0 for each in resampled)  # the others choose no size
+    if whole < 2 or len(missed) != len(resampled):
+        raise ValueError(
+            f"got {len(resampled)} resampled laws, {whole} of them with positive A, alpha, B and "
+            f"beta, and {len(missed)} numbers missed, expected at least two and one for each"
+        )
 
 
 def _by_size(pairs: Sequence[Sequence[Number]]) -> dict[int, list[float]]:

@@ -3,7 +3,10 @@
 import json
 from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
+
+import regex
 
 from scratchformer.drawings.bpe import coloured
 from scratchformer.live.figure import LiveFigure
@@ -11,6 +14,17 @@ from scratchformer.live.figure import LiveFigure
 FILES = ("live/figures/merges.css", "explorer/tokenizer.js", "live/figures/merges.js")
 MOST_CHARACTERS = 2_000  # of a text, here and in the figure's field
 LARGEST = 60_000  # characters of settings as a stored output holds them
+# What a pattern may hold, since it means the same in Python and, by tokenizer.js, in JavaScript
+ESCAPED = r"\\(?:[sSnrt]|[pP]\{[LMNPSZC][a-z]?\}|[\[\](){}.*+?|/^$])"
+SHARED = regex.compile(
+    rf"""(?:
+    (?: {ESCAPED} | \[\^?(?:{ESCAPED}|[^\[\]\\^])+\] | [^\\\[\](){{}}.*+?|^$]  # a character
+      | \((?:\?(?:[:=!]|<[=!])) | \) | \|                              # a group, or one of two
+    )
+    (?: (?:[*+?]|\{{\d+(?:,\d*)?\}})\?? (?![*+]) )?                      # how often
+    )+""",
+    regex.VERBOSE,
+)
 
 
 def merges(tokens: Sequence[bytes], pattern: str, text: str, ids: Sequence[int]) -> LiveFigure:
@@ -20,11 +34,17 @@ def merges(tokens: Sequence[bytes], pattern: str, text: str, ids: Sequence[int])
     in the order of learning. `pattern` cuts a text into chunks; it is a regular expression of what
     Python and JavaScript share, and `\\s`. `ids` are those of `text`, for a page without
     JavaScript. A lone surrogate, which is no character, becomes U+FFFD, as in ByteBPE. Raises
-    ValueError for tokens in another order or too many, a text that is empty or too long, and ids
-    that do not spell it.
+    ValueError for tokens in another order or too many, a pattern that JavaScript may read
+    otherwise, a text that is empty or too long, and ids that are not those of merging it.
     """
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    _check_pattern(pattern)
     _check(tokens, text, ids)
+    expected = [i for chunk in regex.findall(pattern, text) for i in _merged(tokens, chunk)]
+    if list(ids) != expected:
+        raise ValueError(
+            f"the ids are {list(ids)[:8]} …, expected those of merging: {expected[:8]}"
+        )
     settings: dict[str, Any] = {
         "merged": [token.decode("latin-1") for token in tokens[256:]],
         "pattern": pattern,
@@ -46,6 +66,37 @@ def label(token: bytes) -> str:
     except UnicodeDecodeError:
         shown = "\0"
     return shown if shown.isprintable() else "".join(f"<{byte}>" for byte in token)
+
+
+def _check_pattern(pattern: str) -> None:
+    """Raise ValueError for a pattern that Python or JavaScript cannot read, or reads otherwise."""
+    try:
+        regex.compile(pattern)
+    except (regex.error, OverflowError) as error:
+        raise ValueError(f"the pattern {pattern!r} cannot be read: {error}") from error
+    found = SHARED.match(pattern)
+    end = found.end() if found else 0
+    if end < len(pattern) or not pattern:
+        raise ValueError(
+            f"the pattern has {pattern[end : end + 8]!r} at {end}, which Python and JavaScript may "
+            r"read in two ways; expected characters, classes such as \s and \p{L}, and groups (?:…)"
+        )
+
+
+def _merged(tokens: Sequence[bytes], chunk: str) -> list[int]:
+    """The ids of a chunk: neighbours that make the token of the lowest id come first."""
+    rank = {token: i for i, token in enumerate(tokens)}
+    whole = chunk.encode()
+    if whole in rank:  # even if no merges lead to it
+        return [rank[whole]]
+    pieces = [bytes([byte]) for byte in whole]
+    while True:
+        joined = [a + b for a, b in pairwise(pieces)]
+        best = min((j for j in joined if j in rank), key=rank.__getitem__, default=None)
+        if best is None:
+            return [rank[piece] for piece in pieces]
+        place = joined.index(best)
+        pieces[place : place + 2] = [best]
 
 
 def _check(tokens: Sequence[bytes], text: str, ids: Sequence[int]) -> None:

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from scratchformer.drawings.canvas import Drawing
 from scratchformer.live.figure import LiveFigure
+from scratchformer.live.numbers import check_finite
 
 LARGEST_RATE, MOST_STEPS = 1.2, 60  # what the sliders of the figure reach
 REACH = 6.0  # how far from the lowest point a start may lie
@@ -41,6 +42,12 @@ def parabola(paths: Mapping[float, Sequence[float]], lowest: float = 3.0) -> Liv
 def _check(paths: Mapping[float, Sequence[float]], lowest: float) -> None:
     if not 1 <= len(paths) <= 5:
         raise ValueError(f"got {len(paths)} paths, expected 1 to 5, one for each learning rate")
+    check_finite("lowest", [lowest])
+    check_finite("the list of rates", paths)
+    for given, places in paths.items():
+        if not len(places):
+            raise ValueError(f"the path for rate {given} is empty, expected 2 or more places")
+        check_finite(f"the path for rate {given}", places)
     first = next(iter(paths.values()))
     if not 2 <= len(first) <= MOST_STEPS + 1 or abs(first[0] - lowest) > REACH:
         raise ValueError(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from scratchformer.drawings.canvas import Drawing
 from scratchformer.live.figure import LiveFigure
+from scratchformer.live.numbers import check_finite, check_whole
 
 MOST_PLACE, LARGEST_SPEED = 20, 1.0  # what the sliders of the figure reach
 PANEL, HEIGHT, RADIUS = 154, 176, 56  # one pair of places of the still figure, in units of the pen
@@ -25,6 +26,7 @@ def turning_pairs(
     the sliders do not reach.
     """
     _check(query, key, speed, scores)
+    check_whole("further", further)
     scores = {(m, n): _score(query, key, speed, m, n) for m, n in scores}  # to the last digit
     m, n = next(iter(scores))
     settings = {
@@ -32,8 +34,8 @@ def turning_pairs(
         "key": [round(x, 4) for x in key],
         "speed": speed,
         "largest_speed": LARGEST_SPEED,
-        "m": m,
-        "n": n,
+        "m": int(m),
+        "n": int(n),
         "most_place": MOST_PLACE,
         "further": further,
     }
@@ -71,12 +73,20 @@ def _check(
     scores: Mapping[tuple[int, int], float],
 ) -> None:
     for name, pair in (("query", query), ("key", key)):
+        check_finite(name, pair)
         if len(pair) != 2 or math.hypot(*pair) < 1e-3:
             raise ValueError(f"{name}={list(pair)}, expected two numbers that are not both 0")
+    check_finite("speed", [speed])
     if not 0 <= speed <= LARGEST_SPEED:
         raise ValueError(f"speed={speed}, expected 0 to {LARGEST_SPEED:g} radians a place")
     if not 1 <= len(scores) <= 3:
         raise ValueError(f"got {len(scores)} scores, expected 1 to 3")
+    for places in scores:
+        if not isinstance(places, tuple) or len(places) != 2:
+            raise ValueError(f"scores has the key {places!r}, expected two places (m, n)")
+        for place in places:
+            check_whole("a place of scores", place)
+    check_finite("scores", scores.values())
     if not all(0 <= place <= MOST_PLACE for place in next(iter(scores))):
         raise ValueError(
             f"the first places are {next(iter(scores))}, expected 0 to {MOST_PLACE}: the sliders "

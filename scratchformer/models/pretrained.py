@@ -64,7 +64,12 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
         weights, record = read_tensors(source)
         if "config" not in record:
             raise ValueError(f"{source} holds no config: pass the folder with its config.json")
+        for name, tensor in weights.items():
+            if not tensor.is_floating_point() or not tensor.isfinite().all():
+                raise ValueError(f"{source}: {name} ({tensor.dtype}) is not of finite floats only")
         return record["config"], weights
+    if str(source).endswith(".safetensors") and not Path(source).exists():
+        raise FileNotFoundError(f"there is no file {source}")
     if Path(source).is_dir():
         config_path, weights_path = (Path(source) / name for name in FILES)
     else:
@@ -78,7 +83,7 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
         if not config_path.is_file():
             raise FileNotFoundError(f"{config_path} is missing, expected a saved model there")
         return dict(json.loads(config_path.read_text(encoding="utf-8"))), weights
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{source} is not a complete saved model ({error})") from error
 
 
@@ -88,12 +93,32 @@ def load_model(source: str | Path, model_class: type[Model], config_class: Any) 
     try:
         if "model_type" in config:  # Hugging Face's
             config, weights = from_hugging_face(config, weights)
-        model = model_class(config_class(**config))
+        own = config_class(**config)
+        _refuse_other_sizes(own, weights, source)
+        model = model_class(own)
     except (TypeError, KeyError) as error:
         name = model_class.__name__
         raise ValueError(f"{source} holds no {name}: {error!r} in its config") from error
     load_tensors(dict(model.named_parameters()), weights, source)
     return model.eval()
+
+
+def _refuse_other_sizes(config: Any, weights: dict[str, Tensor], source: str | Path) -> None:
+    """Raise ValueError for sizes that are not those of the weights, before a model is built."""
+    expected = {"wte.weight": (config.vocab_size, config.d_model)}
+    if "wpe.weight" in weights:
+        expected["wpe.weight"] = (config.context_length, config.d_model)
+    for name, shape in expected.items():
+        if name not in weights or tuple(weights[name].shape) != shape:
+            found = tuple(weights[name].shape) if name in weights else "missing"
+            raise ValueError(
+                f"{source} is of another model: {name} is {found} in it, expected {shape}"
+            )
+    blocks = len({name.split(".")[1] for name in weights if name.startswith("h.")})
+    if blocks != config.n_layers:
+        raise ValueError(
+            f"{source} is of another model: {blocks} blocks are in it, expected {config.n_layers}"
+        )
 
 
 def _downloaded(name: str) -> list[Path]:

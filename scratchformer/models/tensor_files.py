@@ -64,7 +64,7 @@ def _read_entry(path: str | Path) -> dict:
             text = (file.metadata() or {}).get(RECORD, '{"record": {}}')
         entry = json.loads(text)
         dict(entry["record"])
-    except (SafetensorError, ValueError, TypeError, KeyError) as error:
+    except (SafetensorError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"{path} is not a complete safetensors file ({error})") from error
     return entry
 

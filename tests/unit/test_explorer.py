@@ -577,6 +577,36 @@ def test_what_cannot_be_explored_is_told(shipped, monkeypatch):
         explore(model, tok)
 
 
+def test_a_prompt_that_was_not_given_is_one_that_the_tokenizer_reads(shipped):
+    assert explore(*shipped, views=["next"]).settings["prompt"] == "ROMEO:\nWhat light through"
+    model, tok = ReadersGPT(11, 12, 16, 2, 2), CharTokenizer(LETTERS)
+    assert explore(model, tok).settings["prompt"] == tok.decode([0])
+    with pytest.raises(ValueError, match="seed is -1, expected a whole number of at least 0"):
+        explore(model, tok, seed=-1)
+
+
+@pytest.mark.parametrize("give", [lambda x: (x, x), lambda x: {"logits": x}, lambda x: None])
+def test_a_model_that_gives_no_logits_is_told(give):
+    model = ReadersGPT(11, 12, 16, 2, 2)
+    forward = model.forward
+    model.forward = lambda ids: give(forward(ids))
+    said = r"the model gives (tuple|dict|NoneType), expected logits of shape \(1, T, V\)"
+    with pytest.raises(ValueError, match=said):
+        explore(model, CharTokenizer(LETTERS))
+    model.forward = lambda ids: forward(ids)[0]
+    with pytest.raises(ValueError, match=r"gives \(12, 11\), expected logits of shape"):
+        explore(model, CharTokenizer(LETTERS))
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_told(wrong):
+    model = ReadersGPT(11, 12, 16, 2, 2)
+    with torch.no_grad():
+        model.get_parameter("wte.weight")[0, 0] = wrong
+    with pytest.raises(ValueError, match=r"wte\.weight holds numbers that are not finite"):
+        describe(model, CharTokenizer(LETTERS))
+
+
 def test_a_model_in_training_is_left_in_training(shipped):
     model = ReadersGPT(11, 12, 16, 2, 2).train()
     explore(model, CharTokenizer(LETTERS), "abc")

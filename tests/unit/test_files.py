@@ -113,3 +113,30 @@ def test_a_locked_folder_is_refused_to_others_and_free_again_after_a_kill(tmp_pa
     other.communicate()
     with locked(folder):
         pass
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    before = sorted(os.listdir(tmp_path))
+    for path in (tmp_path / "folder", tmp_path / "pipe", tmp_path / "link", "/dev/null"):
+        with (
+            pytest.raises(OSError, match="is a folder or a device, expected a file or nothing"),
+            atomic_write(path),
+        ):
+            pytest.fail("it was written to")
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_a_link(tmp_path, exists):
+    (tmp_path / "far").mkdir()
+    real, link = tmp_path / "far" / "real.txt", tmp_path / "link.txt"
+    if exists:
+        real.write_text("old")
+    link.symlink_to(real)
+    with atomic_write(link) as part:
+        part.write_text("new")
+    assert link.is_symlink() and real.read_text() == "new"
+    assert os.listdir(tmp_path / "far") == ["real.txt"]

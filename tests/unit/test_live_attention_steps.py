@@ -7,6 +7,7 @@ import subprocess
 from html import unescape
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 
@@ -118,12 +119,18 @@ def test_words_are_text_and_no_tags():
     assert "<b>" not in figure.still and "&lt;b&gt;" in figure.placeholder()
 
 
-def test_what_does_not_fit_is_refused():
+def test_what_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # it would refuse some first
     for changed, message in (
         ({"words": ["a", "a"]}, r"words=\['a', 'a'\], expected one or more, each once"),
         ({"gives": []}, r"gives=\[\], expected one or more"),
         ({"words": list("abcdefghi")}, "9 words, 1 columns, 1 given; at most 8, 3 and 3"),
         ({"columns": list("abcd")}, "2 words, 4 columns, 1 given; at most"),
+        ({"words": ["a", 2]}, r"words=\['a', 2\], expected a list of texts"),
+        ({"words": "ab"}, "words='ab', expected a list of texts"),
+        ({"x": [1, 0]}, r"x is \[1, 0\], expected 2 rows of 2 numbers"),
+        ({"W_q": [["1"], [2]]}, "W_q holds '1', expected -99 to 99"),
+        ({"W_q": [[True], [2]]}, "W_q holds True, expected -99 to 99"),
         ({"asks": "c"}, "asks='c', expected one of a, b"),
         ({"x": [[1, 0]]}, r"x is \(1, 2\), expected \(2, 2\)"),
         ({"W_q": [[1], [1, 2]]}, r"W_q is \(2, 1, 2\), expected \(2, 1\)"),

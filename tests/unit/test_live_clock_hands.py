@@ -8,6 +8,7 @@ import subprocess
 from html import unescape
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 
@@ -79,12 +80,21 @@ def changed(t, channel, value):
         ([row[:7] for row in table()], {}, "with 7 channels, expected .* an even number"),
         ([*table()[:9], [0.0] * 6], {}, "place 9 has 6 channels, expected 8"),
         (changed(7, 2, 0.5), {}, "channel 2 of place 7 is 0.500, expected 0.644"),
-        (changed(7, 2, float("nan")), {}, "channel 2 of place 7 is nan"),
+        (
+            changed(7, 2, float("nan")),
+            {},
+            "place 7 of the table holds nan, expected finite numbers",
+        ),
         ([row[::-1] for row in table()], {}, "channel 0 of place 0 is 1.000, expected 0.000"),
         (table(), {"place": 50}, "place=50 and distance=5, expected 0 to 49 and 0 to 50"),
-        (table(), {"distance": -1}, "distance=-1"),
+        (changed(0, 1, True), {}, "place 0 of the table holds True, expected finite numbers"),
+        (table(), {"place": 2.5}, "place is 2.5, expected a whole number of at least 0"),
+        (table(), {"place": True}, "place is True, expected a whole number"),
+        (table(), {"distance": -1}, "distance is -1, expected a whole number of at least 0"),
+        (table(), {"distance": 51}, "distance=51, expected .* 0 to 50"),
     ],
 )
-def test_another_encoding_or_place_is_told(rows, options, said):
+def test_another_encoding_or_place_is_told(rows, options, said, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # it would refuse some first
     with pytest.raises(ValueError, match=said):
         clock_hands(rows, **options)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import jaxtyping
 import nbformat
 import pytest
 import torch
@@ -215,6 +216,7 @@ def test_the_stored_form_is_small_and_has_no_script(monkeypatch):
     [
         ([("x", 65, 64, 48, 3)], {}, "expected a name and five positive whole numbers"),
         ([("x", 65, 64, 0, 3, 1)], {}, r"got the size \('x', 65, 64, 0, 3, 1\)"),
+        ([("x", 65, 64, 48, 3, True)], {}, "positive whole numbers: vocab_size"),
         ([("x", 65, 64, 48.0, 3, 1)], {}, "positive whole numbers: vocab_size"),
         ([(65, 65, 64, 48, 3, 1)], {}, "expected a name"),
         ([SMALL, SMALL], {}, "each with its own name"),
@@ -225,3 +227,14 @@ def test_the_stored_form_is_small_and_has_no_script(monkeypatch):
 def test_what_is_no_size_is_told(sizes, options, said):
     with pytest.raises(ValueError, match=said):
         shown(*sizes, **options)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+@pytest.mark.parametrize("counted", [float("nan"), float("inf"), -1, True, None])
+def test_a_function_that_counts_no_number_is_told(wrong, counted, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    functions = [lambda *sizes: 1.0, lambda *sizes: 2.0, lambda *sizes: 3.0]
+    functions[wrong] = lambda *sizes: counted
+    said = "what the functions count for small holds .*, expected finite numbers of at least 0"
+    with pytest.raises(ValueError, match=said):
+        costs([SMALL], *functions)

@@ -10,6 +10,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+import regex
 
 from scratchformer.data import Playhouse
 from scratchformer.live import merges
@@ -210,3 +211,70 @@ def test_what_cannot_be_shown_is_told(tok):
     ]:
         with pytest.raises(ValueError, match=said):
             merges(tokens, GPT2_PATTERN, text, ids)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\d+|\D+",
+        r"\w+|\W+",
+        r"\b.+?\b",
+        ".+",
+        r"[\d]+|[^\d]+",
+        "(a)|[^a]",
+        "(?i:a)|[^a]",
+        "[^a]++|a",
+    ]
+    + [
+        "[[:alpha:]]+|[^a]",
+        r"[^\\s]+|\\",
+        r"\h",
+        r"[^\s]+$|\s+",
+        "(?>a)|[^a]",
+        r"\p{Han}|\P{Han}",
+    ]
+    + [r"\X", "", "(?s:.)", "[]a]|[^]a]", r"\x61|[^a]", "[^a]{,3}|a"],
+)
+def test_a_pattern_that_javascript_reads_otherwise_is_refused(tok, pattern):
+    with pytest.raises(ValueError, match="which Python and JavaScript may read in two ways"):
+        merges(tok.tokens, pattern, "a", [97])
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", r"\p{Nothing}", "*a"])
+def test_a_pattern_that_does_not_compile_is_refused(tok, pattern):
+    with pytest.raises(ValueError, match="cannot be read: "):
+        merges(tok.tokens, pattern, "a", [97])
+
+
+@needs_node
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        GPT2_PATTERN,
+        r"\s|\S",
+        r"[^\s]+|\s{1,3}",
+        r"\p{Lu}?[^\S\n]|\n|[\p{L}'-]+?|(?!\p{L})\S",
+        "a|[^a]",
+    ],
+)
+def test_a_pattern_that_is_accepted_cuts_alike_in_both_languages(tok, pattern):
+    merges(tok.tokens, pattern, "a", [97])
+    settings = settings_of(tok) | {"pattern": pattern}
+    some = [
+        text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts(3, 200)
+    ]
+    body = """const tokenizer = M.load(input.settings);
+      return input.texts.map((text) => M.read(tokenizer, text).map((c) => c.chunk));"""
+    cut = in_node(body, settings=settings, texts=some)
+    assert cut == [
+        [c.encode().decode("latin-1") for c in regex.findall(pattern, text)] for text in some
+    ]
+
+
+def test_ids_are_those_of_merging(tok):
+    for given in texts(5, 100):
+        text = given.replace("\r", "") or "a"
+        merges(tok.tokens, tok.pattern, text, tok.encode(text))
+    for ids in ([*b"the"], [*tok.encode("th"), *b"e"]):
+        with pytest.raises(ValueError, match=r"expected those of merging: \["):
+            merges(tok.tokens, tok.pattern, "the", ids)

@@ -67,10 +67,20 @@ def test_the_stored_form_is_small_and_holds_the_numbers():
     assert cells[-3:] == ["0.65", "2.99", "−2.31"] and len(cells) == 21
 
 
+NAN = float("nan")
+
+
 @pytest.mark.parametrize(
     ("given", "lowest", "said"),
     [
         ({}, 3.0, "got 0 paths, expected 1 to 5"),
+        ({0.1: []}, 3.0, "the path for rate 0.1 is empty, expected 2 or more places"),
+        (paths(0.1) | {0.2: []}, 3.0, "the path for rate 0.2 is empty"),
+        ({0.1: [0.0, NAN]}, 3.0, "rate 0.1 holds nan, expected finite numbers"),
+        ({0.1: [NAN, 0.0]}, 3.0, "rate 0.1 holds nan, expected finite numbers"),
+        ({0.1: [0.0, True]}, 3.0, "rate 0.1 holds True, expected finite numbers"),
+        ({NAN: [0.0, 0.6]}, 3.0, "list of rates holds nan, expected finite numbers"),
+        (paths(0.1), NAN, "lowest holds nan, expected finite numbers"),
         (paths(*[i / 10 for i in range(1, 7)]), 3.0, "got 6 paths"),
         (paths(0.1, steps=61), 3.0, "a path of 62 places from w=0.0, expected 2 to 61"),
         (paths(0.1, start=9.5), 3.0, "from w=9.5, expected .* at most 6 away from 3"),

@@ -1,5 +1,6 @@
 """The time machine: its checkpoints are what their record says, its JavaScript gives PyTorch's."""
 
+import dataclasses
 import importlib.util
 import json
 import random
@@ -10,6 +11,7 @@ import sys
 from html import unescape
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
@@ -313,6 +315,10 @@ def test_the_site_puts_all_checkpoints_into_one_script(figure, monkeypatch):
     [
         ({"steps": (3, 0)}, r"got the steps \[3, 0\], expected at least two that rise"),
         ({"steps": (3,)}, r"got the steps \[3\], expected at least two"),
+        ({"steps": (0, 2.5)}, "a step is 2.5, expected a whole number of at least 0"),
+        ({"steps": (-1, 3)}, "a step is -1, expected a whole number of at least 0"),
+        ({"seed": 1.5}, "seed is 1.5, expected a whole number of at least 0"),
+        ({"losses": {0: 1.0, 3: True}}, "got the loss True, expected a finite"),
         ({"losses": {0: 1.0}}, "losses has no step 3, expected one for each"),
         ({"losses": {0: 1.0, 3: float("nan")}}, "got the loss nan, expected a finite"),
         ({"counted": {"x": float("inf")}}, "got the loss inf, expected a finite"),
@@ -323,7 +329,8 @@ def test_the_site_puts_all_checkpoints_into_one_script(figure, monkeypatch):
         ({"prompt": "z"}, "character 'z' is not one of"),
     ],
 )
-def test_what_cannot_be_shown_is_told(changes, message):
+def test_what_cannot_be_shown_is_told(changes, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # it would refuse some first
     options = {"losses": {0: 2.0, 3: 1.0}, "counted": {"x": 1.5}, "line": "abc", "prompt": "ab"}
     options |= changes
     checkpoints = small(options.pop("steps", (0, 3)))
@@ -336,3 +343,12 @@ def test_too_many_weights_are_told(monkeypatch):
     monkeypatch.setattr(module, "LARGEST", 100)
     with pytest.raises(ValueError, match="weights, expected at most 100"):
         time_machine(small(), letters(11), {0: 2.0, 3: 1.0}, {}, "abc", "ab")
+
+
+def test_models_of_two_configs_are_told():
+    checkpoints = small()
+    torch.manual_seed(0)
+    config = dataclasses.replace(checkpoints[0][1].config, n_layers=3)
+    checkpoints[1] = (3, GPT(config).eval())
+    with pytest.raises(ValueError, match=r"step 3 has the config .*'n_layers': 3.*that of step 0"):
+        time_machine(checkpoints, letters(11), {0: 2.0, 3: 1.0}, {}, "abc", "ab")

@@ -9,6 +9,7 @@ import subprocess
 from html import unescape
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 
@@ -102,14 +103,29 @@ def test_the_stored_form_is_small_and_the_same_for_scores_of_another_precision()
     ("query", "speed", "scores", "said"),
     [
         ((1.0, 2.0, 3.0), 0.3, {(2, 1): 1.0}, r"query=\[1.0, 2.0, 3.0\], expected two numbers"),
+        ((1.0, float("inf")), 0.3, {(2, 1): 1.0}, "query holds inf, expected finite numbers"),
+        (Q, True, {(2, 1): 1.0}, "speed holds True, expected finite numbers"),
+        (Q, 0.3, {(2.5, 1): 1.0}, "a place of scores is 2.5, expected a whole number"),
+        (Q, 0.3, {(2, 1): score(2, 1), (2, -1): 1.0}, "a place of scores is -1, expected"),
+        (Q, 0.3, {"21": 1.0}, r"scores has the key '21', expected two places \(m, n\)"),
+        (Q, 0.3, {(2, 1, 0): 1.0}, r"the key \(2, 1, 0\), expected two places"),
+        (Q, 0.3, {2: 1.0}, "the key 2, expected two places"),
         ((0.0, 0.0), 0.3, {(2, 1): 0.0}, "not both 0"),
         (Q, 1.5, {(2, 1): 1.0}, "speed=1.5, expected 0 to 1 radians a place"),
         (Q, 0.3, {}, "got 0 scores, expected 1 to 3"),
         (Q, 0.3, {(102, 101): score(102, 101)}, r"first places are \(102, 101\), expected 0 to 20"),
         (Q, 0.3, {(2, 1): score(2, 1), (3, 1): 3.0}, "places 3 and 1 is 3.000, expected 3.475"),
-        (Q, 0.3, {(2, 1): float("nan")}, "places 2 and 1 is nan"),
+        (Q, 0.3, {(2, 1): float("nan")}, "scores holds nan, expected finite numbers"),
     ],
 )
-def test_what_is_no_turned_pair_is_told(query, speed, scores, said):
+def test_what_is_no_turned_pair_is_told(query, speed, scores, said, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # it would refuse some first
     with pytest.raises(ValueError, match=said):
         turning_pairs(query, K, speed, scores)
+
+
+@pytest.mark.parametrize("further", [2.5, -1, True, "far"])
+def test_a_button_moves_by_whole_places(further, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(ValueError, match=f"further is {further!r}, expected a whole number of"):
+        turning_pairs(Q, K, 0.3, {(2, 1): score(2, 1)}, further=further)

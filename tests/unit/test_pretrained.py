@@ -411,8 +411,8 @@ def test_a_config_that_is_no_gpts_is_refused(foreign, config, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"d_model": 32}, r"h\.0\.attn\.c_attn\.bias is \(48,\) in it, expected \(96,\)"),
-        ({"n_layers": 3}, r"h\.2\.attn\.c_attn\.bias is missing in it, expected \(48,\)"),
+        ({"d_model": 32}, r"wte\.weight is \(13, 16\) in it, expected \(13, 32\)"),
+        ({"n_layers": 3}, "2 blocks are in it, expected 3"),
         ({"bias": False}, r"h\.0\.attn\.c_attn\.bias is \(48,\) in it, expected no such tensor"),
     ],
 )
@@ -421,6 +421,45 @@ def test_weights_that_do_not_fit_the_config_are_refused(foreign, change, words):
     (foreign / "config.json").write_text(json.dumps(config | change))
     with pytest.raises(ValueError, match=words):
         GPT.from_pretrained(foreign)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda x: x.long(), r"wpe\.weight \(torch.int64\) is not of finite floats only"),
+        (lambda x: x * float("nan"), r"wpe\.weight \(torch.float32\) is not of finite floats"),
+    ],
+)
+def test_one_file_holds_finite_floats(tmp_path, change, words):
+    weights = dict(small_gpt().named_parameters())
+    weights["wpe.weight"] = change(weights["wpe.weight"].detach())
+    write_tensors(tmp_path / "own.safetensors", weights, {"config": SIZE})
+    with pytest.raises(ValueError, match=words):
+        GPT.from_pretrained(tmp_path / "own.safetensors")
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "d_model", "context_length", "n_layers"])
+def test_a_config_of_another_size_builds_nothing(tmp_path, monkeypatch, name):
+    file = tmp_path / "own.safetensors"
+    weights = dict(small_gpt().named_parameters())
+    write_tensors(file, weights, {"config": SIZE | {name: 4 * 10**9}})
+    monkeypatch.setattr(GPT, "__init__", lambda *args: pytest.fail("a model was built"))
+    with pytest.raises(ValueError, match=r"is of another model: .*expected .*4000000000"):
+        GPT.from_pretrained(file)
+
+
+def test_a_deep_header_is_refused(tmp_path):
+    file = tmp_path / "own.safetensors"
+    deep = '{"record": ' + "[" * 200_000 + "]" * 200_000 + "}"
+    safetensors.torch.save_file({"x": torch.ones(1)}, file, {"scratchformer": deep})
+    with pytest.raises(ValueError, match="is not a complete safetensors file"):
+        GPT.from_pretrained(file)
+
+
+def test_a_file_that_is_not_there_is_not_asked_of_the_hub(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", lambda *a, **k: pytest.fail("asked"))
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*own\.safetensors"):
+        GPT.from_pretrained(tmp_path / "own.safetensors")
 
 
 # --- the hub ----------------------------------------------------------------------------------
