@@ -92,6 +92,9 @@
     const line = scrolling("sx-tokens", "The loss of each character"), lineMean = title();
     const weightTable = scrolling("sx-scroll", "What each character looks at most");
     const lossTable = scrolling("sx-scroll", "The loss of each character, in numbers");
+    const lookedAt = el("div", { class: "sx-detail" }, title("It looks back"),
+      note("Every head, on the prompt. Rows: blocks. Choose one."), heads.element, name, map,
+      el("details", {}, el("summary", {}, "The largest weights as a table"), weightTable));
     const element = el("div", { class: "sx-time" }, curve.element, step.element, status,
       el("div", { class: "sx-columns" },
         el("div", { class: "sx-main" }, field.element,
@@ -101,22 +104,19 @@
           note("A line of the validation text. A bar over each character: its loss. The tallest are " +
             `${TALLEST} nats or more.`),
           el("details", {}, el("summary", {}, "Every character as a table"), lossTable)),
-        el("div", { class: "sx-detail" }, title("It looks back"),
-          note("Every head, on the prompt. Rows: blocks. Choose one."), heads.element,
-          name, map,
-          el("details", {}, el("summary", {}, "The largest weights as a table"), weightTable))));
+        lookedAt));
 
     // A prompt that cannot be read is told, and the last good one stays
-    function read(text) {
+    function read(typed) {
       const old = prompt;
-      prompt = text;
+      prompt = typed;
       try {
         show();
-        const T = seen.ids.length, n = Array.from(text).length;
+        const T = seen.ids.length, n = Array.from(typed).length;
         field.say(n > T ? `The last ${T} of ${n} characters: more do not fit.` : `${n} characters`);
       } catch (error) {
         prompt = old;
-        field.say(error.message);
+        field.refuse(error.message, [text, lookedAt]);
       }
     }
 

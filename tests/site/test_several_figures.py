@@ -30,7 +30,7 @@ def parts_of(figures):
 
 @pytest.fixture
 def served():
-    """Give the parts of a page, and get an address where each comes a while after the one before."""
+    """Give the parts of a page, and get an address that sends each a while after the last."""
     page = []
 
     class Slow(BaseHTTPRequestHandler):

@@ -200,11 +200,13 @@ def test_what_is_typed_is_read_at_every_step_and_what_cannot_be_is_said(page, ch
     assert "is not one of the 65 characters" in status.inner_text()
     choose(page, 13)
     assert page.locator(".sx-grid tbody tr").count() == 5, "the last good prompt stays"
+    assert page.locator(".sx-refused").count() == 1 and page.locator("[inert]").count() == 2
     field.fill("abc " * 60)
     page.wait_for_function(
         "document.querySelector('.sx-prompt .sx-status').textContent.startsWith('The last')"
     )
     assert "last 128 of 240" in status.inner_text()
+    assert page.locator(".sx-refused, [inert]").count() == 0
     assert page.locator(".sx-grid tbody tr").count() == 26, "what a phone can show"
 
 
