@@ -51,9 +51,11 @@
     const y = heights(losses, counted), last = losses.length - 1;
     const style = (i, loss) => `--x: ${i / last}; --y: ${y(loss).toFixed(4)}`;
     const dot = el("span", { class: "sx-dot" });
-    const lines = counted.map(([name, loss]) => [
+    const late = losses[Math.floor((3 * losses.length) / 4)]; // a name on the right would stand
+    const lines = counted.map(([name, loss]) => [ //  in the way of a curve that is above it here
       el("span", { class: "sx-counted", style: style(0, loss) }),
-      el("span", { class: `sx-counted-name ${losses[last] < loss ? "sx-above" : ""}`,
+      el("span", { class: `sx-counted-name ${losses[last] < loss ? "sx-above" : ""} ` +
+        `${late > loss ? "sx-left" : ""}`,
         style: style(last, loss) }, `${name}: ${format(loss, 2)}`)]);
     const path = losses.map((loss, i) => `${i ? "L" : "M"}${i / last} ${y(loss)}`).join("");
     const element = el("div", { class: "sx-run", role: "img" },
