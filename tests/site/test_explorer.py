@@ -219,6 +219,7 @@ def test_the_losses_of_a_changed_model_are_pytorchs(page, model, ids, logits):
     assert shown == pytest.approx([was, now, now - was], abs=2e-3) and now > was
     page.get_by_role("button", name="All on again").click()
     assert numbers_of(rows.nth(2)) == [0]
+    assert page.get_by_role("group", name="Without").get_by_role("checkbox").count() == 3
     for name in ("positions", "the division by √D", "the causal mask"):
         page.get_by_label(name).check()
         assert abs(numbers_of(rows.nth(2))[0]) > 0.05, name
