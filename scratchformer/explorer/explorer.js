@@ -41,7 +41,9 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
 
   // ---- one explorer ------------------------------------------------------------------------
 
-  // The prompt's field; read(text) is called, a moment after the last key, for a text that changed
+  // The prompt's field; read(text) is called, a moment after the last key, for a text that changed.
+  // say(text) tells what was read. refuse(text, shown) tells why nothing was: the elements `shown`
+  // belong to the prompt before, so they fade and rest until say() is called.
   function promptField(settings, read) {
     const id = newId("prompt");
     let waiting = 0;
@@ -54,7 +56,18 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
     const status = el("p", { class: "sx-status", role: "status" });
     const element = el("div", { class: "sx-prompt" },
       el("label", { for: id }, "Prompt"), field, status);
-    return { element, field, say: (text) => { status.textContent = text; } };
+    let old = [];
+    function tell(text, shown) {
+      for (const one of old) one.inert = false;
+      for (const one of (old = shown)) one.inert = true;
+      field.setAttribute("aria-invalid", shown.length > 0);
+      status.classList.toggle("sx-refused", shown.length > 0);
+      status.textContent = text;
+    }
+    const say = (text) => tell(text, []);
+    const refuse = (text, shown) =>
+      tell(`${text} The faint parts belong to the prompt before.`, shown);
+    return { element, field, say, refuse };
   }
 
   function build(settings, host) {
@@ -75,7 +88,7 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
         prompt.say(`${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}`);
         inSight.view.update((inSight.updated = state));
       } catch (error) {
-        prompt.say(error.message);
+        prompt.refuse(error.message, parts.map((part) => part.panel));
       }
     }
     const prompt = promptField(settings, read);

@@ -51,9 +51,11 @@
     const y = heights(losses, counted), last = losses.length - 1;
     const style = (i, loss) => `--x: ${i / last}; --y: ${y(loss).toFixed(4)}`;
     const dot = el("span", { class: "sx-dot" });
-    const lines = counted.map(([name, loss]) => [
+    const late = losses[Math.floor((3 * losses.length) / 4)]; // a name on the right would stand
+    const lines = counted.map(([name, loss]) => [ //  in the way of a curve that is above it here
       el("span", { class: "sx-counted", style: style(0, loss) }),
-      el("span", { class: `sx-counted-name ${losses[last] < loss ? "sx-above" : ""}`,
+      el("span", { class: `sx-counted-name ${losses[last] < loss ? "sx-above" : ""} ` +
+        `${late > loss ? "sx-left" : ""}`,
         style: style(last, loss) }, `${name}: ${format(loss, 2)}`)]);
     const path = losses.map((loss, i) => `${i ? "L" : "M"}${i / last} ${y(loss)}`).join("");
     const element = el("div", { class: "sx-run", role: "img" },
@@ -92,6 +94,9 @@
     const line = scrolling("sx-tokens", "The loss of each character"), lineMean = title();
     const weightTable = scrolling("sx-scroll", "What each character looks at most");
     const lossTable = scrolling("sx-scroll", "The loss of each character, in numbers");
+    const lookedAt = el("div", { class: "sx-detail" }, title("It looks back"),
+      note("Every head, on the prompt. Rows: blocks. Choose one."), heads.element, name, map,
+      el("details", {}, el("summary", {}, "The largest weights as a table"), weightTable));
     const element = el("div", { class: "sx-time" }, curve.element, step.element, status,
       el("div", { class: "sx-columns" },
         el("div", { class: "sx-main" }, field.element,
@@ -101,22 +106,19 @@
           note("A line of the validation text. A bar over each character: its loss. The tallest are " +
             `${TALLEST} nats or more.`),
           el("details", {}, el("summary", {}, "Every character as a table"), lossTable)),
-        el("div", { class: "sx-detail" }, title("It looks back"),
-          note("Every head, on the prompt. Rows: blocks. Choose one."), heads.element,
-          name, map,
-          el("details", {}, el("summary", {}, "The largest weights as a table"), weightTable))));
+        lookedAt));
 
     // A prompt that cannot be read is told, and the last good one stays
-    function read(text) {
+    function read(typed) {
       const old = prompt;
-      prompt = text;
+      prompt = typed;
       try {
         show();
-        const T = seen.ids.length, n = Array.from(text).length;
+        const T = seen.ids.length, n = Array.from(typed).length;
         field.say(n > T ? `The last ${T} of ${n} characters: more do not fit.` : `${n} characters`);
       } catch (error) {
         prompt = old;
-        field.say(error.message);
+        field.refuse(error.message, [text, lookedAt]);
       }
     }
 

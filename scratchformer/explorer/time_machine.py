@@ -55,7 +55,7 @@ def time_machine(
         if not least <= n <= context_length:
             raise ValueError(f"{name} has {n} tokens, expected {least} to {context_length}")
     curve = [round(float(losses[step]), 3) for step in steps]
-    baselines = [[name, round(float(loss), 3)] for name, loss in counted.items()]
+    baselines = [[name, round(float(loss), 4)] for name, loss in counted.items()]
     settings = {"steps": steps, "losses": curve, "counted": baselines, "prompt": prompt}
     settings |= {"line": line, "temperature": temperature, "seed": seed, "written": WRITTEN}
     check_whole("seed", seed)
@@ -106,7 +106,9 @@ def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
         at = bottom - 20 - (loss - lowest) / (highest - lowest or 1) * (bottom - top - 24)
         d.line([(left, at), (right, at)], "key", width=1.2, dashed=True)
         side = -10 if losses[-1] < loss else 10
-        d.text(right, at + side, f"{name} {loss:.2f}", "key", size=13, anchor="end")
+        # near its end the curve would run through a name on the right
+        edge = (left + 6, "start") if losses[3 * len(losses) // 4] > loss else (right, "end")
+        d.text(edge[0], at + side, f"{name} {loss:.2f}", "key", size=13, anchor=edge[1])
     d.line(list(zip(x, y, strict=True)), "query", width=2.4)
     for i in _spread(len(steps)):
         anchor = "end" if i == len(steps) - 1 else "middle"

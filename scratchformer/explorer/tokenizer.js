@@ -10,7 +10,7 @@ var scratchformerTokenizer = (() => {
     const encode = (text) =>
       Array.from(text, (character) => {
         if (ids.has(character)) return ids.get(character);
-        throw new Error(`“${character}” is not one of the ${ids.size} characters the model knows`);
+        throw new Error(`“${character}” is not one of the ${ids.size} characters the model knows.`);
       });
     return { encode, decode: (some) => some.map((id) => characters[id]).join("") };
   }

@@ -139,28 +139,40 @@ var scratchformerLive = globalThis.scratchformerLive ?? (() => {
 
   // ---- coming to life ----------------------------------------------------------------------
 
-  function mount(host) {
+  // What fails is tried again, as its script, its model or its views may still be on the way. At
+  // the last try it fails for good.
+  function mount(host, last) {
     const build = figures[host.dataset.figure];
-    if (!build) return; // its script may still be on the way
+    if (!build) return;
+    try {
+      host.replaceChildren(build(JSON.parse(host.dataset.settings), host));
+    } catch (error) { // the still figure stays
+      if (!last) return;
+      host.dataset.live = "failed";
+      host.append(note(`The live figure could not start: ${error.message}`));
+      return;
+    }
     host.dataset.live = "yes";
     host.addEventListener("focusin", ({ target }) => { // in JupyterLab, keys pressed here are not
       target.dataset.lmSuppressShortcuts = "true"; // commands, such as "dd", which deletes a cell
     });
-    try {
-      host.replaceChildren(build(JSON.parse(host.dataset.settings), host));
-    } catch (error) { // the still figure stays
-      host.dataset.live = "failed";
-      host.append(note(`The live figure could not start: ${error.message}`));
-    }
   }
 
-  // Bring every figure of the page to life that is not yet. A notebook may run a script before
-  // its output stands in the page, so it is tried again.
-  function mountAll() {
-    for (const host of document.querySelectorAll(".live-figure:not([data-live])")) mount(host);
+  // Bring every figure of the page to life that is not yet
+  function mountAll(last) {
+    for (const host of document.querySelectorAll(".live-figure:not([data-live])")) mount(host, last);
   }
+
+  // A page that is still being read has the last try when all of it is there. A notebook may run
+  // a script before its output stands in the page, so it has a second for it.
   function start() {
-    for (const delay of [0, 100, 1000]) setTimeout(mountAll, delay);
+    const isRead = document.readyState === "complete";
+    for (const delay of [0, 100]) setTimeout(mountAll, delay, false);
+    if (isRead) setTimeout(mountAll, 1000, true);
+    else {
+      document.addEventListener("DOMContentLoaded", () => mountAll(false));
+      window.addEventListener("load", () => mountAll(true));
+    }
   }
 
   return { figures, el, newId, format, percent, visible, roving, bars, bar, slider, button, title,

@@ -219,6 +219,7 @@ def test_the_losses_of_a_changed_model_are_pytorchs(page, model, ids, logits):
     assert shown == pytest.approx([was, now, now - was], abs=2e-3) and now > was
     page.get_by_role("button", name="All on again").click()
     assert numbers_of(rows.nth(2)) == [0]
+    assert page.get_by_role("group", name="Without").get_by_role("checkbox").count() == 3
     for name in ("positions", "the division by √D", "the causal mask"):
         page.get_by_label(name).check()
         assert abs(numbers_of(rows.nth(2))[0]) > 0.05, name
@@ -244,6 +245,16 @@ def test_the_lens_on_screen_is_the_models(page, model, tok, ids):
         assert number(label.split("”")[-1]) == pytest.approx(100 * top.values.item(), abs=0.06)
 
 
+def refused(page):
+    """How many panels rest, faint, because the prompt cannot be read."""
+    faint = page.locator(".sx-panel").evaluate_all(
+        "all => all.filter(e => e.inert && getComputedStyle(e).opacity < 0.5).length"
+    )
+    is_invalid = page.get_by_label("Prompt").get_attribute("aria-invalid") == "true"
+    assert is_invalid == (faint > 0) == (page.locator(".sx-refused").count() == 1)
+    return faint
+
+
 def test_what_is_typed_is_read_and_what_cannot_be_is_said(page, model, tok):
     field = page.get_by_label("Prompt")
     status = page.locator(".sx-prompt .sx-status")
@@ -254,8 +265,13 @@ def test_what_is_typed_is_read_and_what_cannot_be_is_said(page, model, tok):
     page.wait_for_function("document.querySelector('.sx-status').textContent.includes('ï')")
     assert "is not one of the 65 characters" in status.inner_text()
     assert page.locator(".sx-grid thead th").count() == 5, "the last good prompt stays"
+    assert refused(page) == len(TABS), "and nobody takes it for the new one"
+    field.fill("To")
+    page.wait_for_function("document.querySelector('.sx-status').textContent === '2 tokens'")
+    assert refused(page) == 0
     field.fill("")
     page.wait_for_function("document.querySelector('.sx-status').textContent.includes('Type')")
+    assert refused(page) == len(TABS) and "prompt before" in status.inner_text()
     field.fill("a" * 300)
     page.wait_for_function("document.querySelector('.sx-status').textContent.startsWith('256')")
     assert "the last of 300" in status.inner_text()

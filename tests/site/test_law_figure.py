@@ -144,6 +144,8 @@ def test_tested_runs_and_the_larger_model_are_the_measured_ones(page, refitted):
     page.get_by_role("button", name="Reveal the larger model").click()
     assert f"measured loss is {run['losses']['val']:.2f}" in told.inner_text()
     assert page.locator(".sx-measured").count() == 7
+    page.get_by_role("button", name="Hide the larger model").click()
+    assert page.locator(".sx-measured").count() == 6
     page.get_by_text("All runs as a table").click()
     table = page.locator("details tbody tr")
     assert table.count() == 25
@@ -174,12 +176,13 @@ def test_resampled_laws_come_and_go_by_keys_alone(page):
     assert faint() == 0
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
-    button = page.get_by_role("button", name="Draw the 40 resampled laws")
+    button = page.get_by_role("button", name="Hide the 40 resampled laws")
     assert button.get_attribute("aria-pressed") == "true" and faint() == 40 * 5
     chart = page.locator("svg[role=img]").first
     assert "40 resampled laws" in chart.get_attribute("aria-label")
     page.keyboard.press("Space")
     assert faint() == 0 and "resampled" not in chart.get_attribute("aria-label")
+    assert page.get_by_role("button", name="Draw the 40 resampled laws").is_visible()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert "measured loss is" in page.locator(".sx-status").inner_text()

@@ -1,5 +1,6 @@
 """The training time machine in a real browser: at each step, what is shown is PyTorch's."""
 
+import itertools
 import json
 import re
 import shutil
@@ -200,11 +201,13 @@ def test_what_is_typed_is_read_at_every_step_and_what_cannot_be_is_said(page, ch
     assert "is not one of the 65 characters" in status.inner_text()
     choose(page, 13)
     assert page.locator(".sx-grid tbody tr").count() == 5, "the last good prompt stays"
+    assert page.locator(".sx-refused").count() == 1 and page.locator("[inert]").count() == 2
     field.fill("abc " * 60)
     page.wait_for_function(
         "document.querySelector('.sx-prompt .sx-status').textContent.startsWith('The last')"
     )
     assert "last 128 of 240" in status.inner_text()
+    assert page.locator(".sx-refused, [inert]").count() == 0
     assert page.locator(".sx-grid tbody tr").count() == 26, "what a phone can show"
 
 
@@ -253,6 +256,14 @@ def test_without_javascript_the_curve_and_the_texts_stay(browser, address, check
     context.close()
 
 
+def overlap(a, b):
+    """Whether two boxes share more than a pixel."""
+    return all(
+        min(a[x] + a[n], b[x] + b[n]) - max(a[x], b[x]) > 1
+        for x, n in (("x", "width"), ("y", "height"))
+    )
+
+
 def test_the_chapters_stored_figure_shows_what_python_computes(browser, checkpoints, tok, tmp_path):
     notebook = nbformat.read(ROOT / "notebooks" / "11_training.ipynb", as_version=4)
     stored = [
@@ -279,6 +290,14 @@ def test_the_chapters_stored_figure_shows_what_python_computes(browser, checkpoi
             assert losses[step] == pytest.approx(loss, abs=1e-3)
     figure.save(tmp_path / "stored.html")
     context, page, faults = opened(browser, (tmp_path / "stored.html").as_uri())
+    assert [name for name, _ in settings["counted"]] == [f"{n}-grams" for n in range(1, 6)]
+    for width in (1200, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        boxes = [one.bounding_box() for one in page.locator(".sx-counted-name").all()]
+        assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2)), width
+    choose(page, len(checkpoints) - 1)
+    told = page.locator(".sx-time > .sx-status").inner_text()
+    assert "better than counted 1-grams, 2-grams, 3-grams and 4-grams." in told
     line = torch.tensor(tok.encode(settings["line"]))
     for place in (2, 14):
         choose(page, place)

@@ -101,7 +101,7 @@ def test_moving_both_leaves_the_score_as_it_is(page):
     assert page.get_by_role("slider", name="Query at m").get_attribute("aria-valuetext") == "119"
     move(page, m=12, n=11)
     assert check(page, 112, 111) == first
-    press(page, "100 words in front")
+    press(page, "Take the 100 words away")
     assert check(page, 12, 11) == first
     move(page, m=13)
     assert check(page, 13, 11) != first, "a query that moves alone changes it"

@@ -61,7 +61,8 @@ scratchformerExplorer.views.switches = (() => {
     const status = el("p", { class: "sx-status", role: "status" });
     const element = el("div", { class: "sx-columns" },
       el("div", { class: "sx-side" }, note("Switch off:"), parts.element,
-        el("div", { class: "sx-checks" }, boxes.map((one) => one.element)), reset),
+        el("div", { class: "sx-checks", role: "group", "aria-label": "Without" },
+          note("Without:"), boxes.map((one) => one.element)), reset),
       el("div", { class: "sx-main" }, numbers,
         note("A bar over each token of the text: how much more it loses by the change " +
           "(orange), or less (green, hatched)."),

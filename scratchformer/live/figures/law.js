@@ -109,11 +109,11 @@ scratchformerLive.figures.law = (() => {
     let [drawAll, revealed] = [false, false];
 
     // left: the runs and the law
-    const many = button(`Draw the ${resampled.length} resampled laws`, () => {
+    const many = button("", () => {
       drawAll = !drawAll;
       draw();
     });
-    const reveal = button("Reveal the larger model", () => {
+    const reveal = button("", () => {
       revealed = !revealed;
       draw();
     });
@@ -152,7 +152,9 @@ scratchformerLive.figures.law = (() => {
         `${told.textContent} The best possible loss is ${two(floor)}.`);
       runsAt.replaceChildren(c.svg);
       many.setAttribute("aria-pressed", drawAll);
+      many.textContent = `${drawAll ? "Hide" : "Draw"} the ${resampled.length} resampled laws`;
       reveal.setAttribute("aria-pressed", revealed);
+      reveal.textContent = `${revealed ? "Hide" : "Reveal"} the larger model`;
     }
 
     // right: a budget, spent on every size

@@ -39,7 +39,7 @@ scratchformerLive.figures.turning_pairs = (() => {
       value: settings.speed, show: (x) => x.toFixed(2) }, draw);
     const on = button("Move both by 1", () => move(1));
     const back = button("Move both back by 1", () => move(-1));
-    const front = button(`${further} words in front`, () => {
+    const front = button("", () => {
       before = before ? 0 : further;
       for (const place of [m, n]) place.set(place.get()); // which draws
     });
@@ -93,6 +93,7 @@ scratchformerLive.figures.turning_pairs = (() => {
       on.setAttribute("aria-disabled", !fits(1));
       back.setAttribute("aria-disabled", !fits(-1));
       front.setAttribute("aria-pressed", before > 0);
+      front.textContent = before ? `Take the ${further} words away` : `${further} words in front`;
     }
 
     draw();

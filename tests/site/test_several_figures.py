@@ -1,0 +1,117 @@
+"""Several live figures in one page: all come to life, and none changes how another one looks."""
+
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from scratchformer.explorer import explore
+from scratchformer.live.figure import PAGE
+from scratchformer.models import GPT
+from scratchformer.tokenizers import CharTokenizer
+from tests.site.saved_figures import stored
+from tests.site.test_browser import start
+
+WAIT = 1.3  # seconds between a figure's still form and its scripts: longer than any try waits
+
+
+def parts_of(figures):
+    """A page with these figures, cut before the scripts of each but the first."""
+    first, *rest = (figure.html() for figure in figures)
+    head, end = PAGE.format(title="Several", body="BODY").split("BODY")
+    parts, part = [], head + first
+    for html in rest:
+        still, script = html.split("<style>", 1)
+        parts.append(part + still)
+        part = f"<style>{script}"
+    return [*parts, part + end]
+
+
+@pytest.fixture
+def served():
+    """Give the parts of a page, and get an address that sends each a while after the last."""
+    page = []
+
+    class Slow(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.path == "/page.html" else 204)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            for i, part in enumerate(page if self.path == "/page.html" else ()):
+                time.sleep(WAIT if i else 0)
+                self.wfile.write(part.encode())
+                self.wfile.flush()
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def serve(parts):
+        page[:] = parts
+        return f"http://127.0.0.1:{server.server_port}/page.html"
+
+    yield serve
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return GPT.pretrained("tiny-shakespeare"), CharTokenizer.pretrained("tiny-shakespeare")
+
+
+def states(browser, address, n):
+    context, page, faults = start(browser)
+    page.goto(address)
+    page.wait_for_function("n => document.querySelectorAll('[data-live]').length === n", arg=n)
+    found = page.locator(".live-figure").evaluate_all("all => all.map(one => one.dataset.live)")
+    texts = page.locator(".live-figure").all_inner_texts()
+    context.close()
+    return found, texts, faults
+
+
+@pytest.mark.parametrize("views", [[["next"], ["attention"]], [["next"], ["lens"], ["attention"]]])
+def test_figures_wait_for_what_is_still_being_read(browser, served, model, views):
+    """The second has the model already, and still lacks its view."""
+    figures = [explore(*model, "ROMEO", views=each) for each in views]
+    found, _, faults = states(browser, served(parts_of(figures)), len(views))
+    assert found == ["yes"] * len(views) and faults == []
+
+
+def test_a_model_may_come_after_the_figures_before_it(browser, served, model):
+    other = GPT.pretrained("tiny-shakespeare")
+    other.ln_f.weight.data[0] += 1.0
+    figures = [explore(each, model[1], "ROMEO", views=["next"]) for each in (model[0], other)]
+    assert figures[0].descriptions[0]["hash"] != figures[1].descriptions[0]["hash"]
+    found, _, faults = states(browser, served(parts_of(figures)), 2)
+    assert found == ["yes", "yes"] and faults == []
+
+
+def test_what_never_comes_is_told_when_the_page_is_read(browser, served, model):
+    figures = [explore(*model, "ROMEO", views=["next"]) for _ in range(2)]
+    parts = parts_of(figures)
+    parts[0] = 'data-models="x'.join(parts[0].rsplit('data-models="', 1))
+    found, texts, faults = states(browser, served(parts), 2)
+    assert sorted(found) == ["failed", "yes"] and faults == []
+    told = texts[found.index("failed")]
+    assert "could not start: the page does not hold the model's weights" in told
+
+
+def test_styles_of_one_figure_leave_the_other_alone(browser, tmp_path):
+    """The pieces of merges and the bars of costs have one class name, and rules of their own."""
+    figures = [stored("01", "merges"), stored("15", "costs"), stored("16", "law")]
+    path = tmp_path / "several.html"
+    body = "".join(figure.html() for figure in figures)
+    path.write_text(PAGE.format(title="Several", body=body), encoding="utf-8")
+    context, page, faults = start(browser)
+    page.goto(path.as_uri())
+    page.wait_for_function("document.querySelectorAll('[data-live=yes]').length === 3")
+    pieces = page.locator("[data-figure=merges] .sx-pieces").first
+    cut = pieces.evaluate("e => e.clientHeight < e.querySelector('.sx-piece').offsetHeight")
+    bar = page.locator("[data-figure=costs] .sx-pieces").first
+    wraps = bar.evaluate("e => getComputedStyle(e).flexWrap")
+    assert not cut and wraps == "nowrap" and bar.bounding_box()["height"] == 22
+    assert faults == []
+    context.close()
