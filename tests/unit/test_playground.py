@@ -127,7 +127,8 @@ def test_what_the_division_is_good_for(model, ids, whole):
 def test_the_future_disturbs_a_model_that_never_saw_it(model, ids):
     loss, weights = run(model, ids, causal=False)
     was, now, low, high = told(
-        r"from ([\d.]+) to (3\.5[\d.]+) nats\. In training the model has .*? give (\d+) to (\d+) % of"
+        r"from ([\d.]+) to (3\.5[\d.]+) nats\. In training the model has "
+        r".*? give it (\d+) to (\d+) % of"
     )
     assert loss == pytest.approx(now, abs=6e-4) and loss > was
     share = 100 * (weights * ~causal_mask(len(ids))).sum(dim=-1).mean(dim=(1, 2))  # (L,)
