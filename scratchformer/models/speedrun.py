@@ -297,7 +297,8 @@ class SpeedrunGPT(nn.Module):
             x = self.smear(x)
         x = x[:, -T:]
         if c.positions == "learned":
-            x = x + self.wpe(torch.arange(old, old + T, device=ids.device))  # (B, T, C) + (T, C)
+            places = torch.arange(old, old + T, device=ids.device)
+            x = x + self.wpe(places)  # (B, T, C) + (T, C)
         return x
 
     def save(self, folder: str | Path) -> None:

@@ -8,8 +8,10 @@
 var scratchformerMatrix = globalThis.scratchformerMatrix ?? (function matrix() {
   const ROWS = 4, COLUMNS = 8; // the tile that stays in the processor's registers
 
-  const view = (data, row, start = 0, column = 1) => ({ data, start, row, column });
-  const transposed = ({ data, start, row, column }) => ({ data, start, row: column, column: row });
+  const view = (data, row, start = 0, column = 1) =>
+    ({ data, start, row, column });
+  const transposed = ({ data, start, row, column }) =>
+    ({ data, start, row: column, column: row });
 
   // ---- an assembler for what the kernel needs (WebAssembly core specification, section 5) ------
 
@@ -85,26 +87,31 @@ var scratchformerMatrix = globalThis.scratchformerMatrix ?? (function matrix() {
 
   // ---- the product ---------------------------------------------------------------------------
 
-  // Rows from..m and columns first..n of C += A B, in plain JavaScript, four columns at a time
+  // Rows from..m and columns first..n of C += A B, in plain JavaScript, four
+  // columns at a time
   function plain(C, A, B, from, m, first, n, k) {
     for (let i = from; i < m; i++) {
       let j = first;
       for (; j + 3 < n; j += 4) {
         let s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        for (let p = 0, x = A.start + i * A.row, y = B.start + j; p < k; p++, x += A.column, y += B.row) {
+        let x = A.start + i * A.row, y = B.start + j; // the entries of A and B
+        for (let p = 0; p < k; p++) {
           const value = A.data[x];
           s0 += value * B.data[y];
           s1 += value * B.data[y + 1];
           s2 += value * B.data[y + 2];
           s3 += value * B.data[y + 3];
+          x += A.column;
+          y += B.row;
         }
         const to = C.start + i * C.row + j;
-        C.data[to] += s0, C.data[to + 1] += s1, C.data[to + 2] += s2, C.data[to + 3] += s3;
+        C.data[to] += s0, C.data[to + 1] += s1;
+        C.data[to + 2] += s2, C.data[to + 3] += s3;
       }
       for (; j < n; j++) {
-        let sum = 0;
-        for (let p = 0; p < k; p++) {
-          sum += A.data[A.start + i * A.row + p * A.column] * B.data[B.start + p * B.row + j];
+        let sum = 0, x = A.start + i * A.row, y = B.start + j;
+        for (let p = 0; p < k; p++, x += A.column, y += B.row) {
+          sum += A.data[x] * B.data[y];
         }
         C.data[C.start + i * C.row + j] += sum;
       }

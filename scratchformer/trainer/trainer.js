@@ -69,13 +69,15 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
     // x Wᵀ: x (N, inputs), W (outputs, inputs) -> (N, outputs)
     function linear(x, W) {
-      const y = tensor(x.rows, W.rows), { rows: N, columns: inputs } = x, outputs = W.rows;
-      product(whole(y.data, outputs), whole(x.data, inputs), transposed(whole(W.data, inputs)),
+      const { rows: N, columns: inputs } = x, outputs = W.rows;
+      const y = tensor(N, outputs), w = whole(W.data, inputs);
+      product(whole(y.data, outputs), whole(x.data, inputs), transposed(w),
         N, outputs, inputs);
       then(() => {
         const dy = whole(y.grad, outputs);
-        product(whole(x.grad, inputs), dy, whole(W.data, inputs), N, inputs, outputs);
-        product(whole(W.grad, inputs), transposed(dy), whole(x.data, inputs), outputs, inputs, N);
+        product(whole(x.grad, inputs), dy, w, N, inputs, outputs);
+        product(whole(W.grad, inputs), transposed(dy), whole(x.data, inputs),
+          outputs, inputs, N);
       });
       return y;
     }
@@ -185,7 +187,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       return y;
     }
 
-    // Causal self-attention of all windows and heads: qkv (N, 3 C) -> (N, C), and the weights
+    // Causal self-attention of all windows and heads: qkv (N, 3 C) -> (N, C),
+    // and the weights
     function attention(qkv, T, H) {
       const N = qkv.rows, C = qkv.columns / 3, D = C / H, y = tensor(N, C);
       const weights = take(N * H * T), scale = 1 / Math.sqrt(D); // (B, H, T, T)
@@ -199,26 +202,32 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
         }
       };
       each((part, p, from, to) => {
-        product(p, part(qkv.data, 0), transposed(part(qkv.data, 1)), T, T, D); // q kᵀ
-        for (let t = 0; t < T; t++) softmax(weights, from + t * T, t + 1, T, scale);
-        product(view(y.data, C, to), p, part(qkv.data, 2), T, D, T);
+        const [q, k, v] = [0, 1, 2].map((i) => part(qkv.data, i));
+        product(p, q, transposed(k), T, T, D); // q kᵀ
+        for (let t = 0; t < T; t++) {
+          softmax(weights, from + t * T, t + 1, T, scale);
+        }
+        product(view(y.data, C, to), p, v, T, D, T);
       });
       then(() => {
         const slopes = take(T * T);
         each((part, p, from, to) => {
           const dy = view(y.grad, C, to), ds = view(slopes, T);
-          product(part(qkv.grad, 2), transposed(p), dy, T, D, T); // dv = Pᵀ dy
+          const [q, k, v] = [0, 1, 2].map((i) => part(qkv.data, i));
+          const [dq, dk, dv] = [0, 1, 2].map((i) => part(qkv.grad, i));
+          product(dv, transposed(p), dy, T, D, T); // dv = Pᵀ dy
           slopes.fill(0);
-          product(ds, dy, transposed(part(qkv.data, 2)), T, T, D); // dP = dy vᵀ
+          product(ds, dy, transposed(v), T, T, D); // dP = dy vᵀ
           for (let t = 0, i = 0; t < T; t++, i = t * T) { // through the softmax
+            const row = weights.subarray(from + i, from + i + T);
             let along = 0;
-            for (let s = 0; s <= t; s++) along += slopes[i + s] * weights[from + i + s];
+            for (let s = 0; s <= t; s++) along += slopes[i + s] * row[s];
             for (let s = 0; s < T; s++) {
-              slopes[i + s] = scale * weights[from + i + s] * (slopes[i + s] - along);
+              slopes[i + s] = scale * row[s] * (slopes[i + s] - along);
             }
           }
-          product(part(qkv.grad, 0), ds, part(qkv.data, 1), T, D, T); // dq
-          product(part(qkv.grad, 1), transposed(ds), part(qkv.data, 0), T, D, T); // dk
+          product(dq, ds, k, T, D, T);
+          product(dk, transposed(ds), q, T, D, T);
         });
       });
       return { y, weights };
@@ -278,48 +287,56 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     return weights;
   }
 
-  // ids (windows of T, one after the other) -> logits (N, V); `look` is called with each layer's
-  // attention weights (B, H, T, T)
+  // ids (windows of T, one after the other) -> logits (N, V); `look` is called
+  // with each layer's attention weights (B, H, T, T)
   function forward(tape, weights, config, ids, T, look = () => {}) {
     const { vocab_size: V, n_heads: H, n_layers, smear, bigram_rows } = config;
     let x = tape.embedding(weights["wte.weight"], ids);
     if (bigram_rows) {
-      const pairs = ids.map((id, i) => ((i % T ? ids[i - 1] : 0) * V + id) % bigram_rows);
+      const pairs = ids.map((id, i) =>
+        ((i % T ? ids[i - 1] : 0) * V + id) % bigram_rows);
       x = tape.add(x, tape.embedding(weights["bigrams.table.weight"], pairs));
     }
     x = tape.layerNorm(x);
     const tokens = x;
     for (let k = 1; k <= Math.min(smear, T - 1); k++) {
-      x = tape.add(x, tape.linear(tape.shift(tokens, T, k), weights[`smear.back.${k - 1}.weight`]));
+      const back = weights[`smear.back.${k - 1}.weight`];
+      x = tape.add(x, tape.linear(tape.shift(tokens, T, k), back));
     }
     if (config.positions === "learned") {
-      x = tape.add(x, tape.embedding(weights["wpe.weight"], ids.map((_, i) => i % T)));
+      const places = ids.map((_, i) => i % T);
+      x = tape.add(x, tape.embedding(weights["wpe.weight"], places));
     }
     for (let i = 0; i < n_layers; i++) {
-      let qkv = tape.linear(tape.layerNorm(x), weights[`h.${i}.attn.c_attn.weight`]);
-      if (config.positions === "rotary") qkv = tape.rotary(qkv, T, qkv.columns / 3 / H);
+      const own = (name) => weights[`h.${i}.${name}.weight`]; // this block's
+      let qkv = tape.linear(tape.layerNorm(x), own("attn.c_attn"));
+      if (config.positions === "rotary") {
+        qkv = tape.rotary(qkv, T, qkv.columns / 3 / H);
+      }
       const { y, weights: seen } = tape.attention(qkv, T, H);
       look(i, seen);
-      x = tape.add(x, tape.linear(y, weights[`h.${i}.attn.c_proj.weight`]));
-      const hidden = tape.linear(tape.layerNorm(x), weights[`h.${i}.mlp.c_fc.weight`]);
-      x = tape.add(x, tape.linear(tape.squaredRelu(hidden), weights[`h.${i}.mlp.c_proj.weight`]));
+      x = tape.add(x, tape.linear(y, own("attn.c_proj")));
+      const hidden = tape.linear(tape.layerNorm(x), own("mlp.c_fc"));
+      const squared = tape.squaredRelu(hidden);
+      x = tape.add(x, tape.linear(squared, own("mlp.c_proj")));
     }
     return tape.linear(tape.layerNorm(x), weights["lm_head.weight"]);
   }
 
   // ---- the optimisers --------------------------------------------------------------------------
 
-  // X X^T … five times: singular values to about 1 (scratchformer.training.newton_schulz)
+  // X X^T … five times: singular values to about 1, as newton_schulz in Python
   function newtonSchulz(tape, G, rows, columns) {
     const [a, b, c] = [3.4445, -4.775, 2.0315];
-    const m = Math.min(rows, columns), n = Math.max(rows, columns); // the shorter side first
+    const m = Math.min(rows, columns), n = Math.max(rows, columns);
     let X = tape.take(m * n), size = 0;
     for (let i = 0; i < G.length; i++) size += G[i] * G[i];
     const scale = 1 / (Math.sqrt(size) + 1e-7);
-    if (rows === m) for (let i = 0; i < G.length; i++) X[i] = G[i] * scale;
-    else for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) X[j * n + i] = G[i * m + j] * scale;
+    const wide = rows === m ? G : turned(tape, G, n, m);
+    for (let i = 0; i < G.length; i++) X[i] = wide[i] * scale;
     for (let step = 0; step < 5; step++) {
-      const S = tape.take(m * m), inner = tape.take(m * m), next = tape.take(m * n);
+      const S = tape.take(m * m), inner = tape.take(m * m);
+      const next = tape.take(m * n);
       tape.product(view(S, m), view(X, n), transposed(view(X, n)), m, m, n);
       tape.product(view(inner, m), view(S, m), view(S, m), m, m, m);
       for (let i = 0; i < m * m; i++) inner[i] = b * S[i] + c * inner[i];
@@ -327,10 +344,18 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       for (let i = 0; i < m * n; i++) next[i] += a * X[i];
       X = next;
     }
-    if (rows === m) return X;
-    const back = tape.take(G.length);
-    for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) back[i * m + j] = X[j * n + i];
-    return back;
+    return rows === m ? X : turned(tape, X, m, n);
+  }
+
+  // A copy of a matrix (rows, columns), turned over
+  function turned(tape, matrix, rows, columns) {
+    const copy = tape.take(rows * columns);
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < columns; j++) {
+        copy[j * rows + i] = matrix[i * columns + j];
+      }
+    }
+    return copy;
   }
 
   // Muon for the matrices inside the network, AdamW for embeddings and the head (or for all, if
@@ -422,7 +447,7 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       const loss = tape.crossEntropy(forward(tape, weights, config, x, T), y);
       tape.backward();
       clip(weights, 1);
-      optimizer.step(1 - done / settings.steps); // falls in a line, to 0 behind the last step
+      optimizer.step(1 - done / settings.steps); // the rate falls in a line
       done += 1;
       return loss;
     }

@@ -25,8 +25,8 @@ def newton_schulz(G: Float[Tensor, "*n M N"], steps: int = 5) -> Float[Tensor, "
     """
     a, b, c = COEFFICIENTS
     wide = G.shape[-2] <= G.shape[-1]
-    X = G if wide else G.mT  # (*n, the shorter, the longer): its products are the smaller ones
-    X = X / (X.norm(dim=(-2, -1), keepdim=True) + 1e-7)  # no singular value above 1
+    X = G if wide else G.mT  # (*n, the shorter, the longer): smaller products
+    X = X / (X.norm(dim=(-2, -1), keepdim=True) + 1e-7)  # none above 1
     for _ in range(steps):
         S = X @ X.mT
         X = a * X + (b * S + c * S @ S) @ X

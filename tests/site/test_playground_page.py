@@ -71,10 +71,11 @@ def test_all_code_on_the_page_is_that_of_the_files(boxes):
         assert any(text in file for file in plain), box
 
 
-def test_no_line_of_its_code_is_cut_off_at_1200_px(site, browser):
+@pytest.mark.parametrize("name", ["model_in_javascript", "train_in_this_tab"])
+def test_no_line_of_its_code_is_cut_off_at_1200_px(site, browser, name):
     context, page, faults = start(browser)
     page.set_viewport_size({"width": 1200, "height": 900})
-    page.goto((site / "book" / "model_in_javascript.html").as_uri())
+    page.goto((site / "book" / f"{name}.html").as_uri())
     cut = page.locator("article .highlight pre").evaluate_all(
         "boxes => boxes.filter(b => b.scrollWidth > b.clientWidth)"
         ".map(b => b.textContent.split('\\n').reduce((a, b) => a.length > b.length ? a : b))"

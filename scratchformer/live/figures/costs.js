@@ -76,11 +76,15 @@ scratchformerLive.figures.costs = (() => {
 
   const colour = (part) => `--colour: var(--sx-${COLOURS[part]})`;
 
-  // A bar of pieces; `most` is the number that fills it
+  // A bar of pieces; `most` is the number that fills it, and what is more does not show
   function pieces(parts, most) {
+    let room = 1;
     return el("div", { class: "sx-pieces", "aria-hidden": "true" },
-      Object.entries(parts).filter(([, n]) => n > 0).map(([part, n]) =>
-        el("i", { style: `${colour(part)}; width: ${(100 * n) / most}%` })));
+      Object.entries(parts).map(([part, n]) => {
+        const width = Math.min(n / most, room);
+        room -= width;
+        return width > 0 ? el("i", { style: `${colour(part)}; width: ${100 * width}%` }) : null;
+      }));
   }
 
   // One sum: its name, its bar and its table
