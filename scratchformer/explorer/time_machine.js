@@ -41,7 +41,8 @@
     return (loss) => 0.05 + (0.8 * (highest - loss)) / range;
   }
 
-  const passed = (counted, loss) => counted.filter(([, other]) => loss < other).map(([name]) => name);
+  const passed = (counted, loss) =>
+    counted.filter(([, other]) => loss < other).map(([name]) => name);
   const joined = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
   const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
@@ -65,7 +66,8 @@
       dot.setAttribute("style", style(i, losses[i]));
       element.setAttribute("aria-label", `The loss on the validation text, from ` +
         `${format(losses[0], 2)} before the first step to ${format(losses[last], 2)} after step ` +
-        `${thousands(steps[last])}; marked: ${format(losses[i], 2)} at step ${thousands(steps[i])}`);
+        `${thousands(steps[last])}; marked: ${format(losses[i], 2)} at step ` +
+        `${thousands(steps[i])}`);
     }
     return { element, mark };
   }
@@ -103,7 +105,8 @@
           title("It writes"), text,
           note(`Temperature ${settings.temperature}, seed ${settings.seed}, at every step.`),
           lineMean, line,
-          note("A line of the validation text. A bar over each character: its loss. The tallest are " +
+          note("A line of the validation text. A bar over each character: its loss. " +
+            "The tallest are " +
             `${TALLEST} nats or more.`),
           el("details", {}, el("summary", {}, "Every character as a table"), lossTable)),
         lookedAt));
@@ -144,7 +147,8 @@
       heads.mark(layer, head);
       name.textContent = `Block ${layer + 1}, head ${head + 1}`;
       const top = strongest(weights, T, first);
-      const told = top.slice(-3).map(([t, s, w]) => `“${names[t]}” at “${names[s]}”, ${percent(w)}`);
+      const told = top.slice(-3).map(([t, s, w]) =>
+        `“${names[t]}” at “${names[s]}”, ${percent(w)}`);
       const cell = (t, s) => el("td", { class: s > t ? "sx-closed" : null,
         style: `--w: ${weights[t * T + s].toFixed(4)}` });
       map.replaceChildren(
@@ -165,7 +169,8 @@
       const letters = Array.from(settings.line, visible);
       lineMean.textContent = `It reads: ${format(mean(seen.losses))} nats a character`;
       line.replaceChildren(...letters.map((text, t) => {
-        const height = t ? Math.min(1, seen.losses[t - 1] / TALLEST) : 0; // nothing foretells the first
+        // nothing foretells the first
+        const height = t ? Math.min(1, seen.losses[t - 1] / TALLEST) : 0;
         return el("span", { style: `--w: ${height.toFixed(3)}` }, text);
       }));
       lossTable.replaceChildren(table(["character", "loss"],
@@ -177,5 +182,7 @@
   }
 
   scratchformerLive.figures.time_machine = build;
-  if (typeof module !== "undefined") module.exports = { look, strongest, heights, passed, joined }; // Node
+  if (typeof module !== "undefined") { // Node
+    module.exports = { look, strongest, heights, passed, joined };
+  }
 })();

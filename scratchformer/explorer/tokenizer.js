@@ -36,7 +36,8 @@ var scratchformerTokenizer = (() => {
       return Array.from(new TextEncoder().encode(text), (b) => String.fromCharCode(b)).join("");
     }
 
-    // The ids of a chunk's pieces when no merge is left. A chunk that is a token becomes it, even if
+    // The ids of a chunk's pieces when no merge is left. A chunk that is a token becomes it, even
+    // if
     // no merges lead to it. told(place, n, id), if given, hears of each step: at this place, n
     // pieces become the token `id`.
     function merge(bytes, told = null) {

@@ -160,7 +160,8 @@ var scratchformerLive = globalThis.scratchformerLive ?? (() => {
 
   // Bring every figure of the page to life that is not yet
   function mountAll(last) {
-    for (const host of document.querySelectorAll(".live-figure:not([data-live])")) mount(host, last);
+    const waiting = document.querySelectorAll(".live-figure:not([data-live])");
+    for (const host of waiting) mount(host, last);
   }
 
   // A page that is still being read has the last try when all of it is there. A notebook may run

@@ -13,7 +13,8 @@ var scratchformerExport = globalThis.scratchformerExport ?? (() => {
       const steps = Math.abs(x) * 2 ** 24, low = Math.floor(steps), rest = steps - low;
       return sign | (low + (rest > 0.5 || (rest === 0.5 && low % 2) ? 1 : 0));
     }
-    const kept = (size - 0x38000000) >>> 13, rest = size & 0x1fff; // the exponent's zero moves, 13 bits go
+    // the exponent's zero moves, and 13 bits go
+    const kept = (size - 0x38000000) >>> 13, rest = size & 0x1fff;
     return sign | (kept + (rest > 0x1000 || (rest === 0x1000 && kept % 2) ? 1 : 0));
   }
 

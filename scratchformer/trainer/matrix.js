@@ -1,7 +1,8 @@
 // One product of matrices, C += A B, on which all of the training rests.
 //
 // Where the browser has WebAssembly's SIMD, a small program computes it, four numbers at a time.
-// Its bytes are assembled here, instruction by instruction; elsewhere plain JavaScript does the same.
+// Its bytes are assembled here, instruction by instruction. Elsewhere plain JavaScript does the
+// same.
 // A matrix is a view: entry (i, j) is data[start + i * row + j * column] of a Float32Array.
 "use strict";
 
@@ -34,11 +35,13 @@ var scratchformerMatrix = globalThis.scratchformerMatrix ?? (function matrix() {
   const load = (address, offset) => [get(address), vector(0x00, 2, offset)];
   const loadFourTimes = (address) => [get(address), vector(0x09, 2, 0)]; // one number, four times
   const store = (offset) => vector(0x0b, 2, offset);
-  const PLUS = vector(0xe4), TIMES = vector(0xe6), MULTIPLY_ADD = vector(0x105), ZERO = vector(0x0c, ...Array(16).fill(0));
+  const PLUS = vector(0xe4), TIMES = vector(0xe6), MULTIPLY_ADD = vector(0x105);
+  const ZERO = vector(0x0c, ...Array(16).fill(0));
   const advance = (local, by) => [get(local), by, ADD, set(local)];
   // Body, again and again, while local < limit; it runs at least once
   const repeat = (local, step, limit, body) =>
-    [int(0), set(local), 0x03, 0x40, body, advance(local, int(step)), get(local), get(limit), LESS, 0x0d, 0, 0x0b];
+    [int(0), set(local), 0x03, 0x40, body, advance(local, int(step)),
+      get(local), get(limit), LESS, 0x0d, 0, 0x0b];
 
   // The program: C += A B for m rows (a multiple of 4) and n columns (a multiple of 8)
   function kernel(fused) {
@@ -61,7 +64,8 @@ var scratchformerMatrix = globalThis.scratchformerMatrix ?? (function matrix() {
     ];
     const writes = rows.map((_, r) => [
       get(c), get(i), int(r), ADD, get(cRow), MULTIPLY, ADD, get(j), int(4), MULTIPLY, ADD, set(at),
-      [0, 1].map((half) => [get(at), load(at, 16 * half), get(sum(r, half)), PLUS, store(16 * half)]),
+      [0, 1].map((half) =>
+        [get(at), load(at, 16 * half), get(sum(r, half)), PLUS, store(16 * half)]),
     ]);
     const tile = [
       addresses, [get(b), get(j), int(4), MULTIPLY, ADD, set(at)],
@@ -119,7 +123,8 @@ var scratchformerMatrix = globalThis.scratchformerMatrix ?? (function matrix() {
   }
 
   // {memory, product}: `bytes` of memory for all numbers, and the product on arrays that lie in it.
-  // `kind` is "fused" (multiply and add in one instruction), "simd" or "plain", the best by default.
+  // `kind` is "fused" (multiply and add in one instruction), "simd" or "plain"; the best if not
+  // given.
   function create(bytes, kind = best()) {
     const pages = Math.ceil(bytes / 65536);
     const memory = kind === "plain" ? null : new WebAssembly.Memory({ initial: pages });
@@ -131,9 +136,13 @@ var scratchformerMatrix = globalThis.scratchformerMatrix ?? (function matrix() {
     // C (m, n) += A (m, k) B (k, n); the columns of C lie side by side
     function product(C, A, B, m, n, k) {
       if (B.column !== 1) {
-        if (k * n > packed.length) throw new Error(`a matrix of ${k * n} numbers, at most ${packed.length} fit`);
+        if (k * n > packed.length) {
+          throw new Error(`a matrix of ${k * n} numbers, at most ${packed.length} fit`);
+        }
         for (let p = 0; p < k; p++) {
-          for (let j = 0, from = B.start + p * B.row; j < n; j++, from += B.column) packed[p * n + j] = B.data[from];
+          for (let j = 0, from = B.start + p * B.row; j < n; j++, from += B.column) {
+            packed[p * n + j] = B.data[from];
+          }
         }
         B = view(packed, n);
       }

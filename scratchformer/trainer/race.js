@@ -5,10 +5,15 @@
 var scratchformerRace = { last: null }; // what the last run gave, for whoever measures
 
 scratchformerLive.figures.race = (() => {
-  const { el, newId, format, slider, button, title, note, scrolling, table, visible } = scratchformerLive;
+  const { el, newId, format, slider, button, title, note, scrolling, table, visible } =
+    scratchformerLive;
   const KEPT = "scratchformer-trained"; // where the browser keeps the last trained model
   const LARGEST = 2 ** 18; // numbers in one matrix, see matrix.js
-  const HEIGHT = 260, LEFT = 40, BOTTOM = 30, TOP = 22, RIGHT = 12; // of the plot, in pixels
+  const HEIGHT = 260,
+    LEFT = 40,
+    BOTTOM = 30,
+    TOP = 22,
+    RIGHT = 12; // of the plot, in pixels
   const FROM = 0.05; // seconds at the left end of an axis of tenfold steps
 
   // ---- texts -------------------------------------------------------------------------------
@@ -22,7 +27,8 @@ scratchformerLive.figures.race = (() => {
   // A text as ids, the last tenth of it apart: what the course calls the validation split
   function prepare(text, { batch_size }, { context_length: T, d_model }) {
     text = text.toWellFormed?.() ?? text;
-    const codes = new Int32Array(text.length), places = new Int32Array(0x110000).fill(-1);
+    const codes = new Int32Array(text.length),
+      places = new Int32Array(0x110000).fill(-1);
     let length = 0;
     for (let i = 0; i < text.length; i += codes[length - 1] > 0xffff ? 2 : 1) {
       const code = text.codePointAt(i);
@@ -34,14 +40,21 @@ scratchformerLive.figures.race = (() => {
       if (places[code] === 0) places[code] = characters.push(String.fromCodePoint(code)) - 1;
     }
     const id = new Map(characters.map((c, i) => [c, i]));
-    const ids = codes.subarray(0, length), cut = Math.floor(0.9 * length);
+    const ids = codes.subarray(0, length),
+      cut = Math.floor(0.9 * length);
     for (let i = 0; i < length; i++) ids[i] = places[codes[i]];
-    const needed = Math.ceil(((batch_size + 2) * T) / 0.9), most = Math.floor(LARGEST / d_model);
+    const needed = Math.ceil(((batch_size + 2) * T) / 0.9),
+      most = Math.floor(LARGEST / d_model);
     if (characters.length > most) {
-      throw new Error(`The text has ${characters.length} different characters; at this width at most ${most} can be learned.`);
+      throw new Error(
+        `The text has ${characters.length} different characters; ` +
+          `at this width at most ${most} can be learned.`,
+      );
     }
     if (ids.length < needed) {
-      throw new Error(`The text has ${ids.length} characters; these settings need at least ${needed}.`);
+      throw new Error(
+        `The text has ${ids.length} characters; these settings need at least ${needed}.`,
+      );
     }
     return { characters, id, train: ids.subarray(0, cut), validation: ids.subarray(cut) };
   }
@@ -55,11 +68,13 @@ scratchformerLive.figures.race = (() => {
         (message, transfer) => postMessage(message, transfer ?? []), (f) => setTimeout(f, 0));
       onmessage = ({ data }) => receive(data);`;
     // Where workers are not allowed, the page does the work, between its own
-    const onPage = () => scratchformerSession.newSession(scratchformerTrainer, onmessage,
-      (f) => setTimeout(f, 0)).receive;
+    const onPage = () =>
+      scratchformerSession.newSession(scratchformerTrainer, onmessage, (f) => setTimeout(f, 0))
+        .receive;
     try {
       const address = URL.createObjectURL(new Blob([sources], { type: "text/javascript" }));
-      const worker = new Worker(address), sent = [];
+      const worker = new Worker(address),
+        sent = [];
       let send = (message) => {
         sent.push(message);
         worker.postMessage(message);
@@ -80,33 +95,64 @@ scratchformerLive.figures.race = (() => {
 
   // Loss against seconds: the stored curves, and a line that `add` makes longer
   function newPlot(curves, goal, floor, guess, longest = 200) {
-    const WIDTH = Math.max(330, Math.min(600, innerWidth - 40)), highest = guess + 0.2;
+    const WIDTH = Math.max(330, Math.min(600, innerWidth - 40)),
+      highest = guess + 0.2;
     const lowest = goal ? Math.floor(10 * goal.loss - 2) / 10 : 0;
-    const x = (s) => LEFT + (Math.log(Math.max(s, FROM) / FROM) / Math.log(longest / FROM)) * (WIDTH - LEFT - RIGHT);
-    const y = (loss) => TOP + ((highest - Math.max(lowest, Math.min(loss, highest))) / (highest - lowest)) *
-      (HEIGHT - TOP - BOTTOM);
-    const path = (points) => points.map(([s, loss], i) =>
-      `${i ? "L" : "M"}${x(s).toFixed(1)} ${y(loss).toFixed(1)}`).join("");
-    const text = (words, tx, ty, anchor) => el("svg:text", { x: tx, y: ty, "text-anchor": anchor }, words);
+    const x = (s) =>
+      LEFT +
+      (Math.log(Math.max(s, FROM) / FROM) / Math.log(longest / FROM)) * (WIDTH - LEFT - RIGHT);
+    const y = (loss) =>
+      TOP +
+      ((highest - Math.max(lowest, Math.min(loss, highest))) / (highest - lowest)) *
+        (HEIGHT - TOP - BOTTOM);
+    const path = (points) =>
+      points
+        .map(([s, loss], i) => `${i ? "L" : "M"}${x(s).toFixed(1)} ${y(loss).toFixed(1)}`)
+        .join("");
+    const text = (words, tx, ty, anchor) =>
+      el("svg:text", { x: tx, y: ty, "text-anchor": anchor }, words);
     const level = (loss, kind) =>
       el("svg:line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(loss), y2: y(loss), class: kind });
     const seconds = [0.1, 1, 10, 100, 1000, 10000].filter((s) => s < longest);
-    const losses = Array.from({ length: 13 }, (_, i) => i).filter((loss) => loss >= lowest && loss < highest);
-    const own = el("svg:path", { class: "sx-own" }), point = el("svg:circle", { r: 4, class: "sx-point", cx: -9, cy: 0 });
-    const svg = el("svg:svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: "sx-plot" },
+    const losses = Array.from({ length: 13 }, (_, i) => i).filter(
+      (loss) => loss >= lowest && loss < highest,
+    );
+    const own = el("svg:path", { class: "sx-own" }),
+      point = el("svg:circle", { r: 4, class: "sx-point", cx: -9, cy: 0 });
+    const svg = el(
+      "svg:svg",
+      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: "sx-plot" },
       seconds.map((s) => [
         el("svg:line", { x1: x(s), x2: x(s), y1: TOP, y2: HEIGHT - BOTTOM, class: "sx-axis" }),
-        text(`${s} s`, x(s), HEIGHT - 10, "middle")]),
-      losses.map((loss) => [level(loss, "sx-axis"), text(String(loss), LEFT - 8, y(loss) + 4, "end")]),
+        text(`${s} s`, x(s), HEIGHT - 10, "middle"),
+      ]),
+      losses.map((loss) => [
+        level(loss, "sx-axis"),
+        text(String(loss), LEFT - 8, y(loss) + 4, "end"),
+      ]),
       text("loss, nats a character", 4, 13, "start"),
-      goal ? level(goal.loss, "sx-level") : [], floor ? level(floor, "sx-level sx-floor") : [],
+      goal ? level(goal.loss, "sx-level") : [],
+      floor ? level(floor, "sx-level sx-floor") : [],
       curves.map(({ seconds: at, losses }, i) =>
-        el("svg:path", { d: path(at.map((s, n) => [s, losses[n]])), class: `sx-stored-${i}` })),
-      own, point);
+        el("svg:path", { d: path(at.map((s, n) => [s, losses[n]])), class: `sx-stored-${i}` }),
+      ),
+      own,
+      point,
+    );
     const entry = (kind, words) => el("li", { class: kind }, words);
-    const legend = el("ul", { class: "sx-legend" }, entry("sx-own", "this tab"),
-      curves.map(({ label }, i) => entry(`sx-stored-${i}`, label)), goal ? entry("sx-level", goal.label) : [],
-      floor ? entry("sx-level sx-floor", `${format(floor, 2)}: the text’s own entropy, which nothing can pass`) : []);
+    const legend = el(
+      "ul",
+      { class: "sx-legend" },
+      entry("sx-own", "this tab"),
+      curves.map(({ label }, i) => entry(`sx-stored-${i}`, label)),
+      goal ? entry("sx-level", goal.label) : [],
+      floor
+        ? entry(
+            "sx-level sx-floor",
+            `${format(floor, 2)}: the text’s own entropy, which nothing can pass`,
+          )
+        : [],
+    );
     const points = [];
     function add(s, loss) {
       points.push([s, loss]);
@@ -127,11 +173,21 @@ scratchformerLive.figures.race = (() => {
     for (let t = 0; t < T; t++) {
       for (let s = 0; s <= t; s++) {
         const w = weights[(head * T + t) * T + s];
-        if (w > 0.02) cells.push(el("svg:rect", { x: s, y: t, width: 1, height: 1, "fill-opacity": w.toFixed(3) }));
+        if (w > 0.02)
+          cells.push(
+            el("svg:rect", { x: s, y: t, width: 1, height: 1, "fill-opacity": w.toFixed(3) }),
+          );
       }
     }
-    return el("svg:svg", { viewBox: `0 0 ${T} ${T}`, role: "img",
-      "aria-label": `Attention weights of head ${head + 1}: rows ask, columns answer` }, cells);
+    return el(
+      "svg:svg",
+      {
+        viewBox: `0 0 ${T} ${T}`,
+        role: "img",
+        "aria-label": `Attention weights of head ${head + 1}: rows ask, columns answer`,
+      },
+      cells,
+    );
   }
 
   // ---- the settings a reader may change --------------------------------------------------------
@@ -142,48 +198,105 @@ scratchformerLive.figures.race = (() => {
     const heads = { 1: "1 head", 2: "2 heads", 4: "4 heads" };
     const power = (x) => String(2 ** x);
     const sliders = {
-      width: slider("Width", { min: 5, max: 7, step: 1, value: Math.log2(config.d_model), show: power }, changed),
-      heads: slider("Heads", { min: 0, max: 2, step: 1, value: Math.log2(config.n_heads), show: power }, changed),
+      width: slider(
+        "Width",
+        { min: 5, max: 7, step: 1, value: Math.log2(config.d_model), show: power },
+        changed,
+      ),
+      heads: slider(
+        "Heads",
+        { min: 0, max: 2, step: 1, value: Math.log2(config.n_heads), show: power },
+        changed,
+      ),
       layers: slider("Blocks", { min: 1, max: 4, step: 1, value: config.n_layers }, changed),
-      context: slider("Context", { min: 4, max: 7, step: 1, value: Math.log2(config.context_length), show: power }, changed),
+      context: slider(
+        "Context",
+        { min: 4, max: 7, step: 1, value: Math.log2(config.context_length), show: power },
+        changed,
+      ),
       steps: slider("Steps", { min: 20, max: 400, step: 2, value: training.steps }, changed),
-      rate: slider("Rates", { min: -3, max: 5, step: 0.5, value: 0,
-        show: (x) => (x ? `× ${(2 ** x).toPrecision(2)}` : "× 1") }, changed),
+      rate: slider(
+        "Rates",
+        {
+          min: -3,
+          max: 5,
+          step: 0.5,
+          value: 0,
+          show: (x) => (x ? `× ${(2 ** x).toPrecision(2)}` : "× 1"),
+        },
+        changed,
+      ),
     };
     const ideas = {
-      rotary: "rotary positions (off: learned ones)", bigrams: "a vector for each pair of characters",
-      smear: "smear: the last three characters mixed in", muon: "Muon for the matrices (off: AdamW)",
+      rotary: "rotary positions (off: learned ones)",
+      bigrams: "a vector for each pair of characters",
+      smear: "smear: the last three characters mixed in",
+      muon: "Muon for the matrices (off: AdamW)",
     };
-    const boxes = Object.fromEntries(Object.keys(ideas).map((name) =>
-      [name, el("input", { type: "checkbox", id: newId(name), checked: "", onchange: changed })]));
+    const boxes = Object.fromEntries(
+      Object.keys(ideas).map((name) => [
+        name,
+        el("input", { type: "checkbox", id: newId(name), checked: "", onchange: changed }),
+      ]),
+    );
     const seedId = newId("seed");
     const seed = el("input", { id: seedId, type: "number", min: 0, max: 9999, step: 1, value: 0 });
-    const textId = newId("text"), text = el("textarea", { id: textId, rows: 3, spellcheck: "false",
-      placeholder: `Empty: ${settings.corpus}. Or paste some 10,000 characters or more of your own.` });
-    const fields = el("fieldset", { class: "sx-fields" },
+    const textId = newId("text"),
+      text = el("textarea", {
+        id: textId,
+        rows: 3,
+        spellcheck: "false",
+        placeholder: `Empty: ${settings.corpus}. ` +
+          `Or paste some 10,000 characters or more of your own.`,
+      });
+    const fields = el(
+      "fieldset",
+      { class: "sx-fields" },
       Object.values(sliders).map((one) => one.element),
       el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
-      el("div", { class: "sx-checks" }, Object.entries(ideas).map(([name, words]) =>
-        el("label", {}, boxes[name], ` ${words}`))),
-      el("div", { class: "sx-prompt" }, el("label", { for: textId }, "Text"), text));
-    const element = el("details", {}, el("summary", {}, "Settings, and a text of your own"), fields);
+      el(
+        "div",
+        { class: "sx-checks" },
+        Object.entries(ideas).map(([name, words]) => el("label", {}, boxes[name], ` ${words}`)),
+      ),
+      el("div", { class: "sx-prompt" }, el("label", { for: textId }, "Text"), text),
+    );
+    const element = el(
+      "details",
+      {},
+      el("summary", {}, "Settings, and a text of your own"),
+      fields,
+    );
 
     // Configuration and settings of a run on a text of V characters
     function read(V) {
-      const d_model = 2 ** sliders.width.get(), factor = 2 ** sliders.rate.get();
+      const d_model = 2 ** sliders.width.get(),
+        factor = 2 ** sliders.rate.get();
       return {
         seed: Math.max(0, Math.floor(Number(seed.value)) || 0),
-        config: { ...config, vocab_size: V, d_model, n_heads: 2 ** sliders.heads.get(),
-          n_layers: sliders.layers.get(), context_length: 2 ** sliders.context.get(),
+        config: {
+          ...config,
+          vocab_size: V,
+          d_model,
+          n_heads: 2 ** sliders.heads.get(),
+          n_layers: sliders.layers.get(),
+          context_length: 2 ** sliders.context.get(),
           positions: boxes.rotary.checked ? "rotary" : "learned",
           smear: boxes.smear.checked ? config.smear : 0,
-          bigram_rows: boxes.bigrams.checked ? Math.min(V * V, 10000) : 0 },
-        settings: { ...training, steps: sliders.steps.get(), lr: training.lr * factor,
+          bigram_rows: boxes.bigrams.checked ? Math.min(V * V, 10000) : 0,
+        },
+        settings: {
+          ...training,
+          steps: sliders.steps.get(),
+          lr: training.lr * factor,
           muon_lr: boxes.muon.checked ? training.muon_lr * factor : null,
-          betas: boxes.muon.checked ? training.betas : [0.9, 0.95] },
+          betas: boxes.muon.checked ? training.betas : [0.9, 0.95],
+        },
       };
     }
-    const allow = (may) => { fields.disabled = !may; }; // while a run goes on they wait
+    const allow = (may) => {
+      fields.disabled = !may;
+    }; // while a run goes on they wait
     return { element, read, allow, text: () => text.value.replaceAll("\r\n", "\n") };
   }
 
@@ -193,61 +306,114 @@ scratchformerLive.figures.race = (() => {
     const packed = scratchformerDescriptions[host.dataset.models];
     if (!packed) throw new Error("the page does not hold the text");
     const { curves, goal, floor, prompt } = settings;
-    let send = null, now = null, runs = 0; // the way to the worker; the run that is under way
+    let send = null,
+      now = null,
+      runs = 0; // the way to the worker; the run that is under way
     let plot = newPlot(curves, goal, floor, settings.guess);
-    const controls = newControls(settings), picture = el("div", {}, plot.element);
-    const go = button("Train a GPT in this tab", () => (now ? pause() : begin()), { class: "sx-go" });
+    const controls = newControls(settings),
+      picture = el("div", {}, plot.element);
+    const go = button("Train a GPT in this tab", () => (now ? pause() : begin()), {
+      class: "sx-go",
+    });
     const again = button("Stop", () => stop(), { hidden: "" });
-    const progress = el("progress", { max: 1, value: 0, "aria-label": "How much of the training is done" });
+    const progress = el("progress", {
+      max: 1,
+      value: 0,
+      "aria-label": "How much of the training is done",
+    });
     const status = el("p", { class: "sx-status", role: "status" }, "Nothing is trained yet.");
     const told = el("p", { class: "sx-status" });
-    const sample = scrolling("sx-text", "What the model writes"), maps = el("div", { class: "sx-maps" });
-    const result = el("div"), numbers = el("div");
-    const seen = el("div", { class: "sx-detail", hidden: "" },
-      title("What it writes"), sample, title("What its heads look at"), maps);
-    const element = el("div", {},
-      el("div", { class: "sx-bar sx-start" }, go, again, progress), told, status,
-      el("div", { class: "sx-columns" },
-        el("div", { class: "sx-main sx-wide" }, picture,
-          note("The loss of each batch against the seconds of training. Each mark of the axis is ten times the last."),
-          el("details", {}, el("summary", {}, "The curve as a table"), numbers), controls.element),
-        seen),
-      result);
+    const sample = scrolling("sx-text", "What the model writes"),
+      maps = el("div", { class: "sx-maps" });
+    const result = el("div"),
+      numbers = el("div");
+    const seen = el(
+      "div",
+      { class: "sx-detail", hidden: "" },
+      title("What it writes"),
+      sample,
+      title("What its heads look at"),
+      maps,
+    );
+    const element = el(
+      "div",
+      {},
+      el("div", { class: "sx-bar sx-start" }, go, again, progress),
+      told,
+      status,
+      el(
+        "div",
+        { class: "sx-columns" },
+        el(
+          "div",
+          { class: "sx-main sx-wide" },
+          picture,
+          note(
+            "The loss of each batch against the seconds of training. " +
+              "Each mark of the axis is ten times the last.",
+          ),
+          el("details", {}, el("summary", {}, "The curve as a table"), numbers),
+          controls.element,
+        ),
+        seen,
+      ),
+      result,
+    );
 
     async function begin() {
       const started = performance.now(); // the button was pressed
       result.replaceChildren();
       go.disabled = true;
       try {
-        const own = controls.text(), text = own || (await unpack(packed));
-        const wanted = controls.read(1), data = prepare(text, wanted.settings, wanted.config);
+        const own = controls.text(),
+          text = own || (await unpack(packed));
+        const wanted = controls.read(1),
+          data = prepare(text, wanted.settings, wanted.config);
         const { config, settings: training, seed } = controls.read(data.characters.length);
         const known = Array.from(prompt).every((c) => data.id.has(c)); // else the text's own words
-        const first = (known ? Int32Array.from(prompt, (c) => data.id.get(c)) : data.validation.slice(0, 25))
-          .slice(-config.context_length);
+        const first = (
+          known ? Int32Array.from(prompt, (c) => data.id.get(c)) : data.validation.slice(0, 25)
+        ).slice(-config.context_length);
         await new Promise((then) => setTimeout(then, 0)); // let the page breathe
         now = { run: ++runs, config, training, started, data, own: Boolean(own), first, paused: 0 };
         redraw();
         controls.allow(false);
         send ??= startWork(receive);
-        send({ do: "start", run: now.run, config, settings: training, seed, train: data.train.slice(),
-          validation: data.validation.slice(), prompt: first, every: Math.max(1, Math.round(training.steps / 9)) });
+        send({
+          do: "start",
+          run: now.run,
+          config,
+          settings: training,
+          seed,
+          train: data.train.slice(),
+          validation: data.validation.slice(),
+          prompt: first,
+          every: Math.max(1, Math.round(training.steps / 9)),
+        });
         again.hidden = false;
         go.textContent = "Pause";
         const name = own ? "your text" : settings.corpus;
-        say(`Training on ${name}. The first steps are slow: the browser is still translating the program.`);
+        say(
+          `Training on ${name}. ` +
+            `The first steps are slow: the browser is still translating the program.`,
+        );
       } catch (error) {
         say(error.message);
       }
       go.disabled = false;
       if (now) go.focus();
     }
-    const say = (words) => { status.textContent = words; };
+    const say = (words) => {
+      status.textContent = words;
+    };
 
     // An empty plot for this run; stored runs are of the page's own text
     function redraw(longest = 200) {
-      const guess = Math.log(now.config.vocab_size), old = longest > 200 ? plot.points : [];
-      plot = now.own ? newPlot([], null, null, guess, longest) : newPlot(curves, goal, floor, guess, longest);
+      const guess = Math.log(now.config.vocab_size),
+        old = longest > 200 ? plot.points : [];
+      plot = now.own
+        ? newPlot([], null, null, guess, longest)
+        : newPlot(curves, goal, floor, guess, longest);
       for (const point of old) plot.add(...point);
       picture.replaceChildren(plot.element);
     }
@@ -276,7 +442,8 @@ scratchformerLive.figures.race = (() => {
       if (message.is === "step") stepped(message);
       if (message.is === "look") looked(message);
       if (message.is === "score") {
-        told.textContent = `Scoring the whole validation text: ${Math.round(100 * message.share)} %`;
+        told.textContent = "Scoring the whole validation text: " +
+          `${Math.round(100 * message.share)} %`;
         progress.value = 0.9 + 0.1 * message.share;
       }
       if (message.is === "done") finished(message);
@@ -284,59 +451,112 @@ scratchformerLive.figures.race = (() => {
 
     function stepped({ step, loss, seconds, kind }) {
       now.kind = kind;
-      const { steps } = now.training, V = now.config.vocab_size, left = (seconds / step) * (steps - step);
+      const { steps } = now.training,
+        V = now.config.vocab_size,
+        left = (seconds / step) * (steps - step);
       if (seconds + left > plot.longest && step > 3) redraw(10 * plot.longest);
       plot.add(seconds, loss);
       progress.value = (0.9 * step) / steps;
-      told.textContent = `Step ${step} of ${steps}, loss ${format(loss)}, ${format(seconds, 1)} s, ` +
+      told.textContent =
+        `Step ${step} of ${steps}, loss ${format(loss)}, ${format(seconds, 1)} s, ` +
         `about ${format(left, 1)} s left`;
       if (!Number.isFinite(loss) || (step > 8 && loss > Math.log(V) + 1)) {
-        const bad = Number.isFinite(loss) ? `The loss is ${format(loss, 2)} at step ${step}` : `The loss is no number at step ${step}`;
-        stop(`${bad}. A blind guess among ${V} characters has ${format(Math.log(V), 2)}. The steps are too long: ` +
-          "each one jumps over the valley and lands higher than it started. Choose lower rates.");
+        const bad = Number.isFinite(loss)
+          ? `The loss is ${format(loss, 2)} at step ${step}`
+          : `The loss is no number at step ${step}`;
+        stop(
+          `${bad}. ` +
+            `A blind guess among ${V} characters has ${format(Math.log(V), 2)}. ` +
+            "The steps are too long: " +
+            "each one jumps over the valley and lands higher than it started. Choose lower rates.",
+        );
       }
     }
     function looked({ step, maps: all, sample: ids }) {
-      const T = now.first.length, { n_heads: H, n_layers } = now.config;
+      const T = now.first.length,
+        { n_heads: H, n_layers } = now.config;
       seen.hidden = false;
-      sample.replaceChildren(el("mark", {}, Array.from(now.first, (i) => now.data.characters[i]).join("")),
-        ids.map((i) => now.data.characters[i]).join(""));
-      maps.replaceChildren(...Array.from({ length: H * n_layers }, (_, n) =>
-        mapOf(all[Math.floor(n / H)], T, n % H)));
-      numbers.replaceChildren(table(["step", "seconds", "loss"], plot.points
-        .map(([s, loss], i) => [String(i + 1), format(s, 2), format(loss)])
-        .filter((_, i) => i % Math.ceil(plot.points.length / 12) === 0)));
-      plot.describe(`At step ${step} the loss is ${format(plot.points.at(-1)[1])}, after ` +
-        `${format(plot.points.at(-1)[0], 1)} seconds.`);
-      if (step === 1 || step % 3 === 0) say(`Step ${step}: loss ${format(plot.points.at(-1)[1], 2)}.`);
+      sample.replaceChildren(
+        el("mark", {}, Array.from(now.first, (i) => now.data.characters[i]).join("")),
+        ids.map((i) => now.data.characters[i]).join(""),
+      );
+      maps.replaceChildren(
+        ...Array.from({ length: H * n_layers }, (_, n) => mapOf(all[Math.floor(n / H)], T, n % H)),
+      );
+      numbers.replaceChildren(
+        table(
+          ["step", "seconds", "loss"],
+          plot.points
+            .map(([s, loss], i) => [String(i + 1), format(s, 2), format(loss)])
+            .filter((_, i) => i % Math.ceil(plot.points.length / 12) === 0),
+        ),
+      );
+      plot.describe(
+        `At step ${step} the loss is ${format(plot.points.at(-1)[1])}, after ` +
+          `${format(plot.points.at(-1)[0], 1)} seconds.`,
+      );
+      if (step === 1 || step % 3 === 0)
+        say(`Step ${step}: loss ${format(plot.points.at(-1)[1], 2)}.`);
     }
 
     function finished({ loss, seconds, weights }) {
       const { config, data, started, own, paused } = now;
-      if (!Number.isFinite(loss)) return stop("The run ended with a loss that is no number. Choose lower rates.");
-      const all = (performance.now() - started - paused) / 1000, trained = plot.points.at(-1)[0];
-      scratchformerRace.last = { loss, seconds: trained, all, kind: now.kind, curve: [...plot.points] };
+      if (!Number.isFinite(loss))
+        return stop("The run ended with a loss that is no number. Choose lower rates.");
+      const all = (performance.now() - started - paused) / 1000,
+        trained = plot.points.at(-1)[0];
+      scratchformerRace.last = {
+        loss,
+        seconds: trained,
+        all,
+        kind: now.kind,
+        curve: [...plot.points],
+      };
       const full = { ...settings.fixed, ...config };
-      stop(`Trained in ${format(trained, 1)} s. ${own ? "Your text's" : "The"} last tenth, which it never saw: ` +
-        `${format(loss)} nats a character.`);
+      stop(
+        `Trained in ${format(trained, 1)} s. ` +
+          `${own ? "Your text's" : "The"} last tenth, which it never saw: ` +
+          `${format(loss)} nats a character.`,
+      );
       progress.value = 1;
-      show({ config: full, weights, characters: data.characters, loss, seconds: trained }, own || !goal ? [] : [
-        ["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]], all);
-      attempt(() => keep({ ...scratchformerExport.describe(full, weights, data.characters), loss }));
+      show(
+        { config: full, weights, characters: data.characters, loss, seconds: trained },
+        own || !goal ? [] : [["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]],
+        all,
+      );
+      attempt(() =>
+        keep({ ...scratchformerExport.describe(full, weights, data.characters), loss }),
+      );
     }
 
     // What the model scored, and what can be done with it
     function show({ config, weights, characters, loss, seconds }, rivals, all) {
       const views = el("div");
-      result.replaceChildren(title("The trained model"),
-        table(["", "training, s", "validation"], [
-          ["this tab", format(seconds, 1), format(loss)], ...rivals]),
-        note(`From the press of the button, with samples and the score but without pauses: ${format(all, 1)} s.`),
-        el("div", { class: "sx-bar" },
+      result.replaceChildren(
+        title("The trained model"),
+        table(
+          ["", "training, s", "validation"],
+          [["this tab", format(seconds, 1), format(loss)], ...rivals],
+        ),
+        note(
+          `From the press of the button, with samples and the score ` +
+            `but without pauses: ${format(all, 1)} s.`,
+        ),
+        el(
+          "div",
+          { class: "sx-bar" },
           button("Look inside", () =>
-            attempt(() => open(views, scratchformerExport.describe(config, weights, characters)))),
-          button("Save for Python", () => download(scratchformerExport.safetensors(config, weights, characters)))),
-        note("The file opens in Python: SpeedrunGPT.from_pretrained(\"trained-in-a-tab.safetensors\")."), views);
+            attempt(() => open(views, scratchformerExport.describe(config, weights, characters))),
+          ),
+          button("Save for Python", () =>
+            download(scratchformerExport.safetensors(config, weights, characters)),
+          ),
+        ),
+        note(
+          'The file opens in Python: SpeedrunGPT.from_pretrained("trained-in-a-tab.safetensors").',
+        ),
+        views,
+      );
     }
     // What may fail, such as a weight too large for float16, is said below the table
     function attempt(action) {
@@ -351,8 +571,15 @@ scratchformerLive.figures.race = (() => {
       scratchformerDescriptions[hash] = description;
       const { characters } = description.tokenizer;
       const readable = Array.from(prompt).every((c) => characters.includes(c));
-      const options = { prompt: readable ? prompt : characters.at(-1), text: null, views: ["attention", "next", "switches", "lens"], seed: 1 };
-      place.replaceChildren(scratchformerLive.figures.explorer(options, { dataset: { models: hash } }));
+      const options = {
+        prompt: readable ? prompt : characters.at(-1),
+        text: null,
+        views: ["attention", "next", "switches", "lens"],
+        seed: 1,
+      };
+      place.replaceChildren(
+        scratchformerLive.figures.explorer(options, { dataset: { models: hash } }),
+      );
     }
     function download(bytes) {
       const address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
@@ -365,9 +592,12 @@ scratchformerLive.figures.race = (() => {
     function keep(description) {
       try {
         localStorage.setItem(KEPT, JSON.stringify(description));
-      } catch { // forbidden, or too large for it
+      } catch {
+        // forbidden, or too large for it
         forget();
-        result.append(note("This browser does not keep this model: save the file to have it again."));
+        result.append(
+          note("This browser does not keep this model: save the file to have it again."),
+        );
       }
     }
     function kept() {
@@ -389,12 +619,19 @@ scratchformerLive.figures.race = (() => {
     const old = kept();
     if (old) {
       const views = el("div");
-      result.append(note(`This browser keeps the model that you trained last: loss ${format(old.loss)}.`),
-        el("div", { class: "sx-bar" }, button("Look inside", () => open(views, old)),
+      result.append(
+        note(`This browser keeps the model that you trained last: loss ${format(old.loss)}.`),
+        el(
+          "div",
+          { class: "sx-bar" },
+          button("Look inside", () => open(views, old)),
           button("Forget it", () => {
             forget();
             result.replaceChildren();
-          })), views);
+          }),
+        ),
+        views,
+      );
     }
     return element;
   }

@@ -98,7 +98,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
     function add(a, b) {
       const y = tensor(a.rows, a.columns);
-      const { data: sum, grad: dy } = y, { data: left, grad: da } = a, { data: right, grad: db } = b;
+      const { data: sum, grad: dy } = y;
+      const { data: left, grad: da } = a, { data: right, grad: db } = b;
       for (let i = 0; i < sum.length; i++) sum[i] = left[i] + right[i];
       then(() => {
         for (let i = 0; i < dy.length; i++) {
@@ -159,8 +160,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       return y;
     }
 
-    // Queries and keys, the first 2 C of each row's 3 C channels, turned by their place: channels 2i
-    // and 2i + 1 of a head by t · 10000^(-2i / D)
+    // Queries and keys, the first 2 C of each row's 3 C channels, turned by their place: channels
+    // 2i and 2i + 1 of a head by t · 10000^(-2i / D)
     function rotary(qkv, T, D) {
       const width = qkv.columns, y = tensor(qkv.rows, width), turned = (width / 3) * 2;
       const cos = take((T * D) / 2), sin = take((T * D) / 2);
@@ -257,7 +258,9 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
   function softmax(scores, start, open, length, scale) {
     let largest = -Infinity, sum = 0;
     for (let i = start; i < start + open; i++) largest = Math.max(largest, scores[i]);
-    for (let i = start; i < start + open; i++) sum += scores[i] = Math.exp(scale * (scores[i] - largest));
+    for (let i = start; i < start + open; i++) {
+      sum += scores[i] = Math.exp(scale * (scores[i] - largest));
+    }
     for (let i = start; i < start + open; i++) scores[i] /= sum;
     scores.fill(0, start + open, start + length);
   }
@@ -398,10 +401,15 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
   // The gradients of all weights, shortened together to length `most`
   function clip(weights, most) {
     let sum = 0;
-    for (const { grad } of Object.values(weights)) for (let i = 0; i < grad.length; i++) sum += grad[i] * grad[i];
+    const all = Object.values(weights);
+    for (const { grad } of all) {
+      for (let i = 0; i < grad.length; i++) sum += grad[i] * grad[i];
+    }
     const scale = most / (Math.sqrt(sum) + 1e-6);
     if (!(scale < 1)) return;
-    for (const { grad } of Object.values(weights)) for (let i = 0; i < grad.length; i++) grad[i] *= scale;
+    for (const { grad } of all) {
+      for (let i = 0; i < grad.length; i++) grad[i] *= scale;
+    }
   }
 
   // ---- training --------------------------------------------------------------------------------
@@ -413,13 +421,16 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       const offset = Math.floor(random() * T), starts = [];
       for (let i = offset; i + T < ids.length; i += T) starts.push(i);
       if (starts.length < B) {
-        throw new Error(`${ids.length} tokens hold ${starts.length} windows of ${T}, expected at least ${B}`);
+        throw new Error(`${ids.length} tokens hold ${starts.length} windows of ${T}, ` +
+          `expected at least ${B}`);
       }
       for (let i = starts.length - 1; i > 0; i--) {
         const j = Math.floor(random() * (i + 1));
         [starts[i], starts[j]] = [starts[j], starts[i]];
       }
-      for (let i = 0; i + B <= starts.length; i += B) yield windowsAt(ids, starts.slice(i, i + B), T);
+      for (let i = 0; i + B <= starts.length; i += B) {
+        yield windowsAt(ids, starts.slice(i, i + B), T);
+      }
     }
   }
 
@@ -483,7 +494,9 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
   }
 
   // Bytes for weights and one step of training, generously
-  function memoryFor({ vocab_size: V, context_length: T, d_model: C, n_heads: H, n_layers: L, smear, bigram_rows }, B) {
+  function memoryFor(config, B) {
+    const { vocab_size: V, context_length: T, d_model: C } = config;
+    const { n_heads: H, n_layers: L, smear, bigram_rows } = config;
     const N = B * T, weights = 2 * C * (2 * V + T + bigram_rows + smear * C + 12 * L * C);
     const step = 2 * N * (C * (6 + 3 * smear) + L * (22 * C + H * T) + 3 * V);
     const muon = (L * 12 + smear) * C * C * 20;

@@ -224,6 +224,7 @@ def test_the_stored_form_is_small_and_has_no_script(monkeypatch):
         ([SMALL], {"start": "large"}, "start='large', expected one of small"),
     ],
 )
+@pytest.mark.usefixtures("plain_signatures")
 def test_what_is_no_size_is_told(sizes, options, said):
     with pytest.raises(ValueError, match=said):
         shown(*sizes, **options)

@@ -37,6 +37,7 @@ def test_the_environment_decides_on_scripts(monkeypatch, said, scripts):
         ({"\udfad": 1}, "half a character"),
     ],
 )
+@pytest.mark.usefixtures("plain_signatures")
 def test_settings_that_no_page_can_hold_are_refused_when_the_figure_is_made(settings, said):
     with pytest.raises(ValueError, match=said):
         LiveFigure("x", settings, "still")
@@ -52,6 +53,7 @@ def test_numbers_are_finite_and_no_truth_values():
     assert is_whole(3) and is_whole(np.int64(3)) and not is_whole(3.0)
 
 
+@pytest.mark.usefixtures("plain_signatures")
 def test_what_is_no_number_is_told():
     check_finite("x", [0, 2.5], least=0)
     check_whole("n", 0)

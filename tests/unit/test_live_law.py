@@ -156,6 +156,7 @@ def test_the_stored_form_is_small_and_has_no_script(monkeypatch):
         ({"runs": [(n, 1e6, 1.0) for n in range(1, 6)]}, "runs of 5 sizes, expected 1 to 4"),
     ],
 )
+@pytest.mark.usefixtures("plain_signatures")
 def test_what_is_no_law_is_told(wrong, said):
     with pytest.raises(ValueError, match=said):
         law(**GIVEN | wrong)

@@ -194,6 +194,7 @@ def test_a_lone_surrogate_becomes_the_replacement_character(tok):
     )
 
 
+@pytest.mark.usefixtures("plain_signatures")
 def test_what_cannot_be_shown_is_told(tok):
     bytes_ = tok.tokens[:256]
     for tokens, text, ids, said in [
@@ -235,12 +236,14 @@ def test_what_cannot_be_shown_is_told(tok):
     ]
     + [r"\X", "", "(?s:.)", "[]a]|[^]a]", r"\x61|[^a]", "[^a]{,3}|a"],
 )
+@pytest.mark.usefixtures("plain_signatures")
 def test_a_pattern_that_javascript_reads_otherwise_is_refused(tok, pattern):
     with pytest.raises(ValueError, match="which Python and JavaScript may read in two ways"):
         merges(tok.tokens, pattern, "a", [97])
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a", r"\p{Nothing}", "*a"])
+@pytest.mark.usefixtures("plain_signatures")
 def test_a_pattern_that_does_not_compile_is_refused(tok, pattern):
     with pytest.raises(ValueError, match="cannot be read: "):
         merges(tok.tokens, pattern, "a", [97])

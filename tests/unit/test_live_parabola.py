@@ -90,6 +90,7 @@ NAN = float("nan")
         (paths(0.1, lowest=2.0), 3.0, "step 1 at rate 0.1 leads from w=0.0 to 0.4, expected 0.6"),
     ],
 )
+@pytest.mark.usefixtures("plain_signatures")
 def test_what_is_no_descent_on_this_bowl_is_told(given, lowest, said):
     with pytest.raises(ValueError, match=said):
         parabola(given, lowest)

@@ -94,7 +94,8 @@ scratchformerLive.figures.attention_steps = (() => {
       "data-row": t, "data-column": 0, "aria-label": `${word} asks` }));
     const cells = words.map(() => words.map(() => el("td")));
     const map = el("table", { class: "sx-att-map" },
-      el("thead", {}, el("tr", {}, el("td"), words.map((word) => el("th", { scope: "col" }, word)))),
+      el("thead", {},
+        el("tr", {}, el("td"), words.map((word) => el("th", { scope: "col" }, word)))),
       el("tbody", {}, choices.map((choice, t) =>
         el("tr", {}, el("th", { scope: "row" }, choice), cells[t]))));
     roving(map, (row, column) => (column === 0 ? choices[row] : undefined), (to) => to.click());
@@ -112,7 +113,8 @@ scratchformerLive.figures.attention_steps = (() => {
         button("As in the chapter", restore)),
       el("div", { class: "sx-att-weights" }, title("2 · The weights of all words"),
         note("Rows ask, columns answer. Choose a row."), map,
-        el("label", { for: maskId, class: "sx-att-mask" }, mask, " Mask: hide later words"), status),
+        el("label", { for: maskId, class: "sx-att-mask" }, mask, " Mask: hide later words"),
+        status),
       row);
 
     // Marks of a field: a zero is paler, an edited number bold, and a wrong one goes when left
@@ -167,7 +169,8 @@ scratchformerLive.figures.attention_steps = (() => {
       const kinds = ["word", "key", "q · k", root, ...(isMasked ? ["mask"] : []), "weight", ""];
       const steps = table(kinds, words.map((word, s) => [word, vector(run.k[s]),
         short(run.scores[asks][s]), short(run.scaled[asks][s]),
-        ...(isMasked ? [s > asks ? "−∞" : "open"] : []), digits(weights[s]), weights[s] ? bar(weights[s]) : ""]));
+        ...(isMasked ? [s > asks ? "−∞" : "open"] : []), digits(weights[s]),
+        weights[s] ? bar(weights[s]) : ""]));
       steps.querySelectorAll("tbody tr").forEach((line, s) => {
         line.lastChild.className = "sx-att-bar";
         line.classList.toggle("sx-att-most", weights[s] === Math.max(...weights));
@@ -203,4 +206,5 @@ scratchformerLive.figures.attention_steps = (() => {
 
   return Object.assign(build, { attend, difference, short });
 })();
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.attention_steps; // Node
+// Node
+if (typeof module !== "undefined") module.exports = scratchformerLive.figures.attention_steps;

@@ -75,7 +75,8 @@ scratchformerLive.figures.clock_hands = (() => {
         `${speed.map((s) => three(k * s)).join(", ")} radians.`);
       names[0].textContent = `place ${t}`;
       names[1].textContent = `place ${u}, dashed`;
-      status.textContent = `Places ${t} and ${u}, distance ${k}: the dot product of their vectors ` +
+      status.textContent = `Places ${t} and ${u}, distance ${k}: ` +
+        "the dot product of their vectors " +
         `is ${show(sum(product))}.`;
       const heads = [t, u].flatMap((p) => ["sin", "cos"].map((f) =>
         el("span", {}, `at ${p}`, el("br"), f)));
@@ -89,7 +90,8 @@ scratchformerLive.figures.clock_hands = (() => {
       el("div", { class: "sx-main sx-hands" }, el("div", { class: "sx-bar" }, names), svg,
         place.element, distance.element),
       el("div", { class: "sx-detail" }, status, list,
-        note("Under each clock stands the angle between its two hands. A row of the table holds the " +
+        note("Under each clock stands the angle between its two hands. " +
+          "A row of the table holds the " +
           "two channels of one hand at both places. The products sin · sin + cos · cos add up to " +
           "the dot product.")));
   }

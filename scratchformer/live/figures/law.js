@@ -45,7 +45,8 @@ scratchformerLive.figures.law = (() => {
   const grouped = (x) => Number(x.toPrecision(3)).toLocaleString("en-US");
   const exact = (x) => x.toLocaleString("en-US");
   const billions = (x) => `${grouped(x / 1e9)} billion`;
-  const short = (x) => (x >= 1e6 ? `${Number((x / 1e6).toPrecision(2))} M` : `${Math.round(x / 1e3)} k`);
+  const short = (x) =>
+    (x >= 1e6 ? `${Number((x / 1e6).toPrecision(2))} M` : `${Math.round(x / 1e3)} k`);
   const two = (x) => format(x, 2);
   const range = ([low, high], say) => `${say(low)} to ${say(high)}`;
 
@@ -136,12 +137,15 @@ scratchformerLive.figures.law = (() => {
         const y = 22 + 19 * i;
         c.outer.append(c.words(exact(N), 334, y, "end"), el("svg:g",
           { transform: `translate(345 ${y - 5})` },
-          el("svg:path", { d: c.mark(1, 1, i, {}).getAttribute("d"), fill: "none", ...stroke(i) })));
+          el("svg:path",
+            { d: c.mark(1, 1, i, {}).getAttribute("d"), fill: "none", ...stroke(i) })));
       });
       const beside = larger[1] * 1.12; // beside the runs, or they would hide each other
       c.outer.append(c.up(beside, between, { class: "sx-doubt" }),
         c.mark(beside, loss(law, larger[0], larger[1]), 0, { class: "sx-hollow" }));
-      if (revealed) c.outer.append(c.mark(beside * 1.08, larger[2], STAR, { class: "sx-measured" }));
+      if (revealed) {
+        c.outer.append(c.mark(beside * 1.08, larger[2], STAR, { class: "sx-measured" }));
+      }
       const says = `${two(loss(law, larger[0], larger[1]))} (${range(between, two)})`;
       const measured = revealed ? ` Its measured loss is ${two(larger[2])} (star).` : "";
       told.textContent = `A larger model has ${exact(larger[0])} parameters. The law forecasts ` +
@@ -190,7 +194,8 @@ scratchformerLive.figures.law = (() => {
       const says = `${two(loss(law, N, D))} (${range(between, two)})`;
       c.svg.setAttribute("aria-label", `Loss by the law for every size at ${billions(budget)} ` +
         `operations, a bowl. It is least at ${size} parameters: ${says} nats. ` +
-        measured.map(([n, all]) => `Measured at ${exact(n)}: ${all.map(two).join(", ")}.`).join(" "));
+        measured.map(([n, all]) =>
+          `Measured at ${exact(n)}: ${all.map(two).join(", ")}.`).join(" "));
       bowlAt.replaceChildren(c.svg);
       jumps.forEach((jump, i) => jump.setAttribute("aria-pressed", tested[i][0] === budget));
       answer.replaceChildren(
@@ -217,8 +222,10 @@ scratchformerLive.figures.law = (() => {
       el("div", { class: "sx-bar" }, many),
       el("div", { class: "sx-columns" },
         el("section", { class: "sx-half" }, el("p", { class: "sx-title" }, "The runs and the law"),
-          runsAt, told, el("div", { class: "sx-bar" }, reveal), el("details", {}, el("summary", {}, "All runs as a table"), allRuns)),
-        el("section", { class: "sx-half" }, el("p", { class: "sx-title" }, "One budget, every size"),
+          runsAt, told, el("div", { class: "sx-bar" }, reveal),
+          el("details", {}, el("summary", {}, "All runs as a table"), allRuns)),
+        el("section", { class: "sx-half" },
+          el("p", { class: "sx-title" }, "One budget, every size"),
           bowlAt, spend.element,
           el("div", { class: "sx-choice" }, el("span", {}, "Tested"),
             el("span", { class: "sx-choices" }, jumps)), answer)));

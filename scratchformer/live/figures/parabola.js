@@ -27,7 +27,9 @@ scratchformerLive.figures.parabola = (() => {
 
   // Numbers that fly away are written with a power of ten, as Python prints them
   const show = (number, digits = 2) => {
-    if (Math.abs(number) >= 1e4) return number.toExponential(1).replace("-", "−").replace("e+", "e");
+    if (Math.abs(number) >= 1e4) {
+      return number.toExponential(1).replace("-", "−").replace("e+", "e");
+    }
     const text = format(number, digits);
     return Number(text.replace("−", "-")) === 0 ? text.replace("−", "") : text; // no −0.00
   };
@@ -62,7 +64,8 @@ scratchformerLive.figures.parabola = (() => {
         el("svg:clipPath", { id: clip },
           el("svg:rect", { x: LEFT, y: 0, width: RIGHT - LEFT, height: BOTTOM + 6 })),
         el("svg:path", { d: `M${LEFT} ${TOP}V${BOTTOM}H${RIGHT}`, class: "sx-frame" }),
-        [-6, -3, 0, 3, 6].map((d) => text(show(lowest + d, 0), x(lowest + d), BOTTOM + 19, "middle")),
+        [-6, -3, 0, 3, 6].map((d) =>
+          text(show(lowest + d, 0), x(lowest + d), BOTTOM + 19, "middle")),
         [0, 12, 24, 36].map((loss) => text(loss, LEFT - 6, y(loss) + 5, "end")),
         text("w", (LEFT + RIGHT) / 2, BOTTOM + 38, "middle"),
         text("loss", LEFT + 8, TOP + 8, "start"),

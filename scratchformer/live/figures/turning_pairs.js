@@ -55,7 +55,8 @@ scratchformerLive.figures.turning_pairs = (() => {
     const at = ([right, up]) => [MIDDLE + unit * right, MIDDLE - unit * up];
     function arrow(pair, name, letter) {
       const [x, y] = at(pair), angle = Math.atan2(y - MIDDLE, x - MIDDLE);
-      const corner = (turn) => `${x - HEAD * Math.cos(angle + turn)},${y - HEAD * Math.sin(angle + turn)}`;
+      const corner = (turn) =>
+        `${x - HEAD * Math.cos(angle + turn)},${y - HEAD * Math.sin(angle + turn)}`;
       const [endX, endY] = [x - 8 * Math.cos(angle), y - 8 * Math.sin(angle)];
       return [el("svg:line", { x1: MIDDLE, y1: MIDDLE, x2: endX, y2: endY, class: name }),
         el("svg:polygon", { points: `${x},${y} ${corner(0.42)} ${corner(-0.42)}`, class: name }),
@@ -81,14 +82,16 @@ scratchformerLive.figures.turning_pairs = (() => {
       svg.replaceChildren(ring(query), ring(key), ghost(query, "sx-q"), ghost(key, "sx-k"),
         between(k, q), ...arrow(q, "sx-q", "q"), ...arrow(k, "sx-k", "k"));
       const angle = show(Math.abs(angleBetween(k, q)));
-      svg.setAttribute("aria-label", `Two arrows: the query at place ${at_m} ends at ${shown(q)}, ` +
+      svg.setAttribute("aria-label",
+        `Two arrows: the query at place ${at_m} ends at ${shown(q)}, ` +
         `the key at place ${at_n} at ${shown(k)}. The angle between them is ${angle} radians.`);
       status.replaceChildren(`Distance m − n = ${show(at_m - at_n, 0)}, `,
         el("b", {}, `score ${show(score(query, key, theta, at_m, at_n), 3)}`));
       list.replaceChildren(table(["", "at place 0", "turn", "turned"], [
         [`query at ${at_m}`, shown(query), show(at_m * theta), shown(q)],
         [`key at ${at_n}`, shown(key), show(at_n * theta), shown(k)]]),
-        note(`The score is the dot product of the turned pairs. The angle between them is ${angle} ` +
+        note("The score is the dot product of the turned pairs. " +
+          `The angle between them is ${angle} ` +
           "radians. Dashed: where the arrows stand at place 0."));
       on.setAttribute("aria-disabled", !fits(1));
       back.setAttribute("aria-disabled", !fits(-1));
