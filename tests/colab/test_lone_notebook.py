@@ -64,6 +64,7 @@ def env(repository, tmp_path_factory) -> dict[str, str]:
         "HTTPS_PROXY": "http://127.0.0.1:9",
         "NO_PROXY": "",
         "SCRATCHFORMER_BUDGET": "smoke",
+        "SCRATCHFORMER_LIVE": "stored",  # what is compared is stored without scripts
         "SCRATCHFORMER_CACHE": str(tmp_path_factory.mktemp("cache")),
         "TIKTOKEN_CACHE_DIR": str(tmp_path_factory.mktemp("cache") / "no tokenizer"),
         "OMP_WAIT_POLICY": "passive",

@@ -125,7 +125,6 @@ def test_what_is_no_turned_pair_is_told(query, speed, scores, said, monkeypatch)
 
 
 @pytest.mark.parametrize("further", [2.5, -1, True, "far"])
-@pytest.mark.usefixtures("plain_signatures")
 def test_a_button_moves_by_whole_places(further, monkeypatch):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(ValueError, match=f"further is {further!r}, expected a whole number of"):
