@@ -149,8 +149,17 @@ def test_a_page_carries_each_file_of_weights_once(live_pages, site):
             for holder in holders(site / f"{name}.html")
             for model in unescape(holder["data-models"]).split()
         }
-        loaded = re.findall(r'<script[^>]*src="[^"]*live/model-([0-9a-f]{16})\.js', html)
-        assert sorted(loaded) == sorted(asked), name
+        sources = re.findall(r'<script[^>]*src="([^"]*live/(?:model|text)-[^"?]*)', html)
+        scripts = [(site / name).parent.joinpath(source).resolve() for source in sources]
+        held = [
+            told
+            for script in scripts
+            for told in re.findall(
+                r'scratchformerDescriptions\["([0-9a-f]{16})"\]', script.read_text(encoding="utf-8")
+            )
+        ]
+        assert len(set(scripts)) == len(scripts), name
+        assert sorted(held) == sorted(asked), "each once, and none that nobody asks for"
         assert len(html) < 1_500_000, f"{name} holds weights itself"
 
 

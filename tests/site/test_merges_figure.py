@@ -211,7 +211,7 @@ def test_all_of_it_works_with_keys_alone(page, tok):
     keys("Tab")
     assert "What the piece" in page.evaluate("document.activeElement.ariaLabel")
     keys("Tab", "Enter")
-    assert page.locator("details table").is_visible()
+    page.locator("details table").wait_for(state="visible")
 
 
 @pytest.mark.parametrize(("mode", "width"), [("light", 1200), ("dark", 390)])

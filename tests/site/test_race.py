@@ -194,6 +194,7 @@ def test_a_text_of_the_readers_own_has_no_rival_and_no_floor(browser, address, t
         assert page.locator(".sx-legend").inner_text() == "this tab"
         assert run["curve"][0][1] == pytest.approx(math.log(10), abs=1e-3) and faults == []
         press(page)  # the settings wait while a run goes on
+        page.get_by_role("button", name="Stop", exact=True).wait_for()
         assert page.get_by_label("Width", exact=True).is_disabled()
         press(page, "Stop")
         assert page.get_by_label("Width", exact=True).is_enabled()

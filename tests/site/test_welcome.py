@@ -337,11 +337,11 @@ def test_the_model_answers_in_seconds(browser, site):
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(browser, site, axe, mode, size):
     context, page, faults = start(browser, mode)
     page.set_viewport_size(size)
-    page.goto((site / "book" / "welcome.html").as_uri())
+    page.goto((site / "book" / "welcome.html").as_uri(), wait_until="networkidle")
     page.evaluate(
         """localStorage.setItem("course-progress", courseProgress.toFile(["01", "1.1"]))"""
     )
-    page.reload()
+    page.reload(wait_until="networkidle")  # a page that is left stops what it still loads
     page.locator(".sx-bars tbody tr").first.wait_for()
     page.get_by_role("button", name="Clear all ticks").click()  # its question is checked too
     assert faults == []
