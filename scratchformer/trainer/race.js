@@ -8,7 +8,7 @@ scratchformerLive.figures.race = (() => {
   const { el, newId, format, slider, button, title, note, scrolling, table, visible } =
     scratchformerLive;
   const KEPT = "scratchformer-trained"; // where the browser keeps the last trained model
-  const LARGEST = 2 ** 18; // numbers in one matrix, see matrix.js
+  const MOST_PAIRS = 10000; // rows of the table of pairs, for a text of many characters
   const HEIGHT = 260,
     LEFT = 40,
     BOTTOM = 30,
@@ -16,66 +16,28 @@ scratchformerLive.figures.race = (() => {
     RIGHT = 12; // of the plot, in pixels
   const FROM = 0.05; // seconds at the left end of an axis of tenfold steps
 
-  // ---- texts -------------------------------------------------------------------------------
-
-  async function unpack({ text_gzip }) {
-    const bytes = Uint8Array.from(atob(text_gzip), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).text();
-  }
-
-  // A text as ids, the last tenth of it apart: what the course calls the validation split
-  function prepare(text, { batch_size }, { context_length: T, d_model }) {
-    text = text.toWellFormed?.() ?? text;
-    const codes = new Int32Array(text.length),
-      places = new Int32Array(0x110000).fill(-1);
-    let length = 0;
-    for (let i = 0; i < text.length; i += codes[length - 1] > 0xffff ? 2 : 1) {
-      const code = text.codePointAt(i);
-      codes[length++] = code;
-      places[code] = 0;
-    }
-    const characters = []; // in the order of their numbers
-    for (let code = 0; code < places.length; code++) {
-      if (places[code] === 0) places[code] = characters.push(String.fromCodePoint(code)) - 1;
-    }
-    const id = new Map(characters.map((c, i) => [c, i]));
-    const ids = codes.subarray(0, length),
-      cut = Math.floor(0.9 * length);
-    for (let i = 0; i < length; i++) ids[i] = places[codes[i]];
-    const needed = Math.ceil(((batch_size + 2) * T) / 0.9),
-      most = Math.floor(LARGEST / d_model);
-    if (characters.length > most) {
-      throw new Error(
-        `The text has ${characters.length} different characters; ` +
-          `at this width at most ${most} can be learned.`,
-      );
-    }
-    if (ids.length < needed) {
-      throw new Error(
-        `The text has ${ids.length} characters; these settings need at least ${needed}.`,
-      );
-    }
-    return { characters, id, train: ids.subarray(0, cut), validation: ids.subarray(cut) };
-  }
-
-  // ---- the work, in a worker if that is possible -----------------------------------------------
+  // ---- the work, in two workers if that is possible --------------------------------------------
 
   function startWork(onmessage) {
     const sources = `globalThis.scratchformerMatrix = ${scratchformerMatrix.source};
       globalThis.scratchformerTrainer = ${scratchformerTrainer.source};
+      const { port1, port2 } = new MessageChannel(), queue = [];
+      port1.onmessage = () => queue.shift()();
+      const later = (f) => { queue.push(f); port2.postMessage(null); };
       const { receive } = ${scratchformerSession.source}.newSession(scratchformerTrainer,
-        (message, transfer) => postMessage(message, transfer ?? []), (f) => setTimeout(f, 0));
+        ${scratchformerText.source}, (message, transfer) => postMessage(message, transfer ?? []),
+        later);
       onmessage = ({ data }) => receive(data);`;
     // Where workers are not allowed, the page does the work, between its own
     const onPage = () =>
-      scratchformerSession.newSession(scratchformerTrainer, onmessage, (f) => setTimeout(f, 0))
-        .receive;
+      scratchformerSession.newSession(
+        scratchformerTrainer, scratchformerText, onmessage, (f) => setTimeout(f, 0),
+      ).receive;
+    let send, sent = [];
     try {
       const address = URL.createObjectURL(new Blob([sources], { type: "text/javascript" }));
-      const worker = new Worker(address),
-        sent = [];
-      let send = (message) => {
+      const worker = new Worker(address);
+      send = (message) => {
         sent.push(message);
         worker.postMessage(message);
       };
@@ -85,10 +47,16 @@ scratchformerLive.figures.race = (() => {
         send = onPage(); // the worker could not even start
         for (const old of sent.splice(0)) send(old);
       };
-      return (message) => send(message);
+      if (navigator.hardwareConcurrency > 1) {
+        const { port1, port2 } = new MessageChannel(), second = new Worker(address);
+        second.onerror = () => send({ do: "alone" });
+        worker.postMessage({ do: "meet", port: port1 }, [port1]);
+        second.postMessage({ do: "help", port: port2 }, [port2]);
+      }
     } catch {
-      return onPage();
+      send ??= onPage();
     }
+    return (message) => send(message);
   }
 
   // ---- the plot ------------------------------------------------------------------------------
@@ -154,8 +122,8 @@ scratchformerLive.figures.race = (() => {
         : [],
     );
     const points = [];
-    function add(s, loss) {
-      points.push([s, loss]);
+    function draw() {
+      const [s, loss] = points.at(-1);
       own.setAttribute("d", path(points));
       point.setAttribute("cx", x(s));
       point.setAttribute("cy", y(loss));
@@ -164,7 +132,7 @@ scratchformerLive.figures.race = (() => {
       svg.setAttribute("aria-label", `Loss against seconds of training. ${words}`);
     }
     describe("Nothing is trained yet.");
-    return { element: el("div", {}, svg, legend), points, longest, add, describe };
+    return { element: el("div", {}, svg, legend), points, longest, draw, describe };
   }
 
   // Attention weights (T, T) of one head as a small map; what is above the diagonal stays empty
@@ -268,22 +236,21 @@ scratchformerLive.figures.race = (() => {
       fields,
     );
 
-    // Configuration and settings of a run on a text of V characters
-    function read(V) {
+    // Configuration and settings of a run; what depends on its text is added when that is read
+    function read() {
       const d_model = 2 ** sliders.width.get(),
         factor = 2 ** sliders.rate.get();
       return {
         seed: Math.max(0, Math.floor(Number(seed.value)) || 0),
         config: {
           ...config,
-          vocab_size: V,
           d_model,
           n_heads: 2 ** sliders.heads.get(),
           n_layers: sliders.layers.get(),
           context_length: 2 ** sliders.context.get(),
           positions: boxes.rotary.checked ? "rotary" : "learned",
           smear: boxes.smear.checked ? config.smear : 0,
-          bigram_rows: boxes.bigrams.checked ? Math.min(V * V, 10000) : 0,
+          bigram_rows: boxes.bigrams.checked ? MOST_PAIRS : 0,
         },
         settings: {
           ...training,
@@ -360,48 +327,29 @@ scratchformerLive.figures.race = (() => {
       result,
     );
 
-    async function begin() {
-      const started = performance.now(); // the button was pressed
+    function begin() {
       result.replaceChildren();
-      go.disabled = true;
-      try {
-        const own = controls.text(),
-          text = own || (await unpack(packed));
-        const wanted = controls.read(1),
-          data = prepare(text, wanted.settings, wanted.config);
-        const { config, settings: training, seed } = controls.read(data.characters.length);
-        const known = Array.from(prompt).every((c) => data.id.has(c)); // else the text's own words
-        const first = (
-          known ? Int32Array.from(prompt, (c) => data.id.get(c)) : data.validation.slice(0, 25)
-        ).slice(-config.context_length);
-        await new Promise((then) => setTimeout(then, 0)); // let the page breathe
-        now = { run: ++runs, config, training, started, data, own: Boolean(own), first, paused: 0 };
-        redraw();
-        controls.allow(false);
-        send ??= startWork(receive);
-        send({
-          do: "start",
-          run: now.run,
-          config,
-          settings: training,
-          seed,
-          train: data.train.slice(),
-          validation: data.validation.slice(),
-          prompt: first,
-          every: Math.max(1, Math.round(training.steps / 9)),
-        });
-        again.hidden = false;
-        go.textContent = "Pause";
-        const name = own ? "your text" : settings.corpus;
-        say(
-          `Training on ${name}. ` +
-            `The first steps are slow: the browser is still translating the program.`,
-        );
-      } catch (error) {
-        say(error.message);
-      }
-      go.disabled = false;
-      if (now) go.focus();
+      const text = controls.text(), { config, settings: training, seed } = controls.read();
+      now = { run: ++runs, training, started: performance.now(), own: text !== "" };
+      Object.assign(now, { paused: 0, drawn: 0 });
+      controls.allow(false);
+      send ??= startWork(receive);
+      const source = now.own ? { text } : { packed: packed.text_gzip };
+      const every = Math.max(1, Math.round(training.steps / 9));
+      send({
+        do: "start", run: now.run, ...source, config, settings: training, seed, prompt, every,
+      });
+      again.hidden = false;
+      go.textContent = "Pause";
+      say(
+        `Training on ${now.own ? "your text" : settings.corpus}. ` +
+          `The first steps are slow: the browser is still translating the program.`,
+      );
+    }
+    // The text is read
+    function begun({ characters, config, first }) {
+      Object.assign(now, { characters, config, first });
+      redraw();
     }
     const say = (words) => {
       status.textContent = words;
@@ -414,7 +362,7 @@ scratchformerLive.figures.race = (() => {
       plot = now.own
         ? newPlot([], null, null, guess, longest)
         : newPlot(curves, goal, floor, guess, longest);
-      for (const point of old) plot.add(...point);
+      plot.points.push(...old);
       picture.replaceChildren(plot.element);
     }
     function pause() {
@@ -438,7 +386,9 @@ scratchformerLive.figures.race = (() => {
     function receive(message) {
       if (now?.run !== (message.run ?? now?.run)) return; // of a run that was stopped
       if (!now) return;
-      if (message.is === "failed") stop(`It did not work: ${message.why}.`);
+      if (message.is === "failed") return stop(`It did not work: ${message.why}.`);
+      if (message.is === "refused") return stop(message.why);
+      if (message.is === "begun") begun(message);
       if (message.is === "step") stepped(message);
       if (message.is === "look") looked(message);
       if (message.is === "score") {
@@ -449,18 +399,24 @@ scratchformerLive.figures.race = (() => {
       if (message.is === "done") finished(message);
     }
 
-    function stepped({ step, loss, seconds, kind }) {
-      now.kind = kind;
+    function stepped({ step, loss, seconds, kind, together, quickest }) {
+      Object.assign(now, { kind, together, quickest });
       const { steps } = now.training,
         V = now.config.vocab_size,
         left = (seconds / step) * (steps - step);
       if (seconds + left > plot.longest && step > 3) redraw(10 * plot.longest);
-      plot.add(seconds, loss);
-      progress.value = (0.9 * step) / steps;
-      told.textContent =
-        `Step ${step} of ${steps}, loss ${format(loss)}, ${format(seconds, 1)} s, ` +
-        `about ${format(left, 1)} s left`;
-      if (!Number.isFinite(loss) || (step > 8 && loss > Math.log(V) + 1)) {
+      plot.points.push([seconds, loss]);
+      const isBad = !Number.isFinite(loss) || (step > 8 && loss > Math.log(V) + 1);
+      // The page is drawn ten times a second at most: the workers need the processor
+      if (performance.now() > now.drawn + 100 || step === steps || isBad) {
+        now.drawn = performance.now();
+        plot.draw();
+        progress.value = (0.9 * step) / steps;
+        told.textContent =
+          `Step ${step} of ${steps}, loss ${format(loss)}, ${format(seconds, 1)} s, ` +
+          `about ${format(left, 1)} s left`;
+      }
+      if (isBad) {
         const bad = Number.isFinite(loss)
           ? `The loss is ${format(loss, 2)} at step ${step}`
           : `The loss is no number at step ${step}`;
@@ -477,8 +433,8 @@ scratchformerLive.figures.race = (() => {
         { n_heads: H, n_layers } = now.config;
       seen.hidden = false;
       sample.replaceChildren(
-        el("mark", {}, Array.from(now.first, (i) => now.data.characters[i]).join("")),
-        ids.map((i) => now.data.characters[i]).join(""),
+        el("mark", {}, Array.from(now.first, (i) => now.characters[i]).join("")),
+        ids.map((i) => now.characters[i]).join(""),
       );
       maps.replaceChildren(
         ...Array.from({ length: H * n_layers }, (_, n) => mapOf(all[Math.floor(n / H)], T, n % H)),
@@ -500,7 +456,7 @@ scratchformerLive.figures.race = (() => {
     }
 
     function finished({ loss, seconds, weights }) {
-      const { config, data, started, own, paused } = now;
+      const { config, characters, started, own, paused, together, quickest } = now;
       if (!Number.isFinite(loss))
         return stop("The run ended with a loss that is no number. Choose lower rates.");
       const all = (performance.now() - started - paused) / 1000,
@@ -510,6 +466,8 @@ scratchformerLive.figures.race = (() => {
         seconds: trained,
         all,
         kind: now.kind,
+        together,
+        quickest,
         curve: [...plot.points],
       };
       const full = { ...settings.fixed, ...config };
@@ -520,17 +478,25 @@ scratchformerLive.figures.race = (() => {
       );
       progress.value = 1;
       show(
-        { config: full, weights, characters: data.characters, loss, seconds: trained },
+        { config: full, weights, characters, loss, seconds: trained },
         own || !goal ? [] : [["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]],
-        all,
+        `From the press of the button, with samples and the score but without pauses: ` +
+          `${format(all, 1)} s. ${shared(together, quickest)}`,
       );
-      attempt(() =>
-        keep({ ...scratchformerExport.describe(full, weights, data.characters), loss }),
-      );
+      attempt(() => keep({ ...scratchformerExport.describe(full, weights, characters), loss }));
     }
 
+    // How many workers computed, and what that was worth: the quickest step of each way
+    function shared(together, quickest) {
+      const alone = 1000 * quickest.alone, both = 1000 * quickest.together;
+      if (!Number.isFinite(both)) return "One worker computed it.";
+      const times = `A step took ${format(both, 0)} ms with two and ${format(alone, 0)} ms with one`;
+      return together
+        ? `Two workers shared each step. ${times}.`
+        : `One worker computed it, because two were no quicker. ${times}.`;
+    }
     // What the model scored, and what can be done with it
-    function show({ config, weights, characters, loss, seconds }, rivals, all) {
+    function show({ config, weights, characters, loss, seconds }, rivals, told) {
       const views = el("div");
       result.replaceChildren(
         title("The trained model"),
@@ -538,10 +504,7 @@ scratchformerLive.figures.race = (() => {
           ["", "training, s", "validation"],
           [["this tab", format(seconds, 1), format(loss)], ...rivals],
         ),
-        note(
-          `From the press of the button, with samples and the score ` +
-            `but without pauses: ${format(all, 1)} s.`,
-        ),
+        note(told),
         el(
           "div",
           { class: "sx-bar" },

@@ -1,107 +1,184 @@
 // A training run that is told what to do by messages, and tells how it goes: in a worker of its
 // own, so that the page stays free, or on the page where workers are not allowed.
 //
-// It takes {do: "start", run, config, settings, seed, train, validation, prompt, every},
-// {do: "pause"}, {do: "resume"} and {do: "stop"}. It posts {is: "step"}, {is: "look"},
-// {is: "score"}, {is: "done"} and {is: "failed"}, each with the `run` that it belongs to.
+// It takes {do: "start", run, text or packed, config, settings, seed, prompt, every},
+// {do: "pause"}, {do: "resume"} and {do: "stop"}. It posts {is: "begun"}, {is: "step"},
+// {is: "look"}, {is: "score"}, {is: "done"}, and {is: "refused"} or {is: "failed"}, each with the
+// `run` that it belongs to.
+//
+// A second worker may help. Both are told to by {do: "meet", port} and {do: "help", port}, the two
+// ends of a channel, and {do: "alone"} says that the second has failed. Each half of a batch is
+// computed on its own, by whichever worker, so a run gives the same numbers with one as with two.
 "use strict";
 
 var scratchformerSession = globalThis.scratchformerSession ?? (function session() {
   const SAMPLE = 160; // characters of a sample
+  // Whether two workers gain is tried: steps that are not counted, since the browser is still
+  // translating the program, then some by the first worker alone, then some by both
+  const ALONE = 5, TOGETHER = 11, DECIDED = 17;
+
+  // ---- the second worker ---------------------------------------------------------------------
+
+  // It keeps the same weights as the first, and learns and scores what it is asked to
+  function newHelper(Tr, post) {
+    let run = null, name = null, own = []; // what it has learned of this step's batch
+    const work = {
+      start: ({ config, settings, seed }) => {
+        run = Tr.newRun(config, settings, seed);
+        own = [];
+      },
+      learn: (half) => (own = [run.learn(half)])[0],
+      apply: ({ parts }) => {
+        run.apply([...parts, ...own]);
+        own = [];
+      },
+      score: (piece) => run.score(piece),
+    };
+    return (message) => {
+      let answer = null; // the first worker does itself what has failed
+      if (message.do === "start") name = message.run;
+      try {
+        if (message.run === name) answer = work[message.do](message) ?? null;
+      } catch {
+        name = null; // no more of this run
+      }
+      if (message.number) post({ number: message.number, answer });
+    };
+  }
+
+  // The first worker's way to it
+  function newPartner(port) {
+    const open = new Map(); // what was asked and is not answered yet
+    let count = 0;
+    function answered(number, answer) {
+      open.get(number)?.(answer);
+      open.delete(number);
+    }
+    port.onmessage = ({ data }) => answered(data.number, data.answer);
+    return {
+      tell: (message) => port.postMessage(message),
+      ask: (message) => new Promise((then) => {
+        open.set(++count, then);
+        port.postMessage({ ...message, number: count });
+      }),
+      leave: () => { for (const number of [...open.keys()]) answered(number, null); },
+    };
+  }
+
+  // ---- the first ------------------------------------------------------------------------------
 
   // `later(f)` calls f when messages have been read; `send(message, transfer)` posts one
-  function newSession(Tr, send, later) {
-    let number = 0, paused = null; // which run; what goes on after a pause
+  function newSession(Tr, Text, send, later) {
+    let current = 0, partner = null; // which run is wanted; the second worker
+    let resume = null, waiting = Promise.resolve(); // how a pause ends; when it has
 
     function receive(message) {
-      if (message.do === "start") start(message, ++number);
-      if (message.do === "stop") number += 1;
-      if (message.do === "pause") paused ??= () => {};
-      if (message.do === "resume" && paused) {
-        const goOn = paused;
-        paused = null;
-        goOn();
+      if (message.do === "help") {
+        const help = newHelper(Tr, (answer) => message.port.postMessage(answer));
+        message.port.onmessage = ({ data }) => help(data);
       }
-      if (message.do !== "pause" && message.do !== "resume") paused = null;
+      if (message.do === "meet") partner = newPartner(message.port);
+      if (message.do === "alone") {
+        partner?.leave();
+        partner = null;
+      }
+      if (message.do === "pause" && !resume) waiting = new Promise((then) => { resume = then; });
+      if (message.do === "resume" || message.do === "start" || message.do === "stop") {
+        resume?.();
+        resume = null;
+      }
+      if (message.do === "start" || message.do === "stop") current += 1;
+      if (message.do === "start") start(message, current);
     }
 
-    function start({ run: name, config, settings, seed, train, validation, prompt, every }, own) {
+    async function start({ run: name, ...told }, own) {
       const post = (message, transfer) => send({ ...message, run: name }, transfer);
-      let seconds = 0, run, batches;
-
-      // One piece of work, then the next, unless the run has ended or waits
-      function repeat(work) {
-        if (own !== number) return;
-        if (paused) {
-          paused = () => repeat(work);
-          return;
-        }
-        const before = performance.now();
-        try {
-          const next = work();
-          seconds += (performance.now() - before) / 1000;
-          if (next) later(() => repeat(next));
-        } catch (error) {
-          post({ is: "failed", why: error.message });
-        }
+      // Read messages, wait while the run is paused; false if it is not wanted any more
+      async function turn() {
+        await new Promise(later);
+        await waiting;
+        return own === current;
       }
-      function begin() {
-        run = Tr.newRun(config, settings, seed);
-        batches = Tr.windows(train, settings.batch_size, config.context_length, seed);
-        return step;
+      try {
+        const text = Text.prepare(await Text.read(told), told.prompt, told.config, told.settings);
+        post({ is: "begun", characters: text.characters, config: text.config, first: text.first });
+        await train({ ...told, ...text, name }, post, turn);
+      } catch (error) {
+        const is = error.isRefusal ? "refused" : "failed";
+        if (own === current) post({ is, why: error.message });
       }
-      function step() {
-        const loss = run.update(batches.next().value);
-        post({ is: "step", step: run.done, loss, seconds, kind: run.tape.kind });
-        if (!Number.isFinite(loss)) return null; // the page says why
-        const isLast = run.done === settings.steps;
-        if (run.done % every === 0 || isLast) look();
-        return isLast ? scoring(Tr.scores(run, validation, settings.batch_size)) : step;
-      }
-      function look() {
-        const maps = [];
-        run.logits(prompt, (_, weights) => maps.push(weights.slice()));
-        post({ is: "look", step: run.done, maps, sample: sample(run, prompt, seed) });
-      }
-      function scoring(parts) {
-        let sum = 0, count = 0;
-        const total = validation.length - 1;
-        return function score() {
-          const { value, done } = parts.next();
-          if (done) return finish(sum / count);
-          sum += value.loss * value.count;
-          count += value.count;
-          post({ is: "score", share: count / total });
-          return score;
-        };
-      }
-      function finish(loss) {
-        const weights = Object.entries(run.weights).map(([name, W]) =>
-          ({ name, shape: [W.rows, W.columns], data: W.data.slice() }));
-        post({ is: "done", loss, seconds, weights }, weights.map(({ data }) => data.buffer));
-        return null;
-      }
-      paused = null;
-      repeat(begin);
     }
 
-    // Text of the model's own: the last T characters are read anew for each one
-    function sample(run, prompt, seed) {
-      const { context_length: T, vocab_size: V } = run.config, ids = Array.from(prompt);
-      const random = Tr.generator(seed + 1);
-      for (let i = 0; i < SAMPLE; i++) {
-        const logits = run.logits(Int32Array.from(ids.slice(-T))).slice(-V);
-        let largest = -Infinity, sum = 0, u = random(), id = 0;
-        for (const z of logits) largest = Math.max(largest, z);
-        const p = logits.map((z) => Math.exp(z - largest));
-        for (const x of p) sum += x;
-        for (u *= sum; id < V - 1 && u >= p[id]; id++) u -= p[id];
-        ids.push(id);
+    async function train({ name, config, settings, seed, train: ids, ...told }, post, turn) {
+      const { context_length: T, vocab_size } = config, { batch_size, steps } = settings;
+      let helper = partner, seconds = 0;
+      helper?.tell({ do: "start", run: name, config, settings, seed });
+      const run = Tr.newRun(config, settings, seed);
+      const batches = Tr.windows(ids, batch_size, T, seed);
+      const quickest = { alone: Infinity, together: Infinity }; // seconds of a step
+
+      // One step, its second half by the second worker or by this one
+      async function update(batch, together) {
+        const [first, second] = Tr.halves(batch, T);
+        const asked = together && second && helper.ask({ do: "learn", run: name, ...second });
+        const parts = [run.learn(first)];
+        if (asked) helper.tell({ do: "apply", run: name, parts });
+        if (second) parts.push((asked && await asked) || run.learn(second));
+        if (!asked) helper?.tell({ do: "apply", run: name, parts });
+        return run.apply(parts);
       }
-      return ids.slice(prompt.length);
+      while (run.done < steps) {
+        if (!await turn()) return;
+        if (helper !== partner) helper = null; // it has failed
+        if (run.done === DECIDED && quickest.together >= quickest.alone) helper = null;
+        const together = helper !== null && (run.done < ALONE || run.done >= TOGETHER);
+        const before = performance.now(), way = together ? "together" : "alone";
+        const loss = await update(batches.next().value, together);
+        const took = (performance.now() - before) / 1000;
+        seconds += took;
+        if (run.done > ALONE) quickest[way] = Math.min(quickest[way], took);
+        post({ is: "step", step: run.done, loss, seconds, kind: run.tape.kind, together, quickest });
+        if (!Number.isFinite(loss)) return; // the page says why
+        if (run.done % told.every === 0 || run.done === steps) {
+          const maps = [];
+          run.logits(told.first, (_, weights) => maps.push(weights.slice()));
+          post({ is: "look", step: run.done, maps, sample: sample(Tr, run, told.first, seed) });
+        }
+      }
+      let sum = 0, count = 0;
+      const all = [...Tr.pieces(told.validation, T, batch_size)];
+      while (all.length) {
+        if (!await turn()) return;
+        const [one, other] = all.splice(0, 2);
+        const asked = other && helper?.ask({ do: "score", run: name, ...other });
+        sum += run.score(one) * one.y.length;
+        if (other) sum += ((asked && await asked) ?? run.score(other)) * other.y.length;
+        count += one.y.length + (other?.y.length ?? 0);
+        post({ is: "score", share: count / (told.validation.length - 1) });
+      }
+      const weights = Object.entries(run.weights).map(([own, W]) =>
+        ({ name: own, shape: [W.rows, W.columns], data: W.data.slice() }));
+      post({ is: "done", loss: sum / count, seconds, weights },
+        weights.map(({ data }) => data.buffer));
     }
 
     return { receive };
+  }
+
+  // Text of the model's own: the last T characters are read anew for each one
+  function sample(Tr, run, prompt, seed) {
+    const { context_length: T, vocab_size: V } = run.config, ids = Array.from(prompt);
+    const random = Tr.generator(seed + 1);
+    for (let i = 0; i < SAMPLE; i++) {
+      const logits = run.logits(Int32Array.from(ids.slice(-T))).slice(-V);
+      let largest = -Infinity, sum = 0, u = random(), id = 0;
+      for (const z of logits) largest = Math.max(largest, z);
+      const p = logits.map((z) => Math.exp(z - largest));
+      for (const x of p) sum += x;
+      for (u *= sum; id < V - 1 && u >= p[id]; id++) u -= p[id];
+      ids.push(id);
+    }
+    return ids.slice(prompt.length);
   }
 
   return { newSession, source: `(${session})()` };

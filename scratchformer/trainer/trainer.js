@@ -86,7 +86,7 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     function embedding(table, ids) {
       const C = table.columns, y = tensor(ids.length, C);
       for (let t = 0; t < ids.length; t++) {
-        y.data.set(table.data.subarray(ids[t] * C, (ids[t] + 1) * C), t * C);
+        for (let c = 0; c < C; c++) y.data[t * C + c] = table.data[ids[t] * C + c];
       }
       then(() => {
         for (let t = 0; t < ids.length; t++) {
@@ -149,14 +149,15 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
     // The rows of each window of T, k places later; the first k are zeros
     function shift(x, T, k) {
-      const C = x.columns, y = tensor(x.rows, C);
-      const each = (visit) => {
-        for (let first = 0; first < x.rows; first += T) {
-          for (let i = first * C; i < (first + T - k) * C; i++) visit(i, i + k * C);
+      const C = x.columns, y = tensor(x.rows, C), length = (T - k) * C; // numbers of a window
+      for (let i = 0; i < x.data.length; i += T * C) {
+        addScaled(y.data, 1, x.data, length, i + k * C, i);
+      }
+      then(() => {
+        for (let i = 0; i < x.data.length; i += T * C) {
+          addScaled(x.grad, 1, y.grad, length, i, i + k * C);
         }
-      };
-      each((from, to) => { y.data[to] = x.data[from]; });
-      then(() => each((from, to) => { x.grad[from] += y.grad[to]; }));
+      });
       return y;
     }
 
@@ -219,13 +220,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
           product(dv, transposed(p), dy, T, D, T); // dv = Pᵀ dy
           slopes.fill(0);
           product(ds, dy, transposed(v), T, T, D); // dP = dy vᵀ
-          for (let t = 0, i = 0; t < T; t++, i = t * T) { // through the softmax
-            const row = weights.subarray(from + i, from + i + T);
-            let along = 0;
-            for (let s = 0; s <= t; s++) along += slopes[i + s] * row[s];
-            for (let s = 0; s < T; s++) {
-              slopes[i + s] = scale * row[s] * (slopes[i + s] - along);
-            }
+          for (let t = 0; t < T; t++) {
+            softmaxBack(slopes, t * T, weights, from + t * T, T, scale);
           }
           product(dq, ds, k, T, D, T);
           product(dk, transposed(ds), q, T, D, T);
@@ -265,6 +261,20 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     scores.fill(0, start + open, start + length);
   }
 
+  // In place: slopes of `length` weights, from `start` on, become those of their scores
+  function softmaxBack(slopes, start, weights, from, length, scale) {
+    let along = 0; // the mean of the slopes
+    for (let i = 0; i < length; i++) along += slopes[start + i] * weights[from + i];
+    for (let i = 0; i < length; i++) {
+      slopes[start + i] = scale * weights[from + i] * (slopes[start + i] - along);
+    }
+  }
+
+  // `length` numbers of `from`, times a factor, are added to those of `to`
+  function addScaled(to, factor, from, length = to.length, start = 0, first = 0) {
+    for (let i = 0; i < length; i++) to[start + i] += factor * from[first + i];
+  }
+
   // ---- the model -------------------------------------------------------------------------------
 
   // {name: tensor} of a SpeedrunGPT without biases or weights in its norms, as it starts
@@ -272,8 +282,9 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     const { vocab_size: V, context_length, d_model: C, n_layers, smear, bigram_rows } = config;
     const random = generator(seed), weights = {};
     function matrix(name, rows, columns, std) {
-      const W = (weights[name] = tape.tensor(rows, columns));
-      if (std) for (let i = 0; i < W.data.length; i++) W.data[i] = std * normal(random);
+      const data = tape.take(rows * columns);
+      if (std) for (let i = 0; i < data.length; i++) data[i] = std * normal(random);
+      weights[name] = { rows, columns, data, grad: null };
     }
     matrix("wte.weight", V, C, 0.02);
     if (config.positions === "learned") matrix("wpe.weight", context_length, C, 0.02);
@@ -286,8 +297,17 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       matrix(`h.${i}.mlp.c_proj.weight`, C, 4 * C, 0);
     }
     matrix("lm_head.weight", V, C, 0);
-    tape.keep();
     return weights;
+  }
+
+  // Room for the gradients of all weights, side by side: together they are one vector
+  function newGradients(tape, weights) {
+    const all = Object.values(weights);
+    const gradients = tape.take(all.reduce((sum, { data }) => sum + data.length, 0));
+    let from = 0;
+    for (const W of all) W.grad = gradients.subarray(from, (from += W.data.length));
+    tape.keep();
+    return gradients;
   }
 
   // ids (windows of T, one after the other) -> logits (N, V); `look` is called
@@ -334,17 +354,16 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     const m = Math.min(rows, columns), n = Math.max(rows, columns);
     let X = tape.take(m * n), size = 0;
     for (let i = 0; i < G.length; i++) size += G[i] * G[i];
-    const scale = 1 / (Math.sqrt(size) + 1e-7);
-    const wide = rows === m ? G : turned(tape, G, n, m);
-    for (let i = 0; i < G.length; i++) X[i] = wide[i] * scale;
+    addScaled(X, 1 / (Math.sqrt(size) + 1e-7), rows === m ? G : turned(tape, G, n, m));
     for (let step = 0; step < 5; step++) {
-      const S = tape.take(m * m), inner = tape.take(m * m);
+      const S = tape.take(m * m), squared = tape.take(m * m), sum = tape.take(m * m);
       const next = tape.take(m * n);
       tape.product(view(S, m), view(X, n), transposed(view(X, n)), m, m, n);
-      tape.product(view(inner, m), view(S, m), view(S, m), m, m, m);
-      for (let i = 0; i < m * m; i++) inner[i] = b * S[i] + c * inner[i];
-      tape.product(view(next, n), view(inner, m), view(X, n), m, n, m);
-      for (let i = 0; i < m * n; i++) next[i] += a * X[i];
+      tape.product(view(squared, m), view(S, m), view(S, m), m, m, m);
+      addScaled(sum, b, S);
+      addScaled(sum, c, squared);
+      addScaled(next, a, X); // the product is added to it
+      tape.product(view(next, n), view(sum, m), view(X, n), m, n, m);
       X = next;
     }
     return rows === m ? X : turned(tape, X, m, n);
@@ -399,17 +418,12 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
   }
 
   // The gradients of all weights, shortened together to length `most`
-  function clip(weights, most) {
+  function clip(gradients, most) {
     let sum = 0;
-    const all = Object.values(weights);
-    for (const { grad } of all) {
-      for (let i = 0; i < grad.length; i++) sum += grad[i] * grad[i];
-    }
+    for (let i = 0; i < gradients.length; i++) sum += gradients[i] * gradients[i];
     const scale = most / (Math.sqrt(sum) + 1e-6);
     if (!(scale < 1)) return;
-    for (const { grad } of all) {
-      for (let i = 0; i < grad.length; i++) grad[i] *= scale;
-    }
+    for (let i = 0; i < gradients.length; i++) gradients[i] *= scale;
   }
 
   // ---- training --------------------------------------------------------------------------------
@@ -444,26 +458,44 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     return { x, y };
   }
 
-  // A run: step() makes one update and gives its loss in nats, validate(ids) scores a text
+  // A run: update(batch) makes one step and gives its loss in nats, score(batch) only the loss
   function newRun(config, settings, seed = 0, kind = undefined) {
-    const T = config.context_length, B = settings.batch_size;
-    const tape = newTape(memoryFor(config, B), kind);
-    const weights = newWeights(tape, config, seed);
+    const tape = newTape(memoryFor(config, settings.batch_size), kind);
+    const weights = newWeights(tape, config, seed), gradients = newGradients(tape, weights);
     const optimizer = newOptimizer(tape, weights, settings);
     let done = 0;
 
-    function update({ x, y }) {
+    // One step with a batch
+    function update(batch) {
+      return apply(halves(batch, config.context_length).map(learn));
+    }
+    // Loss and gradients of some windows: one worker can do it for one half, another for the other
+    function learn({ x, y }) {
       tape.begin();
-      for (const { grad } of Object.values(weights)) grad.fill(0);
-      const loss = tape.crossEntropy(forward(tape, weights, config, x, T), y);
+      gradients.fill(0);
+      const logits = forward(tape, weights, config, x, config.context_length);
+      const loss = tape.crossEntropy(logits, y);
       tape.backward();
-      clip(weights, 1);
+      return { loss, targets: y.length, gradients: gradients.slice() };
+    }
+    // Change the weights along the mean of what the parts of a batch gave; gives their mean loss
+    function apply(parts) {
+      const total = parts.reduce((sum, { targets }) => sum + targets, 0);
+      let loss = 0;
+      tape.begin(false);
+      gradients.fill(0);
+      for (const part of parts) {
+        const share = part.targets / total;
+        loss += share * part.loss;
+        addScaled(gradients, share, part.gradients);
+      }
+      clip(gradients, 1);
       optimizer.step(1 - done / settings.steps); // the rate falls in a line
       done += 1;
       return loss;
     }
-    // The mean loss of a batch of windows, without learning from it
-    function score({ x, y }) {
+    // The mean loss of some windows of T, without learning from it
+    function score({ x, y, T = config.context_length }) {
       tape.begin(false);
       return tape.crossEntropy(forward(tape, weights, config, x, T), y);
     }
@@ -471,40 +503,43 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       tape.begin(false);
       return forward(tape, weights, config, ids, ids.length, look).data.slice();
     }
-    return { config, weights, tape, update, score, logits, get done() { return done; } };
+    return { config, weights, tape, update, learn, apply, score, logits,
+      get done() { return done; } };
   }
 
-  // Every target of a text once, in windows of T, `rows` windows at a time: yields the parts'
-  // {loss, count}; its mean is that of scratchformer.training.evaluate
-  function* scores(run, ids, rows) {
-    const T = run.config.context_length, starts = [];
+  // The two halves of a batch of windows of T; a single window stays as it is
+  function halves({ x, y }, T) {
+    const middle = Math.ceil(x.length / T / 2) * T;
+    const part = (from, to) => ({ x: x.subarray(from, to), y: y.subarray(from, to) });
+    return middle < x.length ? [part(0, middle), part(middle)] : [part(0)];
+  }
+
+  // Every target of a text once: batches of `rows` windows of T, and at last what is left, a window
+  // that is shorter. The mean of their scores is that of scratchformer.training.evaluate
+  function* pieces(ids, T, rows) {
+    const starts = [];
     let start = 0;
     for (; start + T < ids.length; start += T) starts.push(start);
     for (let i = 0; i < starts.length; i += rows) {
-      const some = starts.slice(i, i + rows);
-      yield { loss: run.score(windowsAt(ids, some, T)), count: some.length * T };
+      yield { ...windowsAt(ids, starts.slice(i, i + rows), T), T };
     }
     const rest = ids.length - 1 - start;
-    if (rest > 0) {
-      run.tape.begin(false);
-      const { x, y } = windowsAt(ids, [start], rest);
-      const logits = forward(run.tape, run.weights, run.config, x, rest);
-      yield { loss: run.tape.crossEntropy(logits, y), count: rest };
-    }
+    if (rest > 0) yield { ...windowsAt(ids, [start], rest), T: rest };
   }
 
   // Bytes for weights and one step of training, generously
   function memoryFor(config, B) {
     const { vocab_size: V, context_length: T, d_model: C } = config;
     const { n_heads: H, n_layers: L, smear, bigram_rows } = config;
-    const N = B * T, weights = 2 * C * (2 * V + T + bigram_rows + smear * C + 12 * L * C);
-    const step = 2 * N * (C * (6 + 3 * smear) + L * (22 * C + H * T) + 3 * V);
-    const muon = (L * 12 + smear) * C * C * 20;
+    const N = (B + 1) * T, weights = 2 * C * (2 * V + T + bigram_rows + smear * C + 12 * L * C);
+    // numbers and gradients of half a batch are as many as the numbers of a whole one
+    const step = N * (C * (8 + 3 * smear) + L * (22 * C + H * T) + 3 * V);
+    const muon = (L * 12 + smear) * C * C * 24;
     return 4 * (weights + step + muon + 2 ** 19);
   }
 
   return { generator, normal, newTape, newWeights, forward, newOptimizer, newtonSchulz, clip,
-    windows, windowsAt, newRun, scores, source: `(${trainer})()` };
+    windows, windowsAt, newRun, halves, pieces, source: `(${trainer})()` };
 })();
 
 if (typeof module !== "undefined") module.exports = scratchformerTrainer; // Node

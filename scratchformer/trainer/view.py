@@ -18,8 +18,8 @@ from scratchformer.measurements import load_measurements
 FILES = (
     *("explorer/style.css", "explorer/model.js", "explorer/tokenizer.js", "explorer/explorer.js"),
     *(f"explorer/views/{view}.js" for view in ("attention", "next", "switches", "lens")),
-    *("trainer/race.css", "trainer/matrix.js", "trainer/trainer.js", "trainer/session.js"),
-    *("trainer/export.js", "trainer/race.js"),
+    *("trainer/race.css", "trainer/matrix.js", "trainer/trainer.js", "trainer/text.js"),
+    *("trainer/session.js", "trainer/export.js", "trainer/race.js"),
 )
 # The setting of configs/record-every-seed.toml, a speedrun's GPT of one block, but for the steps
 FIXED = {

@@ -208,8 +208,11 @@ def test_too_many_different_characters_are_told(page):
     page.get_by_text("has 3000 different characters; at this width at most 2048").wait_for()
 
 
+BEGUN = """worker.say({ is: "begun", run: RUN, characters: ["a", "b"],
+  config: { vocab_size: 2, context_length: 9, n_heads: 1, n_layers: 1 },
+  first: Int32Array.of(0, 1) })"""
 FAKE = """window.Worker = class {
-  constructor() { window.worker = this; this.got = []; }
+  constructor() { window.worker ??= this; this.got = []; }
   postMessage(message) { this.got.push(message); }
   say(message) { this.onmessage({ data: message }); }
 }"""
@@ -225,6 +228,7 @@ def test_messages_of_a_stopped_run_are_not_those_of_the_next(browser, address):
     press(page)
     page.get_by_role("button", name="Stop", exact=True).wait_for()
     assert page.evaluate("worker.got.filter(m => m.do === 'start').map(m => m.run)") == [1, 2, 3]
+    page.evaluate(BEGUN.replace("RUN", "3"))
     page.evaluate("worker.say({ is: 'step', run: 2, step: 3, loss: 2, seconds: 9 })")
     page.evaluate("worker.say({ is: 'done', run: 1, loss: 1, seconds: 9, weights: [] })")
     assert page.get_by_text("Step 3").count() == 0

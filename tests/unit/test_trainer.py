@@ -32,15 +32,17 @@ FIXED = {  # what the trainer's model always has
 SMALL = {"vocab_size": 13, "context_length": 9, "d_model": 24, "n_heads": 2, "n_layers": 2}
 IDEAS = {"positions": "rotary", "smear": 3, "bigram_rows": 29}
 KINDS = ["plain", "simd"]
-FILES = ("matrix", "trainer", "session", "export")
+FILES = ("matrix", "trainer", "text", "session", "export")
 B = 5
 
 PROGRAM = """
 globalThis.scratchformerMatrix = require(%(matrix)s);
 const Tr = require(%(trainer)s), Session = require(%(session)s), Export = require(%(export)s);
+const Text = require(%(text)s);
 const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
-const answer = (%(body)s)(input, Tr, globalThis.scratchformerMatrix);
-process.stdout.write(JSON.stringify(answer, (_, x) => ArrayBuffer.isView(x) ? Array.from(x) : x));
+const plain = (_, x) => ArrayBuffer.isView(x) ? Array.from(x) : x;
+Promise.resolve((%(body)s)(input, Tr, globalThis.scratchformerMatrix)).then((answer) =>
+  process.stdout.write(JSON.stringify(answer, plain), () => process.exit()));
 """
 
 
@@ -230,9 +232,9 @@ def test_the_score_of_a_text_counts_every_target_once():
         + LOAD
         + """
         let sum = 0, count = 0;
-        for (const part of Tr.scores(run, Int32Array.from(input.ids), 4)) {
-          sum += part.loss * part.count;
-          count += part.count;
+        for (const piece of Tr.pieces(Int32Array.from(input.ids), 9, 4)) {
+          sum += run.score(piece) * piece.y.length;
+          count += piece.y.length;
         }
         return [sum / count, count];
         }"""
@@ -262,15 +264,65 @@ def test_sizes_that_do_not_fit_are_told():
     assert in_node(body) == "these sizes need more than 2 MB"
 
 
+def test_a_batch_in_two_halves_has_the_gradients_of_the_batch():
+    model, (x, y) = make_model(**IDEAS), batch()
+    body = (
+        "(input, Tr) => {"
+        + LOAD
+        + """
+        const whole = { x: Int32Array.from(input.x.flat()), y: Int32Array.from(input.y.flat()) };
+        const parts = Tr.halves(whole, 9).map(run.learn), one = run.learn(whole);
+        const single = Tr.halves({ x: whole.x.subarray(0, 9), y: whole.y.subarray(0, 9) }, 9);
+        return { one, parts, single: single.map((p) => p.x.length) };
+        }"""
+    )
+    settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
+    found = in_node(body, **told(model), settings=settings, x=x.tolist(), y=y.tolist())
+    assert found["single"] == [9] and [part["targets"] for part in found["parts"]] == [27, 18]
+    one, (first, second) = found["one"], found["parts"]
+    assert 0.6 * first["loss"] + 0.4 * second["loss"] == pytest.approx(one["loss"], abs=1e-6)
+    mean = 0.6 * torch.tensor(first["gradients"]) + 0.4 * torch.tensor(second["gradients"])
+    assert mean.tolist() == pytest.approx(one["gradients"], abs=1e-5)
+
+
+# ---- the text ----
+
+
+def test_a_text_becomes_ids_a_validation_part_and_a_prompt():
+    text = "Zwölf 🙂 Boxkämpfer.\n" * 50
+    config = {"context_length": 9, "d_model": 24, "bigram_rows": 100}
+    body = """async ({ text, packed, config }) => {
+      const read = await Text.read({ packed });
+      const prepare = (prompt) => Text.prepare(read, prompt, config, { batch_size: 5 });
+      return { same: read === text, ...prepare("Zwölf"), other: prepare("xyz").first };
+    }"""
+    import base64
+    import gzip
+
+    packed = base64.b64encode(gzip.compress(text.encode())).decode()
+    found = in_node(body, text=text, packed=packed, config=config)
+    characters = sorted(set(text))
+    ids = [characters.index(c) for c in text]
+    cut = int(0.9 * len(ids))
+    assert found["same"] and found["characters"] == characters
+    assert found["train"] == ids[:cut] and found["validation"] == ids[cut:]
+    assert found["first"] == ids[:5] and found["other"] == ids[cut : cut + 25][-9:]
+    assert found["config"] == {**config, "vocab_size": len(characters)}
+
+
 # ---- a run that is told what to do by messages ----
 
-SESSION = """(input, Tr) => {
+SESSION = """async (input, Tr) => {
   const posted = [], waiting = [];
-  const { receive } = Session.newSession(Tr, (m) => posted.push(m), (f) => waiting.push(f));
-  const turn = (n) => { for (; n && waiting.length; n--) waiting.shift()(); };
-  const ids = Int32Array.from({ length: 900 }, (_, i) => (i * i) %% 13);
+  const { receive } = Session.newSession(
+    Tr, Text, (m) => posted.push(m), (f) => waiting.push(f));
+  const settle = () => new Promise(setImmediate);
+  const turn = async (n) => {
+    for (await settle(); n && waiting.length; n--, await settle()) waiting.shift()();
+  };
+  const text = Array.from({ length: 1000 }, (_, i) => "abcdefghijklm"[(i * i) %% 13]).join("");
   const start = () => receive({ do: "start", config: input.config, settings: input.settings,
-    seed: 1, train: ids, validation: ids.subarray(0, 100), prompt: ids.slice(0, 5), every: 3 });
+    seed: 1, text: input.text ?? text, prompt: "abeja", every: 3 });
   %s
   return posted.map(
     (m) => ({ ...m, maps: m.maps?.map((w) => w.length), weights: m.weights?.length }));
@@ -285,7 +337,8 @@ def kinds(posted):
 
 
 def test_a_session_tells_each_step_looks_scores_and_ends():
-    posted = in_node(SESSION % "start(); turn(100);", **RUN)
+    posted = in_node(SESSION % "start(); await turn(100);", **RUN)
+    assert posted[0]["is"] == "begun" and posted[0]["config"]["vocab_size"] == 7
     assert [m["step"] for m in posted if m["is"] == "step"] == [1, 2, 3, 4, 5, 6]
     looks = [m for m in posted if m["is"] == "look"]
     assert [m["step"] for m in looks] == [3, 6]
@@ -298,32 +351,103 @@ def test_a_session_tells_each_step_looks_scores_and_ends():
 
 
 def test_a_paused_session_waits_and_goes_on_where_it_was():
-    told = "start(); turn(3); receive({ do: 'pause' }); turn(50); posted.push({ is: 'waited' });"
-    posted = in_node(SESSION % (told + "receive({ do: 'resume' }); turn(100);"), **RUN)
+    told = (
+        "start(); await turn(3); receive({ do: 'pause' }); receive({ do: 'pause' });"
+        "await turn(50); posted.push({ is: 'waited' });"
+    )
+    posted = in_node(SESSION % (told + "receive({ do: 'resume' }); await turn(100);"), **RUN)
     without = [m for m in posted if m["is"] != "waited"]
-    assert kinds(posted).index("waited") == 4
+    assert kinds(posted).index("waited") < 6
     assert [m["step"] for m in without if m["is"] == "step"] == [1, 2, 3, 4, 5, 6]
-    straight = in_node(SESSION % "start(); turn(100);", **RUN)
+    straight = in_node(SESSION % "start(); await turn(100);", **RUN)
     assert without[-1]["loss"] == straight[-1]["loss"]
 
 
 def test_a_stopped_session_is_silent_and_another_can_start():
-    told = "start(); turn(3); receive({ do: 'stop' }); turn(50); posted.length = 0; turn(9);"
-    assert in_node(SESSION % told, **RUN) == []
-    posted = in_node(SESSION % (told + "start(); start(); turn(100);"), **RUN)
+    told = "start(); await turn(3); receive({ do: 'stop' }); await turn(50); posted.length = 0;"
+    assert in_node(SESSION % (told + "await turn(9);"), **RUN) == []
+    posted = in_node(SESSION % (told + "start(); start(); await turn(100);"), **RUN)
     assert kinds(posted).count("done") == 1 and kinds(posted).count("step") == 6
-    paused = "start(); turn(2); receive({ do: 'pause' }); turn(5); posted.length = 0;"
-    assert kinds(in_node(SESSION % (paused + "start(); turn(100);"), **RUN)).count("done") == 1
+    paused = "start(); await turn(2); receive({ do: 'pause' }); await turn(5); posted.length = 0;"
+    posted = in_node(SESSION % (paused + "start(); await turn(100);"), **RUN)
+    assert kinds(posted).count("done") == 1
 
 
 def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
     settings = {**RUN["settings"], "lr": 1e30, "muon_lr": 1e30}
-    posted = in_node(SESSION % "start(); turn(100);", **{**RUN, "settings": settings})
+    posted = in_node(SESSION % "start(); await turn(100);", **{**RUN, "settings": settings})
     assert kinds(posted)[-1] == "step" and posted[-1]["loss"] is None  # JSON knows no NaN
-    broken = {**RUN, "config": {**RUN["config"], "context_length": 300}}
-    posted = in_node(SESSION % "start(); turn(100);", **broken)
-    assert kinds(posted) == ["failed"]
-    assert posted[0]["why"] == "900 tokens hold 2 windows of 300, expected at least 5"
+    long = {**RUN, "config": {**RUN["config"], "context_length": 300}}
+    posted = in_node(SESSION % "start(); await turn(100);", **long)
+    assert kinds(posted) == ["refused"]
+    needed = "The text has 1000 characters; these settings need at least 2334."
+    assert posted[0]["why"] == needed
+    broken = {**RUN, "settings": {**RUN["settings"], "betas": None}}
+    assert kinds(in_node(SESSION % "start(); await turn(100);", **broken)) == ["begun", "failed"]
+
+
+# Two sessions, the ends of one channel between them; the second may be made to fail
+TWO = (
+    """const { port1, port2 } = new MessageChannel(), asked = [];
+  const second = Session.newSession({ ...Tr, newRun(...all) {
+    const run = Tr.newRun(...all);
+    for (const name of ["learn", "apply", "score"]) {
+      const work = run[name];
+      run[name] = (x) => {
+        asked.push(name);
+        if (asked.length > input.works) throw new Error("broken");
+        return work(x);
+      };
+    }
+    return run;
+  } }, Text, () => {}, setImmediate);
+  if (input.two) {
+    receive({ do: "meet", port: port1 });
+    second.receive({ do: "help", port: port2 });
+  }
+  // A clock on which steps alone are slow, or steps together are: it is read before and after each
+  const stepsNow = () => posted.filter((m) => m.is === "step").length;
+  let clock = 0, readings = 0;
+  performance.now = () => {
+    const way = stepsNow() >= 5 && stepsNow() < 11 ? "alone" : "together";
+    return (clock += ++readings % 2 === 0 && input.slow === way ? 99 : 1);
+  };
+  start();
+  while (!posted.some((m) => ["done", "failed"].includes(m.is))) {
+    const steps = stepsNow();
+    if (steps === input.leave) receive({ do: "alone" });
+    await turn(1);
+  }
+  await settle();
+  posted.push({ is: "asked", asked });"""
+)
+
+
+def two_workers(**told):
+    settings = {**RUN["settings"], "steps": 24}
+    told = {"two": True, "works": 10**6, "slow": "alone", "leave": -1, **told}
+    posted = in_node(SESSION % TWO, **{**RUN, "settings": settings}, **told)
+    asked = posted.pop()["asked"]
+    losses = [m["loss"] for m in posted if m["is"] == "step"]
+    return losses, posted[-1]["loss"], asked, [m["together"] for m in posted if m["is"] == "step"]
+
+
+def test_two_workers_give_the_numbers_of_one():
+    losses, score, asked, together = two_workers(two=False)
+    assert len(losses) == 24 and asked == [] and not any(together)
+    for slow, shared in (("alone", 5 + 6 + 7), ("together", 5 + 6)):
+        again = two_workers(slow=slow)
+        assert again[:2] == (losses, score), "the same to the last bit"
+        assert sum(again[3]) == again[2].count("learn") == shared
+        assert again[2].count("apply") == (24 if slow == "alone" else 17)
+        assert (again[2].count("score") > 0) == (slow == "alone")
+
+
+def test_when_the_second_worker_fails_the_first_goes_on_alone():
+    losses, score, *_ = two_workers(two=False)
+    for broken in ({"works": 0}, {"works": 7}, {"works": 30}, {"leave": 0}, {"leave": 13}):
+        again = two_workers(**broken)
+        assert again[:2] == (losses, score), broken
 
 
 # ---- what is done with a trained model ----
