@@ -5,14 +5,24 @@
 
 ```{race-measured}
 ```
+
+```{race-gradients}
+```
 """
 
+import statistics
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
+WAYS = ("together", "alone")
+PRODUCTS = {  # the forms of matrix.js
+    "fused": "Chromium, SIMD with fused multiply-add",
+    "simd": "Node.js, SIMD",
+    "plain": "Node.js, plain",
+}
 IDEAS = {
     "rotary": "without rotary positions (learned ones)",
     "bigrams": "without vectors for pairs",
@@ -40,17 +50,28 @@ class MeasuredDirective(Directive):
         return [nodes.raw("", tables(found), format="html")]
 
 
+class GradientsDirective(Directive):
+    """The table of gradients in measurements/tab.json."""
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer.measurements import load_measurements
+
+        return [nodes.raw("", gradient_table(load_measurements("tab")), format="html")]
+
+
 def tables(found: dict[str, Any]) -> str:
     """Seconds and losses of all runs, and what each idea is worth, as HTML."""
     named = [
-        ("this page", found["tab"]),
-        ("the same trainer in Node.js", found["node"]),
+        (f"this page in Chromium {major(found['browser'])}", found["tab"]),
+        (f"this page in Firefox {major(found.get('firefox_version', ''))}", found["firefox"]),
+        ("the same trainer in Node.js, one worker", found["node"]),
         ("the same recipe in PyTorch", found["pytorch"]),
         ("nanoGPT’s command in PyTorch", found["nanoGPT"]),
     ]
     rows = [
         (name, str(len(runs)), span(runs, "seconds", 1), span(runs, "loss", 3))
         for name, runs in named
+        if runs
     ]
     ideas = [("all ideas", span(found["node"], "loss", 3))]
     ideas += [(IDEAS[name], span(runs, "loss", 3)) for name, runs in found["without"].items()]
@@ -65,14 +86,46 @@ def sentences(found: dict[str, Any]) -> str:
     """When and where it was measured, and what follows."""
     tab, hardware = found["summary"], found["hardware"]
     low, high = tab["in_all"]["range"]
+    shared = [run["quickest"] for run in found["tab"] if run["together"]]
+    both, alone = (1000 * statistics.median(run[way] for run in shared) for way in WAYS)
     return (
         f"Measured on {found['day']}, all in one run, on {hardware['cores']} cores of "
-        f"{hardware['processor']}, in headless Chromium {found['browser'].split('.')[0]}. "
+        f"{hardware['processor']}. The browsers had no window. "
         f"From the press of the button to the score it took {low:.1f} to {high:.1f} s. "
         f"nanoGPT’s command took {tab['ratio']['median']:.0f} times as long to train (the median; "
         f"{tab['ratio']['range'][0]:.0f} to {tab['ratio']['range'][1]:.0f}). "
-        f"{tab['at_most_1.90']} of {tab['seeds']} seeds end at 1.90 or below."
+        f"{tab['at_most_1.90']} of {tab['seeds']} seeds end at 1.90 or below. In {len(shared)} of "
+        f"them two workers shared the steps: the quickest step took {both:.0f} ms with two and "
+        f"{alone:.0f} ms with one (medians). The page itself was never busy for more than "
+        f"{max(50, tab['longest_task_ms']):.0f} ms at a time."
     )
+
+
+def gradient_table(found: dict[str, Any]) -> str:
+    """How far each weight's gradient is from PyTorch's, for each form of the product, as HTML."""
+    runs = found["gradients"]
+    rows = [
+        (
+            f"<code>{name}</code>",
+            f"{largest:.3g}",
+            *(power(run["weights"][name][0]) for run in runs),
+        )
+        for name, (_, largest) in runs[0]["weights"].items()
+    ]
+    kinds = [f"{PRODUCTS[run['kind']]}: largest difference" for run in runs]
+    return table(("weight", "largest gradient", *kinds), rows)
+
+
+def power(x: float) -> str:
+    """A small number as 1.2 · 10⁻⁷."""
+    digits, exponent = f"{x:.1e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digits} · 10{raised}" if x else "0"
+
+
+def major(version: str) -> str:
+    """The first number of a version."""
+    return version.split(".")[0]
 
 
 def span(runs: list[dict[str, Any]], name: str, digits: int) -> str:
@@ -93,7 +146,8 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register both directives."""
+    """Register the directives."""
     app.add_directive("race", RaceDirective)
     app.add_directive("race-measured", MeasuredDirective)
+    app.add_directive("race-gradients", GradientsDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

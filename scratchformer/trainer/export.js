@@ -1,7 +1,7 @@
 // A trained model for others: a description that model.js runs, and a file that Python opens.
 "use strict";
 
-var scratchformerExport = globalThis.scratchformerExport ?? (() => {
+var scratchformerExport = globalThis.scratchformerExport ?? (function exporter() {
   const number = new Float32Array(1), bitsOf = new Uint32Array(number.buffer);
 
   // A number of float32 -> sign, 5 bits of exponent, 10 bits of fraction; halves go to the even one
@@ -67,7 +67,7 @@ var scratchformerExport = globalThis.scratchformerExport ?? (() => {
     return bytes;
   }
 
-  return { float16, describe, safetensors };
+  return { float16, describe, safetensors, source: `(${exporter})()` };
 })();
 
 if (typeof module !== "undefined") module.exports = scratchformerExport; // Node

@@ -24,14 +24,16 @@ scratchformerLive.figures.race = (() => {
       const { port1, port2 } = new MessageChannel(), queue = [];
       port1.onmessage = () => queue.shift()();
       const later = (f) => { queue.push(f); port2.postMessage(null); };
-      const { receive } = ${scratchformerSession.source}.newSession(scratchformerTrainer,
-        ${scratchformerText.source}, (message, transfer) => postMessage(message, transfer ?? []),
-        later);
+      const { receive } = ${scratchformerSession.source}.newSession(
+        { trainer: scratchformerTrainer, text: ${scratchformerText.source},
+          export: ${scratchformerExport.source} },
+        (message, transfer) => postMessage(message, transfer ?? []), later);
       onmessage = ({ data }) => receive(data);`;
     // Where workers are not allowed, the page does the work, between its own
     const onPage = () =>
       scratchformerSession.newSession(
-        scratchformerTrainer, scratchformerText, onmessage, (f) => setTimeout(f, 0),
+        { trainer: scratchformerTrainer, text: scratchformerText, export: scratchformerExport },
+        onmessage, (f) => setTimeout(f, 0),
       ).receive;
     let send, sent = [];
     try {
@@ -337,7 +339,8 @@ scratchformerLive.figures.race = (() => {
       const source = now.own ? { text } : { packed: packed.text_gzip };
       const every = Math.max(1, Math.round(training.steps / 9));
       send({
-        do: "start", run: now.run, ...source, config, settings: training, seed, prompt, every,
+        do: "start", run: now.run, ...source, config, fixed: settings.fixed, settings: training,
+        seed, prompt, every,
       });
       again.hidden = false;
       go.textContent = "Pause";
@@ -455,7 +458,7 @@ scratchformerLive.figures.race = (() => {
         say(`Step ${step}: loss ${format(plot.points.at(-1)[1], 2)}.`);
     }
 
-    function finished({ loss, seconds, weights }) {
+    function finished({ loss, weights, description }) {
       const { config, characters, started, own, paused, together, quickest } = now;
       if (!Number.isFinite(loss))
         return stop("The run ended with a loss that is no number. Choose lower rates.");
@@ -483,7 +486,8 @@ scratchformerLive.figures.race = (() => {
         `From the press of the button, with samples and the score but without pauses: ` +
           `${format(all, 1)} s. ${shared(together, quickest)}`,
       );
-      attempt(() => keep({ ...scratchformerExport.describe(full, weights, characters), loss }));
+      if (description) keep({ ...description, loss });
+      else forget(); // a weight too large for float16
     }
 
     // How many workers computed, and what that was worth: the quickest step of each way

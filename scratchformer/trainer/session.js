@@ -1,7 +1,7 @@
 // A training run that is told what to do by messages, and tells how it goes: in a worker of its
 // own, so that the page stays free, or on the page where workers are not allowed.
 //
-// It takes {do: "start", run, text or packed, config, settings, seed, prompt, every},
+// It takes {do: "start", run, text or packed, config, fixed, settings, seed, prompt, every},
 // {do: "pause"}, {do: "resume"} and {do: "stop"}. It posts {is: "begun"}, {is: "step"},
 // {is: "look"}, {is: "score"}, {is: "done"}, and {is: "refused"} or {is: "failed"}, each with the
 // `run` that it belongs to.
@@ -68,7 +68,7 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
   // ---- the first ------------------------------------------------------------------------------
 
   // `later(f)` calls f when messages have been read; `send(message, transfer)` posts one
-  function newSession(Tr, Text, send, later) {
+  function newSession({ trainer: Tr, text: Text, export: Export }, send, later) {
     let current = 0, partner = null; // which run is wanted; the second worker
     let resume = null, waiting = Promise.resolve(); // how a pause ends; when it has
 
@@ -158,8 +158,18 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
       }
       const weights = Object.entries(run.weights).map(([own, W]) =>
         ({ name: own, shape: [W.rows, W.columns], data: W.data.slice() }));
-      post({ is: "done", loss: sum / count, seconds, weights },
+      const description = describe({ ...told.fixed, ...config }, weights, told.characters);
+      post({ is: "done", loss: sum / count, seconds, weights, description },
         weights.map(({ data }) => data.buffer));
+    }
+
+    // For the views of the page; null if a number is too large for them
+    function describe(...model) {
+      try {
+        return Export.describe(...model);
+      } catch {
+        return null;
+      }
     }
 
     return { receive };

@@ -5,12 +5,16 @@ The page is the one that `race(…).save` writes, opened from disk, with small s
 
 import json
 import math
+import os
 import re
+import signal
+import time
 
 import pytest
 import torch
-import torch.nn.functional as F
 
+from benchmarks import gradients, tab
+from benchmarks.firefox import PROGRAM, Firefox
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
 from scratchformer.live.figure import LiveFigure
@@ -94,7 +98,84 @@ def test_one_button_trains_and_the_page_stays_free(page):
     assert f"{run['loss']:.3f}" in page.get_by_role("row", name="this tab").inner_text()
     assert len(page.get_by_label("What the model writes").inner_text()) > 150
     assert page.locator(".sx-maps svg rect").count() > 10
-    assert page.evaluate("window.longest") < 400, "the work is the worker's"
+    assert page.evaluate("window.longest") < 200, "the work is the worker's"
+
+
+def processors(count):
+    return f"Object.defineProperty(navigator, 'hardwareConcurrency', {{ get: () => {count} }})"
+
+
+def test_one_worker_and_two_give_the_same_run(browser, address):
+    runs = []
+    for count in (1, 2):
+        context, page, faults = start(browser)
+        page.add_init_script(processors(count))
+        page.goto(address)
+        small(page, steps=24)
+        press(page)
+        runs.append(trained(page))
+        assert faults == []
+        told = page.get_by_text("From the press of the button").inner_text()
+        assert ("One worker computed it." in told) == (count == 1) and (" ms" in told) == (
+            count == 2
+        )
+        context.close()
+    one, two = runs
+    assert [loss for _, loss in one["curve"]] == [loss for _, loss in two["curve"]]
+    assert one["loss"] == two["loss"] and not one["together"]
+    assert two["quickest"]["together"] > 0
+
+
+def test_a_second_worker_that_may_not_start_is_done_without(browser, address):
+    context, page, _faults = start(browser)
+    second = """let count = 0;
+      const Real = window.Worker;
+      window.Worker = class extends Real {
+        constructor(address) {
+          super(count++ ? "data:text/javascript,throw new Error('no')" : address);
+        }
+      };"""
+    page.add_init_script(processors(2) + ";" + second)
+    page.goto(address)
+    small(page, steps=24)
+    press(page)
+    assert len(trained(page)["curve"]) == 24
+    context.close()
+
+
+def test_it_goes_on_when_the_tab_comes_back(browser, page):
+    """A tab that was put to sleep, as a computer puts it: its process stops, and goes on later."""
+    small(page, steps=400)
+    press(page)
+    page.get_by_text(re.compile(r"Step \d+ of 400")).wait_for()
+    told = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
+    tabs = [process["id"] for process in told["processInfo"] if process["type"] == "renderer"]
+    assert tabs
+    try:
+        for process in tabs:
+            os.kill(process, signal.SIGSTOP)
+        time.sleep(1.5)
+    finally:
+        for process in tabs:
+            os.kill(process, signal.SIGCONT)
+    run = trained(page)
+    assert len(run["curve"]) == 400 and run["loss"] < 3
+    assert run["all"] > 1.5, "it slept while it trained"
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="there is no Firefox on the PATH")
+def test_in_firefox_too_it_trains_and_its_gradients_are_pytorchs(address):
+    with Firefox() as page:
+        page.goto(address)
+        run = tab.in_the_tab(page, address, seed=0, steps=20)
+        found = gradients.compare(
+            lambda asked: page.evaluate(f"({gradients.COMPUTE})({json.dumps(asked)})"),
+            **gradients.IDEAS,
+        )
+    assert len(run["curve"]) == 20 and run["loss"] < run["curve"][0][1] - 1
+    assert found["kind"] == "simd"
+    for name, (difference, largest) in found["weights"].items():
+        assert difference < 1e-4 and largest > 1e-3, name
 
 
 def page_guess(page):
@@ -105,27 +186,9 @@ def page_guess(page):
 
 def test_in_chromium_too_the_gradients_of_every_weight_are_pytorchs(page):
     for ideas in test_trainer.SETTINGS[:2]:
-        model, (x, y) = test_trainer.make_model(**ideas), test_trainer.batch()
-        F.cross_entropy(model(x).flatten(0, 1), y.flatten()).backward()
-        settings = {"batch_size": len(x), "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
-        told = {**test_trainer.told(model), "settings": settings}
-        found = page.evaluate(
-            """({ config, settings, weights: given, x, y }) => {
-              const Tr = scratchformerTrainer, run = Tr.newRun(config, settings);
-              const { tape, weights } = run;
-              for (const [name, rows] of Object.entries(given)) weights[name].data.set(rows.flat());
-              tape.begin();
-              const ids = Int32Array.from(x.flat()), targets = Int32Array.from(y.flat());
-              tape.crossEntropy(Tr.forward(tape, weights, config, ids, x[0].length), targets);
-              tape.backward();
-              return Object.fromEntries(
-                Object.entries(weights).map(([name, W]) => [name, Array.from(W.grad)]));
-            }""",
-            {**told, "x": x.tolist(), "y": y.tolist()},
-        )
-        for name, p in model.named_parameters():
-            difference = (torch.tensor(found[name]).view_as(p.grad) - p.grad).abs().max()
-            assert difference < 1e-4 and p.grad.abs().max() > 1e-3, name
+        found = gradients.compare(lambda asked: page.evaluate(gradients.COMPUTE, asked), **ideas)
+        for name, (difference, largest) in found["weights"].items():
+            assert difference < 1e-4 and largest > 1e-3, name
 
 
 def test_the_same_seed_gives_the_same_loss_and_another_another(page):

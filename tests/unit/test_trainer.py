@@ -10,8 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from benchmarks.gradients import IDEAS, ROWS, SMALL, compare, make_batch, make_model, told
+from benchmarks.gradients import in_node as node_gradients
 from scratchformer.explorer import describe
-from scratchformer.models import SpeedrunConfig, SpeedrunGPT
+from scratchformer.models import SpeedrunGPT
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.trainer import view
 from scratchformer.training import TrainingConfig, evaluate
@@ -22,18 +24,9 @@ FOLDER = Path(__file__).resolve().parents[2] / "scratchformer" / "trainer"
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="no node on the PATH: trainer.js was not run")
 
-FIXED = {  # what the trainer's model always has
-    "bias": False,
-    "norm_weights": False,
-    "embedding_norm": True,
-    "activation": "relu2",
-    "tied": False,
-}
-SMALL = {"vocab_size": 13, "context_length": 9, "d_model": 24, "n_heads": 2, "n_layers": 2}
-IDEAS = {"positions": "rotary", "smear": 3, "bigram_rows": 29}
 KINDS = ["plain", "simd"]
 FILES = ("matrix", "trainer", "text", "session", "export")
-B = 5
+B = ROWS
 
 PROGRAM = """
 globalThis.scratchformerMatrix = require(%(matrix)s);
@@ -60,28 +53,6 @@ def in_node(body, *flags, **values):
     return json.loads(done.stdout)
 
 
-def make_model(std=0.3, seed=0, **ideas):
-    """A model whose weights are all unlike zero, so that every gradient is."""
-    torch.manual_seed(seed)
-    model = SpeedrunGPT(SpeedrunConfig(**SMALL, **FIXED, **ideas))
-    for p in model.parameters():
-        nn.init.normal_(p, std=std)
-    return model
-
-
-def told(model):
-    """Configuration and weights for the trainer."""
-    c = model.config
-    config = {name: getattr(c, name) for name in (*SMALL, *IDEAS)}
-    return {"config": config, "weights": {n: p.tolist() for n, p in model.named_parameters()}}
-
-
-def batch(seed=0, T=SMALL["context_length"]):
-    generator = torch.Generator().manual_seed(seed)
-    ids = torch.randint(SMALL["vocab_size"], (B, T + 1), generator=generator)
-    return ids[:, :-1], ids[:, 1:]
-
-
 SETTINGS = [
     IDEAS,
     {**IDEAS, "positions": "learned"},
@@ -98,31 +69,10 @@ for (const [name, rows] of Object.entries(input.weights)) run.weights[name].data
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("ideas", SETTINGS, ids=lambda ideas: "-".join(map(str, ideas.values())))
 def test_the_gradients_of_every_weight_are_pytorchs(ideas, kind):
-    model, (x, y) = make_model(**ideas), batch()
-    loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
-    loss.backward()
-    body = (
-        "(input, Tr) => {"
-        + LOAD
-        + """
-        const { tape, weights, config } = run;
-        tape.begin();
-        const x = Int32Array.from(input.x.flat()), y = Int32Array.from(input.y.flat());
-        const loss = tape.crossEntropy(Tr.forward(tape, weights, config, x, input.x[0].length), y);
-        tape.backward();
-        return { loss, kind: tape.kind,
-          grads: Object.fromEntries(Object.entries(weights).map(([n, W]) => [n, W.grad])) };
-        }"""
-    )
-    settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
-    found = in_node(body, **told(model), settings=settings, kind=kind, x=x.tolist(), y=y.tolist())
-    assert found["kind"] == kind
-    assert found["loss"] == pytest.approx(loss.item(), abs=1e-5)
-    expected = {name: p.grad for name, p in model.named_parameters()}
-    assert list(found["grads"]) == list(expected)
-    for name, grad in expected.items():
-        difference = (torch.tensor(found["grads"][name]).view_as(grad) - grad).abs().max()
-        assert difference < 1e-4 and grad.abs().max() > 1e-3, name
+    found = compare(lambda asked: node_gradients({**asked, "kind": kind}), **ideas)
+    assert found["kind"] == kind and found["loss"] < 1e-5
+    for name, (difference, largest) in found["weights"].items():
+        assert difference < 1e-4 and largest > 1e-3, name
 
 
 @pytest.mark.parametrize("muon_lr", [0.1, None], ids=["muon", "adamw"])
@@ -135,7 +85,7 @@ def test_ten_steps_of_training_are_pytorchs(ideas, muon_lr):
         weight_decay=0.0, precision="float32",
     )  # fmt: skip
     optimizer, losses = make_optimizer(model, config), []
-    batches = [batch(seed) for seed in range(steps)]
+    batches = [make_batch(seed) for seed in range(steps)]
     for step, (x, y) in enumerate(batches):
         loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
         optimizer.zero_grad()
@@ -265,7 +215,7 @@ def test_sizes_that_do_not_fit_are_told():
 
 
 def test_a_batch_in_two_halves_has_the_gradients_of_the_batch():
-    model, (x, y) = make_model(**IDEAS), batch()
+    model, (x, y) = make_model(**IDEAS), make_batch()
     body = (
         "(input, Tr) => {"
         + LOAD
@@ -314,15 +264,16 @@ def test_a_text_becomes_ids_a_validation_part_and_a_prompt():
 
 SESSION = """async (input, Tr) => {
   const posted = [], waiting = [];
+  const all = { trainer: Tr, text: Text, export: Export };
   const { receive } = Session.newSession(
-    Tr, Text, (m) => posted.push(m), (f) => waiting.push(f));
+    all, (m) => posted.push(m), (f) => waiting.push(f));
   const settle = () => new Promise(setImmediate);
   const turn = async (n) => {
     for (await settle(); n && waiting.length; n--, await settle()) waiting.shift()();
   };
   const text = Array.from({ length: 1000 }, (_, i) => "abcdefghijklm"[(i * i) %% 13]).join("");
   const start = () => receive({ do: "start", config: input.config, settings: input.settings,
-    seed: 1, text: input.text ?? text, prompt: "abeja", every: 3 });
+    fixed: {}, seed: 1, text: input.text ?? text, prompt: "abeja", every: 3 });
   %s
   return posted.map(
     (m) => ({ ...m, maps: m.maps?.map((w) => w.length), weights: m.weights?.length }));
@@ -387,10 +338,9 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
 
 
 # Two sessions, the ends of one channel between them; the second may be made to fail
-TWO = (
-    """const { port1, port2 } = new MessageChannel(), asked = [];
-  const second = Session.newSession({ ...Tr, newRun(...all) {
-    const run = Tr.newRun(...all);
+TWO = """const { port1, port2 } = new MessageChannel(), asked = [];
+  const trainer = { ...Tr, newRun(...told) {
+    const run = Tr.newRun(...told);
     for (const name of ["learn", "apply", "score"]) {
       const work = run[name];
       run[name] = (x) => {
@@ -400,7 +350,8 @@ TWO = (
       };
     }
     return run;
-  } }, Text, () => {}, setImmediate);
+  } };
+  const second = Session.newSession({ ...all, trainer }, () => {}, setImmediate);
   if (input.two) {
     receive({ do: "meet", port: port1 });
     second.receive({ do: "help", port: port2 });
@@ -420,7 +371,6 @@ TWO = (
   }
   await settle();
   posted.push({ is: "asked", asked });"""
-)
 
 
 def two_workers(**told):
