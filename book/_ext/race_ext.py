@@ -86,7 +86,7 @@ def sentences(found: dict[str, Any]) -> str:
     """When and where it was measured, and what follows."""
     tab, hardware = found["summary"], found["hardware"]
     low, high = tab["in_all"]["range"]
-    shared = [run["quickest"] for run in found["tab"] if run["together"]]
+    shared = [run["usual"] for run in found["tab"] if run["together"]]
     both, alone = (1000 * statistics.median(run[way] for run in shared) for way in WAYS)
     return (
         f"Measured on {found['day']}, all in one run, on {hardware['cores']} cores of "
@@ -95,8 +95,8 @@ def sentences(found: dict[str, Any]) -> str:
         f"nanoGPT’s command took {tab['ratio']['median']:.0f} times as long to train (the median; "
         f"{tab['ratio']['range'][0]:.0f} to {tab['ratio']['range'][1]:.0f}). "
         f"{tab['at_most_1.90']} of {tab['seeds']} seeds end at 1.90 or below. In {len(shared)} of "
-        f"them two workers shared the steps: the quickest step took {both:.0f} ms with two and "
-        f"{alone:.0f} ms with one (medians). The page itself was never busy for more than "
+        f"them two workers shared the steps: a step took {both:.0f} ms with two and "
+        f"{alone:.0f} ms with one (medians of medians). The page itself was never busy for more than "
         f"{max(50, tab['longest_task_ms']):.0f} ms at a time."
     )
 

@@ -402,8 +402,8 @@ scratchformerLive.figures.race = (() => {
       if (message.is === "done") finished(message);
     }
 
-    function stepped({ step, loss, seconds, kind, together, quickest }) {
-      Object.assign(now, { kind, together, quickest });
+    function stepped({ step, loss, seconds, kind, together, usual }) {
+      Object.assign(now, { kind, together, usual });
       const { steps } = now.training,
         V = now.config.vocab_size,
         left = (seconds / step) * (steps - step);
@@ -459,7 +459,7 @@ scratchformerLive.figures.race = (() => {
     }
 
     function finished({ loss, weights, description }) {
-      const { config, characters, started, own, paused, together, quickest } = now;
+      const { config, characters, started, own, paused, together, usual } = now;
       if (!Number.isFinite(loss))
         return stop("The run ended with a loss that is no number. Choose lower rates.");
       const all = (performance.now() - started - paused) / 1000,
@@ -470,7 +470,7 @@ scratchformerLive.figures.race = (() => {
         all,
         kind: now.kind,
         together,
-        quickest,
+        usual,
         curve: [...plot.points],
       };
       const full = { ...settings.fixed, ...config };
@@ -484,17 +484,17 @@ scratchformerLive.figures.race = (() => {
         { config: full, weights, characters, loss, seconds: trained },
         own || !goal ? [] : [["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]],
         `From the press of the button, with samples and the score but without pauses: ` +
-          `${format(all, 1)} s. ${shared(together, quickest)}`,
+          `${format(all, 1)} s. ${shared(together, usual)}`,
       );
       if (description) keep({ ...description, loss });
       else forget(); // a weight too large for float16
     }
 
-    // How many workers computed, and what that was worth: the quickest step of each way
-    function shared(together, quickest) {
-      const alone = 1000 * quickest.alone, both = 1000 * quickest.together;
-      if (!Number.isFinite(both)) return "One worker computed it.";
-      const times = `A step took ${format(both, 0)} ms with two and ${format(alone, 0)} ms with one`;
+    // How many workers computed, and what that was worth: the median step of each way
+    function shared(together, usual) {
+      if (!usual.together || !usual.alone) return "One worker computed it.";
+      const [both, alone] = [usual.together, usual.alone].map((s) => format(1000 * s, 0));
+      const times = `A step took ${both} ms with two and ${alone} ms with one (medians)`;
       return together
         ? `Two workers shared each step. ${times}.`
         : `One worker computed it, because two were no quicker. ${times}.`;

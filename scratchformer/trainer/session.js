@@ -115,7 +115,7 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
       helper?.tell({ do: "start", run: name, config, settings, seed });
       const run = Tr.newRun(config, settings, seed);
       const batches = Tr.windows(ids, batch_size, T, seed);
-      const quickest = { alone: Infinity, together: Infinity }; // seconds of a step
+      const times = { alone: [], together: [] }; // seconds of the steps that are counted
 
       // One step, its second half by the second worker or by this one
       async function update(batch, together) {
@@ -130,14 +130,16 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
       while (run.done < steps) {
         if (!await turn()) return;
         if (helper !== partner) helper = null; // it has failed
-        if (run.done === DECIDED && quickest.together >= quickest.alone) helper = null;
+        const usual = { alone: median(times.alone), together: median(times.together) };
+        if (run.done === DECIDED && !(usual.together < usual.alone)) helper = null;
         const together = helper !== null && (run.done < ALONE || run.done >= TOGETHER);
         const before = performance.now(), way = together ? "together" : "alone";
         const loss = await update(batches.next().value, together);
         const took = (performance.now() - before) / 1000;
         seconds += took;
-        if (run.done > ALONE) quickest[way] = Math.min(quickest[way], took);
-        post({ is: "step", step: run.done, loss, seconds, kind: run.tape.kind, together, quickest });
+        if (run.done > ALONE) times[way].push(took);
+        const { kind } = run.tape;
+        post({ is: "step", step: run.done, loss, seconds, kind, together, usual });
         if (!Number.isFinite(loss)) return; // the page says why
         if (run.done % told.every === 0 || run.done === steps) {
           const maps = [];
@@ -174,6 +176,8 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
 
     return { receive };
   }
+
+  const median = (numbers) => numbers.slice().sort((a, b) => a - b)[numbers.length >> 1] ?? null;
 
   // Text of the model's own: the last T characters are read anew for each one
   function sample(Tr, run, prompt, seed) {

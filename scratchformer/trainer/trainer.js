@@ -85,65 +85,35 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     // One row of the table (rows, C) for each id -> (N, C)
     function embedding(table, ids) {
       const C = table.columns, y = tensor(ids.length, C);
-      for (let t = 0; t < ids.length; t++) {
-        for (let c = 0; c < C; c++) y.data[t * C + c] = table.data[ids[t] * C + c];
-      }
-      then(() => {
-        for (let t = 0; t < ids.length; t++) {
-          for (let c = 0; c < C; c++) table.grad[ids[t] * C + c] += y.grad[t * C + c];
-        }
-      });
+      gather(y.data, table.data, ids, C);
+      then(() => scatter(table.grad, y.grad, ids, C));
       return y;
     }
 
     function add(a, b) {
       const y = tensor(a.rows, a.columns);
-      const { data: sum, grad: dy } = y;
-      const { data: left, grad: da } = a, { data: right, grad: db } = b;
-      for (let i = 0; i < sum.length; i++) sum[i] = left[i] + right[i];
+      y.data.set(a.data);
+      addScaled(y.data, 1, b.data);
       then(() => {
-        for (let i = 0; i < dy.length; i++) {
-          da[i] += dy[i];
-          db[i] += dy[i];
-        }
+        addScaled(a.grad, 1, y.grad);
+        addScaled(b.grad, 1, y.grad);
       });
       return y;
     }
 
-    // max(0, x)², where max(0, x) is (x + |x|) / 2: an `if` would be slow for numbers at random
+    // max(0, x)²
     function squaredRelu(x) {
       const y = tensor(x.rows, x.columns);
-      const { data: from, grad: dx } = x, { data: to, grad: dy } = y;
-      for (let i = 0; i < to.length; i++) to[i] = 0.5 * (from[i] + Math.abs(from[i])) * from[i];
-      then(() => {
-        for (let i = 0; i < dy.length; i++) dx[i] += (from[i] + Math.abs(from[i])) * dy[i];
-      });
+      relu2(y.data, x.data);
+      then(() => relu2Back(x.grad, y.grad, x.data));
       return y;
     }
 
     // Each row to mean 0 and variance 1
     function layerNorm(x) {
-      const { rows, columns: C, data: from, grad: dx } = x, y = tensor(rows, C);
-      const { data: to, grad: dy } = y, scales = take(rows);
-      for (let t = 0, start = 0; t < rows; t++, start += C) {
-        let sum = 0, squares = 0;
-        for (let i = start; i < start + C; i++) sum += from[i];
-        const mean = sum / C;
-        for (let i = start; i < start + C; i++) squares += (from[i] - mean) * (from[i] - mean);
-        const scale = (scales[t] = 1 / Math.sqrt(squares / C + 1e-5));
-        for (let i = start; i < start + C; i++) to[i] = (from[i] - mean) * scale;
-      }
-      then(() => { // dx = scale (dy - mean of dy - y · mean of dy y)
-        for (let t = 0, start = 0; t < rows; t++, start += C) {
-          let sum = 0, along = 0;
-          for (let i = start; i < start + C; i++) {
-            sum += dy[i];
-            along += dy[i] * to[i];
-          }
-          const mean = sum / C, part = along / C, scale = scales[t];
-          for (let i = start; i < start + C; i++) dx[i] += scale * (dy[i] - mean - to[i] * part);
-        }
-      });
+      const { rows, columns: C } = x, y = tensor(rows, C), scales = take(rows);
+      normalize(y.data, x.data, scales, C);
+      then(() => normalizeBack(x.grad, y.grad, y.data, scales, C));
       return y;
     }
 
@@ -164,28 +134,10 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     // Queries and keys, the first 2 C of each row's 3 C channels, turned by their place: channels
     // 2i and 2i + 1 of a head by t · 10000^(-2i / D)
     function rotary(qkv, T, D) {
-      const width = qkv.columns, y = tensor(qkv.rows, width), turned = (width / 3) * 2;
-      const cos = take((T * D) / 2), sin = take((T * D) / 2);
-      for (let t = 0; t < T; t++) {
-        for (let i = 0; i < D / 2; i++) {
-          const angle = t * 10000 ** ((-2 * i) / D);
-          cos[(t * D) / 2 + i] = Math.cos(angle);
-          sin[(t * D) / 2 + i] = Math.sin(angle);
-        }
-      }
-      function turn(from, to, direction) { // adds to `to`
-        for (let row = 0; row < qkv.rows; row++) {
-          const place = ((row % T) * D) / 2, start = row * width;
-          for (let c = 0; c < turned; c += 2) {
-            const n = place + (c % D) / 2, i = start + c, s = direction * sin[n];
-            to[i] += from[i] * cos[n] - from[i + 1] * s;
-            to[i + 1] += from[i] * s + from[i + 1] * cos[n];
-          }
-          for (let c = turned; c < width; c++) to[start + c] += from[start + c];
-        }
-      }
-      turn(qkv.data, y.data, 1);
-      then(() => turn(y.grad, qkv.grad, -1)); // gradients turn back
+      const y = tensor(qkv.rows, qkv.columns), cos = take((T * D) / 2), sin = take((T * D) / 2);
+      angles(cos, sin, T, D);
+      turn(y.data, qkv.data, cos, sin, qkv.columns, D, 1);
+      then(() => turn(qkv.grad, y.grad, cos, sin, qkv.columns, D, -1)); // gradients turn back
       return y;
     }
 
@@ -206,9 +158,7 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       each((part, p, from, to) => {
         const [q, k, v] = [0, 1, 2].map((i) => part(qkv.data, i));
         product(p, q, transposed(k), T, T, D); // q kᵀ
-        for (let t = 0; t < T; t++) {
-          softmax(weights, from + t * T, t + 1, T, scale);
-        }
+        causalSoftmax(weights, from, T, scale);
         product(view(y.data, C, to), p, v, T, D, T);
       });
       then(() => {
@@ -220,9 +170,7 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
           product(dv, transposed(p), dy, T, D, T); // dv = Pᵀ dy
           slopes.fill(0);
           product(ds, dy, transposed(v), T, T, D); // dP = dy vᵀ
-          for (let t = 0; t < T; t++) {
-            softmaxBack(slopes, t * T, weights, from + t * T, T, scale);
-          }
+          softmaxBack(slopes, weights, from, T, scale);
           product(dq, ds, k, T, D, T);
           product(dk, transposed(ds), q, T, D, T);
         });
@@ -233,14 +181,10 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     // The mean of -ln p(target), in nats; with it the gradients of all logits (N, V) begin
     function crossEntropy(logits, targets) {
       const { rows: N, columns: V } = logits, p = take(N * V);
-      let loss = 0;
       p.set(logits.data);
-      for (let t = 0; t < N; t++) {
-        softmax(p, t * V, V, V, 1);
-        loss -= Math.log(p[t * V + targets[t]] + 1e-38) / N;
-      }
+      const loss = meanLoss(p, targets, V);
       then(() => {
-        for (let i = 0; i < N * V; i++) logits.grad[i] += p[i] / N;
+        addScaled(logits.grad, 1 / N, p); // p - 1 at the target, p elsewhere
         for (let t = 0; t < N; t++) logits.grad[t * V + targets[t]] -= 1 / N;
       });
       return loss;
@@ -250,29 +194,114 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       squaredRelu, layerNorm, shift, rotary, attention, crossEntropy };
   }
 
-  // In place: `open` scores from `start` on become weights that sum to 1, the others of `length` 0
-  function softmax(scores, start, open, length, scale) {
+  // ---- what the operations compute; loops of their own, so that browsers translate them once ----
+  // Whatever is called ...Back adds to gradients
+
+  // `length` numbers of `from`, times a factor, are added to those of `to`
+  function addScaled(to, factor, from, length = to.length, start = 0, first = 0) {
+    for (let i = 0; i < length; i++) to[start + i] += factor * from[first + i];
+  }
+
+  function gather(rows, table, ids, C) {
+    for (let t = 0; t < ids.length; t++) {
+      for (let c = 0; c < C; c++) rows[t * C + c] = table[ids[t] * C + c];
+    }
+  }
+  function scatter(table, rows, ids, C) { // adds
+    for (let t = 0; t < ids.length; t++) {
+      for (let c = 0; c < C; c++) table[ids[t] * C + c] += rows[t * C + c];
+    }
+  }
+
+  // max(0, x) is (x + |x|) / 2: an `if` would be slow for numbers at random
+  function relu2(y, x) {
+    for (let i = 0; i < y.length; i++) y[i] = 0.5 * (x[i] + Math.abs(x[i])) * x[i];
+  }
+  function relu2Back(dx, dy, x) {
+    for (let i = 0; i < dx.length; i++) dx[i] += (x[i] + Math.abs(x[i])) * dy[i];
+  }
+
+  function normalize(y, x, scales, C) {
+    for (let t = 0, start = 0; t < scales.length; t++, start += C) {
+      let sum = 0, squares = 0;
+      for (let i = start; i < start + C; i++) sum += x[i];
+      const mean = sum / C;
+      for (let i = start; i < start + C; i++) squares += (x[i] - mean) * (x[i] - mean);
+      const scale = (scales[t] = 1 / Math.sqrt(squares / C + 1e-5));
+      for (let i = start; i < start + C; i++) y[i] = (x[i] - mean) * scale;
+    }
+  }
+  // dx = scale (dy - mean of dy - y · mean of dy y)
+  function normalizeBack(dx, dy, y, scales, C) {
+    for (let t = 0, start = 0; t < scales.length; t++, start += C) {
+      let sum = 0, along = 0;
+      for (let i = start; i < start + C; i++) {
+        sum += dy[i];
+        along += dy[i] * y[i];
+      }
+      const mean = sum / C, part = along / C, scale = scales[t];
+      for (let i = start; i < start + C; i++) dx[i] += scale * (dy[i] - mean - y[i] * part);
+    }
+  }
+
+  function angles(cos, sin, T, D) { // (T, D / 2)
+    for (let t = 0; t < T; t++) {
+      for (let i = 0; i < D / 2; i++) {
+        const angle = t * 10000 ** ((-2 * i) / D);
+        cos[(t * D) / 2 + i] = Math.cos(angle);
+        sin[(t * D) / 2 + i] = Math.sin(angle);
+      }
+    }
+  }
+  // Pairs of the first two thirds of each row, turned; the rest as it is. Adds to `to`
+  function turn(to, from, cos, sin, width, D, direction) {
+    const turned = (width / 3) * 2;
+    for (let start = 0, place = 0; start < to.length; start += width, place += D / 2) {
+      if (place === cos.length) place = 0; // the next window
+      for (let c = 0; c < turned; c += 2) {
+        const n = place + (c % D) / 2, i = start + c, s = direction * sin[n];
+        to[i] += from[i] * cos[n] - from[i + 1] * s;
+        to[i + 1] += from[i] * s + from[i + 1] * cos[n];
+      }
+      for (let i = start + turned; i < start + width; i++) to[i] += from[i];
+    }
+  }
+
+  // In place: `open` scores from `start` on become weights that sum to 1
+  function softmax(scores, start, open, scale) {
     let largest = -Infinity, sum = 0;
     for (let i = start; i < start + open; i++) largest = Math.max(largest, scores[i]);
     for (let i = start; i < start + open; i++) {
       sum += scores[i] = Math.exp(scale * (scores[i] - largest));
     }
     for (let i = start; i < start + open; i++) scores[i] /= sum;
-    scores.fill(0, start + open, start + length);
   }
-
-  // In place: slopes of `length` weights, from `start` on, become those of their scores
-  function softmaxBack(slopes, start, weights, from, length, scale) {
-    let along = 0; // the mean of the slopes
-    for (let i = 0; i < length; i++) along += slopes[start + i] * weights[from + i];
-    for (let i = 0; i < length; i++) {
-      slopes[start + i] = scale * weights[from + i] * (slopes[start + i] - along);
+  // In place: T rows of T scores become weights; a row sees itself and what is before it
+  function causalSoftmax(scores, start, T, scale) {
+    for (let t = 0; t < T; t++) {
+      softmax(scores, start + t * T, t + 1, scale);
+      for (let s = t + 1; s < T; s++) scores[start + t * T + s] = 0;
+    }
+  }
+  // In place: the slopes of T rows of T weights become those of their scores
+  function softmaxBack(slopes, weights, start, T, scale) {
+    for (let i = 0; i < T * T; i += T) {
+      let along = 0; // the mean of the row's slopes
+      for (let s = i; s < i + T; s++) along += slopes[s] * weights[start + s];
+      for (let s = i; s < i + T; s++) {
+        slopes[s] = scale * weights[start + s] * (slopes[s] - along);
+      }
     }
   }
 
-  // `length` numbers of `from`, times a factor, are added to those of `to`
-  function addScaled(to, factor, from, length = to.length, start = 0, first = 0) {
-    for (let i = 0; i < length; i++) to[start + i] += factor * from[first + i];
+  // In place: rows of V logits become probabilities; gives the mean of -ln p(target)
+  function meanLoss(p, targets, V) {
+    let loss = 0;
+    for (let t = 0; t < targets.length; t++) {
+      softmax(p, t * V, V, 1);
+      loss -= Math.log(p[t * V + targets[t]] + 1e-38) / targets.length;
+    }
+    return loss;
   }
 
   // ---- the model -------------------------------------------------------------------------------
@@ -392,29 +421,36 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
     function muonStep({ W, mean }, rate) {
       const ahead = tape.take(W.data.length);
-      for (let i = 0; i < ahead.length; i++) {
-        mean[i] += (1 - muon_momentum) * (W.grad[i] - mean[i]);
-        ahead[i] = W.grad[i] + muon_momentum * (mean[i] - W.grad[i]);
-      }
+      follow(mean, W.grad, 1 - muon_momentum);
+      ahead.set(W.grad);
+      follow(ahead, mean, muon_momentum);
       const step = newtonSchulz(tape, ahead, W.rows, W.columns);
-      const by = rate * muon_lr * Math.sqrt(Math.max(1, W.rows / W.columns));
-      for (let i = 0; i < step.length; i++) W.data[i] -= by * step[i];
+      addScaled(W.data, -rate * muon_lr * Math.sqrt(Math.max(1, W.rows / W.columns)), step);
     }
     function adamStep({ W, mean, square }, rate) {
-      const { data, grad } = W, by = (rate * lr) / (1 - beta1 ** steps);
-      const correction = 1 / Math.sqrt(1 - beta2 ** steps);
-      for (let i = 0; i < data.length; i++) {
-        const g = grad[i];
-        mean[i] += (1 - beta1) * (g - mean[i]);
-        square[i] += (1 - beta2) * (g * g - square[i]);
-        data[i] -= (by * mean[i]) / (Math.sqrt(square[i]) * correction + 1e-8);
-      }
+      follow(mean, W.grad, 1 - beta1);
+      followSquares(square, W.grad, 1 - beta2);
+      const by = (rate * lr) / (1 - beta1 ** steps);
+      adamW(W.data, mean, square, by, 1 / Math.sqrt(1 - beta2 ** steps));
     }
     function step(rate) {
       steps += 1;
       for (const part of parts) (part.muon ? muonStep : adamStep)(part, rate);
     }
     return { step };
+  }
+
+  // A running mean goes a share of the way to the new numbers
+  function follow(mean, numbers, share) {
+    for (let i = 0; i < mean.length; i++) mean[i] += share * (numbers[i] - mean[i]);
+  }
+  function followSquares(mean, numbers, share) {
+    for (let i = 0; i < mean.length; i++) mean[i] += share * (numbers[i] * numbers[i] - mean[i]);
+  }
+  function adamW(weights, mean, square, by, correction) { // no weights decay in this recipe
+    for (let i = 0; i < weights.length; i++) {
+      weights[i] -= (by * mean[i]) / (Math.sqrt(square[i]) * correction + 1e-8);
+    }
   }
 
   // The gradients of all weights, shortened together to length `most`
@@ -469,7 +505,7 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     function update(batch) {
       return apply(halves(batch, config.context_length).map(learn));
     }
-    // Loss and gradients of some windows: one worker can do it for one half, another for the other
+    // Loss and gradients of some windows, which is the work for one worker
     function learn({ x, y }) {
       tape.begin();
       gradients.fill(0);
@@ -478,7 +514,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       tape.backward();
       return { loss, targets: y.length, gradients: gradients.slice() };
     }
-    // Change the weights along the mean of what the parts of a batch gave; gives their mean loss
+    // Change the weights by the mean gradients of all parts of a batch;
+    // gives their mean loss
     function apply(parts) {
       const total = parts.reduce((sum, { targets }) => sum + targets, 0);
       let loss = 0;
