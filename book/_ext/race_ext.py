@@ -96,8 +96,8 @@ def sentences(found: dict[str, Any]) -> str:
         f"{tab['ratio']['range'][0]:.0f} to {tab['ratio']['range'][1]:.0f}). "
         f"{tab['at_most_1.90']} of {tab['seeds']} seeds end at 1.90 or below. In {len(shared)} of "
         f"them two workers shared the steps: a step took {both:.0f} ms with two and "
-        f"{alone:.0f} ms with one (medians of medians). The page itself was never busy for more than "
-        f"{max(50, tab['longest_task_ms']):.0f} ms at a time."
+        f"{alone:.0f} ms with one (medians of medians). The page itself was never busy for more "
+        f"than {max(50, tab['longest_task_ms']):.0f} ms at a time."
     )
 
 
