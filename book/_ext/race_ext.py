@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 
 WAYS = ("together", "alone")
 PRODUCTS = {  # the forms of matrix.js
-    "fused": "Chromium, SIMD with fused multiply-add",
+    "fused": "Chromium, fused",
     "simd": "Node.js, SIMD",
     "plain": "Node.js, plain",
 }
@@ -106,13 +106,13 @@ def gradient_table(found: dict[str, Any]) -> str:
     runs = found["gradients"]
     rows = [
         (
-            f"<code>{name}</code>",
+            f'<code class="whole">{name.removesuffix(".weight")}</code>',
             f"{largest:.3g}",
             *(power(run["weights"][name][0]) for run in runs),
         )
         for name, (_, largest) in runs[0]["weights"].items()
     ]
-    kinds = [f"{PRODUCTS[run['kind']]}: largest difference" for run in runs]
+    kinds = [PRODUCTS[run["kind"]] for run in runs]
     return table(("weight", "largest gradient", *kinds), rows)
 
 

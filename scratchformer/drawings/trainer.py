@@ -85,16 +85,16 @@ def two_workers():
         (166, "second worker", "second half"),
     ):
         d.text(110, top, name, size=13, anchor="start")
-        d.box(110, top + 10, 116, 40, f"learn {half}", "query", 0.15, size=13)
+        d.box(110, top + 10, 128, 40, f"learn {half}", "query", 0.15, size=13)
         d.box(300, top + 10, 60, 40, "mean", "value", 0.2, size=13)
         d.box(382, top + 10, 88, 40, "clip, step", "stream", 0.2, size=13)
-        d.arrow(226, top + 30, 298, top + 30)
+        d.arrow(238, top + 30, 298, top + 30)
         d.arrow(360, top + 30, 380, top + 30)
     d.arrow(72, 104, 108, 72)
     d.arrow(72, 122, 108, 190)
-    d.arrow(228, 82, 300, 172, "value")
-    d.arrow(228, 190, 300, 100, "value")
-    d.text(372, 136, "gradients, both ways", "value", size=13)
+    d.arrow(240, 84, 298, 178, "value")
+    d.arrow(240, 178, 298, 84, "value")
+    d.text(376, 132, "gradients, both ways", "value", size=13)
     d.text(240, 250, "both compute the same mean, so their weights stay equal", size=14)
     return d.show(
         "A batch is cut into two halves. The first worker learns the first half, the second worker "
