@@ -76,9 +76,9 @@ def tables(found: dict[str, Any]) -> str:
     ideas = [("all ideas", span(found["node"], "loss", 3))]
     ideas += [(IDEAS[name], span(runs, "loss", 3)) for name, runs in found["without"].items()]
     return (
-        table(("", "seeds", "seconds of training", "loss on validation"), rows)
+        table(("", "seeds", "training, s", "validation loss"), rows)
         + f"<p>{sentences(found)}</p>"
-        + table(("one idea less, three seeds", "loss on validation"), ideas)
+        + table(("one idea less, three seeds", "validation loss"), ideas)
     )
 
 
@@ -92,11 +92,13 @@ def sentences(found: dict[str, Any]) -> str:
         f"Measured on {found['day']}, all in one run, on {hardware['cores']} cores of "
         f"{hardware['processor']}. The browsers had no window. "
         f"From the press of the button to the score it took {low:.1f} to {high:.1f} s. "
-        f"nanoGPT’s command took {tab['ratio']['median']:.0f} times as long to train (the median; "
-        f"{tab['ratio']['range'][0]:.0f} to {tab['ratio']['range'][1]:.0f}). "
-        f"{tab['at_most_1.90']} of {tab['seeds']} seeds end at 1.90 or below. In {len(shared)} of "
-        f"them two workers shared the steps: a step took {both:.0f} ms with two and "
-        f"{alone:.0f} ms with one (medians of medians). The page itself was never busy for more "
+        f"nanoGPT’s command ran once and took {tab['nanoGPT_seconds']:.0f} s to train: "
+        f"{tab['ratio']['median']:.0f} times as long as the median run of this page in Chromium "
+        f"({tab['ratio']['range'][0]:.0f} to {tab['ratio']['range'][1]:.0f} times as long as the "
+        f"others). {count(tab['at_most_1.90'], tab['seeds'])} of these {tab['seeds']} runs end at "
+        f"1.90 or below. {count(len(shared), tab['seeds'])} of them shared their steps between two "
+        f"workers: a step took {both:.0f} ms with two and "
+        f"{alone:.0f} ms with one (medians). The page itself was never busy for more "
         f"than {max(50, tab['longest_task_ms']):.0f} ms at a time."
     )
 
@@ -121,6 +123,11 @@ def power(x: float) -> str:
     digits, exponent = f"{x:.1e}".split("e")
     raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"{digits} · 10{raised}" if x else "0"
+
+
+def count(some: int, of: int) -> str:
+    """How many of them, in words where they are all."""
+    return "All" if some == of else str(some)
 
 
 def major(version: str) -> str:

@@ -26,8 +26,7 @@ def turned_matrix():
                 280 + j * cell, 28 + i * height, cell, height, j * COLUMNS + i, "key", fill, size=13
             )
     d.text(384, 70, "next row: + 1", size=13, anchor="start")
-    d.text(384, 90, "next", size=13, anchor="start")
-    d.text(384, 108, "column: + 5", size=13, anchor="start")
+    d.text(384, 90, "column: + 5", size=13, anchor="start")
     d.text(3, 212, "both lie in the memory as the same row", anchor="start", bold=True)
     for n in range(ROWS * COLUMNS):
         fill = 0.5 if n // COLUMNS == 1 else 0.08

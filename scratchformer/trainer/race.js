@@ -63,10 +63,10 @@ scratchformerLive.figures.race = (() => {
 
   // ---- the plot ------------------------------------------------------------------------------
 
-  // Loss against seconds: the stored curves, and a line that `add` makes longer
-  function newPlot(curves, goal, floor, guess, longest = 200) {
-    const WIDTH = Math.max(330, Math.min(600, innerWidth - 40)),
-      highest = guess + 0.2;
+  // Loss against seconds: stored curves, the points of the run before, and a line that grows
+  function newPlot({ curves, goal, floor, guess, before = [], longest = 200, highest = 0 }) {
+    const WIDTH = Math.max(330, Math.min(600, innerWidth - 40));
+    highest = Math.max(highest, guess + 0.2);
     const lowest = goal ? Math.floor(10 * goal.loss - 2) / 10 : 0;
     const x = (s) =>
       LEFT +
@@ -84,7 +84,8 @@ scratchformerLive.figures.race = (() => {
     const level = (loss, kind) =>
       el("svg:line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(loss), y2: y(loss), class: kind });
     const seconds = [0.1, 1, 10, 100, 1000, 10000].filter((s) => s < longest);
-    const losses = Array.from({ length: 13 }, (_, i) => i).filter(
+    const apart = highest < 13 ? 1 : Math.ceil(highest / 30) * 5; // the lines of the axis
+    const losses = Array.from({ length: 13 }, (_, i) => apart * i).filter(
       (loss) => loss >= lowest && loss < highest,
     );
     const own = el("svg:path", { class: "sx-own" }),
@@ -106,6 +107,7 @@ scratchformerLive.figures.race = (() => {
       curves.map(({ seconds: at, losses }, i) =>
         el("svg:path", { d: path(at.map((s, n) => [s, losses[n]])), class: `sx-stored-${i}` }),
       ),
+      el("svg:path", { d: path(before), class: "sx-before" }),
       own,
       point,
     );
@@ -114,6 +116,7 @@ scratchformerLive.figures.race = (() => {
       "ul",
       { class: "sx-legend" },
       entry("sx-own", "this tab"),
+      before.length ? entry("sx-before", "your run before") : [],
       curves.map(({ label }, i) => entry(`sx-stored-${i}`, label)),
       goal ? entry("sx-level", goal.label) : [],
       floor
@@ -134,11 +137,11 @@ scratchformerLive.figures.race = (() => {
       svg.setAttribute("aria-label", `Loss against seconds of training. ${words}`);
     }
     describe("Nothing is trained yet.");
-    return { element: el("div", {}, svg, legend), points, longest, draw, describe };
+    return { element: el("div", {}, svg, legend), points, longest, highest, draw, describe };
   }
 
   // Attention weights (T, T) of one head as a small map; what is above the diagonal stays empty
-  function mapOf(weights, T, head) {
+  function mapOf(weights, T, head, name) {
     const cells = [];
     for (let t = 0; t < T; t++) {
       for (let s = 0; s <= t; s++) {
@@ -154,7 +157,7 @@ scratchformerLive.figures.race = (() => {
       {
         viewBox: `0 0 ${T} ${T}`,
         role: "img",
-        "aria-label": `Attention weights of head ${head + 1}: rows ask, columns answer`,
+        "aria-label": `Attention weights of ${name}: rows ask, columns answer`,
       },
       cells,
     );
@@ -200,7 +203,7 @@ scratchformerLive.figures.race = (() => {
     const ideas = {
       rotary: "rotary positions (off: learned ones)",
       bigrams: "a vector for each pair of characters",
-      smear: "smear: the last three characters mixed in",
+      smear: "smear: the three characters before mixed in",
       muon: "Muon for the matrices (off: AdamW)",
     };
     const boxes = Object.fromEntries(
@@ -276,9 +279,10 @@ scratchformerLive.figures.race = (() => {
     if (!packed) throw new Error("the page does not hold the text");
     const { curves, goal, floor, prompt } = settings;
     let send = null,
+      lastText = null, // what the run before was trained on
       now = null,
       runs = 0; // the way to the worker; the run that is under way
-    let plot = newPlot(curves, goal, floor, settings.guess);
+    let plot = newPlot({ curves, goal, floor, guess: settings.guess });
     const controls = newControls(settings),
       picture = el("div", {}, plot.element);
     const go = button("Train a GPT in this tab", () => (now ? pause() : begin()), {
@@ -295,14 +299,19 @@ scratchformerLive.figures.race = (() => {
     const sample = scrolling("sx-text", "What the model writes"),
       maps = el("div", { class: "sx-maps" });
     const result = el("div"),
-      numbers = el("div");
+      numbers = el("div", {}, note("Nothing is trained yet."));
     const seen = el(
       "div",
       { class: "sx-detail", hidden: "" },
       title("What it writes"),
       sample,
+      note("The shaded words are given to it. The rest is its own."),
       title("What its heads look at"),
       maps,
+      note(
+        "Each row is a character of the shaded words, from the first to the last. Its cells are " +
+          "the characters up to it. A stronger colour is more attention.",
+      ),
     );
     const element = el(
       "div",
@@ -318,8 +327,9 @@ scratchformerLive.figures.race = (() => {
           { class: "sx-main sx-wide" },
           picture,
           note(
-            "The loss of each batch against the seconds of training. " +
-              "Each mark of the axis is ten times the last.",
+            "The loss of the batches that are learned. Each mark of the time axis is ten times " +
+              "the last. A stored line shows means of several batches. The score on new text " +
+              "comes at the end.",
           ),
           el("details", {}, el("summary", {}, "The curve as a table"), numbers),
           controls.element,
@@ -330,9 +340,8 @@ scratchformerLive.figures.race = (() => {
     );
 
     function begin() {
-      result.replaceChildren();
       const text = controls.text(), { config, settings: training, seed } = controls.read();
-      now = { run: ++runs, training, started: performance.now(), own: text !== "" };
+      now = { run: ++runs, training, started: performance.now(), own: text !== "", text };
       Object.assign(now, { paused: 0, drawn: 0 });
       controls.allow(false);
       send ??= startWork(receive);
@@ -351,21 +360,23 @@ scratchformerLive.figures.race = (() => {
     }
     // The text is read
     function begun({ characters, config, first }) {
+      const isComparable = now.text === lastText; // losses on another text are other numbers
       Object.assign(now, { characters, config, first });
+      now.before = isComparable ? plot.points : [];
+      lastText = now.text;
+      result.replaceChildren(); // the model before gives way
       redraw();
     }
     const say = (words) => {
       status.textContent = words;
     };
 
-    // An empty plot for this run; stored runs are of the page's own text
-    function redraw(longest = 200) {
-      const guess = Math.log(now.config.vocab_size),
-        old = longest > 200 ? plot.points : [];
-      plot = now.own
-        ? newPlot([], null, null, guess, longest)
-        : newPlot(curves, goal, floor, guess, longest);
-      plot.points.push(...old);
+    // A plot for this run, empty or with its points; stored runs are of the page's own text
+    function redraw(points = [], longest = 200, highest = 0) {
+      const own = { guess: Math.log(now.config.vocab_size), before: now.before, longest, highest };
+      const stored = now.own ? { curves: [], goal: null, floor: null } : { curves, goal, floor };
+      plot = newPlot({ ...stored, ...own });
+      plot.points.push(...points);
       picture.replaceChildren(plot.element);
     }
     function pause() {
@@ -374,6 +385,7 @@ scratchformerLive.figures.race = (() => {
       else now.paused += performance.now() - now.since;
       send({ do: now.waiting ? "pause" : "resume" });
       go.textContent = now.waiting ? "Resume" : "Pause";
+      say(now.waiting ? "Paused." : "It goes on.");
     }
     function stop(words = "Stopped.") {
       send?.({ do: "stop" });
@@ -407,7 +419,12 @@ scratchformerLive.figures.race = (() => {
       const { steps } = now.training,
         V = now.config.vocab_size,
         left = (seconds / step) * (steps - step);
-      if (seconds + left > plot.longest && step > 3) redraw(10 * plot.longest);
+      if (seconds + left > plot.longest && step > 3) {
+        redraw(plot.points, 10 * plot.longest, plot.highest);
+      }
+      if (loss > plot.highest && Number.isFinite(loss)) {
+        redraw(plot.points, plot.longest, 1.3 * loss);
+      }
       plot.points.push([seconds, loss]);
       const isBad = !Number.isFinite(loss) || (step > 8 && loss > Math.log(V) + 1);
       // The page is drawn ten times a second at most: the workers need the processor
@@ -417,7 +434,7 @@ scratchformerLive.figures.race = (() => {
         progress.value = (0.9 * step) / steps;
         told.textContent =
           `Step ${step} of ${steps}, loss ${format(loss)}, ${format(seconds, 1)} s, ` +
-          `about ${format(left, 1)} s left`;
+          `about ${format(left, 1)} s of training left`;
       }
       if (isBad) {
         const bad = Number.isFinite(loss)
@@ -426,8 +443,8 @@ scratchformerLive.figures.race = (() => {
         stop(
           `${bad}. ` +
             `A blind guess among ${V} characters has ${format(Math.log(V), 2)}. ` +
-            "The steps are too long: " +
-            "each one jumps over the valley and lands higher than it started. Choose lower rates.",
+            "The steps are too long: they jump across the valley and land higher up on its other " +
+            "side. Choose lower rates.",
         );
       }
     }
@@ -440,7 +457,11 @@ scratchformerLive.figures.race = (() => {
         ids.map((i) => now.characters[i]).join(""),
       );
       maps.replaceChildren(
-        ...Array.from({ length: H * n_layers }, (_, n) => mapOf(all[Math.floor(n / H)], T, n % H)),
+        ...Array.from({ length: H * n_layers }, (_, n) => {
+          const block = Math.floor(n / H), head = n % H;
+          const name = `block ${block + 1}, head ${head + 1}`;
+          return el("div", {}, mapOf(all[block], T, head, name), note(name));
+        }),
       );
       numbers.replaceChildren(
         table(
@@ -474,6 +495,7 @@ scratchformerLive.figures.race = (() => {
         curve: [...plot.points],
       };
       const full = { ...settings.fixed, ...config };
+      const given = Array.from(now.first, (i) => characters[i]).join(""); // before samples
       stop(
         `Trained in ${format(trained, 1)} s. ` +
           `${own ? "Your text's" : "The"} last tenth, which it never saw: ` +
@@ -481,12 +503,12 @@ scratchformerLive.figures.race = (() => {
       );
       progress.value = 1;
       show(
-        { config: full, weights, characters, loss, seconds: trained },
+        { config: full, weights, characters, loss, seconds: trained, given },
         own || !goal ? [] : [["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]],
         `From the press of the button, with samples and the score but without pauses: ` +
           `${format(all, 1)} s. ${shared(together, usual)}`,
       );
-      if (description) keep({ ...description, loss });
+      if (description) keep({ ...description, loss, given });
       else forget(); // a weight too large for float16
     }
 
@@ -500,7 +522,7 @@ scratchformerLive.figures.race = (() => {
         : `One worker computed it, because two were no quicker. ${times}.`;
     }
     // What the model scored, and what can be done with it
-    function show({ config, weights, characters, loss, seconds }, rivals, told) {
+    function show({ config, weights, characters, loss, seconds, given }, rivals, told) {
       const views = el("div");
       result.replaceChildren(
         title("The trained model"),
@@ -513,14 +535,18 @@ scratchformerLive.figures.race = (() => {
           "div",
           { class: "sx-bar" },
           button("Look inside", () =>
-            attempt(() => open(views, scratchformerExport.describe(config, weights, characters))),
+            attempt(() =>
+              open(views, scratchformerExport.describe(config, weights, characters), given),
+            ),
           ),
           button("Save for Python", () =>
             download(scratchformerExport.safetensors(config, weights, characters)),
           ),
         ),
         note(
-          'The file opens in Python: SpeedrunGPT.from_pretrained("trained-in-a-tab.safetensors").',
+          "The file opens in Python with this course’s package: " +
+            "from scratchformer.models import SpeedrunGPT, then " +
+            'SpeedrunGPT.from_pretrained("trained-in-a-tab.safetensors").',
         ),
         views,
       );
@@ -533,13 +559,11 @@ scratchformerLive.figures.race = (() => {
         result.append(note(`That did not work: ${error.message}.`));
       }
     }
-    function open(place, description) {
+    function open(place, description, given) {
       const hash = `own-${newId("model")}`;
       scratchformerDescriptions[hash] = description;
-      const { characters } = description.tokenizer;
-      const readable = Array.from(prompt).every((c) => characters.includes(c));
       const options = {
-        prompt: readable ? prompt : characters.at(-1),
+        prompt: given,
         text: null,
         views: ["attention", "next", "switches", "lens"],
         seed: 1,
@@ -591,7 +615,9 @@ scratchformerLive.figures.race = (() => {
         el(
           "div",
           { class: "sx-bar" },
-          button("Look inside", () => open(views, old)),
+          button("Look inside", () =>
+            open(views, old, old.given ?? old.tokenizer.characters.at(-1)),
+          ),
           button("Forget it", () => {
             forget();
             result.replaceChildren();

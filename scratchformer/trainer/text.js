@@ -5,6 +5,7 @@ var scratchformerText = globalThis.scratchformerText ?? (function text() {
   const LARGEST = 2 ** 18; // numbers in one matrix, see matrix.js
   const PROMPT = 25; // ids, where the wanted prompt cannot be written
 
+  const say = (n) => n.toLocaleString("en");
   const refusal = (why) => Object.assign(new Error(why), { isRefusal: true });
 
   // The text of {text}, or of {packed}: gzip in base64
@@ -34,12 +35,12 @@ var scratchformerText = globalThis.scratchformerText ?? (function text() {
     const V = characters.length, most = Math.floor(LARGEST / d_model);
     const needed = Math.ceil(((batch_size + 2) * T) / 0.9);
     if (V > most) {
-      throw refusal(`The text has ${V} different characters; ` +
-        `at this width at most ${most} can be learned.`);
+      throw refusal(`The text has ${say(V)} different characters; ` +
+        `at this width at most ${say(most)} can be learned.`);
     }
     if (length < needed) {
-      throw refusal(`The text has ${length} characters; ` +
-        `these settings need at least ${needed}.`);
+      throw refusal(`The text has ${say(length)} characters; ` +
+        `these settings need at least ${say(needed)}.`);
     }
     const all = codes.subarray(0, length).map((code) => ids[code]);
     const cut = Math.floor(0.9 * length), validation = all.subarray(cut);

@@ -232,6 +232,38 @@ def test_rates_that_are_too_high_are_told(page):
     assert page.get_by_role("button", name=TRAIN).is_enabled()
 
 
+def test_a_run_that_diverges_stays_in_sight(page):
+    small(page, steps=60)
+    page.get_by_label("Rates").fill("5")
+    press(page)
+    page.get_by_text("Choose lower rates").wait_for(timeout=60_000)
+    ticks = [float(t) for t in page.locator(".sx-plot text").all_text_contents() if t.isdecimal()]
+    worst = page.locator(".sx-point").evaluate("point => Number(point.getAttribute('cy'))")
+    assert max(ticks) > page_guess(page) + 1 and worst > 22, "the axis has grown with the loss"
+
+
+def test_a_refused_text_leaves_the_model_before_and_a_run_leaves_its_curve(page):
+    small(page)
+    press(page)
+    trained(page)
+    field = page.get_by_label("Text", exact=True)
+    field.fill("Too short.")
+    press(page)
+    page.get_by_text("The text has 10 characters").wait_for()
+    assert page.get_by_role("button", name="Look inside").is_visible()
+    field.fill("")
+    assert page.locator(".sx-before").count() == 1, "an empty line before any other run"
+    press(page)
+    page.get_by_text("your run before").wait_for()
+    trained(page)
+    before = page.locator("path.sx-before").get_attribute("d")
+    assert before and before.count("L") == 19
+    field.fill("abcd efgh\n" * 1000)
+    press(page)
+    trained(page)
+    assert page.get_by_text("your run before").count() == 0, "another text has other losses"
+
+
 def test_a_text_of_the_readers_own_is_learned_and_a_short_one_refused(page):
     small(page)
     field = page.get_by_label("Text", exact=True)
@@ -268,7 +300,7 @@ def test_too_many_different_characters_are_told(page):
     small(page, width=7)
     page.get_by_label("Text", exact=True).fill("".join(map(chr, range(0x4E00, 0x4E00 + 3000))) * 3)
     press(page)
-    page.get_by_text("has 3000 different characters; at this width at most 2048").wait_for()
+    page.get_by_text("has 3,000 different characters; at this width at most 2,048").wait_for()
 
 
 BEGUN = """worker.say({ is: "begun", run: RUN, characters: ["a", "b"],

@@ -331,7 +331,7 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
     long = {**RUN, "config": {**RUN["config"], "context_length": 300}}
     posted = in_node(SESSION % "start(); await turn(100);", **long)
     assert kinds(posted) == ["refused"]
-    needed = "The text has 1000 characters; these settings need at least 2334."
+    needed = "The text has 1,000 characters; these settings need at least 2,334."
     assert posted[0]["why"] == needed
     broken = {**RUN, "settings": {**RUN["settings"], "betas": None}}
     assert kinds(in_node(SESSION % "start(); await turn(100);", **broken)) == ["begun", "failed"]
