@@ -383,9 +383,10 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     const m = Math.min(rows, columns), n = Math.max(rows, columns);
     let X = tape.take(m * n), size = 0;
     for (let i = 0; i < G.length; i++) size += G[i] * G[i];
-    addScaled(X, 1 / (Math.sqrt(size) + 1e-7), rows === m ? G : turned(tape, G, n, m));
+    const wide = rows === m ? G : turned(tape, G, n, m);
+    addScaled(X, 1 / (Math.sqrt(size) + 1e-7), wide);
     for (let step = 0; step < 5; step++) {
-      const S = tape.take(m * m), squared = tape.take(m * m), sum = tape.take(m * m);
+      const [S, squared, sum] = [0, 1, 2].map(() => tape.take(m * m));
       const next = tape.take(m * n);
       tape.product(view(S, m), view(X, n), transposed(view(X, n)), m, m, n);
       tape.product(view(squared, m), view(S, m), view(S, m), m, m, m);
