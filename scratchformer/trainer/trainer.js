@@ -46,11 +46,12 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     }
     function tensor(rows, columns) {
       const data = take(rows * columns);
-      return { rows, columns, data, grad: recording ? take(rows * columns) : null };
+      const grad = recording ? take(rows * columns) : null;
+      return { rows, columns, data, grad };
     }
     const then = (gradients) => { if (recording) tape.push(gradients); };
 
-    // Forget the last step; `record` says whether the next one will need gradients
+    // Forget the last step; `record` says whether the next will need gradients
     function begin(record = true) {
       numbers.fill(0, kept, next);
       next = kept;
