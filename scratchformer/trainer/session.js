@@ -1,6 +1,7 @@
 // A training run that is told what to do by messages, and tells how it goes: in a worker of its
 // own, so that the page stays free, or on the page where workers are not allowed.
-//
+"use strict";
+
 // It takes {do: "start", run, text or packed, config, fixed, settings, seed, prompt, every},
 // {do: "pause"}, {do: "resume"} and {do: "stop"}. It posts {is: "begun"}, {is: "step"},
 // {is: "look"}, {is: "score"}, {is: "done"}, and {is: "refused"} or {is: "failed"}, each with the
@@ -9,8 +10,6 @@
 // A second worker may help. Both are told to by {do: "meet", port} and {do: "help", port}, the two
 // ends of a channel, and {do: "alone"} says that the second has failed. Each half of a batch is
 // computed on its own, by whichever worker, so a run gives the same numbers with one as with two.
-"use strict";
-
 var scratchformerSession = globalThis.scratchformerSession ?? (function session() {
   const SAMPLE = 160; // characters of a sample
   // Whether two workers gain is tried: steps that are not counted, since the browser is still
