@@ -343,6 +343,7 @@ scratchformerLive.figures.race = (() => {
       const text = controls.text(), { config, settings: training, seed } = controls.read();
       now = { run: ++runs, training, started: performance.now(), own: text !== "", text };
       Object.assign(now, { paused: 0, drawn: 0 });
+      scratchformerRace.last = null;
       controls.allow(false);
       send ??= startWork(receive);
       const source = now.own ? { text } : { packed: packed.text_gzip };

@@ -77,7 +77,7 @@ def press(page, name=TRAIN):
 
 
 def trained(page):
-    page.get_by_text("The trained model").wait_for(timeout=120_000)
+    page.wait_for_function("scratchformerRace.last !== null", timeout=120_000)
     return page.evaluate("scratchformerRace.last")
 
 
