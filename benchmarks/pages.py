@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/pages.py [--rounds N] [--write]
 
-`make book` first. Sizes are those of the page's HTML and of all scripts, styles and pictures that
-it names, as they are and compressed by gzip as a server sends them (fonts are not counted). Times
+`make book` first. Sizes are those of the page's HTML, of all scripts, styles and pictures that it
+names and of the fonts it loads, as they are and compressed by gzip as a server sends them. Times
 are those of headless Chromium, which opens the page from disk with an empty cache: to the end of
 loading, and until the first live figure is alive. The rounds go through all pages by turns.
 """
@@ -17,9 +17,10 @@ import shutil
 import statistics
 import sys
 import time
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from urllib.parse import unquote, urldefrag
+from urllib.parse import unquote, urldefrag, urlsplit
 
 import yaml
 
@@ -61,10 +62,11 @@ def files_of(path: Path) -> list[Path]:
     return [path, *dict.fromkeys((path.parent / name).resolve() for name in local)]
 
 
-def sizes(site: Path, name: str) -> dict:
-    """Bytes of one page: its HTML, live figures and pictures, MathJax, and all.
+def sizes(site: Path, name: str, fonts: Iterable[Path] = ()) -> dict:
+    """Bytes of one page: its HTML, live figures and pictures, MathJax, fonts, and all.
 
-    Each is [as it is, compressed]. What is left of "all" is the theme's too.
+    Each is [as it is, compressed]. What is left of "all" is the theme's. Which fonts a page loads
+    only a browser knows.
     """
     page, *files = files_of(site / f"{name}.html")
 
@@ -73,21 +75,25 @@ def sizes(site: Path, name: str) -> dict:
 
     live = [path for path in files if OWN in path.as_posix()]
     pictures = [path for path in files if "_images" in path.parts]
-    mathjax = [path for path in files if path.name == "tex-svg-full.js"]
+    mathjax = [path for path in files if path.name == "tex-chtml-full.js"]
     return {
         "html": add([page]),
         "live": add(live),
         "pictures": add(pictures),
         "mathjax": add(mathjax),
-        "all": add([page, *files]),
+        "fonts": add([*fonts]),
+        "all": add([page, *files, *fonts]),
     }
 
 
-def times(site: Path, names: list[str], rounds: int) -> dict[str, dict[str, list[int]]]:
-    """Milliseconds of each round, for each page."""
+def times(
+    site: Path, names: list[str], rounds: int
+) -> tuple[dict[str, dict[str, list[int]]], dict[str, set[Path]]]:
+    """Milliseconds of each round, for each page; and the fonts that each page asked for."""
     from playwright.sync_api import sync_playwright
 
     found: dict[str, dict[str, list[int]]] = {name: {"load": [], "figure": []} for name in names}
+    fonts: dict[str, set[Path]] = {name: set() for name in names}
     with sync_playwright() as playwright:
         program = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
@@ -96,6 +102,7 @@ def times(site: Path, names: list[str], rounds: int) -> dict[str, dict[str, list
                 context = browser.new_context(viewport={"width": 1280, "height": 900})
                 context.add_init_script(WATCH)
                 page = context.new_page()
+                page.on("request", lambda request, kept=fonts[name]: keep_font(kept, request.url))
                 page.goto((site / f"{name}.html").as_uri(), wait_until="load")
                 if page.locator(".live-figure").count():
                     page.wait_for_function("window.firstFigure", timeout=60_000)
@@ -103,9 +110,18 @@ def times(site: Path, names: list[str], rounds: int) -> dict[str, dict[str, list
                 ended = "performance.getEntriesByType('navigation')[0].loadEventEnd"
                 page.wait_for_function(f"{ended} > 0")
                 found[name]["load"].append(round(page.evaluate(ended)))
+                page.evaluate("() => window.MathJax?.startup?.promise")
+                page.evaluate("() => document.fonts.ready.then(() => 0)")
                 context.close()
         browser.close()
-    return found
+    return found, fonts
+
+
+def keep_font(kept: set[Path], address: str) -> None:
+    """Keep the file behind an address if it is a font's."""
+    path = Path(unquote(urlsplit(address).path))
+    if path.suffix in (".woff", ".woff2"):
+        kept.add(path)
 
 
 def spread(numbers: list[int]) -> list[float]:
@@ -117,17 +133,17 @@ def measure(site: Path, rounds: int) -> dict:
     """All pages, with the day, the machine and the theme's share."""
     from table import machine  # beside this file
 
-    names, pages = toc(), {}
-    timed = times(site, names, rounds)
+    names, pages, load = toc(), {}, os.getloadavg()[0]
+    timed, fonts = times(site, names, rounds)
     for name in names:
-        pages[name] = sizes(site, name) | {
+        pages[name] = sizes(site, name, fonts[name]) | {
             kind: spread(numbers) for kind, numbers in timed[name].items() if numbers
         }
     return {
         "what": "bytes of each page, [as it is, compressed], and milliseconds [median, min, max]",
         "day": time.strftime("%Y-%m-%d", time.gmtime()),
         "rounds": rounds,
-        "load": round(os.getloadavg()[0], 1),  # other programs at work
+        "load": round(load, 1),  # other programs at work, before the browser is
         "machine": machine(),
         "pages": pages,
     }
@@ -145,8 +161,9 @@ def milliseconds(found: list[float] | None) -> str:
 def section(stored: dict) -> list[str]:
     """The lines of the benchmarks' page that show what is stored."""
     pages, here = stored["pages"], stored["machine"]
-    rest = [p["all"][1] - sum(p[k][1] for k in ("html", "live", "pictures", "mathjax"))
-            for p in pages.values()]  # fmt: skip
+    parts = ("html", "live", "pictures", "mathjax", "fonts")
+    rest = [p["all"][1] - sum(p[part][1] for part in parts) for p in pages.values()]
+    fonts = [p["fonts"][1] for p in pages.values()]
     mathjax = max(p["mathjax"][1] for p in pages.values())
     busy = f", beside other programs (a load of {stored['load']})" if stored["load"] > 2 else ""
     heaviest = max(pages, key=lambda name: pages[name]["all"][1])
@@ -158,9 +175,10 @@ def section(stored: dict) -> list[str]:
         "as a server sends them, and in brackets as they are on a disk. *HTML* and *Live figures* "
         "are what a page needs for itself. *All* adds what pages share: the theme's scripts and "
         f"styles, {min(rest) / 1e3:,.0f} to {max(rest) / 1e3:,.0f} kB compressed, and on pages "
-        f"with formulas MathJax, {mathjax / 1e3:,.0f} kB. A browser keeps them from page to page, "
-        "and so it keeps the weights of the live figures. Fonts are not counted. The heaviest page "
-        f"is `{heaviest}` with {pages[heaviest]['all'][1] / 1e6:.2f} MB.",
+        f"with formulas MathJax, {mathjax / 1e3:,.0f} kB, and {min(fonts) / 1e3:,.0f} to "
+        f"{max(fonts) / 1e3:,.0f} kB of fonts. A browser keeps them from page to page, and so it "
+        f"keeps the weights of the live figures. The heaviest page is `{heaviest}` with "
+        f"{pages[heaviest]['all'][1] / 1e6:.2f} MB.",
         "",
         "Times are milliseconds in headless Chromium, which opens the page from disk with nothing "
         f"kept: median, least and greatest of {stored['rounds']} rounds, of {stored['day']}, on "

@@ -9,6 +9,7 @@ or the text of a page.
 import importlib.util
 import json
 import re
+import shutil
 import textwrap
 from html import escape
 from pathlib import Path
@@ -22,9 +23,11 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ConfigError
 
-# The package's other 110 files are for other formats. This one needs no other at run time.
+# The package's other files are for other formats. This one loads nothing more but its fonts,
+# those that a page's formulas need. Its twin that draws in SVG weighs twice as much.
 MATHJAX_PACKAGE = "sphinx-mathjax-offline"
-MATHJAX_FILE = "static/mathjax/tex-svg-full.js"
+MATHJAX_FILE = "static/mathjax/tex-chtml-full.js"
+MATHJAX_FONTS = "output/chtml/fonts"  # beside the file, in the package and on the site
 DESCRIPTION_LENGTH = 200
 SOCIAL = "social.png"  # drawn by draw_social.py
 SOCIAL_ALT = "The course's title, and bars: what its own model expects after “ROMEO: What l”"
@@ -40,14 +43,27 @@ def complete_config(app: Sphinx, config: Config) -> None:
     Raises ConfigError if the package with MathJax is not installed. An address that _config.yml
     sets itself (`html.baseurl`, for a domain of one's own) is kept.
     """
-    package = importlib.util.find_spec(MATHJAX_PACKAGE)
-    if package is None or package.origin is None:
-        raise ConfigError(f"{MATHJAX_PACKAGE} is not installed: pip install -r requirements.txt")
-    mathjax = Path(package.origin).parent / MATHJAX_FILE
+    mathjax = installed_mathjax()
     config["html_static_path"] = [*config.html_static_path, str(mathjax)]
     config["mathjax_path"] = mathjax.name
     if not config.html_baseurl:
         config["html_baseurl"] = pages_address(config.html_theme_options["repository_url"])
+
+
+def installed_mathjax() -> Path:
+    """MathJax's script in its package. Raises ConfigError if the package is not installed."""
+    package = importlib.util.find_spec(MATHJAX_PACKAGE)
+    if package is None or package.origin is None:
+        raise ConfigError(f"{MATHJAX_PACKAGE} is not installed: pip install -r requirements.txt")
+    return Path(package.origin).parent / MATHJAX_FILE
+
+
+def copy_mathjax_fonts(app: Sphinx, error: Exception | None) -> None:
+    """`build-finished`: the fonts go where MathJax looks for them, beside its script."""
+    if error or app.builder.format != "html":
+        return
+    fonts = installed_mathjax().parent / MATHJAX_FONTS
+    shutil.copytree(fonts, Path(app.outdir) / "_static" / MATHJAX_FONTS, dirs_exist_ok=True)
 
 
 def number_by_chapter(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -198,5 +214,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", describe_page)
     app.connect("html-page-context", add_report_link)
     app.connect("html-page-context", repair_page, priority=900)
+    app.connect("build-finished", copy_mathjax_fonts)
     app.connect("build-finished", repair_written_pages)
     return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,10 +4,13 @@ Each page is opened twice, and all checks of a page share these two visits: over
 from disk in light mode. A visit begins on a phone and goes on at a desk.
 """
 
+import io
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
@@ -102,7 +105,7 @@ def test_page_is_quiet_offline_and_fits_a_phone(visited):
     assert visited.faults == []
 
     formulas = page.locator(f"{ARTICLE} .math").count()
-    drawn = page.locator(f"{ARTICLE} .math mjx-container svg").count()
+    drawn = page.locator(f"{ARTICLE} .math mjx-container mjx-math").count()
     assert drawn >= formulas, f"{formulas} formulas, {drawn} drawn"
     assert page.locator(f"{ARTICLE} mjx-merror, {ARTICLE} [data-mjx-error]").count() == 0
     missing = "images => images.filter(i => !i.complete || !i.naturalWidth).map(i => i.src)"
@@ -173,6 +176,32 @@ def test_axe_finds_nothing_in_the_article(visited, axe):
     # axe did look at something
     assert "color-contrast" in result["passed"]
     assert len(result["passed"]) > (0 if visited.mode == "dark" else 5)
+
+
+def test_no_ink_of_a_formula_is_cut_off(server, browser):
+    """Boxes of formulas scroll, so they hide what reaches beyond them, as italic letters do."""
+    context, page, faults = start(browser)
+    page.set_viewport_size(DESK)
+    visit(page, faults, server, "notebooks/06_self_attention")
+    formulas = page.locator(f"{ARTICLE} p .math mjx-container, {ARTICLE} div.math mjx-container")
+
+    def pictures() -> list[np.ndarray]:
+        taken = []
+        for i in range(formulas.count()):
+            formulas.nth(i).scroll_into_view_if_needed()
+            box = formulas.nth(i).bounding_box()
+            around = {"x": box["x"] - 3, "y": box["y"] - 5}
+            size = {"width": box["width"] + 6, "height": box["height"] + 10}
+            taken.append(imread(io.BytesIO(page.screenshot(clip=around | size))))  # from 0 to 1
+        return taken
+
+    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
+    page.evaluate("() => document.fonts.ready.then(() => 0)")
+    shown = pictures()
+    page.add_style_tag(content=".math, .math mjx-container { overflow: visible !important; }")
+    differences = [abs(a - b).max() for a, b in zip(shown, pictures(), strict=True)]
+    assert len(differences) > 10 and max(differences) < 0.15
+    context.close()
 
 
 def test_search_finds_a_page(server, browser):

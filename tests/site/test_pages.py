@@ -109,10 +109,12 @@ def test_figures_are_numbered_by_chapter(chapter, site):
     assert [caption.get_text().strip() for caption in captions] == expected
 
 
-def test_site_carries_one_file_of_mathjax(site):
+def test_site_carries_one_script_of_mathjax_and_its_fonts(site):
     scripts = (site / "_static").rglob("*.js")
     names = {path.name for path in scripts if "MathJax" in path.read_text(encoding="utf-8")}
-    assert names - {"course.js"} == {"tex-svg-full.js"}  # ours only asks it when it is done
+    assert names - {"course.js"} == {"tex-chtml-full.js"}  # ours only asks it when it is done
+    fonts = {path.name for path in (site / "_static" / "output" / "chtml").rglob("*.*")}
+    assert {"MathJax_Main-Regular.woff", "MathJax_Math-Italic.woff"} < fonts
     assert (site / "_static" / "mathjax-LICENSE.txt").is_file()
 
 

@@ -8,14 +8,15 @@ from benchmarks import pages
 HTML = """<link rel="stylesheet" href="_static/theme.css?v=1"><link rel="next" href="other.html">
 <script src="_static/a.js"></script><script defer="defer" src="_static/live/fig.js"></script>
 <link as="script" href="_static/a.js" rel="preload"><img alt="" src="_images/p.svg">
-<script src="_static/tex-svg-full.js"></script><script>inline("src='x.js'")</script>
+<script src="_static/tex-chtml-full.js"></script><script>inline("src='x.js'")</script>
 <img src="data:image/gif;base64,AAAA">"""
 FILES = {
     "_static/theme.css": "a" * 1000,
     "_static/a.js": "b" * 300,
     "_static/live/fig.js": "c" * 700,
     "_images/p.svg": "d" * 50,
-    "_static/tex-svg-full.js": "e" * 9000,
+    "_static/tex-chtml-full.js": "e" * 9000,
+    "_static/font.woff2": "g" * 400,
     "other.html": "f" * 5000,
 }
 
@@ -28,15 +29,24 @@ def site(folder):
 
 
 def test_each_file_counts_once_and_where_it_belongs(tmp_path):
-    found = pages.sizes(site(tmp_path), "index")
+    fonts = [site(tmp_path) / "_static/font.woff2"]
+    found = pages.sizes(tmp_path, "index", fonts)
     assert {part: size[0] for part, size in found.items()} == {
         "html": len(HTML),
         "live": 700,
         "pictures": 50,
         "mathjax": 9000,
-        "all": len(HTML) + 1000 + 300 + 700 + 50 + 9000,
+        "fonts": 400,
+        "all": len(HTML) + 1000 + 300 + 700 + 50 + 9000 + 400,
     }
     assert found["live"][1] == len(gzip.compress(b"c" * 700, 6, mtime=0))
+
+
+def test_only_requests_for_fonts_are_kept():
+    kept = set()
+    for address in ("file:///a%20b/x.woff2?v=1", "http://localhost/y.woff", "file:///z.js"):
+        pages.keep_font(kept, address)
+    assert sorted(map(str, kept)) == ["/a b/x.woff2", "/y.woff"]
 
 
 def test_the_stored_table_is_whole():
