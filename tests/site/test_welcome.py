@@ -301,11 +301,19 @@ def rows_on_screen(page):
 
 
 def check_rows(page, prompt, temperature=1.0):
-    expected = expected_rows(prompt, temperature)
-    for (token, shown), (right, p) in zip(rows_on_screen(page), expected, strict=True):
-        if p > 0.15:
-            assert token == right
-            assert abs(float(shown.removesuffix(" %")) - p) < 0.06
+    """Within ten seconds the bars are PyTorch's; those of less than 0.15 % may change places."""
+    expected, until = expected_rows(prompt, temperature), time.monotonic() + 10
+    wrong = True
+    while wrong and time.monotonic() < until:
+        rows = zip(rows_on_screen(page), expected, strict=True)
+        wrong = [
+            (token, shown, right, p)
+            for (token, shown), (right, p) in rows
+            if p > 0.15 and (token != right or abs(float(shown.removesuffix(" %")) - p) >= 0.06)
+        ]
+        if wrong:
+            page.wait_for_timeout(100)
+    assert not wrong, wrong
 
 
 def test_the_first_bars_are_pytorchs_and_so_are_those_of_another_prompt(opened):
@@ -314,7 +322,6 @@ def test_the_first_bars_are_pytorchs_and_so_are_those_of_another_prompt(opened):
     bars = opened.locator(".sx-bars").bounding_box()
     assert bars["y"] + 100 < 800, "the bars are below the first screen"
     opened.get_by_label("Prompt").fill("JULIET: O gentle ")
-    opened.wait_for_timeout(500)
     check_rows(opened, "JULIET: O gentle ")
     opened.get_by_label("Temperature").fill("0.5")
     check_rows(opened, "JULIET: O gentle ", 0.5)
