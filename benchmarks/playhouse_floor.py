@@ -4,8 +4,8 @@ Usage: python benchmarks/playhouse_floor.py [--write] [--windows N]
 
 A model that reads windows of 64 characters cannot reach the entropy of the text: at the start of
 a window it does not know what came before. The least loss that it can have follows from the
-grammar. It is computed here on a sample of windows, in about a minute. Nothing is stored without
---write.
+grammar. It is computed here on a sample of windows, in less than a minute. Nothing is stored
+without --write.
 """
 
 import argparse

@@ -14,8 +14,9 @@ says why.
 Every topic runs in a process of its own. A whole run replaces table.json beside this file and the
 page book/benchmarks.md, which leads with `TAKEAWAYS`; if one topic fails, neither is touched.
 `--quick` takes few rounds and stores nothing, nor does `--only`. `--stored` takes the topics named
-from what their own script has stored, NAME.json, by its `rows_of`. `--page` measures nothing and
-writes the page anew.
+from what their own script has stored, NAME.json, by its `rows_of`. `--renew` measures the topics
+named and puts them into the stored table, each with its day. `--page` measures nothing and writes
+the page anew.
 """
 
 import argparse
@@ -125,10 +126,8 @@ def stored_run(name: str) -> dict:
     file = getattr(script, "STORED", FOLDER / f"{name}.json")
     found = json.loads(file.read_text(encoding="utf-8"))
     origin = found["parts"]["race"] if "parts" in found else found  # taken apart: a day for each
-    theirs, here = origin.get("machine") or origin["hardware"], machine()
-    if any(theirs[key] != here[key] for key in ("processor", "cores")):
-        there = f"{theirs['cores']} cores of {theirs['processor']}"
-        raise ValueError(f"{name}.json is of another machine, {there}: measure it here")
+    theirs = origin.get("machine") or origin["hardware"]
+    require_same(theirs, f"{name}.json")
     return {
         "name": name,
         "title": script.TITLE,
@@ -137,6 +136,14 @@ def stored_run(name: str) -> dict:
         "seconds": origin.get("seconds", 0.0),
         "rows": [with_ratio(row) for row in script.rows_of(found)],
     }
+
+
+def require_same(theirs: dict, name: str) -> None:
+    """Raises ValueError if a file's figures are of another processor or number of cores."""
+    here = machine()
+    if any(theirs[key] != here[key] for key in ("processor", "cores")):
+        there = f"{theirs['cores']} cores of {theirs['processor']}"
+        raise ValueError(f"{name} is of another machine, {there}: measure it here")
 
 
 def in_own_process(name: str, quick: bool) -> dict:
@@ -261,7 +268,7 @@ def page(stored: dict) -> str:
         "To measure them on your computer, run `make bench` on an otherwise idle machine. It takes "
         "some 20 minutes on two cores, prints this table, stores it with every single measurement "
         "in `benchmarks/table.json`, and writes this page. `make bench QUICK=1` takes few rounds "
-        "and stores nothing. A topic that comes from a longer run of its own says so.",
+        "and stores nothing. A topic that comes from a run of its own says so.",
         "",
         f"The figures here are of {stored['day']}, from {here['cores']} cores of a processor that "
         f"calls itself “{here['processor']}”"
@@ -302,6 +309,24 @@ def write_page(stored: dict) -> None:
         part.write_text(page(stored), encoding="utf-8")
 
 
+def write(stored: dict) -> None:
+    """Replace the table and the page, both or neither."""
+    from scratchformer.files import atomic_write
+
+    text = page(stored)  # if this fails, neither file is touched
+    with atomic_write(STORED) as part, atomic_write(PAGE) as page_part:
+        part.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+        page_part.write_text(text, encoding="utf-8")
+
+
+def renew(stored: dict, topics: list[dict]) -> None:
+    """Put topics into the stored table in place of those of their names, each with its day."""
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    new = {t["name"]: t | {"about": f"{t['about']} From a run of its own, of {day}."}
+           for t in topics}  # fmt: skip
+    write(stored | {"topics": [new.get(topic["name"], topic) for topic in stored["topics"]]})
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few rounds; nothing is stored")
@@ -309,6 +334,8 @@ def main(arguments: list[str] | None = None) -> None:
                         help=f"some of {', '.join(TOPICS)}; nothing is stored")  # fmt: skip
     parser.add_argument("--stored", nargs="+", choices=("taken_apart", "ddp"), default=[],
                         help="not measured, but from NAME.json")  # fmt: skip
+    parser.add_argument("--renew", nargs="+", choices=TOPICS, metavar="NAME",
+                        help="only these, into the stored table")  # fmt: skip
     parser.add_argument("--page", action="store_true", help="only write the page again")
     options = parser.parse_args(arguments)
     if options.page:
@@ -316,9 +343,11 @@ def main(arguments: list[str] | None = None) -> None:
         return
 
     from scratchformer.data import load_corpus
-    from scratchformer.files import atomic_write
 
-    names = options.only or TOPICS
+    names = options.only or options.renew or TOPICS
+    if options.renew:
+        before = json.loads(STORED.read_text(encoding="utf-8"))
+        require_same(before["machine"], STORED.name)
     missing = [name for name in names if not (FOLDER / f"{name}.py").is_file()]
     if missing:
         raise SystemExit(f"there is no {missing[0]}.py in {FOLDER.name}: nothing was measured")
@@ -345,8 +374,10 @@ def main(arguments: list[str] | None = None) -> None:
     print(*map(shown, topics), sep="\n")
     seconds = time.perf_counter() - start
     print(f"\n{sum(len(topic['rows']) for topic in topics)} ratios in {seconds / 60:.1f} minutes")
-    if store:
-        stored = {
+    if store and options.renew:
+        renew(before, topics)
+    elif store:
+        write({
             "what": "ratios against named references in the same run; above 1: ours is better",
             "day": time.strftime("%Y-%m-%d", time.gmtime()),
             "seconds": round(seconds),
@@ -354,11 +385,7 @@ def main(arguments: list[str] | None = None) -> None:
             "versions": {"Python": platform.python_version()}
             | {name: importlib.metadata.version(name) for name in PACKAGES},
             "topics": topics,
-        }
-        text = page(stored)  # if this fails, neither file is touched
-        with atomic_write(STORED) as part, atomic_write(PAGE) as page_part:
-            part.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-            page_part.write_text(text, encoding="utf-8")
+        })  # fmt: skip
 
 
 if __name__ == "__main__":

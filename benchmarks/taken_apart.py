@@ -25,8 +25,8 @@ From steps and times the factors are computed: each rung against the one before 
 Seconds are seconds of training, without evaluation. Losses are nats a character over a whole split,
 read once, after a run's last step. With `--write` each part is merged into the stored file as soon
 as it is done, with its day, commit and hardware. `--only` runs some parts, `--rungs` some rungs of
-the ladder. `--quick` takes few steps and stores nothing. About an hour in all: untimed parts run
-on one thread.
+the ladder. `--quick` takes few steps and stores nothing. Less than two hours in all: untimed parts
+run on one thread.
 """
 
 import argparse
@@ -534,7 +534,8 @@ def rows_of(result: dict) -> list[dict]:
             "note": "loss on the whole validation split: ours "
             f"{mean_loss(ours, 'val_loss'):.3f} (mean of {len(ours)} seeds), nanoGPT's "
             f"{mean_loss(race['nanoGPT'], 'val_loss'):.3f} nats a character (mean of "
-            f"{len(race['nanoGPT'])}); a round is a run of nanoGPT's and the median of ours before",
+            f"{len(race['nanoGPT'])}); a round is a run of nanoGPT's and the median of ours before "
+            "it; chapter 17 tells of a longer race",
         }
     ]
 

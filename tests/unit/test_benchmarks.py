@@ -193,6 +193,26 @@ def test_a_topic_that_fails_stops_the_run_and_stores_nothing(bench):
     assert not list(table.FOLDER.glob("*.part"))
 
 
+def test_one_topic_is_renewed_and_the_others_stay(bench, monkeypatch, measured_at_once):
+    run = bench(bench_good=GOOD, bench_other=GOOD)
+    run()
+    before = json.loads(table.STORED.read_text())
+    new = before["topics"][1] | {"rows": [table.with_ratio(row(ours=[1.0, 1.0, 1.0]))]}
+    monkeypatch.setattr(table, "in_own_process", lambda name, quick: dict(new))
+    run("--renew", "bench_other")
+    after = json.loads(table.STORED.read_text())
+    assert after["topics"][0] == before["topics"][0] and after["day"] == before["day"]
+    assert after["topics"][1]["rows"] == new["rows"] != before["topics"][1]["rows"]
+    assert after["topics"][1]["about"].startswith("A sentence. From a run of its own, of 2")
+    assert table.PAGE.read_text() == table.page(after)
+
+    after["machine"]["cores"] += 14
+    table.STORED.write_text(json.dumps(after))
+    with pytest.raises(ValueError, match="another machine"):
+        run("--renew", "bench_other")
+    assert json.loads(table.STORED.read_text()) == after
+
+
 STORED = """
 import json
 TITLE, ABOUT = "Long", "A sentence."
