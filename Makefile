@@ -48,10 +48,10 @@ ladder: $(READY)  ## train chapter 10's ladder in full, and time it (minutes): m
 law: $(READY)  ## train the small models of chapter 16's laws on both corpora (about 40 minutes of one core): measurements/law.json
 	$(BIN)/python benchmarks/law.py --write
 
-taken-apart: $(READY)  ## take chapter 17's race apart, one change a rung (an hour): measurements/taken_apart.json
+taken-apart: $(READY)  ## take chapter 17's race apart, one change a rung (two hours): measurements/taken_apart.json
 	$(BIN)/python benchmarks/taken_apart.py --write
 
-bert: $(READY)  ## train chapter 13's models three times, and judge with them (half an hour): measurements/bert.json
+bert: $(READY)  ## train chapter 13's models three times, and judge with them (an hour): measurements/bert.json
 	$(BIN)/python benchmarks/bert.py --write
 
 records: $(READY)  ## train the records again (half an hour): measurements/records.json

@@ -1,7 +1,8 @@
 """What the benchmarks have stored, for chapters to quote: a notebook opened alone has it too.
 
 Each file is written by the script of its name in `benchmarks/`, with `--write`, and holds its
-settings, seeds, versions and hardware. Nothing here measures anything.
+settings and seeds, and where they matter the versions and the hardware. Nothing here measures
+anything.
 """
 
 import json
