@@ -27,7 +27,7 @@ from sphinx.errors import ConfigError
 # those that a page's formulas need. Its twin that draws in SVG weighs twice as much.
 MATHJAX_PACKAGE = "sphinx-mathjax-offline"
 MATHJAX_FILE = "static/mathjax/tex-chtml-full.js"
-MATHJAX_FONTS = "output/chtml/fonts"  # beside the file, in the package and on the site
+MATHJAX_FONTS = "output/chtml/fonts/woff-v2"  # beside the file, in the package and on the site
 DESCRIPTION_LENGTH = 200
 SOCIAL = "social.png"  # drawn by draw_social.py
 SOCIAL_ALT = "The course's title, and bars: what its own model expects after “ROMEO: What l”"
