@@ -25,53 +25,53 @@ book: $(READY)  ## build the site into _build/html; any warning fails
 	@echo 'Open _build/html/index.html in a browser, or run `make serve` to read it at http://localhost:8000.'
 
 bundle: book  ## one zip of the site, the notebooks and the package: build/transformers-from-scratch.zip
-	$(BIN)/python book/_ext/bundle.py
+	$(BIN)/python tools/bundle.py
 
 test: $(READY)  ## run everything: lint, unit and equivalence tests, every notebook, the built site
-	@$(BIN)/python tests/run.py lint unit book notebooks colab site
+	@$(BIN)/python tools/run_tests.py lint unit book notebooks colab site
 
 lint unit notebooks colab site: $(READY)
-	@$(BIN)/python tests/run.py $@
+	@$(BIN)/python tools/run_tests.py $@
 
 execute: $(READY)  ## run every notebook in place, in order, and store its outputs
-	@$(BIN)/python tests/execute.py $(ONLY)
+	@$(BIN)/python -m tools.execute $(ONLY)
 
 serve: book  ## serve the built site at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
 
 bench: $(READY)  ## measure the table of benchmarks, in some 20 minutes (QUICK=1 takes few rounds and stores nothing)
-	$(BIN)/python benchmarks/table.py $(if $(QUICK),--quick)
+	$(BIN)/python lab/table.py $(if $(QUICK),--quick)
 
 ladder: $(READY)  ## train chapter 10's ladder in full, and time it (minutes): measurements/ladder.json
-	$(BIN)/python benchmarks/ladder.py --write
+	$(BIN)/python lab/ladder.py --write
 
 law: $(READY)  ## train the small models of chapter 16's laws on both corpora (about 40 minutes of one core): measurements/law.json
-	$(BIN)/python benchmarks/law.py --write
+	$(BIN)/python lab/law.py --write
 
 taken-apart: $(READY)  ## take chapter 17's race apart, one change a rung (two hours): measurements/taken_apart.json
-	$(BIN)/python benchmarks/taken_apart.py --write
+	$(BIN)/python lab/taken_apart.py --write
 
-bert: $(READY)  ## train chapter 13's models three times, and judge with them (an hour): measurements/bert.json
-	$(BIN)/python benchmarks/bert.py --write
+bert: $(READY)  ## train chapter 13's models three times, and judge with them (an hour): measurements/pretraining.json
+	$(BIN)/python lab/pretraining.py --write
 
 records: $(READY)  ## train the records again (half an hour): measurements/records.json
-	$(BIN)/python benchmarks/records.py --write
+	$(BIN)/python lab/records.py --write
 
 tab: $(READY)  ## time the page that trains a GPT, beside PyTorch (five minutes; needs Chromium): measurements/tab.json
-	$(BIN)/python benchmarks/tab.py --write
+	$(BIN)/python lab/tab.py --write
 
 constraints:  ## install the pins anew, all else at its newest, and fix what came: constraints/X.Y.txt
 	rm -rf .venv
 	$(MAKE) $(READY) NEWEST=1
-	$(BIN)/python tests/versions.py constraints
+	$(BIN)/python tools/versions.py constraints
 	@touch $(READY)
 
 pictures: book  ## draw the picture of shared links, and photograph the welcome page for README
-	PYTHONPATH=. $(BIN)/python book/_ext/draw_social.py
-	$(BIN)/python book/_ext/photograph.py
+	PYTHONPATH=. $(BIN)/python tools/draw_social.py
+	$(BIN)/python tools/photograph.py
 
 set-repository: $(READY)  ## URL=https://github.com/NAME/REPO: change the repository's address everywhere
-	@$(BIN)/python book/_ext/set_repository.py "$(URL)"
+	@$(BIN)/python tools/set_repository.py "$(URL)"
 
 clean:  ## remove what the other commands made
 	rm -rf _build .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

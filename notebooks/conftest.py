@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "tests")]
 
 from last_digits import margin_of, within
 from side_by_side import file_of, together
-from stand_ins import missing
+from tools.stand_ins import missing
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # two kernels share the cores in peace
 

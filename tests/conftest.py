@@ -19,7 +19,9 @@ import side_by_side
 import tracer
 from gather import ShapeComments
 
-TRACER = tracer.install(install_import_hook("scratchformer", "beartype.beartype").hook)
+TRACER = tracer.install(
+    install_import_hook(["scratchformer", "scratchformer_course"], "beartype.beartype").hook
+)
 
 from scratchformer.data import load_corpus  # noqa: E402  (after the hook, or it sees nothing)
 
@@ -63,7 +65,7 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_configure(config):
     """Have the run judged by the shape comments it reached, in this process or in all workers."""
     tests = Path(__file__).parent
-    expected = {*tests.rglob("test_*.py")} - {*tests.glob("site/*"), *tests.glob("colab/*")}
+    expected = {*tests.rglob("test_*.py")} - {*tests.glob("site/*"), *tests.glob("lone/*")}
     config.pluginmanager.register(ShapeComments(TRACER, tests.parent, expected))
 
 

@@ -16,9 +16,9 @@ a figure that a chapter shows, by the name of its script:
     :::{live} 01_bpe merges
     :::
 
-`drawing` stands for a call of one of the package's drawings, by its module and its name:
+`drawing` stands for a call of one of the course's drawings, by its room and its name:
 
-    :::{drawing} typed_array matrix_in_a_row
+    :::{drawing} page_model matrix_in_a_row
     :::
 """
 
@@ -44,21 +44,19 @@ HOLDER = re.compile(
 def shipped() -> dict[str, tuple[str, str]]:
     """Each shipped model's or text's hash -> a script's name, and the script with its folder."""
     from scratchformer.data import load_corpus
-    from scratchformer.explorer import describe
-    from scratchformer.live.figure import description_script
-    from scratchformer.models import GPT, load_checkpoints
-    from scratchformer.shipped import CHECKPOINTS, MODEL
+    from scratchformer.models import GPT
     from scratchformer.shipped import FOLDER as MODELS
     from scratchformer.tokenizers import CharTokenizer
-    from scratchformer.trainer.view import describe_corpus
+    from scratchformer_course.ch11_training.stored_steps import load_checkpoints
+    from scratchformer_course.kit.figure.live_figure import description_script
+    from scratchformer_course.page_model import describe
+    from scratchformer_course.tab_trainer.race import describe_corpus
 
-    folders = {
-        path.parent.name: [GPT.pretrained(path.parent.name)] for path in MODELS.glob(f"*/{MODEL}")
-    }
-    for path in MODELS.glob(f"*/{CHECKPOINTS}"):
-        folders[path.parent.name] = [model for _, model in load_checkpoints(path.parent.name)]
+    names = [path.parent.name for path in MODELS.glob("*/model.safetensors")]
+    files = [(name, [GPT.pretrained(name)]) for name in names]
+    files.append(("tiny-shakespeare", [model for _, model in load_checkpoints()]))
     scripts = {}
-    for name, models in folders.items():
+    for name, models in files:
         told = [describe(model, CharTokenizer.pretrained(name)) for model in models]
         script = "".join(f"{description_script(one)}\n" for one in told)
         scripts |= {one["hash"]: (f"model-{told[0]['hash']}.js", script) for one in told}
@@ -74,7 +72,7 @@ def add_files(
     holders = HOLDER.findall(context.get("body", ""))
     if not holders:
         return
-    from scratchformer.live.figure import PACKAGE, SCRIPT, START, STYLE
+    from scratchformer_course.kit.figure.live_figure import PACKAGE, SCRIPT, START, STYLE
 
     contents = {}  # by the file's name on the site
     for name in dict.fromkeys(
@@ -119,9 +117,9 @@ class ExplorerDirective(Directive):
     }
 
     def run(self) -> list[nodes.Node]:
-        from scratchformer.explorer import explore
         from scratchformer.models import GPT
         from scratchformer.tokenizers import CharTokenizer
+        from scratchformer_course.page_model import explore
 
         (name,), options = self.arguments, dict(self.options)
         if "views" in options:
@@ -163,14 +161,14 @@ class LiveDirective(Directive):
 
 
 class DrawingDirective(Directive):
-    """A drawing of the package: `{drawing} MODULE FUNCTION`."""
+    """A drawing of the course: `{drawing} ROOM FUNCTION`."""
 
     required_arguments = 2
 
     def run(self) -> list[nodes.Node]:
         module, name = self.arguments
         try:
-            drawn = importlib.import_module(f"scratchformer.drawings.{module}")
+            drawn = importlib.import_module(f"scratchformer_course.{module}.drawings")
             self.state.document.settings.env.note_dependency(drawn.__file__)
             return [nodes.raw("", getattr(drawn, name)().data, format="html")]
         except (ImportError, AttributeError) as error:

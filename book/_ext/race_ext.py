@@ -35,7 +35,7 @@ class RaceDirective(Directive):
     """A button that trains a GPT, as `race()` gives it."""
 
     def run(self) -> list[nodes.Node]:
-        from scratchformer.trainer import race
+        from scratchformer_course.tab_trainer import race
 
         return [nodes.raw("", race().placeholder(), format="html")]
 
@@ -44,7 +44,7 @@ class MeasuredDirective(Directive):
     """The tables of measurements/tab.json."""
 
     def run(self) -> list[nodes.Node]:
-        from scratchformer.measurements import load_measurements
+        from scratchformer_course.measurements import load_measurements
 
         found = load_measurements("tab")
         return [nodes.raw("", tables(found), format="html")]
@@ -54,7 +54,7 @@ class GradientsDirective(Directive):
     """The table of gradients in measurements/tab.json."""
 
     def run(self) -> list[nodes.Node]:
-        from scratchformer.measurements import load_measurements
+        from scratchformer_course.measurements import load_measurements
 
         return [nodes.raw("", gradient_table(load_measurements("tab")), format="html")]
 

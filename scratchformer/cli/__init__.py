@@ -10,7 +10,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from scratchformer.cli.config import read_config
+from scratchformer.cli.run_config import read_config
 
 __all__ = ["main", "read_config"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from scratchformer.cli.tokenizers import tokenizer_of
+from scratchformer.cli.tokenizer_names import tokenizer_of
 from scratchformer.data.hugging_face import dataset_rows
 from scratchformer.data.token_files import read_header, text_pieces, write_tokens
 

@@ -12,13 +12,12 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from scratchformer.cli.config import DataConfig, RunConfig, read_config
+from scratchformer.cli.run_config import DataConfig, RunConfig, model_classes, read_config
 from scratchformer.cli.run_folder import RunFolder, best_of, lock_folder
-from scratchformer.cli.tokenizers import tokenizer_of
+from scratchformer.cli.tokenizer_names import tokenizer_of
 from scratchformer.data import load_corpus, scored_split
 from scratchformer.data.batches import WindowSampler
 from scratchformer.data.token_files import fingerprint, read_header, read_tokens
-from scratchformer.models import MODEL_TYPES
 from scratchformer.training import TrainingConfig, TrainingState, distributed, train
 
 
@@ -50,7 +49,7 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
         torch.set_float32_matmul_precision("high")  # TF32, where bfloat16 is not asked for
     torch.manual_seed(training.seed)
     sizes = dict(config["model"])
-    model_class, config_class = MODEL_TYPES[sizes.pop("type", "gpt")]
+    model_class, config_class = model_classes(sizes.pop("type", "gpt"))
     model = model_class(config_class(vocab_size=data.tokenizer.vocab_size, **sizes))
     n_parameters = sum(p.numel() for p in model.parameters())
     T = model.context_length if windows.context_length is None else windows.context_length

@@ -113,7 +113,7 @@ class RunFolder:
                     model = self.model_class(model.config)
                 load_tensors(dict(model.named_parameters()), weights, folder)
         if distributed.rank() == 0:
-            model.save(folder)  # type: ignore[operator]  # all MODEL_TYPES have it
+            model.save(folder)  # type: ignore[operator]  # every model that is trained has it
 
     def write_losses(self, history: History) -> None:
         """history.json and loss.png, replaced as a whole, so that one can watch a run."""

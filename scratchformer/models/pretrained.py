@@ -56,7 +56,7 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
     """Config and weights from a folder or, if there is none of this name, Hugging Face's hub.
 
     A file of weights alone will do if its header holds the config, as those have that a browser
-    saves (`trainer/export.js`).
+    saves (`tab_trainer/export.js`).
     A config in the header of the weights counts more than config.json, which may be older after a
     save that was interrupted.
     """

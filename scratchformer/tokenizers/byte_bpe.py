@@ -20,8 +20,8 @@ import tiktoken
 from scratchformer.data import Playhouse
 from scratchformer.files import is_offline
 from scratchformer.tokenizers.char import check_ids
-from scratchformer.tokenizers.files import read_json, write_json
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
+from scratchformer.tokenizers.saved import read_json, write_json
 
 # English contractions, letters, digits, other signs; a space belongs to the word after it
 # (Radford et al. 2019, their code)

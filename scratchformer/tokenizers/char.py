@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scratchformer.shipped import shipped_folder
-from scratchformer.tokenizers.files import read_json, write_json
+from scratchformer.tokenizers.saved import read_json, write_json
 
 
 class CharTokenizer:
@@ -50,7 +50,7 @@ class CharTokenizer:
     @classmethod
     def pretrained(cls, name: str) -> "CharTokenizer":
         """The tokenizer of a shipped model or checkpoints; ValueError for another name."""
-        return cls.load(shipped_folder(name, "tokenizer.json") / "tokenizer.json")
+        return cls.load(shipped_folder(name) / "tokenizer.json")
 
 
 def check_ids(ids: Iterable[int], vocab_size: int) -> list[int]:

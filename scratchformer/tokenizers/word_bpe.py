@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scratchformer.tokenizers.char import check_ids
-from scratchformer.tokenizers.files import read_json, write_json
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
+from scratchformer.tokenizers.saved import read_json, write_json
 
 UNKNOWN, PADDING, END_OF_WORD = "</u>", "</p>", "</w>"
 

@@ -65,7 +65,7 @@ class ShapeComments:
 
     def _all_comments(self) -> list:
         every = Tracer()
-        for path in sorted((self.root / "scratchformer").rglob("*.py")):
+        for path in sorted(self.root.glob("scratchformer*/**/*.py")):
             source, file = path.read_text(encoding="utf-8"), path.relative_to(self.root).as_posix()
             every.instrument(source, ast.parse(source), f"{file}:", file)
         return every.comments

@@ -170,7 +170,7 @@ def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, plant, mode):
     for name in ("conftest.py", "sanitize.cfg"):
         shutil.copy(ROOT / "notebooks" / name, tmp_path / "notebooks")
     shutil.copytree(ROOT / "tests" / "shapes", tmp_path / "tests" / "shapes")
-    for name in ("stand_ins.py", "last_digits.py", "side_by_side.py"):
+    for name in ("last_digits.py", "side_by_side.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     command = [*"-m pytest -q -p no:cacheprovider --nbval-current-env".split(), mode, "notebooks"]
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])

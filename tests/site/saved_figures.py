@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 
-from scratchformer.live import LiveFigure
+from scratchformer_course.kit.figure import LiveFigure
 from tests.site.test_browser import AXE, start
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -98,7 +98,7 @@ def test_bad_reference_fails_the_build_each_time(small_book):
 
 
 def test_make_test_builds_as_make_book_does():
-    (command,) = runpy.run_path(str(ROOT / "tests" / "run.py"))["PARTS"]["book"]
+    (command,) = runpy.run_path(str(ROOT / "tools" / "run_tests.py"))["PARTS"]["book"]
     assert command[1:] == build_command()
 
 

@@ -1,10 +1,10 @@
 """Guesses in a real browser: kept, shown beside the right output, changed and forgotten."""
 
 import pytest
+from tests.chapters.test_guesses import GUESSES, NOTEBOOKS, folded
 
 from tests.site import test_browser
 from tests.site.test_browser import AXE, PHONE, start
-from tests.unit.test_guesses import GUESSES, NOTEBOOKS, folded
 
 axe = test_browser.axe  # the fixture
 LINE = ".course-guess-line"

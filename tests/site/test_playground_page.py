@@ -61,7 +61,7 @@ def test_all_code_on_the_page_is_that_of_the_files(boxes):
     assert len(boxes) == 11
     files = [
         (ROOT / "scratchformer" / name).read_text(encoding="utf-8")
-        for name in ("explorer/model.js", "models/speedrun.py", "explorer/export.py")
+        for name in ("page_model/model.js", "models/speedrun.py", "explorer/export.py")
     ]
     for box in boxes:
         lines = [line.strip() for line in box.strip().splitlines()]

@@ -13,16 +13,17 @@ import time
 import pytest
 import torch
 
-from benchmarks import gradients, tab
-from benchmarks.firefox import PROGRAM, Firefox
+from lab import gradients, tab
+from lab.firefox import PROGRAM, Firefox
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
-from scratchformer.live.figure import LiveFigure
-from scratchformer.models import SpeedrunGPT
-from scratchformer.trainer import race, view
+from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
+from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.tab_trainer import race
+from scratchformer_course.tab_trainer import race as view
 from tests.site import test_browser
 from tests.site.test_browser import AXE, PHONE, start
-from tests.unit import test_trainer
+from tests.tab_trainer import test_tab_trainer as test_trainer
 
 axe = test_browser.axe  # the fixture
 TRAIN = "Train a GPT in this tab"
@@ -481,7 +482,7 @@ def test_the_setting_is_that_of_the_stored_recipe():
 
     from scratchformer.cli import read_config
 
-    config = read_config(Path(__file__).resolve().parents[2] / "configs/record-every-seed.toml")
+    config = read_config(Path(__file__).resolve().parents[2] / "lab/configs/record-every-seed.toml")
     for name, value in {**view.CONFIG, **view.FIXED}.items():
         assert config["model"].get(name, value) == value, name
     for name, value in view.TRAINING.items():

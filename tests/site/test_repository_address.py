@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-import set_repository as tool  # noqa: E402  (a script, not part of the package)
+from tools import set_repository as tool  # noqa: E402
 
 ADDRESS = re.compile(r"(?:github\.com|/github)/([\w.-]+/[\w-]+)")
 FORK = "a-teacher-nobody-has-met/their-own-course"

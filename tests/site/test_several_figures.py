@@ -6,10 +6,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from scratchformer.explorer import explore
-from scratchformer.live.figure import PAGE
 from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.kit.figure.live_figure import PAGE
+from scratchformer_course.page_model import explore
 from tests.site.saved_figures import stored
 from tests.site.test_browser import start
 

@@ -14,17 +14,17 @@ import yaml
 from bs4 import BeautifulSoup
 
 from scratchformer.attention import recorded_attention
-from scratchformer.measurements import load_measurements
 from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.measurements import load_measurements
 from tests.site import test_browser
 from tests.site.test_browser import ARTICLE, AXE, DESK, PHONE, start
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 import facts  # noqa: E402  (of our Sphinx extensions, not part of the package)
-from set_repository import pages_address  # noqa: E402
+from tools.set_repository import pages_address  # noqa: E402
 
 SOURCE = (ROOT / "book" / "welcome.md").read_text(encoding="utf-8")
 WORDS = " ".join(SOURCE.split())

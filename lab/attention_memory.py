@@ -1,0 +1,135 @@
+"""What attention costs in memory and time as texts grow: written out, and by the fused kernel.
+
+Usage: python lab/attention_memory.py [--quick]
+
+One head, 64 wide, over T positions, causal, float32. Explicit attention makes the (T, T) matrix of
+weights; PyTorch's fused kernel goes over it in blocks and never has it whole, if it is told that
+attention is causal, as the course's GPT says. Given the mask as a matrix, it turns that into
+numbers: one (T, T) matrix for all heads and the whole batch. Memory is the most that PyTorch's
+allocator has given out at any moment, inputs not counted; what a library uses beside it, as
+oneDNN does for its own copies, is not seen.
+"""
+
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # or the profiler tells each start and stop
+
+import torch
+import torch.nn.functional as F
+from torch.profiler import ProfilerActivity, profile
+
+from scratchformer.attention import causal_mask, scaled_dot_product_attention
+
+LENGTHS, WIDTH = (512, 1024, 2048, 4096), 64
+TITLE = "Attention: memory and time"
+ABOUT = (
+    "One head, 64 wide, attends causally over T positions, forward and back. The reference is "
+    "attention written out as the equation, which stores every weight; against it run PyTorch's "
+    "fused kernel, told that attention is causal, as the course's GPT does, and the same kernel "
+    "given the mask as a matrix, as a mask of another form needs. Memory is the most that is "
+    "allocated at any moment beside the inputs: it is the same in every round."
+)
+
+
+def peak_bytes(job: Callable[[], object]) -> int:
+    """The most bytes that `job` has allocated by PyTorch at any moment, above those before it."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        job()
+    events = profiler.profiler.kineto_results.events()
+    changes = [(e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]"]
+    now = most = 0
+    for _, change in sorted(changes, key=lambda at_and_change: at_and_change[0]):
+        now += change
+        most = max(most, now)
+    return most
+
+
+def attentions(T: int) -> dict[str, Callable]:
+    """Three ways to the same values: name -> f(q, k, v)."""
+    mask = causal_mask(T)
+    return {
+        "explicit": lambda q, k, v: scaled_dot_product_attention(q, k, v, mask)[0],
+        "causal": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        "mask": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask),
+    }
+
+
+def measured(T: int, backward: bool, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Name -> {"MB": …, "ms": …}, one figure a round; the three take turns."""
+    generator = torch.Generator().manual_seed(0)
+    inputs = [torch.randn(1, 1, T, WIDTH, generator=generator) for _ in "qkv"]
+    for x in inputs:
+        x.requires_grad_(backward)
+
+    def run(attend: Callable) -> None:
+        out = attend(*inputs)
+        if backward:
+            torch.autograd.grad(out.sum(), inputs)
+
+    ways = attentions(T)
+    found = {name: {"MB": [], "ms": []} for name in ways}
+    for turn in range(rounds + 1):
+        for name, attend in ways.items():
+            start = time.perf_counter()
+            run(attend)
+            taken = 1000 * (time.perf_counter() - start)
+            if turn:  # the first round warms up
+                found[name]["ms"].append(taken)
+                found[name]["MB"].append(peak_bytes(lambda attend=attend: run(attend)) / 1e6)
+    return found
+
+
+def slope(lengths: list[int], medians: list[float]) -> float:
+    """The power of T with which the medians grow: a straight line through the logarithms."""
+    logs = [math.log(T) for T in lengths], [math.log(m) for m in medians]
+    return statistics.linear_regression(*logs).slope
+
+
+def rows(quick: bool = False) -> list[dict]:
+    """Memory, then time: every length forward and back, the longest also forward only."""
+    lengths, rounds = ((256, 512), 1) if quick else (LENGTHS, 7)
+    longest = lengths[-1]
+    both = {T: measured(T, True, rounds) for T in lengths}
+    forward = measured(longest, False, rounds)
+    names = {"causal": "fused kernel, causal", "mask": "fused kernel, given a mask"}
+    result = []
+    for unit in ("MB", "ms"):
+        grows = {
+            name: slope(lengths, [statistics.median(both[T][name][unit]) for T in lengths])
+            for name in both[longest]
+        }
+        for way, found, T in [
+            *(("causal", both[T], T) for T in lengths),
+            ("mask", both[longest], longest),
+            ("causal", forward, longest),
+        ]:
+            result.append(
+                {
+                    "what": f"{names[way]}, T = {T:,}" + ", forward only" * (found is forward),
+                    "reference": "explicit attention",
+                    "unit": unit,
+                    "better": "lower",
+                    "ours": found[way][unit],
+                    "theirs": found["explicit"][unit],
+                    "note": "",
+                }
+            )
+            if found is both[longest]:
+                result[-1]["note"] = (
+                    f"from T = {lengths[0]:,} on, {'memory' if unit == 'MB' else 'time'} grows as "
+                    f"T to the power {grows[way]:.2f}, with explicit attention as T to the power "
+                    f"{grows['explicit']:.2f}."
+                )
+    return result
+
+
+if __name__ == "__main__":
+    import table  # beside this file
+
+    table.main(["--only", Path(__file__).stem, *sys.argv[1:]])

@@ -1,0 +1,177 @@
+"""Learning 4,000 and 20,000 merges on Tiny Shakespeare, and encoding it and two texts without a
+space: ours beside its peers, in one run.
+
+Usage: python lab/bpe.py [--quick]
+
+The fast trainers take turns, seven rounds; the textbook's loop (three to ten minutes) and minbpe
+(longer still, if it is installed) run once. `--quick` learns 100 merges only, in one round.
+`table.py` says how a row is read.
+"""
+
+import importlib.util
+import random
+import string
+import sys
+import time
+from collections import Counter
+from itertools import islice, pairwise
+from pathlib import Path
+
+from scratchformer.data import load_corpus
+from scratchformer.tokenizers import ByteBPE, WordBPE, load_gpt2_tokenizer
+
+MERGES, MANY_MERGES, ROUNDS = 4_000, 20_000, 7
+NO_SPACES = {  # each one chunk, the worst case of an encoder whose time grows with its square
+    "200,000 times the letter a": "a" * 200_000,
+    "100,000 random letters": "".join(random.Random(0).choices(string.ascii_lowercase, k=100_000)),
+}
+PEERS = {"tokenizers": "Hugging Face", "minbpe": "minbpe"}
+TITLE = "Byte pair encoding"
+ABOUT = (
+    f"Learning {MERGES:,} merges on Tiny Shakespeare, from words and from bytes, and encoding all "
+    f"of it with a tokenizer that has seen nothing yet; then {MANY_MERGES:,} merges, most of which "
+    "are decided by ties, and, with GPT-2's tokenizer, two long texts without a space. The "
+    "references are the published loop, which counts every pair anew for each merge, Hugging "
+    "Face's `tokenizers`, written in Rust, and `tiktoken`, also in Rust, with the same ranks. The "
+    "course's side is plain Python, on one core; Hugging Face's trainer takes all it finds."
+)
+
+
+def textbook_merges(words, counts):
+    """The published loop (Sennrich et al. 2016): recount every pair in every word at every step.
+
+    Yields the most frequent pair, the first seen among equals, as `learn_merges` does.
+    """
+    words = [list(word) for word in words]
+    while True:
+        pairs = {}
+        for word, n in zip(words, counts, strict=True):
+            for pair in pairwise(word):
+                pairs[pair] = pairs.get(pair, 0) + n
+        if not pairs:
+            return
+        best = max(pairs, key=pairs.get)
+        for i, word in enumerate(words):
+            new, j = [], 0
+            while j < len(word):
+                hit = tuple(word[j : j + 2]) == best
+                new.append(best[0] + best[1] if hit else word[j])
+                j += 2 if hit else 1
+            words[i] = new
+        yield best
+
+
+def train_textbook(text: str, merges: int):
+    """The textbook loop on words with an end-of-word mark."""
+    table = Counter(text.split())
+    words = [[*word, "</w>"] for word in table]
+    return list(islice(textbook_merges(words, list(table.values())), merges))
+
+
+def train_rust(text: str, pre_tokenizer, vocab_size: int, **options):
+    """Hugging Face's trainer, written in Rust."""
+    import tokenizers
+
+    tok = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tok.pre_tokenizer = pre_tokenizer
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=vocab_size, show_progress=False, **options)
+    tok.train_from_iterator([text], trainer)
+    return tok
+
+
+def seconds(job) -> float:
+    """How long one call takes."""
+    start = time.perf_counter()
+    job()
+    return time.perf_counter() - start
+
+
+def in_turn(rounds: int, *jobs) -> list[list[float]]:
+    """Seconds of each job, one figure a round."""
+    found = [[seconds(job) for job in jobs] for _ in range(rounds)]
+    return [list(times) for times in zip(*found, strict=True)]
+
+
+def row(what: str, reference: str, ours: list[float], theirs: list[float], note: str = "") -> dict:
+    """A row of the table, in seconds."""
+    return {"what": what, "reference": reference, "unit": "s", "better": "lower",
+            "ours": ours, "theirs": theirs, "note": note}  # fmt: skip
+
+
+def rows(quick: bool = False) -> list[dict]:
+    """Training on words and on bytes, then encoding."""
+    corpus = load_corpus("tinyshakespeare")
+    text, merges, rounds = corpus.text, 100 if quick else MERGES, 1 if quick else ROUNDS
+    print(f"corpus: {corpus.name}, {len(text):,} characters; {merges:,} merges", flush=True)
+    have = {name for name in PEERS if importlib.util.find_spec(name)}
+    for name in sorted(set(PEERS) - have):
+        print(f"skipped: {PEERS[name]} (the package {name} is not installed)", flush=True)
+    once = "the reference runs once: it takes minutes."
+
+    def train_words():
+        return WordBPE.train(text, merges)
+
+    def train_bytes():
+        return ByteBPE.train(text, 256 + merges)
+
+    result = []
+    tok = train_bytes()
+    if "tokenizers" in have:
+        result += rows_against_rust(text, merges, rounds)
+        if not quick:
+            result += rows_against_rust(text, MANY_MERGES, rounds)
+    (ours,) = in_turn(rounds, train_words)
+    print("the textbook's loop …", flush=True)
+    textbook = [seconds(lambda: train_textbook(text, merges))]
+    result.insert(0, row("`WordBPE.train`", "textbook recount", ours, textbook, once))
+    if "minbpe" in have:
+        from minbpe import RegexTokenizer
+
+        print("minbpe …", flush=True)
+        (ours,) = in_turn(rounds, train_bytes)
+        theirs = [seconds(lambda: RegexTokenizer().train(text, 256 + merges))]
+        result.append(row("`ByteBPE.train`", "minbpe `RegexTokenizer`", ours, theirs, once))
+    result.append(row_against_tiktoken("nothing cached", text, tok, rounds))
+    gpt2 = load_gpt2_tokenizer()
+    for what, long_text in NO_SPACES.items():
+        result.append(row_against_tiktoken(what, long_text, gpt2, rounds))
+    return result
+
+
+def rows_against_rust(text: str, merges: int, rounds: int) -> list[dict]:
+    """Training on words and on bytes, each beside Hugging Face's trainer."""
+    from tokenizers import pre_tokenizers
+
+    split, levels = pre_tokenizers.WhitespaceSplit(), pre_tokenizers.ByteLevel
+    symbols = len({*text}) + len({word[-1] for word in text.split()})
+    words = in_turn(
+        rounds,
+        lambda: WordBPE.train(text, merges),
+        lambda: train_rust(text, split, symbols + merges, end_of_word_suffix="</w>"),
+    )
+    alphabet, pieces = levels.alphabet(), levels(add_prefix_space=False)
+    by_bytes = in_turn(
+        rounds,
+        lambda: ByteBPE.train(text, 256 + merges),
+        lambda: train_rust(text, pieces, 256 + merges, initial_alphabet=alphabet),
+    )
+    name = "Hugging Face `tokenizers` (Rust)"
+    many = f", {merges:,} merges" if merges == MANY_MERGES else ""
+    return [
+        row(f"`WordBPE.train`{many}", name, *words),
+        row(f"`ByteBPE.train`{many}", name, *by_bytes),
+    ]
+
+
+def row_against_tiktoken(what: str, text: str, tok: ByteBPE, rounds: int) -> dict:
+    """Encoding `text`, by a tokenizer made anew in each round so that it has cached nothing."""
+    rust = tok.to_tiktoken()
+    fresh = [ByteBPE(tok.tokens) for _ in range(rounds)]
+    both = in_turn(rounds, lambda: fresh.pop().encode(text), lambda: rust.encode_ordinary(text))
+    return row(f"`ByteBPE.encode`, {what}", "`tiktoken` (Rust)", *both)
+
+
+if __name__ == "__main__":
+    import table  # beside this file
+
+    table.main(["--only", Path(__file__).stem, *sys.argv[1:]])

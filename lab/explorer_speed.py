@@ -1,0 +1,51 @@
+"""How many tokens a second the model in JavaScript writes in headless Chromium.
+
+Usage: python lab/explorer_speed.py [ROUNDS]
+
+Each round writes 200 tokens after a short prompt with the shipped model, cache and sampling
+included. It prints all rounds and their median; other programs at work make them slower.
+"""
+
+import json
+import shutil
+import statistics
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from scratchformer.models import GPT
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.page_model import describe
+
+SOURCE = Path(__file__).resolve().parents[1] / "scratchformer_course" / "page_model" / "model.js"
+NAME, TOKENS = "tiny-shakespeare", 200
+PROGRAM = """(description) => {
+  const start = performance.now(), model = scratchformerModel.load(description);
+  const loaded = performance.now(), rates = [];
+  for (let round = 0; round < description.rounds; round++) {
+    const before = performance.now();
+    const text = scratchformerModel.generate(model, [30, 27, 25, 17, 27, 8, 0], { seed: round });
+    for (let i = 0; i < description.count; i++) text.next();
+    rates.push(1000 * description.count / (performance.now() - before));
+  }
+  return { loaded: loaded - start, rates };
+}"""
+
+
+def main(rounds: int) -> None:
+    description = describe(GPT.pretrained(NAME), CharTokenizer.pretrained(NAME))
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        page = browser.new_page()
+        page.add_script_tag(path=str(SOURCE))
+        result = page.evaluate(PROGRAM, {**description, "rounds": rounds, "count": TOKENS})
+        browser.close()
+    rates = [round(rate) for rate in result["rates"]]
+    print(f"weights read in {result['loaded']:.0f} ms")
+    print(f"tokens a second: {json.dumps(rates)}, median {statistics.median(rates):.0f}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 7)

@@ -1,0 +1,311 @@
+"""The ladder of chapter 10 with all its steps, and what batched heads save: -> ladder.json.
+
+Usage: python lab/ladder.py [--write] [--seeds N] [--steps N] [--repeats N] [--speed-steps N]
+
+Losses: every rung is trained with each seed and scored on the whole validation split. Speed: each
+rung in three ways, in turn, round after round, `--speed-steps` steps a turn; a ratio is a time
+divided by the package's in the same round. Nothing is stored without `--write`; then
+measurements/ladder.json is replaced. About seven minutes on one thread, most of them
+for the losses.
+"""
+
+import argparse
+import copy
+import json
+import math
+import platform
+import statistics
+import time
+from pathlib import Path
+
+import numpy
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from scratchformer.data import load_corpus, train_val_split
+from scratchformer.data.batches import random_batch
+from scratchformer.files import atomic_write
+from scratchformer.models import Bigram, KneserNey
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import eval_mode, token_loss, train
+from scratchformer_course.measurements import FOLDER
+
+if __package__:
+    from lab.variants import Heads, Rung
+else:  # it lies beside this file
+    from variants import Heads, Rung
+
+STORED = FOLDER / f"{Path(__file__).stem}.json"
+SEEDS = (1337, 1, 2)
+CONTEXT, BATCH = 8, 32
+SETTINGS = {
+    "betas": (0.9, 0.999),
+    "weight_decay": 0.01,
+    "schedule": "constant",
+    "clip": math.inf,
+}
+SLOW, FAST = (5000, 1e-3), (3000, 1e-2)  # steps and learning rate
+THREE = {"n_layers": 3}
+FULL = THREE | {"d_ff": 128, "project": True}
+# name -> (steps, rate), the settings of `Rung` (None: the table), the loss published for it on
+# 200 random batches; a rung in brackets is no step of the ladder: it takes two ideas apart
+RUNGS = {
+    "bigram table": (FAST, None, 2.49),
+    "embedding": (FAST, {"n_layers": 0}, 2.517),
+    "one head": (SLOW, {"n_heads": 1, "d_head": 16}, 2.418),
+    "four heads": (SLOW, {}, 2.261),
+    "feed-forward": (SLOW, {"d_ff": 32}, 2.229),
+    "three blocks": (SLOW, THREE | {"d_ff": 32}, 2.340),
+    "(no residuals)": (SLOW, FULL, None),
+    "residuals": (SLOW, FULL | {"residual": True}, 2.068),
+    "layer norm": (SLOW, FULL | {"residual": True, "norm": True}, 2.059),
+}
+
+
+TITLE = "The ladder from a bigram to a GPT"
+ABOUT = (
+    "A training step on each rung of chapter 10's ladder: batch 32, context 8, width 32. The "
+    "references have the same weights and learn from batches of the same size: the textbook's "
+    "loop on a list of heads, one after the other, with batches by slicing and AdamW as it comes; "
+    "and the same list of heads in the package's own loop, which shows what stacking the heads "
+    "saves by itself."
+)
+
+
+class HeadList(nn.Module):
+    """What `Heads` computes, one head after the other, each with three layers and a mask."""
+
+    def __init__(self, heads: Heads):
+        super().__init__()
+        d_model, n = heads.c_attn.in_features, heads.n_heads
+        width = heads.c_attn.out_features // 3 // n
+        weights = heads.c_attn.weight.detach().view(3, n, width, d_model)
+        self.layers = nn.ModuleList(
+            nn.ModuleList(nn.Linear(d_model, width, bias=False) for _ in "qkv") for _ in range(n)
+        )
+        for head, layers in enumerate(self.layers):
+            for part, layer in enumerate(layers):
+                layer.weight.data.copy_(weights[part, head])
+        self.register_buffer("open", torch.ones(CONTEXT, CONTEXT).tril())
+
+    def forward(self, x):
+        T, found = x.shape[1], []
+        for query, key, value in self.layers:
+            q, k, v = query(x), key(x), value(x)
+            scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
+            scores = scores.masked_fill(self.open[:T, :T] == 0, -math.inf)
+            found.append(scores.softmax(dim=-1) @ v)
+        return torch.cat(found, dim=-1)
+
+
+def build(name: str, vocab_size: int, seed: int) -> nn.Module:
+    """A rung with the random weights of `seed`."""
+    torch.manual_seed(seed)
+    settings = RUNGS[name][1]
+    return Bigram(vocab_size) if settings is None else Rung(vocab_size, CONTEXT, **settings)
+
+
+def with_list_of_heads(rung: nn.Module) -> nn.Module:
+    """A copy of `rung`, equal to it, that computes head by head."""
+    rung = copy.deepcopy(rung)
+    for block in getattr(rung, "h", []):
+        block.attn[0] = HeadList(block.attn[0])
+    return rung
+
+
+def by_package(model: nn.Module, ids, val_ids, steps: int, lr: float, seed: int, **settings):
+    """The package's loop; without `evaluate_every` it is evaluated once, after the last step."""
+    return train(
+        model,
+        ids,
+        val_ids,
+        steps=steps,
+        lr=lr,
+        seed=seed,
+        batch_size=BATCH,
+        context_length=CONTEXT,
+        **SETTINGS | settings,
+    )
+
+
+def by_textbook(model: nn.Module, ids, steps: int, lr: float, seed: int) -> None:
+    """The loop as tutorials write it: batches by slicing, AdamW as it comes."""
+    torch.manual_seed(seed)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
+    for _ in range(steps):
+        starts = torch.randint(len(ids) - CONTEXT, (BATCH,))
+        x = torch.stack([ids[i : i + CONTEXT] for i in starts])
+        y = torch.stack([ids[i + 1 : i + CONTEXT + 1] for i in starts])
+        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+
+
+def on_random_batches(model: nn.Module, val_ids, batches: int = 200) -> float:
+    """The estimate that the published figures are: a mean over random batches."""
+    generator, total = torch.Generator().manual_seed(0), 0.0
+    with eval_mode(model):
+        for _ in range(batches):
+            x, y = random_batch(val_ids, BATCH, CONTEXT, generator)
+            total += token_loss(model(x), y)[0].item() / y.numel()
+    return total / batches
+
+
+def climb(name: str, ids, val_ids, vocab_size: int, seeds, steps: int | None) -> dict:
+    """Train one rung with each seed."""
+    (full, lr), settings, published = RUNGS[name]
+    rung = {"name": name, "settings": settings, "steps": steps or full, "lr": lr}
+    rung |= {"published": published, "runs": {}}
+    for seed in seeds:
+        model = build(name, vocab_size, seed)
+        every = 500 if seed == seeds[0] else None  # the chapter's shorter run is compared with it
+        history = by_package(model, ids, val_ids, rung["steps"], lr, seed, evaluate_every=every)
+        rung["runs"][str(seed)] = {
+            "at": history.steps,
+            "val_loss": [round(loss, 4) for loss in history.val_loss],
+            "random_batches": round(on_random_batches(model, val_ids), 4),
+            "seconds": round(history.seconds[-1], 1),
+        }
+    rung["parameters"] = sum(p.numel() for p in model.parameters())
+    rung["val_loss"] = round(
+        statistics.mean(run["val_loss"][-1] for run in rung["runs"].values()), 4
+    )
+    return rung
+
+
+def step_times(name: str, ids, vocab_size: int, steps: int, repeats: int) -> dict:
+    """Milliseconds a step in three ways, which take turns: one figure a round.
+
+    The first evaluation comes after the last step and is not in `History.seconds`.
+    """
+    lr = RUNGS[name][0][1]
+    batched = build(name, vocab_size, 0)
+    listed, textbook = (with_list_of_heads(batched) for _ in "12")
+    times = {"textbook": [], "list of heads": [], "batched": []}
+    for turn in range(repeats + 1):
+        start = time.perf_counter()
+        by_textbook(textbook, ids, steps, lr, seed=0)
+        taken = [time.perf_counter() - start]
+        for model in (listed, batched):
+            history = by_package(model, ids, ids[:100], steps, lr, seed=0)
+            taken.append(history.seconds[-1])
+        if turn:  # the first round warms up
+            for series, t in zip(times.values(), taken, strict=True):
+                series.append(1000 * t / steps)
+    return times
+
+
+def speed(name: str, ids, vocab_size: int, steps: int, repeats: int) -> dict:
+    """Medians of `step_times`, and how much longer than the package's two of the ways take."""
+    times = step_times(name, ids, vocab_size, steps, repeats)
+    ratios = {
+        way: [a / b for a, b in zip(times[way], times["batched"], strict=True)]
+        for way in ("textbook", "list of heads")
+    }
+    return {
+        "name": name,
+        "ms_a_step": {way: round(statistics.median(t), 3) for way, t in times.items()},
+        "ratio": {way: [round(f(r), 2) for f in (statistics.median, min, max)]
+                  for way, r in ratios.items()},
+    }  # fmt: skip
+
+
+def rows(quick: bool = False) -> list[dict]:
+    """Speed alone, for the table: every rung of the ladder, losses left out."""
+    torch.set_num_threads(1)
+    corpus = load_corpus("tinyshakespeare")
+    tok = CharTokenizer.train(corpus.text)
+    ids = torch.tensor(tok.encode(corpus.text))
+    result = []
+    for name in RUNGS:
+        if name.startswith("("):
+            continue
+        times = step_times(name, ids, tok.vocab_size, *((3, 1) if quick else (100, 7)))
+        heads = ", list of heads" * any(getattr(build(name, tok.vocab_size, 0), "h", []))
+        references = {"textbook": f"textbook's loop{heads}"}
+        if name == "layer norm":
+            references["list of heads"] = f"package's loop{heads}"
+        for way, reference in references.items():
+            result.append(
+                {
+                    "what": f"{name}, package's loop",
+                    "reference": reference,
+                    "unit": "ms",
+                    "better": "lower",
+                    "ours": times["batched"],
+                    "theirs": times[way],
+                    "note": "",
+                }
+            )
+    return result
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help=f"replace {STORED.name}")
+    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="how many of them")
+    parser.add_argument("--steps", type=int, help="steps of every rung; its own by default")
+    parser.add_argument("--repeats", type=int, default=7, help="rounds for the speed")
+    parser.add_argument("--speed-steps", type=int, default=100, help="steps in a round")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    start = time.perf_counter()
+    corpus = load_corpus("tinyshakespeare")
+    if options.write and not corpus.is_real:
+        raise SystemExit("Tiny Shakespeare is not here: the stored figures are not replaced")
+    tok = CharTokenizer.train(corpus.text)
+    ids, val_ids = train_val_split(torch.tensor(tok.encode(corpus.text)), 0.9)
+    seeds, V = SEEDS[: options.seeds], tok.vocab_size
+
+    print(f"{'':16}{'textbook':>10}{'list':>10}{'batched':>10}   ms a step; ratio (min–max)")
+    speeds = []
+    for name in RUNGS:
+        measured = speed(name, ids, V, options.speed_steps, options.repeats)
+        median, low, high = measured["ratio"]["textbook"]
+        columns = "".join(f"{t:10.2f}" for t in measured["ms_a_step"].values())
+        print(f"{name:16}{columns}   {median:.2f} ({low:.2f}–{high:.2f})", flush=True)
+        speeds.append(measured)
+
+    print(f"\n{'':16}{'published':>10}{'here':>10}   nats a character; range over seeds")
+    rungs = []
+    for name in RUNGS:
+        rung = climb(name, ids, val_ids, V, seeds, options.steps)
+        last = [run["val_loss"][-1] for run in rung["runs"].values()]
+        print(
+            f"{name:16}{rung['published'] or '':>10}{rung['val_loss']:10.3f}"
+            f"   {min(last):.3f}–{max(last):.3f}",
+            flush=True,
+        )
+        rungs.append(rung)
+
+    kneser_ney = {n: KneserNey(n).fit(ids, V).nats_per_token(val_ids) for n in range(1, 10)}
+    result = {
+        "what": "losses in nats a character on the whole validation split of Tiny Shakespeare",
+        "settings": {"batch_size": BATCH, "context_length": CONTEXT, "train_part": 0.9}
+        | {"seeds": list(seeds), "optimizer": "AdamW", "threads": 1}
+        | {name: str(value) if value == math.inf else value for name, value in SETTINGS.items()},
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": numpy.__version__,
+        },
+        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        "seconds": round(time.perf_counter() - start),
+        "rungs": rungs,
+        "kneser_ney": {str(n): round(loss, 4) for n, loss in kneser_ney.items()},
+        "scaled_up": {
+            "what": "6 layers, 6 heads, width 384, context 256, on a GPU; not run here",
+            "published": 1.494,
+        },
+        "speed": {"steps": options.speed_steps, "rounds": options.repeats, "rungs": speeds},
+    }
+    if options.write:
+        with atomic_write(STORED) as part:
+            part.write_text(json.dumps(result, indent=1) + "\n")
+    return result
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,522 @@
+"""Two micro scaling laws, and what breaks them: many small runs on two corpora -> law.json.
+
+Usage: python lab/law.py [--write] [--stages NAME …] [--minutes M] [--workers N]
+
+Playhouse never ends: no text is read twice, and the least possible loss is known
+(playhouse_floor.py). Tiny Shakespeare ends after one million characters. The stages, in order:
+
+tuning      rates, chosen on text that no later run is scored on (`rule_of`)
+grid        four sizes, three or four budgets: what the laws are fitted to; some cells again
+forecast    one larger model for each corpus: do the laws tell its loss?
+split       cells of the grid trained without the last tenth of the training split
+rotated     cells of the grid on a split that nothing was chosen on
+repetition  one size and one budget, and less and less different text
+isoflop     one budget of operations, the size that the law prefers, half of it and twice of it
+
+Settings of Shakespeare are chosen on the development split (the last tenth of the training split)
+by models that read the other nine tenths (`core`). All other runs read the whole training split
+and are scored once, on the validation split. Beside them stand counters (Kneser–Ney), whose order
+is chosen in the same way.
+
+Each run is kept in _build/law as soon as it is done, and a call makes what is missing, unless
+the code of a run has changed. A process starts no run when it has computed for --minutes. --write
+replaces the stored file; that needs the tuning, and names the runs that are missing. All together
+takes about 40 minutes of one core.
+"""
+
+import argparse
+import hashlib
+import inspect
+import itertools
+import json
+import math
+import platform
+import subprocess
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from scratchformer.data import load_corpus, train_val_split
+from scratchformer.data.batches import WindowSampler
+from scratchformer.data.playhouse import Playhouse
+from scratchformer.files import atomic_write
+from scratchformer.models import GPT, GPTConfig, KneserNey
+from scratchformer.scaling import ScalingLaw, fit_law, non_embedding
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
+from scratchformer_course.measurements import FOLDER
+
+STORED = FOLDER / f"{Path(__file__).stem}.json"
+KEPT = Path(__file__).resolve().parents[1] / "_build" / "law"
+CORPORA = ("playhouse", "tinyshakespeare")
+CONTEXT, BATCH, WARMUP = 64, 8, 100  # 512 characters a step
+WIDTHS = (32, 48, 64, 96)  # two blocks, heads of 16: only the width changes
+BLOCKS, HEAD = 2, 16
+LARGE = 144  # the width of the stage forecast
+STEPS = {  # 1,960 steps are one pass over Shakespeare's training split
+    "playhouse": (980, 1960, 3920),
+    "tinyshakespeare": (490, 980, 1960, 3920),
+}
+ONE_PASS = STEPS["tinyshakespeare"][2]
+TUNED_AT, TUNED_LATER = 980, 3920  # steps of the tuning runs; the later ones with two widths
+RATES = {32: (8e-3, 16e-3, 32e-3), 48: (8e-3, 16e-3, 32e-3), 64: (8e-3, 16e-3, 32e-3),
+         96: (4e-3, 8e-3, 16e-3)}  # fmt: skip
+LATER = {32: (8e-3, 16e-3), 48: (4e-3, 8e-3, 16e-3)}  # rates of the later ones
+TEXTS = {"tokenizer": 0, "dev": 1, "val": 2, "tuning": 99, "training": (100, 101, 102)}
+HELD_OUT = {"dev": 100_000, "val": 200_000}  # characters of Playhouse
+SLICE = 1500  # characters of a slice, where a share of a text is taken
+MIDDLE = 64  # the width of the stage repetition
+ISOFLOP = (2e11, 5e11, 1.25e12)  # operations, 6 N D; the second is tried
+ORDERS = range(2, 9)  # of counters
+STAGES = ("tuning", "grid", "forecast", "split", "rotated", "repetition", "isoflop")
+
+
+def size_of(width: int) -> tuple[int, int, int]:
+    """(d_model, heads, blocks)"""
+    return width, max(1, width // HEAD), BLOCKS
+
+
+def config_of(width: int, vocab_size: int = 65) -> GPTConfig:
+    C, heads, blocks = size_of(width)
+    return GPTConfig(vocab_size, CONTEXT, C, heads, blocks)
+
+
+def operations(width: int, steps: int) -> float:
+    """6 N D"""
+    return 6.0 * non_embedding(config_of(width)) * steps * BATCH * CONTEXT
+
+
+# --- texts ---------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def shakespeare() -> dict:
+    """The parts of Tiny Shakespeare as ids, and the size of its vocabulary."""
+    text = load_corpus("tinyshakespeare").text
+    tok = CharTokenizer.train(text)
+    ids = torch.tensor(tok.encode(text))
+    training, val = train_val_split(ids, 0.9)
+    core, dev = train_val_split(training, 0.9)
+    tenth = len(ids) - len(training)
+    parts = {"training": training, "val": val, "core": core, "dev": dev}
+    parts |= {"rotated": ids[tenth:], "first tenth": ids[:tenth]}
+    return parts | {"less its first tenth": training[len(dev) :], "vocab_size": tok.vocab_size}
+
+
+@lru_cache(maxsize=1)
+def play_tokenizer() -> CharTokenizer:
+    return CharTokenizer.train(Playhouse(TEXTS["tokenizer"]).text(1_000_000))
+
+
+@lru_cache(maxsize=8)
+def play(seed: int, characters: int) -> torch.Tensor:
+    return torch.tensor(play_tokenizer().encode(Playhouse(seed).text(characters)))
+
+
+def slices(ids: torch.Tensor, share: float, seed: int) -> torch.Tensor:
+    """A share of `ids`: slices of SLICE ids at equal distances, from a place that `seed` draws."""
+    if share == 1:
+        return ids
+    distance = round(SLICE / share)
+    offset = int(np.random.default_rng(seed).integers(distance - SLICE + 1))
+    starts = range(offset, len(ids) - SLICE + 1, distance)
+    return torch.cat([ids[start : start + SLICE] for start in starts])
+
+
+def text_of(job: dict) -> torch.Tensor:
+    """The ids that a run may read."""
+    if job["corpus"] == "tinyshakespeare":
+        return slices(shakespeare()[job["text"]], job["share"], job["seed"])
+    # One pass: D characters in whole windows, and one window to cut elsewhere. The beginning of
+    # a text is as good as any part of it, as scenes are independent.
+    characters = job["steps"] * BATCH * CONTEXT + CONTEXT
+    return play(job["text"], round(characters * job["share"]))
+
+
+def scored(corpus: str, part: str) -> torch.Tensor:
+    """The ids of a text that runs are scored on."""
+    if corpus == "tinyshakespeare":
+        return shakespeare()[part]
+    return play(TEXTS[part], HELD_OUT[part])
+
+
+def vocab_size(corpus: str) -> int:
+    return (
+        shakespeare()["vocab_size"] if corpus == "tinyshakespeare" else play_tokenizer().vocab_size
+    )
+
+
+# --- a run ---------------------------------------------------------------------------------------
+
+
+def train_one(job: dict) -> dict:
+    """Train and score one model: the job with its figures."""
+    torch.set_num_threads(1)
+    ids = text_of(job)
+    torch.manual_seed(job["seed"])
+    model = GPT(config_of(job["width"], vocab_size(job["corpus"])))
+    start = time.perf_counter()
+    fit(
+        model,
+        WindowSampler(ids, BATCH, CONTEXT, job["seed"], replacement=False),
+        lambda model, x, y: token_loss(model(x), y),
+        TrainingConfig(
+            steps=job["steps"],
+            lr=job["lr"],
+            seed=job["seed"],
+            warmup=min(WARMUP, job["steps"] // 2),
+        ),
+    )
+    seconds = time.perf_counter() - start
+    D = job["steps"] * BATCH * CONTEXT
+    losses = {
+        part: round(evaluate(model, scored(job["corpus"], part), CONTEXT), 4)
+        for part in job["scores"]
+    }
+    return job | {
+        "N": non_embedding(model.config),
+        "D": D,
+        "passes": round(D / (len(ids) - CONTEXT), 2),
+        "losses": losses,
+        "seconds": round(seconds, 1),
+    }
+
+
+@cache
+def code() -> str:
+    """A fingerprint of what makes a run: those kept from other code are made anew."""
+    functions = [train_one, text_of, scored, slices, shakespeare.__wrapped__, play.__wrapped__]
+    functions += [config_of, size_of, play_tokenizer.__wrapped__]
+    functions += [GPT.__init__, GPT._initialise, GPT.forward]
+    functions += [CharTokenizer.train, CharTokenizer.encode]
+    parts = [inspect.getsource(function) for function in functions]
+    used = (WindowSampler, Playhouse, TrainingConfig, evaluate, fit, token_loss)
+    modules = {inspect.getsourcefile(thing) for thing in used}
+    modules |= {FOLDER.parent / name for name in ("blocks.py", "attention.py")}
+    parts += [Path(file).read_text() for file in sorted(map(str, modules))]
+    settings = (CONTEXT, BATCH, WARMUP, TEXTS, HELD_OUT, SLICE, torch.__version__)
+    return hashlib.sha256("\n".join([*parts, str(settings)]).encode()).hexdigest()[:16]
+
+
+def make_job(
+    corpus: str, width: int, steps: int, lr: float, seed: int = 0, *, text=None, share=1.0,
+    scores=("val",),
+) -> dict:  # fmt: skip
+    """What a run depends on. By default: the training text, all of it, scored once."""
+    if text is None:
+        text = TEXTS["training"][seed] if corpus == "playhouse" else "training"
+    return {"corpus": corpus, "width": width, "steps": steps, "lr": float(f"{lr:.3g}"),
+            "seed": seed, "text": text, "share": share, "scores": list(scores)}  # fmt: skip
+
+
+def file_of(job: dict) -> Path:
+    name = "{corpus}-{width}-{steps}-{lr:g}-{seed}-{text}-{share:g}".format(**job)
+    return KEPT / code() / f"{name}-{'+'.join(job['scores'])}.json"
+
+
+def kept(job: dict) -> dict | None:
+    """The run of a job, if it has been made."""
+    file = file_of(job)
+    return json.loads(file.read_text()) if file.exists() else None
+
+
+def made(jobs: list[dict]) -> list[dict] | None:
+    """The runs of all jobs, or None if one is missing."""
+    runs = [kept(job) for job in jobs]
+    return None if None in runs else runs
+
+
+def make(job: dict, seconds: float) -> dict | None:
+    """The run of a job, made unless it is kept; None if this process has computed that long."""
+    run = kept(job)
+    if run is None and time.process_time() < seconds:
+        run = train_one(job)
+        with atomic_write(file_of(job)) as part:
+            part.write_text(json.dumps(run))
+        line = "{corpus:16}{text!s:9} width {width:4} {steps:5} steps rate {lr:<8g} seed {seed}"
+        losses = " ".join(f"{part} {loss:.3f}" for part, loss in run["losses"].items())
+        print(f"{line.format(**job)} share {job['share']:<7g} {losses}  {run['seconds']:.0f} s",
+              flush=True)  # fmt: skip
+    return run
+
+
+# --- what is run ---------------------------------------------------------------------------------
+
+
+def tuning(corpus: str) -> list[dict]:
+    text = TEXTS["tuning"] if corpus == "playhouse" else "core"
+    tries = [(width, TUNED_AT, lr) for width in WIDTHS for lr in RATES[width]]
+    tries += [(width, TUNED_LATER, lr) for width, rates in LATER.items() for lr in rates]
+    return [make_job(corpus, width, n, lr, text=text, scores=["dev"]) for width, n, lr in tries]
+
+
+def rule_of(runs: list[dict]) -> dict:
+    """How a corpus' best rates follow from its tuning runs: rate · width^width · steps^steps.
+
+    One fit of all runs. With x = log rate, the log loss of each width and number of steps is a
+    parabola c + k (x - m)². All have one curvature k, and m is linear in log width and log steps.
+    Written out this is linear in c + k m², k and the products of -2 k with the parts of m.
+    """
+    sets = sorted({(run["width"], run["steps"]) for run in runs})
+    x = np.log([run["lr"] for run in runs])
+    width = np.log([run["width"] for run in runs])
+    steps = np.log([run["steps"] / TUNED_AT for run in runs])
+    own = [[(run["width"], run["steps"]) == each for each in sets] for run in runs]
+    columns = np.column_stack([np.array(own, dtype=float), x * x, x, x * width, x * steps])
+    loss = np.log([run["losses"]["dev"] for run in runs])
+    *_, k, a, b, c = np.linalg.lstsq(columns, loss, rcond=None)[0]
+    if k <= 0:
+        raise ValueError("the tuning runs have no best rate: their losses are no valleys")
+    return {
+        "rate": math.exp(-a / (2 * k)),
+        "width": float(-b / (2 * k)),
+        "steps": float(-c / (2 * k)),
+    }
+
+
+def rate(rule: dict, width: int, steps: int) -> float:
+    return rule["rate"] * width ** rule["width"] * (steps / TUNED_AT) ** rule["steps"]
+
+
+def grid(corpus: str, rule: dict) -> list[dict]:
+    """What the law is fitted to: all cells, and some again with other seeds and other texts."""
+    steps, three = STEPS[corpus], WIDTHS[:3]
+    cells = [(width, n, 0) for width in WIDTHS for n in steps[:3]]
+    if corpus == "playhouse":
+        cells += [(width, n, 1) for n in steps for width in three]
+        cells += [(width, steps[0], 2) for width in three]
+        cells += [(WIDTHS[3], steps[0], 1)]
+    else:
+        cells += [(width, steps[3], 0) for width in WIDTHS[1:3]]
+        cells += [(width, n, 1) for width in three for n in steps[:2]]
+        cells += [(WIDTHS[2], steps[2], 1)]
+    return [make_job(corpus, w, n, rate(rule, w, n), seed) for w, n, seed in cells]
+
+
+def forecast(corpus: str, rule: dict) -> list[dict]:
+    """A larger model on the most text that is read once."""
+    n = STEPS[corpus][2]
+    return [make_job(corpus, LARGE, n, rate(rule, LARGE, n))]
+
+
+def repetition(corpus: str, rule: dict) -> list[dict]:
+    """MIDDLE with as many steps as two passes over Shakespeare take, on less and less text."""
+    n = STEPS["tinyshakespeare"][-1]
+    lr = rate(rule, MIDDLE, n)
+    shares = [1, 1 / 4, 1 / 16] if corpus == "tinyshakespeare" else [1, 1 / 2, 1 / 8, 1 / 32]
+    jobs = [make_job(corpus, MIDDLE, n, lr, share=share) for share in shares]
+    if corpus == "tinyshakespeare":  # the least share again, read less often
+        fewer = (n // 8, n // 4, n // 2)
+        jobs += [
+            make_job(corpus, MIDDLE, m, rate(rule, MIDDLE, m), share=shares[-1]) for m in fewer
+        ]
+    return jobs
+
+
+def isoflop(law: ScalingLaw, rule: dict) -> list[dict]:
+    """On Playhouse: the law's size for the second budget, half of it and twice of it, twice."""
+    best, _ = law.best_allocation(ISOFLOP[1])
+    jobs = []
+    for factor, seed in itertools.product((0.5, 1, 2), (0, 1)):
+        width = nearest_width(best * factor)
+        n = max(2, round(ISOFLOP[1] / operations(width, 1)))
+        jobs.append(make_job("playhouse", width, n, rate(rule, width, n), seed))
+    return jobs
+
+
+def nearest_width(N: float) -> int:
+    """The multiple of HEAD whose model has nearest to N parameters."""
+    sizes = {w: non_embedding(config_of(w)) for w in range(HEAD, 16 * HEAD + 1, HEAD)}
+    return min(sizes, key=lambda w: abs(math.log(sizes[w] / N)))
+
+
+def split(rule: dict) -> list[dict]:
+    cells = [(WIDTHS[1], TUNED_AT), (WIDTHS[1], ONE_PASS), (WIDTHS[3], ONE_PASS)]
+    cells += [(WIDTHS[2], 2 * ONE_PASS)]
+    return [
+        make_job("tinyshakespeare", w, n, rate(rule, w, n), text="core", scores=["dev", "val"])
+        for w, n in cells
+    ]
+
+
+def rotated(rule: dict) -> list[dict]:
+    cells = [(width, ONE_PASS) for width in WIDTHS[1:]]
+    return [
+        make_job("tinyshakespeare", w, n, rate(rule, w, n), text="rotated", scores=["first tenth"])
+        for w, n in cells
+    ]
+
+
+def law_of(runs: list[dict], where=lambda run: True) -> ScalingLaw:
+    return fit_law(*rows([run for run in runs if where(run)]))
+
+
+def rows(runs: list[dict]) -> np.ndarray:
+    """N, D and loss of the runs, as three rows."""
+    return np.array([(run["N"], run["D"], run["losses"]["val"]) for run in runs]).T
+
+
+def plan(stage: str) -> list[dict] | None:
+    """The jobs of a stage, or None if it waits for an earlier one."""
+    if stage == "tuning":
+        return [job for corpus in CORPORA for job in tuning(corpus)]
+    tuned = {corpus: made(tuning(corpus)) for corpus in CORPORA}
+    if None in tuned.values():
+        return None
+    rules = {corpus: rule_of(runs) for corpus, runs in tuned.items()}
+    if stage in ("grid", "forecast", "repetition"):
+        make_jobs = {"grid": grid, "forecast": forecast, "repetition": repetition}[stage]
+        return [job for corpus in CORPORA[::-1] for job in make_jobs(corpus, rules[corpus])]
+    if stage == "isoflop":
+        runs = made(grid("playhouse", rules["playhouse"]))
+        return None if runs is None else isoflop(law_of(runs), rules["playhouse"])
+    return {"split": split, "rotated": rotated}[stage](rules["tinyshakespeare"])
+
+
+# --- what is stored ------------------------------------------------------------------------------
+
+
+def count(corpus: str, ids: torch.Tensor, part: str, order: int) -> float:
+    """The loss of counts of `ids` on a part of the corpus."""
+    counts = KneserNey(order).fit(ids, vocab_size(corpus))
+    return round(counts.nats_per_token(scored(corpus, part)), 4)
+
+
+def chosen_order(corpus: str, ids: torch.Tensor) -> int:
+    """The order whose counts of `ids` are the best on the development text."""
+    return min(ORDERS, key=lambda order: count(corpus, ids, "dev", order))
+
+
+def counters() -> list[dict]:
+    """Counts beside the networks: on the same characters, of an order chosen as their rates are."""
+    found = []
+    n = STEPS["tinyshakespeare"][-1]
+    for job in plan("repetition"):
+        if job["steps"] != n:
+            continue
+        ids = text_of(job)
+        to_choose = text_of(
+            job | {"text": TEXTS["tuning"] if job["corpus"] == "playhouse" else "core"}
+        )
+        order = chosen_order(job["corpus"], to_choose)
+        found.append({key: job[key] for key in ("corpus", "text", "share")}
+                     | {"characters": len(ids), "order": order, "scored": "val",
+                        "loss": count(job["corpus"], ids, "val", order)})  # fmt: skip
+    corpus = "tinyshakespeare"
+    order = chosen_order(corpus, scored(corpus, "core"))
+    for text, part in (("core", "dev"), ("core", "val"), ("less its first tenth", "val"),
+                       ("rotated", "first tenth")):  # fmt: skip
+        ids = scored(corpus, text)
+        found.append({"corpus": corpus, "text": text, "share": 1, "characters": len(ids),
+                      "order": order, "scored": part,
+                      "loss": count(corpus, ids, part, order)})  # fmt: skip
+    return found
+
+
+def commit() -> str | None:
+    asked = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=FOLDER
+    )
+    return asked.stdout.strip() or None
+
+
+def collected() -> dict:
+    """All that is stored. Raises ValueError if a run of the tuning is missing."""
+    from table import machine  # beside this file
+
+    runs, left_out, seen = [], [], set()
+    for stage in STAGES:
+        jobs = plan(stage)
+        if stage == "tuning" and made(jobs) is None:
+            raise ValueError("a run of the tuning is missing: all others wait for it")
+        for job in [] if jobs is None else jobs:  # isoflop waits for the whole grid
+            run = kept(job)
+            if run is None:
+                left_out.append({"stage": stage} | job)
+            elif file_of(job) not in seen:
+                seen.add(file_of(job))
+                del run["seconds"]  # a machine that others use too
+                runs.append({"stage": stage} | run)
+    rules = {corpus: rule_of(made(tuning(corpus))) for corpus in CORPORA}
+    return {
+        "what": "losses in nats a character of small GPTs, by size, characters read and text",
+        "settings": {
+            "context_length": CONTEXT,
+            "batch_size": BATCH,
+            "warmup": WARMUP,
+            "blocks": BLOCKS,
+            "head_width": HEAD,
+            "schedule": "linear",
+            "weight_decay": 0.1,
+            "betas": [0.9, 0.95],
+            "clip": 1.0,
+            "precision": "float32",
+            "threads": 1,
+            "widths": list(WIDTHS),
+            "large": LARGE,
+            "steps": STEPS,
+            "texts": TEXTS,
+            "held_out": HELD_OUT,
+            "slice": SLICE,
+            "isoflop": list(ISOFLOP),
+        },
+        "rules": rules,
+        "commit": commit(),
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+        },
+        "hardware": {key: machine()[key] for key in ("processor", "cores")},
+        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        "counters": counters(),
+        "runs": runs,
+        "left_out": left_out,  # there was no time for them
+    }
+
+
+def as_text(result: dict) -> str:
+    """JSON with one line for each run and each counter."""
+    parts = []
+    for key, value in result.items():
+        if isinstance(value, list):
+            lines = ",\n".join(f"  {json.dumps(each)}" for each in value)
+            parts.append(f' "{key}": [\n{lines}\n ]')
+        else:
+            parts.append(f' "{key}": {json.dumps(value)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help=f"replace {STORED.name}")
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES)
+    parser.add_argument(
+        "--minutes", type=float, default=90, help="of computing, after which no run starts"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes of one thread each")
+    options = parser.parse_args(arguments)
+    if not load_corpus("tinyshakespeare").is_real:
+        raise SystemExit("Tiny Shakespeare is not here, and Playhouse must not stand in for it")
+    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+        for stage in options.stages:
+            jobs = plan(stage)
+            if jobs is None:
+                print(f"{stage} waits for runs of an earlier stage", flush=True)
+                continue
+            runs = list(pool.map(make, jobs, [60 * options.minutes] * len(jobs)))
+            print(f"{stage}: {sum(run is not None for run in runs)} of {len(runs)}", flush=True)
+            if None in runs and not options.write:
+                return
+    if options.write:
+        with atomic_write(STORED) as part:
+            part.write_text(as_text(collected()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,344 @@
+"""Records on two CPU cores, each with its rules and its rivals -> records.json.
+
+Usage: python lab/records.py [--only two_minutes|ten_seeds|tracks] [--quick] [--write]
+
+Losses are nats a character. Seconds are seconds of training: starting processes, counting and
+fitting of mixtures are left out. Splits of Tiny Shakespeare, 1,115,394 characters:
+
+- "development": the last tenth of the training split is scored, what stands before it is trained
+  on. All settings, weights of mixtures, gates and rates come from it.
+- "validation": the last tenth of the text is scored, the training split is trained on. It is read
+  once, by the final models.
+- "rotated": the first tenth of the text is scored, the other nine are trained on. Nothing was ever
+  chosen on it. It is read once, too.
+
+two_minutes: configs/record-two-minutes.toml, by two processes of one thread each, as many steps as
+two otherwise idle cores make in about 120 seconds. Other work on the machine changes the seconds of
+a run, but not its losses: a run beside other work is not timed. Alone; mixed with counts of the
+same text by constant weights; and by a small learned gate. Both are fitted on development with the
+first seed's model, whose own "mixed" and "gated" there are no forecast.
+
+    The validation split continues the text where the training split ends: two thirds of it are
+    the rest of *The Taming of the Shrew*, whose beginning ends the training split. The setting's
+    tail, windows from the end of the text in the last steps, and the counts of its last twentieth
+    came from looking at that. They are chosen on development, which continues its text likewise.
+    On the rotated split, where nothing is continued, they cannot help: compare.
+
+ten_seeds: the fewest steps to nanoGPT's loss for a CPU. configs/record-mean.toml is for a mean of
+ten seeds that reaches it, configs/record-every-seed.toml for ten seeds that all do. Both are chosen
+on development, where nanoGPT's own settings reach 1.865 (mean of three seeds), and then checked on
+validation, for which its README gives 1.88. One process of one thread, and no tail.
+
+tracks: the final models of two_minutes once more, under three other rules. What is usual, windows
+of 256 characters each scored once, stands beside each. Counts are treated likewise where they can
+be: they see all characters before in any case, so that overlapping windows change nothing for them.
+
+- overlap: windows of 256 begin every 64 characters; only the last 64 predictions of each count.
+- adaptive counts: the tables also count what has been scored, anew every 4,096 characters.
+- a step a window: after a window has been scored, the network takes one step of plain gradient
+  descent on it. Its rival is the adaptive counts, alone; mixed, it has them beside it.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy
+import torch
+from torch import Tensor
+
+from scratchformer.cli import read_config
+from scratchformer.data import load_corpus, scored_split
+from scratchformer.data.batches import WindowSampler
+from scratchformer.files import atomic_write
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
+from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.measurements import FOLDER, load_measurements
+
+ROOT = Path(__file__).resolve().parents[1]
+if __package__:
+    from lab.mixing import Gate, counted_rows, fit_weights, mixed, nats, network_rows
+    from lab.table import machine
+else:  # run as a script
+    from mixing import Gate, counted_rows, fit_weights, mixed, nats, network_rows
+    from table import machine
+
+STORED = FOLDER / f"{Path(__file__).stem}.json"
+SPLITS = ("development", "validation", "rotated")
+SEEDS = {"development": (0, 1), "validation": (0, 1, 2), "rotated": (0,)}  # of two_minutes
+TEN = tuple(range(10))
+THREADS = 1  # of ten_seeds: for so small a network a second core gains nothing
+# Of ten_seeds: nanoGPT's own settings, measured, and what its README gives.
+TARGETS = {"development": 1.865, "validation": 1.88}
+# The counts beside the network: order, and how much of the end of the text is counted.
+COUNTS = {"6-grams": (6, 1.0), "8-grams": (8, 1.0), "5-grams of the end": (5, 0.05)}
+# For the two processes: glibc keeps freed memory, which the next step needs again, for itself.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_TOP_PAD_": "500000000",
+    "MALLOC_TRIM_THRESHOLD_": "4000000000",
+    "MALLOC_MMAP_THRESHOLD_": "4000000000",
+}
+WINDOW, STRIDE, EVERY = 256, 64, 4096
+QUICK = {"data.corpus": "playhouse", "model.d_model": 16, "model.n_layers": 1,
+         "training.steps": 4, "training.double_after": 2, "training.tail_after": 2}  # fmt: skip
+RATES = (0.03, 0.1, 0.3)  # of the track "a step a window": one is chosen on dev
+
+
+def texts(quick: bool = False) -> tuple[dict[str, tuple[Tensor, Tensor]], int, bool]:
+    """Split -> (ids to train on, ids to score); vocabulary size; whether it is Shakespeare's."""
+    corpus = load_corpus("playhouse" if quick else "tinyshakespeare")
+    tokenizer = CharTokenizer.train(corpus.text)
+    ids = torch.tensor(tokenizer.encode(corpus.text))
+    found = {split: scored_split(ids, split) for split in SPLITS}
+    if quick:
+        found = {split: (text[-9000:], scored[:900]) for split, (text, scored) in found.items()}
+    return found, tokenizer.vocab_size, corpus.is_real
+
+
+# --- two minutes -------------------------------------------------------------------------------
+
+
+def by_two_processes(split: str, seed: int, folder: Path, quick: bool) -> tuple:
+    """configs/record-two-minutes.toml trained on a split: (model, {"seed", "seconds", "steps"}).
+
+    A run that is in the folder already is not repeated; a file "untimed" beside it says that other
+    work went on meanwhile, so that its seconds do not count. A quick run serves all splits.
+    """
+    out = folder / ("quick" if quick else f"{split}-{seed}")
+    if not (out / "history.json").is_file():
+        torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        config = ROOT / "lab" / "configs" / "record-two-minutes.toml"
+        train = ["-m", "scratchformer", "train", "--config", str(config), "--out", str(out)]
+        changes = {"data.split": split, "training.seed": seed, **(QUICK if quick else {})}
+        for name, value in changes.items():
+            train += ["--set", f"{name}={value}"]
+        command = [sys.executable, "-m", *torchrun, *train]
+        subprocess.run(command, check=True, env={**os.environ, **ENVIRONMENT})
+    history = json.loads((out / "history.json").read_text())
+    seconds = None if (out / "untimed").exists() else round(history["seconds"][-1], 1)
+    record = {"seed": seed, "seconds": seconds, "steps": history["steps"][-1]}
+    return SpeedrunGPT.from_pretrained(out), record
+
+
+def counts(
+    text: Tensor, scored: Tensor, vocab_size: int, every: int | None = None
+) -> dict[str, Tensor]:
+    """What each of COUNTS predicts, (N - 1, V); `every`: see `counted_rows`."""
+    return {
+        name: counted_rows(order, text, scored, vocab_size, round(share * len(text)), every)
+        for name, (order, share) in COUNTS.items()
+    }
+
+
+class Mixture:
+    """Constant weights and a gate for a network and counts, fitted to a text that they scored."""
+
+    def __init__(self, network: Tensor, tables: dict[str, Tensor], targets: Tensor):
+        models = [network, *tables.values()]
+        self.weights = fit_weights(models, targets)
+        self.weights_of_counts = fit_weights(models[1:], targets)
+        self.gate = Gate(len(models)).train_on(models, targets)
+
+    def losses(self, network: Tensor, tables: dict[str, Tensor], targets: Tensor) -> dict:
+        """Of the network alone, mixed and gated with the counts, and of the counts mixed alone."""
+        models = [network, *tables.values()]
+        found = {
+            "alone": nats(network, targets),
+            "mixed": nats(mixed(models, self.weights), targets),
+            "gated": nats(self.gate.mix(models), targets),
+            "counts": nats(mixed(models[1:], self.weights_of_counts), targets),
+        }
+        return {name: round(loss, 4) for name, loss in found.items()}
+
+
+def two_minutes(folder: Path, quick: bool) -> dict:
+    """Train and score on each split; the mixtures come from dev's first seed."""
+    split_texts, vocab_size, _ = texts(quick)
+    mixture, tables_alone, runs = None, {}, {}
+    for split in SPLITS:
+        text, scored = split_texts[split]
+        targets, tables = scored[1:], counts(text, scored, vocab_size)
+        tables_alone[split] = {name: round(nats(t, targets), 4) for name, t in tables.items()}
+        print(f"{split}: {tables_alone[split]}", flush=True)
+        runs[split] = []
+        for seed in SEEDS[split][: 1 if quick else None]:
+            model, run = by_two_processes(split, seed, folder, quick)
+            network = network_rows(model, scored, WINDOW)
+            mixture = mixture or Mixture(network, tables, targets)
+            runs[split].append(run | mixture.losses(network, tables, targets))
+            print(f"{split}: {runs[split][-1]}", flush=True)
+    return {
+        "settings": read_config(ROOT / "lab" / "configs" / "record-two-minutes.toml"),
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "processes": 2,
+        "environment": ENVIRONMENT,
+        "counted": tables_alone,
+        "weights": dict(zip(["network", *COUNTS], mixture.weights, strict=True)),
+        "runs": runs,
+        "means": {split: means(found) for split, found in runs.items()},
+    }
+
+
+def means(runs: list[dict]) -> dict:
+    """Of each figure of the runs: mean, least and greatest."""
+    keys = [key for key in runs[0] if key not in ("seed", "steps")]
+    columns = {key: [run[key] for run in runs if run[key] is not None] for key in keys}
+    return {
+        key: [round(x, 4) for x in (statistics.mean(found), min(found), max(found))]
+        for key, found in columns.items()
+        if found
+    }
+
+
+# --- nanoGPT's loss ----------------------------------------------------------------------------
+
+
+def by_one_process(name: str, ids: Tensor, vocab_size: int, seed: int, quick: bool) -> tuple:
+    """A model trained in this process as lab/configs/NAME.toml says: (model, seconds, steps)."""
+    config = read_config(ROOT / "lab" / "configs" / f"{name}.toml")
+    sizes, training = dict(config["model"]), dict(config["training"])
+    sizes.pop("type")
+    training |= {"seed": seed, "steps": 4 if quick else training["steps"]}
+    keys = ("batch_size", "context_length", "replacement")
+    sampling = {"context_length": sizes["context_length"]}
+    sampling |= {key: training.pop(key) for key in keys if key in training}
+    torch.manual_seed(seed)
+    model = SpeedrunGPT(SpeedrunConfig(vocab_size=vocab_size, **sizes))
+    history = fit(
+        model,
+        WindowSampler(ids, seed=seed, **sampling),
+        lambda model, x, y: token_loss(model(x), y),
+        TrainingConfig(**training),
+    )
+    return model, round(history.seconds[-1], 3), training["steps"]
+
+
+def ten_seeds(folder: Path, quick: bool) -> dict:
+    """Both configurations, every seed, on each split; `folder` is not used."""
+    split_texts, vocab_size, _ = texts(quick)
+    seeds = TEN[: 1 if quick else None]
+    torch.set_num_threads(THREADS)
+    found = {"threads": THREADS, "targets": TARGETS, "seeds": list(seeds)}
+    found["environment"] = {name: os.environ.get(name) for name in ENVIRONMENT}
+    for name in ("record-mean", "record-every-seed"):
+        runs: dict[str, list[dict]] = {split: [] for split in SPLITS}
+        by_one_process(name, split_texts["development"][0], vocab_size, 0, quick)  # warms up
+        for split, (text, scored) in split_texts.items():
+            for seed in seeds:
+                model, seconds, steps = by_one_process(name, text, vocab_size, seed, quick)
+                loss = round(evaluate(model, scored, model.context_length), 4)
+                run = {"seed": seed, "seconds": seconds, "steps": steps, "loss": loss}
+                runs[split].append(run)
+            print(f"{name}, {split}: {means(runs[split])}", flush=True)
+        found[name] = {
+            "settings": read_config(ROOT / "lab" / "configs" / f"{name}.toml"),
+            "parameters": sum(p.numel() for p in model.parameters()),
+            "runs": runs,
+            "means": {split: means(runs[split]) for split in SPLITS},
+        }
+    return found
+
+
+# --- three more tracks -------------------------------------------------------------------------
+
+
+def tracks(folder: Path, quick: bool) -> dict:
+    """The models of two_minutes under other rules; rate and mixtures come from dev's first seed."""
+    split_texts, vocab_size, _ = texts(quick)
+    every = 200 if quick else EVERY
+    rate, mixtures, runs, rates = None, {}, {"development": [], "validation": []}, {}
+    for split, found in runs.items():
+        text, scored = split_texts[split]
+        targets = scored[1:]
+        fixed = counts(text, scored, vocab_size)
+        adaptive = counts(text, scored, vocab_size, every)
+        for seed in SEEDS[split][: 1 if quick or split == "development" else None]:
+            model, _ = by_two_processes(split, seed, folder, quick)
+            usual = network_rows(model, scored, WINDOW)
+            if rate is None:
+                for sgd in RATES:
+                    rows = network_rows(model, scored, WINDOW, sgd=sgd)
+                    rates[sgd] = round(nats(rows, targets), 4)
+                rate = min(rates, key=rates.get)
+            kinds = {
+                "usual": (usual, fixed),
+                "overlap": (network_rows(model, scored, WINDOW, STRIDE), fixed),
+                "adaptive counts": (usual, adaptive),
+                "a step a window": (network_rows(model, scored, WINDOW, sgd=rate), adaptive),
+            }
+            run = {"seed": seed}
+            for name, (network, tables) in kinds.items():
+                if name not in mixtures:
+                    mixtures[name] = Mixture(network, tables, targets)
+                run[name] = mixtures[name].losses(network, tables, targets)
+            found.append(run)
+            print(f"{split}: {run}", flush=True)
+    return {
+        "window": WINDOW,
+        "stride": STRIDE,
+        "counted_anew_every": every,
+        "rates": rates,
+        "rate": rate,
+        "weights": {
+            name: dict(zip(["network", *COUNTS], mixture.weights, strict=True))
+            for name, mixture in mixtures.items()
+        },
+        "runs": runs,
+        "means": {name: means([run[name] for run in runs["validation"]]) for name in mixtures},
+    }
+
+
+PARTS = {"two_minutes": two_minutes, "ten_seeds": ten_seeds, "tracks": tracks}
+
+
+def origin() -> dict:
+    """Where and with what a part was measured."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT
+    ).stdout.strip()
+    return {
+        "commit": commit,
+        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        "hardware": {key: machine()[key] for key in ("processor", "cores")},
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": numpy.__version__,
+        },
+    }
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=PARTS, help="one part; the others stay as stored")
+    parser.add_argument("--quick", action="store_true", help="few steps on Playhouse, not stored")
+    parser.add_argument("--write", action="store_true", help=f"store the parts in {STORED.name}")
+    parser.add_argument("--models", type=Path, help="a folder for trained models, used again")
+    options = parser.parse_args(arguments)
+    quick = options.quick
+    if options.write and not (texts(quick)[2] or quick):
+        raise SystemExit("Tiny Shakespeare is not here: the stored figures are not replaced")
+    result = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        for part in [options.only] if options.only else PARTS:
+            folder = options.models or Path(temporary)
+            result[part] = origin() | PARTS[part](folder, quick)
+            if options.write and not quick:
+                stored = load_measurements(STORED.stem) if STORED.is_file() else {}
+                with atomic_write(STORED) as file:
+                    text = json.dumps(stored | {part: result[part]}, indent=1)
+                    file.write_text(text + "\n", encoding="utf-8")
+    return result
+
+
+if __name__ == "__main__":
+    main()

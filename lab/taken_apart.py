@@ -1,0 +1,573 @@
+"""The speedrun taken apart: nanoGPT's setting for a CPU against ours -> taken_apart.json.
+
+Usage: python lab/taken_apart.py [--quick] [--write] [--only PART …] [--rungs NAME …]
+
+Tiny Shakespeare is split in three ways. The training split is the first 90 % of the text, and the
+rest is the validation split. The development split scores the last tenth of the training split and
+trains on the other nine. Settings are chosen there. The rotated split scores the first tenth
+of the text and trains on the rest. Nothing was ever chosen there: it is read once, at the end.
+
+The parts, in the order in which they run:
+- race (timed, two threads): nanoGPT's setting, computed as its own code computes it, three times,
+  and configs/record-mean.toml with ten seeds in blocks between them. Ours runs with three numbers
+  of steps, so that the seconds to nanoGPT's mean loss can be interpolated. Trained on the training
+  split, scored on validation.
+- reference: nanoGPT's setting on the development split. Its mean loss is the ladder's target.
+- development: our setting with ten seeds on the development split.
+- counts: n-grams with Kneser–Ney smoothing, orders 1 to 8, on all three splits.
+- steps: the ladder. What lies between the two settings is taken apart, one change a rung. Each rung
+  is trained with two numbers of steps around the target, and the steps to it are interpolated.
+- times (timed, two threads): milliseconds a step of every rung. The rungs take turns.
+- without: our setting with one change at a time, on the development split.
+- rotated-reference, rotated: nanoGPT's setting, and ours, on the rotated split.
+From steps and times the factors are computed: each rung against the one before it.
+
+Seconds are seconds of training, without evaluation. Losses are nats a character over a whole split,
+read once, after a run's last step. With `--write` each part is merged into the stored file as soon
+as it is done, with its day, commit and hardware. `--only` runs some parts, `--rungs` some rungs of
+the ladder. `--quick` takes few steps and stores nothing. Less than two hours in all: untimed parts
+run on one thread.
+"""
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import platform
+import re
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from scratchformer.cli import read_config
+from scratchformer.cli.run_config import RunConfig
+from scratchformer.data import load_corpus, scored_split
+from scratchformer.data.batches import WindowSampler
+from scratchformer.data.corpora import SPLITS
+from scratchformer.files import atomic_write
+from scratchformer.models import KneserNey
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
+from scratchformer_course.measurements import FOLDER
+
+if __package__:
+    from lab import variants
+    from lab.factors import factors, mean_loss, race_summary, spread
+    from lab.nanogpt import NANOGPT, POINTS, curve, reference_run
+    from lab.table import machine
+else:  # they lie beside this file
+    import variants
+    from factors import factors, mean_loss, race_summary, spread
+    from nanogpt import NANOGPT, POINTS, curve, reference_run
+    from table import machine
+
+STORED = FOLDER / f"{Path(__file__).stem}.json"
+CONFIG = Path(__file__).resolve().parent / "configs" / "record-mean.toml"
+SPEEDRUN = "scratchformer_course.ch17_speedrun.model:SpeedrunGPT"  # a `type` of models
+SEEDS = (0, 1, 2)
+TEN_SEEDS = tuple(range(10))
+
+SCALES = (0.8, 1.0, 1.25)  # of the configuration's steps, in the race
+ORDERS = range(1, 9)  # of the counts
+ROUNDS = 5  # in which all rungs are timed in turn
+WHAT = (
+    "seconds of training, evaluation left out; losses in nats a character on the whole split that "
+    "is named, read once, after the last step"
+)
+TITLE = "The speedrun"
+ABOUT = (
+    "Seconds of training until a small network has nanoGPT's loss on Tiny Shakespeare. The "
+    "reference is nanoGPT's own setting for a CPU, computed as its code computes it, all 2,000 "
+    "steps of it; ours is `lab/configs/record-mean.toml`."
+)
+
+BELOW = {  # the same training in the words of the package's loop; the warm-up is a share of steps
+    "batch_size": 12,
+    "lr": 1e-3,
+    "warmup": 0.05,
+    "betas": (0.9, 0.99),
+    "weight_decay": 0.1,
+}
+MUON = {"muon_lr": 0.03, "lr": 1e-2, "warmup": 0.0, "weight_decay": 0.0}
+RATE, KERNEL, MODEL = "rate and schedule", "precision and kernels", "model"
+OPTIMISER, BATCH = "optimiser", "batch and its rates"
+EXPLICIT = "explicit attention"  # it computes what the fused kernel computes, in other seconds
+# The ladder: name -> (factor, steps near which the target lies, changes of the model, changes of
+# the training). Each rung keeps the changes of those before it. The first is nanoGPT's own code.
+LADDER = {
+    "nanoGPT's setting": (None, 2000, NANOGPT["model"], BELOW),
+    "rate up, down to 0": (RATE, 1080, {}, {"lr": 4e-3, "schedule": "linear", "warmup": 0.2}),
+    EXPLICIT: (KERNEL, 1080, {"type": SPEEDRUN}, {}),
+    "norms without weights": (MODEL, 1080, {"norm_weights": False}, {}),
+    "squared ReLU": (MODEL, 920, {"activation": "relu2"}, {}),
+    "rotary": (MODEL, 660, {"positions": "rotary"}, {}),
+    "QK-norm": (MODEL, 530, {"qk_norm": True}, {}),
+    "Muon": (OPTIMISER, 310, {}, MUON),
+    "head of its own": (MODEL, 310, {"tied": False}, {}),
+    "start at zero": (MODEL, 310, {"zero_init": True}, {}),
+    "wide start": (MODEL, 310, {"wide_init": True}, {}),
+    "two blocks": (MODEL, 350, {"n_layers": 2}, {}),
+    "width 96": (MODEL, 385, {"d_model": 96, "n_heads": 2}, {}),
+    "smear": (MODEL, 290, {"smear": 2}, {}),
+    "bigrams": (MODEL, 140, {"bigram_rows": 4225}, {}),
+    "norm of the embeddings": (MODEL, 130, {"embedding_norm": True}, {}),
+    "value embeddings": (MODEL, 130, {"value_embeddings": True}, {}),
+    "one block": (MODEL, 140, {"n_layers": 1}, {}),
+    "smear of 3": (MODEL, 135, {"smear": 3}, {}),
+    "no QK-norm": (MODEL, 135, {"qk_norm": False}, {}),
+    "no value embeddings": (MODEL, 135, {"value_embeddings": False}, {}),
+    "width 64, one head": (MODEL, 150, {"d_model": 64, "n_heads": 1}, {}),
+    "batch of 32": (BATCH, 95, {}, {"batch_size": 32}),
+    "without replacement": (BATCH, 95, {}, {"replacement": False}),
+    "rates up": (BATCH, 80, {}, {"lr": 3e-2, "muon_lr": 0.1}),
+    "shorter memory": (BATCH, 65, {}, {"betas": (0.4, 0.9)}),
+    "shorter momentum": (BATCH, 57, {}, {"muon_momentum": 0.87}),
+}
+FIRST = next(iter(LADDER))
+# Changes of the final setting, each alone: what an idea is worth there, and what was not kept.
+WITHOUT = {
+    "our setting": ({}, {}),
+    "AdamW alone": ({}, {"muon_lr": None, "lr": 4e-3}),
+    "no bigrams": ({"bigram_rows": 0}, {}),
+    "no smear": ({"smear": 0}, {}),
+    "no norm of the embeddings": ({"embedding_norm": False}, {}),
+    "learned positions": ({"positions": "learned"}, {}),
+    "GELU": ({"activation": "gelu_tanh"}, {}),
+    "SwiGLU": ({"activation": "swiglu"}, {}),
+    "norms with weights": ({"norm_weights": True}, {}),
+    "RMSNorm": ({"norm": "rms"}, {}),
+    "QK-norm": ({"qk_norm": True}, {}),
+    "value embeddings": ({"value_embeddings": True}, {}),
+    "two heads": ({"n_heads": 2}, {}),
+    "two heads that share keys": ({"n_heads": 2, "n_kv_heads": 1}, {}),
+    "head tied to the embedding": ({"tied": True}, {}),
+    "random start of what adds": ({"zero_init": False}, {}),
+    "narrow start": ({"wide_init": False}, {}),
+    "windows drawn at random": ({}, {"replacement": True}),
+    "fused attention": ({"explicit_attention": False}, {}),
+    "bfloat16": ({}, {"precision": "bfloat16"}),
+}
+# Ideas at another place than the ladder's: name -> (the idea, a rung it is added to, or a change
+# above that takes it out of the final setting; steps near which the target lies).
+ELSEWHERE = {
+    "Muon before the model": ("Muon", EXPLICIT, 600),
+    "Muon last": ("Muon", "AdamW alone", 120),
+    "rotary last": ("rotary", "learned positions", 60),
+    "smear last": ("smear", "no smear", 100),
+    "bigrams last": ("bigrams", "no bigrams", 100),
+    "explicit attention last": (EXPLICIT, "fused attention", 57),
+    "float32 last": ("float32", "bfloat16", 57),
+}
+
+
+def our_run(model: dict, training: dict, ids, vocab_size: int, seed: int, steps=None) -> tuple:
+    """Train by the package's loop, as `scratchformer train` does: the model and its curve.
+
+    With another number of `steps` than `training` has, what is counted in steps is scaled.
+    """
+    torch.manual_seed(seed)
+    gpt = variants.build(vocab_size, model)
+    steps = steps or training["steps"]
+    settings = training | {"steps": steps, "seed": seed, "evaluate_every": max(1, steps // POINTS)}
+    for name in ("warmup", "double_after", "tail_after"):
+        if settings.get(name) is not None:
+            settings[name] = min(settings[name] * steps // training["steps"], steps - 1)
+    config = TrainingConfig(**entries_of(TrainingConfig, settings))
+    windows = RunConfig(**entries_of(RunConfig, settings))
+    T = windows.context_length or gpt.context_length
+    sampler = WindowSampler(ids, windows.batch_size, T, seed, **windows.sampling())
+    history = fit(gpt, sampler, lambda model, x, y: token_loss(model(x), y), config)
+    return gpt, curve(history.steps, history.train_loss, history.seconds)
+
+
+def entries_of(config_class: type, settings: dict) -> dict:
+    """Those settings that are fields of a class."""
+    names = {field.name for field in fields(config_class)}
+    return {name: value for name, value in settings.items() if name in names}
+
+
+def configuration() -> tuple[dict, dict]:
+    """[model] and [training] of lab/configs/record-mean.toml."""
+    config = read_config(CONFIG)
+    return config["model"], config["training"]
+
+
+def rungs() -> dict[str, tuple[dict, dict]]:
+    """Each rung's whole model and training, the changes of those before it included."""
+    model, training, found = {}, {}, {}
+    for name, (_, steps, of_model, of_training) in LADDER.items():
+        model, training = model | of_model, training | of_training | {"steps": steps}
+        found[name] = model, training | {"warmup": int(training["warmup"] * steps)}
+    return found
+
+
+def elsewhere() -> dict[str, tuple[dict, dict]]:
+    """The settings of ELSEWHERE, like `rungs`."""
+    found, (model, training) = {}, configuration()
+    for name, (_, place, steps) in ELSEWHERE.items():
+        if place in LADDER:
+            base = rungs()[place]
+            found[name] = base[0], base[1] | MUON | {"steps": steps, "warmup": 0}
+        else:
+            of_model, of_training = WITHOUT[place]
+            found[name] = model | of_model, training | of_training | {"steps": steps}
+    return found
+
+
+def splits() -> tuple[dict, int, bool]:
+    """The splits, name -> (ids to train on, ids to score); the vocabulary's size; is it real?"""
+    corpus = load_corpus("tinyshakespeare")
+    tok = CharTokenizer.train(corpus.text)
+    ids = torch.tensor(tok.encode(corpus.text))
+    found = {name: scored_split(ids, name) for name in SPLITS}
+    return found, tok.vocab_size, corpus.is_real
+
+
+class Runner:
+    """What every part needs: the texts, and how much of everything is done."""
+
+    def __init__(self, quick: bool):
+        self.splits, self.vocab_size, self.is_real = splits()
+        self.quick = quick
+        self.seeds = SEEDS[:1] if quick else SEEDS
+        self.ten_seeds = SEEDS[:1] if quick else TEN_SEEDS
+        if quick:
+            self.splits = {name: (ids, text[:3000]) for name, (ids, text) in self.splits.items()}
+
+    def nanogpt(self, split: str, seed: int) -> tuple[float, dict]:
+        """One run of nanoGPT's setting: its loss and its curve."""
+        ids, scored = self.splits[split]
+        model, way = reference_run(ids, self.vocab_size, seed, 20 if self.quick else None)
+        return round(evaluate(model, scored, NANOGPT["model"]["context_length"]), 4), way
+
+    def ours(self, split: str, seed: int, model: dict, training: dict, steps=None) -> tuple:
+        """One run of the package's loop: its loss and its curve."""
+        ids, scored = self.splits[split]
+        steps = steps or training["steps"]
+        if self.quick:
+            steps = max(3, steps // 10)
+        gpt, way = our_run(model, training, ids, self.vocab_size, seed, steps)
+        return round(evaluate(gpt, scored, gpt.context_length), 4), way
+
+    def reference_losses(self, split: str) -> dict:
+        """nanoGPT's setting on a split, with each seed."""
+        found = [{"seed": s, "loss": self.nanogpt(split, s)[0]} for s in self.seeds]
+        print(f"nanoGPT's setting, {split}: {spread(found, 'loss', 3)}", flush=True)
+        return {"nanoGPT": found}
+
+    def our_losses(self, split: str) -> dict:
+        """Our setting on a split with ten seeds."""
+        setting = configuration()
+        found = [{"seed": s, "loss": self.ours(split, s, *setting)[0]} for s in self.ten_seeds]
+        print(f"ours, {split}: {spread(found, 'loss', 3)}", flush=True)
+        return {"ours": found}
+
+    def counts(self, split: str) -> dict:
+        """What counts of each order score on a split."""
+        ids, scored = self.splits[split]
+        fitted = {n: KneserNey(n).fit(ids, self.vocab_size) for n in ORDERS}
+        return {"counts": {str(n): round(kn.nats_per_token(scored), 4) for n, kn in fitted.items()}}
+
+
+def race(runner: Runner, seeds=SEEDS, ten_seeds=TEN_SEEDS, scales=SCALES) -> dict:
+    """nanoGPT's setting, and ours in blocks before, between and after its runs."""
+    model, training = configuration()
+    if runner.quick:
+        seeds, ten_seeds = seeds[:1], ten_seeds[:2]
+    nanogpt, ours, curves = [], [], {}
+    reference_run(runner.splits["validation"][0], runner.vocab_size, 0, 3)  # warm up
+    our_run(model, training, runner.splits["validation"][0], runner.vocab_size, 0, 3)
+    for block in range(len(seeds) + 1):
+        for seed in ten_seeds[block :: len(seeds) + 1]:
+            for steps in (round(scale * training["steps"]) for scale in scales):
+                loss, way = runner.ours("validation", seed, model, training, steps)
+                run = {"seed": seed, "block": block, "steps": steps, "val_loss": loss}
+                ours.append(run | {"seconds": way["seconds"][-1]})
+                if steps == training["steps"]:
+                    curves["ours"] = way
+        if block < len(seeds):
+            loss, way = runner.nanogpt("validation", seeds[block])
+            run = {"seed": seeds[block], "val_loss": loss, "seconds": way["seconds"][-1]}
+            nanogpt.append(run)
+            curves["nanoGPT"] = way
+        print(f"block {block}: {ours[-1]}; nanoGPT: {nanogpt[-1]}", flush=True)
+    return {"nanoGPT": nanogpt, "ours": ours, "steps": training["steps"], "curves": curves}
+
+
+def around(runner: Runner, setting: tuple[dict, dict], target: float) -> dict:
+    """Train a setting with two numbers of steps whose mean losses lie around the target.
+
+    Runs of at most 150 steps have two seeds each. Longer ones have one, and another for the other
+    number of steps. Raises RuntimeError if the search for the two numbers leads nowhere.
+    """
+    n, runs, curves = setting[1]["steps"], {}, {}
+    if setting[0].get("type") == SPEEDRUN:  # the same numbers, sooner
+        setting = setting[0] | {"explicit_attention": False}, setting[1]
+
+    def loss(steps: int) -> float:
+        if steps not in runs:
+            another = runner.seeds[len(runs) :][:1] or runner.seeds[:1]
+            seeds, runs[steps] = another if n > 150 else runner.seeds[:2], []
+            for seed in seeds:
+                scored, curves[steps] = runner.ours("development", seed, *setting, steps)
+                runs[steps].append({"steps": steps, "seed": seed, "loss": scored})
+        return mean_loss(runs[steps])
+
+    low, high = round(n / 1.12), round(1.12 * n)
+    for _ in range(8):
+        if loss(high) > target and not runner.quick:
+            low, high = high, round(1.25 * high)
+        elif loss(low) <= target and not runner.quick:
+            low, high = round(low / 1.25), low
+        else:
+            way = {key: curves[high][key] for key in ("steps", "train_loss")}
+            return {"runs": runs[low] + runs[high], "curve": way}
+    raise RuntimeError(f"no numbers of steps lie around {target:.3f}: {setting}")
+
+
+def climb(runner: Runner, target: float, names: list[str]) -> dict:
+    """The runs around the target of every rung, and of ELSEWHERE.
+
+    None for the first, whose mean loss is the target, and for the one that changes seconds alone.
+    """
+    found = {"ladder": {}, "elsewhere": {}}
+    for part, settings in (("ladder", rungs()), ("elsewhere", elsewhere())):
+        for name, setting in settings.items():
+            if name not in names or name in (FIRST, EXPLICIT):
+                continue
+            found[part][name] = around(runner, setting, target) | {"settings": sum_of(setting)}
+            runs = found[part][name]["runs"]
+            losses = " and ".join(
+                f"{n} steps {mean_loss([r for r in runs if r['steps'] == n]):.3f}"
+                for n in sorted({run["steps"] for run in runs})
+            )
+            print(f"{name:26} {losses} (target {target:.3f})", flush=True)
+    return found
+
+
+def step_times(runner: Runner, names: list[str]) -> dict:
+    """Milliseconds a step of all rungs and of ELSEWHERE, which take turns, one figure a round.
+
+    The first steps of a turn warm up and are not counted.
+    """
+    ids, steps, warm = runner.splits["development"][0], 20, 5
+    found = {"ladder": {}, "elsewhere": {}}
+    if runner.quick:
+        steps, warm = 3, 1
+    for _ in range(1 if runner.quick else ROUNDS):
+        for part, settings in (("ladder", rungs()), ("elsewhere", elsewhere())):
+            for name, setting in settings.items():
+                if name not in names:
+                    continue
+                run = reference_run if name == FIRST else partial(our_run, *setting)
+                model, way = run(ids, runner.vocab_size, 0, steps=steps)
+                ms = 1000 * (way["seconds"][-1] - way["seconds"][warm - 1]) / (steps - warm)
+                entry = found[part].setdefault(name, {"ms": []})
+                entry["ms"].append(round(ms, 2))
+                entry["parameters"] = sum(p.numel() for p in model.parameters())
+    for entries in found.values():
+        for name, entry in entries.items():
+            ms = entry["ms"]
+            print(f"{name:26} {statistics.median(ms):.1f} ms ({min(ms)} to {max(ms)})", flush=True)
+    return found
+
+
+def one_at_a_time(runner: Runner) -> dict:
+    """Our setting varied, on the development split."""
+    (model, training), found = configuration(), {}
+    for name, (of_model, of_training) in WITHOUT.items():
+        settings, runs = (model | of_model, training | of_training), []
+        for seed in runner.seeds:
+            loss, _ = runner.ours("development", seed, *settings)
+            runs.append({"seed": seed, "loss": loss})
+        found[name] = {"model": of_model, "training": of_training, "runs": runs}
+        print(f"{name:26} {spread(runs, 'loss', 3)} nats on dev", flush=True)
+    return found
+
+
+def merged(old: dict, new: dict) -> dict:
+    """`old` with what `new` has in its place; dicts in both are merged in the same way."""
+    found = dict(old)
+    for key, value in new.items():
+        both = isinstance(value, dict) and isinstance(found.get(key), dict)
+        found[key] = merged(found[key], value) if both else value
+    return found
+
+
+def summarised(found: dict) -> dict:
+    """With ratio and factors, as soon as what they are computed from is there."""
+    found = found | {
+        "what": WHAT,
+        "settings": {"nanoGPT": NANOGPT, "speedrun": read_config(CONFIG)},
+    }
+    if race := found.get("race"):
+        found["ratio"] = race_summary(race)
+        ours = [run for run in race["ours"] if run["steps"] == race["steps"]]
+        losses = {
+            side: [{"seed": run["seed"], "loss": run["val_loss"]} for run in runs]
+            for side, runs in (("nanoGPT", race["nanoGPT"]), ("ours", ours))
+        }
+        found["splits"] = merged(found.get("splits", {}), {"validation": losses})
+    parts = {"ladder": LADDER, "elsewhere": ELSEWHERE, "without": WITHOUT, "splits": SPLITS}
+    for part, names in parts.items():  # in order, and nothing that is measured no longer
+        here = found.get(part, {})
+        found[part] = {name: here[name] for name in names if name in here}
+    entries = [found["ladder"].get(name, {}) for name in LADDER]
+    entries += [found["elsewhere"].get(name, {}) for name in ELSEWHERE]
+    climbed = all("ms" in entry for entry in entries)
+    climbed &= sum("runs" not in entry for entry in entries) == 2
+    if climbed and "nanoGPT" in found["splits"].get("development", {}):
+        groups = {name: rung[0] for name, rung in LADDER.items()}
+        places = {name: place[:2] for name, place in ELSEWHERE.items()}
+        found["factors"] = factors(found, groups, places, NANOGPT["steps"])
+    return found
+
+
+def as_text(found: dict) -> str:
+    """JSON with a line for each innermost list or object."""
+    text = json.dumps(found, indent=1, ensure_ascii=False)
+    return re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda m: " ".join(m[0].split()), text) + "\n"
+
+
+def report(found: dict) -> None:
+    """Print what was computed from the parts."""
+    for name, figure in found.get("ratio", {}).items():
+        print(f"{name}: {figure}")
+    if "factors" not in found:
+        return
+    told = found["factors"]
+    for name, rung in told["rungs"].items():
+        factor = rung.get("factor", {"value": math.nan, "interval": [math.nan] * 2})
+        low, high = factor["interval"]
+        print(
+            f"{name:26}{rung['steps']:7.0f} steps × {rung['ms']:5.1f} ms = {rung['seconds']:6.2f} s"
+            f"   ×{factor['value']:.2f} ({low:.2f} to {high:.2f})"
+        )
+    for name, figure in (told["products"] | {"total": told["total"]} | told["elsewhere"]).items():
+        print(f"{name:26} {figure['value']:.2f} ({figure['interval']})")
+
+
+def sum_of(settings) -> str:
+    """A checksum of settings, so that what was measured with others can be told."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def stored() -> dict:
+    """What has been stored; empty if nothing has."""
+    return json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+
+
+def stamp(seconds: float) -> dict:
+    """When, where and by what a part was measured."""
+    git = ["git", "-C", str(CONFIG.parent), "rev-parse", "--short", "HEAD"]
+    try:
+        commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        commit = None
+    return {
+        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        "commit": commit,
+        "settings": sum_of([NANOGPT, *configuration()]),
+        "threads": torch.get_num_threads(),
+        "environment": {k: v for k, v in os.environ.items() if k.startswith(("OMP_", "MALLOC_"))},
+        "seconds": round(seconds),
+        "hardware": {key: machine()[key] for key in ("processor", "cores")},
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+        },
+    }
+
+
+PARTS = {  # name -> (threads, what it measures, given what has been measured before)
+    "race": (2, lambda runner, found, _: {"race": race(runner)}),
+    "reference": (1, lambda runner, found, _: on("development", runner.reference_losses)),
+    "development": (1, lambda runner, found, _: on("development", runner.our_losses)),
+    "counts": (
+        1,
+        lambda runner, found, _: {"splits": {s: runner.counts(s) for s in runner.splits}},
+    ),
+    "steps": (1, lambda runner, found, names: climb(runner, target_of(found), names)),
+    "times": (2, lambda runner, found, names: step_times(runner, names)),
+    "without": (1, lambda runner, found, _: {"without": one_at_a_time(runner)}),
+    "rotated-reference": (1, lambda runner, found, _: on("rotated", runner.reference_losses)),
+    "rotated": (1, lambda runner, found, _: on("rotated", runner.our_losses)),
+}
+
+
+def on(split: str, measure: Callable[[str], dict]) -> dict:
+    return {"splits": {split: measure(split)}}
+
+
+def target_of(found: dict) -> float:
+    """nanoGPT's mean loss on the development split."""
+    return mean_loss(found["splits"]["development"]["nanoGPT"])
+
+
+def rows(quick: bool = False) -> list[dict]:
+    """The race, for the table of all benchmarks."""
+    torch.set_num_threads(2)
+    return rows_of({"race": race(Runner(quick), scales=(1.0,))})
+
+
+def rows_of(result: dict) -> list[dict]:
+    """The table's rows of a whole run as it is stored: a round for a rival's run."""
+    race = result["race"]
+    ours = [run for run in race["ours"] if run["steps"] == race["steps"]]
+    blocks = [[run for run in ours if run["block"] == i] for i in range(len(race["nanoGPT"]))]
+    return [
+        {
+            "what": "training to nanoGPT's loss",
+            "reference": "nanoGPT's settings for a CPU",
+            "unit": "s",
+            "better": "lower",
+            "ours": [statistics.median(run["seconds"] for run in block) for block in blocks],
+            "theirs": [run["seconds"] for run in race["nanoGPT"]],
+            "note": "loss on the whole validation split: ours "
+            f"{mean_loss(ours, 'val_loss'):.3f} (mean of {len(ours)} seeds), nanoGPT's "
+            f"{mean_loss(race['nanoGPT'], 'val_loss'):.3f} nats a character (mean of "
+            f"{len(race['nanoGPT'])}); a round is a run of nanoGPT's and the median of ours before "
+            "it; chapter 17 tells of a longer race",
+        }
+    ]
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few steps, nothing stored")
+    parser.add_argument("--write", action="store_true", help=f"merge into {STORED.name}")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    everywhere = [*LADDER, *ELSEWHERE]
+    parser.add_argument("--rungs", nargs="+", choices=everywhere, default=everywhere)
+    options = parser.parse_args(arguments)
+    runner = Runner(options.quick)
+    if options.write and not runner.is_real:
+        raise SystemExit("Tiny Shakespeare is not here: the stored figures are not replaced")
+    found = {} if options.quick else stored()
+    for name, (threads, measure) in PARTS.items():
+        if name not in options.only:
+            continue
+        torch.set_num_threads(threads)
+        start = time.perf_counter()
+        new = measure(runner, found, options.rungs)
+        new["parts"] = {name: stamp(time.perf_counter() - start)}
+        # another part may have been stored meanwhile
+        found = summarised(merged(found if options.quick else merged(found, stored()), new))
+        if options.write and not options.quick:
+            with atomic_write(STORED) as part:
+                part.write_text(as_text(found), encoding="utf-8")
+    report(found)
+    return found
+
+
+if __name__ == "__main__":
+    main()

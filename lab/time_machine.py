@@ -1,0 +1,123 @@
+"""A small GPT at twenty steps of its training -> chapter 11's checkpoints.safetensors.
+
+Usage: python lab/time_machine.py [--write]
+
+The settings below are those of chapter 11: AdamW, warm-up, cosine. The rate is the best of RATES
+by the loss on development after a fifth of the steps. With it the model is trained once on the
+development split's training text, and once on the validation split's. The second run is shipped:
+its weights at each of STEPS, as float16. Its losses on the whole validation split are read when it
+has ended, beside n-grams counted on the same text. Everything takes some ten minutes of one core.
+Without `--write` nothing is replaced.
+"""
+
+import argparse
+import json
+import platform
+import time
+from pathlib import Path
+
+import torch
+from ship import commit, round_to_half  # beside this file
+from table import machine
+
+from scratchformer.data import load_corpus, scored_split
+from scratchformer.files import atomic_write
+from scratchformer.models import GPT, GPTConfig, KneserNey
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import evaluate, train
+from scratchformer_course.ch11_training.stored_steps import STORED, save_checkpoints
+
+SIZES = {"context_length": 128, "d_model": 48, "n_heads": 4, "n_layers": 2}
+STEPS = [0, 1, 2, 5, 10, 20, 35, 50, 75, 100]
+STEPS += [150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000]
+RATES = (0.006, 0.012, 0.024, 0.048)
+TRAINING = {"batch_size": 16, "context_length": 128, "seed": 0}
+TRAINING |= {"warmup": 50, "schedule": "cosine"}
+ORDERS = range(1, 7)  # of the counted n-grams
+
+
+def trained(ids: torch.Tensor, scored: torch.Tensor, steps: list[int], **settings) -> list:
+    """A run on `ids` -> (step, model) for each of `steps`; as float16, as they are shipped."""
+    torch.manual_seed(TRAINING["seed"])
+    model = GPT(GPTConfig(**SIZES, vocab_size=settings.pop("vocab_size")))
+    kept = []
+
+    def keep(step: int) -> None:
+        copy = GPT(model.config)
+        copy.load_state_dict(model.state_dict())
+        kept.append((step, round_to_half(copy)))
+
+    keep(0)
+    watch = [lambda state: state.step in steps and keep(state.step)]
+    train(model, ids, scored, steps=steps[-1], callbacks=watch, **(TRAINING | settings))
+    return kept
+
+
+def losses(checkpoints: list, scored: torch.Tensor) -> dict[str, float]:
+    """Nats a character on all of `scored` after each step."""
+    return {
+        str(step): round(evaluate(model, scored, model.context_length), 4)
+        for step, model in checkpoints
+    }
+
+
+def measure(text: str, tok: CharTokenizer, steps: list[int]) -> tuple[list, dict]:
+    """The checkpoints of the run on the training text, and what the record tells of it."""
+    ids, V = torch.tensor(tok.encode(text)), tok.vocab_size
+    training, scored = scored_split(ids, "development")
+    fifth = [steps[-1] // 5]
+    tried = {}
+    for lr in RATES:
+        last = trained(training, scored, fifth, lr=lr, vocab_size=V)[-1:]
+        tried[lr] = losses(last, scored)[str(fifth[0])]
+        print(f"rate {lr}: {tried[lr]} on development", flush=True)
+    lr = min(tried, key=lambda rate: tried[rate])
+    development = losses(trained(training, scored, steps, lr=lr, vocab_size=V), scored)
+    training, scored = scored_split(ids, "validation")
+    start = time.process_time()
+    checkpoints = trained(training, scored, steps, lr=lr, vocab_size=V)
+    seconds = round(time.process_time() - start)
+    counted = {str(n): KneserNey(n).fit(training, V).nats_per_token(scored) for n in ORDERS}
+    return checkpoints, {
+        "parameters": sum(p.numel() for p in checkpoints[0][1].parameters()),
+        "settings": {"model": SIZES, "training": TRAINING | {"lr": lr, "steps": steps[-1]}},
+        "rates": {"steps": fifth[0], "development": {str(rate): tried[rate] for rate in tried}},
+        "development": development,
+        "validation": losses(checkpoints, scored),
+        "counted": {n: round(loss, 4) for n, loss in counted.items()},
+        "seconds": seconds,
+    }
+
+
+def write(path: Path, checkpoints: list, record: dict) -> None:
+    """Checkpoints and record, into the chapter's slice."""
+    save_checkpoints(checkpoints, path)
+    with atomic_write(path.with_suffix(".json")) as part:
+        part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="replace the shipped checkpoints")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    corpus = load_corpus("tinyshakespeare")
+    if options.write and not corpus.is_real:
+        raise SystemExit("tinyshakespeare is not here: nothing is replaced")
+    tok = CharTokenizer.train(corpus.text)
+    checkpoints, record = measure(corpus.text, tok, STEPS)
+    record = {"command": "python lab/time_machine.py --write", **record}
+    record |= {
+        "commit": commit(),
+        "versions": {"python": platform.python_version(), "torch": torch.__version__},
+        "hardware": {key: machine()[key] for key in ("processor", "cores")},
+        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
+    if options.write:
+        write(STORED, checkpoints, record)
+    print(json.dumps({key: record[key] for key in ("validation", "counted")}, indent=1))
+    return record
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""A run's configuration: the tables of a TOML file, checked against the dataclasses they become.
+
+Which values make sense together is for these classes to say, when they are made.
+"""
+
+import importlib
+import sys
+import types
+import typing
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """[data]: either a corpus and its tokenizer, or a folder that `prepare` wrote."""
+
+    corpus: str | None = None
+    tokenizer: str | None = None  # "char" by default
+    split: str | None = None  # what of a corpus is scored: see `scored_split`; "validation"
+    folder: str | None = None
+
+    def __post_init__(self) -> None:
+        of_corpus = self.tokenizer or self.split
+        if (self.corpus is None) == (self.folder is None) or (self.folder and of_corpus):
+            raise ValueError("[data] needs either corpus, tokenizer and split, or folder alone")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """What [training] says beside TrainingConfig's fields: the batches, and where to compute."""
+
+    batch_size: int  # windows, of all processes together
+    context_length: int | None = None  # of the windows; None: the model's
+    device: str = "auto"
+    # What follows are options of WindowSampler.
+    replacement: bool = True  # whether a window may come twice in a pass over the text
+    double_after: int | None = None  # batches after which windows are twice as long, half as many
+    tail_after: int | None = None  # batches after which some windows come from the text's tail
+    tail_share: float = 0.1  # how much of the text is its tail
+    tail_chance: float = 0.15  # of each window, to come from there
+
+    def sampling(self) -> dict[str, Any]:
+        """The options of WindowSampler."""
+        names = ("replacement", "double_after", "tail_after", "tail_share", "tail_chance")
+        return {name: getattr(self, name) for name in names}
+
+
+def read_config(path: str | Path, changes: Sequence[str] = ()) -> dict[str, dict]:
+    """The tables data, model and training of a TOML file, with `changes`: "training.lr=1e-3", ….
+
+    Raises ValueError for a wrong key or type, or where one is missing.
+    """
+    try:
+        config = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))  # with a BOM or without
+    except ValueError as error:
+        raise ValueError(f"{path} is not TOML: {error}") from error
+    for change in changes:
+        table, key, value = _parse_change(change)
+        if isinstance(config.setdefault(table, {}), dict):
+            config[table][key] = value
+    known = _tables(config)
+    source = f"{path} with --set {' --set '.join(changes)}" if changes else str(path)
+    for table in dict.fromkeys([*config, *known]):
+        if table not in known or not isinstance(config.get(table), dict):
+            wrong = "missing" if table in known else "unknown"
+            raise ValueError(f"{source}: [{table}] is {wrong}, expected tables {', '.join(known)}")
+        config[table] = _checked(f"{source}: [{table}]", config[table], known[table])
+    return config
+
+
+def _parse_change(change: str) -> tuple[str, str, object]:
+    name, equals, text = change.partition("=")
+    table, dot, key = name.strip().partition(".")
+    if not (equals and dot and table and key):
+        raise ValueError(f"--set {change}: expected TABLE.KEY=VALUE, for example training.lr=1e-3")
+    try:
+        return table, key, tomllib.loads(f"value = {text}")["value"]
+    except ValueError:
+        return table, key, text.strip()  # a word needs no quotes
+
+
+def _tables(config: dict) -> dict[str, dict[str, tuple[typing.Any, bool]]]:
+    """Table -> key -> (type, whether it is needed), as the dataclasses have them."""
+    from scratchformer.training import TrainingConfig
+
+    model = config.get("model")
+    name = model.get("type", "gpt") if isinstance(model, dict) else "gpt"
+    model_keys = {"type": (str, False), **_keys(model_classes(name)[1])}
+    del model_keys["vocab_size"]  # the tokenizer's
+    return {
+        "data": _keys(DataConfig),
+        "model": model_keys,
+        "training": _keys(TrainingConfig) | _keys(RunConfig),
+    }
+
+
+def model_classes(name: Any) -> tuple[Any, Any]:
+    """The class of a model and that of its config, for a `type`: "gpt" or "MODULE:CLASS".
+
+    A class elsewhere is built as `GPT` is, from one argument, `config`, that is annotated with its
+    dataclass. Raises ValueError if there is no such module or class.
+    """
+    from scratchformer.models import GPT, GPTConfig
+
+    if name == "gpt":
+        return GPT, GPTConfig
+    expected = f"[model] has type = {name!r}, expected 'gpt' or 'MODULE:CLASS'"
+    module, _, model = name.partition(":") if isinstance(name, str) else ("", "", "")
+    try:
+        found = getattr(importlib.import_module(module), model)
+        return found, typing.get_type_hints(found.__init__)["config"]
+    except (ImportError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{expected} ({error})") from error
+
+
+def _keys(config_class: type) -> dict[str, tuple[typing.Any, bool]]:
+    hints = typing.get_type_hints(config_class)
+    return {f.name: (hints[f.name], f.default is MISSING) for f in fields(config_class)}
+
+
+def _checked(where: str, table: dict, known: dict[str, tuple[typing.Any, bool]]) -> dict:
+    """The table with its values in the types of the fields."""
+    values = {}
+    for key, value in table.items():
+        if key not in known:
+            raise ValueError(f"{where} has no key {key!r}, expected some of {', '.join(known)}")
+        values[key] = _convert(f"{where} has {key} = {value!r}", value, known[key][0])
+    for key, (_, needed) in known.items():
+        if needed and key not in table:
+            raise ValueError(f"{where} has no {key}, which is needed")
+    return values
+
+
+def _convert(what: str, value: object, hint: typing.Any) -> object:
+    """`value`, as TOML has it, in the type of a field; ValueError if it is of another."""
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    kind = next(kind for kind in kinds if kind is not type(None))  # X | None: the key is left out
+    if typing.get_origin(kind) is tuple:
+        if type(value) is list and [type(x) for x in value] == list(typing.get_args(kind)):
+            return tuple(value)
+        raise ValueError(f"{what}, expected [{', '.join('ab'[: len(typing.get_args(kind))])}]")
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ValueError(f"{what}, expected {kind.__name__}")
+    return value

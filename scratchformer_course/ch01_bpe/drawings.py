@@ -1,0 +1,156 @@
+"""Drawings of chapter 1: merges as a tree, a text on its way to ids, tokens."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from scratchformer_course.kit.canvas import HTML, Drawing
+
+LETTER = 8.6  # width of a letter of size 14, all letters being equally wide
+SPACE = "·"  # stands for a space
+
+
+def merge_tree(word: str, merges: Sequence[tuple[str, str, int]]) -> HTML:
+    """How `word` grows together; `merges` holds (left, right, count) in the order of learning."""
+    left_edge, step, level = 164, 43, 58
+    nodes = [(letter, left_edge + step * (i + 0.5), 24) for i, letter in enumerate(word)]
+    used = []
+    for number, (left, right, count) in enumerate(merges, 1):
+        texts = [node[0] for node in nodes]
+        at = next((i for i in range(len(texts) - 1) if texts[i : i + 2] == [left, right]), None)
+        if at is not None:
+            used.append((number, left, right, count, at))
+            nodes[at : at + 2] = [(left + right, 0, 0)]
+    d = Drawing(428, 24 + level * (len(used) + 1) + 24)
+    nodes = [(letter, left_edge + step * (i + 0.5), 24) for i, letter in enumerate(word)]
+    d.text(8, 24, "letters", anchor="start", bold=True)
+    for depth, (number, left, right, count, at) in enumerate(used, 1):
+        y, pair = 24 + level * depth, nodes[at : at + 2]
+        d.text(8, y - 9, f"merge {number}: {left} + {right}", anchor="start", bold=True)
+        d.text(8, y + 11, f"{count} times in the text", "muted", 13, "start")
+        x = sum(node[1] for node in pair) / 2
+        for _, above, height in pair:
+            d.line([(above, height + 14), (x, y - 14)], "token")
+        nodes[at : at + 2] = [(left + right, x, y)]
+        _letters(d, x, y, left + right)
+    bottom = 24 + level * (len(used) + 1)
+    d.text(8, bottom, "tokens", anchor="start", bold=True)
+    for text, x, y in nodes:
+        d.line([(x, y + 14), (x, bottom - 14)], "muted", 1.4, dashed=True)
+        _letters(d, x, bottom, text, 0.45)
+    for i, letter in enumerate(word):
+        _letters(d, left_edge + step * (i + 0.5), 24, letter)
+    names = ", ".join(f"{left} and {right} become {left + right}" for _, left, right, _, _ in used)
+    return d.show(
+        f"The letters of {word} stand in a row. Lines join them from above to below, one merge a "
+        f"level: {names}. The last row holds the tokens {' '.join(node[0] for node in nodes)}."
+    )
+
+
+def pipeline(chunks: Sequence[str], pieces: Sequence[Sequence[str]], ids: Sequence[int]) -> HTML:
+    """A text's chunks, their bytes, the tokens (`pieces` of each chunk) and the ids."""
+    cell, gap, edge, rows = 33, 12, 118, [24, 92, 160, 228, 296]
+    d = Drawing(436, 320)
+    names = ["text", "chunks", "bytes", "tokens", "ids"]
+    steps = ["cut with\nthe pattern", "write in\nUTF-8", "merge\nneighbours", "look up"]
+    for y, name in zip(rows, names, strict=True):
+        d.text(8, y, name, anchor="start", bold=True)
+    for y, words in zip(rows, steps, strict=False):
+        d.arrow(14, y + 13, 14, y + 54)
+        lines = words.split("\n")
+        for i, line in enumerate(lines):
+            d.text(24, y + 34 + 16 * (i - (len(lines) - 1) / 2), line, "muted", 13, "start")
+    text, x, left = "".join(chunks), edge, list(ids)
+    length = cell * len(text.encode()) + gap * (len(chunks) - 1)
+    d.box(edge, rows[0] - 14, length, 28, text.replace(" ", SPACE), "ink", 0.05, mono=True)
+    for chunk, parts in zip(chunks, pieces, strict=True):
+        data = chunk.encode()
+        shown = chunk.replace(" ", SPACE)
+        d.box(x, rows[1] - 14, cell * len(data), 28, shown, "ink", 0.12, mono=True)
+        for i, byte in enumerate(data):
+            d.box(x + cell * i, rows[2] - 14, cell, 28, byte, "muted", 0.1, size=13)
+        for part in parts:
+            width = cell * _bytes_of(part)
+            shown = part.replace(" ", SPACE).strip("<>")
+            d.box(x, rows[3] - 14, width, 28, shown, "token", 0.3, size=13, mono=shown == part)
+            d.text(x + width / 2, rows[4], left.pop(0), size=13)
+            x += width
+        x += gap
+    return d.show(
+        f"Five rows. The text {text!r} is cut into {len(chunks)} chunks; each chunk becomes bytes; "
+        f"neighbouring bytes are merged into tokens; the last row holds the ids "
+        f"{', '.join(map(str, ids))}. No token reaches over the border of two chunks."
+    )
+
+
+def encoding(chunk: bytes, ids: Mapping[bytes, int]) -> HTML:
+    """How `chunk`, plain letters, becomes ids: one merge a row, the lowest id first."""
+    cell, edge, level = 54, 140, 62
+    pieces, rows = [chunk[i : i + 1] for i in range(len(chunk))], []
+    while True:
+        joins = [ids.get(a + b) for a, b in pairwise(pieces)]
+        known = [i for i in joins if i is not None]
+        rows.append((list(pieces), joins, min(known, default=None)))
+        if not known:
+            break
+        at = joins.index(min(known))
+        pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
+    d = Drawing(edge + cell * len(chunk) + 12, level * len(rows) + 20)
+    for n, (parts, joins, lowest) in enumerate(rows):
+        y, x, last = 24 + level * n, edge, n == len(rows) - 1
+        name = "tokens" if last else f"after merge {n}" if n else "bytes"
+        d.text(8, y, name, anchor="start", bold=True)
+        for part, join in zip(parts, [*joins, None], strict=True):
+            width, shade = cell * len(part), 0.45 if last else 0.15
+            d.box(x + 3, y - 14, width - 6, 28, part.decode(), "token", shade, mono=True)
+            x += width
+            if join is not None:
+                best = join == lowest
+                d.line([(x, y + 4), (x, y + 19)], "ink" if best else "muted", 1.8 if best else 1.2)
+                d.text(x, y + 28, join, "ink" if best else "muted", bold=best)
+    y, x = level * len(rows), edge
+    d.text(8, y, "ids", anchor="start", bold=True)
+    for part in pieces:
+        d.text(x + cell * len(part) / 2, y, ids[part])
+        x += cell * len(part)
+    told = "; ".join(" ".join(part.decode() for part in parts) for parts, _, _ in rows)
+    return d.show(
+        f"Rows of pieces, from single bytes to tokens: {told}. Numbers between neighbours are the "
+        f"ids of what they make together, and the pair with the lowest number is merged next."
+    )
+
+
+def coloured(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> HTML:
+    """Texts in their tokens: each row is a heading and its (token, id) pairs, drawn in lines."""
+    boxes: list[tuple] = []
+    y = 16
+    for heading, tokens in rows:
+        boxes.append((8, y, 0, heading, None, 0))
+        x, y = 8.0, y + 34
+        for n, (token, i) in enumerate(tokens):
+            shown = token.replace(" ", SPACE)
+            width = max(LETTER * len(shown) + 8, LETTER * 0.92 * len(str(i)) + 5)
+            if x + width > 412:
+                x, y = 8.0, y + 54
+            boxes.append((x, y, width, shown, i, n % 2))
+            x += width + 3
+        y += 60
+    d = Drawing(420, round(y) - 16)
+    for x, y, width, text, i, odd in boxes:
+        if i is None:
+            d.text(x, y, text, anchor="start", bold=True)
+            continue
+        d.box(x, y - 14, width, 28, text, "token", 0.4 if odd else 0.12, mono=True)
+        d.text(x + width / 2, y + 25, i, "muted", 13)
+    told = "; ".join(f"{heading}: {len(tokens)} tokens" for heading, tokens in rows)
+    return d.show(f"Texts cut into boxes, one for each token, with the id below each. {told}.")
+
+
+def _letters(d: Drawing, x: float, y: float, text: str, fill: float = 0.15) -> None:
+    """A piece of a word in a box around (x, y)."""
+    width = LETTER * len(text) + 16
+    d.box(x - width / 2, y - 14, width, 28, text, "token", fill, mono=True)
+
+
+def _bytes_of(part: str) -> int:
+    """How many bytes a token's text stands for; a part of a character is written as a number."""
+    return 1 if part.startswith("<") and part.endswith(">") else len(part.encode())

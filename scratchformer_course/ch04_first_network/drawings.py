@@ -1,0 +1,162 @@
+"""Chapter 04's drawings: a round of training, windows, the network, slopes going back, places."""
+
+from collections.abc import Sequence
+
+from IPython.display import HTML
+
+from scratchformer_course.kit.canvas import Drawing
+
+
+def round_of_training(seen: str, target: str) -> HTML:
+    """Characters go up into the network, a loss comes out, slopes go back, weights move."""
+    d = Drawing(480, 258)
+    d.text(8, 20, "text", "token", anchor="start", bold=True)
+    d.box(8, 36, 118, 40, repr(seen), "token", mono=True, size=15)
+    d.text(67, 92, "8 characters", "muted", size=13)
+    d.arrow(128, 56, 166, 56)
+    d.box(168, 28, 118, 56, "network\n(its weights)", "stream")
+    d.arrow(288, 56, 340, 56)
+    d.box(342, 28, 130, 56, "a probability\nfor each of 65", "value")
+    d.arrow(407, 86, 407, 124)
+    d.box(342, 126, 130, 46, "loss: how much\nit surprised us", "key")
+    d.box(168, 129, 118, 40, repr(target), "token", mono=True, size=15)
+    d.text(227, 184, "what really came", "muted", size=13)
+    d.arrow(288, 149, 340, 149)
+    d.line([(407, 174), (407, 204), (140, 204), (140, 112)], "key", dashed=True)
+    d.arrow(140, 112, 176, 87, "key", dashed=True)
+    d.text(274, 222, "slopes: which way is uphill for each weight?", "key", size=14)
+    d.text(274, 246, "then every weight takes a small step downhill", "stream", size=14)
+    return d.show(
+        "One round of training. Eight characters go into the network, which gives a probability to "
+        "each of 65 characters. The probability of the character that really came makes the loss. "
+        "A dashed arrow goes from the loss back to the network: it carries a slope for every "
+        "weight, and every weight takes a small step downhill. Then the next round begins."
+    )
+
+
+def sliding(pieces: Sequence[str], length: int = 4, windows: int = 3) -> HTML:
+    """Tokens in a row; under them windows one step apart, each with its targets."""
+    shown = length + windows
+    step = 464 // shown
+    d = Drawing(480, 60 + 64 * windows)
+    d.text(8, 14, "text, cut into tokens", "muted", size=13, anchor="start")
+    for i, piece in enumerate(pieces[:shown]):
+        d.box(7 + step * i, 28, step - 2, 30, piece.replace(" ", "·"), "token", size=13)
+    for row in range(windows):
+        y = 76 + 62 * row
+        x = 8 + step * row
+        d.box(x, y, step * length - 4, 22, f"x of window {row}", "token", size=13)
+        d.box(
+            x + step,
+            y + 25,
+            step * length - 4,
+            22,
+            f"y of window {row}",
+            "token",
+            fill=0.35,
+            size=13,
+        )
+    return d.show(
+        f"A row of tokens. Under it lie {windows} windows of {length} tokens, each one token "
+        "further to the right than the one above. Under each window x lies its window y, which "
+        "begins one token later: at every place, y holds the token that comes next."
+    )
+
+
+def network(seen: str, hidden: int, vocab_size: int, width: int) -> HTML:
+    """The two-layer network with the shape of everything that flows through it."""
+    d = Drawing(480, 404)
+    n, cell = len(seen), 44
+    left = 14
+    for i, letter in enumerate(seen):
+        x = left + cell * i
+        d.box(x, 8, cell - 6, 30, letter.replace(" ", "·"), "token", mono=True, size=15)
+        d.arrow(x + 19, 40, x + 19, 76)
+        d.box(x, 78, cell - 6, 34, width, "stream", size=13)
+    right = left + cell * n + 6
+    d.text(right, 23, f"ids ({n},)", anchor="start", size=13)
+    d.text(right, 58, "E: take rows", "muted", anchor="start", size=13)
+    d.text(right, 95, f"({n}, {width})", anchor="start", size=13)
+    middle = left + cell * n / 2 - 3
+    d.arrow(middle, 114, middle, 142)
+    d.text(right, 128, "join", "muted", anchor="start", size=13)
+    d.box(left, 144, cell * n - 6, 26, "one long vector", "stream", size=13)
+    d.text(right, 157, f"({n * width},)", anchor="start", size=13)
+    d.arrow(middle, 172, middle, 212)
+    d.text(middle + 10, 190, "multiply by W1, then ReLU", "muted", anchor="start", size=13)
+    d.box(90, 214, cell * n - 158, 26, "hidden layer", "stream", size=13)
+    d.text(right, 227, f"({hidden},)", anchor="start", size=13)
+    d.arrow(middle, 242, middle, 282)
+    d.text(middle + 10, 260, "multiply by W2", "muted", anchor="start", size=13)
+    d.box(130, 284, cell * n - 238, 26, "logits", "value", size=13)
+    d.text(right, 297, f"({vocab_size},)", anchor="start", size=13)
+    d.arrow(middle, 312, middle, 346)
+    d.text(middle + 10, 328, "softmax", "muted", anchor="start", size=13)
+    for i, height in enumerate((6, 10, 4, 34, 8, 18, 5, 12, 3, 7)):
+        d.box(132 + 11 * i, 396 - height, 9, height, "", "value", fill=0.5)
+    d.text(right, 380, f"({vocab_size},)", anchor="start", size=13)
+    d.text(122, 380, "probabilities", anchor="end", size=13)
+    return d.show(
+        f"{n} characters at the top. Each takes its row of {width} numbers from the table E. The "
+        f"rows are joined to one vector of {n * width} numbers. A matrix W1 and a ReLU make "
+        f"{hidden} hidden numbers of it, a matrix W2 makes {vocab_size} logits, and softmax turns "
+        f"them into {vocab_size} probabilities, drawn as bars of different heights."
+    )
+
+
+def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]) -> HTML:
+    """a → h → s → loss; numbers go right in the boxes, slopes come back below them."""
+    d = Drawing(480, 226)
+    xs, wide = (8, 118, 244, 370), (62, 102, 102, 102)
+    for x, width, name, value in zip(xs, wide, names, forward, strict=True):
+        d.box(x, 34, width, 52, f"{name}\n{value:g}", "stream")
+    d.text(8, 14, "forward: numbers", "stream", size=14, anchor="start", bold=True)
+    for x1, x2 in ((72, 116), (222, 242), (348, 368)):
+        d.arrow(x1, 60, x2, 60, "stream")
+    d.text(8, 212, "backward: slopes", "key", size=14, anchor="start", bold=True)
+    d.box(376, 124, 90, 30, "start: 1", "key", size=14)
+    d.line([(421, 88), (421, 122)], "key", width=1.2, dashed=True)
+    for x, factor, slope, weight in zip((250, 124), back[:2], back[2:4], back[4:], strict=True):
+        d.arrow(x + 124, 139, x + 92, 139, "key")
+        d.text(x + 111, 110, factor, "key", size=13)
+        d.box(x, 124, 90, 30, f"slope {slope}", "key", size=14)
+        d.line([(x + 45, 88), (x + 45, 122)], "key", width=1.2, dashed=True)
+        d.text(x + 45, 174, weight, "key", size=14)
+    return d.show(
+        "Four boxes from left to right: the input a, then h, then s, then the loss, each with its "
+        "number. Under them the slopes go back from right to left. Each arrow carries a factor, "
+        f"and the factors multiply: the slope at s is {back[2]}, the one at h is {back[3]}. "
+        f"Below them stand the slopes of the weights: {back[4]}, {back[5]}."
+    )
+
+
+def places(word: str, first: int, second: int, length: int = 8) -> HTML:
+    """One word at two places of the window, and the rows of W1 that read it there."""
+    d = Drawing(480, 232)
+    cell, left = 48, 88
+    for top, start, colour in ((12, first, "token"), (188, second, "position")):
+        for i in range(length):
+            inside = start <= i < start + len(word)
+            letter, fill = (word[i - start], 0.3) if inside else ("", 0.05)
+            paint = colour if inside else "muted"
+            d.box(left + cell * i, top, cell - 5, 32, letter, paint, fill=fill, mono=True, size=16)
+        d.text(80, top + 16, "window", anchor="end")
+    for i in range(length):
+        up, down = first <= i < first + len(word), second <= i < second + len(word)
+        colour = "token" if up else "position" if down else "muted"
+        x = left + cell * i
+        fill = 0.3 if up or down else 0.05
+        d.box(x, 84, cell - 5, 64, f"rows\nof {i}", colour, fill=fill, size=13)
+        if up:
+            d.arrow(x + 21, 46, x + 21, 82, "token")
+        if down:
+            d.arrow(x + 21, 186, x + 21, 150, "position")
+    d.text(80, 107, "W1: rows", anchor="end")
+    d.text(80, 125, "by place", anchor="end")
+    return d.show(
+        f"A window of {length} places at the top holds the word {word} at places {first} to "
+        f"{first + len(word) - 1}; one at the bottom holds it at places {second} to "
+        f"{second + len(word) - 1}. In the middle stand the rows of the matrix W1, a group for "
+        "each place. The two words are read by different groups, so what one group has learned "
+        "is of no use to the other."
+    )

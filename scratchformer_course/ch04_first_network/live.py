@@ -1,0 +1,107 @@
+"""Gradient descent on a bowl: a learning rate that a reader moves, and the path it makes."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.numbers import check_finite
+
+LARGEST_RATE, MOST_STEPS = 1.2, 60  # what the sliders of the figure reach
+REACH = 6.0  # how far from the lowest point a start may lie
+PANEL, HEIGHT = 96, 122  # one bowl of the still figure, in units of the pen
+
+
+def parabola(paths: Mapping[float, Sequence[float]], lowest: float = 3.0) -> LiveFigure:
+    """The bowl (w − lowest)², on which a point steps against its slope.
+
+    `paths` holds, for each learning rate, the places w from the start on, as a chapter computed
+    them: at most 5, of one start and one length. The live figure begins with the first. Raises
+    ValueError for a path that is no gradient descent on this bowl, and for numbers that the
+    sliders do not reach.
+    """
+    _check(paths, lowest)
+    places = next(iter(paths.values()))
+    settings = {
+        "lowest": lowest,
+        "start": places[0],
+        "steps": len(places) - 1,
+        "rates": list(paths),
+        "largest_rate": LARGEST_RATE,
+        "most_steps": MOST_STEPS,
+    }
+    still = (
+        "<p>This figure is live where JavaScript runs: there you set the learning rate and the "
+        f"start. Here is w after each step on the bowl (w − {lowest:g})². Each column has a "
+        f"learning rate.</p>{_bowls(paths, lowest)}{_table(paths)}"
+    )
+    files = ["ch04_first_network/live.css", "ch04_first_network/live.js"]
+    return LiveFigure("parabola", settings, still, files)
+
+
+def _check(paths: Mapping[float, Sequence[float]], lowest: float) -> None:
+    if not 1 <= len(paths) <= 5:
+        raise ValueError(f"got {len(paths)} paths, expected 1 to 5, one for each learning rate")
+    check_finite("lowest", [lowest])
+    check_finite("the list of rates", paths)
+    for given, places in paths.items():
+        if not len(places):
+            raise ValueError(f"the path for rate {given} is empty, expected 2 or more places")
+        check_finite(f"the path for rate {given}", places)
+    first = next(iter(paths.values()))
+    if not 2 <= len(first) <= MOST_STEPS + 1 or abs(first[0] - lowest) > REACH:
+        raise ValueError(
+            f"a path of {len(first)} places from w={first[0]}, expected 2 to {MOST_STEPS + 1} "
+            f"places from a start at most {REACH:g} away from {lowest:g}"
+        )
+    for given, places in paths.items():
+        if not 0 < given <= LARGEST_RATE:
+            raise ValueError(f"a rate of {given}, expected more than 0 and at most {LARGEST_RATE}")
+        if len(places) != len(first) or places[0] != first[0]:
+            raise ValueError(
+                f"the path for rate {given} has {len(places)} places from w={places[0]}, expected "
+                f"{len(first)} from w={first[0]} as the others have"
+            )
+        for step, (w, after) in enumerate(pairwise(places)):
+            expected = w - given * 2 * (w - lowest)
+            if abs(after - expected) > 1e-4 * (1 + abs(expected)):
+                raise ValueError(
+                    f"step {step + 1} at rate {given} leads from w={w} to {after}, expected "
+                    f"{expected}: the slope of (w − {lowest:g})² is 2 (w − {lowest:g})"
+                )
+
+
+def _bowls(paths: Mapping[float, Sequence[float]], lowest: float) -> str:
+    """The bowl once for each rate, with the path in it."""
+    d = Drawing(PANEL * len(paths), HEIGHT)
+    far = max(REACH, *(abs(w - lowest) for places in paths.values() for w in places))
+    for column, (rate, places) in enumerate(paths.items()):
+
+        def point(w: float, left: float = PANEL * column) -> tuple[float, float]:
+            u = (w - lowest) / far
+            return left + PANEL / 2 + u * (PANEL / 2 - 8), HEIGHT - 8 - u * u * (HEIGHT - 40)
+
+        d.text(PANEL * (column + 0.5), 12, f"rate {rate:g}", bold=True)
+        d.line([point(lowest + far * i / 20) for i in range(-20, 21)], "stream", width=1.5)
+        d.line([point(w) for w in places], "query", width=1.2)
+        for w in places:
+            d.circle(*point(w), 3, "query", fill=1)
+    ends = ", ".join(f"rate {rate:g} at {places[-1]:.2f}" for rate, places in paths.items())
+    return d.svg(
+        f"""The same bowl {len(paths)} times, with a path of steps from w = {places[0]:g}. The
+        lowest point is w = {lowest:g}. The paths end so: {ends}."""
+    )
+
+
+def _table(paths: Mapping[float, Sequence[float]]) -> str:
+    head = "".join(f'<th scope="col">{rate:g}</th>' for rate in paths)
+    rows = "".join(
+        f'<tr><th scope="row">{step}</th>'
+        + "".join(f"<td>{w:.2f}</td>".replace("-", "−") for w in row)
+        + "</tr>"
+        for step, row in enumerate(zip(*paths.values(), strict=True))
+    )
+    return (
+        f'<table><thead><tr><th scope="col">step</th>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )

@@ -1,0 +1,133 @@
+"""Self-attention on a few words, step by step: change a number of W_q or W_k, and all else follows.
+
+Calculated here is only the row that stands on a page without JavaScript, and without the mask.
+"""
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.numbers import is_finite
+
+Matrix = Sequence[Sequence[float | int]]
+WORDS, COLUMNS, LARGEST = 8, 3, 99  # what fits a phone: words, columns of a matrix, a number's size
+DIGITS = 4  # of the numbers that are handed on
+
+
+def attention_steps(
+    words: Sequence[str],
+    x: Matrix,
+    W_q: Matrix,
+    W_k: Matrix,
+    W_v: Matrix,
+    features: Sequence[str],
+    columns: Sequence[str],
+    gives: Sequence[str],
+    asks: str = "",
+) -> LiveFigure:
+    """The steps of one head on `words`, whose vectors are `x` (T, C), without a mask at first.
+
+    `W_q` and `W_k` are (C, D) and can be edited, `W_v` is (C, E). `features` names the C numbers of
+    a vector, `columns` the D of a query or a key, `gives` the E of a value. `asks` is the word that
+    is looked at first (if empty, the first one). Raises ValueError for sizes that do not fit each
+    other or a phone, for words that occur twice, and for numbers that are not from -99 to 99.
+    """
+    names = {"words": words, "features": features, "columns": columns, "gives": gives}
+    for name, given in names.items():
+        if isinstance(given, str) or not all(isinstance(word, str) for word in given):
+            raise ValueError(f"{name}={given!r}, expected a list of texts")
+        if not given or len(set(given)) < len(given):
+            raise ValueError(f"{name}={list(given)}, expected one or more, each once")
+    if len(words) > WORDS or max(len(columns), len(gives)) > COLUMNS:
+        sizes = f"{len(words)} words, {len(columns)} columns, {len(gives)} given"
+        raise ValueError(f"{sizes}; at most {WORDS}, {COLUMNS} and {COLUMNS} fit a phone")
+    if asks and asks not in words:
+        raise ValueError(f"asks={asks!r}, expected one of {', '.join(words)}")
+    wide = len(features)
+    matrices = {
+        "x": _checked("x", x, len(words), wide),
+        "W_q": _checked("W_q", W_q, wide, len(columns)),
+        "W_k": _checked("W_k", W_k, wide, len(columns)),
+        "W_v": _checked("W_v", W_v, wide, len(gives)),
+    }
+    row = words.index(asks) if asks else 0
+    settings = {**{name: list(given) for name, given in names.items()}, **matrices, "asks": row}
+    files = ["ch06_self_attention/live.css", "ch06_self_attention/live.js"]
+    return LiveFigure("attention_steps", settings, _still(words, gives, row, **matrices), files)
+
+
+def _checked(name: str, matrix: Matrix, rows: int, columns: int) -> list[list[float | int]]:
+    """The numbers of a matrix of this size, whole ones without a point."""
+    if any(isinstance(row, str) or not isinstance(row, Sequence) for row in matrix):
+        raise ValueError(f"{name} is {matrix!r}, expected {rows} rows of {columns} numbers")
+    sizes = (len(matrix), *sorted({len(row) for row in matrix}))
+    if sizes != (rows, columns):
+        raise ValueError(f"{name} is {sizes}, expected ({rows}, {columns})")
+    for number in (number for row in matrix for number in row):
+        if not is_finite(number) or abs(number) > LARGEST:
+            raise ValueError(f"{name} holds {number!r}, expected -{LARGEST} to {LARGEST}")
+    return [
+        [int(number) if number == int(number) else round(number, DIGITS) for number in row]
+        for row in matrix
+    ]
+
+
+def _times(vector: Sequence[float | int], matrix: Matrix) -> list[float | int]:
+    """vector (C) @ matrix (C, D) -> (D)"""
+    return [
+        sum(a * b for a, b in zip(vector, column, strict=True))
+        for column in zip(*matrix, strict=True)
+    ]
+
+
+def _still(
+    words: Sequence[str],
+    gives: Sequence[str],
+    row: int,
+    x: Matrix,
+    W_q: Matrix,
+    W_k: Matrix,
+    W_v: Matrix,
+) -> str:
+    """The row of one word, as a table: for a page without JavaScript."""
+    q = _times(x[row], W_q)
+    keys = [_times(vector, W_k) for vector in x]
+    values = [_times(vector, W_v) for vector in x]
+    scores = [sum(a * b for a, b in zip(q, key, strict=True)) for key in keys]
+    scaled = [score / math.sqrt(len(q)) for score in scores]
+    grown = [math.exp(score - max(scaled)) for score in scaled]
+    weights = [number / sum(grown) for number in grown]
+    mixture = _times(weights, values)
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(word)}</th><td>{_vector(key)}</td><td>{_number(score)}</td>"
+        f"<td>{_number(small)}</td><td>{weight:.2f}</td><td>{_vector(value)}</td></tr>"
+        for word, key, score, small, weight, value in zip(
+            words, keys, scores, scaled, weights, values, strict=True
+        )
+    )
+    head = "".join(
+        f"<th scope='col'>{name}</th>"
+        for name in ("word", "key", "q · k", f"÷ √{len(q)}", "weight", "value")
+    )
+    learnt = ", ".join(f"{escape(n)} {_digits(m)}" for n, m in zip(gives, mixture, strict=True))
+    return (
+        "<p>This figure is live where JavaScript runs: there every number of W_q and W_k can be "
+        f"changed. Here is one row of it. <em>{escape(words[row])}</em> asks, with the query "
+        f"{_vector(q)}.</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<p>The weights mix the values. <em>{escape(words[row])}</em> gets: {learnt}.</p>"
+    )
+
+
+def _number(number: float | int) -> str:
+    """A whole number as it is, any other with two digits."""
+    is_whole = abs(number - round(number)) < 1e-9
+    return str(round(number)).replace("-", "−") if is_whole else _digits(number)
+
+
+def _digits(number: float | int) -> str:
+    return f"{number:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+def _vector(numbers: Sequence[float | int]) -> str:
+    return f"({', '.join(map(_number, numbers))})"

@@ -1,0 +1,158 @@
+"""The drawings of the chapter on rotary positions: arrows that turn, and dials."""
+
+import math
+
+from scratchformer_course.kit.canvas import Drawing
+
+
+def _tip(x, y, radius, angle) -> tuple[float, float]:
+    """The point `radius` from (x, y), counter-clockwise by `angle` radians (y points down)."""
+    return x + radius * math.cos(angle), y - radius * math.sin(angle)
+
+
+def _arc(d, x, y, radius, start, end, colour) -> None:
+    """A piece of a circle around (x, y), from angle `start` to angle `end`."""
+    turns = [start + (end - start) * i / 24 for i in range(25)]
+    d.line([_tip(x, y, radius, turn) for turn in turns], colour, width=2.5)
+
+
+def same_angle(query: float, key: float, speed: float, places: list[tuple[int, int]]):
+    """A query and a key at two pairs of places, both turned by place times speed.
+
+    `query` and `key` are the angles at place 0, in radians; a place pair is (query's, key's).
+    """
+    d = Drawing(470, 280)
+    for x, (m, n) in zip((117, 353), places, strict=True):
+        y, radius = 152, 76
+        q, k = query + m * speed, key + n * speed
+        k += 2 * math.pi * round((q - k) / (2 * math.pi))
+        d.circle(x, y, radius, "muted", fill=0)
+        _arc(d, x, y, 30, q, k, "position")
+        for turn, colour, letter in ((q, "query", "q"), (k, "key", "k")):
+            d.arrow(x, y, *_tip(x, y, radius, turn), colour, width=2.8)
+            d.text(*_tip(x, y, radius + 15, turn), letter, colour, size=16, bold=True)
+        d.text(x, 16, f"query at place {m}", "query", size=15)
+        d.text(x, 36, f"key at place {n}", "key", size=15)
+        d.text(x, 266, f"angle {math.degrees(abs(q - k)):.0f}°", "position", size=15, bold=True)
+    d.text(235, 140, "100", "ink", size=14)
+    d.text(235, 158, "places", "ink", size=14)
+    d.arrow(207, 178, 263, 178, "ink")
+    return d.show(
+        "Two circles with two arrows each, a query and a key. On the left the query stands at "
+        "place 2 and the key at place 1; on the right both stand 100 places later. Both arrows "
+        "point elsewhere on the right, but the angle between them is the same in both circles. "
+        "So the score, which depends on lengths and on that angle, is the same too."
+    )
+
+
+def turned_pair(a: float, b: float, angle: float):
+    """The arrow (a, b) as a steps along one unit arrow and b along another, before and after."""
+    d, unit = Drawing(470, 212), 58
+    for x, turn, title in ((40, 0.0, "before"), (290, angle, "after the turn")):
+        y = 178
+        one = _tip(0, 0, unit, turn)
+        two = _tip(0, 0, unit, turn + math.pi / 2)
+        corner = (x + a * one[0], y + a * one[1])
+        tip = (corner[0] + b * two[0], corner[1] + b * two[1])
+        d.line([(x, y), corner, tip], "muted", dashed=True)
+        d.arrow(x, y, *tip, "query", width=2.8)
+        d.arrow(x, y, x + one[0], y + one[1], "ink", width=2.2)
+        d.arrow(x, y, x + two[0], y + two[1], "ink", width=2.2)
+        d.text(x + 60, 16, title, size=15, bold=True)
+        for name, s, r in (("a", a - 0.3, -0.22), ("b", a + 0.2, b / 2)):
+            d.text(x + s * one[0] + r * two[0], y + s * one[1] + r * two[1], name, size=15)
+        if turn:
+            _arc(d, x, y, 34, 0, turn, "position")
+            d.text(*_tip(x, y, 48, turn / 2), "θ", "position", size=16)
+            d.text(x + one[0] + 12, y + one[1] + 16, "(cos θ, sin θ)", anchor="start")
+            d.text(x + two[0] + 2, y + two[1] - 14, "(−sin θ, cos θ)")
+        else:
+            d.text(x + unit, y + 18, "(1, 0)")
+            d.text(x - 8, y - unit - 14, "(0, 1)", anchor="start")
+        d.text(tip[0], tip[1] - 14, "(a, b)" if not turn else "?", "query", size=16, bold=True)
+    return d.show(
+        "Two coordinate systems. On the left the arrow (a, b) is a steps along the unit arrow "
+        "(1, 0) and then b steps along the unit arrow (0, 1). On the right everything is turned "
+        "by the angle theta: the unit arrows now end in (cos theta, sin theta) and in "
+        "(minus sin theta, cos theta), and the arrow is still a steps along the first and b "
+        "along the second. Its new numbers are asked for."
+    )
+
+
+def dials(speeds: list[float], places: list[int]):
+    """A dial for each speed (down) and place (across), its hand turned by place times speed."""
+    d = Drawing(470, 62 * len(speeds) + 40)
+    for column, place in enumerate(places):
+        d.text(132 + 61 * column, 14, f"t = {place}", "position", size=14)
+    for row, speed in enumerate(speeds):
+        y = 62 + 62 * row
+        d.text(4, y - 9, f"pair {row}", size=14, anchor="start", bold=True)
+        d.text(4, y + 11, f"speed {speed:g}", size=14, anchor="start")
+        for column, place in enumerate(places):
+            x = 132 + 61 * column
+            d.circle(x, y, 26, "muted", fill=0)
+            d.line([(x, y), (x + 26, y)], "muted", dashed=True, width=1.2)
+            d.arrow(x, y, *_tip(x, y, 24, place * speed), "query", width=2.4)
+    return d.show(
+        "A table of dials. Each row is a pair of channels, each column a place. The hand of the "
+        "first pair goes round many times, that of the second more slowly, and the hand of the "
+        "last pair has hardly left its start at place 100. Fast hands tell near places apart, "
+        "slow hands tell far ones apart."
+    )
+
+
+def heads():
+    """Attention with rotary positions: queries and keys are turned, values are not."""
+    d = Drawing(470, 330)
+    d.box(175, 6, 120, 34, "x  (B, T, C)", "stream")
+    for x, name, colour in ((76, "query", "query"), (235, "key", "key"), (394, "value", "value")):
+        d.arrow(235, 40, x, 76, "ink")
+        d.box(x - 56, 78, 112, 40, f"{name}\n(B, H, T, D)", colour)
+    for x, colour in ((76, "query"), (235, "key")):
+        d.arrow(x, 118, x, 148, colour)
+        d.box(x - 56, 150, 112, 34, "turn by place", "position")
+    d.arrow(76, 184, 135, 220, "query")
+    d.arrow(235, 184, 180, 220, "key")
+    d.box(76, 222, 160, 34, "scores (B, H, T, T)", "ink")
+    d.arrow(394, 118, 394, 284, "value")
+    d.text(386, 200, "not turned", "value", anchor="end")
+    d.arrow(156, 256, 156, 284, "ink")
+    d.text(164, 270, "softmax", anchor="start")
+    d.box(76, 286, 374, 36, "weights @ values  (B, H, T, D)", "value")
+    return d.show(
+        "A chart of attention. From x come query, key and value, each of shape B, H, T, D. The "
+        "query and the key pass through a box called turn by place, and meet in the scores. "
+        "The value goes past that box, straight to the last step, where the weights mix the "
+        "values. So places change the weights and nothing else."
+    )
+
+
+def squeezed(trained: int, length: int, marks: int = 8):
+    """The places of a long text, as they are and squeezed into those met in training."""
+    d, left, right = Drawing(470, 196), 20, 450
+    scale = (right - left) / length
+    edge = left + trained * scale
+    d.box(left - 8, 26, edge - left + 3, 164, "", "muted", fill=0.1)
+    d.text(left - 8, 13, f"met in training: places 0 to {trained - 1}", anchor="start")
+    rows = ((56, 1.0, f"{length} places as they are"), (134, trained / length, "squeezed"))
+    for y, factor, name in rows:
+        d.line([(left, y + 24), (right, y + 24)], "muted")
+        for i in range(marks):
+            place = i * length / marks * factor
+            x = left + place * scale
+            d.line([(x, y + 14), (x, y + 30)], "position", width=3)
+            if (factor == 1 and place != trained) or i == 0:  # its name would lie on the edge
+                d.text(x, y + 42, f"{place:g}", "position", size=13)
+            elif i == marks - 1:
+                d.text(x + 4, y + 42, f"{place:g}", "position", size=13, anchor="end")
+        d.text(right, y, name, anchor="end", size=15)
+    last = length - length / marks
+    ends = ((left + last * scale, 108), (left + last * trained / length * scale, 144))
+    d.line(ends, "position", dashed=True, width=1.4)
+    return d.show(
+        f"Two rulers of {length} places, of which the first {trained} are shaded as met in "
+        f"training. On the upper ruler {marks} marks stand over its full length, most of them "
+        "outside the shaded part. On the lower ruler the same marks stand closer, and all of "
+        f"them are inside the shaded part: a dashed line follows "
+        f"the last one from place {last:g} to place {last * trained / length:g}."
+    )

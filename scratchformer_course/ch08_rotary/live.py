@@ -1,0 +1,126 @@
+"""A query and a key of two numbers, turned by their places: the score knows the distance alone."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.numbers import check_finite, check_whole
+
+MOST_PLACE, LARGEST_SPEED = 20, 1.0  # what the sliders of the figure reach
+PANEL, HEIGHT, RADIUS = 154, 176, 56  # one pair of places of the still figure, in units of the pen
+
+
+def turning_pairs(
+    query: Sequence[float],
+    key: Sequence[float],
+    speed: float,
+    scores: Mapping[tuple[int, int], float],
+    further: int = 100,
+) -> LiveFigure:
+    """A query at place m and a key at place n, as arrows, each turned by its place times `speed`.
+
+    `scores` holds the dot products that a chapter computed, by (m, n): at most 3 are drawn in the
+    still figure, and the live one begins with the first. `further` is how many places a button
+    moves both. Raises ValueError for a score that is not that of the turned pairs, and for what
+    the sliders do not reach.
+    """
+    _check(query, key, speed, scores)
+    check_whole("further", further)
+    scores = {(m, n): _score(query, key, speed, m, n) for m, n in scores}  # to the last digit
+    m, n = next(iter(scores))
+    settings = {
+        "query": [round(x, 4) for x in query],
+        "key": [round(x, 4) for x in key],
+        "speed": speed,
+        "largest_speed": LARGEST_SPEED,
+        "m": int(m),
+        "n": int(n),
+        "most_place": MOST_PLACE,
+        "further": further,
+    }
+    rows = "".join(
+        f'<tr><th scope="row">{m}</th><td>{n}</td><td>{m - n}</td>'
+        f"<td>{score:.3f}</td></tr>".replace("-", "−")
+        for (m, n), score in scores.items()
+    )
+    still = (
+        "<p>This figure is live where JavaScript runs: there you move the query and the key. One "
+        f"place is worth {speed:g} radians. Here are {len(scores)} scores, the dot products of "
+        f"the turned arrows.</p>{_arrows(query, key, speed, scores)}"
+        '<table><thead><tr><th scope="col">query at</th><th scope="col">key at</th>'
+        '<th scope="col">distance</th><th scope="col">score</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+    files = ["ch08_rotary/live.css", "ch08_rotary/live.js"]
+    return LiveFigure("turning_pairs", settings, still, files)
+
+
+def _turned(pair: Sequence[float], angle: float) -> tuple[float, float]:
+    (a, b), cos, sin = pair, math.cos(angle), math.sin(angle)
+    return a * cos - b * sin, a * sin + b * cos
+
+
+def _score(query: Sequence[float], key: Sequence[float], speed: float, m: int, n: int) -> float:
+    (a, b), (c, d) = _turned(query, m * speed), _turned(key, n * speed)
+    return a * c + b * d
+
+
+def _check(
+    query: Sequence[float],
+    key: Sequence[float],
+    speed: float,
+    scores: Mapping[tuple[int, int], float],
+) -> None:
+    for name, pair in (("query", query), ("key", key)):
+        check_finite(name, pair)
+        if len(pair) != 2 or math.hypot(*pair) < 1e-3:
+            raise ValueError(f"{name}={list(pair)}, expected two numbers that are not both 0")
+    check_finite("speed", [speed])
+    if not 0 <= speed <= LARGEST_SPEED:
+        raise ValueError(f"speed={speed}, expected 0 to {LARGEST_SPEED:g} radians a place")
+    if not 1 <= len(scores) <= 3:
+        raise ValueError(f"got {len(scores)} scores, expected 1 to 3")
+    for places in scores:
+        if not isinstance(places, tuple) or len(places) != 2:
+            raise ValueError(f"scores has the key {places!r}, expected two places (m, n)")
+        for place in places:
+            check_whole("a place of scores", place)
+    check_finite("scores", scores.values())
+    if not all(0 <= place <= MOST_PLACE for place in next(iter(scores))):
+        raise ValueError(
+            f"the first places are {next(iter(scores))}, expected 0 to {MOST_PLACE}: the sliders "
+            "begin there"
+        )
+    for (m, n), score in scores.items():
+        expected = _score(query, key, speed, m, n)
+        if not abs(score - expected) < 1e-3 * (1 + math.hypot(*query) * math.hypot(*key)):
+            raise ValueError(
+                f"the score of places {m} and {n} is {score:.3f}, expected {expected:.3f} "
+                "for the turned query and key"
+            )
+
+
+def _arrows(
+    query: Sequence[float],
+    key: Sequence[float],
+    speed: float,
+    scores: Mapping[tuple[int, int], float],
+) -> str:
+    d = Drawing(PANEL * len(scores), HEIGHT)
+    unit = RADIUS / max(math.hypot(*query), math.hypot(*key))
+    for column, ((m, n), score) in enumerate(scores.items()):
+        x, y = PANEL * (column + 0.5), 100
+        d.text(x, 12, f"q at {m}, k at {n}", bold=True)
+        d.circle(x, y, RADIUS, "muted", fill=0)
+        for pair, place, colour, letter in ((query, m, "query", "q"), (key, n, "key", "k")):
+            right, up = _turned(pair, place * speed)
+            d.arrow(x, y, x + unit * right, y - unit * up, colour, width=2.5)
+            far = 1 + 13 / (unit * math.hypot(right, up))
+            d.text(x + unit * right * far, y - unit * up * far, letter, colour, bold=True)
+        d.text(x, HEIGHT - 8, f"score {score:.3f}".replace("-", "−"))
+    told = "; ".join(f"query at {m} and key at {n}, score {s:.3f}" for (m, n), s in scores.items())
+    return d.svg(
+        f"""Circles with two arrows, a query and a key, each turned by its place: {told}. Where the
+        distance is the same, so is the angle between the arrows."""
+    )

@@ -1,0 +1,142 @@
+"""`time_machine(checkpoints, …)`: one model at many steps of its training, under one slider.
+
+The page computes attention, text and losses of the step that a reader chooses, by `model.js`, from
+that step's weights. Weights of a step are unpacked when it is first shown.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import torch
+from torch import nn
+
+from scratchformer.generation import generate
+from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.figure import LiveFigure
+from scratchformer_course.kit.figure.numbers import check_whole, is_finite
+from scratchformer_course.page_model.description import describe
+from scratchformer_course.page_model.explorer import MODEL_FILES
+
+FILES = [*MODEL_FILES, "page_model/views/attention.js"]
+FILES += ["ch11_training/live.css", "ch11_training/live.js"]
+LARGEST = 2_000_000  # weights of all steps: 5.4 MB in a page
+WRITTEN, STILL_WRITTEN, STILL_ROWS = 100, 22, 6  # characters, and rows of the still table
+
+
+def time_machine(
+    checkpoints: Sequence[tuple[int, nn.Module]],
+    tokenizer: Any,
+    losses: Mapping[int, float],
+    counted: Mapping[str, float],
+    line: str,
+    prompt: str = "ROMEO:\nWhat light",
+    temperature: float = 0.8,
+    seed: int = 1,
+) -> LiveFigure:
+    """A slider over the steps: attention of each head, text, losses of a line, the loss curve.
+
+    `checkpoints` are (steps done, model), as `load_checkpoints` gives them, and `losses` their
+    loss on a longer text. `counted` are losses of counts on the same text, by name. The models
+    read the `prompt`, which a reader may change, and go on with it; each character of `line` gets
+    its loss. Raises ValueError for steps that do not rise, a step without a loss, numbers that are
+    not finite, models of several configs, texts that do not fit, more than 2 million weights in
+    all, and what `describe` refuses.
+    """
+    steps = [step for step, _ in checkpoints]
+    _check(steps, losses, counted, temperature)
+    weights = sum(p.numel() for _, model in checkpoints for p in model.parameters())
+    if weights > LARGEST:
+        raise ValueError(f"the checkpoints have {weights:,} weights, expected at most {LARGEST:,}")
+    context_length: Any = checkpoints[0][1].context_length
+    ids = tokenizer.encode(prompt)
+    for name, n, least in (("prompt", len(ids), 1), ("line", len(tokenizer.encode(line)), 2)):
+        if not least <= n <= context_length:
+            raise ValueError(f"{name} has {n} tokens, expected {least} to {context_length}")
+    curve = [round(float(losses[step]), 3) for step in steps]
+    baselines = [[name, round(float(loss), 4)] for name, loss in counted.items()]
+    settings = {"steps": steps, "losses": curve, "counted": baselines, "prompt": prompt}
+    settings |= {"line": line, "temperature": temperature, "seed": seed, "written": WRITTEN}
+    check_whole("seed", seed)
+    descriptions = [describe(model, tokenizer) for _, model in checkpoints]
+    for step, description in zip(steps, descriptions, strict=True):
+        if description["config"] != descriptions[0]["config"]:
+            raise ValueError(
+                f"step {step} has the config {description['config']}, expected that of step "
+                f"{steps[0]}: {descriptions[0]['config']}"
+            )
+    rows = []
+    for i in _spread(len(steps)):
+        text = generate(checkpoints[i][1], torch.tensor([ids]), STILL_WRITTEN, temperature=0.0)
+        rows.append((steps[i], curve[i], tokenizer.decode(text[0, len(ids) :].tolist())))
+    still = _curve(steps, curve, baselines) + _table(prompt, rows)
+    return LiveFigure("time_machine", settings, still, FILES, descriptions)
+
+
+def _check(steps: list, losses: Mapping, counted: Mapping, temperature: float) -> None:
+    for step in steps:
+        check_whole("a step", step)
+    if len(steps) < 2 or any(a >= b for a, b in itertools.pairwise(steps)):
+        raise ValueError(f"got the steps {steps}, expected at least two that rise")
+    if absent := [step for step in steps if step not in losses]:
+        raise ValueError(f"losses has no step {absent[0]}, expected one for each checkpoint")
+    for loss in (*(losses[step] for step in steps), *counted.values()):
+        if not is_finite(loss):
+            raise ValueError(f"got the loss {loss}, expected a finite number")
+    if not is_finite(temperature) or temperature < 0:
+        raise ValueError(f"temperature={temperature}, expected 0 (greedy) or more")
+
+
+def _spread(n: int) -> list[int]:
+    """Some places from 0 to n - 1, both ends among them."""
+    return sorted({round(k * (n - 1) / (STILL_ROWS - 1)) for k in range(STILL_ROWS)})
+
+
+def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
+    """The losses as a drawing, a step at each place, with the counted ones as dashed lines."""
+    d = Drawing(480, 220)
+    left, right, top, bottom = 34, 470, 12, 190
+    highest = max(losses + [loss for _, loss in counted])
+    lowest = min(losses + [loss for _, loss in counted])
+    y = [bottom - 20 - (x - lowest) / (highest - lowest or 1) * (bottom - top - 24) for x in losses]
+    x = [left + i * (right - left) / (len(steps) - 1) for i in range(len(steps))]
+    d.line([(left, top), (left, bottom), (right, bottom)], "muted", width=1)
+    for name, loss in counted:
+        at = bottom - 20 - (loss - lowest) / (highest - lowest or 1) * (bottom - top - 24)
+        d.line([(left, at), (right, at)], "key", width=1.2, dashed=True)
+        side = -10 if losses[-1] < loss else 10
+        # near its end the curve would run through a name on the right
+        edge = (left + 6, "start") if losses[3 * len(losses) // 4] > loss else (right, "end")
+        d.text(edge[0], at + side, f"{name} {loss:.2f}", "key", size=13, anchor=edge[1])
+    d.line(list(zip(x, y, strict=True)), "query", width=2.4)
+    for i in _spread(len(steps)):
+        anchor = "end" if i == len(steps) - 1 else "middle"
+        d.text(x[i], 206, f"{steps[i]:,}", size=13, anchor=anchor)
+    for at, loss in ((y[0], losses[0]), (y[-1], losses[-1])):
+        d.text(left - 4, at, f"{loss:.1f}", size=13, anchor="end")
+    told = ", ".join(f"{name} {loss:.2f}" for name, loss in counted)
+    return d.svg(
+        f"The loss on the validation text falls from {losses[0]:.2f} nats before the first step to "
+        f"{losses[-1]:.2f} after step {steps[-1]:,}. Steps are not evenly spaced. Dashed lines: "
+        f"{told or 'none'}."
+    )
+
+
+def _table(prompt: str, rows: list[tuple[int, float, str]]) -> str:
+    cells = "".join(
+        f"<tr><td>{step:,}</td><td>{loss:.3f}</td><td><code>{_visible(text)}</code></td></tr>"
+        for step, loss, text in rows
+    )
+    return (
+        "<p>This figure is live where JavaScript runs (in a notebook its cell has to be run): a "
+        "slider moves through the steps. At some of them, the loss in nats, and what the model "
+        f"writes after <code>{_visible(prompt)}</code> if it always takes the likeliest "
+        "character:</p><table><thead><tr><th>step</th><th>loss</th><th>text</th></tr></thead>"
+        f"<tbody>{cells}</tbody></table>"
+    )
+
+
+def _visible(text: str) -> str:
+    """Text for a table, in which spaces and line ends can be seen."""
+    return escape(text.replace(" ", "␣").replace("\n", "⏎"))

@@ -1,0 +1,116 @@
+"""Chapter 13's drawings: a gap read from both sides, the three rows of an input, what is kept."""
+
+from collections.abc import Sequence
+
+from scratchformer_course.kit.canvas import Drawing
+
+
+def _row(d, x, y, words, colours, width, height=28):
+    """Boxes with words, one behind the other; the middle of each."""
+    middles = []
+    for i, (word, colour) in enumerate(zip(words, colours, strict=True)):
+        left = x + i * width
+        d.box(left + 2, y, width - 4, height, word, colour, size=13, dashed=word == "?")
+        middles.append(left + width / 2)
+    return middles
+
+
+def gap(first: Sequence[str], second: Sequence[str], place: int):
+    """The same gap in the first text, read by a GPT and by a BERT."""
+    d = Drawing(476, 300)
+    shown = ["?" if i == place else word for i, word in enumerate(first)]
+    colours = ["key" if i == place else "token" for i in range(len(first))]
+    width = 300 / len(first)
+    for top, name in ((34, "GPT reads what stands to the left"), (150, "BERT reads everything")):
+        d.text(2, top - 18, name, bold=True, size=15, anchor="start")
+        middles = _row(d, 0, top + 38, shown, colours, width)
+        for i, x in enumerate(middles):
+            if i < place:
+                d.arrow(x, top + 36, middles[place], top + 36, "query", bend=6 * (place - i))
+            elif i > place and name.startswith("BERT"):
+                d.arrow(x, top + 36, middles[place], top + 36, "query", bend=-6 * (i - place))
+    wide = 472 / len(second)
+    below = _row(d, 0, 252, second, ["value"] * len(second), wide)
+    for x in below:
+        d.arrow(x, 250, middles[place], 218, "query", width=1.2)
+    d.text(2, 290, "the second text", "value", size=13, anchor="start")
+    return d.show(
+        f"Twice the text {' '.join(shown)}, where the question mark is a gap. Above, for a GPT, "
+        f"arrows lead to the gap only from the words before it: {' '.join(first[:place])}. Below, "
+        "for a BERT, arrows lead to the gap from the words on both sides of it, and from every "
+        f"word of a second text that stands beside it: {' '.join(second)}."
+    )
+
+
+def three_rows(first: Sequence[str], second: Sequence[str]):
+    """An input of two texts: each place adds up a word, a segment and a position."""
+    tokens = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
+    cut = len(first) + 2
+    width = 472 / len(tokens)
+    d = Drawing(478, 232)
+    special = {"[CLS]", "[SEP]"}
+    rows = (
+        (34, "word", tokens, ["muted" if t in special else "token" for t in tokens]),
+        (
+            98,
+            "+ segment",
+            [0] * cut + [1] * (len(tokens) - cut),
+            ["query"] * cut + ["value"] * (len(tokens) - cut),
+        ),
+        (162, "+ position", range(len(tokens)), ["position"] * len(tokens)),
+    )
+    for y, name, entries, colours in rows:
+        d.text(2, y - 16, name, bold=True, size=14, anchor="start")
+        for i, (entry, colour) in enumerate(zip(entries, colours, strict=True)):
+            d.box(2 + i * width, y, width - 4, 26, str(entry), colour, size=13)
+    for i in range(len(tokens)):
+        x = 2 + i * width + width / 2 - 2
+        d.arrow(x, 190, x, 216, "stream")
+    return d.show(
+        f"The input {' '.join(tokens)} in three rows. First the words. Then the segments: 0 for "
+        "everything up to the first [SEP], 1 for what follows. Then the positions, counted from 0 "
+        "without a break. At each place the three vectors are added, and an arrow leads on."
+    )
+
+
+def two_masks(words: Sequence[str]):
+    """Who may look at whom: the causal mask of a GPT, and none."""
+    n, cell = len(words), 26
+    d = Drawing(478, 96 + n * cell)
+    for left, title, open_ in ((70, "causal mask: a GPT", False), (300, "no mask: a BERT", True)):
+        d.text(left + n * cell / 2, 14, title, bold=True, size=14)
+        rows = [[1.0 if open_ or j <= i else 0.0 for j in range(n)] for i in range(n)]
+        d.grid(left, 82, rows, cell, "stream")
+        for i, word in enumerate(words):
+            d.text(left - 8, 82 + (i + 0.5) * cell, word, "token", size=13, anchor="end")
+            d.text(left + (i + 0.5) * cell, 74, word, "token", size=13, anchor="start", turn=-60)
+    return d.show(
+        f"Two square grids; rows and columns are the words {' '.join(words)}. A filled cell means "
+        "that the word of the row may look at the word of the column. Left, the causal mask: the "
+        "cells on and below the diagonal are filled. Right, no mask: all cells are filled."
+    )
+
+
+def kept(layers: int):
+    """Pretraining and the task after it: the stack is kept, the top is new."""
+    d = Drawing(478, 268)
+    for left, title, top, colour, below in (
+        (0, "1. pretraining", "which word was hidden?", "key", "texts with gaps"),
+        (258, "2. fine-tuning", "same meaning: yes or no?", "query", "a few judged pairs"),
+    ):
+        d.text(left + 110, 16, title, bold=True, size=15)
+        d.box(left + 2, 38, 216, 34, top, colour, fill=0.25, size=13)
+        d.arrow(left + 110, 104, left + 110, 76, "stream")
+        d.box(left + 2, 106, 216, 58, f"{layers} blocks", "stream", fill=0.25, size=14)
+        d.arrow(left + 110, 194, left + 110, 168, "stream")
+        d.box(left + 2, 196, 216, 30, "three embeddings", "token", fill=0.25, size=13)
+        d.text(left + 110, 248, below, "muted", size=13)
+    d.arrow(222, 135, 256, 135, width=2.6)
+    d.text(239, 118, "kept", size=13)
+    d.arrow(222, 211, 256, 211, width=2.6)
+    return d.show(
+        f"Two stacks side by side. Left, pretraining: three embeddings, {layers} blocks, and on "
+        "top a layer that says which word was hidden; below stands: texts with gaps. Right, "
+        "fine-tuning: arrows say that embeddings and blocks are kept; on top is a new layer that "
+        "says whether two texts mean the same; below stands: a few judged pairs."
+    )

@@ -1,0 +1,165 @@
+"""Chapter 14's drawings: both stacks, the three masks, cross-attention, the decoder block."""
+
+from collections.abc import Sequence
+
+from scratchformer_course.kit.canvas import Drawing
+
+
+def _words(d, left, step, y, words, colours):
+    """A row of boxes with words; returns the middle of each."""
+    middles = [left + step * (i + 0.5) for i in range(len(words))]
+    for x, word, colour in zip(middles, words, colours, strict=True):
+        d.box(x - step / 2 + 2, y, step - 4, 28, word, colour, size=13)
+    return middles
+
+
+def whole(source: Sequence[str], target: Sequence[str]):
+    """Both stacks: the source is read on the left, the target written on the right."""
+    d = Drawing(478, 372)
+    d.text(106, 18, "encoder", bold=True, size=15)
+    d.text(362, 18, "decoder", bold=True, size=15)
+
+    step = 212 / len(source)
+    middles = _words(d, 0, step, 318, source, ["token"] * len(source))
+    for x in middles:
+        d.arrow(x, 316, x, 292, "stream")
+        d.arrow(x, 230, x, 206, "stream")
+        d.box(x - step / 2 + 4, 176, step - 8, 28, "", "stream", fill=0.3)
+    d.box(2, 232, 208, 58, "self-attention: all words\nfeed-forward", fill=0.07, size=13)
+    d.text(106, 358, "source", "muted", size=13)
+    d.text(106, 156, "memory (S, C)", "stream", size=13)
+    d.arrow(212, 190, 252, 190, "value", width=2.4)
+    d.text(232, 172, "k, v", "value", size=13)
+
+    step = 212 / len(target)
+    written = ["⊢", *target[:-1]]
+    middles = _words(d, 256, step, 318, written, ["muted", *["token"] * (len(target) - 1)])
+    nexts = _words(d, 256, step, 62, target, ["token"] * len(target))
+    for x, up in zip(middles, nexts, strict=True):
+        d.arrow(x, 316, x, 276, "stream")
+        d.arrow(x, 240, x, 214, "query" if x == middles[-1] else "stream")
+        d.arrow(x, 172, x, 150, "stream")
+        d.arrow(up, 114, up, 92, "stream")
+    d.box(258, 242, 208, 32, "self-attention: the past", fill=0.07, size=13)
+    d.box(258, 174, 208, 38, "cross-attention", "query", fill=0.2, bold=True, size=14)
+    d.box(258, 116, 208, 32, "feed-forward", fill=0.07, size=13)
+    d.text(middles[-1] - 8, 227, "q", "query", size=13, anchor="end")
+    d.text(362, 46, "next words", "muted", size=13)
+    d.text(362, 358, "written so far", "muted", size=13)
+    return d.show(
+        f"Two stacks. Left, the encoder: the source words {' '.join(source)} go up through "
+        "self-attention over all words and feed-forward, and become the memory of shape "
+        "(S, C), one vector for each source word. Right, the decoder: the words written so far "
+        f"go up through self-attention over the past, cross-attention and feed-forward, and give "
+        f"the next words {' '.join(target)}. One arrow joins the stacks: keys and values come "
+        "from the memory into the cross-attention, where the decoder's queries meet them."
+    )
+
+
+def _mask(d, left, top, table, rows, columns, title, colour, cell):
+    height = cell * len(table)
+    d.text(left + cell * len(table[0]) / 2, 16, title, bold=True, size=14)
+    d.grid(left, top, table, cell, colour)
+    for i, word in enumerate(rows):
+        d.text(left - 6, top + cell * (i + 0.5), word, "token", anchor="end", size=13)
+    for j, word in enumerate(columns):
+        x = left + cell * (j + 0.5)
+        d.text(x, top + height + 6, word, "token", anchor="end", size=13, turn=-90)
+
+
+def masks(
+    encoder: Sequence[Sequence[float]],
+    decoder: Sequence[Sequence[float]],
+    cross: Sequence[Sequence[float]],
+    source: Sequence[str],
+    target: Sequence[str],
+):
+    """The three masks of one pair side by side; a coloured square may be looked at."""
+    d = Drawing(478, 196)
+    cell = 22
+    _mask(d, 40, 32, encoder, source, source, "encoder", "query", cell)
+    _mask(d, 194, 32, decoder, target, target, "decoder", "query", cell)
+    _mask(d, 376, 32, cross, target, source, "cross", "key", cell)
+    return d.show(
+        "Three grids, coloured where a row may look at a column. Encoder: rows and columns are "
+        f"the source {' '.join(source)}; every row is coloured up to the padding. Decoder: rows "
+        f"and columns are the target {' '.join(target)}; a staircase, without the padding. Cross: "
+        f"a rectangle. Its {len(target)} rows are the target, its {len(source)} columns the "
+        "source; every row is coloured up to the padding of the source, and there is no staircase."
+    )
+
+
+def block():
+    """The decoder block: three sublayers add to the stream, the second reads the memory."""
+    d = Drawing(478, 250)
+    y, start = 206, 4
+    d.text(4, y - 26, "x", "stream", bold=True, anchor="start")
+    d.text(4, y + 30, "(T, C)", "stream", anchor="start", size=13)
+    for left, name, colour in (
+        (22, "masked\nself-attention", "ink"),
+        (170, "cross-\nattention", "query"),
+        (318, "feed-\nforward", "ink"),
+    ):
+        plus = left + 88
+        d.line([(start, y), (plus - 12, y)], "stream", width=4)
+        d.line([(plus + 12, y), (plus + 22, y)], "stream", width=4)
+        fill = 0.2 if colour == "query" else 0.07
+        d.box(left, 92, 106, 54, name, colour, fill=fill, size=13)
+        d.arrow(left + 16, y - 2, left + 16, 148, colour)
+        d.arrow(plus, 146, plus, y - 14)
+        d.circle(plus, y, 12, "stream", fill=0.3, text="+", bold=True, size=17)
+        d.box(plus + 22, y - 13, 38, 26, "norm", "muted", fill=0.2, size=13)
+        start = plus + 60
+    d.arrow(start, y, 478, y, "stream", width=4)
+    d.box(170, 12, 106, 30, "memory (S, C)", "stream", fill=0.3, size=13)
+    d.arrow(223, 44, 223, 90, "value", width=2.4)
+    d.text(232, 66, "k, v", "value", anchor="start", size=13)
+    d.text(194, 176, "q", "query", anchor="start", size=13)
+    d.text(75, 60, "reads the past", "muted", size=13)
+    d.text(75, 78, "of the target", "muted", size=13)
+    d.text(371, 78, "each place alone", "muted", size=13)
+    return d.show(
+        "A thick line, the target's stream x of shape (T, C), runs from left to right. Three "
+        "sublayers stand above it: masked self-attention, which reads the past of the target; "
+        "cross-attention; and the feed-forward network, which works on each place alone. Each "
+        "reads from the line and comes back to a plus sign on it, and a norm follows each plus. "
+        "Only cross-attention has a second input: keys and values come down from the memory of "
+        "shape (S, C). Its queries come from the line."
+    )
+
+
+def across(T: int, S: int):
+    """Cross-attention of one head in shapes: queries from the target, the rest from the memory."""
+    d = Drawing(478, 278)
+    cell, x_top, memory_top = 14, 34, 150
+    shade = [0.5, 0.3, 0.6]
+
+    def table(left, top, n, m, colour, name, below):
+        rows = [[shade[(2 * i + j) % 3] for j in range(m)] for i in range(n)]
+        d.grid(left, top, rows, cell, colour)
+        d.text(left + cell * m / 2, top - 12, name, colour, bold=True, size=14)
+        d.text(left + cell * m / 2, top + cell * n + 14, below, "muted", size=13)
+
+    table(20, x_top, T, 4, "stream", "x", "(T, C)")
+    table(128, x_top, T, 2, "query", "q", "(T, D)")
+    table(20, memory_top, S, 4, "stream", "memory", "(S, C)")
+    table(128, memory_top, S, 2, "key", "k", "(S, D)")
+    table(196, memory_top, S, 2, "value", "v", "(S, D)")
+    weights = [[0.85 if j == (5 * i + 1) % S else 0.08 for j in range(S)] for i in range(T)]
+    d.grid(268, x_top, weights, cell, "query")
+    d.text(268 + cell * S / 2, x_top - 12, "weights", "query", bold=True, size=14)
+    d.text(268 + cell * S / 2, x_top + cell * T + 14, "(T, S)", "muted", size=13)
+    table(420, x_top, T, 2, "value", "mixed", "(T, D)")
+    middle = x_top + cell * T / 2
+    d.arrow(82, middle, 122, middle)
+    d.arrow(82, memory_top + 42, 122, memory_top + 42)
+    d.arrow(162, middle, 262, middle, "query")
+    d.arrow(158, memory_top + 4, 264, middle + 16, "key")
+    d.arrow(270 + cell * S, middle, 414, middle, "query")
+    d.arrow(230, memory_top + 42, 418, middle + 24, "value", bend=-26)
+    return d.show(
+        f"Cross-attention in shapes. The target's stream x, ({T}, C), gives queries of shape (T, "
+        f"D). The memory, ({S}, C), gives keys and values of shape (S, D). Queries and keys meet "
+        "in the weights, a table of T rows and S columns that is not square. The weights mix the "
+        "values to one vector for each target position."
+    )

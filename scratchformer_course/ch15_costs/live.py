@@ -1,0 +1,99 @@
+"""What a GPT costs, live: sliders for its sizes; parameters, operations and memory follow.
+
+The still figure's numbers come from the functions that the page has written; the script counts by
+the same formulas, for every size.
+"""
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.numbers import check_finite, is_whole
+
+Size = Sequence[Any]  # a name, V, T, C, L and texts in a batch
+SIZES = ("vocab_size", "context_length", "d_model", "n_layers", "batch_size")
+GIGABYTES = (8, 24, 80)
+# what the sliders offer, beside the values of the sizes that are given by name
+SCALES = {
+    "n_layers": (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48, 64, 80, 96),
+    "d_model": (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1600, 2048, 2560)
+    + (4096, 5120, 8192, 12_288),
+    "context_length": tuple(2**i for i in range(5, 18)),
+    "vocab_size": (65, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 50_257, 131_072),
+    "batch_size": tuple(range(1, 65)),
+}
+
+
+def costs(
+    sizes: Sequence[Size],
+    parameters: Callable[..., int],
+    forward_flops: Callable[..., int],
+    largest_batch: Callable[..., int],
+    start: str | None = None,
+) -> LiveFigure:
+    """Sliders for the sizes of a GPT, and what it costs to train.
+
+    `sizes` are rows of a name, V, T, C, L and texts in a batch; `start` is the name of the first
+    one shown. The functions fill the still figure: parameters(V, T, C, L), forward_flops(V, T, C,
+    L) of T tokens, and largest_batch(bytes, V, T, C, L), by the rule of 16 bytes for each
+    parameter and 4 ((16 L + 2) C + 3 V) for each token. Raises ValueError for a row that is not
+    such a size, two rows of one name, a `start` that is none of them, and functions
+    that count no finite numbers.
+    """
+    presets = [_preset(row) for row in sizes]
+    names = [preset["name"] for preset in presets]
+    if not presets or len(set(names)) < len(names):
+        raise ValueError(f"got the sizes {names}, expected one or more, each with its own name")
+    if start is not None and start not in names:
+        raise ValueError(f"start={start!r}, expected one of {', '.join(names)}")
+    settings = {
+        "presets": presets,
+        "start": names.index(start) if start else 0,
+        "scales": {
+            name: sorted({*values, *(preset[name] for preset in presets)})
+            for name, values in SCALES.items()
+        },
+        "gigabytes": list(GIGABYTES),
+    }
+    rows = []
+    for name, V, T, C, L, _ in sizes:
+        texts = [largest_batch(n * 10**9, V, T, C, L) for n in GIGABYTES]
+        counted = (parameters(V, T, C, L), forward_flops(V, T, C, L), *texts)
+        check_finite(f"what the functions count for {name}", counted, least=0)
+        rows.append((name, counted[0], 3 * counted[1] / T, *texts))
+    return LiveFigure(
+        "costs", settings, _still(rows), ["ch15_costs/live.css", "ch15_costs/live.js"]
+    )
+
+
+def _preset(row: Size) -> dict[str, Any]:
+    """A row with the names of its numbers. Raises ValueError if it is no size."""
+    whole = len(row) == 6 and all(is_whole(n) and n > 0 for n in row[1:])
+    if not whole or not isinstance(row[0], str):
+        raise ValueError(
+            f"got the size {tuple(row)!r}, expected a name and five positive whole numbers: "
+            f"{', '.join(SIZES)}"
+        )
+    return {"name": row[0], **dict(zip(SIZES, map(int, row[1:]), strict=True))}
+
+
+def _still(rows: Sequence[tuple]) -> str:
+    """What each size costs as a table: for a page without JavaScript."""
+    body = "".join(
+        f"<tr style='white-space: nowrap'><th scope='row'>{escape(name)}</th><td>{n:,}</td>"
+        f"<td>{flops:.2e}</td>"
+        + "".join(f"<td>{texts:,}</td>" for texts in texts_that_fit)
+        + "</tr>"
+        for name, n, flops, *texts_that_fit in rows
+    )
+    head = "".join(f"<th scope='col'>{n} GB</th>" for n in GIGABYTES)
+    return (
+        "<p>This figure is live where JavaScript runs, and in a notebook after its cell has run. "
+        "Without it, the table says what each size costs: its parameters, the operations of "
+        "training for each token, and how many texts fit in so much memory.</p>"
+        "<div style='overflow-x: auto' tabindex='0' role='group' aria-label='What each size "
+        "costs'><table><thead><tr><td></td><th scope='col'>parameters</th>"
+        f"<th scope='col'>operations a token</th>{head}</tr></thead><tbody>{body}</tbody></table>"
+        "</div>"
+    )

@@ -1,0 +1,138 @@
+"""Chapter 17's drawings: the racer with its ideas, the splits, Muon, what may be read before."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from scratchformer_course.kit.canvas import Drawing
+
+
+def racer():
+    """The network of the race from bottom to top, with the place of each idea."""
+    d = Drawing(470, 372)
+    d.text(130, 18, "the network", bold=True, size=15)
+    d.text(360, 18, "the ideas", bold=True, size=15)
+    rows = (
+        (44, "output head", "ink", ""),
+        (104, "one block:\nattention, feed-forward", "ink", "rotary positions"),
+        (182, "mix in the 3 tokens before", "stream", "smear"),
+        (242, "token + pair of tokens", "token", "bigrams"),
+    )
+    for y, name, colour, idea in rows:
+        height = 54 if "\n" in name else 36
+        d.box(30, y, 200, height, name, colour, fill=0.14)
+        if idea:
+            d.box(296, y + height / 2 - 15, 128, 30, idea, "position", fill=0.1)
+            d.arrow(294, y + height / 2, 234, y + height / 2, "position")
+    for start, end in ((104, 82), (182, 160), (242, 220), (304, 280)):
+        d.arrow(130, start, 130, end, "stream")
+    for i, letter in enumerate("the kin"):
+        d.box(58 + 21 * i, 306, 20, 24, letter, "token", fill=0.14, mono=True)
+    d.text(130, 348, "64 characters", "muted", size=13)
+    d.box(296, 304, 128, 30, "rate, Muon", "key", fill=0.1)
+    d.text(360, 350, "how a step learns", "muted", size=13)
+    return d.show(
+        "The network of the race, read from bottom to top: 64 characters; a vector for each token "
+        "and for each pair of tokens; a layer that mixes in the three tokens before; one block of "
+        "attention and a feed-forward network; the output head. Arrows show where the ideas of the "
+        "chapter belong: bigrams at the vectors of pairs, smear at the mixing, rotary positions in "
+        "the block. Two more ideas, the rate and Muon, change how a step learns."
+    )
+
+
+def splits(
+    shares: Sequence[tuple[str, float, float, float, float]],
+    plays: Mapping[str, tuple[float, float]],
+):
+    """The text as one bar for each split: (name, trained from, to, scored from, to), in shares.
+
+    `plays` are those that lie in a training text and in what is scored: where each begins and ends.
+    """
+    d = Drawing(470, 76 + 62 * len(shares))
+    left, width = 12, 446
+
+    def at(share):
+        return left + width * share
+
+    for i, (name, start, end, first, last) in enumerate(shares):
+        y = 34 + 62 * i
+        d.text(left, y - 14, name, bold=True, anchor="start")
+        d.box(left, y, width, 26, "", "muted", fill=0.05, dashed=True)
+        d.box(at(start), y, at(end) - at(start), 26, "train", "stream", fill=0.2, size=13)
+        d.box(at(first), y, at(last) - at(first), 26, "score", "key", fill=0.35, size=13)
+    y = 34 + 62 * len(shares) - 8
+    for name, (begins, ends) in plays.items():
+        d.line([(at(begins), y), (at(ends), y)], "position", width=5)
+        x, anchor = (at(begins), "start") if begins < 0.5 else (at(ends), "end")
+        d.text(x, y + 20, name, "position", anchor=anchor, size=13)
+    return d.show(
+        "The text as a bar from its first to its last character, once for each split. Development: "
+        "the first 81 percent train, the next 9 percent are scored, the last tenth is put away. "
+        "Validation: the first nine tenths train, the last tenth is scored. Rotated: the first "
+        "tenth is scored, the other nine train. Two lines below show plays that a split cuts. "
+        "Coriolanus fills the first tenth and ends a little behind it, in the text that the "
+        "rotated split trains on. The Taming of the Shrew begins near the end of the validation "
+        "split's training text and goes on in what is scored."
+    )
+
+
+def stretches(lengths: tuple[float, float]):
+    """A circle that a gradient stretches to a thin ellipse, and Muon to a circle."""
+    d = Drawing(470, 206)
+    angle = math.radians(28)
+
+    def ellipse(x, y, a, b, colour):
+        points = []
+        for i in range(61):
+            t = 2 * math.pi * i / 60
+            u, v = a * math.cos(t), b * math.sin(t)
+            points.append(
+                (
+                    x + u * math.cos(angle) - v * math.sin(angle),
+                    y - u * math.sin(angle) - v * math.cos(angle),
+                )
+            )
+        d.line(points, colour, width=2.4)
+        for length, turn in ((a, 0), (b, math.pi / 2)):
+            end_x = x + length * math.cos(angle + turn)
+            d.arrow(x, y, end_x, y - length * math.sin(angle + turn), colour)
+
+    y = 104
+    d.circle(66, y, 46, "muted", fill=0.05)
+    d.text(66, 20, "directions", bold=True)
+    d.text(66, 186, "all alike", "muted", size=13)
+    d.arrow(122, y, 158, y)
+    ellipse(232, y, 70, 70 * lengths[1] / lengths[0], "key")
+    d.text(232, 20, "the gradient G", bold=True)
+    d.text(232, 186, "few count", "muted", size=13)
+    d.arrow(308, y, 344, y)
+    ellipse(404, y, 52, 52, "value")
+    d.text(404, 20, "Muon's step", bold=True)
+    d.text(404, 186, "all count again", "muted", size=13)
+    return d.show(
+        "Three shapes in a row. A circle stands for all directions alike. The gradient stretches "
+        "it to a thin ellipse, long in one direction and short in the other: few directions count. "
+        "Muon's step makes a circle of the ellipse again, with the same two axes, both equally "
+        "long: all directions count."
+    )
+
+
+def before(tokens: str, n: int):
+    """What the last of the tokens reads before any attention: n vectors, and its pair's."""
+    d = Drawing(470, 176)
+    step, y = 66, 108
+    x = [102 + step * i for i in range(len(tokens))]
+    for i, token in enumerate(tokens):
+        mixed = len(tokens) - 1 - n <= i
+        colour = "token" if mixed else "muted"
+        d.box(x[i] - 18, y, 36, 32, token, colour, fill=0.16 if mixed else 0.05, mono=True)
+    for k in range(1, n + 1):
+        start = x[-1 - k]
+        d.arrow(start, y - 4, x[-1] - 4 * k + 8, y - 4, "stream", bend=12 + 13 * k)
+        d.text(start - 6, y - 18, f"W{k}", "stream", size=13, anchor="end")
+    d.box(x[-2] - 26, y - 8, step + 52, 48, "", "position", fill=0.08, dashed=True)
+    d.text((x[-2] + x[-1]) / 2, y + 54, "the pair's own vector", "position", size=13)
+    return d.show(
+        f"A row of tokens, {', '.join(tokens)}. Arrows lead from the {n} tokens before the last "
+        f"one to it, each with a matrix of its own, W1 to W{n}: this is smear. A dashed frame "
+        "holds the last two tokens: their pair has a vector of its own."
+    )

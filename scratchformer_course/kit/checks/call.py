@@ -1,0 +1,115 @@
+"""One learner's function (or class), called safely: copied arguments, value or error."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import linecache
+import traceback
+from typing import Any
+
+from scratchformer_course.kit.checks.compare import (
+    OtherKind,
+    brief,
+    fresh,
+    is_tensor,
+    kind,
+    plain,
+    same,
+)
+from scratchformer_course.kit.checks.sandbox import is_being_stopped
+from scratchformer_course.kit.checks.verdict import Wrong, expect
+from scratchformer_course.kit.checks.words import words
+
+
+class Call:
+    """The learner's function and its last call. Calling it never raises the learner's errors."""
+
+    def __init__(self, function: Any, name: str, parameters: list[str], is_class: bool = False):
+        self.given = self.function = function
+        self.name, self.parameters, self.is_class = name, parameters, is_class
+        self.args: tuple = ()
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.count = 0
+
+    def __str__(self) -> str:  # the last call as the learner would write it
+        if self.is_class and self.args:
+            settings = ", ".join(f"{name}={value!r}" for name, value in self.args[0].items())
+            return f"{self.name}({settings})({', '.join(brief(x, 50) for x in self.args[1:])})"
+        pairs = zip(self.parameters, self.args, strict=False)
+        shown = [name if brief(arg)[0] == "<" else brief(arg, 50) for name, arg in pairs]
+        return f"{self.name}({', '.join(shown)})"
+
+    def inspect(self) -> None:
+        """Raise `Wrong` if this is no function (or class) or takes other parameters."""
+        name = self.name
+        if self.function is ...:
+            raise Wrong(f"write `{name}` first.", "not yet")
+        came = f"`{brief(self.function)}`, {kind(self.function)}"
+        expect(callable(self.function), f"give the check `{name}` itself, without (): got {came}.")
+        if self.is_class and not isinstance(self.function, type):
+            raise Wrong(f"give the check the class `{name}` itself: got {came}.")
+        with contextlib.suppress(ValueError):  # some built-in functions tell no signature
+            signature = inspect.signature(self.function)
+            try:
+                if self.is_class:
+                    signature.bind(**dict.fromkeys(self.parameters))
+                else:
+                    signature.bind(*self.parameters)
+            except TypeError:
+                wanted = ", ".join(self.parameters)
+                raise Wrong(f"`{name}` takes `({wanted})`, but yours is `{signature}`.") from None
+
+    def __call__(self, *args: Any) -> Call:
+        self.args, self.count, self.value, self.error = args, self.count + 1, None, None
+        given = [fresh(arg) for arg in args]
+        try:
+            self.value = self.function(*given)
+        except Wrong:
+            raise
+        except BaseException as error:  # SystemExit and KeyboardInterrupt are answers too
+            if is_being_stopped():
+                raise
+            self.error = error
+        parts = self.value if type(self.value) in (tuple, list) else (self.value,)
+        unfilled = any(part is ... for part in parts) or "ellipsis" in words(self.error)
+        if unfilled or isinstance(self.error, NotImplementedError):
+            raise Wrong(f"replace the `...` in `{self.name}`.", "not yet")
+        names = ["the settings", *["x"] * len(args)] if self.is_class else self.parameters
+        for parameter, before, after in zip(names, args, given, strict=False):
+            why = f"`{self.name}` changes its argument `{parameter}` in place: work on a copy."
+            expect(self.error or same(before, after), why)
+        return self
+
+    def like(self, example: Any, hint: str = "") -> Any:
+        """The value rebuilt from plain types, or `Wrong` (with the hint) if of another kind."""
+        if self.error is not None:
+            raise Wrong(f"`{self}` fails: {self.failure()}")
+        if self.value is None:
+            raise Wrong(f"`{self}` returned None: is the `return` missing?")
+        try:
+            return plain(self.value, example)
+        except OtherKind as other:
+            came, wanted = other.args
+            what = "that" if came is self.value else f"`{brief(came)}`"
+            why = f"`{self}` returned `{brief(self.value)}`: {what} is {kind(came)}, "
+            such = "" if is_tensor(wanted) else f" such as `{brief(wanted)}`"
+            why += f"but {kind(wanted)}{such} is expected. {hint}"
+            raise Wrong(why.rstrip()) from None
+
+    def failure(self) -> str:
+        """Type and words of the error, and the learner's own line: never a traceback."""
+        if isinstance(self.error, SystemExit):
+            return "it ends the program (exit); `return` the answer instead."
+        file = getattr(getattr(self.given, "__code__", None), "co_filename", "")
+        if self.is_class:
+            file = inspect.getfile(self.given.__init__)
+        lines = [
+            number
+            for frame, number in traceback.walk_tb(getattr(self.error, "__traceback__", None))
+            if frame.f_code.co_filename == file
+        ]
+        source = linecache.getline(file, lines[-1]).strip() if lines else ""
+        place = f" in line {lines[-1]}: `{source}`" if source else ""
+        return f"{words(self.error)}{place}."

@@ -1,0 +1,50 @@
+"""A class as an exercise: build it, give it the right class's weights, call it.
+
+A case of such an exercise is `({"d_model": 8, "n_heads": 2}, x, …)`: the constructor's arguments by
+name, and what the object is called with. The stub fixes these names and the names of the
+parameters, so both classes can hold the same numbers.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from scratchformer_course.kit.checks.verdict import Wrong, expect
+
+SEED = 1
+
+
+def constructor_parameters(cls: type) -> list[str]:
+    """Names of the constructor's arguments."""
+    return list(inspect.signature(cls).parameters)
+
+
+def as_function(cls: Any, right: Any) -> Callable:
+    """`function(settings, *inputs)`: what an object of `cls` answers with the weights of `right`.
+
+    Raises `Wrong` if a part is still `...`, or if names or shapes of the parameters differ.
+    """
+
+    def function(settings: dict, *inputs: Any) -> Any:
+        import torch
+
+        torch.manual_seed(SEED)
+        weights = dict(right(**settings).named_parameters(remove_duplicate=False))
+        model = cls(**settings)
+        if any(value is ... for value in vars(model).values()):
+            raise Wrong(f"replace the `...` in the constructor of `{cls.__name__}`.", "not yet")
+        found = dict(model.named_parameters(remove_duplicate=False))
+        for names, what in (
+            (weights.keys() - found.keys(), "is missing"),
+            (found.keys() - weights.keys(), "is not in the exercise's stub"),
+        ):
+            expect(not names, f"the parameter `{min(names, default='')}` {what}.")
+        for name, value in weights.items():
+            came, wanted = tuple(found[name].shape), tuple(value.shape)
+            expect(came == wanted, f"`{name}` has shape {came}, but {wanted} is expected.")
+        model.load_state_dict(weights, strict=False)  # buffers are the learner's own affair
+        return model.eval()(*inputs)
+
+    return function

@@ -1,0 +1,89 @@
+"""`explore(model, tokenizer)`: a live view of a model, in a notebook or as a page of its own.
+
+What is shown is a live figure: a table that needs no JavaScript, and the scripts that replace it,
+which are the model's description, `model.js`, `tokenizer.js` and the views.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from scratchformer.training import eval_mode
+from scratchformer_course.kit.figure import LiveFigure
+from scratchformer_course.kit.figure.numbers import check_whole
+from scratchformer_course.page_model.description import describe
+
+VIEWS = ("attention", "next", "switches", "lens")
+MODEL_FILES = (
+    "page_model/explorer.css",
+    "page_model/model.js",
+    "page_model/tokenizer.js",
+    "page_model/explorer.js",
+)
+LARGEST = 20_000_000  # weights: 53 MB in a page, and a second for each token
+PROMPT = "ROMEO:\nWhat light through"
+LIKELIEST = 5  # next tokens in the figure that needs no JavaScript
+
+
+def explore(
+    model: nn.Module,
+    tokenizer: Any,
+    prompt: str | None = None,
+    text: str | None = None,
+    views: Sequence[str] = VIEWS,
+    seed: int = 1,
+) -> LiveFigure:
+    """A live view of a GPT of the package, or of your own that is equal to one.
+
+    `prompt` stands in the field at first: a line of Romeo if it is not given, or the first
+    character that the tokenizer knows if it cannot read that line. `views` are some of "attention",
+    "next" (the next token), "switches" (parts switched off) and "lens" (the logit lens). Losses are
+    of `text`, or of the prompt. `seed` is that of the draws. Raises ValueError for a prompt that
+    the tokenizer cannot read, an unknown view, a model of more than 20 million weights, a seed that
+    is no whole number, and what `describe` refuses.
+    """
+    unknown = [view for view in views if view not in VIEWS]
+    if unknown or not views:
+        raise ValueError(f"views={list(views)}, expected some of {', '.join(VIEWS)}")
+    if (weights := sum(p.numel() for p in model.parameters())) > LARGEST:
+        raise ValueError(f"the model has {weights:,} weights, expected at most {LARGEST:,}")
+    description = describe(model, tokenizer)
+    if prompt is None:
+        prompt = _readable(tokenizer)
+    for name, given in (("prompt", prompt), ("text", text)):
+        if given is not None and not tokenizer.encode(given):
+            raise ValueError(f"{name}={given!r}, expected at least one token")
+    check_whole("seed", seed)
+    settings = {"prompt": prompt, "text": text, "views": list(views), "seed": seed}
+    context_length = description["config"]["context_length"]
+    ids = torch.tensor([tokenizer.encode(prompt)[-context_length:]])
+    with eval_mode(model):
+        logits = model(ids.to(next(model.parameters()).device))[0, -1]
+    still = _still(prompt, logits.float().softmax(dim=-1).cpu(), tokenizer)
+    files = [*MODEL_FILES, *(f"page_model/views/{view}.js" for view in views)]
+    return LiveFigure("explorer", settings, still, files, [description])
+
+
+def _readable(tokenizer: Any) -> str:
+    """A prompt for a reader who gave none."""
+    try:
+        return PROMPT if tokenizer.encode(PROMPT) else tokenizer.decode([0])
+    except ValueError:  # a CharTokenizer of other characters
+        return tokenizer.decode([0])
+
+
+def _still(prompt: str, p: Tensor, tokenizer: Any) -> str:
+    """The likeliest next tokens as PyTorch has them: for a page without JavaScript."""
+    rows = "".join(
+        f"<tr><td>{escape(repr(tokenizer.decode([i])))}</td><td>{value:.1%}</td></tr>"
+        for value, i in zip(*map(Tensor.tolist, p.topk(min(LIKELIEST, len(p)))), strict=True)
+    )
+    return (
+        "<p>Here stands a live view of the model. It needs JavaScript, and in a notebook its cell "
+        f"has to be run. After {escape(repr(prompt))} the model holds these tokens likeliest:</p>"
+        "<table><thead><tr><th>next token</th><th>probability</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )

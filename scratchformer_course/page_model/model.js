@@ -1,0 +1,350 @@
+// The GPT of this course once more, in JavaScript: no PyTorch, no library.
+//
+// It runs weights that PyTorch trained, in a browser or in Node, to the same logits.
+// Names are those of scratchformer_course/ch17_speedrun/model.py.
+// A matrix (rows, columns) is one Float32Array, row after row: entry (i, j) is
+// m[i * columns + j].
+// T: new tokens, S: all so far, C: d_model, H: heads, D: C / H, V: vocabulary.
+"use strict";
+
+var scratchformerModel = (() => {
+  // ---- from the exported description to a model ----
+
+  // sign, 5 bits of exponent, 10 bits of fraction -> a number
+  function float16(bits) {
+    const sign = bits >> 15 ? -1 : 1, exponent = (bits >> 10) & 31;
+    const part = (bits & 1023) / 1024;
+    return sign * (exponent ? (1 + part) * 2 ** (exponent - 15) : part / 2 ** 14);
+  }
+
+  // A description of export.py -> {config, weights: name -> Float32Array}
+  function load({ config, tensors, weights: base64 }) {
+    const text = atob(base64), weights = {};
+    let n = 0; // bytes read so far
+    const byte = () => text.charCodeAt(n++);
+    for (const { name, shape } of tensors) {
+      const tensor = new Float32Array(shape.reduce((a, b) => a * b));
+      weights[name] = tensor.map(() => float16(byte() | (byte() << 8)));
+    }
+    if (n !== text.length) {
+      throw new Error(`got ${text.length} bytes of weights, expected ${n}`);
+    }
+    weights["lm_head.weight"] ??= weights["wte.weight"]; // tied
+    return { config, weights };
+  }
+
+  // ---- the parts ----
+
+  // The dot product of `length` numbers, from a[i] and from b[j] on.
+  function dot(a, i, b, j, length) {
+    let even = 0, odd = 0, n = 0; // two sums are quicker than one
+    for (; n + 1 < length; n += 2) {
+      even += a[i + n] * b[j + n];
+      odd += a[i + n + 1] * b[j + n + 1];
+    }
+    return even + odd + (n < length ? a[i + n] * b[j + n] : 0);
+  }
+
+  // x Wᵀ + b: x (T, inputs), weight (outputs, inputs), bias (outputs) or none ->
+  // (T, outputs). Four outputs at a time: each x is read once for the four.
+  // `| 0`: whole numbers are faster.
+  function linear(x, T, weight, bias) {
+    const inputs = (x.length / T) | 0, outputs = (weight.length / inputs) | 0;
+    const y = new Float32Array(T * outputs);
+    for (let t = 0; t < T; t++) {
+      const start = t * inputs;
+      let o = 0;
+      for (; o + 3 < outputs; o += 4) {
+        const a = o * inputs, b = a + inputs, c = b + inputs, d = c + inputs;
+        let sumA = 0, sumB = 0, sumC = 0, sumD = 0;
+        for (let i = 0; i < inputs; i++) {
+          const value = x[start + i];
+          sumA += value * weight[a + i];
+          sumB += value * weight[b + i];
+          sumC += value * weight[c + i];
+          sumD += value * weight[d + i];
+        }
+        const to = t * outputs + o;
+        y[to] = sumA, y[to + 1] = sumB, y[to + 2] = sumC, y[to + 3] = sumD;
+      }
+      for (; o < outputs; o++) {
+        y[t * outputs + o] = dot(x, start, weight, o * inputs, inputs);
+      }
+      if (bias) for (o = 0; o < outputs; o++) y[t * outputs + o] += bias[o];
+    }
+    return y;
+  }
+
+  // Each row to mean 0 and variance 1; times weight, plus bias, if there are any
+  function layerNorm(x, rows, weight, bias) {
+    const width = (x.length / rows) | 0, y = new Float32Array(x.length);
+    for (let start = 0; start < x.length; start += width) {
+      let mean = 0, variance = 0;
+      const row = x.subarray(start, start + width); // no copy
+      for (const value of row) mean += value / width;
+      for (const value of row) variance += (value - mean) ** 2 / width;
+      const scale = 1 / Math.sqrt(variance + 1e-5);
+      for (let c = 0; c < width; c++) {
+        const value = (row[c] - mean) * scale * (weight ? weight[c] : 1);
+        y[start + c] = value + (bias ? bias[c] : 0);
+      }
+    }
+    return y;
+  }
+
+  // The norm, or the linear layer, of this name
+  const norm = ({ weights: w }, name, x, T) =>
+    layerNorm(x, T, w[`${name}.weight`], w[`${name}.bias`]);
+  const apply = ({ weights: w }, name, x, T) =>
+    linear(x, T, w[`${name}.weight`], w[`${name}.bias`]);
+
+  function add(a, b) {
+    const sum = new Float32Array(a.length);
+    for (let i = 0; i < a.length; i++) sum[i] = a[i] + b[i];
+    return sum;
+  }
+
+  function activate(kind, x) {
+    if (kind === "relu2") return Math.max(0, x) ** 2;
+    const inner = Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3);
+    return 0.5 * x * (1 + Math.tanh(inner)); // GELU
+  }
+
+  // Scores -> weights that sum to 1
+  function softmax(scores) {
+    const weights = new Float64Array(scores.length);
+    let largest = -Infinity, sum = 0;
+    for (const score of scores) largest = Math.max(largest, score);
+    for (let s = 0; s < scores.length; s++) {
+      sum += weights[s] = Math.exp(scores[s] - largest);
+    }
+    return weights.map((weight) => weight / sum);
+  }
+
+  // Channels 2i and 2i + 1 of each head turn by place · 10000^(-2i / D)
+  function rotary(x, C, D, old) {
+    const y = new Float32Array(x.length);
+    for (let n = 0; n < x.length; n += 2) {
+      const angle = (old + Math.floor(n / C)) * 10000 ** (-(n % D) / D);
+      const cos = Math.cos(angle), sin = Math.sin(angle);
+      y[n] = x[n] * cos - x[n + 1] * sin;
+      y[n + 1] = x[n] * sin + x[n + 1] * cos;
+    }
+    return y;
+  }
+
+  // ---- the model ----
+
+  // The tokens read so far; their keys and values, (context_length, C) in each layer
+  function newCache({ config: { n_layers, context_length, d_model } }) {
+    const buffer = () => new Float32Array(context_length * d_model);
+    const buffers = () => Array.from({ length: n_layers }, buffer);
+    return { ids: [], k: buffers(), v: buffers() };
+  }
+
+  // What the first block reads: ids, new from `old` on -> (T, C)
+  function embed(model, ids, old, off) {
+    const { config, weights } = model, { d_model: C, vocab_size: V } = config;
+    const first = Math.max(0, old - config.smear), rows = ids.length - first;
+    let x = new Float32Array(rows * C);
+    for (let r = 0; r < rows; r++) {
+      const id = ids[first + r], pair = (ids[first + r - 1] ?? 0) * V + id;
+      for (let c = 0; c < C; c++) {
+        x[r * C + c] = weights["wte.weight"][id * C + c];
+        if (config.bigram_rows) {
+          x[r * C + c] += weights["bigrams.table.weight"][(pair % config.bigram_rows) * C + c];
+        }
+      }
+    }
+    if (config.embedding_norm) x = norm(model, "ln_e", x, rows);
+    let mixed = x; // with the last tokens: x(t) + Σ W_k x(t - k)
+    for (let k = 1; k <= config.smear && k < rows; k++) {
+      const back = apply(model, `smear.back.${k - 1}`, x.subarray(0, (rows - k) * C), rows - k);
+      mixed = mixed.map((value, i) => (i < k * C ? value : value + back[i - k * C]));
+    }
+    x = mixed.slice((old - first) * C);
+    if (config.positions !== "learned" || off.positions) return x;
+    return add(x, weights["wpe.weight"].subarray(old * C));
+  }
+
+  // Each new token asks all that it may see: x (T, C) -> heads side by side, (T, C),
+  // and weights, (H, T, S). The cache gets the new tokens' keys and values.
+  function attend(model, i, x, ids, cache, off, hook) {
+    const { config } = model, { d_model: C, n_heads: H } = config;
+    const D = (C / H) | 0, T = (x.length / C) | 0, old = cache.ids.length, S = old + T;
+    const name = `h.${i}.attn`;
+    const qkv = apply(model, `${name}.c_attn`, x, T); // (T, 3 C)
+    let [q, k, v] = [0, 1, 2].map((part) => {
+      const rows = new Float32Array(T * C);
+      for (let t = 0; t < T; t++) {
+        rows.set(qkv.subarray((3 * t + part) * C, (3 * t + part + 1) * C), t * C);
+      }
+      return rows; // (T, C): head h is in the channels h D to (h + 1) D
+    });
+    if (config.value_embeddings) {
+      const table = model.weights[`values.${i}.weight`]; // (V, C)
+      v = v.map((value, n) => value + table[ids[Math.floor(n / C)] * C + (n % C)]);
+    }
+    if (config.qk_norm) [q, k] = [q, k].map((rows) => layerNorm(rows, T * H));
+    if (config.positions === "rotary" && !off.positions) {
+      [q, k] = [q, k].map((rows) => rotary(rows, C, D, old));
+    }
+    cache.k[i].set(k, old * C);
+    cache.v[i].set(v, old * C);
+    [k, v] = [cache.k, cache.v].map((all) => all[i].subarray(0, S * C)); // (S, C)
+    hook?.(`${name}.q`, q), hook?.(`${name}.k`, k), hook?.(`${name}.v`, v);
+
+    const heads = new Float32Array(T * C), weights = new Float32Array(H * T * S);
+    const scale = off.scale ? 1 : 1 / Math.sqrt(D);
+    for (let h = 0; h < H; h++) {
+      for (let t = 0; t < T; t++) {
+        const seen = off.causal ? S : old + t + 1; // itself and its past
+        const scores = new Float64Array(seen);
+        const to = t * C + h * D; // where the head's channels of token t begin
+        for (let s = 0; s < seen; s++) {
+          scores[s] = dot(q, to, k, s * C + h * D, D) * scale;
+        }
+        const row = softmax(scores);
+        weights.set(row, (h * T + t) * S);
+        if (off.heads.some(([b, n]) => b === i && n === h)) continue; // zeros
+        for (let s = 0; s < seen; s++) {
+          const weight = row[s], from = s * C + h * D;
+          for (let d = 0; d < D; d++) heads[to + d] += weight * v[from + d];
+        }
+      }
+    }
+    return { heads, weights };
+  }
+
+  // ids of T tokens -> logits (T, V): those at t are for the token after it. Also
+  // each layer's attention, (H, T, S), and the stream x (T, C) before the first and
+  // after each block. cache, of newCache, holds the tokens before `ids`. hook(name,
+  // array) sees q, k, v and x, and may change them. off: {heads: [[layer, head]],
+  // blocks: [layer], positions, scale (the division by √D), causal (the mask)}.
+  function forward(model, ids, { cache = newCache(model), off = {}, hook } = {}) {
+    off = checkedOff(model, off);
+    checkIds(model, ids, cache, off);
+    const T = ids.length, attention = [];
+    let x = embed(model, [...cache.ids, ...ids], cache.ids.length, off);
+    const stream = [x];
+    for (let i = 0; i < model.config.n_layers; i++) {
+      const block = `h.${i}`;
+      if (off.blocks.includes(i)) attention.push(null);
+      else {
+        let y = norm(model, `${block}.ln_1`, x, T);
+        const { heads, weights } = attend(model, i, y, ids, cache, off, hook);
+        x = add(x, apply(model, `${block}.attn.c_proj`, heads, T));
+        y = norm(model, `${block}.ln_2`, x, T);
+        y = apply(model, `${block}.mlp.c_fc`, y, T); // (T, 4 C)
+        y = y.map((value) => activate(model.config.activation, value));
+        x = add(x, apply(model, `${block}.mlp.c_proj`, y, T));
+        attention.push(weights);
+      }
+      hook?.(block, x);
+      stream.push(x);
+    }
+    cache.ids.push(...ids);
+    return { logits: readOut(model, x), attention, stream };
+  }
+
+  // The last norm and the head: the stream of any layer, (T, C) -> logits (T, V)
+  function readOut(model, x) {
+    const T = x.length / model.config.d_model;
+    return apply(model, "lm_head", norm(model, "ln_f", x, T), T);
+  }
+
+  const isBelow = (n, limit) => Number.isInteger(n) && n >= 0 && n < limit;
+
+  // `off` with all its parts
+  function checkedOff({ config }, off) {
+    const all = { heads: [], blocks: [], positions: false, scale: false, causal: false };
+    const unknown = Object.keys(off).find((name) => !(name in all));
+    if (unknown) throw new Error(`off has ${unknown}, expected ${Object.keys(all).join(", ")}`);
+    Object.assign(all, off);
+    for (const [block, head] of [...all.heads, ...all.blocks.map((layer) => [layer, 0])]) {
+      if (!isBelow(block, config.n_layers) || !isBelow(head, config.n_heads)) {
+        throw new Error(`off has block ${block}, head ${head}: there is none`);
+      }
+    }
+    return all;
+  }
+
+  function checkIds({ config: { vocab_size, context_length } }, ids, cache, off) {
+    const S = cache.ids.length + ids.length, wrong = ids.find((id) => !isBelow(id, vocab_size));
+    if (ids.length === 0) throw new Error("got no token, expected at least one");
+    if (wrong !== undefined) throw new Error(`id ${wrong} is not one of ${vocab_size} tokens`);
+    if (S > context_length) {
+      throw new Error(`got ${S} tokens, expected at most context_length=${context_length}`);
+    }
+    if (off.causal && cache.ids.length) {
+      throw new Error("got a cache without the causal mask: old tokens would change");
+    }
+  }
+
+  // ---- text ----
+
+  // -ln of the probability that each token got from those before it: T - 1 numbers
+  function losses(logits, ids) {
+    const V = logits.length / ids.length;
+    return ids.slice(1).map((id, t) =>
+      -Math.log(softmax(logits.subarray(t * V, (t + 1) * V))[id]));
+  }
+
+  // Logits (V) -> probabilities; a temperature of 0 gives all to the likeliest token. top_k keeps
+  // the k likeliest, then top_p the fewest that reach p together.
+  function probabilities(logits, { temperature = 1, top_k = null, top_p = null } = {}) {
+    if (!(temperature >= 0)) throw new Error(`temperature=${temperature}, expected 0 or more`);
+    if (!((top_k ?? 1) >= 1)) throw new Error(`top_k=${top_k}, expected at least 1`);
+    if (!(top_p === null || (top_p > 0 && top_p <= 1))) {
+      throw new Error(`top_p=${top_p}, expected 0 < top_p <= 1`);
+    }
+    if (temperature === 0) [temperature, top_k] = [1, 1];
+    const largest = logits.reduce((a, b) => Math.max(a, b)); // any temperature may divide 0
+    const p = softmax(Float64Array.from(logits, (z) => (z - largest) / temperature));
+    const order = Array.from(p.keys()).sort((a, b) => p[b] - p[a]).slice(0, top_k ?? p.length);
+    const together = order.reduce((sum, id) => sum + p[id], 0);
+    const kept = new Float64Array(p.length);
+    let before = 0; // what the likelier ones hold
+    for (const id of order) {
+      if ((top_p ?? 1) < 1 && before > 0 && before >= top_p * together) break;
+      kept[id] = p[id];
+      before += p[id];
+    }
+    return kept.map((value) => value / before);
+  }
+
+  // A seed -> a function that draws from 0 to 1, always the same (mulberry32)
+  function generator(seed) {
+    return () => {
+      seed = (seed + 0x6d2b79f5) | 0;
+      let n = Math.imul(seed ^ (seed >>> 15), seed | 1);
+      n ^= n + Math.imul(n ^ (n >>> 7), n | 61);
+      return ((n ^ (n >>> 14)) >>> 0) / 2 ** 32;
+    };
+  }
+
+  // The token on whose stretch of the line from 0 to 1 the number u falls
+  function pick(p, u) {
+    let sum = 0;
+    const id = p.findIndex((value) => u < (sum += value));
+    return id >= 0 ? id : p.findLastIndex((value) => value > 0); // sum just below 1
+  }
+
+  // New ids after `ids`, without end. While all fit, the cache saves reading them
+  // again; after that the last context_length are read, each at a new place.
+  function* generate(model, ids, { seed = 0, off = {}, ...rules } = {}) {
+    const random = generator(seed), { context_length, vocab_size } = model.config;
+    const cache = off.causal ? null : newCache(model);
+    for (ids = [...ids]; ; ) {
+      const { logits } = cache && ids.length <= context_length
+        ? forward(model, ids.slice(cache.ids.length), { cache, off })
+        : forward(model, ids.slice(-context_length), { off });
+      ids.push(pick(probabilities(logits.slice(-vocab_size), rules), random()));
+      yield ids.at(-1);
+    }
+  }
+
+  return { load, newCache, forward, readOut, losses, probabilities, generator, pick, generate };
+})();
+
+if (typeof module !== "undefined") module.exports = scratchformerModel; // Node

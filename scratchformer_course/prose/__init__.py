@@ -1,0 +1,1 @@
+"""Drawings of the pages that are no chapters."""

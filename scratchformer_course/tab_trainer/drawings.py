@@ -1,0 +1,103 @@
+"""The drawings of the page on training in a tab: a matrix turned over, the tape, two workers."""
+
+from scratchformer_course.kit.canvas import Drawing
+
+ROWS, COLUMNS = 3, 5
+
+
+def turned_matrix():
+    """A matrix and its transpose: two ways to walk through one row of numbers."""
+    d = Drawing(480, 300)
+    cell, height = 30, 28
+    d.text(3, 14, "A, (3, 5)", anchor="start", bold=True)
+    for i in range(ROWS):
+        for j in range(COLUMNS):
+            fill = 0.5 if i == 1 else 0.08
+            d.box(
+                20 + j * cell, 28 + i * height, cell, height, i * COLUMNS + j, "key", fill, size=13
+            )
+    d.text(20, 132, "next row: + 5", size=13, anchor="start")
+    d.text(20, 152, "next column: + 1", size=13, anchor="start")
+    d.text(270, 14, "its transpose, (5, 3)", anchor="start", bold=True)
+    for i in range(COLUMNS):
+        for j in range(ROWS):
+            fill = 0.5 if j == 1 else 0.08
+            d.box(
+                280 + j * cell, 28 + i * height, cell, height, j * COLUMNS + i, "key", fill, size=13
+            )
+    d.text(384, 70, "next row: + 1", size=13, anchor="start")
+    d.text(384, 90, "column: + 5", size=13, anchor="start")
+    d.text(3, 212, "both lie in the memory as the same row", anchor="start", bold=True)
+    for n in range(ROWS * COLUMNS):
+        fill = 0.5 if n // COLUMNS == 1 else 0.08
+        d.box(15 + n * cell, 228, cell, height, n, "key", fill, size=13)
+    d.text(240, 284, "the second row of A is the second column of its transpose", size=14)
+    return d.show(
+        "Above, a matrix of three rows and five columns, its entries numbered from 0 to 14, "
+        "beside its transpose of five rows and three columns. Below, the fifteen numbers as "
+        "they lie in the memory, in one row. Entries 5 to 9 are marked everywhere: they are a "
+        "row of the matrix and a column of the transpose. In the matrix the next row begins 5 "
+        "places on and the next column 1 place on; in the transpose it is the other way round."
+    )
+
+
+def tape():
+    """A tensor that is used twice, forwards and on the way back along the tape."""
+    d = Drawing(480, 330)
+    d.text(3, 14, "forwards: each operation writes on the tape", anchor="start", bold=True)
+    d.box(12, 62, 60, 34, "x", "stream", 0.15)
+    d.box(128, 36, 90, 34, "norm", "ink", 0.05)
+    d.box(262, 36, 90, 34, "linear", "ink", 0.05)
+    d.box(396, 62, 70, 34, "add", "ink", 0.05)
+    d.arrow(72, 72, 126, 56)
+    d.arrow(218, 53, 260, 53)
+    d.arrow(352, 56, 394, 70)
+    d.arrow(72, 90, 394, 88, bend=-14)
+    d.text(3, 146, "the tape", anchor="start", bold=True)
+    for i, name in enumerate(("norm", "linear", "add")):
+        d.box(12 + 130 * i, 160, 120, 32, name, "value", 0.15)
+    d.text(410, 176, "…", size=16)
+    d.arrow(392, 210, 16, 210, "value")
+    d.text(204, 228, "backward reads it from its end", "value", size=13)
+    d.text(3, 262, "back: x gets two gradients, and they add up", anchor="start", bold=True)
+    d.box(12, 284, 60, 34, "x", "stream", 0.15)
+    d.box(396, 284, 70, 34, "add", "ink", 0.05)
+    d.box(200, 276, 110, 28, "linear, norm", "ink", 0.05, size=13)
+    d.arrow(396, 292, 312, 289, "value")
+    d.arrow(200, 289, 74, 294, "value")
+    d.arrow(396, 312, 74, 312, "value", bend=0)
+    return d.show(
+        "Above, the stream x goes two ways: through a norm and a linear layer into a sum, and "
+        "straight into the same sum. In the middle the tape: three functions, written in the "
+        "order norm, linear, add, and read from the last to the first. Below, the gradient "
+        "comes back from the sum to x on both ways, so x gets two gradients, which add up."
+    )
+
+
+def two_workers():
+    """One step of two workers: each learns half a batch, and they exchange their gradients."""
+    d = Drawing(480, 268)
+    d.text(3, 14, "one step, from left to right", anchor="start", bold=True)
+    d.box(10, 96, 62, 34, "batch", "token", 0.15)
+    for top, name, half in (
+        (36, "first worker", "first half"),
+        (166, "second worker", "second half"),
+    ):
+        d.text(110, top, name, size=13, anchor="start")
+        d.box(110, top + 10, 128, 40, f"learn {half}", "query", 0.15, size=13)
+        d.box(300, top + 10, 60, 40, "mean", "value", 0.2, size=13)
+        d.box(382, top + 10, 88, 40, "clip, step", "stream", 0.2, size=13)
+        d.arrow(238, top + 30, 298, top + 30)
+        d.arrow(360, top + 30, 380, top + 30)
+    d.arrow(72, 104, 108, 72)
+    d.arrow(72, 122, 108, 190)
+    d.arrow(240, 84, 298, 178, "value")
+    d.arrow(240, 178, 298, 84, "value")
+    d.text(376, 132, "gradients, both ways", "value", size=13)
+    d.text(240, 250, "both compute the same mean, so their weights stay equal", size=14)
+    return d.show(
+        "A batch is cut into two halves. The first worker learns the first half, the second worker "
+        "learns the second half, at the same time. Then each sends its gradients to the other. "
+        "Both compute the mean of the two, clip it and make the step, each on its own copy of the "
+        "weights. Since both compute the same, their weights stay equal."
+    )

@@ -1,0 +1,159 @@
+"""`race()`: a GPT that learns in the page, beside the stored curves of PyTorch's runs.
+
+The page holds the text, packed, and the trainer. Everything is computed by the reader's browser.
+"""
+
+import base64
+import gzip
+import hashlib
+import math
+from typing import Any
+
+from scratchformer.data import Playhouse
+from scratchformer.data.corpora import Corpus, load_corpus
+from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.figure import LiveFigure
+from scratchformer_course.measurements import load_measurements
+
+FILES = (
+    *(
+        "page_model/explorer.css",
+        "page_model/model.js",
+        "page_model/tokenizer.js",
+        "page_model/explorer.js",
+    ),
+    *(f"page_model/views/{view}.js" for view in ("attention", "next", "switches", "lens")),
+    *(
+        "tab_trainer/race.css",
+        "tab_trainer/matrix.js",
+        "tab_trainer/trainer.js",
+        "tab_trainer/text.js",
+    ),
+    *("tab_trainer/session.js", "tab_trainer/export.js", "tab_trainer/race.js"),
+)
+# The setting of configs/record-every-seed.toml, a speedrun's GPT of one block, but for the steps
+FIXED = {
+    "bias": False,
+    "norm_weights": False,
+    "embedding_norm": True,
+    "activation": "relu2",
+    "qk_norm": False,
+    "tied": False,
+    "value_embeddings": False,
+}
+CONFIG = {
+    "context_length": 64,
+    "d_model": 64,
+    "n_heads": 1,
+    "n_layers": 1,
+    "positions": "rotary",
+    "smear": 3,
+    "bigram_rows": 4225,
+}
+TRAINING = {
+    "batch_size": 32,
+    "steps": 76,  # chosen on the development split: ten seeds of ten reach nanoGPT's loss there
+    "lr": 3e-2,
+    "muon_lr": 0.1,
+    "muon_momentum": 0.87,
+    "betas": [0.4, 0.9],
+}
+SHORTEST = 3000  # characters: one batch and the score need as many
+NAMES = {
+    "tinyshakespeare": "Tiny Shakespeare",
+    "playhouse": "Playhouse, a text written for this course",
+}
+LABELS = {
+    "nanoGPT": "nanoGPT's command for a CPU, in PyTorch, two cores (stored)",
+    "pytorch": "this recipe in PyTorch, two cores (stored)",
+}
+PROMPT = "ROMEO:\nWhat light through"
+
+
+def race(corpus: Corpus | None = None) -> LiveFigure:
+    """A button that trains a GPT on `corpus` in the page: Tiny Shakespeare if it is not given.
+
+    Beside its curve on Tiny Shakespeare stand those of nanoGPT's command for a CPU and of the same
+    recipe in PyTorch, as they were measured. On Playhouse its known entropy is a line in the plot.
+    Raises ValueError for a text of fewer than 3,000 characters.
+    """
+    corpus = load_corpus("tinyshakespeare") if corpus is None else corpus
+    if len(corpus.text) < SHORTEST:
+        raise ValueError(f"{len(corpus.text)} characters of text, expected at least {SHORTEST:,}")
+    is_shakespeare = corpus.name == "tinyshakespeare"
+    stored = load_measurements("tab")
+    rival = stored["nanoGPT"][0]
+    goal = {"loss": round(rival["loss"], 3), "seconds": round(rival["seconds"], 1)}
+    goal["label"] = f"{goal['loss']:.2f}: what nanoGPT's command reaches on text it has not seen"
+    settings = {
+        "corpus": NAMES.get(corpus.name, corpus.name),
+        "config": CONFIG,
+        "fixed": FIXED,
+        "training": TRAINING,
+        "prompt": PROMPT,
+        "guess": round(math.log(len(set(corpus.text))), 4),
+        "goal": goal if is_shakespeare else None,
+        "floor": round(Playhouse().entropy_per_char(), 4) if corpus.name == "playhouse" else None,
+        "curves": [_curve(label, stored[name][0]["curve"]) for name, label in LABELS.items()]
+        if is_shakespeare
+        else [],
+    }
+    return LiveFigure("race", settings, _still(settings), FILES, [describe_corpus(corpus)])
+
+
+def describe_corpus(corpus: Corpus) -> dict[str, Any]:
+    """The text, packed, and a hash of it: a page holds it once, as it does a model's weights."""
+    packed = base64.b64encode(gzip.compress(corpus.text.encode(), 9, mtime=0)).decode()
+    own = hashlib.sha256(corpus.text.encode()).hexdigest()[:16]
+    return {"hash": own, "name": corpus.name, "text_gzip": packed}
+
+
+def _curve(label: str, curve: dict[str, Any]) -> dict[str, Any]:
+    return {"label": label, "seconds": curve["seconds"], "losses": curve["train_loss"]}
+
+
+def _still(settings: dict[str, Any]) -> str:
+    """The stored runs as a plot and a table: for a page without JavaScript."""
+    words = (
+        "<p>Here a GPT learns in the page, on your own processor. That needs JavaScript, and in a "
+        f"notebook its cell has to be run. The text is {settings['corpus']}.</p>"
+    )
+    if not settings["curves"]:
+        return words
+    rows = "".join(
+        f"<tr><td>{curve['label']}</td><td>{curve['seconds'][-1]:.1f} s</td>"
+        f"<td>{curve['losses'][-1]:.2f}</td></tr>"
+        for curve in settings["curves"]
+    )
+    return (
+        f"{words}{_plot(settings['curves'])}<p>These runs of PyTorch are stored:</p>"
+        "<table><thead><tr><th>run</th><th>training</th><th>last loss</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _plot(curves: list[dict[str, Any]]) -> str:
+    """Loss against seconds, on a scale of tenfold steps, as SVG."""
+    d = Drawing(460, 230)
+    left, right, top, bottom = 40, 450, 24, 196
+
+    def at(seconds: float, loss: float) -> tuple[float, float]:
+        x = left + (right - left) * math.log(seconds / 0.04) / math.log(200 / 0.04)
+        return round(x, 1), round(bottom - (bottom - top) * (loss - 1.6) / 2.6, 1)
+
+    d.text(4, 12, "loss, nats a character", size=13, anchor="start")
+    for seconds in (0.1, 1.0, 10.0, 100.0):
+        x = at(seconds, 2.0)[0]
+        d.line([(x, top), (x, bottom)], "muted", width=0.5)
+        d.text(x, bottom + 18, f"{seconds:g} s", size=13)
+    for loss in (2.0, 3.0, 4.0):
+        d.line([at(0.04, loss), at(200.0, loss)], "muted", width=0.5)
+        d.text(left - 8, at(1.0, loss)[1], f"{loss:g}", size=13, anchor="end")
+    for curve, colour, short in zip(curves, ("query", "value"), ("nanoGPT", "ours"), strict=True):
+        points = [at(*point) for point in zip(curve["seconds"], curve["losses"], strict=True)]
+        d.line(points, colour)
+        d.text(points[0][0] + 4, points[0][1] - 10, short, colour, size=13, anchor="start")
+    ends = ", ".join(f"{c['label']} ends after {c['seconds'][-1]:.1f} seconds" for c in curves)
+    return d.svg(
+        f"Loss against seconds of training, two stored runs, both falling below 2: {ends}."
+    )

@@ -1,0 +1,345 @@
+"""The time machine: its checkpoints are what their record says, its JavaScript gives PyTorch's."""
+
+import dataclasses
+import importlib.util
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+
+import jaxtyping
+import pytest
+import torch
+import torch.nn.functional as F
+
+from scratchformer.attention import recorded_attention
+from scratchformer.data import load_corpus, scored_split
+from scratchformer.generation import generate
+from scratchformer.models import GPT, GPTConfig, KneserNey
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import evaluate
+from scratchformer_course.ch11_training.stored_steps import (
+    STORED,
+    load_checkpoints,
+    save_checkpoints,
+    training_record,
+)
+from scratchformer_course.ch11_training.live import time_machine
+from scratchformer_course.page_model import describe
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "scratchformer_course"
+NAME = "tiny-shakespeare"  # whose tokenizer it is
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="no node on the PATH: nothing was run")
+COUNTED = {"1-grams": 3.35, "2-grams": 2.49}
+LINE = "First Servant:\nThe king is come."
+
+
+@pytest.fixture(scope="module")
+def checkpoints():
+    return load_checkpoints()
+
+
+@pytest.fixture(scope="module")
+def tok():
+    return CharTokenizer.pretrained(NAME)
+
+
+@pytest.fixture(scope="module")
+def record():
+    return training_record()
+
+
+@pytest.fixture(scope="module")
+def losses(record):
+    return {int(step): loss for step, loss in record["validation"].items()}
+
+
+@pytest.fixture(scope="module")
+def figure(checkpoints, tok, losses):
+    return time_machine(checkpoints, tok, losses, COUNTED, LINE)
+
+
+def small(steps=(0, 3), V=11, seed=0, **sizes):
+    """Checkpoints of a small GPT, with large random weights that float16 holds."""
+    generator, found = torch.Generator().manual_seed(seed), []
+    options = {"context_length": 12, "d_model": 8, "n_heads": 2, "n_layers": 2} | sizes
+    for step in steps:
+        model = GPT(GPTConfig(V, **options)).eval()
+        with torch.no_grad():
+            for p in model.parameters():
+                p.copy_(torch.randn(p.shape, generator=generator).half() / 2)
+        found.append((step, model))
+    return found
+
+
+def letters(n):
+    return CharTokenizer("".join(chr(ord("a") + i) for i in range(n)))
+
+
+# ---- what is shipped ----
+
+
+def test_steps_rise_from_zero_and_the_record_knows_each(checkpoints, record):
+    steps = [step for step, _ in checkpoints]
+    assert steps[0] == 0 and steps == sorted(set(steps)) and 18 <= len(steps) <= 24
+    assert steps[-1] == record["settings"]["training"]["steps"]
+    for split in ("development", "validation"):
+        assert list(record[split]) == [str(step) for step in steps]
+    assert record["validation"]["0"] == pytest.approx(4.17, abs=0.1), "ln 65: it knows nothing"
+    rates = record["rates"]["development"]
+    best, tried = min(rates, key=rates.get), list(rates)
+    assert float(best) == record["settings"]["training"]["lr"]
+    assert best not in (tried[0], tried[-1]), "the sweep has a bottom"
+
+
+def test_the_first_checkpoint_is_the_start_of_the_run(checkpoints, record):
+    torch.manual_seed(record["settings"]["training"]["seed"])
+    fresh = dict(GPT(checkpoints[0][1].config).named_parameters())
+    for name, p in checkpoints[0][1].named_parameters():
+        assert torch.equal(p, fresh[name].half().float()), name
+    for model in (model for _, model in checkpoints):
+        assert not model.training
+        assert all(torch.equal(p, p.half().float()) for p in model.parameters())
+
+
+def test_they_score_what_the_record_says_beside_the_counts(checkpoints, tok, record):
+    corpus = load_corpus("tinyshakespeare")
+    if not corpus.is_real:
+        pytest.skip("Tiny Shakespeare is not here")
+    training, scored = scored_split(torch.tensor(tok.encode(corpus.text)), "validation")
+    for step, model in (checkpoints[0], checkpoints[9], checkpoints[-1]):
+        loss = evaluate(model, scored, model.context_length)
+        assert loss == pytest.approx(record["validation"][str(step)], abs=2e-4)
+    counted = KneserNey(2).fit(training, tok.vocab_size).nats_per_token(scored)
+    assert counted == pytest.approx(record["counted"]["2"], abs=1e-4)
+
+
+def test_they_are_small_enough_for_the_repository_and_for_a_page(figure):
+    assert STORED.stat().st_size <= 3_000_000
+    weights = sum(len(description["weights"]) for description in figure.descriptions)
+    assert weights <= 4_000_000 and len(figure.html().encode()) <= 4_200_000
+
+
+def test_what_was_saved_is_loaded(tmp_path):
+    saved = small((0, 2, 10))
+    save_checkpoints(saved, tmp_path / "own.safetensors")
+    loaded = load_checkpoints(tmp_path / "own.safetensors")
+    assert [step for step, _ in loaded] == [0, 2, 10]
+    for (_, a), (_, b) in zip(saved, loaded, strict=True):
+        assert a.config == b.config
+        for x, y in zip(a.parameters(), b.parameters(), strict=True):
+            assert torch.equal(x, y)
+
+
+def test_the_benchmark_keeps_the_weights_of_each_step(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "lab"))
+    path = ROOT / "lab" / "time_machine.py"
+    spec = importlib.util.spec_from_file_location("time_machine_benchmark", path)
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    sizes = {"context_length": 16, "d_model": 8, "n_heads": 2, "n_layers": 1}
+    monkeypatch.setattr(bench, "SIZES", sizes)
+    monkeypatch.setattr(bench, "TRAINING", bench.TRAINING | {"context_length": 16, "warmup": 1})
+    monkeypatch.setattr(bench, "RATES", (0.001, 0.03))
+    text = load_corpus("playhouse").text[:6_000]
+    tok = CharTokenizer.train(text)
+    kept, told = bench.measure(text, tok, [0, 1, 5, 10])
+    assert [step for step, _ in kept] == [0, 1, 5, 10] == [int(s) for s in told["validation"]]
+    assert told["validation"]["10"] < told["validation"]["0"]
+    first, last = (dict(model.named_parameters()) for model in (kept[0][1], kept[-1][1]))
+    assert not any(torch.equal(first[name], last[name]) for name in first)
+    bench.write(tmp_path / "own", kept, tok, told)
+    assert json.loads((tmp_path / "own" / "record.json").read_text()) == told
+    sys.modules.pop("ship", None)
+
+
+# ---- the JavaScript ----
+
+PROGRAM = """
+global.scratchformerLive = require(%(page)s);
+global.scratchformerModel = require(%(model)s);
+global.scratchformerTokenizer = require(%(tokenizer)s);
+const time = require(%(time)s), input = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const plain = (key, value) => ArrayBuffer.isView(value) ? Array.from(value) : value;
+const load = (told) => ({ model: scratchformerModel.load(told),
+  tokenizer: scratchformerTokenizer.load(told.tokenizer) });
+process.stdout.write(JSON.stringify((() => { %(body)s })(), plain));
+"""
+
+
+def in_node(body, **given):
+    files = {"page": "kit/figure/live_figure.js", "model": "page_model/model.js"}
+    files |= {"tokenizer": "page_model/tokenizer.js", "time": "ch11_training/live.js"}
+    paths = {name: json.dumps(str(PACKAGE / file)) for name, file in files.items()}
+    done = subprocess.run(
+        [NODE, "-e", PROGRAM % {"body": body, **paths}],
+        input=json.dumps(given),
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@needs_node
+def test_attention_losses_and_greedy_text_are_pytorchs_for_models_of_any_size():
+    draw, given, expected = random.Random(0), [], []
+    for seed in range(12):
+        V, T, H = draw.randint(2, 20), draw.randint(3, 14), draw.randint(1, 3)
+        sizes = {"context_length": T, "d_model": H * draw.randint(1, 4), "n_heads": H}
+        ((_, model),) = small((0,), V, seed, n_layers=draw.randint(1, 3), **sizes)
+        prompt, line = (
+            "".join(chr(ord("a") + draw.randrange(V)) for _ in range(draw.randint(2, T)))
+            for _ in range(2)
+        )
+        written = draw.randint(1, 2 * T)  # past the context too
+        tok = letters(V)
+        rules = {"line": line, "written": written, "temperature": 0, "seed": 1}
+        given.append([describe(model, tok), prompt, rules])
+        ids, line_ids = torch.tensor([tok.encode(prompt)]), torch.tensor(tok.encode(line))
+        with torch.no_grad():
+            with recorded_attention(model) as weights:
+                model(ids)
+            nats = F.cross_entropy(model(line_ids[None])[0, :-1], line_ids[1:], reduction="none")
+        text = tok.decode(
+            generate(model, ids, written, temperature=0.0)[0, ids.shape[1] :].tolist()
+        )
+        heads = [weights[f"h.{i}.attn"][0].flatten().tolist() for i in range(len(model.h))]
+        expected.append((heads, nats.tolist(), text))
+    found = in_node(
+        "return input.given.map(([told, prompt, rules]) => time.look(load(told), prompt, rules))",
+        given=given,
+    )
+    for ours, (heads, nats, text) in zip(found, expected, strict=True):
+        for a, b in zip(ours["attention"], heads, strict=True):
+            assert a == pytest.approx(b, abs=1e-4)
+        assert ours["losses"] == pytest.approx(nats, abs=1e-3)
+        assert ours["text"] == text
+
+
+@needs_node
+def test_the_largest_weights_and_what_has_been_passed():
+    draw = random.Random(1)
+    for _ in range(10):
+        T = draw.randint(1, 9)
+        first = draw.randrange(T)
+        rows = torch.rand(T, T, generator=torch.Generator().manual_seed(T)).tril()
+        found = in_node(
+            "return time.strongest(Float32Array.from(input.w), input.T, input.first)",
+            w=rows.flatten().tolist(),
+            T=T,
+            first=first,
+        )
+        top = rows[first:].max(dim=1)
+        assert [row[:2] for row in found] == [
+            [first + i, key] for i, key in enumerate(top.indices.tolist())
+        ]
+        assert [row[2] for row in found] == pytest.approx(top.values.tolist())
+    body = """
+      const y = time.heights([4, 2, 1], [["a", 3], ["b", 0.5]]);
+      return [time.passed([["a", 3], ["b", 0.5]], 2), time.passed([["a", 3]], 3),
+        [4, 3, 2, 0.5].map(y), time.heights([2, 2], [])(2),
+        [["a"], ["a", "b"], ["a", "b", "c"]].map(time.joined)]"""
+    names, none, y, flat, lists = in_node(body)
+    assert names == ["a"] and none == [] and lists == ["a", "a and b", "a, b and c"]
+    assert y == sorted(y) and y[0] >= 0 and y[-1] <= 1 and 0 <= flat <= 1
+
+
+@needs_node
+def test_an_empty_prompt_is_told():
+    (_, model), _ = small()
+    body = """
+      try { time.look(load(input.told), "", input.rules); }
+      catch (error) { return error.message; }"""
+    rules = {"line": "ab", "written": 1, "temperature": 0, "seed": 1}
+    told = in_node(body, told=describe(model, letters(11)), rules=rules)
+    assert told == "Type at least one character."
+
+
+# ---- the figure ----
+
+
+def test_what_is_stored_is_small_and_holds_no_weights(figure, checkpoints, monkeypatch):
+    monkeypatch.setenv("SCRATCHFORMER_LIVE", "stored")
+    html = figure._repr_html_()
+    assert len(html) < 10_000 and "<script" not in html
+    hashes = re.search(r'data-models="(.*?)"', html)[1].split()
+    assert len(set(hashes)) == len(checkpoints)
+    assert hashes == [description["hash"] for description in figure.descriptions]
+    settings = json.loads(unescape(re.search(r'data-settings="([^"]*)"', html)[1]))
+    assert settings["steps"] == [step for step, _ in checkpoints]
+
+
+def test_the_still_figure_has_pytorchs_texts_and_the_losses(figure, checkpoints, tok, losses):
+    rows = re.findall(r"<td>([\d,]+)</td><td>([\d.]+)</td><td><code>(.*?)</code>", figure.still)
+    assert len(rows) == 6 and rows[0][0] == "0"
+    models, prompt = dict(checkpoints), torch.tensor([tok.encode("ROMEO:\nWhat light")])
+    for step, loss, text in rows:
+        step = int(step.replace(",", ""))
+        assert float(loss) == pytest.approx(losses[step], abs=6e-4)
+        ids = generate(models[step], prompt, 22, temperature=0.0)[0, prompt.shape[1] :]
+        assert unescape(text) == tok.decode(ids.tolist()).replace(" ", "␣").replace("\n", "⏎")
+    assert "live where JavaScript runs" in figure.still and 'role="img"' in figure.still
+
+
+def test_the_site_puts_all_checkpoints_into_one_script(figure, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "book" / "_ext"))
+    import live_ext
+
+    found = {live_ext.shipped()[told["hash"]] for told in figure.descriptions}
+    assert len(found) == 1, "one file"
+    ((name, script),) = found
+    assert re.fullmatch(r"model-[0-9a-f]{16}\.js", name)
+    assert all(f'"{told["hash"]}"' in script for told in figure.descriptions)
+    own = {name for name, _ in live_ext.shipped().values() if name.startswith("model-")}
+    assert len(own) == 2, "the other shipped model has a file of its own"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": (3, 0)}, r"got the steps \[3, 0\], expected at least two that rise"),
+        ({"steps": (3,)}, r"got the steps \[3\], expected at least two"),
+        ({"steps": (0, 2.5)}, "a step is 2.5, expected a whole number of at least 0"),
+        ({"steps": (-1, 3)}, "a step is -1, expected a whole number of at least 0"),
+        ({"seed": 1.5}, "seed is 1.5, expected a whole number of at least 0"),
+        ({"losses": {0: 1.0, 3: True}}, "got the loss True, expected a finite"),
+        ({"losses": {0: 1.0}}, "losses has no step 3, expected one for each"),
+        ({"losses": {0: 1.0, 3: float("nan")}}, "got the loss nan, expected a finite"),
+        ({"counted": {"x": float("inf")}}, "got the loss inf, expected a finite"),
+        ({"temperature": -1.0}, "temperature=-1.0, expected 0"),
+        ({"line": "a"}, "line has 1 tokens, expected 2 to 12"),
+        ({"line": "a" * 13}, "line has 13 tokens, expected 2 to 12"),
+        ({"prompt": ""}, "prompt has 0 tokens, expected 1 to 12"),
+        ({"prompt": "z"}, "character 'z' is not one of"),
+    ],
+)
+def test_what_cannot_be_shown_is_told(changes, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # it would refuse some first
+    options = {"losses": {0: 2.0, 3: 1.0}, "counted": {"x": 1.5}, "line": "abc", "prompt": "ab"}
+    options |= changes
+    checkpoints = small(options.pop("steps", (0, 3)))
+    with pytest.raises(ValueError, match=message):
+        time_machine(checkpoints, letters(11), **options)
+
+
+def test_too_many_weights_are_told(monkeypatch):
+    module = sys.modules["scratchformer_course.ch11_training.live"]
+    monkeypatch.setattr(module, "LARGEST", 100)
+    with pytest.raises(ValueError, match="weights, expected at most 100"):
+        time_machine(small(), letters(11), {0: 2.0, 3: 1.0}, {}, "abc", "ab")
+
+
+def test_models_of_two_configs_are_told():
+    checkpoints = small()
+    torch.manual_seed(0)
+    config = dataclasses.replace(checkpoints[0][1].config, n_layers=3)
+    checkpoints[1] = (3, GPT(config).eval())
+    with pytest.raises(ValueError, match=r"step 3 has the config .*'n_layers': 3.*that of step 0"):
+        time_machine(checkpoints, letters(11), {0: 2.0, 3: 1.0}, {}, "abc", "ab")

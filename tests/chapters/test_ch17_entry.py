@@ -1,0 +1,139 @@
+"""An entry to the race: any sensible setting runs under the rules, nonsense is refused in words."""
+
+import dataclasses
+import json
+import math
+
+import pytest
+import torch
+
+from scratchformer.cli import read_config
+from scratchformer.data import Playhouse
+from scratchformer.data.corpora import Corpus
+from scratchformer_course.ch17_speedrun import entry
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A text of a few thousand characters, and a record of few steps."""
+    corpus = Corpus("playhouse", Playhouse().text(6000), "embedded")
+    monkeypatch.setattr(entry, "load_corpus", lambda name: corpus)
+    record = entry.record_settings()
+    record["training"] |= {"steps": 2, "batch_size": 2}
+    monkeypatch.setattr(entry, "record_settings", lambda: record)
+
+
+def test_the_record_is_the_configuration():
+    config = json.loads(json.dumps(read_config("lab/configs/record-mean.toml")))
+    found = entry.record_settings()
+    for table in ("model", "training"):
+        own = {k: v for k, v in config[table].items() if k not in entry.FIXED | {"type"}}
+        assert found[table] == own
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"steps": 3, "lr": 1e-2},
+        {"lr": 1},  # an integer where a number is wanted
+        {"d_model": 32, "n_layers": 2, "n_heads": 4, "qk_norm": True, "value_embeddings": True},
+        {"bigram_rows": 100, "bigram_dropout": 0.2, "smear": 0},
+        {"muon_lr": None, "betas": (0.9, 0.95), "schedule": "cosine", "warmup": 1},
+        {"betas": [0.5, 0.9], "tied": True, "positions": "learned"},
+        {"batch_size": 1, "context_length": 16, "replacement": True},
+        {"tail_after": 1, "tail_share": 0.5, "precision": "bfloat16"},
+        {"batch_size": 4, "context_length": 32, "double_after": 1, "positions": "rotary"},
+    ],
+)
+def test_a_sensible_setting_is_trained_and_told(small, changes):
+    found = entry.enter(changes, seeds=2)
+    assert len(found.losses[0]) == len(found.losses[1]) == 2
+    assert all(math.isfinite(loss) for loss in found.losses[1])
+    assert all(seconds > 0 for side in found.seconds for seconds in side)
+    assert found.steps[1] == changes.get("steps", 2)
+    told = str(found)
+    assert told.count("\n") >= 4 and "Your entry" in told
+    if not changes:  # the record itself
+        assert found.losses[0] == found.losses[1] and found.parameters[0] == found.parameters[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"learning_rate": 0.1}, "no setting 'learning_rate', expected some of context_length"),
+        ({3: 4}, "no setting 3"),
+        ({"steps": "60"}, "steps = '60', expected int"),
+        ({"steps": 60.5}, "expected int"),
+        ({"steps": True}, "expected int"),
+        ({"steps": 0}, "steps=0, expected at least 1"),
+        ({"lr": -1.0}, "lr=-1.0, expected more than 0"),
+        ({"lr": math.nan}, "lr=nan, expected more than 0"),
+        ({"lr": None}, "has no lr, which is needed"),
+        ({"betas": 0.9}, "betas = 0.9"),
+        ({"betas": (0.9, 2.0)}, "expected two numbers from 0 to below 1"),
+        ({"d_model": 30, "n_heads": 4}, "30"),
+        ({"d_model": 0}, "d_model=0"),
+        ({"n_layers": 10**9}, "expected at most 100"),
+        ({"smear": -1}, "smear=-1"),
+        ({"activation": "swiglu"}, "activation='swiglu'"),
+        ({"batch_size": 0}, "batch_size=0, expected at least 1"),
+        ({"batch_size": 10**6}, "a step reads 64,000,000 characters"),
+        ({"context_length": 8192}, "weights of attention"),
+        ({"d_model": 4096, "n_layers": 8}, "parameters, expected at most 20,000,000"),
+        ({"warmup": 60}, "warmup=60"),
+        ({"seed": 7}, "seed is not for an entry to choose"),
+        ({"device": "cuda"}, "device is not for an entry to choose"),
+        ({"tail_after": 1, "tail_share": 2.0}, "tail_share"),
+        ([("steps", 3)], "got a list, expected a dict"),
+        (None, "got a NoneType, expected a dict"),
+    ],
+)
+def test_nonsense_is_refused_with_what_came_and_what_was_expected(changes, words):
+    with pytest.raises(ValueError, match="(?s)" + words.replace("[", r"\[")):
+        entry.enter(changes)
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 1.5, "3", True, 1000])
+def test_a_number_of_seeds_that_is_none_is_refused(seeds):
+    with pytest.raises(ValueError, match="expected a number from 1 to 100"):
+        entry.enter({}, seeds)
+
+
+def test_a_run_that_never_ends_is_stopped(small, monkeypatch):
+    monkeypatch.setattr(entry, "LONGEST", 0)
+    with pytest.raises(ValueError, match="0 seconds are over after 1 of 10000 steps"):
+        entry._run(
+            entry.entry_settings(entry.record_settings(), {"steps": 10_000}),
+            torch.arange(4000) % 7,
+            7,
+            0,
+        )
+
+
+def test_validation_is_not_read(monkeypatch, small):
+    seen = []
+    split = entry.scored_split
+    monkeypatch.setattr(
+        entry, "scored_split", lambda ids, name: seen.append(name) or split(ids, name)
+    )
+    entry.enter({})
+    assert seen == ["development"]
+
+
+def an_entry(losses, seconds, target=1.865):
+    return entry.Entry((60, 50), (9, 8), ([1.85], losses), ([1.0], seconds), target, 0.01)
+
+
+def test_the_verdict_says_by_how_much_and_whether_it_may_be_luck():
+    assert "misses the wanted loss by 0.035" in an_entry([1.9], [0.5]).verdict()
+    assert "luck" not in an_entry([1.9], [0.5]).verdict()
+    won = an_entry([1.84], [0.5]).verdict()
+    assert "beats the record: it takes 0.50 of its seconds, with 0.025 nats to spare" in won
+    assert "luck" not in won and "noise" not in won
+    assert "one seed can be off by 0.020" in an_entry([1.86], [0.5]).verdict()
+    assert "a mean of 2 seeds can be off by 0.014" in an_entry([1.86, 1.86], [0.5]).verdict()
+    assert "the clock's noise" in an_entry([1.8], [0.95]).verdict()
+    assert "but not sooner: it takes 1.20 times" in an_entry([1.8], [1.2]).verdict()
+    assert "did not learn" in an_entry([math.nan], [0.5]).verdict()
+    assert [field.name for field in dataclasses.fields(entry.Entry)][:2] == ["steps", "parameters"]

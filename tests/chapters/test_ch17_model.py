@@ -1,0 +1,330 @@
+"""The speedrun's model: all off it is GPT; each idea is its published formula, and causal."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from lab import variants
+from scratchformer.attention import causal_mask
+from scratchformer.blocks import FeedForward
+from scratchformer.generation import generate
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.models.pretrained import save_as_gpt2
+from scratchformer.positions import rotary
+from scratchformer_course.ch17_speedrun.model import (
+    Attention,
+    BigramEmbedding,
+    Smear,
+    SpeedrunConfig,
+    SpeedrunGPT,
+)
+
+SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
+SPEEDRUN = {"type": "scratchformer_course.ch17_speedrun.model:SpeedrunGPT"} | {
+    k: v for k, v in SMALL.items() if k != "vocab_size"
+}
+ALL = {
+    "norm_weights": False,
+    "embedding_norm": True,
+    "activation": "relu2",
+    "positions": "rotary",
+    "qk_norm": True,
+    "tied": False,
+    "zero_init": True,
+    "smear": 2,
+    "bigram_rows": 121,
+    "value_embeddings": True,
+    "bias": False,
+}
+OWN = [{}, *({name: value} for name, value in ALL.items()), ALL, {"bigram_rows": 7}, {"smear": 3}]
+# Parts of `lab/variants.py` go through the same tests
+ONE_BY_ONE = [*OWN, {"norm": "rms"}, {"activation": "swiglu"}, {"n_kv_heads": 2}, {"n_kv_heads": 1}]
+ONE_BY_ONE += [{"n_kv_heads": 2, "positions": "rotary", "qk_norm": True, "norm": "rms"}]
+
+
+def small(**options):
+    return variants.build(11, SPEEDRUN | options)
+
+
+def gpt(seed=0, **options):
+    """A small model with large random weights, so that every part of it shows in the logits."""
+    torch.manual_seed(seed)
+    model = small(**options)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.normal_(std=0.5)
+    return model.eval()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_with_everything_off_it_is_gpt(bias):
+    torch.manual_seed(0)
+    theirs = GPT(GPTConfig(**SMALL, bias=bias))
+    torch.manual_seed(0)
+    ours = SpeedrunGPT(SpeedrunConfig(**SMALL, bias=bias))
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(a, b)  # it starts alike, too
+    with torch.no_grad():
+        for p in theirs.parameters():
+            p.normal_(std=0.3)
+    ours.load_state_dict(theirs.state_dict())
+    ids = torch.randint(11, (3, 8))
+    torch.testing.assert_close(ours(ids), theirs(ids), rtol=0, atol=1e-5)
+    for model in (ours, theirs):
+        F.cross_entropy(model(ids).flatten(0, 1), ids.flatten()).backward()
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=0, atol=1e-5)
+
+
+def test_it_reads_the_weights_of_a_gpt_and_of_a_gpt_2(tmp_path):
+    torch.manual_seed(0)
+    theirs, ids = GPT(GPTConfig(**SMALL)).eval(), torch.randint(11, (2, 8))
+    save_as_gpt2(tmp_path / "gpt2", theirs)
+    ours = SpeedrunGPT.from_pretrained(tmp_path / "gpt2")
+    torch.testing.assert_close(ours(ids), theirs(ids), rtol=0, atol=1e-5)
+    gpt(smear=1).save(tmp_path / "ours")
+    with pytest.raises(ValueError, match=r"holds no GPT: .*'norm_weights'"):
+        GPT.from_pretrained(tmp_path / "ours")
+
+
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+def test_a_changed_future_token_changes_no_past_logit(options):
+    model, ids = gpt(**options), torch.randint(11, (1, 8))
+    before = model(ids)
+    for t in range(1, 8):
+        changed = ids.clone()
+        changed[0, t] = (ids[0, t] + 1) % 11
+        after = model(changed)
+        torch.testing.assert_close(before[:, :t], after[:, :t], rtol=0, atol=1e-4)
+        assert ((before - after)[:, t].abs().amax() > 1e-3).all()
+
+
+@pytest.mark.parametrize("pieces", [(3, 2, 1), (1, 1, 1, 1, 2), (4, 2)])
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+def test_a_cache_read_in_pieces_gives_the_logits_of_the_whole(options, pieces):
+    model, ids = gpt(**options), torch.randint(11, (2, 6))
+    cache = model.new_cache()
+    found = torch.cat([model(piece, cache) for piece in ids.split(pieces, dim=1)], dim=1)
+    torch.testing.assert_close(found, model(ids), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("options", [{"smear": 2}, {"bigram_rows": 121}, {}], ids=str)
+def test_a_cache_refuses_a_batch_of_another_size(options):
+    model = gpt(**options)
+    cache = model.new_cache()
+    model(torch.randint(11, (2, 3)), cache)
+    with pytest.raises(ValueError, match=r"batch of 2.* got .*3"):
+        model(torch.randint(11, (3, 1)), cache)
+
+
+@pytest.mark.parametrize("options", OWN, ids=str)
+def test_every_option_is_written_and_read(options, tmp_path):
+    model = gpt(**options)
+    model.save(tmp_path)
+    again = SpeedrunGPT.from_pretrained(tmp_path)
+    ids = torch.randint(11, (2, 8))
+    assert again.config == model.config
+    assert torch.equal(again(ids), model(ids))
+
+
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+def test_every_option_can_learn_one_batch_by_heart(options):
+    torch.manual_seed(0)
+    model = small(**options)
+    x, y = torch.randint(11, (2, 4, 8))
+    x[:, 0] = torch.arange(4)  # two rows that begin alike could not both be predicted
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _ in range(150):
+        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.1
+    assert all(p.grad is not None for p in model.parameters())  # no part stands idle
+
+
+def test_generation_with_all_options_is_the_same_with_a_cache_and_without():
+    model, prompt = gpt(**ALL), torch.tensor([[3, 1], [4, 1]])
+    cached = generate(model, prompt, 9, seed=0)
+    assert torch.equal(cached, generate(model, prompt, 9, seed=0, use_cache=False))
+
+
+def test_with_zero_initialisation_the_first_prediction_is_uniform_and_blocks_do_nothing():
+    model = small(tied=False, zero_init=True)
+    assert (model(torch.randint(11, (2, 8))) == 0).all()
+    x = torch.randn(2, 8, 16)
+    assert torch.equal(model.h[0](x), x)
+
+
+def test_a_tied_head_is_not_set_to_zero():
+    model = small(zero_init=True)
+    assert model.lm_head.weight.std().item() == pytest.approx(0.02, rel=0.3)
+
+
+def test_what_the_lookback_adds_starts_at_nothing():
+    torch.manual_seed(0)
+    plain = GPT(GPTConfig(**SMALL))
+    model = small(smear=2, bigram_rows=121, value_embeddings=True)
+    model.load_state_dict(plain.state_dict(), strict=False)
+    ids = torch.randint(11, (2, 8))
+    torch.testing.assert_close(model(ids), plain(ids))
+
+
+def test_rms_norm_is_division_by_the_root_mean_square():
+    model = variants.build(11, SPEEDRUN | {"norm": "rms", "norm_weights": False})
+    x = torch.randn(3, 16) + 4
+    expected = x / x.square().mean(dim=-1, keepdim=True).sqrt()
+    for norm in (model.ln_f, model.h[1].ln_1, model.h[0].ln_2):
+        torch.testing.assert_close(norm(x), expected, rtol=1e-4, atol=0)
+        assert not list(norm.parameters())
+
+
+def test_swiglu_is_its_formula_and_has_as_many_parameters_as_the_plain_network():
+    torch.manual_seed(0)
+    mlp, x = variants.SwiGLU(12, bias=False), torch.randn(2, 12)
+    gate, value = (mlp.c_fc.weight @ x.T).T.chunk(2, dim=-1)
+    torch.testing.assert_close(mlp(x), (gate * gate.sigmoid() * value) @ mlp.c_proj.weight.T)
+    plain = FeedForward(12, bias=False)
+    assert sum(p.numel() for p in mlp.parameters()) == sum(p.numel() for p in plain.parameters())
+
+
+def test_grouped_queries_equal_full_heads_whose_keys_and_values_are_copies():
+    torch.manual_seed(0)
+    config = SpeedrunConfig(11, 8, d_model=8, n_heads=4, n_layers=1)
+    grouped, full = variants.GroupedAttention(config, 2), Attention(config)
+    q, k, v = grouped.c_attn.weight.split((8, 4, 4))  # heads are 2 wide
+    twice = [w.view(2, 2, 8).repeat_interleave(2, dim=0).reshape(8, 8) for w in (k, v)]
+    b_q, b_k, b_v = grouped.c_attn.bias.split((8, 4, 4))
+    b_twice = [b.view(2, 2).repeat_interleave(2, dim=0).flatten() for b in (b_k, b_v)]
+    weights = {"c_attn.weight": torch.cat((q, *twice)), "c_attn.bias": torch.cat((b_q, *b_twice))}
+    full.load_state_dict({**grouped.state_dict(), **weights})
+    x = torch.randn(2, 5, 8)
+    torch.testing.assert_close(grouped(x), full(x))
+    assert grouped.c_attn.weight.shape == (16, 8)
+
+
+def test_fewer_key_heads_make_the_cache_smaller():
+    caches = []
+    for n in (4, 1):
+        model = gpt(n_kv_heads=n)
+        caches.append(model.new_cache())
+        model(torch.randint(11, (2, 5)), caches[-1])
+    assert caches[0][0].k.shape == (2, 4, 5, 4) and caches[1][0].k.shape == (2, 1, 5, 4)
+
+
+def test_the_fused_kernel_computes_the_same():
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 2, 4, 7, 8)
+    explicit = Attention(SpeedrunConfig(**SMALL)).attend(q, k, v)[0]
+    torch.testing.assert_close(variants.fused(q, k, v)[0], explicit)
+
+
+@pytest.mark.parametrize("options", [{"positions": "rotary"}, {"qk_norm": True}])
+def test_normed_and_rotated_queries_by_hand(options):
+    torch.manual_seed(0)
+    config = SpeedrunConfig(11, 8, d_model=8, n_heads=2, n_layers=1, bias=False, **options)
+    layer, x = Attention(config), torch.randn(1, 5, 8)
+    q, k, v = (layer.c_attn.weight @ x[0].T).T.view(5, 3, 2, 4).permute(1, 2, 0, 3)
+    if "qk_norm" in options:
+        q, k = ((t - t.mean(dim=-1, keepdim=True)) for t in (q, k))
+        q, k = (2 * F.normalize(t, dim=-1) for t in (q, k))  # length √4: variance 1
+    else:
+        q, k = rotary(q), rotary(k)
+    weights = (q @ k.mT / 2).masked_fill(~causal_mask(5), -math.inf).softmax(dim=-1)
+    expected = (weights @ v).transpose(0, 1).reshape(1, 5, 8) @ layer.c_proj.weight.T
+    torch.testing.assert_close(layer(x), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_the_positions_of_a_rotary_model_are_in_no_table():
+    assert "wpe.weight" not in gpt(positions="rotary").state_dict()
+    assert "wpe.weight" in gpt().state_dict()
+
+
+def test_rotary_asked_for_without_gradients_first_can_be_trained_with_afterwards():
+    x = torch.randn(1, 13, 6)
+    with torch.inference_mode():
+        rotary(x)
+    x.requires_grad_()
+    rotary(x).square().sum().backward()
+    assert x.grad is not None
+
+
+def test_extra_values_are_mixed_by_the_weights_of_attention():
+    torch.manual_seed(0)
+    config = SpeedrunConfig(11, 8, d_model=8, n_heads=2, n_layers=1, bias=False)
+    layer, x, added = Attention(config), torch.randn(2, 5, 8), torch.randn(2, 5, 8)
+    q, k, v = ((layer.c_attn.weight @ x.mT).mT).chunk(3, dim=-1)
+    q, k, v = (t.view(2, 5, 2, 4).transpose(1, 2) for t in (q, k, v + added))
+    weights = (q @ k.mT / 2).masked_fill(~causal_mask(5), -math.inf).softmax(dim=-1)
+    expected = (weights @ v).transpose(1, 2).reshape(2, 5, 8) @ layer.c_proj.weight.T
+    torch.testing.assert_close(layer(x, added), expected)
+
+
+def test_smear_adds_the_tokens_before_each_through_its_matrix():
+    smear, x = Smear(2, 3), torch.randn(2, 5, 3)
+    with torch.no_grad():
+        for linear in smear.back:
+            linear.weight.normal_()
+    out = smear(x)
+    for t in range(5):
+        expected = x[:, t]
+        for k in (1, 2):
+            if t - k >= 0:
+                expected = expected + x[:, t - k] @ smear.back[k - 1].weight.T
+        torch.testing.assert_close(out[:, t], expected)
+
+
+@pytest.mark.parametrize("rows", [121, 30])
+def test_bigram_rows_are_those_of_the_pairs(rows):
+    pairs = BigramEmbedding(rows, 11, 4)
+    ids = torch.tensor([[5, 2, 10], [0, 0, 7]])
+    previous = torch.tensor([[0, 5, 2], [0, 0, 0]])
+    for b in range(2):
+        for t in range(3):
+            row = (previous[b, t].item() * 11 + ids[b, t].item()) % rows
+            assert torch.equal(pairs(ids)[b, t], pairs.table.weight[row])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"activation": "tanh"}, "activation='tanh', expected 'gelu_tanh' or 'relu2'"),
+        ({"positions": "none"}, "positions='none', expected 'learned' or 'rotary'"),
+        ({"smear": -1}, "smear=-1, expected 0 \\(none\\) or more"),
+        ({"bigram_rows": -5}, "bigram_rows=-5, expected 0 \\(none\\) or more"),
+        ({"n_layers": 0}, "n_layers=0, expected at least 1"),
+        ({"d_model": 12, "positions": "rotary"}, "heads are 3 wide, expected an even width"),
+    ],
+)
+def test_impossible_options_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        SpeedrunConfig(**SMALL | changes)
+
+
+@pytest.mark.parametrize("n_kv_heads", [3, 8])
+def test_heads_that_cannot_share_keys_evenly_are_refused(n_kv_heads):
+    with pytest.raises(ValueError, match=f"n_heads=4 is not divisible by n_kv_heads={n_kv_heads}"):
+        gpt(n_kv_heads=n_kv_heads)
+
+
+def test_pairs_are_dropped_in_training_only_and_about_as_often_as_asked():
+    model = small(bigram_rows=49, bigram_dropout=0.25)
+    torch.nn.init.ones_(model.bigrams.table.weight)
+    ids = torch.randint(7, (8, 8), generator=torch.Generator().manual_seed(0))
+    torch.manual_seed(0)
+    kept = torch.stack([model.train().bigrams(ids) for _ in range(50)])
+    assert set(kept.unique().tolist()) == {0.0, 1.0} and (kept.std(dim=-1) == 0).all()
+    assert abs(kept.mean().item() - 0.75) < 0.03
+    assert (model.eval().bigrams(ids) == 1).all()
+
+
+def test_wide_matrices_are_those_that_read_the_stream():
+    wide, narrow = small(wide_init=True, d_model=64, n_heads=2), small(d_model=64, n_heads=2)
+    for (name, w), n in zip(wide.named_parameters(), narrow.parameters(), strict=True):
+        if name.endswith(("c_attn.weight", "c_fc.weight")):
+            assert 0.9 < w.std() / (0.5 / 8) < 1.1
+        elif w.dim() == 2:
+            assert 0.8 < w.std() / n.std() < 1.25

@@ -1,0 +1,65 @@
+"""What a page weighs: itself and each file that it names, once."""
+
+import gzip
+import json
+
+from lab import page_weights as pages
+
+HTML = """<link rel="stylesheet" href="_static/theme.css?v=1"><link rel="next" href="other.html">
+<script src="_static/a.js"></script><script defer="defer" src="_static/live/fig.js"></script>
+<link as="script" href="_static/a.js" rel="preload"><img alt="" src="_images/p.svg">
+<script src="_static/tex-chtml-full.js"></script><script>inline("src='x.js'")</script>
+<img src="data:image/gif;base64,AAAA">"""
+FILES = {
+    "_static/theme.css": "a" * 1000,
+    "_static/a.js": "b" * 300,
+    "_static/live/fig.js": "c" * 700,
+    "_images/p.svg": "d" * 50,
+    "_static/tex-chtml-full.js": "e" * 9000,
+    "_static/font.woff2": "g" * 400,
+    "other.html": "f" * 5000,
+}
+
+
+def site(folder):
+    for name, text in {"index.html": HTML, **FILES}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_each_file_counts_once_and_where_it_belongs(tmp_path):
+    fonts = [site(tmp_path) / "_static/font.woff2"]
+    found = pages.sizes(tmp_path, "index", fonts)
+    assert {part: size[0] for part, size in found.items()} == {
+        "html": len(HTML),
+        "live": 700,
+        "pictures": 50,
+        "mathjax": 9000,
+        "fonts": 400,
+        "all": len(HTML) + 1000 + 300 + 700 + 50 + 9000 + 400,
+    }
+    assert found["live"][1] == len(gzip.compress(b"c" * 700, 6, mtime=0))
+
+
+def test_only_requests_for_fonts_are_kept():
+    kept = set()
+    for address in ("file:///a%20b/x.woff2?v=1", "http://localhost/y.woff", "file:///z.js"):
+        pages.keep_font(kept, address)
+    assert sorted(map(str, kept)) == ["/a b/x.woff2", "/y.woff"]
+
+
+def test_the_stored_table_is_whole():
+    stored = json.loads(pages.STORED.read_text(encoding="utf-8"))
+    assert stored["rounds"] >= 3
+    for name, page in stored["pages"].items():
+        low, high = page["load"][1:]
+        assert low <= page["load"][0] <= high and page["all"][1] < page["all"][0], name
+        assert ("figure" in page) == (page["live"][0] > 0), name
+        assert sum(f"| `{name}` |" in line for line in pages.section(stored)) == 1
+
+
+def test_a_page_without_figures_has_no_time_for_them():
+    assert pages.kilobytes([0, 0]) == pages.milliseconds(None) == "–"
+    assert pages.kilobytes([2_345_678, 1_234_567]) == "1,235 (2,346)"
+    assert pages.milliseconds([5.5, 3, 1200]) == "**6** (3–1,200)"

@@ -1,0 +1,570 @@
+"""The two shell commands: what they write, how they stop and go on, what they say to mistakes."""
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from scratchformer import cli
+from scratchformer.cli import prepare
+from scratchformer.cli.run_config import model_classes
+from scratchformer.cli.run_folder import lock_folder
+from scratchformer.data import Playhouse, token_files
+from scratchformer.data.token_files import read_header, read_tokens
+from scratchformer.generation import generate
+from scratchformer.models import GPT
+from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
+from scratchformer.training import checkpoints, evaluate, loop
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = Playhouse().text(6000)
+CONFIG = """
+[data]
+folder = "tokens"
+[model]
+n_layers = 1
+n_heads = 2
+d_model = 16
+context_length = 16
+dropout = 0.1
+[training]
+batch_size = 4
+steps = 60
+lr = 1e-2
+seed = 0
+betas = [0.9, 0.98]
+evaluate_every = 25
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder to work in, with a text and a configuration."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    (tmp_path / "play.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "small.toml").write_text(CONFIG)
+    return tmp_path
+
+
+@pytest.fixture
+def tokens(place):
+    assert cli.main("prepare play.txt --tokenizer char --out tokens".split()) == 0
+    return place
+
+
+def refused(capsys, *arguments):
+    """What is said of a command that fails; it must be short."""
+    capsys.readouterr()
+    assert cli.main([str(argument) for argument in arguments]) == 1
+    out, err = capsys.readouterr()
+    lines = [line for line in err.splitlines() if line.startswith("scratchformer: ")]
+    assert len(lines) == 1 and "Traceback" not in err and "nats" not in out
+    return lines[0]
+
+
+def weights(folder):
+    return (folder / "model.safetensors").read_bytes()
+
+
+def losses(folder):
+    history = json.loads((folder / "history.json").read_text())
+    history.pop("seconds")
+    return history
+
+
+# --- prepare ----------------------------------------------------------------------------------
+
+
+def test_prepare_writes_the_ids_of_a_text_shows_its_progress_and_says_how_many(place, capsys):
+    assert cli.main("prepare play.txt --tokenizer char --out out --validation 0.25".split()) == 0
+    tokenizer = CharTokenizer.train(TEXT)
+    assert CharTokenizer.load("out/tokenizer.json").characters == tokenizer.characters
+    ids = tokenizer.encode(TEXT)
+    assert read_tokens("out/train.bin", tokenizer).tolist() == ids[:4500]
+    assert read_tokens("out/val.bin", tokenizer).tolist() == ids[4500:]
+    out, err = capsys.readouterr()
+    assert "out/train.bin: 4,500 tokens" in out and "out/val.bin: 1,500 tokens" in out
+    assert "100%" in err and "6.00k/6.00k" in err
+
+
+def test_prepare_takes_folders_and_saved_tokenizers_of_any_kind(place):
+    (place / "texts" / "b").mkdir(parents=True)
+    for name, text in (("b/2.txt", "to be"), ("a.md", "or not"), (".hidden", "never")):
+        (place / "texts" / name).write_text(text)
+    for tokenizer in (ByteBPE.train(TEXT, 300, ("<|endoftext|>",)), WordBPE.train(TEXT, 9)):
+        tokenizer.save("bpe.json")
+        call = "prepare texts play.txt --tokenizer bpe.json --validation 0 --out out --overwrite"
+        assert cli.main(call.split()) == 0
+        end = [299] if isinstance(tokenizer, ByteBPE) else []
+        a, b, c = (tokenizer.encode(text) for text in ("or not", "to be", TEXT))
+        assert read_tokens("out/train.bin", tokenizer).tolist() == a + end + b + end + c
+        assert not Path("out/val.bin").exists()
+
+
+def test_prepare_reads_a_pipe(place):
+    ByteBPE.train(TEXT, 300).save("bpe.json")
+    call = [sys.executable, "-m", "scratchformer", *"prepare - --tokenizer bpe.json --out".split()]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([*call, "out"], input=TEXT.encode(), check=True, env=environment)
+    assert cli.main("prepare play.txt --tokenizer bpe.json --out same".split()) == 0
+    assert read_header("out/train.bin")["text"] == read_header("same/train.bin")["text"]
+    assert Path("out/train.bin").read_bytes()[4096:] == Path("same/train.bin").read_bytes()[4096:]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_prepare_reads_a_hugging_face_dataset(place, monkeypatch, kind):
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    rows = datasets.Dataset.from_dict({"id": [1, 2], "story": ["To be,\nor not", 'she said "é"']})
+    (place / "data").mkdir()
+    write = {"jsonl": rows.to_json, "csv": rows.to_csv, "parquet": rows.to_parquet}[kind]
+    write(str(place / "data" / f"train.{kind}"))
+    tokenizer = ByteBPE.train(TEXT, 300, ("<|endoftext|>",))
+    tokenizer.save("bpe.json")
+    call = "prepare --dataset data --column story --tokenizer bpe.json --validation 0 --out out"
+    assert cli.main(call.split()) == 0
+    expected = [*tokenizer.encode("To be,\nor not"), 299, *tokenizer.encode('she said "é"')]
+    assert read_tokens("out/train.bin", tokenizer).tolist() == expected
+
+
+def test_prepare_says_what_is_wrong(place, capsys, monkeypatch):
+    rest = "--tokenizer", "char", "--out", "out"
+    assert "none.txt" in refused(capsys, "prepare", "none.txt", *rest)
+    assert "either texts or --dataset" in refused(capsys, "prepare", *rest)
+    assert "reads the text twice" in refused(capsys, "prepare", "-", *rest)
+    unknown = refused(capsys, "prepare", "play.txt", "--tokenizer", "gpt9", "--out", "out")
+    assert "no tokenizer 'gpt9', expected gpt2, char or a saved file" in unknown
+    other = refused(capsys, "prepare", "play.txt", "--tokenizer", "small.toml", "--out", "out")
+    assert "small.toml is not a saved tokenizer" in other
+    Path("latin.txt").write_bytes(b"caf\xe9")
+    assert "latin.txt is not UTF-8" in refused(capsys, "prepare", "latin.txt", *rest)
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    assert "pip install datasets" in refused(capsys, "prepare", "--dataset", "some", *rest)
+
+
+def test_prepare_into_a_used_folder_is_refused_unless_told_to_overwrite(place, capsys):
+    call = "prepare play.txt --tokenizer char --out out".split()
+    assert cli.main(call) == 0
+    before = Path("out/train.bin").read_bytes()
+    Path("play.txt").write_text(TEXT[::-1])
+    assert "out holds token files already: overwrite them" in refused(capsys, *call)
+    assert Path("out/train.bin").read_bytes() == before
+    assert cli.main([*call, "--overwrite"]) == 0
+    assert Path("out/train.bin").read_bytes() != before
+
+
+def test_prepare_names_the_columns_there_are(place, capsys, monkeypatch):
+    pytest.importorskip("datasets", reason="datasets is not installed")
+    Path("data").mkdir()
+    Path("data/train.jsonl").write_text('{"story": "To be"}\n')
+    words = refused(capsys, "prepare", "--dataset", "data", "--tokenizer", "char", "--out", "out")
+    assert "no text in column 'text' of story" in words
+
+
+def test_prepare_goes_on_after_ctrl_c(place, capsys, monkeypatch):
+    call = "prepare play.txt --tokenizer char --out out".split()
+    with monkeypatch.context() as small_pieces:
+        small_pieces.setattr(token_files, "EVERY", 100)
+        pieces = token_files.text_pieces
+        small_pieces.setattr(prepare, "text_pieces", lambda path: pieces(path, size=200))
+        with monkeypatch.context() as patch:
+            patch.setattr(CharTokenizer, "encode", interrupting(CharTokenizer.encode, 15))
+            assert cli.main(call) == 130
+        assert "the same command with --resume goes on" in capsys.readouterr().err
+        assert "is of an unfinished run" in refused(capsys, *call)
+        assert cli.main([*call, "--resume"]) == 0
+    assert cli.main("prepare play.txt --tokenizer char --out whole".split()) == 0
+    assert Path("out/train.bin").read_bytes() == Path("whole/train.bin").read_bytes()
+
+
+def interrupting(function, number):
+    """`function`, but Ctrl-C arrives in its call of this number."""
+    calls = []
+
+    def call(*args, **options):
+        calls.append(args)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return function(*args, **options)
+
+    return call
+
+
+# --- train ------------------------------------------------------------------------------------
+
+
+def test_train_writes_a_model_its_history_and_a_plot(tokens, capsys):
+    capsys.readouterr()
+    assert cli.main("train --config small.toml".split()) == 0
+    out = Path("runs/small")  # where it goes if nothing else is said
+    printed, bar = capsys.readouterr()
+    assert [line.split(":")[0] for line in printed.splitlines() if "nats per token" in line] == [
+        "step 25 of 60",
+        "step 50 of 60",
+        "step 60 of 60",
+    ]
+    assert "100%" in bar and "60/60" in bar
+    assert losses(out)["steps"] == [25, 50, 60] and len(losses(out)["val_loss"]) == 3
+    assert losses(out)["val_loss"][-1] < losses(out)["val_loss"][0]
+    assert (out / "loss.png").read_bytes().startswith(b"\x89PNG")
+    model, tokenizer = GPT.from_pretrained(out), CharTokenizer.load(out / "tokenizer.json")
+    assert model.config.vocab_size == tokenizer.vocab_size and model.config.dropout == 0.1
+    ids = generate(model, torch.tensor([tokenizer.encode("A")]), 20, seed=0)
+    assert len(tokenizer.decode(ids[0].tolist())) == 21
+
+
+def test_train_from_a_corpus_equals_train_from_its_token_files(place):
+    Path("whole.txt").write_text(Playhouse(seed=0).text(1_115_394))
+    assert cli.main("prepare whole.txt --tokenizer char --out tokens".split()) == 0
+    config = CONFIG.replace("steps = 60", "steps = 2").replace("d_model = 16", "d_model = 2")
+    Path("files.toml").write_text(config)
+    Path("corpus.toml").write_text(config.replace('folder = "tokens"', 'corpus = "playhouse"'))
+    for name in ("files", "corpus"):
+        assert cli.main(["train", "--config", f"{name}.toml"]) == 0
+    assert weights(Path("runs/files")) == weights(Path("runs/corpus"))
+    assert losses(Path("runs/files")) == losses(Path("runs/corpus"))
+
+
+def test_the_best_model_is_kept_though_a_later_one_is_worse(tokens, capsys):
+    short = CONFIG.replace("steps = 60", "steps = 80").replace("every = 25", "every = 10")
+    text = Playhouse(seed=1).text(300)  # 300 characters are soon known by heart
+    Path("short.txt").write_text(text)
+    call = "prepare short.txt --tokenizer char --validation 0.3 --out tokens --overwrite"
+    assert cli.main(call.split()) == 0
+    Path("small.toml").write_text(short.replace("d_model = 16", "d_model = 32"))
+    assert cli.main("train --config small.toml --out out".split()) == 0
+    history = losses(Path("out"))
+    val = history["val_loss"]
+    assert min(val) < val[-1]  # it has over-fitted
+    model = GPT.from_pretrained("out/best")
+    ids = read_tokens("tokens/val.bin", CharTokenizer.load("tokens/tokenizer.json"))
+    assert evaluate(model, ids, 16) == pytest.approx(min(val), abs=1e-5)
+    assert evaluate(GPT.from_pretrained("out"), ids, 16) == pytest.approx(val[-1], abs=1e-5)
+    step = history["steps"][val.index(min(val))]
+    words = f"the model of step {step}, best on validation with {min(val):.4f}"
+    assert words in capsys.readouterr().out
+
+
+def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(tokens, monkeypatch):
+    assert cli.main("train --config small.toml --out whole".split()) == 0
+    save, calls = GPT.save, []
+
+    def killed(model, folder):
+        calls.append(folder)
+        if len(calls) == 3:  # of three evaluations, the last is the best
+            raise KeyboardInterrupt
+        save(model, folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GPT, "save", killed)
+        assert cli.main("train --config small.toml --out out".split()) == 130
+    assert weights(Path("out/best")) != weights(Path("whole/best"))
+    assert cli.main("train --config small.toml --out out --resume".split()) == 0
+    assert weights(Path("out/best")) == weights(Path("whole/best")) == weights(Path("whole"))
+
+
+NEWER = """
+type = "scratchformer_course.ch17_speedrun.model:SpeedrunGPT"
+positions = "rotary"
+qk_norm = true
+smear = 2
+bigram_rows = 64
+value_embeddings = true
+"""
+
+
+@pytest.mark.parametrize("options", ["", NEWER])
+def test_compile_is_passed_on_and_changes_nothing_but_the_speed(tokens, options):
+    """In a process of its own: the tests' shape checks cannot be traced."""
+    config = CONFIG.replace("dropout = 0.1\n", "").replace("[training]", options + "[training]")
+    Path("small.toml").write_text(config)
+    assert cli.main("train --config small.toml --out plain".split()) == 0
+    Path("small.toml").write_text(config + "compile = true\n")
+    code = (  # all but the generation of code, which takes half a minute
+        "import torch\nfrom scratchformer import cli\ncompile = torch.compile\n"
+        "torch.compile = lambda model: print('traced') or compile(model, backend='eager')\n"
+        "raise SystemExit(cli.main('train --config small.toml --out out'.split()))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("traced") == 1
+    expected = losses(Path("plain"))["val_loss"]
+    assert losses(Path("out"))["val_loss"] == pytest.approx(expected, abs=1e-4)
+
+
+def start(*arguments):
+    command = [sys.executable, "-m", "scratchformer", "train", "--config", "small.toml", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=environment | {"PYTHONUNBUFFERED": "1"}, **pipes)
+
+
+def test_a_stopped_run_goes_on_to_the_same_end(tokens, capsys):
+    longer = CONFIG.replace("steps = 60", "steps = 200").replace("every = 25", "every = 50")
+    Path("small.toml").write_text(longer)
+    torch.set_num_threads(1)
+    arguments = "train --config small.toml --resume --out".split()
+    assert cli.main([*arguments, "whole"]) == 0  # nothing there yet: it starts
+    for number in (signal.SIGINT, signal.SIGKILL):
+        process = start("--out", number.name)
+        for line in process.stdout:
+            if line.startswith("step 100"):  # the checkpoint of step 50 is written
+                process.send_signal(number)
+                break
+        _, errors = process.communicate(timeout=300)
+        out = Path(number.name)
+        assert not (out / "model.safetensors").exists()
+        if number == signal.SIGINT:
+            assert process.returncode == 130, errors
+            assert re.search(r"stopped after step \d+ of 200 and saved. Go on with\n", errors)
+            said = errors.strip().splitlines()[-1].split()
+            assert said[0] == "scratchformer"
+        else:
+            said = ["scratchformer", *arguments, out.name]
+        held = refused(capsys, "train", "--config", "small.toml", "--out", out)
+        assert "holds a run: go on with --resume" in held
+        assert cli.main(said[1:]) == 0
+        assert weights(out) == weights(Path("whole"))
+        assert losses(out) == losses(Path("whole"))
+
+
+def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monkeypatch):
+    call = "train --config small.toml --out out".split()
+    assert cli.main(call) == 0
+    before = weights(Path("out"))
+    for old, new, words in (
+        ("batch_size = 4", "batch_size = 5", "training.batch_size = 4, got 5"),
+        ("n_heads = 2", "n_heads = 4", "model.n_heads = 2, got 4"),
+        ("dropout = 0.1", "", "model.dropout = 0.1, got 'nothing'"),
+        ("lr = 1e-2", "lr = 2e-2", "training.lr = 0.01, got 0.02"),
+    ):
+        Path("small.toml").write_text(CONFIG.replace(old, new))
+        assert words in refused(capsys, *call, "--resume")
+    Path("small.toml").write_text(CONFIG)
+    Path("play.txt").write_text(TEXT + "\n")
+    assert cli.main("prepare play.txt --tokenizer char --out tokens --overwrite".split()) == 0
+    assert "sums.text = " in refused(capsys, *call, "--resume")
+    assert weights(Path("out")) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("lr = 1e-2", "lr = 1e-2\nsteps_ = 3", "[training] has no key 'steps_', expected some of"),
+        ("n_heads", "heads", "[model] has no key 'heads', expected some of type, context_length"),
+        ("n_heads = 2", "n_heads = 2.0", "[model] has n_heads = 2.0, expected int"),
+        ("n_heads = 2", "n_heads = true", "[model] has n_heads = True, expected int"),
+        ("lr = 1e-2", 'lr = "fast"', "[training] has lr = 'fast', expected float"),
+        ("[0.9, 0.98]", "[0.9]", "[training] has betas = [0.9], expected [a, b]"),
+        ("n_heads = 2", "", "[model] has no n_heads, which is needed"),
+        ("seed = 0", "", "[training] has no seed, which is needed"),
+        ("[model]", "[models]", "[models] is unknown, expected tables data, model, training"),
+        ('[data]\nfolder = "tokens"', "", "[data] is missing, expected tables"),
+        ("seed = 0", "seed = ", "small.toml is not TOML: "),
+        ("n_heads = 2", "n_heads = 3", "d_model=16 is not divisible by n_heads=3"),
+        ("seed = 0", 'seed = 0\nschedule = "up"', "schedule='up', expected one of"),
+        ("[model]", '[model]\ntype = "rnn"', "type = 'rnn', expected 'gpt' or 'speedrun'"),
+        ("[model]", "[model]\ntype = [1]", "type = [1], expected 'gpt' or 'speedrun'"),
+        ("seed = 0", "seed = 0\ncontext_length = 0", "context_length=0 must be at least 1"),
+        ("seed = 0", 'seed = 0\nparallel = "pipe"', "parallel='pipe', expected 'ddp' or 'fsdp'"),
+        ("seed = 0", 'seed = 0\ndevice = "abacus"', "device='abacus': "),
+        ("folder", 'corpus = "playhouse"\nfolder', "[data] needs either corpus"),
+        ("[data]", '[data]\nsplit = "rotated"', "[data] needs either corpus"),
+        ('folder = "tokens"', 'corpus = "playhouse"\nsplit = "test"', "split='test', expected one"),
+        ("seed = 0", "seed = 0\ntail_after = 0\ntail_share = 2.0", "tail_share=2.0, expected"),
+        ("seed = 0", "seed = 0\ndouble_after = 5", "has windows of 32, expected at most"),
+        ('"tokens"', '"nowhere"', "train.bin is missing: `scratchformer prepare` writes it"),
+    ],
+)
+def test_a_wrong_configuration_is_refused_in_words(tokens, capsys, old, new, words):
+    assert old in CONFIG
+    Path("small.toml").write_text(CONFIG.replace(old, new, 1))
+    said = refused(capsys, "train", "--config", "small.toml")
+    assert words in said
+    assert not Path("runs/small/checkpoint.safetensors").exists()
+
+
+def test_a_refused_configuration_leaves_nothing_behind(tokens, capsys):
+    for old, new in (
+        ("seed = 0", "seed = -1"),
+        ("n_heads = 2", "n_heads = 3"),
+        ("batch_size = 4", "batch_size = 0"),
+        ("seed = 0", "seed = 0\ncontext_length = 17"),
+    ):
+        Path("small.toml").write_text(CONFIG.replace(old, new))
+        refused(capsys, "train", "--config", "small.toml")
+        assert not Path("runs").exists(), new
+
+
+def test_values_are_overridden_by_set(tokens):
+    call = "train --config small.toml --out out --set training.steps=2 --set model.n_layers=2"
+    assert cli.main([*call.split(), "--set", "training.lr=1e-3", "--set", "model.dropout=0"]) == 0
+    config = json.loads(Path("out/run.json").read_text())
+    assert config["training"]["steps"] == 2 and config["training"]["lr"] == 1e-3
+    assert GPT.from_pretrained("out").config.n_layers == 2
+    read = cli.read_config("small.toml", ["data.folder=elsewhere", "training.betas=[0.5, 0.6]"])
+    assert read["data"]["folder"] == "elsewhere" and read["training"]["betas"] == (0.5, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("training.steps", "--set training.steps: expected TABLE.KEY=VALUE"),
+        ("steps=3", "--set steps=3: expected TABLE.KEY=VALUE"),
+        ("training.step=3", "--set training.step=3: [training] has no key 'step', expected some"),
+        ("training.steps=2.5", "[training] has steps = 2.5, expected int"),
+        ("training.lr=fast", "[training] has lr = 'fast', expected float"),
+        ("trainings.lr=1", "[trainings] is unknown, expected tables data, model, training"),
+    ],
+)
+def test_a_wrong_override_is_refused_in_words(tokens, capsys, change, words):
+    assert words in refused(capsys, "train", "--config", "small.toml", "--set", change)
+
+
+def test_a_configuration_may_begin_with_a_byte_order_mark(place):
+    Path("bom.toml").write_bytes(b"\xef\xbb\xbf" + CONFIG.encode())
+    assert cli.read_config("bom.toml") == cli.read_config("small.toml")
+
+
+@pytest.mark.parametrize("name", ["train.bin", "val.bin"])
+def test_ids_beyond_the_vocabulary_are_refused(tokens, capsys, name):
+    data = bytearray(Path("tokens", name).read_bytes())
+    data[-2:] = b"\xff\xff"
+    Path("tokens", name).write_bytes(data)
+    said = refused(capsys, "train", "--config", "small.toml")
+    assert f"{name} is damaged: it holds the id 65535, expected less than" in said
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2]", '{"data": 3}'])
+def test_a_damaged_record_of_the_settings_is_told(tokens, capsys, text):
+    call = "train --config small.toml --out out".split()
+    assert cli.main([*call, "--set", "training.steps=2"]) == 0
+    Path("out/run.json").write_text(text)
+    assert "run.json is damaged" in refused(capsys, *call, "--resume")
+    Path("out/run.json").unlink()
+    assert "run.json is missing" in refused(capsys, *call, "--resume")
+
+
+def test_a_folder_that_holds_a_model_is_not_overwritten(tokens, capsys):
+    call = "train --config small.toml --out out --set training.steps=2".split()
+    assert cli.main(call) == 0
+    before = weights(Path("out"))
+    for name in ("checkpoint.safetensors", "run.json"):
+        Path("out", name).unlink()
+        assert "out holds a run: go on with --resume" in refused(capsys, *call)
+    assert weights(Path("out")) == before
+
+
+def test_parts_that_killed_writers_left_are_removed_at_the_next_start(tokens):
+    Path("out/best").mkdir(parents=True)
+    for name in (
+        ".checkpoint.safetensors.0a.part",
+        ".run.json.1b.part",
+        "best/.config.json.2.part",
+    ):
+        Path("out", name).write_text("left")
+    assert cli.main("train --config small.toml --out out --set training.steps=2".split()) == 0
+    assert not list(Path("out").rglob("*.part"))
+
+
+def test_two_runs_into_one_folder_do_not_disturb_each_other(tokens, capsys):
+    process = start("--out", "out", "--set", "training.steps=4000")
+    for line in process.stdout:
+        if "parameters on" in line:  # it has begun, and nothing is saved yet
+            break
+    before = Path("out/run.json").read_text()
+    call = "train --config small.toml --out out --set training.lr=1e-3".split()
+    for resume in ([], ["--resume"]):
+        assert "another run is writing to out: choose another" in refused(capsys, *call, *resume)
+    assert Path("out/run.json").read_text() == before
+    process.kill()
+    process.communicate()
+    with lock_folder(Path("out")):  # the lock went with the process
+        pass
+
+
+def test_a_full_disk_is_told_in_a_line_and_costs_nothing(tokens, capsys, monkeypatch):
+    call = "train --config small.toml --out out".split()
+    save, calls = checkpoints.save_checkpoint, []
+
+    def full_disk(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        save(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "save_checkpoint", full_disk)
+        refused_with = cli.main(call), capsys.readouterr().err
+    assert refused_with[0] == 1 and "No space left on device" in refused_with[1]
+    assert "Traceback" not in refused_with[1]
+    assert cli.main([*call, "--resume"]) == 0 and cli.main([*call[:-1], "whole"]) == 0
+    assert weights(Path("out")) == weights(Path("whole"))
+
+
+def test_whole_numbers_do_for_fractions(tokens):
+    Path("small.toml").write_text(CONFIG.replace("lr = 1e-2", "lr = 1\nclip = 1"))
+    read = cli.read_config(Path("small.toml"))["training"]
+    assert type(read["lr"]) is type(read["clip"]) is float and read["betas"] == (0.9, 0.98)
+
+
+def test_a_token_file_of_another_tokenizer_or_text_is_refused(tokens, capsys):
+    other = CharTokenizer("".join(sorted(set(TEXT))[::-1]))
+    other.save("tokens/tokenizer.json")
+    assert "was written by another tokenizer" in refused(capsys, "train", "--config", "small.toml")
+    Path("short.txt").write_text(TEXT[:3000])
+    assert cli.main("prepare short.txt --tokenizer char --out short".split()) == 0
+    os.replace("short/val.bin", "tokens/val.bin")
+    assert "are not of one text: prepare" in refused(capsys, "train", "--config", "small.toml")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "lab" / "configs").glob("*.toml")), ids=lambda p: p.stem
+)
+def test_the_configurations_of_the_course_are_understood(path):
+    config = cli.read_config(path)
+    vocab_size = 65 if config["data"].get("corpus") == "tinyshakespeare" else 50_257
+    with torch.device("meta"):  # sizes without memory
+        model_class, config_class = model_classes(config["model"].pop("type", "gpt"))
+        model = model_class(config_class(vocab_size=vocab_size, **config["model"]))
+    n = sum(p.numel() for p in model.parameters())
+    millions = {"shakespeare-10m": 10.8, "gpt2-124m": 124.3}
+    assert path.stem not in millions or round(n / 1e6, 1) == millions[path.stem]
+    command = f"scratchformer train --config lab/configs/{path.name}"
+    assert command in path.read_text(encoding="utf-8")
+
+
+def test_the_command_is_quick_to_say_what_it_does():
+    code = (
+        "import sys\nfrom scratchformer.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert "prepare" in done.stdout and "train" in done.stdout and done.stdout.endswith("False\n")
+
+
+def test_stdin_is_left_open(place, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("never read"))
+    reading, writing = os.pipe()
+    saved = os.dup(0)
+    try:
+        os.dup2(reading, 0)
+        os.write(writing, b"piped")
+        os.close(writing)
+        assert list(token_files.text_pieces("-")) == ["piped"]
+        assert os.fstat(0)
+    finally:
+        os.dup2(saved, 0)
+        os.close(reading)
+        os.close(saved)

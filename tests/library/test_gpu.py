@@ -1,0 +1,74 @@
+"""On a GPU, where there is one: it learns, resumes, compiles and writes as on a CPU."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from scratchformer.cli.run_config import model_classes
+from scratchformer.generation import generate
+from scratchformer.training import train
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+
+IDS = torch.randint(11, (600,), generator=torch.Generator().manual_seed(0))
+RUN = {"steps": 6, "lr": 1e-2, "batch_size": 4, "context_length": 8, "seed": 0, "evaluate_every": 3}
+NEWER = {
+    "kind": "scratchformer_course.ch17_speedrun.model:SpeedrunGPT",
+    "positions": "rotary",
+    "qk_norm": True,
+    "tied": False,
+}
+NEWER |= {"smear": 2, "bigram_rows": 121, "value_embeddings": True, "activation": "relu2"}
+
+
+def small_gpt(kind="gpt", **options):
+    torch.manual_seed(0)
+    size = {"context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
+    model_class, config_class = model_classes(kind)
+    return model_class(config_class(11, **size | options))
+
+
+@pytest.mark.parametrize("muon_lr", [None, 0.02])
+@pytest.mark.parametrize("options", [{}, NEWER], ids=["plain", "newer"])
+def test_it_learns_what_a_cpu_learns(options, muon_lr):
+    here, there = (
+        train(small_gpt(**options).to(device), IDS, IDS, **RUN, muon_lr=muon_lr)
+        for device in ("cuda", "cpu")
+    )
+    assert here.train_loss == pytest.approx(there.train_loss, abs=2e-3)
+    assert here.val_loss == pytest.approx(there.val_loss, abs=2e-3)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_run_goes_on_where_it_stopped(tmp_path, precision):
+    def stop(state):
+        if state.step == 4:
+            raise KeyboardInterrupt
+
+    whole = train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **RUN, precision=precision)
+    options = RUN | {"checkpoint": tmp_path / "run", "checkpoint_every": 2, "precision": precision}
+    with pytest.raises(KeyboardInterrupt):
+        train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **options, callbacks=[stop])
+    again = train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **options, resume=True)
+    assert again.val_loss == pytest.approx(whole.val_loss, abs=1e-3)
+
+
+@pytest.mark.parametrize("options", [{}, NEWER], ids=["plain", "newer"])
+def test_it_writes_the_same_with_a_cache_and_without(options):
+    model, prompt = small_gpt(**options).cuda().eval(), torch.zeros(1, 1, dtype=torch.long).cuda()
+    texts = [generate(model, prompt, 7, seed=0, use_cache=cached) for cached in (True, False)]
+    assert texts[0].device.type == "cuda" and torch.equal(*texts)
+
+
+def test_compiled_by_inductor_it_computes_and_learns_the_same(tmp_path):
+    environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    program = Path(__file__).with_name("compiled_program.py")
+    command = [sys.executable, "-W", "ignore", str(program), "cuda"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["GPT", "SpeedrunGPT", "BERT", "fit", "attention"]

@@ -1,0 +1,236 @@
+"""Muon: orthogonal steps for matrices, AdamW's for the rest, and runs that resume."""
+
+import contextlib
+
+import pytest
+import torch
+from torch import nn
+
+from scratchformer.training import TrainingConfig, distributed, fit, token_loss, train
+from scratchformer.training.muon import Muon, muon_groups, newton_schulz
+from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+
+SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
+
+
+def gpt(**options):
+    torch.manual_seed(0)
+    return SpeedrunGPT(SpeedrunConfig(**SMALL | options))
+
+
+def drawn(generator):
+    x = torch.randint(11, (4, 8), generator=generator)
+    return x, (x + 1) % 11
+
+
+def loss(model, x, y):
+    return token_loss(model(x), y)
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 32), (3, 32, 8), (8, 8), (1, 5)])
+def test_singular_values_become_about_one_and_directions_stay(shape):
+    G = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    U, _, Vt = torch.linalg.svd(G, full_matrices=False)
+    X = newton_schulz(G)
+    # Jordan et al.'s coefficients trade exactness for speed: up to a third off.
+    assert (torch.linalg.svdvals(X) - 1).abs().max() < 0.35
+    inside = U.mT @ X @ Vt.mT  # diagonal, if U and V are X's too
+    off = inside - torch.diag_embed(inside.diagonal(dim1=-2, dim2=-1))
+    assert off.abs().max() < 1e-3
+
+
+def test_the_size_of_a_gradient_has_no_say_in_the_step():
+    G = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(newton_schulz(G), newton_schulz(1000 * G), rtol=1e-3, atol=1e-3)
+
+
+def test_the_step_is_pytorchs_muon():
+    if not hasattr(torch.optim, "Muon"):
+        pytest.skip(f"torch {torch.__version__} has no Muon to compare with")
+    torch.manual_seed(0)
+    ours, theirs = (
+        [nn.Parameter(torch.randn(24, 8)), nn.Parameter(torch.randn(8, 8))] for _ in "12"
+    )
+    for a, b in zip(ours, theirs, strict=True):
+        b.data.copy_(a.data)
+    mine = Muon([{"params": ours, "muon": True}], lr=0.02, weight_decay=0.1)
+    peer = torch.optim.Muon(theirs, lr=0.02, weight_decay=0.1, momentum=0.95)
+    for step in range(4):
+        for a, b in zip(ours, theirs, strict=True):
+            a.grad = torch.randn(a.shape, generator=torch.Generator().manual_seed(step))
+            b.grad = a.grad.clone()
+        mine.step()
+        peer.step()
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=2e-3)  # both iterate in bfloat16
+
+
+def test_other_groups_are_adamws():
+    torch.manual_seed(0)
+    ours, theirs = nn.Linear(4, 4), nn.Linear(4, 4)
+    theirs.load_state_dict(ours.state_dict())
+    mine = Muon(ours.parameters(), lr=0.1, weight_decay=0.1)
+    peer = torch.optim.AdamW(theirs.parameters(), lr=0.1, weight_decay=0.1)
+    for _ in range(3):
+        for model, optimizer in ((ours, mine), (theirs, peer)):
+            optimizer.zero_grad()
+            model(torch.ones(2, 4)).square().sum().backward()
+            optimizer.step()
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_muon_takes_the_matrices_of_the_blocks_and_nothing_else(tied):
+    model = gpt(tied=tied, smear=2, bigram_rows=121, value_embeddings=True)
+    names = {id(p): name for name, p in model.named_parameters()}
+    groups = muon_groups(model, 1e-2, 3e-2, 0.1)
+    taken = {names[id(p)] for p in groups[0]["params"]}
+    layers = {f"h.{i}.{part}.weight" for i in range(2)
+              for part in ("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj")}  # fmt: skip
+    assert taken == layers | {"smear.back.0.weight", "smear.back.1.weight"}
+    assert sorted(names) == sorted(id(p) for group in groups for p in group["params"])
+    assert [group["lr"] for group in groups] == [3e-2, 1e-2, 1e-2]
+    assert [group["weight_decay"] for group in groups] == [0.1, 0.1, 0.0]
+
+
+def test_rates_of_both_kinds_fall_together(monkeypatch):
+    seen = []
+
+    class Watched(Muon):
+        def step(self):
+            seen.append([group["lr"] for group in self.param_groups])
+            super().step()
+
+    monkeypatch.setattr("scratchformer.training.optimizers.Muon", Watched)
+    fit(gpt(), drawn, loss, TrainingConfig(steps=4, lr=1e-2, muon_lr=4e-2, seed=0))
+    assert seen == [[4e-2 * f, 1e-2 * f, 1e-2 * f] for f in (1.0, 0.75, 0.5, 0.25)]
+
+
+def test_a_network_learns_with_it():
+    model = gpt(norm_weights=False, zero_init=True, tied=False, bias=False)
+    config = TrainingConfig(steps=100, lr=2e-2, muon_lr=5e-2, seed=0, evaluate_every=10)
+    history = fit(model, drawn, loss, config)
+    assert history.train_loss[-1] < 0.1 < 1 < history.train_loss[0]
+
+
+def test_a_run_with_muon_resumes_exactly(tmp_path):
+    config = TrainingConfig(steps=6, lr=1e-2, muon_lr=3e-2, seed=0, evaluate_every=3)
+    whole, halves = gpt(), gpt()
+    fit(whole, drawn, loss, config)
+    path = tmp_path / "run.safetensors"
+
+    def stop(state):
+        if state.step == 4:
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        fit(halves, drawn, loss, config, checkpoint=path, callbacks=[stop])
+    again = gpt()
+    fit(again, drawn, loss, config, checkpoint=path, resume=True)
+    for a, b in zip(whole.parameters(), again.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_run_without_replacement_resumes_exactly(tmp_path):
+    ids = torch.randint(11, (200,), generator=torch.Generator().manual_seed(0))
+    settings = {"batch_size": 4, "context_length": 8, "sampling": {"replacement": False}}
+    settings |= {"steps": 6, "lr": 1e-2, "seed": 0, "evaluate_every": 3}
+    settings |= {"gradient_accumulation_steps": 2}
+    whole, halves, again, drawn_ones = gpt(), gpt(), gpt(), gpt()
+    train(whole, ids, ids, **settings)
+    path = tmp_path / "run.safetensors"
+
+    def stop(state):
+        if state.step == 4:
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        train(halves, ids, ids, **settings, checkpoint=path, callbacks=[stop])
+    with pytest.raises(
+        ValueError, match="is of a run with replacement=False, got replacement=True"
+    ):
+        train(
+            drawn_ones,
+            ids,
+            ids,
+            **settings | {"sampling": {"replacement": True}},
+            checkpoint=path,
+            resume=True,
+        )
+    train(again, ids, ids, **settings, checkpoint=path, resume=True)
+    for a, b in zip(whole.parameters(), again.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_rate_of_nothing_or_a_momentum_without_sense_is_refused():
+    with pytest.raises(ValueError, match=r"muon_lr=-0.1, expected more than 0"):
+        TrainingConfig(steps=1, lr=1e-2, muon_lr=-0.1, seed=0)
+    with pytest.raises(ValueError, match=r"muon_momentum=1.0, expected 0 to below 1"):
+        TrainingConfig(steps=1, lr=1e-2, muon_lr=0.1, muon_momentum=1.0, seed=0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_processes_share_stacks_out_and_each_gets_all_results(monkeypatch, size):
+    generator = torch.Generator().manual_seed(0)
+    stacks = [torch.randn(n, 3, 4 + n, generator=generator) for n in (1, 4, 3)]
+    expected = [newton_schulz(stack) for stack in stacks]
+    sent, treated = {}, []
+
+    def counted(share):
+        treated.append(len(share))
+        return newton_schulz(share)
+
+    def as_rank(rank, received):
+        monkeypatch.setattr(distributed, "rank", lambda: rank)
+        monkeypatch.setattr(distributed, "world_size", lambda: size)
+        monkeypatch.setattr(
+            distributed, "all_gather", lambda own: sent.update({rank: own}) or received or [own]
+        )
+        return distributed.share_stacks(counted, stacks)
+
+    for rank in range(size):  # what each would send
+        with contextlib.suppress(RuntimeError, IndexError):  # nothing has come from the others
+            as_rank(rank, None)
+    assert sum(treated) == 8 and max(treated) <= -(-4 // size)
+    received = [sent[rank] for rank in range(size)] if size > 1 else None
+    for rank in range(size):
+        for found, wanted in zip(as_rank(rank, received), expected, strict=True):
+            torch.testing.assert_close(found, wanted)
+
+
+def test_without_matrices_nothing_is_shared(monkeypatch):
+    monkeypatch.setattr(distributed, "world_size", lambda: 2)
+    assert distributed.share_stacks(newton_schulz, []) == []
+
+
+def test_muon_computes_as_the_run_does_and_with_its_momentum(monkeypatch):
+    seen = []
+
+    class Watched(Muon):
+        def step(self):
+            seen.append((self.dtype, self.momentum))
+            super().step()
+
+    monkeypatch.setattr("scratchformer.training.optimizers.Muon", Watched)
+    for precision in ("float32", "bfloat16"):
+        config = TrainingConfig(1, 1e-2, 0, muon_lr=1e-2, muon_momentum=0.8, precision=precision)
+        fit(gpt(), drawn, loss, config)
+    assert seen == [(torch.float32, 0.8), (torch.bfloat16, 0.8)]
+
+
+def test_momentum_is_how_much_of_the_running_mean_stays():
+    """At 0 there is no memory: the second step depends on the second gradient alone."""
+    ends = []
+    for momentum in (0.0, 0.9):
+        for first in (3.0, -3.0):
+            p = nn.Parameter(torch.zeros(2, 3))
+            groups = [{"params": [p], "muon": True, "weight_decay": 0.0}]
+            optimizer = Muon(groups, lr=1.0, momentum=momentum)
+            for factor in (first, 0.5):
+                start = p.detach().clone()
+                p.grad = factor * torch.tensor([[1.0, 2, 3], [3, 1, 2]])
+                optimizer.step()
+            ends.append((p - start).detach())
+    torch.testing.assert_close(ends[0], ends[1])
+    assert not torch.allclose(ends[2], ends[3], atol=0.1)

@@ -1,0 +1,581 @@
+"""Models on disk: ours come back as they were, GPT-2 as Hugging Face computes it, others never."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+from scratchformer.data import Playhouse
+from scratchformer.generation import generate
+from scratchformer.models import GPT, GPTConfig, pretrained
+from scratchformer.models.pretrained import (
+    byte_letters,
+    find_gpt2,
+    find_merges,
+    read_tensors,
+    save_as_gpt2,
+    save_tokenizer_as_gpt2,
+    write_tensors,
+)
+from scratchformer.tokenizers import ByteBPE, byte_bpe
+from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+
+SIZE = {"vocab_size": 13, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
+IDS = torch.randint(11, (2, 8), generator=torch.Generator().manual_seed(0))
+
+
+def small_gpt(**changes):
+    torch.manual_seed(0)
+    return GPT(GPTConfig(**SIZE | changes))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    small_gpt().save(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("changes", [{}, {"bias": False, "n_layers": 1}, {"dropout": 0.3}])
+def test_a_saved_model_comes_back_the_same(tmp_path, changes):
+    model = small_gpt(**changes)
+    model.save(tmp_path / "new" / "folder")
+    again = GPT.from_pretrained(tmp_path / "new" / "folder")
+    assert again.config == model.config
+    assert all(map(torch.equal, model.parameters(), again.parameters()))
+    assert again.lm_head.weight is again.wte.weight  # still tied
+    assert not again.training and torch.equal(again(IDS), model.eval()(IDS))
+    assert sorted(p.name for p in (tmp_path / "new" / "folder").iterdir()) == [
+        "config.json",
+        "model.safetensors",
+    ]
+
+
+def test_saving_again_replaces(saved):
+    model = small_gpt(d_model=32)
+    model.save(str(saved))
+    assert torch.equal(GPT.from_pretrained(str(saved))(IDS), model(IDS))
+
+
+SAVES = {"ours": GPT.save, "gpt2": lambda model, folder: save_as_gpt2(folder, model)}
+STEPS = {  # each moment at which a disk may be full: what is called there
+    "opening the weights": ("pathlib.Path.touch", 1),
+    "writing the weights": ("safetensors.torch.save_file", 1),
+    "flushing the weights": ("os.fsync", 1),
+    "renaming the weights": ("pathlib.Path.replace", 1),
+    "opening the config": ("pathlib.Path.touch", 2),
+    "writing the config": ("pathlib.Path.write_text", 1),
+    "flushing the config": ("os.fsync", 2),
+    "renaming the config": ("pathlib.Path.replace", 2),
+}
+
+
+@pytest.mark.parametrize("save", SAVES)
+@pytest.mark.parametrize("step", STEPS)
+def test_a_save_that_fails_anywhere_leaves_the_old_model_or_the_new(saved, monkeypatch, save, step):
+    target, nth = STEPS[step]
+    owner, name = target.rsplit(".", 1)
+    owner = {"pathlib.Path": Path, "safetensors.torch": safetensors.torch, "os": os}[owner]
+    function, calls = getattr(owner, name), []
+
+    def full_disk(*args, **options):
+        calls.append(args)
+        if len(calls) == nth:
+            raise OSError("no space left")
+        return function(*args, **options)
+
+    new = small_gpt(d_model=32).eval()
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, full_disk)
+        with pytest.raises(OSError, match="no space"):
+            SAVES[save](new, saved)
+    written = step.endswith("config")
+    expected = new if written else small_gpt().eval()
+    assert torch.equal(GPT.from_pretrained(saved)(IDS), expected(IDS))
+    assert not list(saved.glob(".*"))
+
+
+def test_a_save_that_is_killed_leaves_the_old_model_or_the_new(tmp_path):
+    """SIGKILL at any moment, again and again, while two models take turns in one folder."""
+    code = (
+        "import sys, torch\nfrom scratchformer.models import GPT, GPTConfig\n"
+        "models = []\nfor d in (16, 32):\n    torch.manual_seed(d)\n"
+        f"    models.append(GPT(GPTConfig(**{SIZE} | {{'d_model': d}})))\n"
+        "models[0].save(sys.argv[1])\nprint('ready', flush=True)\n"
+        "while True:\n    for model in models:\n        model.save(sys.argv[1])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command, expected = [sys.executable, "-c", code, str(tmp_path / "model")], {}
+    for d in (16, 32):
+        torch.manual_seed(d)
+        expected[d] = GPT(GPTConfig(**SIZE | {"d_model": d})).eval()(IDS)
+    for delay in (0.011, 0.037, 0.053):
+        writer = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        writer.stdout.readline()
+        time.sleep(0.05 + delay)  # a save takes a few milliseconds
+        writer.kill()
+        writer.wait()
+        writer.stdout.close()
+        model = GPT.from_pretrained(tmp_path / "model")
+        assert torch.equal(model(IDS), expected[model.config.d_model])
+
+
+def test_parts_that_killed_saves_left_are_removed_by_the_next(saved):
+    for name in ("model.safetensors", "config.json"):
+        (saved / f".{name}.0123.part").write_bytes(b"half")
+    small_gpt().save(saved)
+    assert sorted(p.name for p in saved.iterdir()) == ["config.json", "model.safetensors"]
+
+
+def test_a_config_that_a_killed_save_left_behind_is_not_believed(saved):
+    """The weights are new and config.json is old: the config in the weights' header counts."""
+    old = (saved / "config.json").read_text()
+    small_gpt(d_model=32).save(saved)
+    (saved / "config.json").write_text(old)
+    assert GPT.from_pretrained(saved).config.d_model == 32
+    (saved / "config.json").unlink()
+    assert GPT.from_pretrained(saved).config.d_model == 32
+
+
+# --- Hugging Face's GPT-2, made on the spot ---------------------------------------------------
+
+
+def hugging_face(folder, kind="GPT2LMHeadModel", **changes):
+    """A GPT-2 with large random weights, saved by transformers, and how to ask it for logits."""
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    size = {"vocab_size": 13, "n_positions": 8, "n_embd": 16, "n_head": 4, "n_layer": 2}
+    config = transformers.GPT2Config(**size | {"bos_token_id": 0, "eos_token_id": 0} | changes)
+    torch.manual_seed(1)
+    model = getattr(transformers, kind)(config).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.normal_(std=0.15)  # far from the start, where a wrong model would give the same
+    model.save_pretrained(folder)
+    return model
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"n_layer": 3, "n_head": 2, "n_embd": 32}, {"n_head": 1}, {"n_layer": 1, "n_inner": 64}]
+    + [
+        {
+            "vocab_size": 50,
+            "n_positions": 20,
+            "n_embd": 24,
+            "n_head": 6,
+            "tie_word_embeddings": True,
+        }
+    ],
+)
+def test_a_hugging_face_folder_gives_its_logits(tmp_path, changes):
+    theirs = hugging_face(tmp_path, **changes)
+    ours = GPT.from_pretrained(tmp_path)
+    with torch.no_grad():
+        expected = theirs(IDS).logits
+        torch.testing.assert_close(ours(IDS), expected, rtol=0, atol=1e-5)
+    assert expected.std() > 0.1 and not ours.training and ours.config.dropout == 0
+    ours.save(tmp_path / "ours")
+    assert torch.equal(GPT.from_pretrained(tmp_path / "ours")(IDS), ours(IDS))
+
+
+def test_a_folder_without_the_head_is_the_same_model(tmp_path):
+    theirs = hugging_face(tmp_path, kind="GPT2Model")  # names without "transformer."
+    with torch.no_grad():
+        logits = theirs(IDS).last_hidden_state @ theirs.wte.weight.T
+        torch.testing.assert_close(GPT.from_pretrained(tmp_path)(IDS), logits, rtol=0, atol=1e-5)
+
+
+def test_a_file_of_2019_with_masks_and_a_head_is_the_same_model(tmp_path):
+    """Old files also hold the causal mask of each block, and some the tied head a second time."""
+    theirs = hugging_face(tmp_path)
+    weights = safetensors.torch.load_file(tmp_path / "model.safetensors")
+    mask = torch.ones(8, 8).tril().view(1, 1, 8, 8)
+    for i in range(2):
+        weights[f"transformer.h.{i}.attn.bias"] = mask.clone()
+        weights[f"transformer.h.{i}.attn.masked_bias"] = torch.tensor(-1e4)
+    weights["lm_head.weight"] = weights["transformer.wte.weight"].clone()
+    safetensors.torch.save_file(weights, tmp_path / "model.safetensors")
+    with torch.no_grad():
+        logits = GPT.from_pretrained(tmp_path)(IDS)
+        torch.testing.assert_close(logits, theirs(IDS).logits, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"n_layers": 3, "n_heads": 2}, {"d_model": 8, "context_length": 9}],
+)
+def test_transformers_reads_our_gpt_and_computes_the_same(tmp_path, changes):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    ours = small_gpt(dropout=0.25, **changes).eval()
+    with torch.no_grad():
+        for p in ours.parameters():
+            p.normal_(std=0.15)  # biases and norms too
+        save_as_gpt2(tmp_path / "new" / "folder", ours)
+        theirs, report = transformers.GPT2LMHeadModel.from_pretrained(
+            tmp_path / "new" / "folder", output_loading_info=True
+        )
+        assert not any(report.values()), report  # nothing missing, nothing left over
+        torch.testing.assert_close(theirs(IDS).logits, ours(IDS), rtol=0, atol=1e-5)
+    assert theirs.config.attn_pdrop == theirs.config.embd_pdrop == theirs.config.resid_pdrop == 0.25
+    assert torch.equal(GPT.from_pretrained(tmp_path / "new" / "folder")(IDS), ours(IDS))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"bias": False}, "bias=False, expected True: GPT-2's architecture"),
+        ({"positions": "rotary"}, "positions='rotary', expected 'learned'"),
+        ({"qk_norm": True}, "qk_norm=True, expected False"),
+        ({"tied": False}, "tied=False, expected True"),
+    ],
+)
+def test_what_gpt2_cannot_compute_is_not_saved_as_one(tmp_path, changes, words):
+    with pytest.raises(ValueError, match=words):
+        save_as_gpt2(tmp_path / "folder", SpeedrunGPT(SpeedrunConfig(**SIZE | changes)))
+    if "bias" in changes:
+        with pytest.raises(ValueError, match=words):
+            save_as_gpt2(tmp_path / "folder", small_gpt(**changes))
+    assert not (tmp_path / "folder").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"activation_function": "relu"}, "activation_function='relu', expected 'gelu_new'"),
+        ({"n_inner": 32}, "n_inner=32, expected 4 n_embd = 64"),
+        ({"layer_norm_epsilon": 1e-3}, "layer_norm_epsilon=0.001, expected 1e-05"),
+        ({"scale_attn_weights": False}, "scale_attn_weights=False, expected True"),
+        ({"scale_attn_by_inverse_layer_idx": True}, "inverse_layer_idx=True, expected False"),
+        ({"tie_word_embeddings": False}, "tie_word_embeddings=False, expected True"),
+    ],
+)
+def test_a_gpt2_that_computes_something_else_is_refused(tmp_path, changes, words):
+    hugging_face(tmp_path, **changes)
+    with pytest.raises(ValueError, match=words):
+        GPT.from_pretrained(tmp_path)
+
+
+def test_another_architecture_is_refused(tmp_path):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 13}
+    transformers.BertModel(transformers.BertConfig(**size)).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="model_type='bert', expected 'gpt2'"):
+        GPT.from_pretrained(tmp_path)
+
+
+# --- GPT-2's tokenizer, written by us ---------------------------------------------------------
+
+
+def folder_for_transformers(folder):
+    """A byte-level tokenizer and a GPT with large random weights in GPT-2's format."""
+    tok = ByteBPE.train(Playhouse().text(20_000), 300, ("<|endoftext|>",))
+    model = small_gpt(vocab_size=tok.vocab_size, context_length=32).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.normal_(std=0.15)
+    save_as_gpt2(folder, model)
+    save_tokenizer_as_gpt2(folder, tok)
+    return model, tok
+
+
+@pytest.mark.parametrize(
+    "text", ["Let's go,  now!\n\n\t", "naïve café — 北京 😀 1234 ''s", "<|endoftext|>", ""]
+)
+def test_transformers_reads_our_tokenizer_and_encodes_the_same(tmp_path, text):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    _, tok = folder_for_transformers(tmp_path)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    ids = tok.encode(text, allow_special=True)
+    assert theirs(text)["input_ids"] == ids and len(theirs) == tok.vocab_size
+    assert theirs.decode(ids, clean_up_tokenization_spaces=False) == text
+
+
+def test_the_pipeline_of_transformers_writes_our_texts(tmp_path):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    model, tok = folder_for_transformers(tmp_path)
+    pipe = transformers.pipeline("text-generation", model=str(tmp_path), device="cpu")
+    prompt = "Enter Odile"
+    ids = torch.tensor([tok.encode(prompt)])
+    for options, ours in [
+        ({"do_sample": False}, {"temperature": 0.0}),
+        ({"do_sample": True, "temperature": 1.0, "top_k": 40}, {"top_k": 40}),
+        ({"do_sample": True, "top_k": 0, "temperature": 0.7}, {"temperature": 0.7}),
+    ]:
+        torch.manual_seed(3)
+        found = pipe(prompt, max_new_tokens=20, return_tensors=True, **options)
+        torch.manual_seed(3)
+        expected = generate(model, ids, 20, **ours)[0].tolist()
+        assert found[0]["generated_token_ids"] == expected, options
+
+
+def test_the_letters_of_bytes_are_gpt2s():
+    slow = pytest.importorskip("transformers.convert_slow_tokenizer", reason="no transformers")
+    assert dict(enumerate(byte_letters())) == slow.bytes_to_unicode()
+
+
+def test_gpt2s_own_merges_are_found_again():
+    """OpenAI published 50,000 merges; tiktoken's tokens hold only what they lead to."""
+    try:
+        tok = ByteBPE.from_tiktoken("gpt2")
+    except OSError as error:
+        pytest.skip(str(error))
+    name = hashlib.sha1((byte_bpe.STORE + byte_bpe.PUBLISHED["gpt2"][0][0]).encode()).hexdigest()
+    lines = (byte_bpe._tiktoken_folder() / name).read_text(encoding="utf-8").split("\n")[1:-1]
+    letters = byte_letters()
+    found = [
+        " ".join("".join(letters[b] for b in part) for part in pair)
+        for pair in find_merges(tok.tokens)
+    ]
+    assert found == lines and len(lines) == 50_000
+
+
+@pytest.mark.parametrize("special", [(), ("<|end|>",), ("<|endoftext|>", "<|pad|>")])
+def test_a_tokenizer_with_other_special_tokens_is_not_saved_as_gpt2s(tmp_path, special):
+    with pytest.raises(ValueError, match=r"special_tokens=\[.*\], expected \['<.endoftext.>'\]"):
+        save_tokenizer_as_gpt2(tmp_path / "folder", ByteBPE.train("", 300, special))
+    assert not (tmp_path / "folder").exists()
+
+
+# --- what is broken or missing ----------------------------------------------------------------
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A folder as other programs write it: a config.json, and weights with nothing of ours."""
+    model = small_gpt()
+    weights = {name: p.detach() for name, p in model.named_parameters()}
+    safetensors.torch.save_file(weights, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(asdict(model.config)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_a_missing_file_is_named(foreign, name):
+    (foreign / name).unlink()
+    with pytest.raises(FileNotFoundError, match=f"{name} is missing, expected a saved model"):
+        GPT.from_pretrained(foreign)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_file_cut_short_is_refused(foreign, name, share):
+    data = (foreign / name).read_bytes()
+    (foreign / name).write_bytes(data[: int(share * len(data))])
+    with pytest.raises(ValueError, match="is not a complete saved model"):
+        GPT.from_pretrained(foreign)
+
+
+@pytest.mark.parametrize("at", [0.2, 0.5, 0.999])
+def test_zeroed_bytes_do_not_load_as_a_model(saved, at):
+    """A disk that lost a page: shapes and names are right, the numbers are not."""
+    file = saved / "model.safetensors"
+    data = bytearray(file.read_bytes())
+    data[int(at * len(data)) : int(at * len(data)) + 64] = bytes(64)
+    file.write_bytes(data)
+    with pytest.raises(ValueError, match=r"is damaged|is not a complete"):
+        GPT.from_pretrained(saved)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+def test_tensors_and_a_record_come_back_as_they_were(tmp_path, dtype):
+    tensors = {"a": torch.ones(2, 3).to(dtype), "scalar": torch.tensor(1).to(dtype)}
+    tensors["transposed"], tensors["none"] = torch.ones(3, 2).T.to(dtype), torch.empty(0)
+    for folder in "xy":
+        write_tensors(tmp_path / folder / "file", tensors, {"step": 3, "text": "é"})
+    found, record = read_tensors(tmp_path / "x" / "file")
+    assert record["step"] == 3 and record["text"] == "é"
+    assert all(torch.equal(found[name], tensors[name]) for name in tensors)
+    assert (tmp_path / "x" / "file").read_bytes() == (tmp_path / "y" / "file").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ([1, 2], "is not a complete saved model"),
+        ({**SIZE, "width": 3}, "holds no GPT: .*'width'"),
+        ({"n_layers": 3}, "holds no GPT: .*'vocab_size'"),
+    ],
+)
+def test_a_config_that_is_no_gpts_is_refused(foreign, config, words):
+    (foreign / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=words):
+        GPT.from_pretrained(foreign)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"d_model": 32}, r"wte\.weight is \(13, 16\) in it, expected \(13, 32\)"),
+        ({"n_layers": 3}, "2 blocks are in it, expected 3"),
+        ({"bias": False}, r"h\.0\.attn\.c_attn\.bias is \(48,\) in it, expected no such tensor"),
+    ],
+)
+def test_weights_that_do_not_fit_the_config_are_refused(foreign, change, words):
+    config = json.loads((foreign / "config.json").read_text())
+    (foreign / "config.json").write_text(json.dumps(config | change))
+    with pytest.raises(ValueError, match=words):
+        GPT.from_pretrained(foreign)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda x: x.long(), r"wpe\.weight \(torch.int64\) is not of finite floats only"),
+        (lambda x: x * float("nan"), r"wpe\.weight \(torch.float32\) is not of finite floats"),
+    ],
+)
+def test_one_file_holds_finite_floats(tmp_path, change, words):
+    weights = dict(small_gpt().named_parameters())
+    weights["wpe.weight"] = change(weights["wpe.weight"].detach())
+    write_tensors(tmp_path / "own.safetensors", weights, {"config": SIZE})
+    with pytest.raises(ValueError, match=words):
+        GPT.from_pretrained(tmp_path / "own.safetensors")
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "d_model", "context_length", "n_layers"])
+def test_a_config_of_another_size_builds_nothing(tmp_path, monkeypatch, name):
+    file = tmp_path / "own.safetensors"
+    weights = dict(small_gpt().named_parameters())
+    write_tensors(file, weights, {"config": SIZE | {name: 4 * 10**9}})
+    monkeypatch.setattr(GPT, "__init__", lambda *args: pytest.fail("a model was built"))
+    with pytest.raises(ValueError, match=r"is of another model: .*expected .*4000000000"):
+        GPT.from_pretrained(file)
+
+
+def test_a_deep_header_is_refused(tmp_path):
+    file = tmp_path / "own.safetensors"
+    deep = '{"record": ' + "[" * 200_000 + "]" * 200_000 + "}"
+    safetensors.torch.save_file({"x": torch.ones(1)}, file, {"scratchformer": deep})
+    with pytest.raises(ValueError, match="is not a complete safetensors file"):
+        GPT.from_pretrained(file)
+
+
+def test_a_file_that_is_not_there_is_not_asked_of_the_hub(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", lambda *a, **k: pytest.fail("asked"))
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*own\.safetensors"):
+        GPT.from_pretrained(tmp_path / "own.safetensors")
+
+
+# --- the hub ----------------------------------------------------------------------------------
+
+
+def test_a_name_is_looked_up_on_the_hub(saved, monkeypatch):
+    asked = []
+
+    def download(name, file, **options):
+        asked.append((name, file))
+        return str(saved / file)
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    assert torch.equal(GPT.from_pretrained("gpt2")(IDS), small_gpt()(IDS))
+    assert asked == [("gpt2", "config.json"), ("gpt2", "model.safetensors")]
+
+
+def test_a_hub_that_does_not_answer_says_what_to_do(monkeypatch):
+    def fail(*args, **options):
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", fail)
+    words = (
+        "'gpt2' is no folder, and .* did not give it .ConnectionError: no route to host.*Connect"
+    )
+    with pytest.raises(OSError, match=words):
+        GPT.from_pretrained("gpt2")
+
+
+def test_offline_nothing_is_asked_of_the_network(monkeypatch, tmp_path):
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("socket.socket.connect", lambda *args: pytest.fail("a connection"))
+    with pytest.raises(OSError, match=r"'some-one/some-model' is no folder.*save config\.json and"):
+        GPT.from_pretrained("some-one/some-model")
+
+
+# --- looking for GPT-2: half a gigabyte is fetched only if asked for ------------------------------
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """An empty cache of Hugging Face's, and no folder of the reader's own; "gpt2" is tiny."""
+    monkeypatch.setitem(pretrained.PUBLISHED, "gpt2", (2, 16))
+    monkeypatch.delenv("SCRATCHFORMER_GPT2", raising=False)
+    for module in ("constants", "file_download"):  # releases before 0.25 look in the second
+        name = f"huggingface_hub.{module}.HF_HUB_CACHE"
+        monkeypatch.setattr(name, str(tmp_path / "cache"), raising=False)
+    revision = tmp_path / "cache" / "models--gpt2" / "refs" / "main"
+    revision.parent.mkdir(parents=True)
+    revision.write_text("a1b2")
+    folder = tmp_path / "cache" / "models--gpt2" / "snapshots" / "a1b2"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    monkeypatch.setattr("socket.socket.connect", lambda *args: pytest.fail("a connection"))
+    monkeypatch.setattr(
+        "huggingface_hub.hf_hub_download", lambda *args, **options: pytest.fail("a download")
+    )
+
+
+def test_nothing_is_fetched_unless_asked_for(cache, no_network):
+    assert find_gpt2() is None and find_gpt2("gpt2-xl") is None
+
+
+def test_the_readers_own_folder_comes_first(cache, no_network, saved, monkeypatch):
+    small_gpt(d_model=32).save(cache)
+    monkeypatch.setenv("SCRATCHFORMER_GPT2", str(saved))
+    assert find_gpt2("gpt2", download=True) == saved
+    assert find_gpt2("somebody/derived-from-gpt2") == saved  # of which no size is known
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_an_own_folder_of_another_size_is_passed_over(cache, no_network, tmp_path, ours):
+    own, found = tmp_path / "own", tmp_path / "cache" / "models--gpt2" / "snapshots" / "a1b2"
+    model = small_gpt(n_layers=3)
+    model.save(own) if ours else save_as_gpt2(own, model)
+    small_gpt().save(found)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SCRATCHFORMER_GPT2", str(own))
+        words = r"own, a model of \(blocks, width\) \(3, 16\), and gpt2 has \(2, 16\): not used"
+        with pytest.warns(UserWarning, match=words):
+            assert find_gpt2("gpt2") == found
+        with pytest.warns(UserWarning, match=r"gpt2-xl has \(48, 1600\)"):
+            assert find_gpt2("gpt2-xl") is None
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_an_own_folder_without_a_model_is_an_error(cache, no_network, saved, monkeypatch, name):
+    monkeypatch.setenv("SCRATCHFORMER_GPT2", str(saved))
+    (saved / name).unlink()
+    with pytest.raises(FileNotFoundError, match=f"SCRATCHFORMER_GPT2 is .*{name} is missing"):
+        find_gpt2()
+
+
+def test_a_model_in_the_cache_is_found_if_it_is_whole(cache, no_network):
+    small_gpt().save(cache)
+    assert find_gpt2() == cache and find_gpt2("gpt2-medium") is None
+    assert torch.equal(GPT.from_pretrained(find_gpt2())(IDS), small_gpt()(IDS))
+    (cache / "model.safetensors").unlink()  # as after a download that was interrupted
+    assert find_gpt2() is None
+
+
+def test_asked_for_it_is_downloaded(cache, saved, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", lambda name, f, **_: str(saved / f))
+    assert find_gpt2("gpt2", download=True) == saved
+
+
+def test_a_download_that_fails_is_a_warning(cache, monkeypatch):
+    def fail(*args, **options):
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", fail)
+    with pytest.warns(UserWarning, match="no route to host.*Connect once"):
+        assert find_gpt2("gpt2", download=True) is None

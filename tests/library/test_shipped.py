@@ -1,0 +1,137 @@
+"""The shipped model: small, better than counting, and what its record says it is."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from scratchformer.cli import read_config
+from scratchformer.data import load_corpus, scored_split
+from scratchformer.generation import generate
+from scratchformer.models import GPT, GPTConfig, KneserNey
+from scratchformer.scaling import count_parameters
+from scratchformer.shipped import shipped_folder, shipped_record
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import evaluate
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "tiny-shakespeare"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return GPT.pretrained(NAME)
+
+
+@pytest.fixture(scope="module")
+def tok():
+    return CharTokenizer.pretrained(NAME)
+
+
+@pytest.fixture(scope="module")
+def ship():
+    import sys
+
+    sys.path.insert(0, str(ROOT / "lab"))
+    try:
+        spec = importlib.util.spec_from_file_location("ship", ROOT / "lab" / "ship.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def test_an_unknown_name_is_told():
+    with pytest.raises(ValueError, match="no shipped model 'gpt5': there are tiny-shakespeare"):
+        GPT.pretrained("gpt5")
+    with pytest.raises(ValueError, match=r"no shipped model .*shipped': there are"):
+        shipped_folder("../shipped")
+
+
+def test_it_is_the_plain_gpt_small_enough_for_a_page(model, tok):
+    files = {path.name: path.stat().st_size for path in shipped_folder(NAME).iterdir()}
+    assert set(files) == {"config.json", "model.safetensors", "record.json", "tokenizer.json"}
+    assert sum(files.values()) < 4_000_000
+    parameters = sum(count_parameters(model.config).values())
+    assert parameters == shipped_record(NAME)["parameters"] <= 900_000
+    assert model.config.bias and model.config.vocab_size == tok.vocab_size
+    assert not model.training
+
+
+def test_all_weights_are_float16_exactly(model):
+    for p in model.parameters():
+        assert p.dtype == torch.float32 and torch.equal(p, p.half().float())
+
+
+def test_its_record_is_of_the_configuration_and_says_everything():
+    record, config = shipped_record(NAME), read_config(ROOT / "lab" / "configs" / f"{NAME}.toml")
+    stored = record["settings"]
+    assert stored["data"] == config["data"] and stored["model"] == config["model"]
+    assert stored["training"] == json.loads(json.dumps(config["training"]))
+    assert record["steps"] == config["training"]["steps"]
+    keys = {"command", "seconds", "training_loss", "commit", "versions", "hardware", "day"}
+    assert keys <= record.keys()
+    losses = record["losses"]
+    assert losses["validation_float16"] < min(losses["counted"].values())
+    assert abs(losses["validation"] - losses["validation_float16"]) < 1e-3
+    assert losses["validation"] == pytest.approx(record["scored_loss"], abs=1e-3)
+
+
+def test_it_scores_what_its_record_says_and_counting_does_not_reach_it(model, tok):
+    corpus = load_corpus("tinyshakespeare")
+    if not corpus.is_real:
+        pytest.skip("Tiny Shakespeare is not here")
+    losses = shipped_record(NAME)["losses"]
+    training, validation = scored_split(torch.tensor(tok.encode(corpus.text)), "validation")
+    loss = evaluate(model, validation, model.context_length)
+    assert loss == pytest.approx(losses["validation_float16"], abs=2e-4)
+    counted = KneserNey(6).fit(training, tok.vocab_size).nats_per_token(validation)
+    assert counted == pytest.approx(losses["counted"]["6"], abs=1e-4)
+    assert loss < counted
+
+
+def test_it_writes_words_of_its_text(model, tok):
+    ids = torch.tensor([tok.encode("KING RICHARD")])
+    text = tok.decode(generate(model, ids, 300, temperature=0.5, seed=0)[0].tolist())
+    words = [word.strip(".,:;!?'").lower() for word in text.split()]
+    assert sum(word in {"the", "and", "to", "of", "i", "my", "is", "you"} for word in words) >= 5
+
+
+def test_a_finished_run_becomes_a_shipped_model(ship, tmp_path, monkeypatch):
+    tok = CharTokenizer.train(load_corpus("playhouse").text)
+    sizes = {"context_length": 16, "d_model": 16, "n_heads": 2, "n_layers": 1}
+    torch.manual_seed(0)
+    trained = GPT(GPTConfig(vocab_size=tok.vocab_size, **sizes))
+    config = {"data": {"corpus": "playhouse"}, "model": sizes, "training": {"seed": 3}}
+    history = {"steps": [7], "seconds": [1.2], "train_loss": [3.0], "val_loss": [3.1]}
+    for name in ("runs/small", "runs/small-development"):
+        run = tmp_path / name
+        trained.save(run)
+        tok.save(run / "tokenizer.json")
+        (run / "run.json").write_text(json.dumps(config))
+        (run / "history.json").write_text(json.dumps(history))
+    monkeypatch.setattr(ship, "ROOT", tmp_path)
+    monkeypatch.setattr(ship, "FOLDER", tmp_path / "shipped")
+    monkeypatch.setattr(ship, "read_config", lambda path: config)
+
+    class Here:
+        text, is_real = load_corpus("playhouse").text[:20_000], True
+
+    monkeypatch.setattr(ship, "load_corpus", lambda name: Here)
+    (tmp_path / "shipped").mkdir()
+    record = ship.main(["small"])
+    assert not list((tmp_path / "shipped").iterdir())  # not asked to write
+    assert ship.main(["small", "--write"])["losses"] == record["losses"]
+    folder = tmp_path / "shipped" / "small"
+    assert json.loads((folder / "record.json").read_text())["losses"] == record["losses"]
+    assert record["development"] == {"steps": 7, "loss": 3.1}
+    again = GPT.from_pretrained(folder)
+    _, validation = scored_split(torch.tensor(tok.encode(Here.text)), "validation")
+    loss = evaluate(again, validation, 16)
+    assert loss == pytest.approx(record["losses"]["validation_float16"], abs=1e-4)
+    Here.is_real = False
+    with pytest.raises(SystemExit, match="playhouse is not here: nothing is replaced"):
+        ship.main(["small", "--write"])

@@ -1,0 +1,453 @@
+"""Tokenizers against the textbook loop, tiktoken, Hugging Face's Rust, and their own inverses."""
+
+import contextlib
+import hashlib
+import json
+import os
+import random
+from collections import Counter
+from itertools import islice, pairwise
+
+import pytest
+import tiktoken
+import tiktoken.load
+import tokenizers as huggingface
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lab.bpe import textbook_merges
+from scratchformer.data import Playhouse
+from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE, byte_bpe, load_gpt2_tokenizer
+from scratchformer.tokenizers.merging import apply_merges, learn_merges
+from scratchformer.tokenizers.word_bpe import END_OF_WORD
+
+any_text = st.text(st.characters(exclude_categories=()))  # every code point, lone surrogates too
+few_letters = st.lists(st.text("ab", min_size=1, max_size=12), min_size=1, max_size=12)
+PLAY = Playhouse(seed=1).text(60_000)
+
+
+@settings(max_examples=300)
+@given(few_letters, st.data())
+def test_incremental_merges_are_the_textbook_merges_ties_included(words, data):
+    words = list(dict.fromkeys(words))
+    counts = [data.draw(st.integers(1, 3)) for _ in words]
+    expected = list(textbook_merges(words, counts))
+    assert list(learn_merges([list(word) for word in words], counts)) == expected
+
+
+def test_incremental_merges_are_the_textbook_merges_on_a_play():
+    table = Counter(PLAY.split())
+    words, counts = [[*word, END_OF_WORD] for word in table], list(table.values())
+    expected = list(islice(textbook_merges(words, counts), 150))
+    assert list(islice(learn_merges(words, counts), 150)) == expected
+
+
+def test_a_tie_goes_to_the_pair_that_is_now_first_not_to_the_one_that_was():
+    words, counts = [list("xab"), list("cd"), list("ab"), list("xay")], [1, 2, 2, 3]
+    merges = list(islice(learn_merges([list(word) for word in words], counts), 4))
+    assert merges == list(islice(textbook_merges(words, counts), 4))
+    # x-a (4 times) takes the first a-b away; the next one stands behind c-d, and both occur twice
+    assert merges[0] == ("x", "a") and merges.index(("c", "d")) < merges.index(("a", "b"))
+
+
+def test_ties_are_not_searched_one_by_one():
+    """20,000 pairs that all occur once: the old search compared each with each."""
+    words = [[chr(0x4E00 + 2 * i), chr(0x4E01 + 2 * i)] for i in range(10_000)]
+    looked_at = 0
+
+    class Watched(list):
+        def __iter__(self):
+            nonlocal looked_at
+            looked_at += 1
+            return super().__iter__()
+
+    merges = list(learn_merges([Watched(word) for word in words], [1] * len(words)))
+    assert merges == [tuple(word) for word in words]
+    assert looked_at < 5 * len(words)
+
+
+def test_word_bpe_by_hand():
+    tok = WordBPE.train("low low low lower newest newest", num_merges=4)
+    # l-o 4, then lo-w 4, then (first seen of the 3s) low-</w>; then the first of the 2s: n-e
+    assert tok.merges == [("l", "o"), ("lo", "w"), ("low", "</w>"), ("n", "e")]
+    assert tok.tokenize("low lower") == ["low</w>", "low", "e", "r", "</w>"]
+
+
+def test_word_bpe_gives_the_published_vocabulary_of_tiny_shakespeare(shakespeare):
+    tok = WordBPE.train(shakespeare, num_merges=4000)
+    frequency = Counter(tok.tokenize(shakespeare))
+    top = (
+        "the 5457, I 4421, to 3961, and 3704, of 3311, a 2749, my 2694, in 2285, you 2132, "
+        "that 1817, And 1801, is 1790, not 1649, with 1573, be 1500, your 1497, for 1396, "
+        "his 1392, it 1307, have 1281"
+    )
+    expected = [(w + END_OF_WORD, int(n)) for w, n in (pair.split() for pair in top.split(", "))]
+    assert len(set(shakespeare.split())) == 25_670
+    assert tok.tokens[:2] == ["</u>", "</p>"] and len(frequency) == 3_813
+    assert tok.vocab_size == 3_815 and set(frequency) == set(tok.tokens[2:])
+    assert frequency.most_common(20) == expected
+    assert tok.tokens[2:22] == [token for token, _ in expected]
+    words = [f"{word}</w>" for word in "I am the first king of".split()]
+    assert tok.tokenize("I am the first king of england") == [*words, "eng", "land</w>"]
+
+
+def test_word_bpe_applies_merges_in_learned_order_not_the_longest_match():
+    tok = WordBPE(["</u>", "</p>", "a", "b", "c", "ab", "bc", "</w>"], [("a", "b"), ("b", "c")])
+    assert tok.tokenize("abc") == ["ab", "c", "</w>"]
+    longest_first = WordBPE(
+        ["</u>", "</p>", "a", "b", "c", "d", "bcd", "ab", "cd", "</w>"],
+        [("a", "b"), ("c", "d"), ("b", "cd")],
+    )
+    assert longest_first.tokenize("abcd") == ["ab", "cd", "</w>"]
+
+
+def test_word_bpe_keeps_full_stops():
+    tok = WordBPE.train("France. France. France.", num_merges=30)
+    assert tok.tokenize("France.") == ["France.</w>"]
+
+
+def test_word_bpe_splits_a_swallowed_piece_rather_than_calling_it_unknown():
+    tok = WordBPE.train("king king sing", num_merges=3)
+    assert tok.merges == [("i", "n"), ("in", "g"), ("ing", "</w>")]
+    assert "in" not in tok.ids and "ing" not in tok.ids and "i" not in tok.ids
+    assert tok.tokenize("sing zing") == ["s", "ing</w>", "</u>", "ing</w>"]
+    tok = WordBPE.train("ink in", num_merges=1)
+    tok = WordBPE([t for t in tok.tokens if t != "in"] + ["i", "n"], tok.merges)
+    assert tok.tokenize("in") == ["i", "n", "</w>"]
+
+
+@given(st.lists(st.text("abcd.,'", min_size=1, max_size=8), min_size=1))
+def test_word_bpe_decodes_what_it_encodes_up_to_white_space(words):
+    text = " ".join(words)
+    tok = WordBPE.train(text, num_merges=20)
+    assert tok.decode(tok.encode(text)) == text
+
+
+def test_word_bpe_encodes_as_hugging_face_does_with_the_same_merges():
+    tok = WordBPE.train(PLAY, num_merges=400)
+    mark = "\ue000"  # one character in place of the end-of-word mark: Rust starts from characters
+    merges = [tuple(piece.replace(END_OF_WORD, mark) for piece in pair) for pair in tok.merges]
+    pieces = sorted({*PLAY, mark} | {"".join(pair) for pair in merges})
+    model = huggingface.models.BPE({piece: i for i, piece in enumerate(pieces)}, merges)
+    rust = huggingface.Tokenizer(model)
+    for word in dict.fromkeys(Playhouse(seed=2).text(60_000).split()):
+        theirs = [t.replace(mark, END_OF_WORD) for t in rust.encode(word + mark).tokens]
+        assert tok.pieces(word) == theirs
+
+
+BYTES = ByteBPE.train(PLAY, vocab_size=600, special_tokens=("<|endoftext|>",))
+RUST = BYTES.to_tiktoken()
+
+
+@settings(max_examples=500)
+@given(any_text)
+def test_byte_bpe_decodes_what_it_encodes(text):
+    readable = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert BYTES.decode(BYTES.encode(text)) == readable
+
+
+@settings(max_examples=500)
+@given(any_text | st.text("the ANGST'llowed\n 3.é\u00a0", max_size=40))
+def test_byte_bpe_gives_tiktokens_ids_on_any_text(text):
+    assert BYTES.encode(text) == RUST.encode_ordinary(text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text("ab ", max_size=60), st.text("ab c", max_size=40))
+def test_byte_bpe_gives_tiktokens_ids_for_any_training_text(training_text, text):
+    tok = ByteBPE.train(training_text, vocab_size=280)
+    assert tok.encode(text) == tok.to_tiktoken().encode_ordinary(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text("abc", min_size=2, max_size=5), unique=True, max_size=12), st.data())
+def test_any_vocabulary_gives_tiktokens_ids_even_one_that_no_training_makes(tokens, data):
+    """Tokens that no merges lead to, and tokens of a lower rank than their parts."""
+    shuffled = data.draw(st.permutations([token.encode() for token in tokens]))
+    tok = ByteBPE([bytes([b]) for b in range(256)] + shuffled)
+    text = data.draw(st.text("abc ", max_size=40))
+    assert tok.encode(text) == tok.to_tiktoken().encode_ordinary(text)
+
+
+def plain_apply_merges(word, rank):
+    """The definition: look at all pairs, join the best, look again."""
+    word = list(word)
+    while True:
+        ranks = [(r, j) for j, p in enumerate(pairwise(word)) if (r := rank(*p)) is not None]
+        if not ranks:
+            return word
+        _, j = min(ranks)
+        word[j : j + 2] = [word[j] + word[j + 1]]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(st.tuples(*[st.text("ab", min_size=1, max_size=3)] * 2), st.integers(0, 5)),
+    st.text("ab", max_size=30),
+)
+def test_merges_are_applied_lowest_rank_first_and_leftmost_first(ranks, word):
+    """Ranks of any order, equal ones among them."""
+    rank = lambda *pair: ranks.get(pair)  # noqa: E731
+    assert apply_merges(word, rank) == plain_apply_merges(word, rank)
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 200_000, "".join(random.Random(0).choices("etaoin", k=10**5))]
+)
+def test_a_chunk_without_a_space_takes_few_look_ups_a_byte_however_long_it_is(text):
+    tok = ByteBPE([*BYTES.tokens, *(b"a" * 2**k for k in range(3, 9))])
+    asked = 0
+
+    def rank(left, right):
+        nonlocal asked
+        asked += 1
+        return tok.ids.get(left + right)
+
+    pieces = apply_merges([bytes([b]) for b in text.encode()], rank)
+    assert asked < 4 * len(text)
+    assert tok.encode(text) == [tok.ids[piece] for piece in pieces]
+    assert tok.encode(text) == tok.to_tiktoken().encode_ordinary(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", " ", "\n\n", "😄", "👩‍👩‍👧", "e\u0301", "\ud83d", "\udc00\ud800", "\ufeffa",
+     "<|endoftext|>", "x<|endoftext|><|endoftext|>y", "hello world!!!? (안녕하세요!) lol123 😉"],
+)  # fmt: skip
+def test_short_and_strange_texts_give_tiktokens_ids(text):
+    assert BYTES.encode(text) == RUST.encode_ordinary(text)
+    valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert BYTES.encode(text, allow_special=True) == RUST.encode(valid, allowed_special="all")
+    assert BYTES.decode(BYTES.encode(text)) == valid
+
+
+def test_byte_bpe_special_tokens_need_permission():
+    end = BYTES.special_tokens["<|endoftext|>"]
+    text = "One.<|endoftext|>Two."
+    assert end == BYTES.vocab_size - 1 == 599
+    assert end not in BYTES.encode(text)
+    ids = BYTES.encode(text, allow_special=True)
+    assert ids == RUST.encode(text, allowed_special="all") and ids.count(end) == 1
+    assert BYTES.decode(ids) == text == BYTES.decode(BYTES.encode(text))
+    tok = ByteBPE.train(text * 9, 300, ("<|endoftext|>",))
+    assert not any(b"<|" in token for token in tok.tokens), "a special token was trained on"
+
+
+def test_byte_bpe_merges_as_hugging_face_does_until_the_first_tie():
+    tok = huggingface.Tokenizer(huggingface.models.BPE())
+    tok.pre_tokenizer = huggingface.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = huggingface.pre_tokenizers.ByteLevel.alphabet()
+    trainer = huggingface.trainers.BpeTrainer(
+        vocab_size=256 + 40, initial_alphabet=alphabet, show_progress=False
+    )
+    tok.train_from_iterator([PLAY], trainer)
+    theirs = {t.replace("Ġ", " ").replace("Ċ", "\n") for t in tok.get_vocab() if len(t) > 1}
+    ours = {token.decode() for token in BYTES.tokens[256 : 256 + len(theirs)]}
+    assert len(theirs & ours) >= 38  # equals in the last places may break differently
+
+
+def test_from_tiktoken_is_gpt2():
+    try:
+        tok = ByteBPE.from_tiktoken("gpt2")
+    except OSError as error:
+        pytest.skip(str(error))
+    gpt2 = tiktoken.get_encoding("gpt2")
+    text = "I HAD always thought Jack Gisburn rather a cheap genius 東京 🎭\n\n  <|endoftext|>"
+    assert tok.vocab_size == 50_257
+    assert tok.encode(text) == gpt2.encode_ordinary(text)
+    assert tok.encode(text, allow_special=True) == gpt2.encode(text, allowed_special="all")
+    assert tok.encode("I HAD always") == [40, 367, 2885, 1464]
+
+
+def test_without_gpt2s_files_a_small_tokenizer_stands_in_and_says_so(monkeypatch, tmp_path):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path / "none"))
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    with pytest.raises(OSError, match="TIKTOKEN_CACHE_DIR"):
+        ByteBPE.from_tiktoken("gpt2")
+    with pytest.warns(UserWarning, match="stands in"):
+        tok = load_gpt2_tokenizer()
+    assert tok.vocab_size == 1024 and tok.decode(tok.encode("naïve 🎭")) == "naïve 🎭"
+
+
+@pytest.mark.parametrize(
+    "tok",
+    [CharTokenizer.train(PLAY), WordBPE.train(PLAY, 100), BYTES],
+    ids=lambda tok: type(tok).__name__,
+)
+def test_a_saved_tokenizer_comes_back_the_same(tok, tmp_path):
+    path = tmp_path / "tok.json"
+    tok.save(path)
+    again = type(tok).load(path)
+    text = PLAY[:5_000]
+    assert again.vocab_size == tok.vocab_size and again.encode(text) == tok.encode(text)
+    assert json.loads(path.read_text())["tokenizer"] == type(tok).__name__
+    assert [p.name for p in tmp_path.iterdir()] == ["tok.json"], "a leftover beside the file"
+    other = WordBPE if not isinstance(tok, WordBPE) else ByteBPE
+    with pytest.raises(ValueError, match=f"expected a {other.__name__}"):
+        other.load(path)
+    path.write_text('{"tokenizer": ')
+    with pytest.raises(ValueError, match="not a saved tokenizer"):
+        type(tok).load(path)
+
+
+@pytest.mark.parametrize(
+    "tok",
+    [CharTokenizer.train("abc"), WordBPE.train("abc abc", 2), BYTES],
+    ids=lambda tok: type(tok).__name__,
+)
+def test_ids_outside_the_vocabulary_are_refused(tok):
+    for bad in (-1, tok.vocab_size):
+        with pytest.raises(ValueError, match=rf"id {bad} is outside the vocabulary of"):
+            tok.decode([bad])
+
+
+def test_char_tokenizer_names_the_unknown_character():
+    tok = CharTokenizer.train("hello")
+    assert tok.characters == "ehlo" and tok.encode("hole") == [1, 3, 2, 0]
+    with pytest.raises(ValueError, match="'z' is not one of the 4 known characters"):
+        tok.encode("zoo")
+
+
+def test_char_tokenizer_has_the_published_65_characters(shakespeare):
+    assert CharTokenizer.train(shakespeare).vocab_size == 65 and len(shakespeare) == 1_115_394
+
+
+def test_sizes_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="num_merges=-1"):
+        WordBPE.train("a", num_merges=-1)
+    with pytest.raises(ValueError, match=r"vocab_size=256 is less than 256 bytes \+ 1"):
+        ByteBPE.train("a", vocab_size=256, special_tokens=("<|end|>",))
+    with pytest.raises(ValueError, match="expected all 256"):
+        ByteBPE([b"a"])
+    assert ByteBPE.train("", vocab_size=300).vocab_size == 256  # nothing left to merge
+    assert WordBPE.train("a", num_merges=9).merges == [("a", "</w>")]
+
+
+def test_word_bpe_reads_text_that_spells_a_mark_as_that_mark():
+    tok = WordBPE.train("</u>xQ </u>yQ </u>zQ </u>w </u>", num_merges=4)
+    assert len(set(tok.tokens)) == len(tok.tokens) and tok.tokens[:2] == ["</u>", "</p>"]
+    assert tok.encode("J")[0] == 0
+
+
+def test_of_special_tokens_that_begin_alike_the_longest_counts():
+    names = ("<|a|>", "<|a|>b|>")
+    for order in (names, names[::-1]):
+        tok = ByteBPE.train("ab<|a|>b|>ab" * 50, 300, order)
+        assert not any(b"|" in token for token in tok.tokens if len(token) > 1)
+        ids = tok.encode("ab<|a|>b|>ab", allow_special=True)
+        assert tok.special_tokens["<|a|>b|>"] in ids and tok.special_tokens["<|a|>"] not in ids
+
+
+@pytest.mark.parametrize("names", [("",), ("<a>", "<a>")])
+def test_special_tokens_that_make_no_sense_are_refused(names):
+    with pytest.raises(ValueError, match="expected distinct, non-empty names"):
+        ByteBPE.train("a", 300, names)
+
+
+def test_training_reads_lone_surrogates_as_encoding_does():
+    assert "\ufffd".encode() in ByteBPE.train("\ud800 \ud800 \ud800", 259).tokens
+
+
+def test_another_pattern_is_saved_and_loaded(tmp_path):
+    ByteBPE(BYTES.tokens, pattern=r"\S+|\s+").save(tmp_path / "naïve.json")
+    assert ByteBPE.load(tmp_path / "naïve.json").pattern == r"\S+|\s+"
+
+
+def test_decode_takes_any_iterable_and_leaves_padding_out():
+    for tok in (CharTokenizer.train("abc"), WordBPE.train("abc abc", 2), BYTES):
+        ids = tok.encode("abc")
+        assert tok.decode(iter(ids)) == tok.decode(ids) == "abc"
+    tok = WordBPE.train("abc abc", 2)
+    assert tok.decode([1, *tok.encode("abc"), 1]) == "abc"
+
+
+def test_a_file_that_lacks_a_part_is_refused(tmp_path):
+    (tmp_path / "half.json").write_text('{"tokenizer": "ByteBPE"}')
+    with pytest.raises(ValueError, match="'tokens' is missing"):
+        ByteBPE.load(tmp_path / "half.json")
+
+
+def test_offline_means_that_no_download_is_tried(monkeypatch, tmp_path):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))  # a folder, but an empty one
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    with pytest.raises(OSError, match="TIKTOKEN_CACHE_DIR") as caught:
+        ByteBPE.from_tiktoken("gpt2")
+    assert "SCRATCHFORMER_OFFLINE forbids downloads" in str(caught.value.__cause__)
+
+
+def downloads(monkeypatch, answer):
+    """What tiktoken asks the network for; `answer(url)` is what it gets."""
+    asked = []
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    monkeypatch.setattr(tiktoken.load, "read_file", lambda u: asked.append(u) or answer(u))
+    return asked
+
+
+def refuse(url):
+    raise OSError("no network")
+
+
+@pytest.mark.parametrize("name", byte_bpe.PUBLISHED)
+def test_the_files_looked_for_offline_are_those_that_tiktoken_asks_for(monkeypatch, tmp_path, name):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))
+    monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
+    checks = []
+    monkeypatch.setattr(
+        tiktoken.load, "check_hash", lambda data, sha256: checks.append((data, sha256)) or True
+    )
+    asked = downloads(monkeypatch, lambda url: url.encode())
+    with contextlib.suppress(Exception):  # what it gets is no vocabulary
+        tiktoken.get_encoding(name)
+    with contextlib.suppress(Exception):
+        tiktoken.load.read_file_cached(asked[0], "")
+    ours = {byte_bpe.STORE + file: sha256 for file, sha256 in byte_bpe.PUBLISHED[name]}
+    assert asked and set(asked) <= set(ours)
+    assert all(ours[data.decode()] == sha256 for data, sha256 in checks if sha256)
+    names = {hashlib.sha1(url.encode()).hexdigest() for url in ours}
+    assert {path.name for path in tmp_path.iterdir()} <= names
+
+
+def test_offline_a_broken_copy_is_refused_and_neither_deleted_nor_fetched_again(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    for file, _ in byte_bpe.PUBLISHED["gpt2"]:
+        url = byte_bpe.STORE + file
+        (tmp_path / hashlib.sha1(url.encode()).hexdigest()).write_text("half a file")
+    asked = downloads(monkeypatch, refuse)
+    with pytest.raises(OSError, match="TIKTOKEN_CACHE_DIR") as caught:
+        ByteBPE.from_tiktoken("gpt2")
+    assert "missing or broken" in str(caught.value.__cause__)
+    assert not asked and len(list(tmp_path.iterdir())) == 2
+
+
+def test_offline_changes_nothing_for_other_threads(monkeypatch, tmp_path):
+    """tiktoken's own functions stay as they are while a tokenizer is looked for."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    before, seen = tiktoken.load.read_file, []
+
+    def watched(name, *rest):
+        seen.append(tiktoken.load.read_file)
+        raise OSError("not there")
+
+    monkeypatch.setattr(tiktoken, "get_encoding", watched)
+    monkeypatch.setattr(byte_bpe, "_check_cached", lambda *_: None, raising=False)
+    with pytest.raises(OSError, match="TIKTOKEN_CACHE_DIR"):
+        ByteBPE.from_tiktoken("gpt2")
+    assert seen == [before]
+
+
+def test_a_tokenizer_that_is_not_published_or_has_gaps_is_refused():
+    for name in ("cl100k_base", "gpt9"):
+        with pytest.raises(ValueError, match=f"no tokenizer '{name}', expected one of gpt2, r50k"):
+            ByteBPE.from_tiktoken(name)
+
+
+def test_saved_files_are_utf8(tmp_path):
+    tok = CharTokenizer.train("naïve 🎭")
+    tok.save(tmp_path / "tok.json")
+    assert "🎭" in (tmp_path / "tok.json").read_bytes().decode("utf-8")

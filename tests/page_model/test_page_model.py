@@ -1,0 +1,616 @@
+"""The model in JavaScript: in Node it gives PyTorch's numbers, whatever model and switches."""
+
+import base64
+import itertools
+import json
+import math
+import random
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from scratchformer.attention import causal_mask
+from scratchformer.blocks import TransformerBlock
+from scratchformer.generation import sampling
+from scratchformer.models import GPT, GPTConfig
+from scratchformer_course.ch17_speedrun import model as speedrun_module
+from scratchformer.tokenizers import ByteBPE, CharTokenizer
+from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.page_model import describe, explore
+from scratchformer_course.page_model import explorer as view
+from scratchformer_course.page_model.description import find_twin
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "scratchformer_course" / "page_model"
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="no node on the PATH: model.js was not run")
+TOLERANCE = 1e-4
+LETTERS = "abcdefghijk"
+SMALL = {"vocab_size": 11, "context_length": 12, "d_model": 16, "n_heads": 4, "n_layers": 2}
+SPEEDRUN = {
+    "norm_weights": False,
+    "embedding_norm": True,
+    "activation": "relu2",
+    "positions": "rotary",
+    "qk_norm": True,
+    "tied": False,
+    "smear": 2,
+    "bigram_rows": 7,
+    "value_embeddings": True,
+    "bias": False,
+}
+SETTINGS = [{}, *({name: value} for name, value in SPEEDRUN.items()), SPEEDRUN]
+SWITCHES = [
+    {"heads": [[0, 1]]},
+    {"heads": [[0, 0], [1, 3], [1, 2]]},
+    {"blocks": [0]},
+    {"blocks": [0, 1]},
+    {"positions": True},
+    {"scale": True},
+    {"causal": True},
+    {"heads": [[1, 0]], "blocks": [0], "positions": True, "scale": True, "causal": True},
+]
+PROGRAM = """
+const M = require(%(model)s), tokenizers = require(%(tokenizer)s);
+const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const model = input.description && M.load(input.description);
+const plain = (key, value) => ArrayBuffer.isView(value) ? Array.from(value) : value;
+let result;
+try { result = {value: (() => { %(body)s })()}; } catch (error) { result = {error: error.message}; }
+process.stdout.write(JSON.stringify(result, plain));
+"""
+
+
+def in_node(body, **given):
+    """What the JavaScript `body` returns; `model`, `M` and `input.…` are there for it."""
+    files = {name: json.dumps(str(FOLDER / f"{name}.js")) for name in ("model", "tokenizer")}
+    program = PROGRAM % {"body": body, **files}
+    done = subprocess.run(
+        [NODE, "-e", program], input=json.dumps(given), capture_output=True, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def value_in_node(body, **given):
+    result = in_node(body, **given)
+    assert "error" not in result, result["error"]
+    return result["value"]
+
+
+def large(model, seed=0):
+    """Large random weights, that float16 holds exactly, so that every part shows in the logits."""
+    g = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            p.copy_((torch.randn(p.shape, generator=g) * 0.5 + (".ln" in name)).half().float())
+    return model.eval()
+
+
+def small(**options):
+    return large(SpeedrunGPT(SpeedrunConfig(**SMALL | options)))
+
+
+def letters(n):
+    return CharTokenizer("".join(chr(ord("a") + i) for i in range(n)))
+
+
+def in_torch(model, ids, monkeypatch, off=None):
+    """Logits, attention of each layer and the stream of a SpeedrunGPT with parts switched off."""
+    off, attention, stream = off or {}, [], []
+
+    def attend(self, q, k, v):
+        scores = q @ k.mT / (1 if off.get("scale") else math.sqrt(q.shape[-1]))
+        if not off.get("causal"):
+            scores = scores.masked_fill(~causal_mask(scores.shape[-1]), -math.inf)
+        weights = scores.softmax(dim=-1)
+        attention.append(weights[0])
+        heads = weights @ v
+        for layer, head in off.get("heads", []):
+            if model.h[layer].attn is self:
+                heads[:, head] = 0
+        return heads, weights
+
+    monkeypatch.setattr(speedrun_module.Attention, "attend", attend)
+    if off.get("positions"):
+        monkeypatch.setattr(speedrun_module, "rotary", lambda x, *_: x)
+    hooks = [model.h[0].register_forward_pre_hook(lambda _, args: stream.append(args[0][0]))]
+    for i, block in enumerate(model.h):
+        if i in off.get("blocks", []):
+
+            def pass_on(_, args, output):
+                attention.pop()
+                attention.append(None)
+                return args[0]
+
+            hooks.append(block.register_forward_hook(pass_on))
+        hooks.append(block.register_forward_hook(lambda _, args, x: stream.append(x[0])))
+    with torch.no_grad():
+        if off.get("positions") and model.config.positions == "learned":
+            kept = model.wpe.weight.clone()
+            model.wpe.weight.zero_()
+        logits = model(torch.tensor([ids]))[0]
+        if off.get("positions") and model.config.positions == "learned":
+            model.wpe.weight.copy_(kept)
+    for hook in hooks:
+        hook.remove()
+    monkeypatch.undo()
+    return logits, attention, stream
+
+
+def close(ours, theirs, tolerance=TOLERANCE):
+    ours = torch.tensor(ours, dtype=torch.float64)
+    assert ours.numel() == theirs.numel()
+    scale = max(1.0, theirs.abs().max().item())
+    return (ours.view(theirs.shape) - theirs).abs().max().item() <= tolerance * scale
+
+
+def all_close(result, expected):
+    logits, attention, stream = expected
+    assert close(result["logits"], logits)
+    for ours, theirs in zip(result["attention"], attention, strict=True):
+        assert (ours is None) if theirs is None else close(ours, theirs)
+    for ours, theirs in zip(result["stream"], stream, strict=True):
+        assert close(ours, theirs)
+
+
+FORWARD = "return M.forward(model, input.ids, {off: input.off ?? {}})"
+IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5]
+
+
+# ---- the export ----
+
+
+def test_the_file_is_short_and_needs_nothing():
+    source = (FOLDER / "model.js").read_text(encoding="utf-8")
+    assert len(source.encode()) <= 15 * 1024
+    assert "require(" not in source and "import " not in source and "fetch(" not in source
+
+
+def test_every_script_can_be_read_without_scrolling():
+    rooms = [FOLDER, FOLDER.parent / "kit" / "figure", FOLDER.parent / "tab_trainer"]
+    files = [path for room in rooms for path in room.rglob("*.js")]
+    assert len(files) >= 20
+    for path in files:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert lines[0].startswith("// ") and '"use strict";' in lines[:10], path.name
+        assert [line for line in lines if len(line) > 100] == [], path.name
+
+
+def test_a_description_is_plain_and_its_hash_is_of_the_weights():
+    one, two = small(), large(SpeedrunGPT(SpeedrunConfig(**SMALL)), seed=1)
+    tok = CharTokenizer(LETTERS)
+    told = describe(one, tok)
+    assert json.loads(json.dumps(told)) == told
+    assert told == describe(one, tok) and told["hash"] != describe(two, tok)["hash"]
+    sizes = [math.prod(tensor["shape"]) for tensor in told["tensors"]]
+    assert len(base64.b64decode(told["weights"])) == 2 * sum(sizes)
+
+
+class ReadersGPT(nn.Module):
+    """As chapter 10 has it: GPT-2's names, no config."""
+
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers, bias=False):
+        super().__init__()
+        self.wte = nn.Embedding(vocab_size, d_model)
+        self.wpe = nn.Embedding(context_length, d_model)
+        self.h = nn.ModuleList(TransformerBlock(d_model, n_heads) for _ in range(n_layers))
+        self.ln_f = nn.LayerNorm(d_model)
+        self.lm_head = nn.Linear(d_model, vocab_size, bias=bias)
+        self.lm_head.weight = self.wte.weight
+        for p in self.parameters():
+            nn.init.normal_(p, std=0.02)
+
+    def forward(self, ids):
+        x = self.wte(ids) + self.wpe.weight[: ids.shape[1]]
+        for block in self.h:
+            x = block(x, causal_mask(ids.shape[1]))
+        return self.lm_head(self.ln_f(x))
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 8])
+def test_a_readers_own_gpt_is_read_and_its_heads_are_counted(n_heads):
+    torch.manual_seed(n_heads)
+    model = ReadersGPT(11, 12, 16, n_heads, 2)
+    state = torch.get_rng_state()
+    assert describe(model, CharTokenizer(LETTERS))["config"]["n_heads"] == n_heads
+    assert torch.equal(torch.get_rng_state(), state), "the reader's own draws would change"
+    assert model.training
+
+
+def test_a_model_that_computes_something_else_is_refused():
+    class NoMask(ReadersGPT):
+        def forward(self, ids):
+            x = self.wte(ids) + self.wpe.weight[: ids.shape[1]]
+            for block in self.h:
+                x = block(x)
+            return self.lm_head(self.ln_f(x))
+
+    tok = CharTokenizer(LETTERS)
+    with pytest.raises(ValueError, match="computes something else"):
+        describe(large(NoMask(11, 12, 16, 2, 2)), tok)
+    with pytest.raises(ValueError, match=r"lm_head\.bias"):
+        describe(ReadersGPT(11, 12, 16, 2, 2, bias=True), tok)
+    with pytest.raises(ValueError, match=r"no parameter wte\.weight"):
+        describe(nn.Linear(2, 2), tok)
+
+
+def test_what_cannot_be_exported_is_told():
+    with pytest.raises(ValueError, match=r"has 3 tokens, expected the model's vocab_size=11"):
+        describe(small(), CharTokenizer("abc"))
+    with pytest.raises(TypeError, match="got a str, expected a CharTokenizer or a ByteBPE"):
+        describe(small(), "abc")
+    model = small()
+    with torch.no_grad():
+        model.h[0].mlp.c_fc.weight[0, 0] = 7e4
+    with pytest.raises(ValueError, match=r"h\.0\.mlp\.c_fc\.weight holds 70000"):
+        describe(model, CharTokenizer(LETTERS))
+
+
+# ---- equal to PyTorch ----
+
+
+@needs_node
+@pytest.mark.parametrize("options", SETTINGS, ids=lambda o: "-".join(o) or "gpt")
+def test_logits_attention_and_stream_are_pytorchs(options, monkeypatch):
+    model = small(**options)
+    told = describe(model, CharTokenizer(LETTERS))
+    all_close(value_in_node(FORWARD, description=told, ids=IDS), in_torch(model, IDS, monkeypatch))
+
+
+@needs_node
+def test_the_shipped_model_gives_its_logits():
+    model = GPT.pretrained("tiny-shakespeare")
+    tok = CharTokenizer.pretrained("tiny-shakespeare")
+    text = "ROMEO:\nBut, soft! what light through yonder window breaks?\n"
+    told = describe(model, tok)
+    ids = value_in_node(
+        "return tokenizers.load(input.description.tokenizer).encode(input.text)",
+        description=told,
+        text=text,
+    )
+    assert ids == tok.encode(text)
+    result = value_in_node(FORWARD, description=told, ids=ids)
+    with torch.no_grad():
+        logits = model(torch.tensor([ids]))[0]
+    assert (torch.tensor(result["logits"]).view_as(logits) - logits).abs().max() < TOLERANCE
+    losses = value_in_node(
+        "return M.losses(M.forward(model, input.ids).logits, input.ids)", description=told, ids=ids
+    )
+    assert close(losses, F.cross_entropy(logits[:-1], torch.tensor(ids[1:]), reduction="none"))
+
+
+@needs_node
+def test_a_readers_gpt_gives_its_logits():
+    model = large(ReadersGPT(11, 12, 16, 2, 2))
+    told = describe(model, CharTokenizer(LETTERS))
+    result = value_in_node(FORWARD, description=told, ids=IDS)
+    with torch.no_grad():
+        assert close(result["logits"], model(torch.tensor([IDS]))[0])
+
+
+@needs_node
+@pytest.mark.parametrize("options", [{}, SPEEDRUN], ids=["gpt", "speedrun"])
+@pytest.mark.parametrize("off", SWITCHES, ids=json.dumps)
+def test_each_switch_is_the_same_change_made_in_pytorch(off, options, monkeypatch):
+    model = small(**options)
+    told = describe(model, CharTokenizer(LETTERS))
+    expected = in_torch(model, IDS, monkeypatch, off)
+    all_close(value_in_node(FORWARD, description=told, ids=IDS, off=off), expected)
+    untouched, _, _ = in_torch(model, IDS, monkeypatch)
+    assert not torch.allclose(expected[0], untouched, atol=1e-2), "the switch does nothing"
+
+
+@needs_node
+@pytest.mark.parametrize("options", [{}, SPEEDRUN], ids=["gpt", "speedrun"])
+@pytest.mark.parametrize("off", [{}, *SWITCHES[:6]], ids=json.dumps)
+def test_with_a_cache_the_logits_are_those_without(off, options):
+    told = describe(small(**options), CharTokenizer(LETTERS))
+    body = """
+      const {ids, off} = input, at_once = M.forward(model, ids, {off}).logits;
+      const V = model.config.vocab_size;
+      return [[1, 1, 1, 1, 1, 1, 1, 1, 1], [4, 5], [2, 3, 1, 3]].map((pieces) => {
+        const cache = M.newCache(model), logits = [];
+        let start = 0;
+        for (const n of pieces) {
+          logits.push(...M.forward(model, ids.slice(start, start += n), {cache, off}).logits);
+        }
+        return Math.max(...logits.map((z, i) => Math.abs(z - at_once[i])));
+      })"""
+    assert max(value_in_node(body, description=told, ids=IDS, off=off)) < 1e-5
+
+
+@needs_node
+def test_models_of_any_size():
+    """Thirty drawn by chance, with texts of any length, in one call of Node."""
+    draw = random.Random(0)
+    models, given = [], []
+    for n in range(30):
+        options = SETTINGS[n % len(SETTINGS)]
+        H, V, length = draw.randint(1, 4), draw.randint(1, 26), draw.randint(1, 9)
+        D = draw.randint(1, 5) * (2 if options.get("positions") == "rotary" else 1)
+        config = SpeedrunConfig(V, length, H * D, H, draw.randint(1, 3), **options)
+        models.append(large(SpeedrunGPT(config), seed=n))
+        ids = [draw.randrange(V) for _ in range(draw.randint(1, length))]
+        given.append({"description": describe(models[-1], letters(V)), "ids": ids})
+    body = "return input.given.map((one) => M.forward(M.load(one.description), one.ids).logits)"
+    for model, one, logits in zip(models, given, value_in_node(body, given=given), strict=True):
+        with torch.no_grad():
+            assert close(logits, model(torch.tensor([one["ids"]]))[0]), model.config
+
+
+@needs_node
+def test_every_float16_is_read_as_it_is():
+    """All finite ones: positive and negative, normal and not."""
+    numbers = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.float16)
+    numbers = numbers[numbers.isfinite()]
+    told = {
+        "config": {},
+        "tensors": [{"name": "all", "shape": [len(numbers)]}],
+        "weights": base64.b64encode(numbers.numpy().tobytes()).decode(),
+    }
+    assert value_in_node("return model.weights.all", description=told) == numbers.tolist()
+
+
+@needs_node
+def test_hooks_see_what_meets_and_may_change_it():
+    model = small()
+    told = describe(model, CharTokenizer(LETTERS))
+    body = """
+      const seen = {};
+      const {logits} = M.forward(model, input.ids, {hook: (name, array) => {
+        seen[name] = Array.from(array);
+        if (name === "h.1") array.fill(0);
+      }});
+      return {seen, logits}"""
+    result = value_in_node(body, description=told, ids=IDS)
+    parts = [f"h.{i}{part}" for i in range(2) for part in (".attn.q", ".attn.k", ".attn.v", "")]
+    assert sorted(result["seen"]) == sorted(parts)
+    with torch.no_grad():
+        x = model._embed(torch.tensor([IDS]), 0, None)
+        q, _, v = model.h[0].attn.c_attn(model.h[0].ln_1(x)).chunk(3, dim=-1)
+        nothing = model.lm_head(model.ln_f(torch.zeros(1, len(IDS), 16)))
+    assert close(result["seen"]["h.0.attn.q"], q) and close(result["seen"]["h.0.attn.v"], v)
+    assert close(result["logits"], nothing)
+
+
+@needs_node
+def test_the_logit_lens_reads_each_layer(monkeypatch):
+    model = small()
+    told = describe(model, CharTokenizer(LETTERS))
+    body = "return M.forward(model, input.ids).stream.map((x) => M.readOut(model, x))"
+    _, _, stream = in_torch(model, IDS, monkeypatch)
+    for ours, x in zip(value_in_node(body, description=told, ids=IDS), stream, strict=True):
+        with torch.no_grad():
+            assert close(ours, model.lm_head(model.ln_f(x)))
+
+
+# ---- sampling ----
+
+
+@needs_node
+def test_probabilities_are_those_of_generate():
+    """All rules together, on logits with ties and without."""
+    draw = random.Random(0)
+    rules = list(
+        itertools.product(
+            (0.05, 0.5, 1.0, 2.0), (None, 1, 2, 5, 99), (None, 1e-9, 0.31, 0.77, 0.9, 1.0)
+        )
+    )
+    logits = [[draw.randint(-20, 20) / 4 for _ in range(draw.randint(1, 9))] for _ in rules]
+    body = """
+      return input.logits.map((z, i) => {
+        const [temperature, top_k, top_p] = input.rules[i];
+        return M.probabilities(Float32Array.from(z), {temperature, top_k, top_p});
+      })"""
+    ours = value_in_node(body, logits=logits, rules=rules)
+    for z, (temperature, top_k, top_p), found in zip(logits, rules, ours, strict=True):
+        p = sampling._probabilities(torch.tensor([z], dtype=torch.float64), temperature)
+        theirs = sampling._truncate(p, top_k, top_p)[0]
+        assert found == pytest.approx((theirs / theirs.sum()).tolist(), abs=1e-9)
+
+
+@needs_node
+def test_greedy_text_is_that_of_generate_past_the_context_too():
+    for options in ({}, SPEEDRUN):
+        model = small(**options)
+        told = describe(model, CharTokenizer(LETTERS))
+        body = """
+          const g = M.generate(model, input.ids, {temperature: 0});
+          return Array.from({length: 20}, () => g.next().value)"""
+        ids = torch.tensor([[1, 2, 3]])
+        theirs = sampling.generate(model, ids, 20, temperature=0.0)[0, 3:].tolist()
+        assert value_in_node(body, description=told, ids=ids[0].tolist()) == theirs
+
+
+@needs_node
+def test_draws_repeat_with_a_seed_and_follow_the_probabilities():
+    body = """
+      const counts = (seed) => {
+        const random = M.generator(seed), found = [0, 0, 0, 0];
+        const p = Float64Array.of(0.5, 0, 0.2, 0.3);
+        for (let i = 0; i < 20000; i++) found[M.pick(p, random())]++;
+        return found;
+      };
+      return [counts(1), counts(1), counts(2), M.pick(Float64Array.of(0.5, 0.4, 0), 0.99)]"""
+    one, again, two, beyond = value_in_node(body)
+    assert one == again != two and beyond == 1
+    assert one[1] == 0 and [n / 20000 for n in one] == pytest.approx([0.5, 0, 0.2, 0.3], abs=0.02)
+
+
+# ---- tokenizers ----
+
+TRAINING = "the old king sleeps. naïve cafés, 12 kings' 345 old ｗords  \n\t and 🎭 the end"
+
+
+@needs_node
+def test_byte_pieces_are_pythons_on_any_text():
+    tok = ByteBPE.train(TRAINING * 3, 300, ("<|end|>",))
+    texts = [TRAINING, "", "it's  two\u00a0 \u2003spaces\x85\x1c\ufeff", "\ufeffstart", "<|end|>"]
+    letters = [chr(c) for c in (*range(0x0, 0x250), *range(0x2000, 0x2070), 0x3000, 0x1F3AD)]
+    for seed in range(150):
+        g = torch.Generator().manual_seed(seed)
+        picked = torch.randint(len(letters), (30,), generator=g).tolist()
+        texts.append("".join(letters[i] if i % 3 else " '"[i % 2] for i in picked))
+    body = """
+      const {encode, decode} = tokenizers.load(input.tokenizer);
+      return input.texts.map((text) => [encode(text), decode(encode(text))])"""
+    told = describe(large(GPT(GPTConfig(tok.vocab_size, 4, 4, 1, 1))), tok)["tokenizer"]
+    for text, (ids, back) in zip(
+        texts, value_in_node(body, tokenizer=told, texts=texts), strict=True
+    ):
+        assert ids == tok.encode(text) and back == text, text
+    decoded = value_in_node(
+        "return tokenizers.load(input.tokenizer).decode(input.ids)",
+        tokenizer=told,
+        ids=[tok.vocab_size - 1, 0xC3, 104],
+    )
+    assert decoded == tok.decode([tok.vocab_size - 1, 0xC3, 104])
+
+
+# ---- what is wrong is said ----
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("M.forward(model, [])", "got no token"),
+        ("M.forward(model, [11])", "id 11 is not one of 11 tokens"),
+        ("M.forward(model, [1, -1])", "id -1 is not"),
+        ("M.forward(model, [0.5])", "id 0.5 is not"),
+        (
+            "M.forward(model, Array(13).fill(1))",
+            "got 13 tokens, expected at most",
+        ),
+        ("M.forward(model, [1], {off: {haeds: []}})", "off has haeds, expected heads, blocks"),
+        ("M.forward(model, [1], {off: {heads: [[0, 4]]}})", "block 0, head 4: there is none"),
+        ("M.forward(model, [1], {off: {blocks: [2]}})", "block 2, head 0: there is none"),
+        (
+            "const cache = M.newCache(model); M.forward(model, [1], {cache}); "
+            "M.forward(model, [1], {cache, off: {causal: true}})",
+            "a cache without the causal mask",
+        ),
+        ("M.probabilities([1, 2], {temperature: -1})", "temperature=-1, expected 0 or more"),
+        ("M.probabilities([1, 2], {temperature: NaN})", "temperature=NaN"),
+        ("M.probabilities([1, 2], {top_k: 0})", "top_k=0, expected at least 1"),
+        ("M.probabilities([1, 2], {top_p: 0})", "top_p=0, expected 0 < top_p <= 1"),
+        ("M.load({...input.description, weights: 'AAAA'})", "got 3 bytes of weights, expected"),
+        ("tokenizers.load({tokenizer: 'WordBPE'})", "no tokenizer WordBPE"),
+        ("tokenizers.load(input.description.tokenizer).encode('az')", "“z” is not one of the 11"),
+    ],
+)
+def test_a_broken_input_is_told(body, said):
+    told = describe(small(), CharTokenizer(LETTERS))
+    assert said in in_node(body, description=told)["error"]
+
+
+def test_the_twin_of_the_shipped_model_is_itself():
+    model = GPT.pretrained("tiny-shakespeare")
+    twin = find_twin(model, dict(model.named_parameters()))
+    assert twin.config.n_heads == model.config.n_heads
+
+
+# ---- the view ----
+
+
+@pytest.fixture
+def shipped():
+    name = "tiny-shakespeare"
+    return GPT.pretrained(name), CharTokenizer.pretrained(name)
+
+
+def test_a_live_view_asks_nothing_of_a_server(shipped):
+    html = explore(*shipped)._repr_html_()
+    assert html.count(describe(*shipped)["weights"]) == 1
+    own = html.replace(describe(*shipped)["weights"], "")
+    assert "fetch(" not in own and "import(" not in own and "new Worker(" not in own
+    addresses = set(re.findall(r"""https?://[^"'\s]+""", own))
+    assert addresses == {"http://www.w3.org/2000/svg"}, "the name of SVG, which nobody loads"
+
+
+def test_a_stored_output_holds_no_weights_and_no_script(shipped, monkeypatch):
+    monkeypatch.setenv("SCRATCHFORMER_LIVE", "stored")
+    live = explore(*shipped)
+    html = live._repr_html_()
+    assert len(html) < 2_000 and "<script" not in html
+    assert live.descriptions[0]["hash"] in html and "needs JavaScript" in html
+    assert html == explore(*shipped)._repr_html_(), "nbval would see a change"
+    monkeypatch.delenv("SCRATCHFORMER_LIVE")
+    assert len(live._repr_html_()) > 2_000_000
+
+
+def test_no_text_ends_the_script_or_the_attribute(shipped):
+    text = "</script><!-- \"'&<b>"
+    tok = CharTokenizer.train(text)
+    model = large(GPT(GPTConfig(tok.vocab_size, 32, 8, 2, 1)))
+    html = explore(model, tok, text, text=text).html()
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == 1 and "<!--" not in scripts[0]
+    assert html.count("<script") == html.count("</script>") == 1
+    found = re.search(r'data-settings="([^"]*)"', html)[1]
+    assert json.loads(unescape(found))["prompt"] == text
+
+
+def test_a_saved_page_is_whole(shipped, tmp_path):
+    explore(*shipped, views=["next"]).save(tmp_path / "page.html", title="A & B")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") and "<title>A &amp; B</title>" in page
+
+
+def test_what_cannot_be_explored_is_told(shipped, monkeypatch):
+    model, tok = shipped
+    with pytest.raises(ValueError, match=r"views=\['heatmap'\], expected some of attention, next"):
+        explore(model, tok, views=["heatmap"])
+    with pytest.raises(ValueError, match=r"views=\[\], expected some of"):
+        explore(model, tok, views=[])
+    with pytest.raises(ValueError, match="prompt='', expected at least one token"):
+        explore(model, tok, prompt="")
+    with pytest.raises(ValueError, match="character 'ï' is not one of"):
+        explore(model, tok, prompt="naïve")
+    monkeypatch.setattr(view, "LARGEST", 1000)
+    with pytest.raises(ValueError, match="has 834,432 weights, expected at most 1,000"):
+        explore(model, tok)
+
+
+def test_a_prompt_that_was_not_given_is_one_that_the_tokenizer_reads(shipped):
+    assert explore(*shipped, views=["next"]).settings["prompt"] == "ROMEO:\nWhat light through"
+    model, tok = ReadersGPT(11, 12, 16, 2, 2), CharTokenizer(LETTERS)
+    assert explore(model, tok).settings["prompt"] == tok.decode([0])
+    with pytest.raises(ValueError, match="seed is -1, expected a whole number of at least 0"):
+        explore(model, tok, seed=-1)
+
+
+@pytest.mark.parametrize("give", [lambda x: (x, x), lambda x: {"logits": x}, lambda x: None])
+def test_a_model_that_gives_no_logits_is_told(give):
+    model = ReadersGPT(11, 12, 16, 2, 2)
+    forward = model.forward
+    model.forward = lambda ids: give(forward(ids))
+    said = r"the model gives (tuple|dict|NoneType), expected logits of shape \(1, T, V\)"
+    with pytest.raises(ValueError, match=said):
+        explore(model, CharTokenizer(LETTERS))
+    model.forward = lambda ids: forward(ids)[0]
+    with pytest.raises(ValueError, match=r"gives \(12, 11\), expected logits of shape"):
+        explore(model, CharTokenizer(LETTERS))
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_told(wrong):
+    model = ReadersGPT(11, 12, 16, 2, 2)
+    with torch.no_grad():
+        model.get_parameter("wte.weight")[0, 0] = wrong
+    with pytest.raises(ValueError, match=r"wte\.weight holds numbers that are not finite"):
+        describe(model, CharTokenizer(LETTERS))
+
+
+def test_a_model_in_training_is_left_in_training(shipped):
+    model = ReadersGPT(11, 12, 16, 2, 2).train()
+    explore(model, CharTokenizer(LETTERS), "abc")
+    assert model.training and all(p.grad is None for p in model.parameters())

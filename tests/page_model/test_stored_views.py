@@ -1,0 +1,46 @@
+"""The stored live views of chapters 07 and 12 hold what the shipped model gives now."""
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+
+from scratchformer.models import GPT
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.page_model import describe, explore
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+
+
+@pytest.mark.parametrize(
+    ("notebook", "prompt", "view"),
+    [
+        ("07_multi_head", "ROMEO:\nWhat light through", "attention"),
+        ("12_generation", "The king ", "next"),
+    ],
+)
+def test_a_stored_view_is_what_the_shipped_model_gives(notebook, prompt, view):
+    cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    shown = [output.get("data", {}).get("text/html", "") for output in outputs]
+    (stored,) = (html for html in shown if 'data-figure="explorer"' in html)
+    settings = json.loads(unescape(re.search(r'data-settings="([^"]*)"', stored)[1]))
+    assert settings["prompt"] == prompt and settings["views"] == [view]
+    name = "tiny-shakespeare"
+    model, tok = GPT.pretrained(name), CharTokenizer.pretrained(name)
+    assert f'data-models="{describe(model, tok)["hash"]}"' in stored
+    assert stored == explore(model, tok, prompt, views=[view]).placeholder()
+    assert len(stored) < 2_000 and "<script" not in stored
+    with torch.no_grad():
+        top = model(torch.tensor([tok.encode(prompt)]))[0, -1].softmax(dim=0).topk(5)
+    rows = re.findall(r"<td>(.*?)</td><td>([\d.]+)%</td>", stored)
+    assert [unescape(token) for token, _ in rows] == [
+        repr(tok.decode([i])) for i in top.indices.tolist()
+    ]
+    assert [float(p) for _, p in rows] == pytest.approx(
+        [100 * p for p in top.values.tolist()], abs=0.06
+    )

@@ -1,0 +1,138 @@
+"""The clock hands in a browser: what they show is the package's sinusoidal encoding."""
+
+import math
+
+import pytest
+import torch
+
+from scratchformer.positions import sinusoidal
+from scratchformer_course.ch03_positions.live import clock_hands
+from tests.site import test_browser
+from tests.site.saved_figures import complaints, number, opened, rows, stored, without_javascript
+
+axe = test_browser.axe  # the fixture
+PE = sinusoidal(100, 8).double()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    path = tmp_path_factory.mktemp("live") / "live.html"
+    clock_hands(PE.tolist(), place=3, distance=5).save(path)
+    return path.as_uri()
+
+
+@pytest.fixture
+def page(browser, address):
+    context, page, faults = opened(browser, address)
+    yield page
+    assert faults == []
+    context.close()
+
+
+def move(page, place, distance):
+    page.get_by_role("slider", name="Place").fill(str(place))
+    page.get_by_role("slider", name="Distance").fill(str(distance))
+
+
+def numbers(t, u):
+    """The rows of the table: sine and cosine of each hand at both places, and their product."""
+    a, b = PE[t].view(-1, 2), PE[u].view(-1, 2)
+    return torch.cat((a, b, (a * b).sum(dim=1, keepdim=True)), dim=1)
+
+
+def check(page, t, k):
+    shown = rows(page)
+    assert shown[0] == [
+        "",
+        f"at {t}sin",
+        f"at {t}cos",
+        f"at {t + k}sin",
+        f"at {t + k}cos",
+        "product",
+    ]
+    cells = torch.tensor([[number(text) for text in row[1:]] for row in shown[1:]]).double()
+    assert (cells - numbers(t, t + k)).abs().max() < 5.1e-3
+    said = page.locator(".sx-status").inner_text()
+    assert said.startswith(f"Places {t} and {t + k}, distance {k}:")
+    dot = (PE[t] @ PE[t + k]).item()
+    assert number(said.split(" is ")[1].rstrip(".")) == pytest.approx(dot, abs=5.1e-3)
+    # the hands point where the numbers say
+    for name, at in (("first", t), ("second", t + k)):
+        tips = page.locator(f"line.sx-{name}").evaluate_all(
+            "all => all.map(l => ['x1', 'y1', 'x2', 'y2'].map(n => Number(l.getAttribute(n))))"
+        )
+        for (x1, y1, x2, y2), (right, up) in zip(tips, PE[at].view(-1, 2).tolist(), strict=True):
+            length = math.hypot(x2 - x1, y2 - y1)
+            assert (x2 - x1) / length == pytest.approx(right, abs=1e-5)
+            assert (y1 - y2) / length == pytest.approx(up, abs=1e-5)
+    angles = page.locator("svg text").all_text_contents()[2::3]
+    assert [float(angle.removesuffix(" rad")) for angle in angles] == pytest.approx(
+        [k * 10.0**-i for i in range(4)]
+    )
+    label = page.locator("svg").get_attribute("aria-label")
+    assert f"at place {t} and, dashed, at place {t + k}" in label
+
+
+def test_hands_and_numbers_are_those_of_the_package(page):
+    check(page, 3, 5)
+    for t, k in ((0, 0), (0, 44), (49, 50), (17, 1), (30, 5)):
+        move(page, t, k)
+        check(page, t, k)
+
+
+def test_only_the_distance_changes_the_dot_product(page):
+    def dot():
+        return page.locator(".sx-status").inner_text().split(" is ")[1]
+
+    def pieces():  # the arcs between the hands, by their lengths
+        return page.locator(".sx-between").evaluate_all("all => all.map(a => a.getTotalLength())")
+
+    for k in (1, 5, 44):
+        move(page, 0, k)
+        first, arcs = dot(), pieces()
+        for t in (7, 20, 49):
+            move(page, t, k)
+            assert dot() == first and pieces() == pytest.approx(arcs, abs=1e-2)
+    # at distance 44 the fast hand is back, and the next one is not
+    product = [number(row[-1]) for row in rows(page)[1:]]
+    assert product[0] == 1 and product[1] < 0
+
+
+def test_it_works_with_keys_alone(page):
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    check(page, 4, 5)
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowLeft")
+    check(page, 4, 4)
+    page.keyboard.press("End")
+    check(page, 4, 50)
+
+
+@pytest.mark.parametrize(("mode", "width"), [("light", 1200), ("dark", 390)])
+def test_it_fits_and_axe_finds_nothing(browser, address, axe, mode, width):
+    context, page, faults = opened(browser, address, mode, width)
+    move(page, 40, 44)
+    assert complaints(page, axe, width) == [] and faults == []
+    context.close()
+
+
+def test_without_javascript_the_numbers_stay(browser, address):
+    context, page = without_javascript(browser, address)
+    page.set_viewport_size({"width": 390, "height": 900})
+    cells = torch.tensor([[number(text) for text in row[1:]] for row in rows(page)[1:]]).double()
+    assert (cells - numbers(3, 8)).abs().max() < 5.1e-3
+    assert page.locator("svg[role=img]").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()
+
+
+def test_the_chapter_shows_it(browser, tmp_path):
+    figure = stored("03", "clock_hands")
+    figure.save(tmp_path / "live.html")
+    context, page, faults = opened(browser, (tmp_path / "live.html").as_uri())
+    check(page, figure.settings["place"], figure.settings["distance"])
+    move(page, 1, 44)
+    check(page, 1, 44)
+    assert faults == []
+    context.close()

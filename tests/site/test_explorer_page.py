@@ -1,0 +1,445 @@
+"""The live views in a real browser: their numbers are PyTorch's, and keys, phones and readers do.
+
+The page is the one that `explore(…).save` writes, opened from disk, and a small site that Sphinx
+builds with our extension: no built book is needed.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from scratchformer.attention import recorded_attention
+from scratchformer.models import GPT
+from scratchformer.tokenizers import ByteBPE, CharTokenizer
+from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.page_model import explore
+from tests.site import test_browser
+from tests.site.test_browser import AXE, PHONE, start
+
+ROOT = Path(__file__).resolve().parents[2]
+PROMPT = "ROMEO:\nWhat light through"
+axe = test_browser.axe  # the fixture
+TABS = ["Attention", "Next token", "Switch off", "Logit lens"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return GPT.pretrained("tiny-shakespeare")
+
+
+@pytest.fixture(scope="module")
+def tok():
+    return CharTokenizer.pretrained("tiny-shakespeare")
+
+
+@pytest.fixture(scope="module")
+def ids(tok):
+    return tok.encode(PROMPT)
+
+
+@pytest.fixture(scope="module")
+def logits(model, ids):
+    with torch.no_grad():
+        return model(torch.tensor([ids]))[0]
+
+
+@pytest.fixture(scope="module")
+def address(model, tok, tmp_path_factory):
+    path = tmp_path_factory.mktemp("live") / "live.html"
+    explore(model, tok, PROMPT).save(path)
+    return path.as_uri()
+
+
+def opened(browser, address, mode="light", width=1200):
+    context, page, faults = start(browser, mode)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.on(
+        "request",
+        lambda request: (
+            request.url != address
+            and not request.url.startswith("data:")
+            and faults.append(f"request: {request.url}")
+        ),
+    )
+    page.goto(address)
+    page.locator(".sx-grid").first.wait_for()
+    return context, page, faults
+
+
+@pytest.fixture
+def page(browser, address):
+    context, page, faults = opened(browser, address)
+    yield page
+    assert faults == []
+    context.close()
+
+
+def number(text):
+    return float(text.replace("−", "-").replace("%", "").replace("<", "").strip())
+
+
+def numbers_of(row):
+    return [number(text) for text in row.locator("td").all_inner_texts()]
+
+
+def tab(page, name):
+    page.get_by_role("tab", name=name).click()
+
+
+# ---- numbers ----
+
+
+def test_the_attention_on_screen_is_the_models(page, model, ids):
+    with torch.no_grad(), recorded_attention(model) as weights:
+        model(torch.tensor([ids]))
+    for block, head in ((1, 1), (3, 2), (4, 4)):
+        page.get_by_role("button", name=f"Block {block}, head {head}", exact=True).click()
+        expected = weights[f"h.{block - 1}.attn"][0, head - 1]  # (T, S)
+        cells = page.locator(".sx-grid tbody td").evaluate_all(
+            "cells => cells.map(c => c.classList.contains('sx-closed') ? 0 : "
+            "Number(c.style.getPropertyValue('--w')))"
+        )
+        shown = torch.tensor(cells).view_as(expected)
+        assert (shown - expected).abs().max() < 2e-4
+
+
+def test_the_dot_product_behind_a_cell_is_the_models(page, model, ids):
+    x = []
+    attention = model.h[1].attn
+    hook = attention.register_forward_pre_hook(lambda _, args: x.append(args[0][0]))
+    with torch.no_grad():
+        model(torch.tensor([ids]))
+        q, k, v = attention.c_attn(x[0]).chunk(3, dim=-1)
+    hook.remove()
+    page.get_by_role("button", name="Block 2, head 3", exact=True).click()
+    t, s, head = 20, 11, slice(64, 96)
+    page.locator(f".sx-grid td[data-row='{t}'][data-column='{s}']").hover()
+    scores = (q[t, head] @ k[: t + 1, head].T).tolist()
+    weight = torch.tensor(scores).div(32**0.5).softmax(dim=0)[s].item()
+    steps = dict(
+        zip(
+            page.locator(".sx-steps dt").all_inner_texts(),
+            page.locator(".sx-steps dd b").all_inner_texts(),
+            strict=True,
+        )
+    )
+    assert number(steps["q · k"]) == pytest.approx(scores[s], abs=6e-4)
+    assert number(steps["÷ √32"]) == pytest.approx(scores[s] / 32**0.5, abs=6e-4)
+    assert steps["mask"] == "open" and number(steps["softmax"]) == pytest.approx(weight, abs=6e-5)
+    assert number(steps["w × v"]) == pytest.approx(weight * v[s, head].norm().item(), abs=6e-4)
+    page.get_by_text("The 32 terms as a table").click()
+    rows = page.locator(".sx-detail details tbody tr")
+    assert rows.count() == 32
+    terms = torch.tensor([numbers_of(rows.nth(d)) for d in (0, 9, 31)])
+    places = torch.tensor([64, 73, 95])
+    expected = torch.stack(
+        [q[t, places], k[s, places], q[t, places] * k[s, places], weight * v[s, places]], dim=1
+    )
+    assert (terms - expected).abs().max() < 6e-4
+    page.locator(".sx-grid td[data-row='3'][data-column='4']").hover()
+    assert page.locator(".sx-steps dd b").nth(2).inner_text() == "−∞"
+
+
+def test_the_next_token_on_screen_is_the_models(page, tok, logits):
+    tab(page, "Next token")
+
+    def shown():
+        rows = page.locator(".sx-next tbody tr")
+        return {
+            rows.nth(i).locator("th").inner_text(): number(
+                rows.nth(i).locator("td").first.inner_text()
+            )
+            for i in range(rows.count())
+        }
+
+    def expected(p):
+        names = {" ": "␣", "\n": "⏎"}
+        top = p.topk(3)
+        letters = [tok.decode([i]) for i in top.indices.tolist()]
+        return {names.get(c, c): 100 * x for c, x in zip(letters, top.values.tolist(), strict=True)}
+
+    for name, value in expected(logits[-1].softmax(dim=0)).items():
+        assert shown()[name] == pytest.approx(value, abs=0.06)
+    page.get_by_label("Temperature").fill("0.5")
+    page.get_by_label("Top-k").fill("2")
+    p = (logits[-1] / 0.5).softmax(dim=0)
+    kept = torch.zeros_like(p)
+    kept[p.topk(2).indices] = p.topk(2).values / p.topk(2).values.sum()
+    for name, value in list(expected(kept).items())[:2]:
+        assert shown()[name] == pytest.approx(value, abs=0.06)
+    assert page.locator(".sx-next tbody tr.sx-dropped").count() == 10
+
+
+def test_steps_repeat_with_the_seed_and_greedy_text_is_pytorchs(page, model, tok, ids):
+    from scratchformer.generation import generate
+
+    tab(page, "Next token")
+    text = page.locator(".sx-next .sx-text mark")
+    drawn = []
+    for _ in range(2):
+        for _ in range(4):
+            page.get_by_role("button", name="Step", exact=True).click()
+        drawn.append(text.text_content())
+        page.get_by_role("button", name="Start again").click()
+    assert drawn[0] == drawn[1] and len(drawn[0]) == 4
+    page.get_by_label("Temperature").fill("0")
+    page.get_by_role("button", name="Generate").click()
+    page.get_by_role("button", name="Generate").wait_for(timeout=60_000)
+    greedy = generate(model, torch.tensor([ids]), 120, temperature=0.0)[0, len(ids) :].tolist()
+    assert text.text_content() == tok.decode(greedy)
+
+
+def test_the_losses_of_a_changed_model_are_pytorchs(page, model, ids, logits):
+    tab(page, "Switch off")
+    page.get_by_role("button", name="Switch off head 2 of block 1").click()
+    page.get_by_role("button", name="Switch off block 3", exact=True).click()
+
+    def without_head(_, args):
+        heads = args[0].clone()
+        heads[..., 32:64] = 0
+        return (heads,)
+
+    hooks = [
+        model.h[0].attn.c_proj.register_forward_pre_hook(without_head),
+        model.h[2].register_forward_hook(lambda _, args, output: args[0]),
+    ]
+    with torch.no_grad():
+        changed = model(torch.tensor([ids]))[0]
+    for hook in hooks:
+        hook.remove()
+    targets = torch.tensor(ids[1:])
+    was, now = (F.cross_entropy(z[:-1], targets).item() for z in (logits, changed))
+    rows = page.locator(".sx-losses tbody tr")
+    shown = [numbers_of(rows.nth(i))[0] for i in range(3)]
+    assert shown == pytest.approx([was, now, now - was], abs=2e-3) and now > was
+    page.get_by_role("button", name="All on again").click()
+    assert numbers_of(rows.nth(2)) == [0]
+    assert page.get_by_role("group", name="Without").get_by_role("checkbox").count() == 3
+    for name in ("positions", "the division by √D", "the causal mask"):
+        page.get_by_label(name).check()
+        assert abs(numbers_of(rows.nth(2))[0]) > 0.05, name
+        page.get_by_label(name).uncheck()
+
+
+def test_the_lens_on_screen_is_the_models(page, model, tok, ids):
+    stream = []
+    hooks = [block.register_forward_hook(lambda _, a, x: stream.append(x)) for block in model.h]
+    with torch.no_grad():
+        model(torch.tensor([ids]))
+        p = [model.lm_head(model.ln_f(x))[0].softmax(dim=-1) for x in stream]
+    for hook in hooks:
+        hook.remove()
+    tab(page, "Logit lens")
+    cells = page.locator(".sx-lens-grid tbody tr")
+    assert cells.count() == 5
+    for block in (1, 2, 3, 4):
+        label = cells.nth(4 - block).locator("td").last.get_attribute("aria-label")
+        top = p[block - 1][-1].max(dim=-1)
+        best = tok.decode([int(top.indices)]).replace(" ", "␣").replace("\n", "⏎")
+        assert label.startswith(f"block {block}, after “h”: “{best}” ")
+        assert number(label.split("”")[-1]) == pytest.approx(100 * top.values.item(), abs=0.06)
+
+
+def refused(page):
+    """How many panels rest, faint, because the prompt cannot be read."""
+    faint = page.locator(".sx-panel").evaluate_all(
+        "all => all.filter(e => e.inert && getComputedStyle(e).opacity < 0.5).length"
+    )
+    is_invalid = page.get_by_label("Prompt").get_attribute("aria-invalid") == "true"
+    assert is_invalid == (faint > 0) == (page.locator(".sx-refused").count() == 1)
+    return faint
+
+
+def test_what_is_typed_is_read_and_what_cannot_be_is_said(page, model, tok):
+    field = page.get_by_label("Prompt")
+    status = page.locator(".sx-prompt .sx-status")
+    field.fill("To be")
+    page.wait_for_function("document.querySelector('.sx-status').textContent === '5 tokens'")
+    assert page.locator(".sx-grid thead th").all_inner_texts() == list("To␣be")
+    field.fill("naïve")
+    page.wait_for_function("document.querySelector('.sx-status').textContent.includes('ï')")
+    assert "is not one of the 65 characters" in status.inner_text()
+    assert page.locator(".sx-grid thead th").count() == 5, "the last good prompt stays"
+    assert refused(page) == len(TABS), "and nobody takes it for the new one"
+    field.fill("To")
+    page.wait_for_function("document.querySelector('.sx-status').textContent === '2 tokens'")
+    assert refused(page) == 0
+    field.fill("")
+    page.wait_for_function("document.querySelector('.sx-status').textContent.includes('Type')")
+    assert refused(page) == len(TABS) and "prompt before" in status.inner_text()
+    field.fill("a" * 300)
+    page.wait_for_function("document.querySelector('.sx-status').textContent.startsWith('256')")
+    assert "the last of 300" in status.inner_text()
+
+
+# ---- keys, readers, phones ----
+
+
+def test_all_of_it_works_with_keys_alone(page):
+    def focused():
+        return page.evaluate(
+            "document.activeElement.getAttribute('aria-label') ?? "
+            "document.activeElement.textContent"
+        )
+
+    def press(*keys):
+        for key in keys:
+            page.keyboard.press(key)
+
+    press("Tab")
+    assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    press("Tab")
+    assert focused() == "Attention"
+    press("Tab")
+    assert focused() == "Block 1, head 1"
+    press("ArrowDown", "ArrowRight", "Enter")
+    assert focused() == "Block 2, head 2"
+    assert page.locator(".sx-title").first.inner_text() == "Block 2, head 2"
+    press("Tab", "Tab", "Tab")
+    assert re.match(r"“h” at “.*”: .* %", focused())
+    press("Home")
+    assert focused().startswith("“h” at “R”")
+    press("ArrowUp", "ArrowRight")
+    assert focused().startswith("“g” at “O”")
+    assert page.locator(".sx-attention .sx-detail .sx-title").inner_text() == "“g” looks at “O”"
+    page.get_by_role("button", name="Arcs").focus()
+    press("Enter", "Tab")
+    assert focused().startswith("Query “g”, token 24")
+    press("ArrowLeft", "ArrowUp")
+    assert focused().startswith("Query “u”, token 23")
+    assert page.locator(".sx-attention .sx-detail .sx-title").inner_text() == "“u” looks at “M”"
+    page.get_by_role("tab", name="Attention").focus()
+    for name in TABS[1:]:
+        press("ArrowRight")
+        assert focused() == name and page.locator("[role=tabpanel]:visible").count() == 1
+    press("Tab")
+    assert focused().startswith("block 4, after “h”")
+    press("ArrowDown", "ArrowLeft")
+    assert focused().startswith("block 3, after “g”")
+    tab(page, "Switch off")
+    press("Tab")
+    assert focused() == "Switch off block 1"
+    press("ArrowRight", "ArrowDown", "Space")
+    assert focused() == "Switch off head 1 of block 2"
+    assert page.locator(".sx-toggles [aria-pressed=true]").count() == 1
+
+
+@pytest.mark.parametrize(("mode", "width"), [("light", 1200), ("dark", 390)])
+def test_every_view_fits_and_axe_finds_nothing(browser, address, axe, mode, width):
+    context, page, faults = opened(browser, address, mode, width)
+    page.evaluate(axe)
+    for name in TABS:
+        tab(page, name)
+        for summary in page.locator("summary:visible").all():
+            summary.click()
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        result = page.evaluate(AXE, [".live-figure", True])
+        found = [
+            f"{name}: {fault['id']}: {node['html'][:90]} | {node['failureSummary'][:160]}"
+            for fault in result["violations"]
+            for node in fault["nodes"][:2]
+        ]
+        assert found == []
+    assert faults == []
+    context.close()
+
+
+def test_nothing_moves_by_itself(page):
+    """No animation, no transition: `prefers-reduced-motion` has nothing left to take away."""
+    moving = page.locator(".live-figure *").evaluate_all(
+        "all => all.filter(e => { const s = getComputedStyle(e); "
+        "return s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0; }).length"
+    )
+    assert moving == 0
+
+
+def test_without_javascript_a_figure_with_pytorchs_numbers_stays(browser, address, logits):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    assert "needs JavaScript" in page.locator(".live-figure p").inner_text()
+    shown = page.locator(".live-figure tbody tr td:last-child").all_inner_texts()
+    top = logits[-1].softmax(dim=0).topk(5).values.tolist()
+    assert [number(text) for text in shown] == pytest.approx([100 * p for p in top], abs=0.06)
+    context.close()
+
+
+def test_it_works_in_a_sandboxed_frame_without_origin(browser, address, tmp_path):
+    """As in Colab and VS Code: a frame that may run scripts and nothing else."""
+    text = Path(address.removeprefix("file://")).read_text(encoding="utf-8")
+    (tmp_path / "frame.html").write_text(
+        "<!doctype html><title>x</title><iframe sandbox='allow-scripts' width=1000 height=800>"
+        "</iframe><script>document.querySelector('iframe').srcdoc = "
+        f"{json.dumps(text).replace('</', '<' + chr(92) + '/')}</script>"
+    )
+    context, page, faults = start(browser)
+    page.goto((tmp_path / "frame.html").as_uri())
+    page.frame_locator("iframe").locator(".sx-grid").first.wait_for(timeout=10_000)
+    assert faults == []
+    context.close()
+
+
+def test_other_models_and_long_tokens_are_shown_too(browser, tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    tok = ByteBPE.train(text, 400)
+    torch.manual_seed(0)
+    config = SpeedrunConfig(tok.vocab_size, 32, 24, 6, 2, positions="rotary", smear=1)
+    path = tmp_path / "own.html"
+    explore(SpeedrunGPT(config), tok, "The course, in naïve words").save(path)
+    context, page, faults = opened(browser, path.as_uri(), width=PHONE["width"])
+    assert page.get_by_role("button", name="Block 2, head 6", exact=True).count() == 1
+    for name in TABS:
+        tab(page, name)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+    assert faults == []
+    context.close()
+
+
+# ---- a page of the site ----
+
+
+@pytest.fixture(scope="module")
+def small_site(tmp_path_factory):
+    """A page with two views of one model, as stored outputs have them, and a bare page."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("out")
+    extension = str(ROOT / "book" / "_ext")
+    (source / "conf.py").write_text(
+        f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {extension!r}]\n"
+        "extensions = ['myst_parser', 'live_ext']\nmyst_enable_extensions = ['colon_fence']\n"
+    )
+    (source / "index.md").write_text(
+        "# Live\n\n:::{explorer} tiny-shakespeare\n:prompt: KING\n:views: attention\n:::\n\n"
+        ":::{explorer} tiny-shakespeare\n:views: next lens\n:::\n\n```{toctree}\nbare\n```\n"
+    )
+    (source / "bare.md").write_text("# Bare\n\nNothing lives here.\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(source), str(out)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_a_page_of_the_site_carries_the_weights_once(small_site, browser):
+    html = (small_site / "index.html").read_text(encoding="utf-8")
+    assert len(html) < 100_000, "the weights are in a file beside the page"
+    assert html.count("_static/live/explorer-model.js") == 1
+    assert len(re.findall(r"_static/live/model-[0-9a-f]{16}\.js", html)) == 1
+    assert "_static/live" not in (small_site / "bare.html").read_text(encoding="utf-8")
+    context, page, faults = start(browser)
+    page.goto((small_site / "index.html").as_uri())
+    page.locator(".sx-grid").first.wait_for()
+    assert page.locator(".live-figure[data-live]").count() == 2
+    assert page.get_by_label("Prompt").first.input_value() == "KING"
+    assert page.locator("[role=tablist]").count() == 1, "one view needs no tabs"
+    assert page.evaluate("Object.keys(scratchformerDescriptions).length") == 1
+    assert faults == []
+    context.close()

@@ -1,0 +1,467 @@
+"""The trainer in JavaScript: its gradients and steps are PyTorch's, with every product it has."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from lab.gradients import IDEAS, ROWS, SMALL, compare, make_batch, make_model, told
+from lab.gradients import in_node as node_gradients
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import TrainingConfig, evaluate
+from scratchformer.training.muon import newton_schulz
+from scratchformer.training.optimizers import make_optimizer
+from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
+from scratchformer_course.page_model import describe
+from scratchformer_course.tab_trainer import race as view
+
+FOLDER = Path(__file__).resolve().parents[2] / "scratchformer_course" / "tab_trainer"
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="no node on the PATH: trainer.js was not run")
+
+KINDS = ["plain", "simd"]
+FILES = ("matrix", "trainer", "text", "session", "export")
+B = ROWS
+
+PROGRAM = """
+globalThis.scratchformerMatrix = require(%(matrix)s);
+const Tr = require(%(trainer)s), Session = require(%(session)s), Export = require(%(export)s);
+const Text = require(%(text)s);
+const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const plain = (_, x) => ArrayBuffer.isView(x) ? Array.from(x) : x;
+Promise.resolve((%(body)s)(input, Tr, globalThis.scratchformerMatrix)).then((answer) =>
+  process.stdout.write(JSON.stringify(answer, plain), () => process.exit()));
+"""
+
+
+def in_node(body, *flags, **values):
+    """What a JavaScript function (input, trainer, matrix) gives."""
+    paths = {name: json.dumps(str(FOLDER / f"{name}.js")) for name in FILES}
+    done = subprocess.run(
+        [NODE, *flags, "-e", PROGRAM % {**paths, "body": body}],
+        input=json.dumps(values),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+SETTINGS = [
+    IDEAS,
+    {**IDEAS, "positions": "learned"},
+    {**IDEAS, "smear": 0},
+    {**IDEAS, "bigram_rows": 0},
+    {"positions": "learned"},
+]
+LOAD = """
+const run = Tr.newRun(input.config, input.settings, 0, input.kind);
+for (const [name, rows] of Object.entries(input.weights)) run.weights[name].data.set(rows.flat());
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ideas", SETTINGS, ids=lambda ideas: "-".join(map(str, ideas.values())))
+def test_the_gradients_of_every_weight_are_pytorchs(ideas, kind):
+    found = compare(lambda asked: node_gradients({**asked, "kind": kind}), **ideas)
+    assert found["kind"] == kind and found["loss"] < 1e-5
+    for name, (difference, largest) in found["weights"].items():
+        assert difference < 1e-4 and largest > 1e-3, name
+
+
+@pytest.mark.parametrize("muon_lr", [0.1, None], ids=["muon", "adamw"])
+@pytest.mark.parametrize("ideas", SETTINGS[:2], ids=["rotary", "learned"])
+def test_ten_steps_of_training_are_pytorchs(ideas, muon_lr):
+    model, steps = make_model(std=0.1, **ideas), 10
+    own = told(model)
+    config = TrainingConfig(
+        steps=steps, lr=3e-2, seed=0, muon_lr=muon_lr, muon_momentum=0.87, betas=(0.4, 0.9),
+        weight_decay=0.0, precision="float32",
+    )  # fmt: skip
+    optimizer, losses = make_optimizer(model, config), []
+    batches = [make_batch(seed) for seed in range(steps)]
+    for step, (x, y) in enumerate(batches):
+        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate(step, group["initial_lr"])
+        optimizer.step()
+        losses.append(loss.item())
+    body = (
+        "(input, Tr) => {"
+        + LOAD
+        + """
+        const losses = input.batches.map(([x, y]) =>
+          run.update({ x: Int32Array.from(x.flat()), y: Int32Array.from(y.flat()) }));
+        return { losses, logits: run.logits(Int32Array.from(input.batches[0][0][0])) };
+        }"""
+    )
+    settings = {
+        "batch_size": B, "steps": steps, "lr": 3e-2, "muon_lr": muon_lr, "muon_momentum": 0.87,
+        "betas": [0.4, 0.9],
+    }  # fmt: skip
+    found = in_node(
+        body,
+        **own,
+        settings=settings,
+        kind="simd",
+        batches=[(x.tolist(), y.tolist()) for x, y in batches],
+    )
+    assert found["losses"] == pytest.approx(losses, abs=1e-3)
+    assert len({round(loss, 2) for loss in losses}) > 3, "nothing moved"
+    with torch.no_grad():
+        expected = model(batches[0][0][:1]).flatten()
+    assert (torch.tensor(found["logits"]) - expected).abs().max() < 2e-2
+
+
+def test_newton_schulz_is_pytorchs_for_wide_and_tall_matrices():
+    body = """(input, Tr) => input.matrices.map((G) => {
+      const tape = Tr.newTape(2 ** 22);
+      return Tr.newtonSchulz(tape, Float32Array.from(G.flat()), G.length, G[0].length);
+    })"""
+    matrices = [torch.randn(m, n) for m, n in ((4, 4), (3, 11), (17, 6), (1, 5), (12, 1))]
+    found = in_node(body, matrices=[G.tolist() for G in matrices])
+    for G, X in zip(matrices, found, strict=True):
+        assert (torch.tensor(X).view_as(G) - newton_schulz(G)).abs().max() < 1e-4
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "fused"])
+def test_the_product_is_right_for_any_shape_and_any_strides(kind):
+    body = """(input, Tr, M) => {
+      const engine = M.create(2 ** 22, input.kind), numbers = new Float32Array(engine.buffer);
+      const random = Tr.generator(1);
+      let worst = 0;
+      for (const [m, n, k] of input.shapes) for (const turned of [0, 1, 2, 3]) {
+        let next = engine.reserved / 4;
+        const take = (n) => numbers.subarray(next, (next += n));
+        const [a, b, c] = [m * k, k * n, m * n].map(take);
+        for (const all of [a, b, c]) all.forEach((_, i) => { all[i] = random() - 0.5; });
+        const A = turned & 1 ? M.view(a, 1, 0, m) : M.view(a, k);
+        const B = turned & 2 ? M.view(b, 1, 0, k) : M.view(b, n);
+        const at = (V, i, j) => V.data[V.start + i * V.row + j * V.column];
+        const expected = Array.from(c);
+        for (let i = 0; i < m; i++) for (let j = 0; j < n; j++)
+          for (let p = 0; p < k; p++) expected[i * n + j] += at(A, i, p) * at(B, p, j);
+        engine.product(M.view(c, n), A, B, m, n, k);
+        expected.forEach((x, i) => { worst = Math.max(worst, Math.abs(x - c[i])); });
+      }
+      return { worst, kind: engine.kind };
+    }"""
+    shapes = [(4, 8, 3), (5, 9, 7), (64, 65, 33), (1, 1, 1), (130, 17, 5), (3, 8, 2), (4, 7, 0)]
+    flags = ["--experimental-wasm-relaxed-simd"] if kind == "fused" else []
+    found = in_node(body, *flags, shapes=shapes, kind=kind)
+    assert found["kind"] == kind and found["worst"] < 2e-5
+
+
+def test_the_windows_of_a_pass_have_no_token_twice():
+    body = """(input, Tr) => {
+      const ids = Int32Array.from({ length: 1000 }, (_, i) => i);
+      const batches = Tr.windows(ids, 4, 9, 3), seen = [];
+      for (let i = 0; i < 27; i++) seen.push(batches.next().value);
+      return seen;
+    }"""
+    found = in_node(body)
+    inputs = [i for b in found for i in b["x"]]
+    assert len(inputs) == len(set(inputs)) == 27 * 36
+    assert all(y == x + 1 for b in found for x, y in zip(b["x"], b["y"], strict=True))
+    assert inputs != sorted(inputs)
+
+
+def test_the_score_of_a_text_counts_every_target_once():
+    model, ids = make_model(**IDEAS), torch.randint(13, (150,)).tolist()
+    body = (
+        "(input, Tr) => {"
+        + LOAD
+        + """
+        let sum = 0, count = 0;
+        for (const piece of Tr.pieces(Int32Array.from(input.ids), 9, 4)) {
+          sum += run.score(piece) * piece.y.length;
+          count += piece.y.length;
+        }
+        return [sum / count, count];
+        }"""
+    )
+    settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
+    loss, count = in_node(body, **told(model), settings=settings, kind="simd", ids=ids)
+    assert count == 149
+    assert loss == pytest.approx(evaluate(model, torch.tensor(ids), 9), abs=1e-4)
+
+
+def test_a_fresh_model_is_as_unsure_as_one_can_be():
+    body = """(input, Tr) => {
+      const run = Tr.newRun(input.config, input.settings, 4);
+      const ids = Int32Array.from({ length: 500 }, (_, i) => (i * 7) % 13);
+      return run.score(Tr.windows(ids, 5, 9, 1).next().value);
+    }"""
+    settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
+    loss = in_node(body, config={**SMALL, **IDEAS}, settings=settings)
+    assert loss == pytest.approx(torch.tensor(13.0).log().item(), abs=1e-6)
+
+
+def test_sizes_that_do_not_fit_are_told():
+    body = """(input, Tr) => {
+      const tape = Tr.newTape(2 ** 21, "plain");
+      try { tape.take(1e6); } catch (error) { return error.message; }
+    }"""
+    assert in_node(body) == "these sizes need more than 2 MB"
+
+
+def test_a_batch_in_two_halves_has_the_gradients_of_the_batch():
+    model, (x, y) = make_model(**IDEAS), make_batch()
+    body = (
+        "(input, Tr) => {"
+        + LOAD
+        + """
+        const whole = { x: Int32Array.from(input.x.flat()), y: Int32Array.from(input.y.flat()) };
+        const parts = Tr.halves(whole, 9).map(run.learn), one = run.learn(whole);
+        const single = Tr.halves({ x: whole.x.subarray(0, 9), y: whole.y.subarray(0, 9) }, 9);
+        return { one, parts, single: single.map((p) => p.x.length) };
+        }"""
+    )
+    settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
+    found = in_node(body, **told(model), settings=settings, x=x.tolist(), y=y.tolist())
+    assert found["single"] == [9] and [part["targets"] for part in found["parts"]] == [27, 18]
+    one, (first, second) = found["one"], found["parts"]
+    assert 0.6 * first["loss"] + 0.4 * second["loss"] == pytest.approx(one["loss"], abs=1e-6)
+    mean = 0.6 * torch.tensor(first["gradients"]) + 0.4 * torch.tensor(second["gradients"])
+    assert mean.tolist() == pytest.approx(one["gradients"], abs=1e-5)
+
+
+# ---- the text ----
+
+
+def test_a_text_becomes_ids_a_validation_part_and_a_prompt():
+    text = "Zwölf 🙂 Boxkämpfer.\n" * 50
+    config = {"context_length": 9, "d_model": 24, "bigram_rows": 100}
+    body = """async ({ text, packed, config }) => {
+      const read = await Text.read({ packed });
+      const prepare = (prompt) => Text.prepare(read, prompt, config, { batch_size: 5 });
+      return { same: read === text, ...prepare("Zwölf"), other: prepare("xyz").first };
+    }"""
+    import base64
+    import gzip
+
+    packed = base64.b64encode(gzip.compress(text.encode())).decode()
+    found = in_node(body, text=text, packed=packed, config=config)
+    characters = sorted(set(text))
+    ids = [characters.index(c) for c in text]
+    cut = int(0.9 * len(ids))
+    assert found["same"] and found["characters"] == characters
+    assert found["train"] == ids[:cut] and found["validation"] == ids[cut:]
+    assert found["first"] == ids[:5] and found["other"] == ids[cut : cut + 25][-9:]
+    assert found["config"] == {**config, "vocab_size": len(characters)}
+
+
+# ---- a run that is told what to do by messages ----
+
+SESSION = """async (input, Tr) => {
+  const posted = [], waiting = [];
+  const all = { trainer: Tr, text: Text, export: Export };
+  const { receive } = Session.newSession(
+    all, (m) => posted.push(m), (f) => waiting.push(f));
+  const settle = () => new Promise(setImmediate);
+  const turn = async (n) => {
+    for (await settle(); n && waiting.length; n--, await settle()) waiting.shift()();
+  };
+  const text = Array.from({ length: 1000 }, (_, i) => "abcdefghijklm"[(i * i) %% 13]).join("");
+  const start = () => receive({ do: "start", config: input.config, settings: input.settings,
+    fixed: {}, seed: 1, text: input.text ?? text, prompt: "abeja", every: 3 });
+  %s
+  return posted.map(
+    (m) => ({ ...m, maps: m.maps?.map((w) => w.length), weights: m.weights?.length }));
+}"""
+RUN = {"config": {**SMALL, **IDEAS}, "settings": {
+    "batch_size": B, "steps": 6, "lr": 3e-2, "muon_lr": 0.1, "muon_momentum": 0.87,
+    "betas": [0.4, 0.9]}}  # fmt: skip
+
+
+def kinds(posted):
+    return [m["is"] for m in posted]
+
+
+def test_a_session_tells_each_step_looks_scores_and_ends():
+    posted = in_node(SESSION % "start(); await turn(100);", **RUN)
+    assert posted[0]["is"] == "begun" and posted[0]["config"]["vocab_size"] == 7
+    assert [m["step"] for m in posted if m["is"] == "step"] == [1, 2, 3, 4, 5, 6]
+    looks = [m for m in posted if m["is"] == "look"]
+    assert [m["step"] for m in looks] == [3, 6]
+    assert all(m["maps"] == [2 * 5 * 5] * 2 and len(m["sample"]) == 160 for m in looks)
+    assert posted[-2]["is"] == "score" and posted[-2]["share"] == 1
+    done = posted[-1]
+    assert done["is"] == "done" and done["weights"] == 14 and 0 < done["loss"] < 4
+    losses = [m["loss"] for m in posted if m["is"] == "step"]
+    assert losses[-1] < losses[0]
+
+
+def test_a_paused_session_waits_and_goes_on_where_it_was():
+    told = (
+        "start(); await turn(3); receive({ do: 'pause' }); receive({ do: 'pause' });"
+        "await turn(50); posted.push({ is: 'waited' });"
+    )
+    posted = in_node(SESSION % (told + "receive({ do: 'resume' }); await turn(100);"), **RUN)
+    without = [m for m in posted if m["is"] != "waited"]
+    assert kinds(posted).index("waited") < 6
+    assert [m["step"] for m in without if m["is"] == "step"] == [1, 2, 3, 4, 5, 6]
+    straight = in_node(SESSION % "start(); await turn(100);", **RUN)
+    assert without[-1]["loss"] == straight[-1]["loss"]
+
+
+def test_a_stopped_session_is_silent_and_another_can_start():
+    told = "start(); await turn(3); receive({ do: 'stop' }); await turn(50); posted.length = 0;"
+    assert in_node(SESSION % (told + "await turn(9);"), **RUN) == []
+    posted = in_node(SESSION % (told + "start(); start(); await turn(100);"), **RUN)
+    assert kinds(posted).count("done") == 1 and kinds(posted).count("step") == 6
+    paused = "start(); await turn(2); receive({ do: 'pause' }); await turn(5); posted.length = 0;"
+    posted = in_node(SESSION % (paused + "start(); await turn(100);"), **RUN)
+    assert kinds(posted).count("done") == 1
+
+
+def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
+    settings = {**RUN["settings"], "lr": 1e30, "muon_lr": 1e30}
+    posted = in_node(SESSION % "start(); await turn(100);", **{**RUN, "settings": settings})
+    assert kinds(posted)[-1] == "step" and posted[-1]["loss"] is None  # JSON knows no NaN
+    long = {**RUN, "config": {**RUN["config"], "context_length": 300}}
+    posted = in_node(SESSION % "start(); await turn(100);", **long)
+    assert kinds(posted) == ["refused"]
+    needed = "The text has 1,000 characters; these settings need at least 2,334."
+    assert posted[0]["why"] == needed
+    broken = {**RUN, "settings": {**RUN["settings"], "betas": None}}
+    assert kinds(in_node(SESSION % "start(); await turn(100);", **broken)) == ["begun", "failed"]
+
+
+# Two sessions, the ends of one channel between them; the second may be made to fail
+TWO = """const { port1, port2 } = new MessageChannel(), asked = [];
+  const trainer = { ...Tr, newRun(...told) {
+    const run = Tr.newRun(...told);
+    for (const name of ["learn", "apply", "score"]) {
+      const work = run[name];
+      run[name] = (x) => {
+        asked.push(name);
+        if (asked.length > input.works) throw new Error("broken");
+        return work(x);
+      };
+    }
+    return run;
+  } };
+  const second = Session.newSession({ ...all, trainer }, () => {}, setImmediate);
+  if (input.two) {
+    receive({ do: "meet", port: port1 });
+    second.receive({ do: "help", port: port2 });
+  }
+  // A clock on which steps alone are slow, or steps together are: it is read before and after each
+  const stepsNow = () => posted.filter((m) => m.is === "step").length;
+  let clock = 0, readings = 0;
+  performance.now = () => {
+    const way = stepsNow() >= 5 && stepsNow() < 11 ? "alone" : "together";
+    return (clock += ++readings % 2 === 0 && input.slow === way ? 99 : 1);
+  };
+  start();
+  while (!posted.some((m) => ["done", "failed"].includes(m.is))) {
+    const steps = stepsNow();
+    if (steps === input.leave) receive({ do: "alone" });
+    await turn(1);
+  }
+  await settle();
+  posted.push({ is: "asked", asked });"""
+
+
+def two_workers(**told):
+    settings = {**RUN["settings"], "steps": 24}
+    told = {"two": True, "works": 10**6, "slow": "alone", "leave": -1, **told}
+    posted = in_node(SESSION % TWO, **{**RUN, "settings": settings}, **told)
+    asked = posted.pop()["asked"]
+    losses = [m["loss"] for m in posted if m["is"] == "step"]
+    return losses, posted[-1]["loss"], asked, [m["together"] for m in posted if m["is"] == "step"]
+
+
+def test_two_workers_give_the_numbers_of_one():
+    losses, score, asked, together = two_workers(two=False)
+    assert len(losses) == 24 and asked == [] and not any(together)
+    for slow, shared in (("alone", 5 + 6 + 7), ("together", 5 + 6)):
+        again = two_workers(slow=slow)
+        assert again[:2] == (losses, score), "the same to the last bit"
+        assert sum(again[3]) == again[2].count("learn") == shared
+        assert again[2].count("apply") == (24 if slow == "alone" else 17)
+        assert (again[2].count("score") > 0) == (slow == "alone")
+
+
+def test_when_the_second_worker_fails_the_first_goes_on_alone():
+    losses, score, *_ = two_workers(two=False)
+    for broken in ({"works": 0}, {"works": 7}, {"works": 30}, {"leave": 0}, {"leave": 13}):
+        again = two_workers(**broken)
+        assert again[:2] == (losses, score), broken
+
+
+# ---- what is done with a trained model ----
+
+
+def test_python_opens_the_saved_file_and_gets_the_same_logits(tmp_path):
+    body = """(input, Tr) => {
+      const run = Tr.newRun(input.config, input.settings, 2);
+      const ids = Int32Array.from({ length: 900 }, (_, i) => (i * i) % 13);
+      const batches = Tr.windows(ids, 5, 9, 1);
+      for (let i = 0; i < 6; i++) run.update(batches.next().value);
+      const weights = Object.entries(run.weights).map(([name, W]) =>
+        ({ name, shape: [W.rows, W.columns], data: W.data }));
+      const config = { ...input.fixed, ...input.config };
+      return { logits: run.logits(ids.slice(0, 9)), ids: ids.slice(0, 9),
+        file: Export.safetensors(config, weights, input.characters),
+        told: Export.describe(config, weights, input.characters) };
+    }"""
+    characters = list("abcdefghijklm")
+    found = in_node(body, **RUN, fixed=view.FIXED, characters=characters)
+    path = tmp_path / "trained.safetensors"
+    path.write_bytes(bytes(found["file"]))
+    model = SpeedrunGPT.from_pretrained(path)
+    with torch.no_grad():
+        logits = model(torch.tensor([found["ids"]]))[0]
+    assert (torch.tensor(found["logits"]).view_as(logits) - logits).abs().max() < 1e-4
+    expected = describe(model, CharTokenizer("".join(characters)))
+    assert found["told"]["tensors"] == expected["tensors"]
+    assert found["told"]["weights"] == expected["weights"]  # float16, rounded as PyTorch does
+    assert found["told"]["tokenizer"] == expected["tokenizer"]
+    assert found["told"]["config"] == expected["config"]
+
+
+def test_float16_is_pythons_for_any_number():
+    import random
+    import struct
+
+    draw = random.Random(0)
+    numbers = [draw.uniform(-1, 1) * 10 ** draw.uniform(-9, 4.8) for _ in range(3000)]
+    numbers += [0.0, -0.0, 65504.0, 2.0**-24, 2.0**-25, 3 * 2.0**-25, 2.0**-14, 1 + 2.0**-11]
+    found = in_node("({ numbers }) => numbers.map(Export.float16)", numbers=numbers)
+    assert found == [struct.unpack("<H", struct.pack("<e", x))[0] for x in numbers]
+    body = "() => { try { Export.float16(NaN); } catch (error) { return error.message; } }"
+    assert "which float16 cannot hold" in in_node(body)
+
+
+def test_a_file_without_a_config_is_refused(tmp_path):
+    from safetensors.torch import save_file
+
+    save_file({"x": torch.ones(1)}, tmp_path / "bare.safetensors")
+    with pytest.raises(ValueError, match="holds no config"):
+        SpeedrunGPT.from_pretrained(tmp_path / "bare.safetensors")
+
+
+def test_the_race_names_its_text_and_only_shakespeare_has_rivals():
+    from scratchformer.data.corpora import Corpus
+    from scratchformer_course.tab_trainer import race
+
+    text = "To be, or not to be: that is the question.\n" * 100
+    for name, curves, has_floor in (("tinyshakespeare", 2, False), ("playhouse", 0, True), ("mine", 0, False)):  # fmt: skip  # noqa: E501
+        settings = race(Corpus(name, text, "directory")).settings
+        assert len(settings["curves"]) == curves
+        assert (settings["goal"] is not None) == (curves > 0)
+        assert (settings["floor"] is not None) == has_floor
+    assert settings["corpus"] == "mine"
+    with pytest.raises(ValueError, match="0 characters of text, expected at least 3,000"):
+        race(Corpus("mine", "", "directory"))

@@ -1,0 +1,63 @@
+"""`make bundle`: one zip with the site, the notebooks and the package, for use without a network.
+
+Usage: python tools/bundle.py [FILE.zip]
+
+The site must have been built. The zip is written to build/ unless a file is named.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "_build" / "html"
+NAME = "transformers-from-scratch"
+START = """Transformers from Scratch
+
+Read: open site/index.html in a browser. No network is needed.
+
+Run: the notebooks need Python 3.10 to 3.13, PyTorch and the package beside this file.
+    python -m venv .venv
+    .venv/bin/python -m pip install {wheel} jupyterlab
+    .venv/bin/jupyter lab notebooks
+The second line needs a network, or a folder with the wheels (pip install --no-index --find-links).
+"""
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the package's wheel from a copy of its source, free of earlier builds."""
+    source = folder / "source"
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "scratchformer", source / "scratchformer", ignore=ignore)
+    quietly = ["--quiet", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "wheel", *quietly, "--no-deps", "--no-build-isolation"]
+    subprocess.run([*command, "--wheel-dir", str(folder), str(source)], check=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def bundle(target: Path) -> Path:
+    """Write the zip. FileNotFoundError if the site has not been built."""
+    if not (SITE / "index.html").exists():
+        raise FileNotFoundError(f"{SITE / 'index.html'} is missing: run `make book` first")
+    with tempfile.TemporaryDirectory() as temporary:
+        content = Path(temporary) / NAME
+        (content / "notebooks").mkdir(parents=True)
+        for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+            shutil.copy(path, content / "notebooks")
+        shutil.copytree(SITE, content / "site")
+        wheel = Path(shutil.copy(build_wheel(Path(temporary)), content))
+        (content / "START_HERE.txt").write_text(START.format(wheel=wheel.name), encoding="utf-8")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made = shutil.make_archive(f"{temporary}/made", "zip", temporary, NAME)
+        return Path(shutil.move(made, target))
+
+
+if __name__ == "__main__":
+    path = bundle(Path(sys.argv[1]) if sys.argv[1:] else ROOT / "build" / f"{NAME}.zip")
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
