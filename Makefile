@@ -71,7 +71,7 @@ pictures: book  ## draw the picture of shared links, and photograph the welcome 
 	$(BIN)/python tools/photograph.py
 
 set-repository: $(READY)  ## URL=https://github.com/NAME/REPO: change the repository's address everywhere
-	@$(BIN)/python tools/set_repository.py "$(URL)"
+	@$(BIN)/python -m tools.set_repository "$(URL)"
 
 clean:  ## remove what the other commands made
 	rm -rf _build .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,6 +18,7 @@ sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.par
 
 from last_digits import margin_of, within
 from side_by_side import file_of, together
+
 from tools.stand_ins import missing
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # two kernels share the cores in peace

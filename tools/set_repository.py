@@ -10,6 +10,8 @@ import re
 import sys
 from pathlib import Path
 
+from book._ext.facts import pages_address
+
 PLACEHOLDER = "YOUR_ACCOUNT/scratchformer"  # GitHub gives out no name with an underscore
 PLACES = [
     "README.md",
@@ -53,13 +55,6 @@ def current(root):
 def places(root):
     """The text files in which the address may stand."""
     return [path for glob in PLACES for path in sorted(root.glob(glob)) if path.is_file()]
-
-
-def pages_address(repository):
-    """The GitHub Pages address of `https://github.com/owner/name`, with a slash at its end."""
-    owner, name = repository.rstrip("/").split("/")[-2:]
-    site = f"{owner}.github.io"
-    return f"https://{site}/" if name.lower() == site.lower() else f"https://{site}/{name}/"
 
 
 def forms(slug):

@@ -1,60 +1,61 @@
 """Every exercise with its wrong answers, and the page that lists them.
 
-`python tools/usual_mistakes.py` writes book/exercise_checks.md anew.
+`python -m tools.usual_mistakes` writes book/exercise_checks.md anew.
 """
 
 import functools
+import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from scratchformer import checks
-from scratchformer_course.kit.checks.engine import GENERAL, Exercise
+from scratchformer_course.kit.checks import Exercise, Verdict
 
-COMMAND = "python tools/usual_mistakes.py"
+COMMAND = "python -m tools.usual_mistakes"
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 PAGE = ROOT / "book" / "exercise_checks.md"
+
+
+CHAPTERS = [path.stem for path in sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))]  # "08_rotary"
 
 
 @dataclass(frozen=True)
 class WrongAnswer:
     """A wrong answer with the words that its check must say."""
 
-    check: str  # "bpe.merge_pair"
+    check: str  # "01_bpe.merge_pair"
     description: str
     fragment: str
     function: Callable
 
 
 def exercises(chapter: str) -> dict[str, Exercise]:
-    """The chapter's exercises that are data, by number."""
-    found = vars(getattr(checks, chapter)).values()
+    """The chapter's exercises, by number."""
+    found = vars(importlib.import_module(f"scratchformer_course.ch{chapter}.exercises")).values()
     numbered = {each.number: each for each in found if isinstance(each, Exercise)}
     return dict(sorted(numbered.items()))
 
 
 EXERCISES = {
-    f"{chapter}.{each.name}": each
-    for chapter in checks.CHAPTERS
-    for each in exercises(chapter).values()
+    f"{chapter}.{each.name}": each for chapter in CHAPTERS for each in exercises(chapter).values()
 }
 ANSWERS = [
-    WrongAnswer(check, m.description, m.diagnosis.lstrip(GENERAL + " "), m.function)
+    WrongAnswer(check, m.description, m.diagnosis, m.function)
     for check, each in EXERCISES.items()
     for m in each.mistakes
 ]
 RIGHT = {check: each.solutions for check, each in EXERCISES.items()}
 
 
-def verdict(check: str, function: object, **options) -> checks.Verdict:
+def verdict(check: str, function: object, **options) -> Verdict:
     """What the check says to this function."""
     return EXERCISES[check](function, **options)
 
 
 @functools.cache
-def refusal(answer: WrongAnswer) -> checks.Verdict:
+def refusal(answer: WrongAnswer) -> Verdict:
     """What its check says to a wrong answer: asked once, for its test and for the page."""
     return verdict(answer.check, answer.function)
 
@@ -110,7 +111,7 @@ def page() -> str:
         "",
     ]
     titles, where = chapter_titles(), headings()
-    for chapter in checks.CHAPTERS:
+    for chapter in CHAPTERS:
         found = exercises(chapter)
         lines += [f"## {titles[next(iter(found)).split('.')[0]]}", ""]
         for number, exercise in found.items():

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from docutils import nodes
-from tools.set_repository import pages_address
+from facts import pages_address
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment

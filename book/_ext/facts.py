@@ -112,3 +112,10 @@ def missing_arrows() -> set[tuple[str, str]]:
         for need in chapter.needs
         if any(need in before(other) for other in chapter.needs if other != need)
     }
+
+
+def pages_address(repository: str) -> str:
+    """The GitHub Pages address of `https://github.com/owner/name`, with a slash at its end."""
+    owner, name = repository.rstrip("/").split("/")[-2:]
+    site = f"{owner}.github.io"
+    return f"https://{site}/" if name.lower() == site.lower() else f"https://{site}/{name}/"

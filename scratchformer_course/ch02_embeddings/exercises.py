@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -15,96 +15,133 @@ def _pairs(ids, window, of=lambda i, j: (i, j)):
     return [tuple(ids[k] for k in of(i, j)) for i, j in places]
 
 
-@exercise("2.1")
-class pairs_of:
-    """pairs_of(ids: list, window: int) -> list of pairs (centre, neighbour)"""
+def right_pairs(ids, window):
+    pairs = []
+    for i, centre in enumerate(ids):
+        first, last = max(0, i - window), min(len(ids), i + window + 1)
+        pairs += [(centre, ids[j]) for j in range(first, last) if j != i]
+    return pairs
 
-    cases = (([4, 8, 6, 5, 9], 2), ([4, 8, 4, 4], 1), ([7, 3, 5], 5), ([7], 2), ([], 2))
 
-    def right(ids, window):
-        pairs = []
-        for i, centre in enumerate(ids):
-            first, last = max(0, i - window), min(len(ids), i + window + 1)
-            pairs += [(centre, ids[j]) for j in range(first, last) if j != i]
-        return pairs
+def pairs_of_also_by_slices(ids, window):
+    pairs = []
+    for i, centre in enumerate(ids):
+        near = ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window]
+        pairs.extend((centre, neighbour) for neighbour in near)
+    return pairs
 
-    def also(ids, window):
-        return _pairs(ids, window)
 
-    def also_by_slices(ids, window):
-        pairs = []
-        for i, centre in enumerate(ids):
-            near = ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window]
-            pairs.extend((centre, neighbour) for neighbour in near)
-        return pairs
+def pairs_a_word_with_itself(ids, window):
+    n = len(ids)
+    return [(ids[i], ids[j]) for i in range(n) for j in range(n) if abs(i - j) <= window]
 
-    def pairs_a_word_with_itself(ids, window):
-        """The centre is paired with itself: leave its own place out"""
-        n = len(ids)
-        return [(ids[i], ids[j]) for i in range(n) for j in range(n) if abs(i - j) <= window]
 
-    def looks_to_the_right_only(ids, window):
-        """Only neighbours on the right are there: the window reaches to both sides"""
-        return [(ids[i], ids[j]) for i in range(len(ids)) for j in range(i + 1, len(ids))[:window]]
+def returns_the_places(ids, window):
+    n = len(ids)
+    return [(i, j) for i in range(n) for j in range(n) if 0 < abs(i - j) <= window]
 
-    def looks_to_the_left_only(ids, window):
-        """Only neighbours on the left are there: the window reaches to both sides"""
-        return [(ids[i], ids[j]) for i in range(len(ids)) for j in range(max(0, i - window), i)]
 
-    def stops_one_place_early_on_the_right(ids, window):
-        """The last neighbour on the right is missing: `range` stops before its end"""
-        return [
-            (ids[i], ids[j])
-            for i in range(len(ids))
-            for j in range(max(0, i - window), min(len(ids), i + window))
-            if i != j
-        ]
+def makes_one_list_a_centre(ids, window):
+    n = len(ids)
+    near = [[ids[j] for j in range(n) if 0 < abs(i - j) <= window] for i in range(n)]
+    return list(zip(ids, near, strict=True))
 
-    def begins_below_0(ids, window):
-        """The window runs over the left edge: a negative place counts from the end"""
-        return [
-            (ids[i], ids[j])
-            for i in range(len(ids))
-            for j in range(i - window, min(len(ids), i + window + 1))
-            if i != j
-        ]
 
-    def runs_over_the_right_edge(ids, window):
-        """The window runs over the right edge: stop at `len(ids)`"""
-        return [
-            (ids[i], ids[j])
-            for i in range(len(ids))
-            for j in range(max(0, i - window), i + window + 1)
-            if i != j
-        ]
-
-    def uses_full_windows_only(ids, window):
-        """Centres near the edges are missing: their windows hold fewer neighbours, not none"""
-        return [
-            (ids[i], ids[j])
-            for i in range(window, len(ids) - window)
-            for j in range(i - window, i + window + 1)
-            if i != j
-        ]
-
-    def compares_ids_instead_of_places(ids, window):
-        """Two equal ids at two places are a pair: compare the places, not the ids"""
-        return [pair for pair in _pairs(ids, window) if pair[0] != pair[1]]
-
-    def swaps_the_two(ids, window):
-        """The centre comes first in a pair, and its neighbour second"""
-        return _pairs(ids, window, lambda i, j: (j, i))
-
-    def returns_the_places(ids, window):
-        """These are places: put the ids that stand there into the pairs"""
-        n = len(ids)
-        return [(i, j) for i in range(n) for j in range(n) if 0 < abs(i - j) <= window]
-
-    def makes_one_list_a_centre(ids, window):
-        """This is a list for each centre: write a pair for each neighbour"""
-        n = len(ids)
-        near = [[ids[j] for j in range(n) if 0 < abs(i - j) <= window] for i in range(n)]
-        return list(zip(ids, near, strict=True))
+pairs_of = exercise(
+    "2.1",
+    "pairs_of(ids: list, window: int) -> list of pairs (centre, neighbour)",
+    cases=(([4, 8, 6, 5, 9], 2), ([4, 8, 4, 4], 1), ([7, 3, 5], 5), ([7], 2), ([], 2)),
+    right=[right_pairs, lambda ids, window: _pairs(ids, window), pairs_of_also_by_slices],
+    mistakes=[
+        mistake(
+            "pairs a word with itself",
+            "The centre is paired with itself: leave its own place out",
+            pairs_a_word_with_itself,
+        ),
+        mistake(
+            "looks to the right only",
+            "Only neighbours on the right are there: the window reaches to both sides",
+            lambda ids, window: [
+                (ids[i], ids[j]) for i in range(len(ids)) for j in range(i + 1, len(ids))[:window]
+            ],
+        ),
+        mistake(
+            "looks to the left only",
+            "Only neighbours on the left are there: the window reaches to both sides",
+            lambda ids, window: [
+                (ids[i], ids[j]) for i in range(len(ids)) for j in range(max(0, i - window), i)
+            ],
+        ),
+        mistake(
+            "stops one place early on the right",
+            "The last neighbour on the right is missing: `range` stops before its end",
+            lambda ids, window: (
+                [
+                    (ids[i], ids[j])
+                    for i in range(len(ids))
+                    for j in range(max(0, i - window), min(len(ids), i + window))
+                    if i != j
+                ]
+            ),
+        ),
+        mistake(
+            "begins below 0",
+            "The window runs over the left edge: a negative place counts from the end",
+            lambda ids, window: (
+                [
+                    (ids[i], ids[j])
+                    for i in range(len(ids))
+                    for j in range(i - window, min(len(ids), i + window + 1))
+                    if i != j
+                ]
+            ),
+        ),
+        mistake(
+            "runs over the right edge",
+            "The window runs over the right edge: stop at `len(ids)`",
+            lambda ids, window: (
+                [
+                    (ids[i], ids[j])
+                    for i in range(len(ids))
+                    for j in range(max(0, i - window), i + window + 1)
+                    if i != j
+                ]
+            ),
+        ),
+        mistake(
+            "uses full windows only",
+            "Centres near the edges are missing: their windows hold fewer neighbours, not none",
+            lambda ids, window: (
+                [
+                    (ids[i], ids[j])
+                    for i in range(window, len(ids) - window)
+                    for j in range(i - window, i + window + 1)
+                    if i != j
+                ]
+            ),
+        ),
+        mistake(
+            "compares ids instead of places",
+            "Two equal ids at two places are a pair: compare the places, not the ids",
+            lambda ids, window: [pair for pair in _pairs(ids, window) if pair[0] != pair[1]],
+        ),
+        mistake(
+            "swaps the two",
+            "The centre comes first in a pair, and its neighbour second",
+            lambda ids, window: _pairs(ids, window, lambda i, j: (j, i)),
+        ),
+        mistake(
+            "returns the places",
+            "These are places: put the ids that stand there into the pairs",
+            returns_the_places,
+        ),
+        mistake(
+            "makes one list a centre",
+            "This is a list for each centre: write a pair for each neighbour",
+            makes_one_list_a_centre,
+        ),
+    ],
+)
 
 
 def _vectors(*shape):
@@ -135,129 +172,203 @@ def _steps(call, pairs):
     return counter.count
 
 
-@exercise("2.2")
-class moves:
-    """moves(v: (B, C), u: (B, C), n: (B, K, C)) -> three moves, of the shapes of v, u and n"""
+def right_moves(v, u, n):
+    pull = 1 - torch.sigmoid((v * u).sum(dim=1, keepdim=True))  # (B, 1)
+    push = torch.sigmoid((v[:, None] * n).sum(dim=2, keepdim=True))  # (B, K, 1)
+    return pull * u - (push * n).sum(dim=1), pull * v, -push * v[:, None]
 
-    cases = (
+
+def moves_also(v, u, n):
+    far_from_1 = torch.sigmoid(-torch.einsum("bc,bc->b", v, u))
+    far_from_0 = torch.sigmoid(torch.einsum("bc,bkc->bk", v, n))
+    dv = far_from_1[:, None] * u - torch.einsum("bk,bkc->bc", far_from_0, n)
+    return dv, far_from_1[:, None] * v, -torch.einsum("bk,bc->bkc", far_from_0, v)
+
+
+def moves_also_stranger(v, u, n):
+    far = torch.sigmoid(-(v * u).sum(dim=1, keepdim=True))
+    dv, dn = far * u, torch.zeros_like(n)
+    for k in range(n.shape[1]):
+        push = torch.sigmoid((v * n[:, k]).sum(dim=1, keepdim=True))
+        dv, dn[:, k] = dv - push * n[:, k], -push * v
+    return dv, far * v, dn
+
+
+def judge_moves(call):
+    """The right moves, and without a loop over the pairs: the page trains with them."""
+    praise = moves.compare(call)
+    few, many = _steps(call, 2), _steps(call, 42)
+    why = "The moves are right, but a loop over the pairs makes the training last too long"
+    expect(many < few + 40, f"{why}: compute all pairs at once.")
+    return praise
+
+
+def pulls_by_the_grade(v, u, n):
+    real, push = _grades(v, u, n)
+    return real * u - (push * n).sum(dim=1), real * v, -push * v[:, None]
+
+
+def pushes_by_1_minus(v, u, n):
+    real, push = _grades(v, u, n)
+    return (1 - real) * u - ((1 - push) * n).sum(dim=1), (1 - real) * v, (push - 1) * v[:, None]
+
+
+def pulls_the_strangers(v, u, n):
+    real, push = _grades(v, u, n)
+    return (1 - real) * u + (push * n).sum(dim=1), (1 - real) * v, push * v[:, None]
+
+
+def lets_the_strangers_leave_v(v, u, n):
+    real, push = _grades(v, u, n)
+    return (1 - real) * u, (1 - real) * v, -push * v[:, None]
+
+
+def averages_the_strangers(v, u, n):
+    real, push = _grades(v, u, n)
+    return (1 - real) * u - (push * n).mean(dim=1), (1 - real) * v, -push * v[:, None]
+
+
+def moves_each_vector_along(v, u, n):
+    real, push = _grades(v, u, n)
+    return (1 - real) * v - (push * v[:, None]).sum(dim=1), (1 - real) * u, -push * n
+
+
+def moves_by_the_difference(v, u, n):
+    real, push = _grades(v, u, n)
+    pulled, apart = (1 - real) * (u - v), push * (n - v[:, None])
+    return pulled - apart.sum(dim=1), -pulled, apart
+
+
+def moves_v_first(v, u, n):
+    dv = moves.right(v, u, n)[0]
+    real, push = _grades(v, u, n)
+    return dv, (1 - real) * (v + dv), -push * (v + dv)[:, None]
+
+
+def forgets_the_sigmoid(v, u, n):
+    real, push = (v * u).sum(1, keepdim=True), (v[:, None] * n).sum(2, keepdim=True)
+    return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
+
+
+def takes_a_softmax(v, u, n):
+    real, _ = _grades(v, u, n)
+    push = (v[:, None] * n).sum(dim=2, keepdim=True).softmax(dim=1)
+    return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
+
+
+def loops_over_the_pairs(v, u, n):
+    dv, du, dn = torch.zeros_like(v), torch.zeros_like(u), torch.zeros_like(n)
+    for b in range(len(v)):
+        far = 1 - torch.sigmoid(v[b] @ u[b])
+        dv[b] += far * u[b]
+        du[b] += far * v[b]
+        for k in range(n.shape[1]):
+            far = torch.sigmoid(v[b] @ n[b, k])
+            dv[b] -= far * n[b, k]
+            dn[b, k] -= far * v[b]
+    return dv, du, dn
+
+
+def does_not_add_up_the_pushes(v, u, n):
+    real, push = _grades(v, u, n)
+    return ((1 - real) * u)[:, None] - push * n, (1 - real) * v, -push * v[:, None]
+
+
+def cannot_do_without(v, u, n):
+    real, _ = _grades(v, u, n)
+    pushes = [torch.sigmoid((v * s).sum(dim=1, keepdim=True)) for s in n.unbind(1)]
+    pushed = torch.stack([p * s for p, s in zip(pushes, n.unbind(1), strict=True)]).sum(0)
+    dn = torch.stack([-p * v for p in pushes], dim=1)
+    return (1 - real) * u - pushed, (1 - real) * v, dn
+
+
+moves = exercise(
+    "2.2",
+    "moves(v: (B, C), u: (B, C), n: (B, K, C)) -> three moves, of the shapes of v, u and n",
+    cases=(
         (_vectors(3, 4), _vectors(3, 4) + 0.5, _vectors(3, 2, 4)),
         (_vectors(1, 2), _vectors(1, 2) + 0.3, _vectors(1, 1, 2)),
         (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no strangers: 2.4 needs it
-    )
-
-    def right(v, u, n):
-        pull = 1 - torch.sigmoid((v * u).sum(dim=1, keepdim=True))  # (B, 1)
-        push = torch.sigmoid((v[:, None] * n).sum(dim=2, keepdim=True))  # (B, K, 1)
-        return pull * u - (push * n).sum(dim=1), pull * v, -push * v[:, None]
-
-    def also(v, u, n):
-        far_from_1 = torch.sigmoid(-torch.einsum("bc,bc->b", v, u))
-        far_from_0 = torch.sigmoid(torch.einsum("bc,bkc->bk", v, n))
-        dv = far_from_1[:, None] * u - torch.einsum("bk,bkc->bc", far_from_0, n)
-        return dv, far_from_1[:, None] * v, -torch.einsum("bk,bc->bkc", far_from_0, v)
-
-    def also_stranger_by_stranger(v, u, n):
-        far = torch.sigmoid(-(v * u).sum(dim=1, keepdim=True))
-        dv, dn = far * u, torch.zeros_like(n)
-        for k in range(n.shape[1]):
-            push = torch.sigmoid((v * n[:, k]).sum(dim=1, keepdim=True))
-            dv, dn[:, k] = dv - push * n[:, k], -push * v
-        return dv, far * v, dn
-
-    def judge(call):
-        """The right moves, and without a loop over the pairs: the page trains with them."""
-        praise = moves.compare(call)
-        few, many = _steps(call, 2), _steps(call, 42)
-        why = "The moves are right, but a loop over the pairs makes the training last too long"
-        expect(many < few + 40, f"{why}: compute all pairs at once.")
-        return praise
-
-    def pulls_by_the_grade(v, u, n):
-        """A real pair is pulled by how far its grade is from 1, that is 1 − σ, not σ"""
-        real, push = _grades(v, u, n)
-        return real * u - (push * n).sum(dim=1), real * v, -push * v[:, None]
-
-    def pushes_by_1_minus_the_grade(v, u, n):
-        """A stranger is pushed by how far its grade is from 0, that is σ, not 1 − σ"""
-        real, push = _grades(v, u, n)
-        return (1 - real) * u - ((1 - push) * n).sum(dim=1), (1 - real) * v, (push - 1) * v[:, None]
-
-    def pulls_the_strangers(v, u, n):
-        """The strangers are pulled: their moves, and the part they give to `v`, are subtracted"""
-        real, push = _grades(v, u, n)
-        return (1 - real) * u + (push * n).sum(dim=1), (1 - real) * v, push * v[:, None]
-
-    def pushes_the_real_pair(v, u, n):
-        """All signs are reversed: a real pair moves together, strangers move apart"""
-        return tuple(-move for move in moves.right(v, u, n))
-
-    def lets_the_strangers_leave_v_alone(v, u, n):
-        """The move of `v` lacks the strangers: each of them pushes `v` away too"""
-        real, push = _grades(v, u, n)
-        return (1 - real) * u, (1 - real) * v, -push * v[:, None]
-
-    def averages_the_strangers(v, u, n):
-        """The pushes on `v` are averaged over the strangers: add them up"""
-        real, push = _grades(v, u, n)
-        return (1 - real) * u - (push * n).mean(dim=1), (1 - real) * v, -push * v[:, None]
-
-    def moves_each_vector_along_itself(v, u, n):
-        """Each vector moves along itself: it moves along the other vector of its pair"""
-        real, push = _grades(v, u, n)
-        return (1 - real) * v - (push * v[:, None]).sum(dim=1), (1 - real) * u, -push * n
-
-    def moves_by_the_difference(v, u, n):
-        """The moves go along the difference of the two vectors: they go along the other vector"""
-        real, push = _grades(v, u, n)
-        pulled, apart = (1 - real) * (u - v), push * (n - v[:, None])
-        return pulled - apart.sum(dim=1), -pulled, apart
-
-    def returns_the_moved_vectors(v, u, n):
-        """These are the vectors after the move: return the moves alone"""
-        return tuple(x + move for x, move in zip((v, u, n), moves.right(v, u, n), strict=True))
-
-    def moves_v_first(v, u, n):
-        """`u` and the strangers move by the new `v`: compute all moves from the old vectors"""
-        dv = moves.right(v, u, n)[0]
-        real, push = _grades(v, u, n)
-        return dv, (1 - real) * (v + dv), -push * (v + dv)[:, None]
-
-    def forgets_the_sigmoid(v, u, n):
-        """The scores are used as they are: the sigmoid makes grades between 0 and 1 of them"""
-        real, push = (v * u).sum(1, keepdim=True), (v[:, None] * n).sum(2, keepdim=True)
-        return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
-
-    def takes_a_softmax(v, u, n):
-        """The strangers' grades sum to 1: each stranger has a sigmoid of its own"""
-        real, _ = _grades(v, u, n)
-        push = (v[:, None] * n).sum(dim=2, keepdim=True).softmax(dim=1)
-        return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
-
-    def loops_over_the_pairs(v, u, n):
-        """… The moves are right, but a loop over the pairs makes the training last too long"""
-        dv, du, dn = torch.zeros_like(v), torch.zeros_like(u), torch.zeros_like(n)
-        for b in range(len(v)):
-            far = 1 - torch.sigmoid(v[b] @ u[b])
-            dv[b] += far * u[b]
-            du[b] += far * v[b]
-            for k in range(n.shape[1]):
-                far = torch.sigmoid(v[b] @ n[b, k])
-                dv[b] -= far * n[b, k]
-                dn[b, k] -= far * v[b]
-        return dv, du, dn
-
-    def does_not_add_up_the_pushes(v, u, n):
-        """… shape (3, 2, 4)"""
-        real, push = _grades(v, u, n)
-        return ((1 - real) * u)[:, None] - push * n, (1 - real) * v, -push * v[:, None]
-
-    def cannot_do_without_strangers(v, u, n):
-        """K may be 0, as in exercise 2.4: without strangers there is nothing to stack or to push"""
-        real, _ = _grades(v, u, n)
-        pushes = [torch.sigmoid((v * s).sum(dim=1, keepdim=True)) for s in n.unbind(1)]
-        pushed = torch.stack([p * s for p, s in zip(pushes, n.unbind(1), strict=True)]).sum(0)
-        dn = torch.stack([-p * v for p in pushes], dim=1)
-        return (1 - real) * u - pushed, (1 - real) * v, dn
+    ),
+    judge=judge_moves,
+    right=[right_moves, moves_also, moves_also_stranger],
+    mistakes=[
+        mistake(
+            "pulls by the grade",
+            "A real pair is pulled by how far its grade is from 1, that is 1 − σ, not σ",
+            pulls_by_the_grade,
+        ),
+        mistake(
+            "pushes by 1 minus the grade",
+            "A stranger is pushed by how far its grade is from 0, that is σ, not 1 − σ",
+            pushes_by_1_minus,
+        ),
+        mistake(
+            "pulls the strangers",
+            "The strangers are pulled: their moves, and the part they give to `v`, are subtracted",
+            pulls_the_strangers,
+        ),
+        mistake(
+            "pushes the real pair",
+            "All signs are reversed: a real pair moves together, strangers move apart",
+            lambda v, u, n: tuple(-move for move in moves.right(v, u, n)),
+        ),
+        mistake(
+            "lets the strangers leave v alone",
+            "The move of `v` lacks the strangers: each of them pushes `v` away too",
+            lets_the_strangers_leave_v,
+        ),
+        mistake(
+            "averages the strangers",
+            "The pushes on `v` are averaged over the strangers: add them up",
+            averages_the_strangers,
+        ),
+        mistake(
+            "moves each vector along itself",
+            "Each vector moves along itself: it moves along the other vector of its pair",
+            moves_each_vector_along,
+        ),
+        mistake(
+            "moves by the difference",
+            "The moves go along the difference of the two vectors: they go along the other vector",
+            moves_by_the_difference,
+        ),
+        mistake(
+            "returns the moved vectors",
+            "These are the vectors after the move: return the moves alone",
+            lambda v, u, n: tuple(
+                x + move for x, move in zip((v, u, n), moves.right(v, u, n), strict=True)
+            ),
+        ),
+        mistake(
+            "moves v first",
+            "`u` and the strangers move by the new `v`: compute all moves from the old vectors",
+            moves_v_first,
+        ),
+        mistake(
+            "forgets the sigmoid",
+            "The scores are used as they are: the sigmoid makes grades between 0 and 1 of them",
+            forgets_the_sigmoid,
+        ),
+        mistake(
+            "takes a softmax",
+            "The strangers' grades sum to 1: each stranger has a sigmoid of its own",
+            takes_a_softmax,
+        ),
+        refused(
+            "loops over the pairs",
+            "The moves are right, but a loop over the pairs makes the training last too long",
+            loops_over_the_pairs,
+        ),
+        refused("does not add up the pushes", "shape (3, 2, 4)", does_not_add_up_the_pushes),
+        mistake(
+            "cannot do without strangers",
+            "K may be 0, as in exercise 2.4: without strangers there is nothing to "
+            "stack or to push",
+            cannot_do_without,
+        ),
+    ],
+)
 
 
 VECTORS = torch.tensor(
@@ -277,143 +388,210 @@ def _largest(scores, i, k):
     return [j for j in order if j != i][:k]
 
 
-@exercise("2.3")
-class nearest:
-    """nearest(vectors: (V, C), i: int, k: int) -> list of k ids, most similar to i first"""
+def nearest_also(vectors, i, k):
+    scores = _cosines(vectors, i)
+    scores[i] = -2  # below every cosine
+    return scores.topk(k).indices.tolist()
 
-    cases = ((VECTORS, 0, 3), (VECTORS, 4, 2))
 
-    def right(vectors, i, k):
-        return _largest(_cosines(vectors, i), i, k)
+def nearest_also_word_by_word(vectors, i, k):
+    cosines = {
+        j: float(F.cosine_similarity(vectors[i], vectors[j], dim=0))
+        for j in range(len(vectors))
+        if j != i
+    }
+    return sorted(cosines, key=lambda j: -cosines[j])[:k]
 
-    def also(vectors, i, k):
-        scores = _cosines(vectors, i)
-        scores[i] = -2  # below every cosine
-        return scores.topk(k).indices.tolist()
 
-    def also_word_by_word(vectors, i, k):
-        cosines = {
-            j: float(F.cosine_similarity(vectors[i], vectors[j], dim=0))
-            for j in range(len(vectors))
-            if j != i
-        }
-        return sorted(cosines, key=lambda j: -cosines[j])[:k]
-
-    def lists_the_word_itself(vectors, i, k):
-        """The word itself is in the list: leave `i` out"""
-        return _cosines(vectors, i).topk(k).indices.tolist()
-
-    def loses_a_place_to_the_word_itself(vectors, i, k):
-        """The word itself took a place: leave out `i`, then take k"""
-        return _cosines(vectors, i).topk(k).indices.tolist()[1:]
-
-    def ranks_by_the_dot_product(vectors, i, k):
-        """Long vectors win by the dot product: divide by the lengths"""
-        return _largest(vectors @ vectors[i], i, k)
-
-    def ranks_by_the_dot_product_and_lists_the_word_itself(vectors, i, k):
-        return (vectors @ vectors[i]).topk(k).indices.tolist()
-
-    def ranks_by_distance(vectors, i, k):
-        """These are the nearest points: the angle counts, not the distance"""
-        return _largest(-(vectors - vectors[i]).norm(dim=1), i, k)
-
-    def sorts_from_low_to_high(vectors, i, k):
-        """These are the least similar: sort from high to low"""
-        return _largest(-_cosines(vectors, i), i, k)
-
-    def returns_the_list_backwards(vectors, i, k):
-        """The order is reversed: the most similar comes first"""
-        return nearest.right(vectors, i, k)[::-1]
-
-    def sorts_the_ids_by_number(vectors, i, k):
-        """The ids are sorted by number: the most similar comes first"""
-        return sorted(nearest.right(vectors, i, k))
-
-    def takes_the_absolute_value(vectors, i, k):
-        """The sign of the cosine is lost: vectors that point apart are not similar"""
-        return _largest(_cosines(vectors, i).abs(), i, k)
-
-    def ignores_which_word_is_asked(vectors, i, k):
-        """`i` is ignored: this is the list for id 0"""
-        return nearest.right(vectors, 0, k)
-
-    def returns_a_tensor(vectors, i, k):
-        """… int64 tensor of shape (3,), but a list"""
-        return torch.tensor(nearest.right(vectors, i, k))
+nearest = exercise(
+    "2.3",
+    "nearest(vectors: (V, C), i: int, k: int) -> list of k ids, most similar to i first",
+    cases=((VECTORS, 0, 3), (VECTORS, 4, 2)),
+    right=[
+        lambda vectors, i, k: _largest(_cosines(vectors, i), i, k),
+        nearest_also,
+        nearest_also_word_by_word,
+    ],
+    mistakes=[
+        mistake(
+            "lists the word itself",
+            "The word itself is in the list: leave `i` out",
+            lambda vectors, i, k: _cosines(vectors, i).topk(k).indices.tolist(),
+        ),
+        mistake(
+            "loses a place to the word itself",
+            "The word itself took a place: leave out `i`, then take k",
+            lambda vectors, i, k: _cosines(vectors, i).topk(k).indices.tolist()[1:],
+        ),
+        *alike(
+            "Long vectors win by the dot product: divide by the lengths",
+            {
+                "ranks by the dot product": lambda vectors, i, k: _largest(
+                    vectors @ vectors[i], i, k
+                ),
+                "ranks by the dot product and lists the word itself": lambda vectors, i, k: (
+                    (vectors @ vectors[i]).topk(k).indices.tolist()
+                ),
+            },
+        ),
+        mistake(
+            "ranks by distance",
+            "These are the nearest points: the angle counts, not the distance",
+            lambda vectors, i, k: _largest(-(vectors - vectors[i]).norm(dim=1), i, k),
+        ),
+        mistake(
+            "sorts from low to high",
+            "These are the least similar: sort from high to low",
+            lambda vectors, i, k: _largest(-_cosines(vectors, i), i, k),
+        ),
+        mistake(
+            "returns the list backwards",
+            "The order is reversed: the most similar comes first",
+            lambda vectors, i, k: nearest.right(vectors, i, k)[::-1],
+        ),
+        mistake(
+            "sorts the ids by number",
+            "The ids are sorted by number: the most similar comes first",
+            lambda vectors, i, k: sorted(nearest.right(vectors, i, k)),
+        ),
+        mistake(
+            "takes the absolute value",
+            "The sign of the cosine is lost: vectors that point apart are not similar",
+            lambda vectors, i, k: _largest(_cosines(vectors, i).abs(), i, k),
+        ),
+        mistake(
+            "ignores which word is asked",
+            "`i` is ignored: this is the list for id 0",
+            lambda vectors, i, k: nearest.right(vectors, 0, k),
+        ),
+        refused(
+            "returns a tensor",
+            "int64 tensor of shape (3,), but a list",
+            lambda vectors, i, k: torch.tensor(nearest.right(vectors, i, k)),
+        ),
+    ],
+)
 
 
 def _unit(vectors):
     return vectors / vectors.norm(dim=1, keepdim=True)
 
 
-@exercise("2.4")
-class mean_cosine:
-    """mean_cosine(vectors: (V, C)) -> the mean cosine of two different rows, a single number"""
+def right_mean_cosine(vectors):
+    unit = vectors / vectors.norm(dim=1, keepdim=True)
+    V = len(unit)
+    return float(((unit @ unit.T).sum() - V) / (V * (V - 1)))
 
-    cases = (
+
+def mean_cosine_also(vectors):
+    V, unit = len(vectors), _unit(vectors)
+    return (unit @ unit.T)[~torch.eye(V, dtype=torch.bool)].mean()
+
+
+def mean_cosine_also_mean_cosine(vectors):
+    V, total = len(vectors), _unit(vectors).sum(dim=0)
+    return (total @ total - V).item() / (V * V - V)
+
+
+def mean_cosine_also_by_loops(vectors):
+    rows = range(len(vectors))
+    cosines = [
+        F.cosine_similarity(vectors[i], vectors[j], dim=0) for i in rows for j in rows if i < j
+    ]
+    return float(torch.stack(cosines).mean())
+
+
+def counts_each_row(vectors):
+    unit = _unit(vectors)
+    return float((unit @ unit.T).mean())
+
+
+def takes_the_diagonal_from(vectors):
+    V, unit = len(vectors), _unit(vectors)
+    return float(((unit @ unit.T).sum() - V) / (V * V))
+
+
+def averages_dot_products(vectors):
+    V, dots = len(vectors), vectors @ vectors.T
+    return float((dots.sum() - dots.trace()) / (V * (V - 1)))
+
+
+def loses_the_signs(vectors):
+    V, unit = len(vectors), _unit(vectors)
+    return float(((unit @ unit.T).abs().sum() - V) / (V * (V - 1)))
+
+
+def counts_each_pair_once(vectors):
+    V, unit = len(vectors), _unit(vectors)
+    return float((unit @ unit.T).triu(1).sum() / (V * (V - 1)))
+
+
+def compares_neighbouring_rows(vectors):
+    unit = _unit(vectors)
+    return float((unit[1:] * unit[:-1]).sum(dim=1).mean())
+
+
+def returns_the_sum(vectors):
+    V, unit = len(vectors), _unit(vectors)
+    return float((unit @ unit.T).sum() - V)
+
+
+def divides_the_columns(vectors):
+    V, unit = len(vectors), vectors / vectors.norm(dim=0, keepdim=True)
+    dots = unit @ unit.T
+    return float((dots.sum() - dots.trace()) / (V * (V - 1)))
+
+
+mean_cosine = exercise(
+    "2.4",
+    "mean_cosine(vectors: (V, C)) -> the mean cosine of two different rows, a single number",
+    cases=(
         torch.tensor([[3.0, 4.0], [4.0, 3.0], [0.0, 2.0], [-1.0, 0.5]]),
         torch.tensor([[1.0, 0.0], [0.0, 5.0]]),
         _vectors(6, 3),
-    )
-
-    def right(vectors):
-        unit = vectors / vectors.norm(dim=1, keepdim=True)
-        V = len(unit)
-        return float(((unit @ unit.T).sum() - V) / (V * (V - 1)))
-
-    def also(vectors):
-        V, unit = len(vectors), _unit(vectors)
-        return (unit @ unit.T)[~torch.eye(V, dtype=torch.bool)].mean()
-
-    def also_by_the_sum_of_all_rows(vectors):
-        V, total = len(vectors), _unit(vectors).sum(dim=0)
-        return (total @ total - V).item() / (V * V - V)
-
-    def also_by_loops(vectors):
-        rows = range(len(vectors))
-        cosines = [
-            F.cosine_similarity(vectors[i], vectors[j], dim=0) for i in rows for j in rows if i < j
-        ]
-        return float(torch.stack(cosines).mean())
-
-    def counts_each_row_with_itself(vectors):
-        """Each row is counted with itself, and that cosine is always 1: leave the diagonal out"""
-        unit = _unit(vectors)
-        return float((unit @ unit.T).mean())
-
-    def takes_the_diagonal_from_the_sum_alone(vectors):
-        """The diagonal is gone from the sum, but not from the count: V · (V − 1) pairs are left"""
-        V, unit = len(vectors), _unit(vectors)
-        return float(((unit @ unit.T).sum() - V) / (V * V))
-
-    def averages_dot_products(vectors):
-        """These are dot products: divide each row by its length first"""
-        V, dots = len(vectors), vectors @ vectors.T
-        return float((dots.sum() - dots.trace()) / (V * (V - 1)))
-
-    def loses_the_signs(vectors):
-        """The signs of the cosines are lost"""
-        V, unit = len(vectors), _unit(vectors)
-        return float(((unit @ unit.T).abs().sum() - V) / (V * (V - 1)))
-
-    def counts_each_pair_once_in_the_sum_alone(vectors):
-        """Each pair is counted once in the sum and twice below it"""
-        V, unit = len(vectors), _unit(vectors)
-        return float((unit @ unit.T).triu(1).sum() / (V * (V - 1)))
-
-    def compares_neighbouring_rows_only(vectors):
-        """Only rows that follow each other are compared: take every pair"""
-        unit = _unit(vectors)
-        return float((unit[1:] * unit[:-1]).sum(dim=1).mean())
-
-    def returns_the_sum(vectors):
-        """This is the sum of the cosines: divide by the number of pairs"""
-        V, unit = len(vectors), _unit(vectors)
-        return float((unit @ unit.T).sum() - V)
-
-    def divides_the_columns(vectors):
-        """The columns have length 1 now: divide each row by its own length"""
-        V, unit = len(vectors), vectors / vectors.norm(dim=0, keepdim=True)
-        dots = unit @ unit.T
-        return float((dots.sum() - dots.trace()) / (V * (V - 1)))
+    ),
+    right=[
+        right_mean_cosine,
+        mean_cosine_also,
+        mean_cosine_also_mean_cosine,
+        mean_cosine_also_by_loops,
+    ],
+    mistakes=[
+        mistake(
+            "counts each row with itself",
+            "Each row is counted with itself, and that cosine is always 1: leave the diagonal out",
+            counts_each_row,
+        ),
+        mistake(
+            "takes the diagonal from the sum alone",
+            "The diagonal is gone from the sum, but not from the count: V · (V − 1) pairs are left",
+            takes_the_diagonal_from,
+        ),
+        mistake(
+            "averages dot products",
+            "These are dot products: divide each row by its length first",
+            averages_dot_products,
+        ),
+        mistake("loses the signs", "The signs of the cosines are lost", loses_the_signs),
+        mistake(
+            "counts each pair once in the sum alone",
+            "Each pair is counted once in the sum and twice below it",
+            counts_each_pair_once,
+        ),
+        mistake(
+            "compares neighbouring rows only",
+            "Only rows that follow each other are compared: take every pair",
+            compares_neighbouring_rows,
+        ),
+        mistake(
+            "returns the sum",
+            "This is the sum of the cosines: divide by the number of pairs",
+            returns_the_sum,
+        ),
+        mistake(
+            "divides the columns",
+            "The columns have length 1 now: divide each row by its own length",
+            divides_the_columns,
+        ),
+    ],
+)

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 
 
 def _waves(T, C, exponent=2, base=10_000, start=0):
@@ -22,78 +22,106 @@ def _pairs(a, b):
     return torch.stack((a, b), dim=-1).flatten(-2)
 
 
-@exercise("3.1")
-class sinusoidal:
-    """sinusoidal(T, d_model) -> (T, C), sine and cosine of a hand side by side"""
+def sinusoidal_also(T, d_model):
+    table = torch.zeros(T, d_model, dtype=torch.float64)
+    for t in range(T):
+        for c in range(d_model):
+            angle = t / 10_000 ** (2 * (c // 2) / d_model)
+            table[t, c] = math.cos(angle) if c % 2 else math.sin(angle)
+    return table
 
-    cases = ((2, 4), (3, 6), (5, 8), (1, 2))
 
-    def right(T, d_model):
-        return _pairs(*_waves(T, d_model))
+def sinusoidal_also_sinusoidal(T, d_model):
+    c = torch.arange(d_model)
+    angles = torch.arange(T).unsqueeze(1) / 10_000 ** (c // 2 * 2 / d_model)
+    return (angles - (c + 1) % 2 * math.pi / 2).cos()  # the sine is a cosine, late by a quarter
 
-    def also(T, d_model):
-        table = torch.zeros(T, d_model, dtype=torch.float64)
-        for t in range(T):
-            for c in range(d_model):
-                angle = t / 10_000 ** (2 * (c // 2) / d_model)
-                table[t, c] = math.cos(angle) if c % 2 else math.sin(angle)
-        return table
 
-    def also_with_one_cosine_for_all(T, d_model):
-        c = torch.arange(d_model)
-        angles = torch.arange(T).unsqueeze(1) / 10_000 ** (c // 2 * 2 / d_model)
-        return (angles - (c + 1) % 2 * math.pi / 2).cos()  # the sine is a cosine, late by a quarter
+def swaps_sine_and_cosine(T, d_model):
+    sin, cos = _waves(T, d_model)
+    return _pairs(cos, sin)
 
-    def swaps_sine_and_cosine(T, d_model):
-        """Sine and cosine are swapped: the sine comes first"""
-        sin, cos = _waves(T, d_model)
-        return _pairs(cos, sin)
 
-    def puts_all_sines_before_all_cosines(T, d_model):
-        """Sines and cosines lie in two halves: they alternate"""
-        return torch.cat(_waves(T, d_model), dim=1)
+def gives_each_column_its_own(T, d_model):
+    sin, cos = _waves(T, 2 * d_model)  # a frequency for each column
+    return _pairs(sin[:, 0::2], cos[:, 1::2])
 
-    def counts_positions_from_1(T, d_model):
-        """Positions start at 0"""
-        return _pairs(*_waves(T, d_model, start=1))
 
-    def gives_each_column_its_own_frequency(T, d_model):
-        """Sine and cosine of a pair differ in speed: both take the speed of their hand"""
-        sin, cos = _waves(T, 2 * d_model)  # a frequency for each column
-        return _pairs(sin[:, 0::2], cos[:, 1::2])
+def gives_each_column_its_own_sinusoidal(T, d_model):
+    sin, cos = _waves(T, 2 * d_model, exponent=4)
+    return _pairs(sin[:, 0::2], cos[:, 1::2])
 
-    def gives_each_column_its_own_frequency_and_doubles_the_exponent(T, d_model):
-        sin, cos = _waves(T, 2 * d_model, exponent=4)
-        return _pairs(sin[:, 0::2], cos[:, 1::2])
 
-    def doubles_the_exponent(T, d_model):
-        """The exponent is twice too large"""
-        return _pairs(*_waves(T, d_model, exponent=4))
+def takes_the_sine_twice(T, d_model):
+    sin, _ = _waves(T, d_model)
+    return _pairs(sin, sin)
 
-    def forgets_the_2_of_2i(T, d_model):
-        """The exponent is half as large as it is"""
-        return _pairs(*_waves(T, d_model, exponent=1))
 
-    def takes_1000_for_10000(T, d_model):
-        """The base is 1,000, not 10,000"""
-        return _pairs(*_waves(T, d_model, base=1_000))
-
-    def multiplies_by_the_power(T, d_model):
-        """The power belongs below: divide by it"""
-        return _pairs(*_waves(T, d_model, exponent=-2))
-
-    def divides_whole_numbers_which_leaves_exponent_0(T, d_model):
-        """All hands have the same speed"""
-        return _pairs(*_waves(T, d_model, exponent=0))
-
-    def takes_the_sine_twice(T, d_model):
-        """There is no cosine"""
-        sin, _ = _waves(T, d_model)
-        return _pairs(sin, sin)
-
-    def returns_a_column_for_each_position(T, d_model):
-        """The table is transposed: a row is a position"""
-        return sinusoidal.right(T, d_model).T
+sinusoidal = exercise(
+    "3.1",
+    "sinusoidal(T, d_model) -> (T, C), sine and cosine of a hand side by side",
+    cases=((2, 4), (3, 6), (5, 8), (1, 2)),
+    right=[
+        lambda T, d_model: _pairs(*_waves(T, d_model)),
+        sinusoidal_also,
+        sinusoidal_also_sinusoidal,
+    ],
+    mistakes=[
+        mistake(
+            "swaps sine and cosine",
+            "Sine and cosine are swapped: the sine comes first",
+            swaps_sine_and_cosine,
+        ),
+        mistake(
+            "puts all sines before all cosines",
+            "Sines and cosines lie in two halves: they alternate",
+            lambda T, d_model: torch.cat(_waves(T, d_model), dim=1),
+        ),
+        mistake(
+            "counts positions from 1",
+            "Positions start at 0",
+            lambda T, d_model: _pairs(*_waves(T, d_model, start=1)),
+        ),
+        *alike(
+            "Sine and cosine of a pair differ in speed: both take the speed of their hand",
+            {
+                "gives each column its own frequency": gives_each_column_its_own,
+                "gives each column its own frequency and doubles the exponent": gives_each_column_its_own_sinusoidal,
+            },
+        ),
+        mistake(
+            "doubles the exponent",
+            "The exponent is twice too large",
+            lambda T, d_model: _pairs(*_waves(T, d_model, exponent=4)),
+        ),
+        mistake(
+            "forgets the 2 of 2i",
+            "The exponent is half as large as it is",
+            lambda T, d_model: _pairs(*_waves(T, d_model, exponent=1)),
+        ),
+        mistake(
+            "takes 1000 for 10000",
+            "The base is 1,000, not 10,000",
+            lambda T, d_model: _pairs(*_waves(T, d_model, base=1_000)),
+        ),
+        mistake(
+            "multiplies by the power",
+            "The power belongs below: divide by it",
+            lambda T, d_model: _pairs(*_waves(T, d_model, exponent=-2)),
+        ),
+        mistake(
+            "divides whole numbers which leaves exponent 0",
+            "All hands have the same speed",
+            lambda T, d_model: _pairs(*_waves(T, d_model, exponent=0)),
+        ),
+        mistake("takes the sine twice", "There is no cosine", takes_the_sine_twice),
+        mistake(
+            "returns a column for each position",
+            "The table is transposed: a row is a position",
+            lambda T, d_model: sinusoidal.right(T, d_model).T,
+        ),
+    ],
+)
 
 
 def _random_table(T, C):
@@ -109,147 +137,187 @@ def _range(values):
     return (values.max() - values.min()).item()
 
 
-@exercise("3.2")
-class spread:
-    """spread(table: (T, C), k) -> float, how far the dot products of rows k apart differ"""
+def spread_also(table, k):
+    products = [float(table[t] @ table[t + k]) for t in range(len(table) - k)]
+    return max(products) - min(products)
 
-    cases = tuple((_random_table(T, C), k) for T, C, k in ((6, 4, 2), (9, 3, 1), (4, 2, 3)))
 
-    def right(table, k):
-        return _range(_products(table, k))
-
-    def also(table, k):
-        products = [float(table[t] @ table[t + k]) for t in range(len(table) - k)]
-        return max(products) - min(products)
-
-    def also_on_a_diagonal(table, k):
-        return torch.aminmax((table @ table.T).diagonal(k))[1].sub(
+spread = exercise(
+    "3.2",
+    "spread(table: (T, C), k) -> float, how far the dot products of rows k apart differ",
+    cases=tuple((_random_table(T, C), k) for T, C, k in ((6, 4, 2), (9, 3, 1), (4, 2, 3))),
+    right=[
+        lambda table, k: _range(_products(table, k)),
+        spread_also,
+        lambda table, k: torch.aminmax((table @ table.T).diagonal(k))[1].sub(
             (table @ table.T).diagonal(k).min()
-        )
-
-    def returns_the_largest_product(table, k):
-        """This is the largest dot product: subtract the smallest one"""
-        return _products(table, k).max().item()
-
-    def returns_the_smallest_product(table, k):
-        """This is the smallest dot product: subtract it from the largest one"""
-        return _products(table, k).min().item()
-
-    def subtracts_the_largest_from_the_smallest(table, k):
-        """The sign is wrong: the largest minus the smallest"""
-        return -_range(_products(table, k))
-
-    def takes_all_pairs_of_places(table, k):
-        """These are the products of all pairs of rows: only rows k apart belong together"""
-        return _range(table @ table.T)
-
-    def goes_round_at_the_end(table, k):
-        """Row 0 does not follow the last row (`roll` goes round): leave the last k rows out"""
-        return _range((table * table.roll(-k, 0)).sum(dim=1))
-
-    def takes_rows_k_plus_1_apart(table, k):
-        """These rows are k + 1 apart"""
-        return _range(_products(table, k + 1)) if len(table) > k + 1 else 0.0
-
-    def multiplies_without_a_sum(table, k):
-        """A dot product is a sum over the channels: one number for a pair of rows"""
-        return _range(table[: len(table) - k] * table[k:])
-
-    def sums_over_the_places(table, k):
-        """The sum runs over the places: a dot product is a sum over the channels"""
-        return _range((table[: len(table) - k] * table[k:]).sum(dim=0))
-
-    def measures_distances(table, k):
-        """These are distances between the rows: take their dot products"""
-        return _range((table[k:] - table[: len(table) - k]).norm(dim=1))
-
-    def measures_the_cosine(table, k):
-        """The dot products were divided by the lengths of the rows"""
-        return _range(F.cosine_similarity(table[: len(table) - k], table[k:]))
-
-    def measures_the_standard_deviation(table, k):
-        """This is a standard deviation: take the largest minus the smallest product"""
-        return _products(table, k).std(correction=0).item()
-
-    def looks_from_row_0_only(table, k):
-        """This compares with row 0 only: go through all pairs of rows k apart"""
-        return _range(table[k:] @ table[0])
-
-    def returns_all_products(table, k):
-        """… is a float64 tensor of shape (4,), but a float"""
-        return _products(table, k)
+        ),
+    ],
+    mistakes=[
+        mistake(
+            "returns the largest product",
+            "This is the largest dot product: subtract the smallest one",
+            lambda table, k: _products(table, k).max().item(),
+        ),
+        mistake(
+            "returns the smallest product",
+            "This is the smallest dot product: subtract it from the largest one",
+            lambda table, k: _products(table, k).min().item(),
+        ),
+        mistake(
+            "subtracts the largest from the smallest",
+            "The sign is wrong: the largest minus the smallest",
+            lambda table, k: -_range(_products(table, k)),
+        ),
+        mistake(
+            "takes all pairs of places",
+            "These are the products of all pairs of rows: only rows k apart belong together",
+            lambda table, k: _range(table @ table.T),
+        ),
+        mistake(
+            "goes round at the end",
+            "Row 0 does not follow the last row (`roll` goes round): leave the last k rows out",
+            lambda table, k: _range((table * table.roll(-k, 0)).sum(dim=1)),
+        ),
+        mistake(
+            "takes rows k plus 1 apart",
+            "These rows are k + 1 apart",
+            lambda table, k: _range(_products(table, k + 1)) if len(table) > k + 1 else 0.0,
+        ),
+        mistake(
+            "multiplies without a sum",
+            "A dot product is a sum over the channels: one number for a pair of rows",
+            lambda table, k: _range(table[: len(table) - k] * table[k:]),
+        ),
+        mistake(
+            "sums over the places",
+            "The sum runs over the places: a dot product is a sum over the channels",
+            lambda table, k: _range((table[: len(table) - k] * table[k:]).sum(dim=0)),
+        ),
+        mistake(
+            "measures distances",
+            "These are distances between the rows: take their dot products",
+            lambda table, k: _range((table[k:] - table[: len(table) - k]).norm(dim=1)),
+        ),
+        mistake(
+            "measures the cosine",
+            "The dot products were divided by the lengths of the rows",
+            lambda table, k: _range(F.cosine_similarity(table[: len(table) - k], table[k:])),
+        ),
+        mistake(
+            "measures the standard deviation",
+            "This is a standard deviation: take the largest minus the smallest product",
+            lambda table, k: _products(table, k).std(correction=0).item(),
+        ),
+        mistake(
+            "looks from row 0 only",
+            "This compares with row 0 only: go through all pairs of rows k apart",
+            lambda table, k: _range(table[k:] @ table[0]),
+        ),
+        refused(
+            "returns all products",
+            "is a float64 tensor of shape (4,), but a float",
+            lambda table, k: _products(table, k),
+        ),
+    ],
+)
 
 
 def _matrix(rows):
     return torch.tensor(rows)
 
 
-@exercise("3.3")
-class turn:
-    """turn(k, speed) -> (2, 2), takes (sin, cos) of any place to those of the place k later"""
+def right_turn(k, speed):
+    s, c = math.sin(k * speed), math.cos(k * speed)
+    return _matrix([[c, s], [-s, c]])
 
-    cases = ((2, 0.3), (1, 1.0), (-3, 0.5), (0, 0.7), (50, 0.01))
-    praise = "One matrix moves the hand k places on, from every place."
 
-    def right(k, speed):
-        s, c = math.sin(k * speed), math.cos(k * speed)
-        return _matrix([[c, s], [-s, c]])
+def turn_also(k, speed):
+    z = cmath.exp(1j * k * speed)
+    return _matrix([[z.real, z.imag], [-z.imag, z.real]])
 
-    def also(k, speed):
-        z = cmath.exp(1j * k * speed)
-        return _matrix([[z.real, z.imag], [-z.imag, z.real]])
 
-    def also_by_solving_for_two_places(k, speed):
-        now = torch.tensor([[0.0, math.sin(1)], [1.0, math.cos(1)]], dtype=torch.float64)
-        angles = torch.tensor([0.0, 1.0], dtype=torch.float64) + k * speed
-        return torch.stack((angles.sin(), angles.cos())) @ now.inverse()
+def turn_also_by_solving(k, speed):
+    now = torch.tensor([[0.0, math.sin(1)], [1.0, math.cos(1)]], dtype=torch.float64)
+    angles = torch.tensor([0.0, 1.0], dtype=torch.float64) + k * speed
+    return torch.stack((angles.sin(), angles.cos())) @ now.inverse()
 
-    def turns_backwards(k, speed):
-        """It turns the other way: look which of the two formulas has the minus"""
-        return turn.right(-k, speed)
 
-    def forgets_the_minus(k, speed):
-        """Both signs are plus: the formula of the cosine has a minus"""
-        s, c = math.sin(k * speed), math.cos(k * speed)
-        return _matrix([[c, s], [s, c]])
+def forgets_the_minus(k, speed):
+    s, c = math.sin(k * speed), math.cos(k * speed)
+    return _matrix([[c, s], [s, c]])
 
-    def swaps_the_rows(k, speed):
-        """The rows are swapped: the sine comes first in the pair"""
-        return turn.right(k, speed).flip(0)
 
-    def swaps_sine_and_cosine(k, speed):
-        """Sine and cosine are swapped: for k = 0 nothing may move"""
-        s, c = math.sin(k * speed), math.cos(k * speed)
-        return _matrix([[s, c], [c, -s]])
+def swaps_sine_and_cosine_turn(k, speed):
+    s, c = math.sin(k * speed), math.cos(k * speed)
+    return _matrix([[s, c], [c, -s]])
 
-    def forgets_the_speed(k, speed):
-        """The angle is k times the speed, not k"""
-        return turn.right(k, 1.0)
 
-    def divides_by_the_speed(k, speed):
-        """The angle is k times the speed: multiply, do not divide"""
-        return turn.right(k, 1 / speed)
+def stretches_where_it_should(k, speed):
+    s, c = math.sin(k * speed), math.cos(k * speed)
+    return _matrix([[s, 0.0], [0.0, c]])
 
-    def takes_degrees(k, speed):
-        """The angle is in radians, not degrees"""
-        return turn.right(k, math.radians(speed))
 
-    def stretches_where_it_should_turn(k, speed):
-        """The zeros stretch each number by itself: the new sine needs the old cosine too"""
-        s, c = math.sin(k * speed), math.cos(k * speed)
-        return _matrix([[s, 0.0], [0.0, c]])
-
-    def returns_the_hand_k_places_on(k, speed):
-        """This is the hand at place k: return the matrix that moves a hand"""
-        return _matrix([math.sin(k * speed), math.cos(k * speed)])
-
-    def returns_four_numbers_in_a_row(k, speed):
-        """The four numbers stand in a row: make a matrix of two rows"""
-        return turn.right(k, speed).flatten()
-
-    def returns_a_list(k, speed):
-        """… is a list, but"""
-        return turn.right(k, speed).tolist()
+turn = exercise(
+    "3.3",
+    "turn(k, speed) -> (2, 2), takes (sin, cos) of any place to those of the place k later",
+    cases=((2, 0.3), (1, 1.0), (-3, 0.5), (0, 0.7), (50, 0.01)),
+    praise="One matrix moves the hand k places on, from every place.",
+    right=[right_turn, turn_also, turn_also_by_solving],
+    mistakes=[
+        mistake(
+            "turns backwards",
+            "It turns the other way: look which of the two formulas has the minus",
+            lambda k, speed: turn.right(-k, speed),
+        ),
+        mistake(
+            "forgets the minus",
+            "Both signs are plus: the formula of the cosine has a minus",
+            forgets_the_minus,
+        ),
+        mistake(
+            "swaps the rows",
+            "The rows are swapped: the sine comes first in the pair",
+            lambda k, speed: turn.right(k, speed).flip(0),
+        ),
+        mistake(
+            "swaps sine and cosine",
+            "Sine and cosine are swapped: for k = 0 nothing may move",
+            swaps_sine_and_cosine_turn,
+        ),
+        mistake(
+            "forgets the speed",
+            "The angle is k times the speed, not k",
+            lambda k, speed: turn.right(k, 1.0),
+        ),
+        mistake(
+            "divides by the speed",
+            "The angle is k times the speed: multiply, do not divide",
+            lambda k, speed: turn.right(k, 1 / speed),
+        ),
+        mistake(
+            "takes degrees",
+            "The angle is in radians, not degrees",
+            lambda k, speed: turn.right(k, math.radians(speed)),
+        ),
+        mistake(
+            "stretches where it should turn",
+            "The zeros stretch each number by itself: the new sine needs the old cosine too",
+            stretches_where_it_should,
+        ),
+        mistake(
+            "returns the hand k places on",
+            "This is the hand at place k: return the matrix that moves a hand",
+            lambda k, speed: _matrix([math.sin(k * speed), math.cos(k * speed)]),
+        ),
+        mistake(
+            "returns four numbers in a row",
+            "The four numbers stand in a row: make a matrix of two rows",
+            lambda k, speed: turn.right(k, speed).flatten(),
+        ),
+        refused("returns a list", "is a list, but", lambda k, speed: turn.right(k, speed).tolist()),
+    ],
+)
 
 
 def _tables():
@@ -268,99 +336,139 @@ class _TokenAndPosition(nn.Module):
         self.position = nn.Embedding(context_length, d_model)
 
 
-@exercise("3.4")
-class TokenAndPosition:
-    """TokenAndPosition(vocab_size, context_length, d_model)(ids: (B, T)) -> (B, T, C)"""
+class RightTokenAndPosition(_TokenAndPosition):
+    def forward(self, ids):
+        return self.token(ids) + self.position(torch.arange(ids.shape[1]))
 
-    cases = _tables
 
-    class right(_TokenAndPosition):
-        def forward(self, ids):
-            return self.token(ids) + self.position(torch.arange(ids.shape[1]))
+class Also(_TokenAndPosition):
+    def forward(self, ids):
+        return self.token.weight[ids] + self.position.weight[: ids.shape[1]]
 
-    class also(_TokenAndPosition):
-        def forward(self, ids):
-            return self.token.weight[ids] + self.position.weight[: ids.shape[1]]
 
-    class also_with_places_for_each_text(_TokenAndPosition):
-        def forward(self, ids):
-            places = torch.ones_like(ids).cumsum(dim=1) - 1
-            return F.embedding(ids, self.token.weight) + self.position(places)
+class AlsoWithPlacesForEachText(_TokenAndPosition):
+    def forward(self, ids):
+        places = torch.ones_like(ids).cumsum(dim=1) - 1
+        return F.embedding(ids, self.token.weight) + self.position(places)
 
-    class forgets_the_positions(_TokenAndPosition):
-        """Only the row of the token came back: add the row of its place"""
 
-        def forward(self, ids):
-            return self.token(ids)
+class ForgetsThePositions(_TokenAndPosition):
+    def forward(self, ids):
+        return self.token(ids)
 
-    class forgets_the_tokens(_TokenAndPosition):
-        """Only the row of the place came back: add the row of the token"""
 
-        def forward(self, ids):
-            return self.position(torch.arange(ids.shape[1])).expand(*ids.shape, -1)
+class ForgetsTheTokens(_TokenAndPosition):
+    def forward(self, ids):
+        return self.position(torch.arange(ids.shape[1])).expand(*ids.shape, -1)
 
-    class looks_up_the_id_in_the_table_of_places(_TokenAndPosition):
-        """The table of places is asked for the token's id: ask for 0, 1, 2, … instead"""
 
-        def forward(self, ids):
-            return self.token(ids) + self.position(ids)
+class LooksUpTheIdInTheTableOfPlaces(_TokenAndPosition):
+    def forward(self, ids):
+        return self.token(ids) + self.position(ids)
 
-    class counts_places_from_1(_TokenAndPosition):
-        """Places start at 0"""
 
-        def forward(self, ids):
-            places = torch.arange(1, ids.shape[1] + 1)
-            return self.token(ids) + self.position(places % self.position.num_embeddings)
+class CountsPlacesFrom1(_TokenAndPosition):
+    def forward(self, ids):
+        places = torch.arange(1, ids.shape[1] + 1)
+        return self.token(ids) + self.position(places % self.position.num_embeddings)
 
-    class counts_the_texts(_TokenAndPosition):
-        """The places are counted along the batch: count along each text, `ids.shape[1]`"""
 
-        def forward(self, ids):
-            return self.token(ids) + self.position(torch.arange(len(ids))).unsqueeze(1)
+class CountsTheTexts(_TokenAndPosition):
+    def forward(self, ids):
+        return self.token(ids) + self.position(torch.arange(len(ids))).unsqueeze(1)
 
-    class gives_all_places_one_vector(_TokenAndPosition):
-        """All places get the same vector"""
 
-        def forward(self, ids):
-            return self.token(ids) + self.position(torch.zeros_like(ids))
+class GivesAllPlacesOneVector(_TokenAndPosition):
+    def forward(self, ids):
+        return self.token(ids) + self.position(torch.zeros_like(ids))
 
-    class counts_places_from_the_end(_TokenAndPosition):
-        """The places run backwards: the first token stands at place 0"""
 
-        def forward(self, ids):
-            return self.token(ids) + self.position(torch.arange(ids.shape[1]).flip(0))
+class CountsPlacesFromTheEnd(_TokenAndPosition):
+    def forward(self, ids):
+        return self.token(ids) + self.position(torch.arange(ids.shape[1]).flip(0))
 
-    class multiplies_the_two(_TokenAndPosition):
-        """The two vectors are multiplied: add them"""
 
-        def forward(self, ids):
-            return self.token(ids) * self.position(torch.arange(ids.shape[1]))
+class MultipliesTheTwo(_TokenAndPosition):
+    def forward(self, ids):
+        return self.token(ids) * self.position(torch.arange(ids.shape[1]))
 
-    class puts_the_two_side_by_side(_TokenAndPosition):
-        """The two vectors stand side by side: add them, so that the width stays"""
 
-        def forward(self, ids):
-            places = self.position(torch.arange(ids.shape[1])).expand(*ids.shape, -1)
-            return torch.cat((self.token(ids), places), dim=-1)
+class PutsTheTwoSideBySide(_TokenAndPosition):
+    def forward(self, ids):
+        places = self.position(torch.arange(ids.shape[1])).expand(*ids.shape, -1)
+        return torch.cat((self.token(ids), places), dim=-1)
 
-    class sums_over_the_text(_TokenAndPosition):
-        """The tokens of a text are summed up: return one vector for each token"""
 
-        def forward(self, ids):
-            return (self.token(ids) + self.position(torch.arange(ids.shape[1]))).sum(dim=1)
+class SumsOverTheText(_TokenAndPosition):
+    def forward(self, ids):
+        return (self.token(ids) + self.position(torch.arange(ids.shape[1]))).sum(dim=1)
 
-    class has_a_table_of_other_sizes(nn.Module):
-        """… `position.weight` has shape"""
 
-        def __init__(self, vocab_size, context_length, d_model):
-            super().__init__()
-            self.token = nn.Embedding(vocab_size, d_model)
-            self.position = nn.Embedding(vocab_size, d_model)
+class HasATableOfOtherSizes(nn.Module):
+    def __init__(self, vocab_size, context_length, d_model):
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, d_model)
+        self.position = nn.Embedding(vocab_size, d_model)
 
-    class calls_its_tables_otherwise(nn.Module):
-        """… the parameter `position.weight` is missing"""
 
-        def __init__(self, vocab_size, context_length, d_model):
-            super().__init__()
-            self.token = nn.Embedding(vocab_size, d_model)
-            self.places = nn.Embedding(context_length, d_model)
+class CallsItsTablesOtherwise(nn.Module):
+    def __init__(self, vocab_size, context_length, d_model):
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, d_model)
+        self.places = nn.Embedding(context_length, d_model)
+
+
+TokenAndPosition = exercise(
+    "3.4",
+    "TokenAndPosition(vocab_size, context_length, d_model)(ids: (B, T)) -> (B, T, C)",
+    cases=_tables,
+    right=[RightTokenAndPosition, Also, AlsoWithPlacesForEachText],
+    mistakes=[
+        mistake(
+            "forgets the positions",
+            "Only the row of the token came back: add the row of its place",
+            ForgetsThePositions,
+        ),
+        mistake(
+            "forgets the tokens",
+            "Only the row of the place came back: add the row of the token",
+            ForgetsTheTokens,
+        ),
+        mistake(
+            "looks up the id in the table of places",
+            "The table of places is asked for the token's id: ask for 0, 1, 2, … instead",
+            LooksUpTheIdInTheTableOfPlaces,
+        ),
+        mistake("counts places from 1", "Places start at 0", CountsPlacesFrom1),
+        mistake(
+            "counts the texts",
+            "The places are counted along the batch: count along each text, `ids.shape[1]`",
+            CountsTheTexts,
+        ),
+        mistake(
+            "gives all places one vector", "All places get the same vector", GivesAllPlacesOneVector
+        ),
+        mistake(
+            "counts places from the end",
+            "The places run backwards: the first token stands at place 0",
+            CountsPlacesFromTheEnd,
+        ),
+        mistake("multiplies the two", "The two vectors are multiplied: add them", MultipliesTheTwo),
+        mistake(
+            "puts the two side by side",
+            "The two vectors stand side by side: add them, so that the width stays",
+            PutsTheTwoSideBySide,
+        ),
+        mistake(
+            "sums over the text",
+            "The tokens of a text are summed up: return one vector for each token",
+            SumsOverTheText,
+        ),
+        refused("has a table of other sizes", "`position.weight` has shape", HasATableOfOtherSizes),
+        refused(
+            "calls its tables otherwise",
+            "the parameter `position.weight` is missing",
+            CallsItsTablesOtherwise,
+        ),
+    ],
+)

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from scratchformer_course.kit.checks.compare import same
-from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
@@ -78,146 +78,186 @@ def _design(C, queries, keys):
     return W_q, W_k
 
 
-@exercise("6.1")
-class verb_finder:
-    """verb_finder(C) -> W_q and W_k, both (C, 2), so that every word gives 0.8 to the verb"""
+def judge_verb_finder(call):
+    W_q, W_k = _matrices(call, 7)
+    words = "the old king sleeps".split()
+    weights = _weights(_vectors(words), W_q, W_k)
+    for asks in range(4):
+        _find(words, weights, asks, 3)
+    return f"Every word finds the verb, and the least sure gives it {weights[:, 3].min():.2f}."
 
-    def judge(call):
-        W_q, W_k = _matrices(call, 7)
-        words = "the old king sleeps".split()
-        weights = _weights(_vectors(words), W_q, W_k)
-        for asks in range(4):
-            _find(words, weights, asks, 3)
-        return f"Every word finds the verb, and the least sure gives it {weights[:, 3].min():.2f}."
 
-    def right(C):
-        return _design(C, {(row, 1): 6 for row in range(4)}, {(3, 1): 1})
+def verb_finder_also(C):
+    W_q, W_k = torch.zeros(C, 1), torch.zeros(C, 1)
+    W_q[[0, 1, 2, 3]], W_k[3] = 3.0, 3.0
+    return W_q, W_k
 
-    def also(C):
-        W_q, W_k = torch.zeros(C, 1), torch.zeros(C, 1)
-        W_q[[0, 1, 2, 3]], W_k[3] = 3.0, 3.0
-        return W_q, W_k
 
-    def also_by_pushing_the_others_away(C):
-        return _design(
+def gives_them_different(C):
+    W_q, W_k = verb_finder.right(C)
+    return W_q, W_k[:, 1:]
+
+
+verb_finder = exercise(
+    "6.1",
+    "verb_finder(C) -> W_q and W_k, both (C, 2), so that every word gives 0.8 to the verb",
+    judge=judge_verb_finder,
+    right=[
+        lambda C: _design(C, {(row, 1): 6 for row in range(4)}, {(3, 1): 1}),
+        verb_finder_also,
+        lambda C: _design(
             C, {(row, 1): 3 for row in range(4)}, {(3, 1): 3, (0, 1): -1, (1, 1): -1, (2, 1): -1}
-        )
+        ),
+    ],
+    mistakes=[
+        refused(
+            "leaves the verbs own query out",
+            "the word *sleeps* gives 0.25 to *sleeps*, and as much to *the*, *old*, *king*",
+            lambda C: _design(C, {(row, 1): 6 for row in range(3)}, {(3, 1): 1}),
+        ),
+        refused(
+            "leaves the articles query out",
+            "the word *the* gives 0.25",
+            lambda C: _design(C, {(row, 1): 6 for row in range(1, 4)}, {(3, 1): 1}),
+        ),
+        refused(
+            "has scores that are too small",
+            "its largest weight, but 0.8 is wanted",
+            lambda C: _design(C, {(row, 1): 1 for row in range(4)}, {(3, 1): 1}),
+        ),
+        refused(
+            "gives every word the verbs key",
+            "and as much to *the*, *old*, *king*: their scores are equal",
+            lambda C: _design(
+                C, {(row, 1): 6 for row in range(4)}, {(row, 1): 1 for row in range(4)}
+            ),
+        ),
+        refused(
+            "puts query and key into different columns",
+            "and as much to *the*, *old*, *king*: their scores are equal",
+            lambda C: _design(C, {(row, 1): 6 for row in range(4)}, {(3, 0): 1}),
+        ),
+        refused(
+            "finds the noun",
+            "to *king*",
+            lambda C: _design(C, {(row, 0): 6 for row in range(4)}, {(2, 0): 1}),
+        ),
+        refused(
+            "has the wrong sign",
+            "the word *the* gives 0.00 to *sleeps*",
+            lambda C: _design(C, {(row, 1): -6 for row in range(4)}, {(3, 1): 1}),
+        ),
+        refused(
+            "swaps W q and W k",
+            "the word *the* gives 0.25 to *sleeps*",
+            lambda C: verb_finder.right(C)[::-1],
+        ),
+        refused(
+            "returns columns as rows",
+            "W_q has shape (2, 7)",
+            lambda C: tuple(matrix.T for matrix in verb_finder.right(C)),
+        ),
+        refused("returns W q only", "but a tuple", lambda C: verb_finder.right(C)[0]),
+        refused(
+            "gives them different widths", "a query and a key must be as long", gives_them_different
+        ),
+    ],
+)
 
-    def leaves_the_verbs_own_query_out(C):
-        """… the word *sleeps* gives 0.25 to *sleeps*, and as much to *the*, *old*, *king*"""
-        return _design(C, {(row, 1): 6 for row in range(3)}, {(3, 1): 1})
 
-    def leaves_the_articles_query_out(C):
-        """… the word *the* gives 0.25"""
-        return _design(C, {(row, 1): 6 for row in range(1, 4)}, {(3, 1): 1})
-
-    def has_scores_that_are_too_small(C):
-        """… its largest weight, but 0.8 is wanted"""
-        return _design(C, {(row, 1): 1 for row in range(4)}, {(3, 1): 1})
-
-    def gives_every_word_the_verbs_key(C):
-        """… and as much to *the*, *old*, *king*: their scores are equal"""
-        return _design(C, {(row, 1): 6 for row in range(4)}, {(row, 1): 1 for row in range(4)})
-
-    def puts_query_and_key_into_different_columns(C):
-        """… and as much to *the*, *old*, *king*: their scores are equal"""
-        return _design(C, {(row, 1): 6 for row in range(4)}, {(3, 0): 1})
-
-    def finds_the_noun(C):
-        """… to *king*"""
-        return _design(C, {(row, 0): 6 for row in range(4)}, {(2, 0): 1})
-
-    def has_the_wrong_sign(C):
-        """… the word *the* gives 0.00 to *sleeps*"""
-        return _design(C, {(row, 1): -6 for row in range(4)}, {(3, 1): 1})
-
-    def swaps_W_q_and_W_k(C):
-        """… the word *the* gives 0.25 to *sleeps*"""
-        return verb_finder.right(C)[::-1]
-
-    def returns_columns_as_rows(C):
-        """… W_q has shape (2, 7)"""
-        return tuple(matrix.T for matrix in verb_finder.right(C))
-
-    def returns_W_q_only(C):
-        """… but a tuple"""
-        return verb_finder.right(C)[0]
-
-    def gives_them_different_widths(C):
-        """… a query and a key must be as long"""
-        W_q, W_k = verb_finder.right(C)
-        return W_q, W_k[:, 1:]
+def judge_near_noun(call):
+    W_q, W_k = _matrices(call, 9)
+    least = 1.0
+    for sentence in (
+        "the old king loves the young queen",
+        "the young queen loves the old king",
+        "the king loves the old queen",
+        "king loves the old queen",
+        "the young king sleeps",
+    ):
+        words = sentence.split()
+        weights = _weights(_vectors(words, hands=True), W_q, W_k)
+        for asks, word in enumerate(words):
+            if word in ("old", "young"):
+                _find(words, weights, asks, asks + 1)
+                least = min(least, float(weights[asks, asks + 1]))
+    return f"Each adjective finds its noun in five sentences, with {least:.2f} or more."
 
 
-@exercise("6.2")
-class near_noun:
-    """near_noun(C) -> W_q and W_k, both (C, 3), so that each adjective finds the noun after it"""
+def near_noun_also(C):
+    W_q, W_k = near_noun.right(C)
+    cos, sin = math.cos(0.5), math.sin(0.5)
+    W_q[7:, 1:] = 10 * torch.tensor([[cos, sin], [-sin, cos]])
+    return W_q, W_k
 
-    def judge(call):
-        W_q, W_k = _matrices(call, 9)
-        least = 1.0
-        for sentence in (
-            "the old king loves the young queen",
-            "the young queen loves the old king",
-            "the king loves the old queen",
-            "king loves the old queen",
-            "the young king sleeps",
-        ):
-            words = sentence.split()
-            weights = _weights(_vectors(words, hands=True), W_q, W_k)
-            for asks, word in enumerate(words):
-                if word in ("old", "young"):
-                    _find(words, weights, asks, asks + 1)
-                    least = min(least, float(weights[asks, asks + 1]))
-        return f"Each adjective finds its noun in five sentences, with {least:.2f} or more."
 
-    def right(C):
-        return _design(C, {(1, 0): 20, (7, 1): 10, (8, 2): 10}, {(2, 0): 1, (7, 1): 1, (8, 2): 1})
-
-    def also(C):
-        return _design(C, {(1, 0): 9, (7, 1): 4, (8, 2): 4}, {(2, 0): 3, (7, 1): 3, (8, 2): 3})
-
-    def also_with_the_hand_turned_to_the_next_place(C):
-        W_q, W_k = near_noun.right(C)
-        cos, sin = math.cos(0.5), math.sin(0.5)
-        W_q[7:, 1:] = 10 * torch.tensor([[cos, sin], [-sin, cos]])
-        return W_q, W_k
-
-    def asks_for_a_noun_only(C):
-        """… the word *old* gives 0.50 to *king*, and as much to *queen*: their scores are equal"""
-        return _design(C, {(1, 0): 20}, {(2, 0): 1})
-
-    def asks_for_nearness_only(C):
-        """… to *old*"""
-        return _design(C, {(7, 1): 20, (8, 2): 20}, {(7, 1): 1, (8, 2): 1})
-
-    def asks_for_nearness_too_softly(C):
-        """… its largest weight, but 0.8 is wanted"""
-        return _design(C, {(1, 0): 20, (7, 1): 1, (8, 2): 1}, {(2, 0): 1, (7, 1): 1, (8, 2): 1})
-
-    def asks_for_nearness_so_loudly_that_it_finds_itself(C):
-        """… to *old*"""
-        return _design(C, {(1, 0): 2, (7, 1): 40, (8, 2): 40}, {(2, 0): 1, (7, 1): 1, (8, 2): 1})
-
-    def asks_for_a_place_that_is_far(C):
-        """… to *queen*"""
-        return _design(C, {(1, 0): 20, (7, 1): -10, (8, 2): -10}, {(2, 0): 1, (7, 1): 1, (8, 2): 1})
-
-    def uses_one_number_of_the_hand(C):
-        """… to *queen*, and"""
-        return _design(C, {(1, 0): 30, (7, 1): 30}, {(2, 0): 1, (7, 1): 1})
-
-    def looks_for_what_is_female(C):
-        """… to *queen*"""
-        return _design(C, {(1, 0): 20}, {(5, 0): 1})
-
-    def adds_noun_and_hand_in_one_column(C):
-        """… the word *young* gives 0.00 to *queen*"""
-        return _design(C, {(1, 0): 20, (7, 0): 10, (8, 0): 10}, {(2, 0): 1, (7, 0): 1, (8, 0): 1})
-
-    def leaves_the_hand_out_of_the_key(C):
-        """… and as much to *queen*: their scores are equal"""
-        return _design(C, {(1, 0): 20, (7, 1): 10, (8, 2): 10}, {(2, 0): 1})
+near_noun = exercise(
+    "6.2",
+    "near_noun(C) -> W_q and W_k, both (C, 3), so that each adjective finds the noun after it",
+    judge=judge_near_noun,
+    right=[
+        lambda C: _design(
+            C, {(1, 0): 20, (7, 1): 10, (8, 2): 10}, {(2, 0): 1, (7, 1): 1, (8, 2): 1}
+        ),
+        lambda C: _design(C, {(1, 0): 9, (7, 1): 4, (8, 2): 4}, {(2, 0): 3, (7, 1): 3, (8, 2): 3}),
+        near_noun_also,
+    ],
+    mistakes=[
+        refused(
+            "asks for a noun only",
+            "the word *old* gives 0.50 to *king*, and as much to *queen*: their scores are equal",
+            lambda C: _design(C, {(1, 0): 20}, {(2, 0): 1}),
+        ),
+        refused(
+            "asks for nearness only",
+            "to *old*",
+            lambda C: _design(C, {(7, 1): 20, (8, 2): 20}, {(7, 1): 1, (8, 2): 1}),
+        ),
+        refused(
+            "asks for nearness too softly",
+            "its largest weight, but 0.8 is wanted",
+            lambda C: _design(
+                C, {(1, 0): 20, (7, 1): 1, (8, 2): 1}, {(2, 0): 1, (7, 1): 1, (8, 2): 1}
+            ),
+        ),
+        refused(
+            "asks for nearness so loudly that it finds itself",
+            "to *old*",
+            lambda C: _design(
+                C, {(1, 0): 2, (7, 1): 40, (8, 2): 40}, {(2, 0): 1, (7, 1): 1, (8, 2): 1}
+            ),
+        ),
+        refused(
+            "asks for a place that is far",
+            "to *queen*",
+            lambda C: _design(
+                C, {(1, 0): 20, (7, 1): -10, (8, 2): -10}, {(2, 0): 1, (7, 1): 1, (8, 2): 1}
+            ),
+        ),
+        refused(
+            "uses one number of the hand",
+            "to *queen*, and",
+            lambda C: _design(C, {(1, 0): 30, (7, 1): 30}, {(2, 0): 1, (7, 1): 1}),
+        ),
+        refused(
+            "looks for what is female",
+            "to *queen*",
+            lambda C: _design(C, {(1, 0): 20}, {(5, 0): 1}),
+        ),
+        refused(
+            "adds noun and hand in one column",
+            "the word *young* gives 0.00 to *queen*",
+            lambda C: _design(
+                C, {(1, 0): 20, (7, 0): 10, (8, 0): 10}, {(2, 0): 1, (7, 0): 1, (8, 0): 1}
+            ),
+        ),
+        refused(
+            "leaves the hand out of the key",
+            "and as much to *queen*: their scores are equal",
+            lambda C: _design(C, {(1, 0): 20, (7, 1): 10, (8, 2): 10}, {(2, 0): 1}),
+        ),
+    ],
+)
 
 
 def _largest_slope(scores, factor):
@@ -234,91 +274,102 @@ def _first_factor(scores, limit, start=1):
     return factor
 
 
-@exercise("6.3")
-class vanishing_scale:
-    """vanishing_scale(scores: (S,), limit) -> the smallest whole factor ≥ 1 that kills the gradient
+def vanishing_scale_also(scores, limit):
+    def killed(factor):
+        jacobian = torch.autograd.functional.jacobian(
+            lambda s: s.softmax(dim=0), factor * scores.double()
+        )
+        return bool((jacobian.abs() <= limit).all())
 
-    Killed: no entry of the Jacobian of softmax at factor × scores exceeds `limit`. One score is
-    larger than all others.
-    """
+    return next(factor for factor in range(1, 10_000) if killed(factor))
 
-    cases = (
-        (torch.tensor([0.5, -1.0, 0.2, 1.5]), 0.01),
-        (torch.tensor([1.0, 1.3, -0.4, 0.1, -2.0]), 0.001),
-        (torch.tensor([3.0, -3.0]), 0.1),
-        # No slope exceeds this limit at the factor 0, nor at 2, where no weight reaches 0.8.
-        (torch.tensor([0.5, -1.0, 0.2, 1.3]), 0.2),
-    )
 
-    def right(scores, limit):
-        return _first_factor(scores, limit)
+def explain_vanishing_scale(got, scores, limit):
+    expect(got >= 1, f"The factor is a whole number from 1 on, but yours is {got}.")
+    left, first = _largest_slope(scores, got), vanishing_scale.right(scores, limit)
+    alive = f"At the factor {got} a gradient of {left:.2g} is left, above {limit:g}"
+    expect(left <= limit, f"{alive}: a larger factor is needed.")
+    raise Wrong(f"{got} kills it, but {first} is enough: return the smallest.")
 
-    def also(scores, limit):
-        def killed(factor):
-            jacobian = torch.autograd.functional.jacobian(
-                lambda s: s.softmax(dim=0), factor * scores.double()
-            )
-            return bool((jacobian.abs() <= limit).all())
 
-        return next(factor for factor in range(1, 10_000) if killed(factor))
+def looks_at_the_mean_instead(scores, limit):
+    for factor in range(1, 10_000):
+        w = (factor * scores).softmax(dim=0)
+        if (w.diag() - w.outer(w)).abs().mean() <= limit:
+            return factor
 
-    def explain(got, scores, limit):
-        expect(got >= 1, f"The factor is a whole number from 1 on, but yours is {got}.")
-        left, first = _largest_slope(scores, got), vanishing_scale.right(scores, limit)
-        alive = f"At the factor {got} a gradient of {left:.2g} is left, above {limit:g}"
-        expect(left <= limit, f"{alive}: a larger factor is needed.")
-        raise Wrong(f"{got} kills it, but {first} is enough: return the smallest.")
 
-    praise = f"At a factor of {_first_factor(*cases[0])} this softmax has stopped learning."
+def doubles_the_factor(scores, limit):
+    factor = 1
+    while _largest_slope(scores, factor) > limit:
+        factor *= 2
+    return factor
 
-    def does_not_search(scores, limit):
-        """… a larger factor is needed"""
-        return 1
 
-    def stops_one_too_early(scores, limit):
-        """… a larger factor is needed"""
-        return max(1, vanishing_scale.right(scores, limit) - 1)
+def waits_for_a_weight(scores, limit):
+    factor = 1
+    while (factor * scores).softmax(dim=0).max() < 1 - limit:
+        factor += 1
+    return factor
 
-    def looks_at_the_mean_instead_of_the_largest(scores, limit):
-        """… a larger factor is needed"""
-        for factor in range(1, 10_000):
-            w = (factor * scores).softmax(dim=0)
-            if (w.diag() - w.outer(w)).abs().mean() <= limit:
-                return factor
 
-    def stops_one_too_late(scores, limit):
-        """… is enough: return the smallest"""
-        return vanishing_scale.right(scores, limit) + 1
+SEARCHED = (
+    (torch.tensor([0.5, -1.0, 0.2, 1.5]), 0.01),
+    (torch.tensor([1.0, 1.3, -0.4, 0.1, -2.0]), 0.001),
+    (torch.tensor([3.0, -3.0]), 0.1),
+    # No slope exceeds this limit at the factor 0, nor at 2, where no weight reaches 0.8.
+    (torch.tensor([0.5, -1.0, 0.2, 1.3]), 0.2),
+)
 
-    def doubles_the_factor(scores, limit):
-        """… is enough: return the smallest"""
-        factor = 1
-        while _largest_slope(scores, factor) > limit:
-            factor *= 2
-        return factor
 
-    def takes_a_very_large_factor_to_be_sure(scores, limit):
-        """… is enough: return the smallest"""
-        return 1000
-
-    def waits_for_a_weight_that_is_1_but_for_the_limit(scores, limit):
-        """A weight above 1 − limit is more than is needed: look at the entries of the Jacobian"""
-        factor = 1
-        while (factor * scores).softmax(dim=0).max() < 1 - limit:
-            factor += 1
-        return factor
-
-    def starts_at_0(scores, limit):
-        """… from 1 on"""
-        return _first_factor(scores, limit, start=0)
-
-    def returns_0(scores, limit):
-        """… from 1 on"""
-        return 0
-
-    def returns_the_gradient(scores, limit):
-        """… is a float, but an int"""
-        return _largest_slope(scores, 5)
+vanishing_scale = exercise(
+    "6.3",
+    "vanishing_scale(scores: (S,), limit) -> the smallest whole factor ≥ 1 that kills "
+    "the gradient Killed: no entry of the Jacobian of softmax at factor × scores "
+    "exceeds `limit`. One score is larger than all others.",
+    cases=SEARCHED,
+    praise=f"At a factor of {_first_factor(*SEARCHED[0])} this softmax has stopped learning.",
+    explain=explain_vanishing_scale,
+    right=[lambda scores, limit: _first_factor(scores, limit), vanishing_scale_also],
+    mistakes=[
+        refused("does not search", "a larger factor is needed", lambda scores, limit: 1),
+        refused(
+            "stops one too early",
+            "a larger factor is needed",
+            lambda scores, limit: max(1, vanishing_scale.right(scores, limit) - 1),
+        ),
+        refused(
+            "looks at the mean instead of the largest",
+            "a larger factor is needed",
+            looks_at_the_mean_instead,
+        ),
+        refused(
+            "stops one too late",
+            "is enough: return the smallest",
+            lambda scores, limit: vanishing_scale.right(scores, limit) + 1,
+        ),
+        refused("doubles the factor", "is enough: return the smallest", doubles_the_factor),
+        refused(
+            "takes a very large factor to be sure",
+            "is enough: return the smallest",
+            lambda scores, limit: 1000,
+        ),
+        mistake(
+            "waits for a weight that is 1 but for the limit",
+            "A weight above 1 − limit is more than is needed: look at the entries of the Jacobian",
+            waits_for_a_weight,
+        ),
+        refused(
+            "starts at 0", "from 1 on", lambda scores, limit: _first_factor(scores, limit, start=0)
+        ),
+        refused("returns 0", "from 1 on", lambda scores, limit: 0),
+        refused(
+            "returns the gradient",
+            "is a float, but an int",
+            lambda scores, limit: _largest_slope(scores, 5),
+        ),
+    ],
+)
 
 
 def _explain_scale(got, right, width, opening):
@@ -362,159 +413,206 @@ CAUSAL = torch.ones(5, 5, dtype=torch.bool).tril()
 OTHER = torch.tensor([[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1]]).bool()
 
 
-@exercise("6.4")
-class attention:
-    """attention(q: (…, T, D), k: (…, S, D), v: (…, S, E), mask: (T, S)) -> (context, weights)"""
+def attention_also(q, k, v, mask):
+    one_hot = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
+    attend = F.scaled_dot_product_attention
+    return attend(q, k, v, mask), attend(q, k, one_hot, mask)
 
-    cases = (
+
+def attention_also_as_a_list(q, k, v, mask):
+    e = (torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5).exp()
+    e = e if mask is None else e * mask
+    weights = e / e.sum(dim=-1, keepdim=True)
+    return [torch.einsum("...ts,...sd->...td", weights, v), weights]
+
+
+def explain_attention(got, q, k, v, mask):
+    weights, right = got[1].double(), attention.right(q, k, v, mask)[1].double()
+    if weights.shape != right.shape or not weights.isfinite().all() or same(got[1], right):
+        return
+    sums = weights.sum(dim=-1)
+    is_softmax = bool((weights >= 0).all()) and sums.sub(1).abs().max() < 1e-3
+    first = f"A row of weights sums to {sums.flatten()[sums.sub(1).abs().argmax()]:.3g}"
+    expect(is_softmax, f"{first}, but 1 is expected.")
+    if mask is not None:
+        seen = f"A weight of {float(weights.masked_fill(mask, 0).max()):.2g} stands where"
+        expect(not weights.masked_fill(mask, 0).any(), f"{seen} the mask is False.")
+        return
+    hidden = int((weights == 0).sum())
+    count = f"{hidden} of {weights.numel()} weights are 0, but nothing is masked here"
+    by_value = "scores are dropped by their value, so the mask depends on data"
+    expect(not hidden, f"{count}: {by_value}.")
+    # The logarithm of a softmax is its scores, up to a constant in each row.
+    logs = (x.log() - x.log().mean(dim=-1, keepdim=True) for x in (weights, right))
+    _explain_scale(*logs, q.shape[-1], "Each row sums to 1")
+
+
+def takes_the_sigmoid(q, k, v, mask):
+    weights = (q @ k.mT / math.sqrt(q.shape[-1])).sigmoid()
+    return weights @ v, weights
+
+
+def leaves_softmax_out(q, k, v, mask):
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    return scores @ v, scores
+
+
+def sets_hidden_scores_to_0(q, k, v, mask):
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    scores = scores if mask is None else scores * mask
+    return scores.softmax(dim=-1) @ v, scores.softmax(dim=-1)
+
+
+def hides_after_the_softmax(q, k, v, mask):
+    weights = _attend(q, k, v)[1]
+    weights = weights if mask is None else weights * mask
+    return weights @ v, weights
+
+
+def takes_any_mask(q, k, v, mask):
+    future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
+    return _attend(q, k, v, None if mask is None else ~future)
+
+
+attention = exercise(
+    "6.4",
+    "attention(q: (…, T, D), k: (…, S, D), v: (…, S, E), mask: (T, S)) -> (context, weights)",
+    cases=(
         (*_random(5, (7, 16), (9, 16), (9, 5)), None),
         (*_random(8, (2, 3, 4), (2, 5, 4), (2, 5, 2)), None),
         (CORNERS, torch.eye(4), *_random(9, (4, 3)), None),
         (*_random(10, (5, 8), (5, 8), (5, 3)), CAUSAL),
         (*_random(11, (2, 3, 4), (2, 4, 4), (2, 4, 2)), OTHER),
-    )
-    praise = "Scores, scale, mask, softmax and mixture are right, also on a batch."
-
-    def right(q, k, v, mask):
-        return _attend(q, k, v, mask)
-
-    def also(q, k, v, mask):
-        one_hot = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
-        attend = F.scaled_dot_product_attention
-        return attend(q, k, v, mask), attend(q, k, one_hot, mask)
-
-    def also_as_a_list(q, k, v, mask):
-        e = (torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5).exp()
-        e = e if mask is None else e * mask
-        weights = e / e.sum(dim=-1, keepdim=True)
-        return [torch.einsum("...ts,...sd->...td", weights, v), weights]
-
-    def explain(got, q, k, v, mask):
-        weights, right = got[1].double(), attention.right(q, k, v, mask)[1].double()
-        if weights.shape != right.shape or not weights.isfinite().all() or same(got[1], right):
-            return
-        sums = weights.sum(dim=-1)
-        is_softmax = bool((weights >= 0).all()) and sums.sub(1).abs().max() < 1e-3
-        first = f"A row of weights sums to {sums.flatten()[sums.sub(1).abs().argmax()]:.3g}"
-        expect(is_softmax, f"{first}, but 1 is expected.")
-        if mask is not None:
-            seen = f"A weight of {float(weights.masked_fill(mask, 0).max()):.2g} stands where"
-            expect(not weights.masked_fill(mask, 0).any(), f"{seen} the mask is False.")
-            return
-        hidden = int((weights == 0).sum())
-        count = f"{hidden} of {weights.numel()} weights are 0, but nothing is masked here"
-        by_value = "scores are dropped by their value, so the mask depends on data"
-        expect(not hidden, f"{count}: {by_value}.")
-        # The logarithm of a softmax is its scores, up to a constant in each row.
-        logs = (x.log() - x.log().mean(dim=-1, keepdim=True) for x in (weights, right))
-        _explain_scale(*logs, q.shape[-1], "Each row sums to 1")
-
-    def does_not_divide(q, k, v, mask):
-        """… but the scores were not divided by √D: their variance is 15.9"""
-        return _attend(q, k, v, mask, scale=1)
-
-    def multiplies_by_the_root(q, k, v, mask):
-        """… multiplied by √D, not divided"""
-        return _attend(q, k, v, mask, scale=math.sqrt(q.shape[-1]))
-
-    def divides_by_the_width(q, k, v, mask):
-        """… divided by D, not by its square root"""
-        return _attend(q, k, v, mask, scale=1 / q.shape[-1])
-
-    def divides_by_the_root_of_the_number_of_keys(q, k, v, mask):
-        """… the root of the number of keys"""
-        return _attend(q, k, v, mask, scale=k.shape[-2] ** -0.5)
-
-    def divides_by_5(q, k, v, mask):
-        """… times as large as q·k / √D"""
-        return _attend(q, k, v, mask, scale=1 / 5)
-
-    def has_the_wrong_sign(q, k, v, mask):
-        """… the scores have the wrong sign"""
-        return _attend(q, -k, v, mask)
-
-    def hides_negative_scores(q, k, v, mask):
-        """… so the mask depends on data"""
-        return _attend(q, k, v, mask, hide=lambda scores: scores < 0)
-
-    def hides_scores_that_are_0(q, k, v, mask):
-        """… so the mask depends on data"""
-        return _attend(q, k, v, mask, hide=lambda scores: scores == 0)
-
-    def takes_the_sigmoid(q, k, v, mask):
-        """… A row of weights sums to"""
-        weights = (q @ k.mT / math.sqrt(q.shape[-1])).sigmoid()
-        return weights @ v, weights
-
-    def divides_by_4_whatever_the_width(q, k, v, mask):
-        """4 is the root of one width only: take the root of `q.shape[-1]`"""
-        return _attend(q, k, v, mask, scale=1 / 4)
-
-    def hides_later_positions_always(q, k, v, mask):
-        """The weights are 0 at the later positions although `mask` is None: hide nothing then"""
-        return _attend(q, k, v, hide=lambda scores: torch.ones_like(scores).triu(1).bool())
-
-    def softmax_over_the_queries(q, k, v, mask):
-        """Each column sums to 1, not each row: softmax runs over the keys, `dim=-1`"""
-        return _attend(q, k, v, mask, dim=-2)
-
-    def softmax_along_dim_1(q, k, v, mask):
-        return _attend(q, k, v, mask, dim=1)
-
-    def softmax_over_the_batch(q, k, v, mask):
-        """`dim=0` is the batch: softmax runs over the keys, `dim=-1`"""
-        return _attend(q, k, v, mask, dim=0 if q.dim() == 3 else 1)
-
-    def reverses_all_axes_of_a_batch(q, k, v, mask):
-        """On a batch, `k.mT` swaps the last two axes alone"""
-        return _attend(q, k.permute(*reversed(range(k.dim()))).mT, v, mask)
-
-    def leaves_softmax_out(q, k, v, mask):
-        """These weights are scores: softmax is missing"""
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        return scores @ v, scores
-
-    def weighs_all_keys_alike(q, k, v, mask):
-        """All weights are equal: the queries and keys are not used"""
-        return _attend(q, k, v, mask, scale=0)
-
-    def returns_the_weights_first(q, k, v, mask):
-        """The two are swapped: the context vectors first, then the weights"""
-        return _attend(q, k, v, mask)[::-1]
-
-    def mixes_the_keys(q, k, v, mask):
-        """The weights are right, but they mix the keys: mix `v`"""
-        return _attend(q, k, k, mask)
-
-    def mixes_with_the_scores(q, k, v, mask):
-        """The values are mixed with the scores, not the weights"""
-        return q @ k.mT / math.sqrt(q.shape[-1]) @ v, _attend(q, k, v, mask)[1]
-
-    def returns_the_context_only(q, k, v, mask):
-        """… but a tuple"""
-        return _attend(q, k, v, mask)[0]
-
-    def ignores_the_mask(q, k, v, mask):
-        """The mask is not used: a score is −∞ where it is False"""
-        return _attend(q, k, v)
-
-    def hides_what_the_mask_allows(q, k, v, mask):
-        """The mask is upside down: True means that a query may look there"""
-        return _attend(q, k, v, None if mask is None else ~mask)
-
-    def sets_hidden_scores_to_0(q, k, v, mask):
-        """Hidden scores are 0, and exp(0) is 1, not 0: −∞ gives the weight 0"""
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        scores = scores if mask is None else scores * mask
-        return scores.softmax(dim=-1) @ v, scores.softmax(dim=-1)
-
-    def hides_after_the_softmax(q, k, v, mask):
-        """The mask comes after the softmax, so that the rows do not sum to 1: hide the scores"""
-        weights = _attend(q, k, v)[1]
-        weights = weights if mask is None else weights * mask
-        return weights @ v, weights
-
-    def takes_any_mask_for_a_causal_one(q, k, v, mask):
-        """This hides the future whatever the mask says: use the mask that is given"""
-        future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
-        return _attend(q, k, v, None if mask is None else ~future)
+    ),
+    praise="Scores, scale, mask, softmax and mixture are right, also on a batch.",
+    explain=explain_attention,
+    right=[lambda q, k, v, mask: _attend(q, k, v, mask), attention_also, attention_also_as_a_list],
+    mistakes=[
+        refused(
+            "does not divide",
+            "but the scores were not divided by √D: their variance is 15.9",
+            lambda q, k, v, mask: _attend(q, k, v, mask, scale=1),
+        ),
+        refused(
+            "multiplies by the root",
+            "multiplied by √D, not divided",
+            lambda q, k, v, mask: _attend(q, k, v, mask, scale=math.sqrt(q.shape[-1])),
+        ),
+        refused(
+            "divides by the width",
+            "divided by D, not by its square root",
+            lambda q, k, v, mask: _attend(q, k, v, mask, scale=1 / q.shape[-1]),
+        ),
+        refused(
+            "divides by the root of the number of keys",
+            "the root of the number of keys",
+            lambda q, k, v, mask: _attend(q, k, v, mask, scale=k.shape[-2] ** -0.5),
+        ),
+        refused(
+            "divides by 5",
+            "times as large as q·k / √D",
+            lambda q, k, v, mask: _attend(q, k, v, mask, scale=1 / 5),
+        ),
+        refused(
+            "has the wrong sign",
+            "the scores have the wrong sign",
+            lambda q, k, v, mask: _attend(q, -k, v, mask),
+        ),
+        refused(
+            "hides negative scores",
+            "so the mask depends on data",
+            lambda q, k, v, mask: _attend(q, k, v, mask, hide=lambda scores: scores < 0),
+        ),
+        refused(
+            "hides scores that are 0",
+            "so the mask depends on data",
+            lambda q, k, v, mask: _attend(q, k, v, mask, hide=lambda scores: scores == 0),
+        ),
+        refused("takes the sigmoid", "A row of weights sums to", takes_the_sigmoid),
+        mistake(
+            "divides by 4 whatever the width",
+            "4 is the root of one width only: take the root of `q.shape[-1]`",
+            lambda q, k, v, mask: _attend(q, k, v, mask, scale=1 / 4),
+        ),
+        mistake(
+            "hides later positions always",
+            "The weights are 0 at the later positions although `mask` is None: hide nothing then",
+            lambda q, k, v, mask: _attend(
+                q, k, v, hide=lambda scores: torch.ones_like(scores).triu(1).bool()
+            ),
+        ),
+        *alike(
+            "Each column sums to 1, not each row: softmax runs over the keys, `dim=-1`",
+            {
+                "softmax over the queries": lambda q, k, v, mask: _attend(q, k, v, mask, dim=-2),
+                "softmax along dim 1": lambda q, k, v, mask: _attend(q, k, v, mask, dim=1),
+            },
+        ),
+        mistake(
+            "softmax over the batch",
+            "`dim=0` is the batch: softmax runs over the keys, `dim=-1`",
+            lambda q, k, v, mask: _attend(q, k, v, mask, dim=0 if q.dim() == 3 else 1),
+        ),
+        mistake(
+            "reverses all axes of a batch",
+            "On a batch, `k.mT` swaps the last two axes alone",
+            lambda q, k, v, mask: _attend(q, k.permute(*reversed(range(k.dim()))).mT, v, mask),
+        ),
+        mistake(
+            "leaves softmax out", "These weights are scores: softmax is missing", leaves_softmax_out
+        ),
+        mistake(
+            "weighs all keys alike",
+            "All weights are equal: the queries and keys are not used",
+            lambda q, k, v, mask: _attend(q, k, v, mask, scale=0),
+        ),
+        mistake(
+            "returns the weights first",
+            "The two are swapped: the context vectors first, then the weights",
+            lambda q, k, v, mask: _attend(q, k, v, mask)[::-1],
+        ),
+        mistake(
+            "mixes the keys",
+            "The weights are right, but they mix the keys: mix `v`",
+            lambda q, k, v, mask: _attend(q, k, k, mask),
+        ),
+        mistake(
+            "mixes with the scores",
+            "The values are mixed with the scores, not the weights",
+            lambda q, k, v, mask: (
+                q @ k.mT / math.sqrt(q.shape[-1]) @ v,
+                _attend(q, k, v, mask)[1],
+            ),
+        ),
+        refused(
+            "returns the context only",
+            "but a tuple",
+            lambda q, k, v, mask: _attend(q, k, v, mask)[0],
+        ),
+        mistake(
+            "ignores the mask",
+            "The mask is not used: a score is −∞ where it is False",
+            lambda q, k, v, mask: _attend(q, k, v),
+        ),
+        mistake(
+            "hides what the mask allows",
+            "The mask is upside down: True means that a query may look there",
+            lambda q, k, v, mask: _attend(q, k, v, None if mask is None else ~mask),
+        ),
+        mistake(
+            "sets hidden scores to 0",
+            "Hidden scores are 0, and exp(0) is 1, not 0: −∞ gives the weight 0",
+            sets_hidden_scores_to_0,
+        ),
+        mistake(
+            "hides after the softmax",
+            "The mask comes after the softmax, so that the rows do not sum to 1: hide the scores",
+            hides_after_the_softmax,
+        ),
+        mistake(
+            "takes any mask for a causal one",
+            "This hides the future whatever the mask says: use the mask that is given",
+            takes_any_mask,
+        ),
+    ],
+)

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from scratchformer.positions import sinusoidal
-from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import expect
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -60,101 +60,121 @@ def _smallest_weight(call, d_model):
     return float(given[t])
 
 
-@exercise("7.1")
-class previous_word:
-    """previous_word(d_model) -> W_q, W_k, (C, D) each: place t gives 0.8 or more to place t - 1"""
-
-    def judge(call):
-        least = min(_smallest_weight(call, d_model) for d_model in (32, 64))
-        return f"Every place gives at least {least:.2f} to the place before it."
-
-    def right(d_model):
-        return 30 * _turn(d_model, -1), torch.eye(d_model)
-
-    def also(d_model):
-        x = sinusoidal(65, d_model).double()  # the turn, found by least squares
-        turn = torch.linalg.pinv(x[1:]) @ x[:-1]
-        return (40 * turn).float(), torch.eye(d_model)
-
-    def also_turns_the_keys(d_model):
-        return 6 * torch.eye(d_model), 6 * _turn(d_model, 1)
-
-    def looks_for_itself(d_model):
-        """… looks at itself"""
-        return 30 * torch.eye(d_model), torch.eye(d_model)
-
-    def turns_the_other_way(d_model):
-        """… looks at the next one"""
-        return 30 * _turn(d_model, 1), torch.eye(d_model)
-
-    def turns_query_and_key_alike(d_model):
-        """… looks at itself"""
-        return 30 * _turn(d_model, -1), _turn(d_model, -1)
-
-    def turns_back_by_two(d_model):
-        """… Place 2 looks at place 0 most, not at place 1"""
-        return 30 * _turn(d_model, -2), torch.eye(d_model)
-
-    def keeps_the_scores_small(d_model):
-        """… enlarge the scores"""
-        return _turn(d_model, -1), torch.eye(d_model)
-
-    def turns_every_pair_at_the_same_speed(d_model):
-        """… most, not at place"""
-        cos, sin = math.cos(1), math.sin(1)
-        pair = torch.tensor([[cos, sin], [-sin, cos]])
-        return 30 * torch.block_diag(*[pair] * (d_model // 2)), torch.eye(d_model)
-
-    def shifts_the_channels(d_model):
-        """… most, not at place"""
-        return 30 * torch.eye(d_model).roll(1, 0), torch.eye(d_model)
-
-    def gives_a_matrix_of_places(d_model):
-        """… but (32, D) is expected"""
-        return torch.eye(PLACES).roll(1, 0), torch.eye(PLACES)
-
-    def knows_one_width_only(d_model):
-        """… but (64, D) is expected"""
-        return 30 * _turn(32, -1), torch.eye(32)
+def judge_previous_word(call):
+    least = min(_smallest_weight(call, d_model) for d_model in (32, 64))
+    return f"Every place gives at least {least:.2f} to the place before it."
 
 
-@exercise("7.2")
-class split_heads:
-    """split_heads(x: (B, T, C), n_heads) -> (B, H, T, D), D = C / H"""
+def previous_word_also(d_model):
+    x = sinusoidal(65, d_model).double()  # the turn, found by least squares
+    turn = torch.linalg.pinv(x[1:]) @ x[:-1]
+    return (40 * turn).float(), torch.eye(d_model)
 
-    cases = (
+
+def turns_every_pair(d_model):
+    cos, sin = math.cos(1), math.sin(1)
+    pair = torch.tensor([[cos, sin], [-sin, cos]])
+    return 30 * torch.block_diag(*[pair] * (d_model // 2)), torch.eye(d_model)
+
+
+previous_word = exercise(
+    "7.1",
+    "previous_word(d_model) -> W_q, W_k, (C, D) each: place t gives 0.8 or more to place t - 1",
+    judge=judge_previous_word,
+    right=[
+        lambda d_model: (30 * _turn(d_model, -1), torch.eye(d_model)),
+        previous_word_also,
+        lambda d_model: (6 * torch.eye(d_model), 6 * _turn(d_model, 1)),
+    ],
+    mistakes=[
+        refused(
+            "looks for itself",
+            "looks at itself",
+            lambda d_model: (30 * torch.eye(d_model), torch.eye(d_model)),
+        ),
+        refused(
+            "turns the other way",
+            "looks at the next one",
+            lambda d_model: (30 * _turn(d_model, 1), torch.eye(d_model)),
+        ),
+        refused(
+            "turns query and key alike",
+            "looks at itself",
+            lambda d_model: (30 * _turn(d_model, -1), _turn(d_model, -1)),
+        ),
+        refused(
+            "turns back by two",
+            "Place 2 looks at place 0 most, not at place 1",
+            lambda d_model: (30 * _turn(d_model, -2), torch.eye(d_model)),
+        ),
+        refused(
+            "keeps the scores small",
+            "enlarge the scores",
+            lambda d_model: (_turn(d_model, -1), torch.eye(d_model)),
+        ),
+        refused("turns every pair at the same speed", "most, not at place", turns_every_pair),
+        refused(
+            "shifts the channels",
+            "most, not at place",
+            lambda d_model: (30 * torch.eye(d_model).roll(1, 0), torch.eye(d_model)),
+        ),
+        refused(
+            "gives a matrix of places",
+            "but (32, D) is expected",
+            lambda d_model: (torch.eye(PLACES).roll(1, 0), torch.eye(PLACES)),
+        ),
+        refused(
+            "knows one width only",
+            "but (64, D) is expected",
+            lambda d_model: (30 * _turn(32, -1), torch.eye(32)),
+        ),
+    ],
+)
+
+
+split_heads = exercise(
+    "7.2",
+    "split_heads(x: (B, T, C), n_heads) -> (B, H, T, D), D = C / H",
+    cases=(
         (torch.arange(48.0).view(2, 3, 8), 2),
         (torch.arange(32.0).view(1, 4, 8), 4),
         (torch.arange(30.0).view(2, 3, 5), 1),
-    )
-
-    def right(x, n_heads):
-        return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-
-    def also(x, n_heads):
-        return torch.stack(x.chunk(n_heads, dim=-1), dim=1)
-
-    def views_without_swapping(x, n_heads):
-        """The shape is right and the numbers are not: a head of `view(B, H, T, D)` holds whole
-        tokens, all channels of a few. Split C first, then swap T and H"""
-        return x.view(len(x), n_heads, x.shape[1], -1)
-
-    def does_not_swap_T_and_H(x, n_heads):
-        """T and H are not swapped yet: (B, H, T, D) is expected"""
-        return x.unflatten(-1, (n_heads, -1))
-
-    def gives_head_h_every_Hth_channel(x, n_heads):
-        """Head h takes every H-th channel: it takes D neighbours, so split C into (H, D), not
-        (D, H)"""
-        return x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2)
-
-    def reverses_the_heads(x, n_heads):
-        """The heads come in reverse order"""
-        return split_heads.right(x, n_heads).flip(1)
-
-    def swaps_T_and_D(x, n_heads):
-        """T and D are swapped: each head is (T, D)"""
-        return split_heads.right(x, n_heads).mT
+    ),
+    right=[
+        lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).transpose(1, 2),
+        lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=1),
+    ],
+    mistakes=[
+        mistake(
+            "views without swapping",
+            "The shape is right and the numbers are not: a head of `view(B, H, T, D)` "
+            "holds whole tokens, all channels of a few. Split C first, then swap T and "
+            "H",
+            lambda x, n_heads: x.view(len(x), n_heads, x.shape[1], -1),
+        ),
+        mistake(
+            "does not swap T and H",
+            "T and H are not swapped yet: (B, H, T, D) is expected",
+            lambda x, n_heads: x.unflatten(-1, (n_heads, -1)),
+        ),
+        mistake(
+            "gives head h every Hth channel",
+            "Head h takes every H-th channel: it takes D neighbours, so split C into "
+            "(H, D), not (D, H)",
+            lambda x, n_heads: x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2),
+        ),
+        mistake(
+            "reverses the heads",
+            "The heads come in reverse order",
+            lambda x, n_heads: split_heads.right(x, n_heads).flip(1),
+        ),
+        mistake(
+            "swaps T and D",
+            "T and D are swapped: each head is (T, D)",
+            lambda x, n_heads: split_heads.right(x, n_heads).mT,
+        ),
+    ],
+)
 
 
 def _apart(t, H):
@@ -197,235 +217,335 @@ class _Attention(nn.Module):
         return self.c_proj(x)
 
 
-@exercise("7.3")
-class MultiHeadAttention:
-    """MultiHeadAttention(d_model, n_heads)(x: (B, T, C), mask=None) -> (B, T, C)"""
+_x = torch.randn(2, 5, 12, generator=GENERATOR)
 
-    _x = torch.randn(2, 5, 12, generator=GENERATOR)
-    _other = torch.tensor([1, 0, 0, 0, 1]).bool() | torch.eye(5, dtype=torch.bool)
-    _each = torch.stack((_past(5), _other))[:, None]  # (B, 1, T, T)
-    cases = (
+
+_other = torch.tensor([1, 0, 0, 0, 1]).bool() | torch.eye(5, dtype=torch.bool)
+
+
+_each = torch.stack((_past(5), _other))[:, None]  # (B, 1, T, T)
+
+
+class Also(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.heads = n_heads
+        self.c_proj = nn.Linear(d_model, d_model)
+        self.c_attn = nn.Linear(d_model, 3 * d_model)
+
+    def forward(self, x, mask=None):
+        q, k, v = self.c_attn(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.c_proj(heads.permute(0, 2, 1, 3).reshape(x.shape))
+
+
+class AlsoHoldsABuffer(_Attention):
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.register_buffer("places", torch.arange(d_model))
+
+
+class AlsoAListOfHeads(_Attention):
+    def forward(self, x, mask=None):
+        q, k, v = (t.chunk(self.n_heads, dim=-1) for t in self.project(x))
+        if mask is not None and mask.dim() == 4:
+            mask = mask[:, 0]
+        heads = [
+            F.scaled_dot_product_attention(*each, attn_mask=mask)
+            for each in zip(q, k, v, strict=True)
+        ]
+        return self.c_proj(torch.cat(heads, dim=-1))
+
+
+class HasOneHeadOfFullWidth(_Attention):
+    def split(self, t):
+        return t[:, None]
+
+
+class ViewsWithoutSwapping(_Attention):
+    def split(self, t):
+        return t.reshape(len(t), self.n_heads, t.shape[1], -1)
+
+
+class MergesWithoutSwappingBack(_Attention):
+    def merge(self, heads):
+        B, H, T, D = heads.shape
+        return heads.reshape(B, T, H * D)
+
+
+class ShufflesTheChannelsOfTheHeads(_Attention):
+    def merge(self, heads):
+        return heads.permute(0, 2, 3, 1).flatten(2)
+
+
+class ForgetsTheLastMatrix(_Attention):
+    def mix(self, x):
+        return x
+
+
+class IgnoresTheMask(_Attention):
+    def hide(self, scores, mask):
+        return scores
+
+
+class TakesTrueForHidden(_Attention):
+    def hide(self, scores, mask):
+        return scores.masked_fill(mask, -math.inf)
+
+
+class HidesWithAScoreOf0(_Attention):
+    def hide(self, scores, mask):
+        return scores * mask
+
+
+class IsCausalWhateverTheMask(_Attention):
+    def forward(self, x, mask=None):
+        return super().forward(x, _past(x.shape[1]))
+
+
+class DividesByTheRootOfTheModelsWidth(_Attention):
+    def scale(self, D, C):
+        return C**0.5
+
+
+class DoesNotScale(_Attention):
+    def scale(self, D, C):
+        return 1
+
+
+class MultipliesByTheRootOfTheWidth(_Attention):
+    def scale(self, D, C):
+        return D**-0.5
+
+
+class TakesTheKeyForTheQuery(_Attention):
+    def project(self, x):
+        q, k, v = super().project(x)
+        return k, q, v
+
+
+class SplitsIntoHeadsBeforeQKAndV(_Attention):
+    def project(self, x):
+        parts = self.c_attn(x).unflatten(-1, (self.n_heads, 3, -1))
+        return [part.flatten(-2) for part in parts.unbind(-2)]
+
+
+class HasNoCAttn(_Attention):
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.query = self.c_attn
+        del self.c_attn
+
+
+class MakesCAttnTooNarrow(_Attention):
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.c_attn = nn.Linear(d_model, d_model)
+
+
+MultiHeadAttention = exercise(
+    "7.3",
+    "MultiHeadAttention(d_model, n_heads)(x: (B, T, C), mask=None) -> (B, T, C)",
+    cases=(
         ({"d_model": 12, "n_heads": 3}, _x),
         ({"d_model": 12, "n_heads": 3}, _x, _past(5)),
         ({"d_model": 12, "n_heads": 3}, _x, _each),
         ({"d_model": 8, "n_heads": 4}, _x[:1, :, :8], _other),
         ({"d_model": 6, "n_heads": 1}, _x[..., :6], _past(5)),
-    )
-    praise = "`MultiHeadAttention` is right: with and without masks, for 1, 3 and 4 heads."
-
-    right = _Attention
-
-    class also(nn.Module):
-        """PyTorch's own kernel."""
-
-        def __init__(self, d_model, n_heads):
-            super().__init__()
-            self.heads = n_heads
-            self.c_proj = nn.Linear(d_model, d_model)
-            self.c_attn = nn.Linear(d_model, 3 * d_model)
-
-        def forward(self, x, mask=None):
-            q, k, v = self.c_attn(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-            heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-            return self.c_proj(heads.permute(0, 2, 1, 3).reshape(x.shape))
-
-    class also_holds_a_buffer(_Attention):
-        """A buffer is no parameter."""
-
-        def __init__(self, d_model, n_heads):
-            super().__init__(d_model, n_heads)
-            self.register_buffer("places", torch.arange(d_model))
-
-    class also_a_list_of_heads(_Attention):
-        """A loop over the heads."""
-
-        def forward(self, x, mask=None):
-            q, k, v = (t.chunk(self.n_heads, dim=-1) for t in self.project(x))
-            if mask is not None and mask.dim() == 4:
-                mask = mask[:, 0]
-            heads = [
-                F.scaled_dot_product_attention(*each, attn_mask=mask)
-                for each in zip(q, k, v, strict=True)
-            ]
-            return self.c_proj(torch.cat(heads, dim=-1))
-
-    class has_one_head_of_full_width(_Attention):
-        """There is one head of full width: split q, k and v into `n_heads`"""
-
-        def split(self, t):
-            return t[:, None]
-
-    class views_without_swapping(_Attention):
-        """`view(B, H, T, D)` gives a head all channels of a few tokens: `split_heads` does not"""
-
-        def split(self, t):
-            return t.reshape(len(t), self.n_heads, t.shape[1], -1)
-
-    class merges_without_swapping_back(_Attention):
-        """The numbers of different tokens are joined: swap H and T back before the reshape"""
-
-        def merge(self, heads):
-            B, H, T, D = heads.shape
-            return heads.reshape(B, T, H * D)
-
-    class shuffles_the_channels_of_the_heads(_Attention):
-        """The channels of the heads are shuffled together: head 0's D channels come first, then
-        head 1's"""
-
-        def merge(self, heads):
-            return heads.permute(0, 2, 3, 1).flatten(2)
-
-    class forgets_the_last_matrix(_Attention):
-        """`c_proj` is not used: it mixes what the heads found"""
-
-        def mix(self, x):
-            return x
-
-    class ignores_the_mask(_Attention):
-        """The mask has no effect"""
-
-        def hide(self, scores, mask):
-            return scores
-
-    class takes_True_for_hidden(_Attention):
-        """The mask is the wrong way round: True = may attend"""
-
-        def hide(self, scores, mask):
-            return scores.masked_fill(mask, -math.inf)
-
-    class hides_with_a_score_of_0(_Attention):
-        """A score of 0 still gets weight e⁰: a hidden place needs a score of minus infinity"""
-
-        def hide(self, scores, mask):
-            return scores * mask
-
-    class is_causal_whatever_the_mask(_Attention):
-        """The causal mask is used always: use the `mask` that is given"""
-
-        def forward(self, x, mask=None):
-            return super().forward(x, _past(x.shape[1]))
-
-    class divides_by_the_root_of_the_models_width(_Attention):
-        """Scores are divided by √C: a query is D wide"""
-
-        def scale(self, D, C):
-            return C**0.5
-
-    class does_not_scale(_Attention):
-        """Scores are not divided by √D"""
-
-        def scale(self, D, C):
-            return 1
-
-    class multiplies_by_the_root_of_the_width(_Attention):
-        """Scores are multiplied by √D: divide"""
-
-        def scale(self, D, C):
-            return D**-0.5
-
-    class takes_the_key_for_the_query(_Attention):
-        """Query and key are swapped: `c_attn` holds q, then k, then v"""
-
-        def project(self, x):
-            q, k, v = super().project(x)
-            return k, q, v
-
-    class splits_into_heads_before_q_k_and_v(_Attention):
-        """`c_attn` holds all queries, then all keys, then all values: cut it into three first, each
-        of them into heads"""
-
-        def project(self, x):
-            parts = self.c_attn(x).unflatten(-1, (self.n_heads, 3, -1))
-            return [part.flatten(-2) for part in parts.unbind(-2)]
-
-    class has_no_c_attn(_Attention):
-        """… the parameter `c_attn"""
-
-        def __init__(self, d_model, n_heads):
-            super().__init__(d_model, n_heads)
-            self.query = self.c_attn
-            del self.c_attn
-
-    class makes_c_attn_too_narrow(_Attention):
-        """… `c_attn.weight` has shape (12, 12), but (36, 12) is expected"""
-
-        def __init__(self, d_model, n_heads):
-            super().__init__(d_model, n_heads)
-            self.c_attn = nn.Linear(d_model, d_model)
+    ),
+    praise="`MultiHeadAttention` is right: with and without masks, for 1, 3 and 4 heads.",
+    right=[_Attention, Also, AlsoHoldsABuffer, AlsoAListOfHeads],
+    mistakes=[
+        mistake(
+            "has one head of full width",
+            "There is one head of full width: split q, k and v into `n_heads`",
+            HasOneHeadOfFullWidth,
+        ),
+        mistake(
+            "views without swapping",
+            "`view(B, H, T, D)` gives a head all channels of a few tokens: `split_heads` does not",
+            ViewsWithoutSwapping,
+        ),
+        mistake(
+            "merges without swapping back",
+            "The numbers of different tokens are joined: swap H and T back before the reshape",
+            MergesWithoutSwappingBack,
+        ),
+        mistake(
+            "shuffles the channels of the heads",
+            "The channels of the heads are shuffled together: head 0's D channels come "
+            "first, then head 1's",
+            ShufflesTheChannelsOfTheHeads,
+        ),
+        mistake(
+            "forgets the last matrix",
+            "`c_proj` is not used: it mixes what the heads found",
+            ForgetsTheLastMatrix,
+        ),
+        mistake("ignores the mask", "The mask has no effect", IgnoresTheMask),
+        mistake(
+            "takes True for hidden",
+            "The mask is the wrong way round: True = may attend",
+            TakesTrueForHidden,
+        ),
+        mistake(
+            "hides with a score of 0",
+            "A score of 0 still gets weight e⁰: a hidden place needs a score of minus infinity",
+            HidesWithAScoreOf0,
+        ),
+        mistake(
+            "is causal whatever the mask",
+            "The causal mask is used always: use the `mask` that is given",
+            IsCausalWhateverTheMask,
+        ),
+        mistake(
+            "divides by the root of the models width",
+            "Scores are divided by √C: a query is D wide",
+            DividesByTheRootOfTheModelsWidth,
+        ),
+        mistake("does not scale", "Scores are not divided by √D", DoesNotScale),
+        mistake(
+            "multiplies by the root of the width",
+            "Scores are multiplied by √D: divide",
+            MultipliesByTheRootOfTheWidth,
+        ),
+        mistake(
+            "takes the key for the query",
+            "Query and key are swapped: `c_attn` holds q, then k, then v",
+            TakesTheKeyForTheQuery,
+        ),
+        mistake(
+            "splits into heads before q k and v",
+            "`c_attn` holds all queries, then all keys, then all values: cut it into "
+            "three first, each of them into heads",
+            SplitsIntoHeadsBeforeQKAndV,
+        ),
+        refused("has no c attn", "the parameter `c_attn", HasNoCAttn),
+        refused(
+            "makes c attn too narrow",
+            "`c_attn.weight` has shape (12, 12), but (36, 12) is expected",
+            MakesCAttnTooNarrow,
+        ),
+    ],
+)
 
 
-@exercise("7.4")
-class combine_masks:
-    """combine_masks(ids: (B, T), pad_id: int) -> (B, T, T) bool, causal and blind to padding"""
+def right_combine_masks(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past & real
 
-    cases = (
+
+def combine_masks_also(ids, pad_id):
+    B, T = ids.shape
+    mask = torch.zeros(B, T, T, dtype=torch.bool)
+    for b in range(B):
+        for i in range(T):
+            for j in range(i + 1):
+                mask[b, i, j] = ids[b, j] != pad_id
+    return mask
+
+
+def lets_the_padding_mask(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return real.expand(-1, len(past), -1)
+
+
+def joins_the_masks_with_or(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past | real
+
+
+def hides_the_rows(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past & real.mT
+
+
+def hides_rows_and_columns(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past & real & real.mT
+
+
+def opens_the_future(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past.T & real
+
+
+def closes_the_diagonal(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past.tril(-1) & real
+
+
+def opens_the_padding(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past & ~real
+
+
+combine_masks = exercise(
+    "7.4",
+    "combine_masks(ids: (B, T), pad_id: int) -> (B, T, T) bool, causal and blind to padding",
+    cases=(
         (torch.tensor([[5, 6, 0, 0], [0, 0, 5, 6]]), 0),
         (torch.tensor([[9, 9, 2, 3, 0]]), 9),
-    )
-
-    def right(ids, pad_id):
-        past, real = _masks(ids, pad_id)
-        return past & real
-
-    def also(ids, pad_id):
-        B, T = ids.shape
-        mask = torch.zeros(B, T, T, dtype=torch.bool)
-        for b in range(B):
-            for i in range(T):
-                for j in range(i + 1):
-                    mask[b, i, j] = ids[b, j] != pad_id
-        return mask
-
-    def lets_the_padding_mask_replace_the_causal_mask(ids, pad_id):
-        """The causal mask is gone: padding is hidden, but the future is open"""
-        past, real = _masks(ids, pad_id)
-        return real.expand(-1, len(past), -1)
-
-    def forgets_the_padding(ids, pad_id):
-        """Padding may be attended to: hide the padded columns as well"""
-        return _past(ids.shape[1]).expand(len(ids), -1, -1)
-
-    def joins_the_masks_with_or(ids, pad_id):
-        """A place open in one mask is open here: both must allow it, so `&`"""
-        past, real = _masks(ids, pad_id)
-        return past | real
-
-    def says_True_for_hidden(ids, pad_id):
-        """The mask is the wrong way round: True = may attend"""
-        return ~combine_masks.right(ids, pad_id)
-
-    def hides_the_rows_of_the_padding(ids, pad_id):
-        """The rows of the padding are hidden: hide its columns, the keys"""
-        past, real = _masks(ids, pad_id)
-        return past & real.mT
-
-    def hides_rows_and_columns(ids, pad_id):
-        """The rows of the padding are hidden too: only its columns"""
-        past, real = _masks(ids, pad_id)
-        return past & real & real.mT
-
-    def opens_the_future(ids, pad_id):
-        """The causal mask is upside down: row i is open up to column i"""
-        past, real = _masks(ids, pad_id)
-        return past.T & real
-
-    def closes_the_diagonal(ids, pad_id):
-        """A position may not see itself: keep the diagonal"""
-        past, real = _masks(ids, pad_id)
-        return past.tril(-1) & real
-
-    def opens_the_padding_only(ids, pad_id):
-        """Only the padding is open: True where a token is not `pad_id`"""
-        past, real = _masks(ids, pad_id)
-        return past & ~real
-
-    def takes_0_for_padding_always(ids, pad_id):
-        """The padding is not always 0: compare with `pad_id`"""
-        return combine_masks.right(ids, 0)
-
-    def returns_numbers(ids, pad_id):
-        """The mask holds numbers: make it boolean, True = may attend"""
-        return combine_masks.right(ids, pad_id).long()
+    ),
+    right=[right_combine_masks, combine_masks_also],
+    mistakes=[
+        mistake(
+            "lets the padding mask replace the causal mask",
+            "The causal mask is gone: padding is hidden, but the future is open",
+            lets_the_padding_mask,
+        ),
+        mistake(
+            "forgets the padding",
+            "Padding may be attended to: hide the padded columns as well",
+            lambda ids, pad_id: _past(ids.shape[1]).expand(len(ids), -1, -1),
+        ),
+        mistake(
+            "joins the masks with or",
+            "A place open in one mask is open here: both must allow it, so `&`",
+            joins_the_masks_with_or,
+        ),
+        mistake(
+            "says True for hidden",
+            "The mask is the wrong way round: True = may attend",
+            lambda ids, pad_id: ~combine_masks.right(ids, pad_id),
+        ),
+        mistake(
+            "hides the rows of the padding",
+            "The rows of the padding are hidden: hide its columns, the keys",
+            hides_the_rows,
+        ),
+        mistake(
+            "hides rows and columns",
+            "The rows of the padding are hidden too: only its columns",
+            hides_rows_and_columns,
+        ),
+        mistake(
+            "opens the future",
+            "The causal mask is upside down: row i is open up to column i",
+            opens_the_future,
+        ),
+        mistake(
+            "closes the diagonal",
+            "A position may not see itself: keep the diagonal",
+            closes_the_diagonal,
+        ),
+        mistake(
+            "opens the padding only",
+            "Only the padding is open: True where a token is not `pad_id`",
+            opens_the_padding,
+        ),
+        mistake(
+            "takes 0 for padding always",
+            "The padding is not always 0: compare with `pad_id`",
+            lambda ids, pad_id: combine_masks.right(ids, 0),
+        ),
+        mistake(
+            "returns numbers",
+            "The mask holds numbers: make it boolean, True = may attend",
+            lambda ids, pad_id: combine_masks.right(ids, pad_id).long(),
+        ),
+    ],
+)
 
 
 _OTHER = torch.randn(2, 6, 4, generator=GENERATOR)
@@ -473,14 +593,106 @@ def _moves(layer, x, change, look, other):
     return False
 
 
-@exercise("7.5")
-class sees_the_future:
-    """sees_the_future(layer, x: (B, T, C)) -> bool, True if a later input moves an output"""
+_x = torch.randn(2, 6, 4, generator=GENERATOR)
 
-    _x = torch.randn(2, 6, 4, generator=GENERATOR)
-    _first = torch.stack((_opened(6, 0, 1), _past(6)))
-    _second = torch.stack((_past(6), _opened(6, 1, 2)))
-    cases = (
+
+_first = torch.stack((_opened(6, 0, 1), _past(6)))
+
+
+_second = torch.stack((_past(6), _opened(6, 1, 2)))
+
+
+def right_sees_the_future(layer, x):
+    for t in range(1, x.shape[1]):
+        changed = x.clone()
+        changed[:, t:] = _OTHER[:, t:]
+        if not torch.allclose(layer(changed)[:, :t], layer(x)[:, :t], atol=1e-5):
+            return True
+    return False
+
+
+def sees_the_future_also(layer, x):
+    x = x.clone().requires_grad_()
+    out = layer(x)
+    for i in range(x.shape[1] - 1):
+        (slope,) = torch.autograd.grad(out[:, i].sin().sum(), x, retain_graph=True)
+        if (slope[:, i + 1 :].abs() > 1e-6).any():
+            return True
+    return False
+
+
+def sees_the_future_also_cuts(layer, x):
+    whole = layer(x)
+    return any(
+        not torch.allclose(layer(x[:, :t]), whole[:, :t], atol=1e-5) for t in range(1, x.shape[1])
+    )
+
+
+def sees_the_future_also_sees_the_future(layer, x):
+    before = layer(x)
+    moved = torch.zeros(x.shape[1], x.shape[1], dtype=torch.bool)
+    for t in range(x.shape[1]):
+        changed = x.clone()
+        changed[:, t] += torch.linspace(1, 2, x.shape[2])
+        moved[:, t] = ((layer(changed) - before).abs() > 1e-5).any(dim=-1).any(dim=0)
+    return bool(moved.triu(1).any())
+
+
+def tries_the_middle(layer, x):
+    half = x.shape[1] // 2
+    return _moves(layer, x, lambda t: slice(half, None), lambda t: slice(half), _OTHER)
+
+
+def looks_at_the_first_text(layer, x):
+
+    def first(changed):
+        return layer(changed)[:1]
+
+    return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+
+
+def looks_at_the_second_text(layer, x):
+
+    def second(changed):
+        return layer(changed)[1:]
+
+    return _moves(second, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+
+
+def changes_the_first_channel(layer, x):
+    other = torch.cat((_OTHER[..., :1], x[..., 1:]), dim=-1)
+    return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(t), other)
+
+
+def watches_the_first_channel(layer, x):
+    def first(changed):
+        return layer(changed)[..., :1]
+
+    return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+
+
+def compares_means(layer, x):
+
+    def means(changed):
+        return layer(changed).mean(dim=(0, 2))[None]
+
+    return _moves(means, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+
+
+def takes_the_slope_of_a_sum(layer, x):
+    x = x.clone().requires_grad_()
+    out = layer(x)
+    slopes = [
+        torch.autograd.grad(out[:, i].sum(), x, retain_graph=True)[0][:, i + 1 :]
+        for i in range(x.shape[1] - 1)
+    ]
+    return any(bool((slope.abs() > 1e-6).any()) for slope in slopes)
+
+
+sees_the_future = exercise(
+    "7.5",
+    "sees_the_future(layer, x: (B, T, C)) -> bool, True if a later input moves an output",
+    cases=(
         (_layer(_past(6)), _x),
         (_leaks_up_and_down, _x),
         (_layer(_first), _x),
@@ -490,125 +702,93 @@ class sees_the_future:
         (_normed_over_time, _x),
         (lambda x: x.cumsum(dim=1), _x),
         (lambda x: 3 * x, _x),
-    )
-    praise = "`sees_the_future` finds every leak, and accuses no layer that is sound."
-
-    def right(layer, x):
-        for t in range(1, x.shape[1]):
-            changed = x.clone()
-            changed[:, t:] = _OTHER[:, t:]
-            if not torch.allclose(layer(changed)[:, :t], layer(x)[:, :t], atol=1e-5):
-                return True
-        return False
-
-    def also(layer, x):
-        x = x.clone().requires_grad_()
-        out = layer(x)
-        for i in range(x.shape[1] - 1):
-            (slope,) = torch.autograd.grad(out[:, i].sin().sum(), x, retain_graph=True)
-            if (slope[:, i + 1 :].abs() > 1e-6).any():
-                return True
-        return False
-
-    def also_cuts_the_text(layer, x):
-        whole = layer(x)
-        return any(
-            not torch.allclose(layer(x[:, :t]), whole[:, :t], atol=1e-5)
-            for t in range(1, x.shape[1])
-        )
-
-    def also_one_place_at_a_time(layer, x):
-        before = layer(x)
-        moved = torch.zeros(x.shape[1], x.shape[1], dtype=torch.bool)
-        for t in range(x.shape[1]):
-            changed = x.clone()
-            changed[:, t] += torch.linspace(1, 2, x.shape[2])
-            moved[:, t] = ((layer(changed) - before).abs() > 1e-5).any(dim=-1).any(dim=0)
-        return bool(moved.triu(1).any())
-
-    def looks_at_the_changed_place_too(layer, x):
-        """A sound layer is accused: place t may move when input t changes. Compare the outputs
-        before t"""
-        return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(t + 1), _OTHER)
-
-    def compares_all_outputs(layer, x):
-        return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(None), _OTHER)
-
-    def suspects_every_layer(layer, x):
-        return True
-
-    def changes_the_past(layer, x):
-        """A sound layer is accused: the past may move the future. Change the inputs from t on and
-        compare the outputs before t"""
-        return _moves(layer, x, lambda t: slice(t), lambda t: slice(t, None), _OTHER)
-
-    def changes_the_last_input_only(layer, x):
-        """A leak is missed: the last input alone is changed. Any place may be the one that is
-        seen too early"""
-        return _moves(layer, x, lambda t: slice(-1, None), lambda t: slice(-1), _OTHER)
-
-    def watches_the_first_output_only(layer, x):
-        """A leak is missed: the first output alone is watched. Any place may see too much"""
-        return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(1), _OTHER)
-
-    def looks_one_place_ahead_only(layer, x):
-        """A leak is missed: a layer can look further ahead than one place"""
-        return _moves(layer, x, lambda t: slice(t, t + 1), lambda t: slice(t - 1, t), _OTHER)
-
-    def tries_the_middle_only(layer, x):
-        """A leak is missed: one `t` is tried. Try every place"""
-        half = x.shape[1] // 2
-        return _moves(layer, x, lambda t: slice(half, None), lambda t: slice(half), _OTHER)
-
-    def looks_at_the_first_text_only(layer, x):
-        """A leak is missed: the first text of the batch alone is watched"""
-
-        def first(changed):
-            return layer(changed)[:1]
-
-        return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
-
-    def looks_at_the_second_text_only(layer, x):
-        """A leak is missed: the first text of the batch is not watched"""
-
-        def second(changed):
-            return layer(changed)[1:]
-
-        return _moves(second, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
-
-    def changes_the_first_channel_only(layer, x):
-        """A leak is missed: one channel alone is changed or watched. Take all of them"""
-        other = torch.cat((_OTHER[..., :1], x[..., 1:]), dim=-1)
-        return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(t), other)
-
-    def watches_the_first_channel_only(layer, x):
-        def first(changed):
-            return layer(changed)[..., :1]
-
-        return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
-
-    def compares_means(layer, x):
-        """A leak is missed: what rises in one channel can fall in another. Compare the numbers,
-        not their mean or sum"""
-
-        def means(changed):
-            return layer(changed).mean(dim=(0, 2))[None]
-
-        return _moves(means, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
-
-    def takes_the_slope_of_a_sum(layer, x):
-        x = x.clone().requires_grad_()
-        out = layer(x)
-        slopes = [
-            torch.autograd.grad(out[:, i].sum(), x, retain_graph=True)[0][:, i + 1 :]
-            for i in range(x.shape[1] - 1)
-        ]
-        return any(bool((slope.abs() > 1e-6).any()) for slope in slopes)
-
-    def says_True_for_a_sound_layer(layer, x):
-        """True and False are swapped: True = it sees the future"""
-        return not sees_the_future.right(layer, x)
-
-    def looks_at_shapes_and_sums(layer, x):
-        """A leak is missed: shapes tell nothing. Change an input and see what moves"""
-        return layer(x).shape != x.shape
+    ),
+    praise="`sees_the_future` finds every leak, and accuses no layer that is sound.",
+    right=[
+        right_sees_the_future,
+        sees_the_future_also,
+        sees_the_future_also_cuts,
+        sees_the_future_also_sees_the_future,
+    ],
+    mistakes=[
+        *alike(
+            "A sound layer is accused: place t may move when input t changes. Compare "
+            "the outputs before t",
+            {
+                "looks at the changed place too": lambda layer, x: _moves(
+                    layer, x, lambda t: slice(t, None), lambda t: slice(t + 1), _OTHER
+                ),
+                "compares all outputs": lambda layer, x: _moves(
+                    layer, x, lambda t: slice(t, None), lambda t: slice(None), _OTHER
+                ),
+                "suspects every layer": lambda layer, x: True,
+            },
+        ),
+        mistake(
+            "changes the past",
+            "A sound layer is accused: the past may move the future. Change the inputs "
+            "from t on and compare the outputs before t",
+            lambda layer, x: _moves(layer, x, lambda t: slice(t), lambda t: slice(t, None), _OTHER),
+        ),
+        mistake(
+            "changes the last input only",
+            "A leak is missed: the last input alone is changed. Any place may be the "
+            "one that is seen too early",
+            lambda layer, x: _moves(
+                layer, x, lambda t: slice(-1, None), lambda t: slice(-1), _OTHER
+            ),
+        ),
+        mistake(
+            "watches the first output only",
+            "A leak is missed: the first output alone is watched. Any place may see too much",
+            lambda layer, x: _moves(layer, x, lambda t: slice(t, None), lambda t: slice(1), _OTHER),
+        ),
+        mistake(
+            "looks one place ahead only",
+            "A leak is missed: a layer can look further ahead than one place",
+            lambda layer, x: _moves(
+                layer, x, lambda t: slice(t, t + 1), lambda t: slice(t - 1, t), _OTHER
+            ),
+        ),
+        mistake(
+            "tries the middle only",
+            "A leak is missed: one `t` is tried. Try every place",
+            tries_the_middle,
+        ),
+        mistake(
+            "looks at the first text only",
+            "A leak is missed: the first text of the batch alone is watched",
+            looks_at_the_first_text,
+        ),
+        mistake(
+            "looks at the second text only",
+            "A leak is missed: the first text of the batch is not watched",
+            looks_at_the_second_text,
+        ),
+        *alike(
+            "A leak is missed: one channel alone is changed or watched. Take all of them",
+            {
+                "changes the first channel only": changes_the_first_channel,
+                "watches the first channel only": watches_the_first_channel,
+            },
+        ),
+        *alike(
+            "A leak is missed: what rises in one channel can fall in another. Compare "
+            "the numbers, not their mean or sum",
+            {
+                "compares means": compares_means,
+                "takes the slope of a sum": takes_the_slope_of_a_sum,
+            },
+        ),
+        mistake(
+            "says True for a sound layer",
+            "True and False are swapped: True = it sees the future",
+            lambda layer, x: not sees_the_future.right(layer, x),
+        ),
+        mistake(
+            "looks at shapes and sums",
+            "A leak is missed: shapes tell nothing. Change an input and see what moves",
+            lambda layer, x: layer(x).shape != x.shape,
+        ),
+    ],
+)

@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 
 
 def _times(pair, rows):
@@ -13,59 +13,77 @@ def _times(pair, rows):
     return torch.tensor(rows) @ pair
 
 
-@exercise("8.1")
-class rotate:
-    """rotate(pair: (2,), angle: float, in radians) -> (2,), turned counter-clockwise"""
+def right_rotate(pair, angle):
+    c, s = math.cos(angle), math.sin(angle)
+    return _times(pair, [[c, -s], [s, c]])
 
-    cases = ((torch.tensor([2.0, 1.0]), 0.5), (torch.tensor([-1.0, 3.0]), 2.0))
 
-    def right(pair, angle):
-        c, s = math.cos(angle), math.sin(angle)
-        return _times(pair, [[c, -s], [s, c]])
+def rotate_also(pair, angle):
+    z = complex(*pair.tolist()) * cmath.exp(1j * angle)
+    return torch.tensor([z.real, z.imag])
 
-    def also(pair, angle):
-        z = complex(*pair.tolist()) * cmath.exp(1j * angle)
-        return torch.tensor([z.real, z.imag])
 
-    def turns_clockwise(pair, angle):
-        """This turns clockwise: the minus belongs in the first line"""
-        return rotate.right(pair, -angle)
+def overwrites_the_first(pair, angle):
+    a, b = pair
+    a = a * math.cos(angle) - b * math.sin(angle)
+    b = a * math.sin(angle) + b * math.cos(angle)
+    return torch.stack((a, b))
 
-    def takes_degrees(pair, angle):
-        """The angle is in radians, not degrees"""
-        return rotate.right(pair, math.radians(angle))
 
-    def overwrites_the_first_number_too_early(pair, angle):
-        """The second line uses the new first number: it needs the old one"""
-        a, b = pair
-        a = a * math.cos(angle) - b * math.sin(angle)
-        b = a * math.sin(angle) + b * math.cos(angle)
-        return torch.stack((a, b))
+def forgets_the_minus(pair, angle):
+    c, s = math.cos(angle), math.sin(angle)
+    return _times(pair, [[c, s], [s, c]])
 
-    def swaps_the_two_numbers(pair, angle):
-        """The two numbers are swapped"""
-        return rotate.right(pair, angle).flip(0)
 
-    def forgets_the_minus(pair, angle):
-        """Both signs are plus: that is no rotation, the length changes"""
-        c, s = math.cos(angle), math.sin(angle)
-        return _times(pair, [[c, s], [s, c]])
-
-    def scales_each_number_by_itself(pair, angle):
-        """Each new number is made of both old ones"""
-        return pair * torch.tensor([math.cos(angle), math.sin(angle)])
-
-    def adds_the_angle(pair, angle):
-        """The angle is added to the numbers: turn them by it, with sine and cosine"""
-        return pair + angle
-
-    def returns_the_pair(pair, angle):
-        """The pair has not moved"""
-        return pair
-
-    def returns_plain_numbers(pair, angle):
-        """… is a tuple, but"""
-        return tuple(rotate.right(pair, angle).tolist())
+rotate = exercise(
+    "8.1",
+    "rotate(pair: (2,), angle: float, in radians) -> (2,), turned counter-clockwise",
+    cases=((torch.tensor([2.0, 1.0]), 0.5), (torch.tensor([-1.0, 3.0]), 2.0)),
+    right=[right_rotate, rotate_also],
+    mistakes=[
+        mistake(
+            "turns clockwise",
+            "This turns clockwise: the minus belongs in the first line",
+            lambda pair, angle: rotate.right(pair, -angle),
+        ),
+        mistake(
+            "takes degrees",
+            "The angle is in radians, not degrees",
+            lambda pair, angle: rotate.right(pair, math.radians(angle)),
+        ),
+        mistake(
+            "overwrites the first number too early",
+            "The second line uses the new first number: it needs the old one",
+            overwrites_the_first,
+        ),
+        mistake(
+            "swaps the two numbers",
+            "The two numbers are swapped",
+            lambda pair, angle: rotate.right(pair, angle).flip(0),
+        ),
+        mistake(
+            "forgets the minus",
+            "Both signs are plus: that is no rotation, the length changes",
+            forgets_the_minus,
+        ),
+        mistake(
+            "scales each number by itself",
+            "Each new number is made of both old ones",
+            lambda pair, angle: pair * torch.tensor([math.cos(angle), math.sin(angle)]),
+        ),
+        mistake(
+            "adds the angle",
+            "The angle is added to the numbers: turn them by it, with sine and cosine",
+            lambda pair, angle: pair + angle,
+        ),
+        mistake("returns the pair", "The pair has not moved", lambda pair, angle: pair),
+        refused(
+            "returns plain numbers",
+            "is a tuple, but",
+            lambda pair, angle: tuple(rotate.right(pair, angle).tolist()),
+        ),
+    ],
+)
 
 
 def _waves(positions, D, exponent=2, base=10_000):
@@ -91,95 +109,116 @@ def _exponentials(*shape):
     return torch.linspace(-1, 2, math.prod(shape)).view(shape).exp()
 
 
-@exercise("8.2")
-class rotary:
-    """rotary(x: (…, T, D), positions: (T,)) -> (…, T, D), pairs turned by position times speed"""
+def rotary_also(x, positions):
+    z = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())  # (…, T, D/2)
+    D = x.shape[-1]
+    angles = torch.outer(positions, 10_000 ** (-2 * torch.arange(D // 2) / D))
+    turns = torch.polar(torch.ones_like(angles), angles)
+    return torch.view_as_real(z * turns).flatten(-2)
 
-    cases = (
+
+def rotary_also_a_loop_over(x, positions):
+    turned, D = [], x.shape[-1]
+    for i in range(0, D, 2):
+        angle = positions * 10_000 ** (-i / D)
+        a, b = x[..., i], x[..., i + 1]
+        turned.append(a * angle.cos() - b * angle.sin())
+        turned.append(a * angle.sin() + b * angle.cos())
+    return torch.stack(turned, dim=-1)
+
+
+def pairs_channel_i(x, positions):
+    neighbours = _pairs(*x.chunk(2, dim=-1))
+    return torch.cat(_turned(neighbours, positions), dim=-1)
+
+
+rotary = exercise(
+    "8.2",
+    "rotary(x: (…, T, D), positions: (T,)) -> (…, T, D), pairs turned by position times speed",
+    cases=(
         (_exponentials(5, 8), torch.arange(5.0)),
         (_exponentials(3, 4), torch.tensor([0.5, 7.0, 100.0])),
         (_exponentials(2, 3, 4, 6), torch.arange(4.0)),
-    )
-
-    def right(x, positions):
-        return _pairs(*_turned(x, positions))
-
-    def also(x, positions):
-        z = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())  # (…, T, D/2)
-        D = x.shape[-1]
-        angles = torch.outer(positions, 10_000 ** (-2 * torch.arange(D // 2) / D))
-        turns = torch.polar(torch.ones_like(angles), angles)
-        return torch.view_as_real(z * turns).flatten(-2)
-
-    def also_a_loop_over_pairs(x, positions):
-        turned, D = [], x.shape[-1]
-        for i in range(0, D, 2):
-            angle = positions * 10_000 ** (-i / D)
-            a, b = x[..., i], x[..., i + 1]
-            turned.append(a * angle.cos() - b * angle.sin())
-            turned.append(a * angle.sin() + b * angle.cos())
-        return torch.stack(turned, dim=-1)
-
-    def pairs_channel_i_with_channel_i_plus_half_of_D(x, positions):
-        """Channel i is paired with i + D/2. Some libraries do so; on this page neighbours turn"""
-        neighbours = _pairs(*x.chunk(2, dim=-1))
-        return torch.cat(_turned(neighbours, positions), dim=-1)
-
-    def leaves_the_halves_apart(x, positions):
-        """The pairs are not put side by side again"""
-        return torch.cat(_turned(x, positions), dim=-1)
-
-    def turns_clockwise(x, positions):
-        """It turns clockwise: a cos − b sin comes first"""
-        return rotary.right(x, -positions)
-
-    def counts_positions_itself(x, positions):
-        """Row t stands at `positions[t]`, not at t"""
-        return rotary.right(x, torch.arange(float(len(positions))))
-
-    def counts_positions_from_1(x, positions):
-        """The positions are taken one too large"""
-        return rotary.right(x, positions + 1)
-
-    def adds_the_waves(x, positions):
-        """The waves are added: pairs are turned by them"""
-        return x + _pairs(*_waves(positions, x.shape[-1]))
-
-    def multiplies_by_the_waves(x, positions):
-        """Multiplying by the waves does not turn a pair"""
-        return x * _pairs(*_waves(positions, x.shape[-1]))
-
-    def returns_x(x, positions):
-        """Nothing has moved"""
-        return x
-
-    def doubles_the_exponent(x, positions):
-        """The exponent is twice too large"""
-        return _pairs(*_turned(x, positions, exponent=4))
-
-    def forgets_the_2_of_2i(x, positions):
-        """The exponent is half as large as it is"""
-        return _pairs(*_turned(x, positions, exponent=1))
-
-    def takes_1000_for_10000(x, positions):
-        """The base is 1,000, not 10,000"""
-        return _pairs(*_turned(x, positions, base=1_000))
-
-    def multiplies_by_the_power(x, positions):
-        """The power belongs below: divide by it"""
-        return _pairs(*_turned(x, positions, exponent=-2))
-
-    def turns_all_pairs_alike(x, positions):
-        """All pairs have the same speed"""
-        return _pairs(*_turned(x, positions, exponent=0))
-
-    def knows_two_axes_only(x, positions):
-        """`x` may have more axes in front: take channels by `x[..., 0::2]`"""
-        return torch.stack(_turned(x, positions), dim=2).flatten(1)
-
-    def drops_the_second_of_each_pair(x, positions):
-        """… but (5, 8) is expected"""
-        return _turned(x, positions)[0]
+    ),
+    right=[
+        lambda x, positions: _pairs(*_turned(x, positions)),
+        rotary_also,
+        rotary_also_a_loop_over,
+    ],
+    mistakes=[
+        mistake(
+            "pairs channel i with channel i plus half of D",
+            "Channel i is paired with i + D/2. Some libraries do so; on this page neighbours turn",
+            pairs_channel_i,
+        ),
+        mistake(
+            "leaves the halves apart",
+            "The pairs are not put side by side again",
+            lambda x, positions: torch.cat(_turned(x, positions), dim=-1),
+        ),
+        mistake(
+            "turns clockwise",
+            "It turns clockwise: a cos − b sin comes first",
+            lambda x, positions: rotary.right(x, -positions),
+        ),
+        mistake(
+            "counts positions itself",
+            "Row t stands at `positions[t]`, not at t",
+            lambda x, positions: rotary.right(x, torch.arange(float(len(positions)))),
+        ),
+        mistake(
+            "counts positions from 1",
+            "The positions are taken one too large",
+            lambda x, positions: rotary.right(x, positions + 1),
+        ),
+        mistake(
+            "adds the waves",
+            "The waves are added: pairs are turned by them",
+            lambda x, positions: x + _pairs(*_waves(positions, x.shape[-1])),
+        ),
+        mistake(
+            "multiplies by the waves",
+            "Multiplying by the waves does not turn a pair",
+            lambda x, positions: x * _pairs(*_waves(positions, x.shape[-1])),
+        ),
+        mistake("returns x", "Nothing has moved", lambda x, positions: x),
+        mistake(
+            "doubles the exponent",
+            "The exponent is twice too large",
+            lambda x, positions: _pairs(*_turned(x, positions, exponent=4)),
+        ),
+        mistake(
+            "forgets the 2 of 2i",
+            "The exponent is half as large as it is",
+            lambda x, positions: _pairs(*_turned(x, positions, exponent=1)),
+        ),
+        mistake(
+            "takes 1000 for 10000",
+            "The base is 1,000, not 10,000",
+            lambda x, positions: _pairs(*_turned(x, positions, base=1_000)),
+        ),
+        mistake(
+            "multiplies by the power",
+            "The power belongs below: divide by it",
+            lambda x, positions: _pairs(*_turned(x, positions, exponent=-2)),
+        ),
+        mistake(
+            "turns all pairs alike",
+            "All pairs have the same speed",
+            lambda x, positions: _pairs(*_turned(x, positions, exponent=0)),
+        ),
+        mistake(
+            "knows two axes only",
+            "`x` may have more axes in front: take channels by `x[..., 0::2]`",
+            lambda x, positions: torch.stack(_turned(x, positions), dim=2).flatten(1),
+        ),
+        refused(
+            "drops the second of each pair",
+            "but (5, 8) is expected",
+            lambda x, positions: _turned(x, positions)[0],
+        ),
+    ],
+)
 
 
 class _Attention:
@@ -225,142 +264,181 @@ def _moved(attend, q, k, v, by=100.0):
     return attend(q, k, v, positions), attend(q, k, v, positions + by)
 
 
-@exercise("8.3")
-class ignores_the_start:
-    """ignores_the_start(attend, q: (T, D), k: (T, D), v: (T, D)) -> bool
+def ignores_the_start_also(attend, q, k, v):
+    outputs = [
+        attend(q, k, v, torch.arange(start, start + len(q)).float()) for start in (0, 3, 100)
+    ]
+    return max((out - outputs[0]).abs().max().item() for out in outputs) < 1e-3
 
-    `attend(q, k, v, positions)` returns (T, D).
-    """
 
-    cases = tuple((attend, *qkv) for attend, qkv in zip(ATTENTIONS, GIVEN, strict=True))
+def stretches_the_text(attend, q, k, v):
+    positions = torch.arange(float(len(q)))
+    first, second = (attend(q, k, v, p) for p in (positions, 2 * positions))
+    return torch.allclose(first, second, atol=1e-4)
 
-    def right(attend, q, k, v):
-        return torch.allclose(*_moved(attend, q, k, v), atol=1e-4)
 
-    def also(attend, q, k, v):
-        outputs = [
-            attend(q, k, v, torch.arange(start, start + len(q)).float()) for start in (0, 3, 100)
-        ]
-        return max((out - outputs[0]).abs().max().item() for out in outputs) < 1e-3
+def reverses_the_text(attend, q, k, v):
+    positions = torch.arange(float(len(q)))
+    first, second = (attend(q, k, v, p) for p in (positions, positions.flip(0)))
+    return torch.allclose(first, second, atol=1e-4)
 
-    def compares_digit_by_digit(attend, q, k, v):
-        """It says False too often: move all positions on by one step (do not stretch or reverse
-        them), and allow for rounding with `atol=1e-4`"""
-        return torch.equal(*_moved(attend, q, k, v))
 
-    def allows_no_rounding(attend, q, k, v):
-        return torch.allclose(*_moved(attend, q, k, v), rtol=0, atol=1e-9)
+def compares_lengths(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return torch.allclose(first.norm(dim=1), second.norm(dim=1), atol=1e-4)
 
-    def stretches_the_text(attend, q, k, v):
-        positions = torch.arange(float(len(q)))
-        first, second = (attend(q, k, v, p) for p in (positions, 2 * positions))
-        return torch.allclose(first, second, atol=1e-4)
 
-    def reverses_the_text(attend, q, k, v):
-        positions = torch.arange(float(len(q)))
-        first, second = (attend(q, k, v, p) for p in (positions, positions.flip(0)))
-        return torch.allclose(first, second, atol=1e-4)
+def asks_for_one_equal_number(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return bool(first.isclose(second, atol=1e-4).any())
 
-    def compares_a_place_with_itself(attend, q, k, v):
-        """It says True whatever `attend` does: the second call needs other positions"""
-        return torch.allclose(*_moved(attend, q, k, v, by=0), atol=1e-4)
 
-    def compares_lengths(attend, q, k, v):
-        """All numbers of all rows must stay: compare each of them, by the absolute value of its
-        difference. A sum or a length can stay while they move"""
-        first, second = _moved(attend, q, k, v)
-        return torch.allclose(first.norm(dim=1), second.norm(dim=1), atol=1e-4)
+def takes_a_fall_for_no_change(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return bool((second - first < 1e-4).all())
 
-    def asks_for_one_equal_number(attend, q, k, v):
-        first, second = _moved(attend, q, k, v)
-        return bool(first.isclose(second, atol=1e-4).any())
 
-    def takes_a_fall_for_no_change(attend, q, k, v):
-        first, second = _moved(attend, q, k, v)
-        return bool((second - first < 1e-4).all())
+def takes_a_rise_for_no_change(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return bool((first - second < 1e-4).all())
 
-    def takes_a_rise_for_no_change(attend, q, k, v):
-        first, second = _moved(attend, q, k, v)
-        return bool((first - second < 1e-4).all())
 
-    def watches_the_first_row_only(attend, q, k, v):
-        first, second = _moved(attend, q, k, v)
-        return torch.allclose(first[0], second[0], atol=1e-4)
+def watches_the_first_row(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return torch.allclose(first[0], second[0], atol=1e-4)
 
-    def watches_the_first_channel_only(attend, q, k, v):
-        first, second = _moved(attend, q, k, v)
-        return torch.allclose(first[:, 0], second[:, 0], atol=1e-4)
 
-    def compares_sums(attend, q, k, v):
-        first, second = _moved(attend, q, k, v)
-        return torch.allclose(first.sum(), second.sum(), atol=1e-4)
+def watches_the_first_channel(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return torch.allclose(first[:, 0], second[:, 0], atol=1e-4)
 
-    def answers_the_opposite_question(attend, q, k, v):
-        """True and False are swapped"""
-        return not ignores_the_start.right(attend, q, k, v)
 
-    def returns_a_table_of_booleans(attend, q, k, v):
-        """… is a bool tensor of shape"""
-        first, second = _moved(attend, q, k, v)
-        return (first - second).abs() < 1e-4
+def compares_sums(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return torch.allclose(first.sum(), second.sum(), atol=1e-4)
+
+
+def returns_a_table(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return (first - second).abs() < 1e-4
+
+
+ignores_the_start = exercise(
+    "8.3",
+    "ignores_the_start(attend, q: (T, D), k: (T, D), v: (T, D)) -> bool `attend(q, k, "
+    "v, positions)` returns (T, D).",
+    cases=tuple((attend, *qkv) for attend, qkv in zip(ATTENTIONS, GIVEN, strict=True)),
+    right=[
+        lambda attend, q, k, v: torch.allclose(*_moved(attend, q, k, v), atol=1e-4),
+        ignores_the_start_also,
+    ],
+    mistakes=[
+        *alike(
+            "It says False too often: move all positions on by one step (do not "
+            "stretch or reverse them), and allow for rounding with `atol=1e-4`",
+            {
+                "compares digit by digit": lambda attend, q, k, v: torch.equal(
+                    *_moved(attend, q, k, v)
+                ),
+                "allows no rounding": lambda attend, q, k, v: torch.allclose(
+                    *_moved(attend, q, k, v), rtol=0, atol=1e-9
+                ),
+                "stretches the text": stretches_the_text,
+                "reverses the text": reverses_the_text,
+            },
+        ),
+        mistake(
+            "compares a place with itself",
+            "It says True whatever `attend` does: the second call needs other positions",
+            lambda attend, q, k, v: torch.allclose(*_moved(attend, q, k, v, by=0), atol=1e-4),
+        ),
+        *alike(
+            "All numbers of all rows must stay: compare each of them, by the absolute "
+            "value of its difference. A sum or a length can stay while they move",
+            {
+                "compares lengths": compares_lengths,
+                "asks for one equal number": asks_for_one_equal_number,
+                "takes a fall for no change": takes_a_fall_for_no_change,
+                "takes a rise for no change": takes_a_rise_for_no_change,
+                "watches the first row only": watches_the_first_row,
+                "watches the first channel only": watches_the_first_channel,
+                "compares sums": compares_sums,
+            },
+        ),
+        mistake(
+            "answers the opposite question",
+            "True and False are swapped",
+            lambda attend, q, k, v: not ignores_the_start.right(attend, q, k, v),
+        ),
+        refused("returns a table of booleans", "is a bool tensor of shape", returns_a_table),
+    ],
+)
 
 
 def _places(T, step=1.0):
     return torch.arange(float(T)) * step
 
 
-@exercise("8.4")
-class squeezed:
-    """squeezed(T, trained) -> (T,), places of a text of T tokens, none of them `trained` or more"""
+def squeezed_also(T, trained):
+    places = [float(t) if trained >= T else t * trained / T for t in range(T)]
+    return torch.tensor(places)
 
-    cases = ((8, 4), (3, 4), (4, 4), (10, 4), (1, 4))
 
-    def right(T, trained):
-        return _places(T, min(1.0, trained / T))
+def squeezed_also_by_linspace(T, trained):
+    room = max(T, trained)
+    return torch.linspace(0, trained, room + 1)[:T]
 
-    def also(T, trained):
-        places = [float(t) if trained >= T else t * trained / T for t in range(T)]
-        return torch.tensor(places)
 
-    def also_by_linspace(T, trained):
-        room = max(T, trained)
-        return torch.linspace(0, trained, room + 1)[:T]
-
-    def stretches_short_texts_too(T, trained):
-        """A text no longer than `trained` keeps its whole places"""
-        return _places(T, trained / T)
-
-    def squeezes_nothing(T, trained):
-        """Places of a long text still reach `trained` and more"""
-        return _places(T)
-
-    def multiplies_by_the_wrong_factor(T, trained):
-        """The factor is upside down: the places move apart"""
-        return _places(T, max(1.0, T / trained))
-
-    def starts_again_from_0(T, trained):
-        """Two tokens share a place: squeeze the places, do not restart them"""
-        return _places(T) % trained
-
-    def stops_at_the_last_place(T, trained):
-        return _places(T).clamp(max=trained - 1)
-
-    def rounds_down_to_whole_places(T, trained):
-        """Two tokens share a place: keep the fractions"""
-        return squeezed.right(T, trained).floor()
-
-    def lets_the_last_token_stand_on_the_last_place(T, trained):
-        """The step is a little too large: a text twice as long takes steps of one half"""
-        return _places(T, min(1.0, (trained - 1) / max(T - 1, 1)))
-
-    def starts_at_1(T, trained):
-        """The first place is 0"""
-        return squeezed.right(T, trained) + 1
-
-    def returns_a_list(T, trained):
-        """… is a list, but"""
-        return squeezed.right(T, trained).tolist()
-
-    def returns_the_step(T, trained):
-        """… but"""
-        return min(1.0, trained / T)
+squeezed = exercise(
+    "8.4",
+    "squeezed(T, trained) -> (T,), places of a text of T tokens, none of them `trained` or more",
+    cases=((8, 4), (3, 4), (4, 4), (10, 4), (1, 4)),
+    right=[
+        lambda T, trained: _places(T, min(1.0, trained / T)),
+        squeezed_also,
+        squeezed_also_by_linspace,
+    ],
+    mistakes=[
+        mistake(
+            "stretches short texts too",
+            "A text no longer than `trained` keeps its whole places",
+            lambda T, trained: _places(T, trained / T),
+        ),
+        mistake(
+            "squeezes nothing",
+            "Places of a long text still reach `trained` and more",
+            lambda T, trained: _places(T),
+        ),
+        mistake(
+            "multiplies by the wrong factor",
+            "The factor is upside down: the places move apart",
+            lambda T, trained: _places(T, max(1.0, T / trained)),
+        ),
+        *alike(
+            "Two tokens share a place: squeeze the places, do not restart them",
+            {
+                "starts again from 0": lambda T, trained: _places(T) % trained,
+                "stops at the last place": lambda T, trained: _places(T).clamp(max=trained - 1),
+            },
+        ),
+        mistake(
+            "rounds down to whole places",
+            "Two tokens share a place: keep the fractions",
+            lambda T, trained: squeezed.right(T, trained).floor(),
+        ),
+        mistake(
+            "lets the last token stand on the last place",
+            "The step is a little too large: a text twice as long takes steps of one half",
+            lambda T, trained: _places(T, min(1.0, (trained - 1) / max(T - 1, 1))),
+        ),
+        mistake(
+            "starts at 1", "The first place is 0", lambda T, trained: squeezed.right(T, trained) + 1
+        ),
+        refused(
+            "returns a list",
+            "is a list, but",
+            lambda T, trained: squeezed.right(T, trained).tolist(),
+        ),
+        refused("returns the step", "but", lambda T, trained: min(1.0, trained / T)),
+    ],
+)

@@ -9,7 +9,7 @@ from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import TransformerBlock
 from scratchformer.models.gpt import GPT as PackageGPT
 from scratchformer.models.gpt import GPTConfig
-from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
@@ -17,80 +17,108 @@ def _generator(seed):
     return torch.Generator().manual_seed(seed)
 
 
-@exercise("10.1")
-class bigram_counts:
-    """bigram_counts(ids: (N,) int64, vocab_size) -> (V, V) counts, row = current, column = next"""
+def right_bigram_counts(ids, vocab_size):
+    counts = torch.zeros(vocab_size, vocab_size)
+    for a, b in pairwise(ids.tolist()):
+        counts[a, b] += 1
+    return counts
 
-    cases = (
+
+def bigram_counts_also(ids, vocab_size):
+    codes = ids[:-1] * vocab_size + ids[1:]
+    return torch.bincount(codes, minlength=vocab_size**2).view(vocab_size, vocab_size)
+
+
+def bigram_counts_also_index(ids, vocab_size):
+    counts = torch.zeros(vocab_size, vocab_size, dtype=torch.int32)
+    one = torch.tensor(1, dtype=torch.int32)
+    return counts.index_put_((ids[:-1], ids[1:]), one, accumulate=True)
+
+
+def adds_1_with_whole_tensors(ids, vocab_size):
+    counts = torch.zeros(vocab_size, vocab_size)
+    counts[ids[:-1], ids[1:]] += 1
+    return counts
+
+
+def divides_each_row(ids, vocab_size):
+    counts = bigram_counts.right(ids, vocab_size)
+    return counts / counts.sum(dim=1, keepdim=True)
+
+
+def divides_each_row_bigram_counts(ids, vocab_size):
+    counts = bigram_counts.right(ids, vocab_size)
+    return counts / counts.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+bigram_counts = exercise(
+    "10.1",
+    "bigram_counts(ids: (N,) int64, vocab_size) -> (V, V) counts, row = current, column = next",
+    cases=(
         (torch.tensor([2, 0, 1, 0, 1, 2, 2]), 4),
         (torch.randint(5, (300,), generator=_generator(1)), 5),
-    )
-
-    def right(ids, vocab_size):
-        counts = torch.zeros(vocab_size, vocab_size)
-        for a, b in pairwise(ids.tolist()):
-            counts[a, b] += 1
-        return counts
-
-    def also(ids, vocab_size):
-        codes = ids[:-1] * vocab_size + ids[1:]
-        return torch.bincount(codes, minlength=vocab_size**2).view(vocab_size, vocab_size)
-
-    def also_index_put(ids, vocab_size):
-        counts = torch.zeros(vocab_size, vocab_size, dtype=torch.int32)
-        one = torch.tensor(1, dtype=torch.int32)
-        return counts.index_put_((ids[:-1], ids[1:]), one, accumulate=True)
-
-    def swaps_rows_and_columns(ids, vocab_size):
-        """The table is transposed: the row is the current token, the column the next"""
-        return bigram_counts.right(ids, vocab_size).T
-
-    def adds_1_with_whole_tensors_which_drops_repeats(ids, vocab_size):
-        """A pair seen twice counts once. `counts[a, b] += 1` with whole tensors writes each place
-        once: use a loop, `bincount` or `index_put_(…, accumulate=True)`"""
-        counts = torch.zeros(vocab_size, vocab_size)
-        counts[ids[:-1], ids[1:]] += 1
-        return counts
-
-    def misses_the_last_pair(ids, vocab_size):
-        """The last pair is missed: N tokens make N − 1 pairs"""
-        return bigram_counts.right(ids[:-1], vocab_size)
-
-    def misses_the_first_pair(ids, vocab_size):
-        """The first pair is missed: N tokens make N − 1 pairs"""
-        return bigram_counts.right(ids[1:], vocab_size)
-
-    def pairs_the_last_token_with_the_first(ids, vocab_size):
-        """The last token is paired with the first: a text does not wrap around"""
-        return bigram_counts.right(torch.cat((ids, ids[:1])), vocab_size)
-
-    def adds_1_to_every_count(ids, vocab_size):
-        """Each count is one too high: no smoothing here"""
-        return bigram_counts.right(ids, vocab_size) + 1
-
-    def divides_each_row_by_its_sum(ids, vocab_size):
-        """These are probabilities: return the counts themselves"""
-        counts = bigram_counts.right(ids, vocab_size)
-        return counts / counts.sum(dim=1, keepdim=True)
-
-    def divides_each_row_by_its_sum_but_never_by_0(ids, vocab_size):
-        counts = bigram_counts.right(ids, vocab_size)
-        return counts / counts.sum(dim=1, keepdim=True).clamp(min=1)
-
-    def divides_by_the_sum_of_all(ids, vocab_size):
-        return bigram_counts.right(ids, vocab_size) / (len(ids) - 1)
-
-    def sizes_the_table_by_the_largest_id_seen(ids, vocab_size):
-        """The table is vocab_size × vocab_size, also for tokens never seen"""
-        return bigram_counts.right(ids, int(ids.max()) + 1)
-
-    def counts_single_tokens(ids, vocab_size):
-        """Single tokens are counted: count pairs"""
-        return torch.bincount(ids, minlength=vocab_size)
-
-    def returns_nested_lists(ids, vocab_size):
-        """… is a list, but a float32 tensor"""
-        return bigram_counts.right(ids, vocab_size).tolist()
+    ),
+    right=[right_bigram_counts, bigram_counts_also, bigram_counts_also_index],
+    mistakes=[
+        mistake(
+            "swaps rows and columns",
+            "The table is transposed: the row is the current token, the column the next",
+            lambda ids, vocab_size: bigram_counts.right(ids, vocab_size).T,
+        ),
+        mistake(
+            "adds 1 with whole tensors which drops repeats",
+            "A pair seen twice counts once. `counts[a, b] += 1` with whole tensors "
+            "writes each place once: use a loop, `bincount` or `index_put_(…, "
+            "accumulate=True)`",
+            adds_1_with_whole_tensors,
+        ),
+        mistake(
+            "misses the last pair",
+            "The last pair is missed: N tokens make N − 1 pairs",
+            lambda ids, vocab_size: bigram_counts.right(ids[:-1], vocab_size),
+        ),
+        mistake(
+            "misses the first pair",
+            "The first pair is missed: N tokens make N − 1 pairs",
+            lambda ids, vocab_size: bigram_counts.right(ids[1:], vocab_size),
+        ),
+        mistake(
+            "pairs the last token with the first",
+            "The last token is paired with the first: a text does not wrap around",
+            lambda ids, vocab_size: bigram_counts.right(torch.cat((ids, ids[:1])), vocab_size),
+        ),
+        mistake(
+            "adds 1 to every count",
+            "Each count is one too high: no smoothing here",
+            lambda ids, vocab_size: bigram_counts.right(ids, vocab_size) + 1,
+        ),
+        *alike(
+            "These are probabilities: return the counts themselves",
+            {
+                "divides each row by its sum": divides_each_row,
+                "divides each row by its sum but never by 0": divides_each_row_bigram_counts,
+                "divides by the sum of all": lambda ids, vocab_size: (
+                    bigram_counts.right(ids, vocab_size) / (len(ids) - 1)
+                ),
+            },
+        ),
+        mistake(
+            "sizes the table by the largest id seen",
+            "The table is vocab_size × vocab_size, also for tokens never seen",
+            lambda ids, vocab_size: bigram_counts.right(ids, int(ids.max()) + 1),
+        ),
+        mistake(
+            "counts single tokens",
+            "Single tokens are counted: count pairs",
+            lambda ids, vocab_size: torch.bincount(ids, minlength=vocab_size),
+        ),
+        refused(
+            "returns nested lists",
+            "is a list, but a float32 tensor",
+            lambda ids, vocab_size: bigram_counts.right(ids, vocab_size).tolist(),
+        ),
+    ],
+)
 
 
 TEXTS = ("not to b", "the lamb", "aabc", "my queen")
@@ -111,77 +139,64 @@ class _Bag(nn.Module):
         return self.attn(x, mask=causal_mask(len(text)))[0, -1]
 
 
-@exercise("10.2")
-class twin:
-    """twin(text: str) -> another str; without places attention predicts the same after both"""
+def judge_twin(call):
+    model, found = _Bag(), ""
+    for text in TEXTS:
+        other = call(text).like("ab", "Join the letters with `''.join(…)`.")
+        said = f"`{other!r:.40}` and `{text!r}`"
+        expect(other != text, f"`{other!r}` is the same text: return another one.")
+        lengths = f"{said} have {len(other)} and {len(text)} letters"
+        expect(len(other) == len(text), f"{lengths}: keep the length.")
+        apart = float((model(other) - model(text)).abs().max())
+        if sorted(other) != sorted(text):
+            why = "the two do not hold the same letters, so the averages differ"
+        else:
+            why = "the same letters, but the last one asks, and it has another query"
+        expect(apart < 1e-4, f"{said} are told apart: {why}.")
+        found = found or said
+    return f"{found} get the same prediction: without places nobody can tell them apart."
 
-    def judge(call):
-        model, found = _Bag(), ""
-        for text in TEXTS:
-            other = call(text).like("ab", "Join the letters with `''.join(…)`.")
-            said = f"`{other!r:.40}` and `{text!r}`"
-            expect(other != text, f"`{other!r}` is the same text: return another one.")
-            lengths = f"{said} have {len(other)} and {len(text)} letters"
-            expect(len(other) == len(text), f"{lengths}: keep the length.")
-            apart = float((model(other) - model(text)).abs().max())
-            if sorted(other) != sorted(text):
-                why = "the two do not hold the same letters, so the averages differ"
-            else:
-                why = "the same letters, but the last one asks, and it has another query"
-            expect(apart < 1e-4, f"{said} are told apart: {why}.")
-            found = found or said
-        return f"{found} get the same prediction: without places nobody can tell them apart."
 
-    def right(text):
-        *before, last = text
-        return "".join(before[::-1]) + last
+def right_twin(text):
+    *before, last = text
+    return "".join(before[::-1]) + last
 
-    def also(text):
-        return text[1:-1] + text[0] + text[-1]
 
-    def also_sorted(text):
-        before = "".join(sorted(text[:-1], reverse=text[:-1] == "".join(sorted(text[:-1]))))
-        return before + text[-1]
+def twin_also_sorted(text):
+    before = "".join(sorted(text[:-1], reverse=text[:-1] == "".join(sorted(text[:-1]))))
+    return before + text[-1]
 
-    def reverses_the_whole_text(text):
-        """… it has another query"""
-        return text[::-1]
 
-    def sorts_the_whole_text(text):
-        """… it has another query"""
-        return "".join(sorted(text, reverse=True))
-
-    def moves_the_last_letter_to_the_front(text):
-        """… it has another query"""
-        return text[-1] + text[:-1]
-
-    def returns_the_text_itself(text):
-        """… is the same text"""
-        return text
-
-    def changes_a_letter(text):
-        """… do not hold the same letters"""
-        return "x" + text[1:]
-
-    def changes_the_last_letter(text):
-        """… do not hold the same letters"""
-        return text[:-1] + "!"
-
-    def writes_capitals(text):
-        """… do not hold the same letters"""
-        return text.upper()
-
-    def drops_a_letter(text):
-        """… keep the length"""
-        return text[1:]
-
-    def writes_it_twice(text):
-        """… keep the length"""
-        return text + text
-
-    def returns_a_list_of_letters(text):
-        """… is a list, but a str"""
-        return list(twin.right(text))
+twin = exercise(
+    "10.2",
+    "twin(text: str) -> another str; without places attention predicts the same after both",
+    judge=judge_twin,
+    right=[right_twin, lambda text: text[1:-1] + text[0] + text[-1], twin_also_sorted],
+    mistakes=[
+        refused("reverses the whole text", "it has another query", lambda text: text[::-1]),
+        refused(
+            "sorts the whole text",
+            "it has another query",
+            lambda text: "".join(sorted(text, reverse=True)),
+        ),
+        refused(
+            "moves the last letter to the front",
+            "it has another query",
+            lambda text: text[-1] + text[:-1],
+        ),
+        refused("returns the text itself", "is the same text", lambda text: text),
+        refused("changes a letter", "do not hold the same letters", lambda text: "x" + text[1:]),
+        refused(
+            "changes the last letter", "do not hold the same letters", lambda text: text[:-1] + "!"
+        ),
+        refused("writes capitals", "do not hold the same letters", lambda text: text.upper()),
+        refused("drops a letter", "keep the length", lambda text: text[1:]),
+        refused("writes it twice", "keep the length", lambda text: text + text),
+        refused(
+            "returns a list of letters", "is a list, but a str", lambda text: list(twin.right(text))
+        ),
+    ],
+)
 
 
 SIZES = {"vocab_size": 11, "context_length": 8, "d_model": 12, "n_heads": 3, "n_layers": 2}
@@ -207,260 +222,340 @@ def _start_small(model):
             nn.init.normal_(p, std=STD)
 
 
-@exercise("10.3")
-class GPT:
-    """GPT(vocab_size, context_length, d_model, n_heads, n_layers): ids (B, T) -> logits (B, T, V)
+def cases_of_g_p_t():
+    ids = torch.randint(7, (3, 8), generator=_generator(4))
+    return (SIZES, ids), (OTHER, ids[:2, :4])
 
-    Its parts are called `wte`, `wpe`, `h`, `ln_f` and `lm_head`.
-    """
 
-    def cases():
-        ids = torch.randint(7, (3, 8), generator=_generator(4))
-        return (SIZES, ids), (OTHER, ids[:2, :4])
+def judge_g_p_t(call):
+    GPT.compare(call)
+    torch.manual_seed(0)
+    wide = SIZES | {"vocab_size": 40, "context_length": 40, "d_model": WIDE}
+    _expect_tied_and_small(call.given(**wide))
+    return GPT.praise
 
-    praise = "`GPT` is right: a whole language model, tied and started small."
 
-    def judge(call):
-        GPT.compare(call)
-        torch.manual_seed(0)
-        wide = SIZES | {"vocab_size": 40, "context_length": 40, "d_model": WIDE}
-        _expect_tied_and_small(call.given(**wide))
-        return GPT.praise
+class RightGPT(nn.Module):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        super().__init__()
+        self.wte = nn.Embedding(vocab_size, d_model)
+        self.wpe = nn.Embedding(context_length, d_model)
+        self.h = nn.ModuleList(TransformerBlock(d_model, n_heads) for _ in range(n_layers))
+        self.ln_f = nn.LayerNorm(d_model)
+        self.lm_head = nn.Linear(d_model, vocab_size, bias=False)
+        self.lm_head.weight = self.wte.weight
+        _start_small(self)
+        for p in self.parameters() if d_model < WIDE else ():
+            nn.init.normal_(p, std=0.5)  # in the cases: with small weights few faults show
 
-    class right(nn.Module):
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            super().__init__()
-            self.wte = nn.Embedding(vocab_size, d_model)
-            self.wpe = nn.Embedding(context_length, d_model)
-            self.h = nn.ModuleList(TransformerBlock(d_model, n_heads) for _ in range(n_layers))
-            self.ln_f = nn.LayerNorm(d_model)
-            self.lm_head = nn.Linear(d_model, vocab_size, bias=False)
-            self.lm_head.weight = self.wte.weight
-            _start_small(self)
-            for p in self.parameters() if d_model < WIDE else ():
-                nn.init.normal_(p, std=0.5)  # in the cases: with small weights few faults show
+    def embed(self, ids):
+        return self.wte(ids) + self.wpe.weight[: ids.shape[1]]
 
-        def embed(self, ids):
-            return self.wte(ids) + self.wpe.weight[: ids.shape[1]]
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.h:
+            x = block(x, causal_mask(ids.shape[1]))
+        return self.lm_head(self.ln_f(x))
 
-        def forward(self, ids):
-            x = self.embed(ids)
-            for block in self.h:
-                x = block(x, causal_mask(ids.shape[1]))
-            return self.lm_head(self.ln_f(x))
 
-    right.__name__ = "GPT"
+class Also(RightGPT):
+    def forward(self, ids):
+        x = self.embed(ids)
+        for i in range(len(self.h)):
+            x = self.h[i](x, is_causal=True)
+        return self.ln_f(x) @ self.wte.weight.T
 
-    class also(right):
-        def forward(self, ids):
-            x = self.embed(ids)
-            for i in range(len(self.h)):
-                x = self.h[i](x, is_causal=True)
-            return self.ln_f(x) @ self.wte.weight.T
 
-    class also_the_package(PackageGPT):
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            sizes = (vocab_size, context_length, d_model, n_heads, n_layers)
-            super().__init__(GPTConfig(*sizes))
+class AlsoThePackage(PackageGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        sizes = (vocab_size, context_length, d_model, n_heads, n_layers)
+        super().__init__(GPTConfig(*sizes))
 
-    class forgets_the_mask(right):
-        """No block gets a mask: each place sees its future"""
 
-        def forward(self, ids):
-            x = self.embed(ids)
-            for block in self.h:
-                x = block(x)
-            return self.lm_head(self.ln_f(x))
+class ForgetsTheMask(RightGPT):
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.h:
+            x = block(x)
+        return self.lm_head(self.ln_f(x))
 
-    class turns_the_mask_round(right):
-        """The mask is turned round: each place sees its future and not its past"""
 
-        def forward(self, ids):
-            x, mask = self.embed(ids), causal_mask(ids.shape[1])
-            for block in self.h:
-                x = block(x, ~mask)
-            return self.lm_head(self.ln_f(x))
+class TurnsTheMaskRound(RightGPT):
+    def forward(self, ids):
+        x, mask = self.embed(ids), causal_mask(ids.shape[1])
+        for block in self.h:
+            x = block(x, ~mask)
+        return self.lm_head(self.ln_f(x))
 
-    class leaves_the_places_out(right):
-        """`wpe` is not used: add the vector of the place to that of the token"""
 
-        def embed(self, ids):
-            return self.wte(ids)
+class LeavesThePlacesOut(RightGPT):
+    def embed(self, ids):
+        return self.wte(ids)
 
-    class looks_places_up_by_the_ids(right):
-        """`wpe` is looked up by the ids: its rows belong to the places 0, 1, 2 …"""
 
-        def embed(self, ids):
-            return self.wte(ids) + self.wpe(ids)
+class LooksPlacesUpByTheIds(RightGPT):
+    def embed(self, ids):
+        return self.wte(ids) + self.wpe(ids)
 
-    class counts_places_from_1(right):
-        """The places begin at 0"""
 
-        def embed(self, ids):
-            return self.wte(ids) + self.wpe.weight[1 : ids.shape[1] + 1]
+class CountsPlacesFrom1(RightGPT):
+    def embed(self, ids):
+        return self.wte(ids) + self.wpe.weight[1 : ids.shape[1] + 1]
 
-    class takes_the_last_places(right):
-        """A short text stands at the first places: this takes the last rows of `wpe`"""
 
-        def embed(self, ids):
-            return self.wte(ids) + self.wpe.weight[-ids.shape[1] :]
+class TakesTheLastPlaces(RightGPT):
+    def embed(self, ids):
+        return self.wte(ids) + self.wpe.weight[-ids.shape[1] :]
 
-    class adds_places_in_every_block(right):
-        """The vectors of the places are added again before each block: once is enough"""
 
-        def forward(self, ids):
-            x, places = self.wte(ids), self.wpe.weight[: ids.shape[1]]
-            for block in self.h:
-                x = block(x + places, causal_mask(ids.shape[1]))
-            return self.lm_head(self.ln_f(x))
+class AddsPlacesInEveryBlock(RightGPT):
+    def forward(self, ids):
+        x, places = self.wte(ids), self.wpe.weight[: ids.shape[1]]
+        for block in self.h:
+            x = block(x + places, causal_mask(ids.shape[1]))
+        return self.lm_head(self.ln_f(x))
 
-    class forgets_the_last_norm(right):
-        """`ln_f` is not used: it stands before `lm_head`"""
 
-        def forward(self, ids):
-            x = self.embed(ids)
-            for block in self.h:
-                x = block(x, causal_mask(ids.shape[1]))
-            return self.lm_head(x)
+class ForgetsTheLastNorm(RightGPT):
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.h:
+            x = block(x, causal_mask(ids.shape[1]))
+        return self.lm_head(x)
 
-    class normalises_first(right):
-        """`ln_f` stands before the blocks: it belongs behind the last one"""
 
-        def forward(self, ids):
-            x = self.ln_f(self.embed(ids))
-            for block in self.h:
-                x = block(x, causal_mask(ids.shape[1]))
-            return self.lm_head(x)
+class NormalisesFirst(RightGPT):
+    def forward(self, ids):
+        x = self.ln_f(self.embed(ids))
+        for block in self.h:
+            x = block(x, causal_mask(ids.shape[1]))
+        return self.lm_head(x)
 
-    class normalises_after_every_block(right):
-        """`ln_f` is used after every block: it belongs behind the last one only"""
 
-        def forward(self, ids):
-            x = self.embed(ids)
-            for block in self.h:
-                x = self.ln_f(block(x, causal_mask(ids.shape[1])))
-            return self.lm_head(x)
+class NormalisesAfterEveryBlock(RightGPT):
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.h:
+            x = self.ln_f(block(x, causal_mask(ids.shape[1])))
+        return self.lm_head(x)
 
-    class gives_every_block_the_same_input(right):
-        """Each block reads the embedding: it must read what the block before it gave out"""
 
-        def forward(self, ids):
-            start = self.embed(ids)
-            for block in self.h:
-                x = block(start, causal_mask(ids.shape[1]))
-            return self.lm_head(self.ln_f(x))
+class GivesEveryBlockTheSameInput(RightGPT):
+    def forward(self, ids):
+        start = self.embed(ids)
+        for block in self.h:
+            x = block(start, causal_mask(ids.shape[1]))
+        return self.lm_head(self.ln_f(x))
 
-    class has_one_head(right):
-        """The heads are ignored: give `n_heads` to each block"""
 
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            GPT.right.__init__(self, vocab_size, context_length, d_model, 1, n_layers)
+class HasOneHead(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        GPT.right.__init__(self, vocab_size, context_length, d_model, 1, n_layers)
 
-    class runs_one_block_only(right):
-        """Only the first block is used"""
 
-        def forward(self, ids):
-            x = self.h[0](self.embed(ids), causal_mask(ids.shape[1]))
-            return self.lm_head(self.ln_f(x))
+class RunsOneBlockOnly(RightGPT):
+    def forward(self, ids):
+        x = self.h[0](self.embed(ids), causal_mask(ids.shape[1]))
+        return self.lm_head(self.ln_f(x))
 
-    class adds_each_block_to_the_stream_again(right):
-        """`x + block(x)` adds x twice: a block adds to the stream by itself"""
 
-        def forward(self, ids):
-            x = self.embed(ids)
-            for block in self.h:
-                x = x + block(x, causal_mask(ids.shape[1]))
-            return self.lm_head(self.ln_f(x))
+class AddsEachBlockToTheStreamAgain(RightGPT):
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.h:
+            x = x + block(x, causal_mask(ids.shape[1]))
+        return self.lm_head(self.ln_f(x))
 
-    class runs_the_blocks_backwards(right):
-        """The blocks run from the last to the first"""
 
-        def forward(self, ids):
-            x = self.embed(ids)
-            for block in reversed(self.h):
-                x = block(x, causal_mask(ids.shape[1]))
-            return self.lm_head(self.ln_f(x))
+class RunsTheBlocksBackwards(RightGPT):
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in reversed(self.h):
+            x = block(x, causal_mask(ids.shape[1]))
+        return self.lm_head(self.ln_f(x))
 
-    class repeats_one_block(right):
-        """… the parameter `h."""
 
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, 1)
+class RepeatsOneBlock(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, 1)
 
-    class returns_probabilities(right):
-        """These are probabilities: return the logits, softmax belongs to the loss"""
 
-        def forward(self, ids):
-            return GPT.right.forward(self, ids).softmax(dim=-1)
+class ReturnsProbabilities(RightGPT):
+    def forward(self, ids):
+        return GPT.right.forward(self, ids).softmax(dim=-1)
 
-    class returns_the_last_place_only(right):
-        """Only the last place is there: each place predicts the token after it"""
 
-        def forward(self, ids):
-            return GPT.right.forward(self, ids)[:, -1]
+class ReturnsTheLastPlaceOnly(RightGPT):
+    def forward(self, ids):
+        return GPT.right.forward(self, ids)[:, -1]
 
-    class returns_the_stream(right):
-        """… but (3, 8, 11) is expected"""
 
-        def forward(self, ids):
-            x = self.embed(ids)
-            for block in self.h:
-                x = block(x, causal_mask(ids.shape[1]))
-            return self.ln_f(x)
+class ReturnsTheStream(RightGPT):
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.h:
+            x = block(x, causal_mask(ids.shape[1]))
+        return self.ln_f(x)
 
-    class holds_the_blocks_in_a_list(right):
-        """… the parameter `h.0.attn.c_attn.bias` is missing"""
 
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
-            blocks = list(self.h)
-            del self.h
-            self.h = blocks
+class HoldsTheBlocksInAList(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+        blocks = list(self.h)
+        del self.h
+        self.h = blocks
 
-    class has_a_bias_in_lm_head(right):
-        """… the parameter `lm_head.bias` is not in the exercise's stub"""
 
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
-            self.lm_head = nn.Linear(d_model, vocab_size)
+class HasABiasInLmHead(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+        self.lm_head = nn.Linear(d_model, vocab_size)
 
-    class swaps_vocabulary_and_context(right):
-        """… but (11, 12) is expected"""
 
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            sizes = (context_length, vocab_size, d_model, n_heads, n_layers)
-            GPT.right.__init__(self, *sizes)
+class SwapsVocabularyAndContext(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        sizes = (context_length, vocab_size, d_model, n_heads, n_layers)
+        GPT.right.__init__(self, *sizes)
 
-    class does_not_tie(right):
-        """… `lm_head` has a matrix of its own"""
 
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
-            self.lm_head = nn.Linear(d_model, vocab_size, bias=False)
-            _start_small(self)
+class DoesNotTie(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+        self.lm_head = nn.Linear(d_model, vocab_size, bias=False)
+        _start_small(self)
 
-    class copies_the_numbers_without_tying(right):
-        """… `lm_head` has a matrix of its own"""
 
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
-            self.lm_head.weight = nn.Parameter(self.wte.weight.detach().clone())
-            _start_small(self)
+class CopiesTheNumbersWithoutTying(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+        self.lm_head.weight = nn.Parameter(self.wte.weight.detach().clone())
+        _start_small(self)
 
-    class starts_as_pytorch_does(right):
-        """… `wte.weight` starts with a standard deviation of"""
 
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
-            nn.init.normal_(self.wte.weight)
+class StartsAsPytorchDoes(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+        nn.init.normal_(self.wte.weight)
 
-    class starts_at_zero(right):
-        """… `wte.weight` starts with a standard deviation of 0"""
 
-        def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-            GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
-            for p in self.parameters():
-                nn.init.zeros_(p)
+class StartsAtZero(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
+        for p in self.parameters():
+            nn.init.zeros_(p)
+
+
+GPT = exercise(
+    "10.3",
+    "GPT(vocab_size, context_length, d_model, n_heads, n_layers): ids (B, T) -> logits "
+    "(B, T, V) Its parts are called `wte`, `wpe`, `h`, `ln_f` and `lm_head`.",
+    cases=cases_of_g_p_t,
+    praise="`GPT` is right: a whole language model, tied and started small.",
+    judge=judge_g_p_t,
+    right=[RightGPT, Also, AlsoThePackage],
+    mistakes=[
+        mistake(
+            "forgets the mask", "No block gets a mask: each place sees its future", ForgetsTheMask
+        ),
+        mistake(
+            "turns the mask round",
+            "The mask is turned round: each place sees its future and not its past",
+            TurnsTheMaskRound,
+        ),
+        mistake(
+            "leaves the places out",
+            "`wpe` is not used: add the vector of the place to that of the token",
+            LeavesThePlacesOut,
+        ),
+        mistake(
+            "looks places up by the ids",
+            "`wpe` is looked up by the ids: its rows belong to the places 0, 1, 2 …",
+            LooksPlacesUpByTheIds,
+        ),
+        mistake("counts places from 1", "The places begin at 0", CountsPlacesFrom1),
+        mistake(
+            "takes the last places",
+            "A short text stands at the first places: this takes the last rows of `wpe`",
+            TakesTheLastPlaces,
+        ),
+        mistake(
+            "adds places in every block",
+            "The vectors of the places are added again before each block: once is enough",
+            AddsPlacesInEveryBlock,
+        ),
+        mistake(
+            "forgets the last norm",
+            "`ln_f` is not used: it stands before `lm_head`",
+            ForgetsTheLastNorm,
+        ),
+        mistake(
+            "normalises first",
+            "`ln_f` stands before the blocks: it belongs behind the last one",
+            NormalisesFirst,
+        ),
+        mistake(
+            "normalises after every block",
+            "`ln_f` is used after every block: it belongs behind the last one only",
+            NormalisesAfterEveryBlock,
+        ),
+        mistake(
+            "gives every block the same input",
+            "Each block reads the embedding: it must read what the block before it gave out",
+            GivesEveryBlockTheSameInput,
+        ),
+        mistake("has one head", "The heads are ignored: give `n_heads` to each block", HasOneHead),
+        mistake("runs one block only", "Only the first block is used", RunsOneBlockOnly),
+        mistake(
+            "adds each block to the stream again",
+            "`x + block(x)` adds x twice: a block adds to the stream by itself",
+            AddsEachBlockToTheStreamAgain,
+        ),
+        mistake(
+            "runs the blocks backwards",
+            "The blocks run from the last to the first",
+            RunsTheBlocksBackwards,
+        ),
+        refused("repeats one block", "the parameter `h.", RepeatsOneBlock),
+        mistake(
+            "returns probabilities",
+            "These are probabilities: return the logits, softmax belongs to the loss",
+            ReturnsProbabilities,
+        ),
+        mistake(
+            "returns the last place only",
+            "Only the last place is there: each place predicts the token after it",
+            ReturnsTheLastPlaceOnly,
+        ),
+        refused("returns the stream", "but (3, 8, 11) is expected", ReturnsTheStream),
+        refused(
+            "holds the blocks in a list",
+            "the parameter `h.0.attn.c_attn.bias` is missing",
+            HoldsTheBlocksInAList,
+        ),
+        refused(
+            "has a bias in lm head",
+            "the parameter `lm_head.bias` is not in the exercise's stub",
+            HasABiasInLmHead,
+        ),
+        refused(
+            "swaps vocabulary and context", "but (11, 12) is expected", SwapsVocabularyAndContext
+        ),
+        refused("does not tie", "`lm_head` has a matrix of its own", DoesNotTie),
+        refused(
+            "copies the numbers without tying",
+            "`lm_head` has a matrix of its own",
+            CopiesTheNumbersWithoutTying,
+        ),
+        refused(
+            "starts as pytorch does",
+            "`wte.weight` starts with a standard deviation of",
+            StartsAsPytorchDoes,
+        ),
+        refused(
+            "starts at zero", "`wte.weight` starts with a standard deviation of 0", StartsAtZero
+        ),
+    ],
+)
 
 
 LOGITS = torch.tensor([2.5, 1.5, 0.5, 0.25])
@@ -501,90 +596,130 @@ def _expect_shares(tokens, temperature):
     raise Wrong(shown)
 
 
-@exercise("10.4")
-class sample_next:
-    """sample_next(logits: (V,), temperature: float, generator: torch.Generator) -> int
+def judge_sample_next(call):
+    one, again, other = (_draws(call, 1.0, seed, 30) for seed in (1, 1, 2))
+    if len({*one, *other}) == 1:
+        likeliest = "The likeliest token comes every time"
+        expect(one[0] != 0, f"{likeliest}: draw at random, and set no seed inside.")
+        raise Wrong(f"Token {one[0]} comes every time: is a new seed set inside the function?")
+    differ = "Two generators with equal seeds give different tokens"
+    expect(one == again, f"{differ}: pass `generator` on to the draw.")
+    alike = "Generators with different seeds give the same tokens: is a seed set inside?"
+    expect(one != other, alike)
+    for temperature in (0.5, 2.0):
+        _expect_shares(_draws(call, temperature, 3, 500), temperature)
 
-    A whole number is needed; a tensor without dimensions counts as one, shape (1,) does not.
-    All generators are seeded here, so the verdict is always the same.
-    """
 
-    def judge(call):
-        one, again, other = (_draws(call, 1.0, seed, 30) for seed in (1, 1, 2))
-        if len({*one, *other}) == 1:
-            likeliest = "The likeliest token comes every time"
-            expect(one[0] != 0, f"{likeliest}: draw at random, and set no seed inside.")
-            raise Wrong(f"Token {one[0]} comes every time: is a new seed set inside the function?")
-        differ = "Two generators with equal seeds give different tokens"
-        expect(one == again, f"{differ}: pass `generator` on to the draw.")
-        alike = "Generators with different seeds give the same tokens: is a seed set inside?"
-        expect(one != other, alike)
-        for temperature in (0.5, 2.0):
-            _expect_shares(_draws(call, temperature, 3, 500), temperature)
+def right_sample_next(logits, temperature, generator):
+    p = torch.softmax(logits / temperature, dim=0)
+    return torch.multinomial(p, 1, generator=generator).item()
 
-    def right(logits, temperature, generator):
-        p = torch.softmax(logits / temperature, dim=0)
-        return torch.multinomial(p, 1, generator=generator).item()
 
-    def also_gumbel(logits, temperature, generator):
-        noise = -torch.log(-torch.log(torch.rand(len(logits), generator=generator)))
-        return torch.argmax(logits / temperature + noise)  # a tensor without dimensions
+def sample_next_also_gumbel(logits, temperature, generator):
+    noise = -torch.log(-torch.log(torch.rand(len(logits), generator=generator)))
+    return torch.argmax(logits / temperature + noise)  # a tensor without dimensions
 
-    def also_cumulative(logits, temperature, generator):
-        cumulative = torch.cumsum(torch.softmax(logits / temperature, dim=0), dim=0)
-        point = torch.rand(1, generator=generator)
-        return min(int((cumulative < point).sum()), len(logits) - 1)
 
-    def always_takes_the_likeliest(logits, temperature, generator):
-        """… The likeliest token comes every time"""
-        return int(logits.argmax())
+def sample_next_also(logits, temperature, generator):
+    cumulative = torch.cumsum(torch.softmax(logits / temperature, dim=0), dim=0)
+    point = torch.rand(1, generator=generator)
+    return min(int((cumulative < point).sum()), len(logits) - 1)
 
-    def multiplies_by_the_temperature(logits, temperature, generator):
-        """… multiplied by the temperature"""
-        return sample_next.right(logits, 1 / temperature, generator)
 
-    def ignores_the_temperature(logits, temperature, generator):
-        """… The temperature has no effect"""
-        return sample_next.right(logits, 1.0, generator)
+def draws_from_log(logits, temperature, generator):
+    weights = torch.log_softmax(logits / temperature, dim=0)
+    return torch.multinomial(weights, 1, generator=generator).item()
 
-    def divides_the_probabilities_by_the_temperature(logits, temperature, generator):
-        """… The temperature has no effect"""
-        return torch.multinomial(logits.softmax(0) / temperature, 1, generator=generator).item()
 
-    def ignores_the_generator(logits, temperature, generator):
-        """… pass `generator` on"""
-        return sample_next.right(logits, temperature, None)
+def divides_the_logits(logits, temperature, generator):
+    logits /= temperature
+    return sample_next.right(logits, 1.0, generator)
 
-    def sets_a_seed_of_its_own_each_time(logits, temperature, generator):
-        """… a new seed set inside"""
-        return sample_next.right(logits, temperature, generator.manual_seed(2))
 
-    def draws_from_the_logits_without_softmax(logits, temperature, generator):
-        """… softmax is missing"""
-        return torch.multinomial(logits / temperature, 1, generator=generator).item()
-
-    def draws_from_log_probabilities(logits, temperature, generator):
-        """… Are these probabilities?"""
-        weights = torch.log_softmax(logits / temperature, dim=0)
-        return torch.multinomial(weights, 1, generator=generator).item()
-
-    def draws_all_tokens_equally_often(logits, temperature, generator):
-        """… All tokens come equally often"""
-        return int(torch.randint(len(logits), (1,), generator=generator))
-
-    def returns_a_tensor_of_shape_1(logits, temperature, generator):
-        """… `.item()` turns a tensor of one element"""
-        return torch.tensor([sample_next.right(logits, temperature, generator)])
-
-    def returns_the_probability(logits, temperature, generator):
-        """… is a float, but an int"""
-        return torch.softmax(logits / temperature, dim=0)[0].item()
-
-    def counts_tokens_from_1(logits, temperature, generator):
-        """… is no token"""
-        return sample_next.right(logits, temperature, generator) + 1
-
-    def divides_the_logits_in_place(logits, temperature, generator):
-        """… changes its argument `logits` in place"""
-        logits /= temperature
-        return sample_next.right(logits, 1.0, generator)
+sample_next = exercise(
+    "10.4",
+    "sample_next(logits: (V,), temperature: float, generator: torch.Generator) -> int "
+    "A whole number is needed; a tensor without dimensions counts as one, shape (1,) "
+    "does not. All generators are seeded here, so the verdict is always the same.",
+    judge=judge_sample_next,
+    right=[right_sample_next, sample_next_also_gumbel, sample_next_also],
+    mistakes=[
+        refused(
+            "always takes the likeliest",
+            "The likeliest token comes every time",
+            lambda logits, temperature, generator: int(logits.argmax()),
+        ),
+        refused(
+            "multiplies by the temperature",
+            "multiplied by the temperature",
+            lambda logits, temperature, generator: sample_next.right(
+                logits, 1 / temperature, generator
+            ),
+        ),
+        refused(
+            "ignores the temperature",
+            "The temperature has no effect",
+            lambda logits, temperature, generator: sample_next.right(logits, 1.0, generator),
+        ),
+        refused(
+            "divides the probabilities by the temperature",
+            "The temperature has no effect",
+            lambda logits, temperature, generator: torch.multinomial(
+                logits.softmax(0) / temperature, 1, generator=generator
+            ).item(),
+        ),
+        refused(
+            "ignores the generator",
+            "pass `generator` on",
+            lambda logits, temperature, generator: sample_next.right(logits, temperature, None),
+        ),
+        refused(
+            "sets a seed of its own each time",
+            "a new seed set inside",
+            lambda logits, temperature, generator: sample_next.right(
+                logits, temperature, generator.manual_seed(2)
+            ),
+        ),
+        refused(
+            "draws from the logits without softmax",
+            "softmax is missing",
+            lambda logits, temperature, generator: torch.multinomial(
+                logits / temperature, 1, generator=generator
+            ).item(),
+        ),
+        refused("draws from log probabilities", "Are these probabilities?", draws_from_log),
+        refused(
+            "draws all tokens equally often",
+            "All tokens come equally often",
+            lambda logits, temperature, generator: int(
+                torch.randint(len(logits), (1,), generator=generator)
+            ),
+        ),
+        refused(
+            "returns a tensor of shape 1",
+            "`.item()` turns a tensor of one element",
+            lambda logits, temperature, generator: torch.tensor(
+                [sample_next.right(logits, temperature, generator)]
+            ),
+        ),
+        refused(
+            "returns the probability",
+            "is a float, but an int",
+            lambda logits, temperature, generator: torch.softmax(logits / temperature, dim=0)[
+                0
+            ].item(),
+        ),
+        refused(
+            "counts tokens from 1",
+            "is no token",
+            lambda logits, temperature, generator: (
+                sample_next.right(logits, temperature, generator) + 1
+            ),
+        ),
+        refused(
+            "divides the logits in place",
+            "changes its argument `logits` in place",
+            divides_the_logits,
+        ),
+    ],
+)

@@ -6,7 +6,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -23,177 +23,255 @@ def _likeliest(p, n):
 _ROWS = torch.tensor([[0.05, 0.4, 0.1, 0.3, 0.15], [0.7, 0.02, 0.06, 0.04, 0.18]])
 
 
-@exercise("12.1")
-class top_k:
-    """top_k(p: (B, V), k) -> (B, V), the k likeliest tokens of each row, rescaled, and zeros"""
+def right_top_k(p, k):
+    least = p.topk(k, dim=-1).values[:, -1:]
+    kept = p.where(p >= least, 0)
+    return kept / kept.sum(dim=-1, keepdim=True)
 
-    cases = ((_ROWS, 2), (_ROWS, 4), (_ROWS[:1], 1), (_ROWS, 5))
-    praise = "`top_k` is right: k tokens of each row, and each row sums to 1."
 
-    def right(p, k):
-        least = p.topk(k, dim=-1).values[:, -1:]
-        kept = p.where(p >= least, 0)
-        return kept / kept.sum(dim=-1, keepdim=True)
+def top_k_also(p, k):
+    kept = torch.zeros_like(p)
+    for row in range(len(p)):
+        for i in sorted(range(p.shape[1]), key=lambda i: -p[row, i])[:k]:
+            kept[row, i] = p[row, i]
+    return torch.stack([row / row.sum() for row in kept])
 
-    def also(p, k):
-        kept = torch.zeros_like(p)
-        for row in range(len(p)):
-            for i in sorted(range(p.shape[1]), key=lambda i: -p[row, i])[:k]:
-                kept[row, i] = p[row, i]
-        return torch.stack([row / row.sum() for row in kept])
 
-    def also_by_scatter(p, k):
-        values, indices = p.topk(k, dim=-1)
-        return torch.zeros_like(p).scatter(1, indices, values).div(values.sum(1)[:, None])
+def top_k_also_by_scatter(p, k):
+    values, indices = p.topk(k, dim=-1)
+    return torch.zeros_like(p).scatter(1, indices, values).div(values.sum(1)[:, None])
 
-    def does_not_rescale(p, k):
-        """The right tokens are kept, but a row does not sum to 1: rescale it"""
-        return p * (top_k.right(p, k) > 0)
 
-    def one_token_too_many(p, k):
-        """One token too many is kept: exactly k of each row"""
-        return _likeliest(p, k + 1)
+def one_threshold_for_all_rows(p, k):
+    kept = p.where(p >= p[0].topk(k).values[-1], 0)
+    return kept / kept.sum(dim=-1, keepdim=True)
 
-    def one_token_too_few(p, k):
-        """One token too few is kept: the k-th one belongs to the k likeliest"""
-        return _likeliest(p, k - 1)
 
-    def keeps_the_unlikeliest(p, k):
-        """These are the k least likely tokens"""
-        return top_k.right(1 - p, k).gt(0) * p / (top_k.right(1 - p, k).gt(0) * p).sum(1)[:, None]
+def k_tokens_of_the_whole(p, k):
+    kept = p.where(p >= p.flatten().topk(k).values[-1], 0)
+    return kept / kept.sum(dim=-1, keepdim=True)
 
-    def one_threshold_for_all_rows(p, k):
-        """The rows share one threshold: each row has its own k likeliest tokens"""
-        kept = p.where(p >= p[0].topk(k).values[-1], 0)
-        return kept / kept.sum(dim=-1, keepdim=True)
 
-    def k_tokens_of_the_whole_batch(p, k):
-        """The k likeliest of the whole batch are kept: take k of each row"""
-        kept = p.where(p >= p.flatten().topk(k).values[-1], 0)
-        return kept / kept.sum(dim=-1, keepdim=True)
+def rescales_the_whole_batch(p, k):
+    kept = p * (top_k.right(p, k) > 0)
+    return kept / kept.sum()
 
-    def rescales_the_whole_batch(p, k):
-        """The whole batch sums to 1: each row should"""
-        kept = p * (top_k.right(p, k) > 0)
-        return kept / kept.sum()
 
-    def returns_those_kept_alone(p, k):
-        """Return one number for each token, 0 for those left out"""
-        values = p.topk(k, dim=-1).values
-        return values / values.sum(dim=-1, keepdim=True)
+def returns_those_kept_alone(p, k):
+    values = p.topk(k, dim=-1).values
+    return values / values.sum(dim=-1, keepdim=True)
 
-    def stays_sorted(p, k):
-        """The order is lost: each number must stand where its token stands in p"""
-        return top_k.right(p, k).sort(dim=-1, descending=True).values
 
-    def weighs_all_kept_alike(p, k):
-        """The tokens kept weigh all the same: keep their proportions"""
-        return (top_k.right(p, k) > 0) / k
+def softmax_of_those_kept(p, k):
+    kept = top_k.right(p, k) > 0
+    return p.masked_fill(~kept, -math.inf).softmax(dim=-1)
 
-    def softmax_to_rescale(p, k):
-        """No softmax here: divide by the sum"""
-        return (p * (top_k.right(p, k) > 0)).softmax(dim=-1)
 
-    def softmax_of_those_kept(p, k):
-        kept = top_k.right(p, k) > 0
-        return p.masked_fill(~kept, -math.inf).softmax(dim=-1)
+top_k = exercise(
+    "12.1",
+    "top_k(p: (B, V), k) -> (B, V), the k likeliest tokens of each row, rescaled, and zeros",
+    cases=((_ROWS, 2), (_ROWS, 4), (_ROWS[:1], 1), (_ROWS, 5)),
+    praise="`top_k` is right: k tokens of each row, and each row sums to 1.",
+    right=[right_top_k, top_k_also, top_k_also_by_scatter],
+    mistakes=[
+        mistake(
+            "does not rescale",
+            "The right tokens are kept, but a row does not sum to 1: rescale it",
+            lambda p, k: p * (top_k.right(p, k) > 0),
+        ),
+        mistake(
+            "one token too many",
+            "One token too many is kept: exactly k of each row",
+            lambda p, k: _likeliest(p, k + 1),
+        ),
+        mistake(
+            "one token too few",
+            "One token too few is kept: the k-th one belongs to the k likeliest",
+            lambda p, k: _likeliest(p, k - 1),
+        ),
+        mistake(
+            "keeps the unlikeliest",
+            "These are the k least likely tokens",
+            lambda p, k: (
+                top_k.right(1 - p, k).gt(0) * p / (top_k.right(1 - p, k).gt(0) * p).sum(1)[:, None]
+            ),
+        ),
+        mistake(
+            "one threshold for all rows",
+            "The rows share one threshold: each row has its own k likeliest tokens",
+            one_threshold_for_all_rows,
+        ),
+        mistake(
+            "k tokens of the whole batch",
+            "The k likeliest of the whole batch are kept: take k of each row",
+            k_tokens_of_the_whole,
+        ),
+        mistake(
+            "rescales the whole batch",
+            "The whole batch sums to 1: each row should",
+            rescales_the_whole_batch,
+        ),
+        mistake(
+            "returns those kept alone",
+            "Return one number for each token, 0 for those left out",
+            returns_those_kept_alone,
+        ),
+        mistake(
+            "stays sorted",
+            "The order is lost: each number must stand where its token stands in p",
+            lambda p, k: top_k.right(p, k).sort(dim=-1, descending=True).values,
+        ),
+        mistake(
+            "weighs all kept alike",
+            "The tokens kept weigh all the same: keep their proportions",
+            lambda p, k: (top_k.right(p, k) > 0) / k,
+        ),
+        *alike(
+            "No softmax here: divide by the sum",
+            {
+                "softmax to rescale": lambda p, k: (p * (top_k.right(p, k) > 0)).softmax(dim=-1),
+                "softmax of those kept": softmax_of_those_kept,
+            },
+        ),
+    ],
+)
 
 
 def _nucleus_sizes(p, top_p):
     return (nucleus.right(p, top_p) > 0).sum(dim=-1).tolist()
 
 
-@exercise("12.2")
-class nucleus:
-    """nucleus(p: (B, V), top_p) -> (B, V), the fewest likeliest that reach top_p, rescaled"""
+def right_nucleus(p, top_p):
+    ranked, order = p.sort(dim=-1, descending=True)
+    before = ranked.cumsum(dim=-1) - ranked
+    ranked = ranked.where(before < top_p - 1e-6, 0)
+    return torch.zeros_like(p).scatter(1, order, ranked / ranked.sum(dim=-1, keepdim=True))
 
-    cases = (
+
+def nucleus_also(p, top_p):
+    kept = torch.zeros_like(p)
+    for new, row in zip(kept, p, strict=True):
+        held = 0.0
+        for i in sorted(range(len(row)), key=lambda i: -row[i]):
+            if held < top_p - 1e-6:
+                new[i] = row[i]
+                held += float(row[i])
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+def one_more_token_where_top_p(p, top_p):
+    ranked = p.sort(dim=-1, descending=True).values
+    before = ranked.cumsum(dim=-1) - ranked
+    return _likeliest(p, (before <= top_p).sum(dim=-1).tolist())
+
+
+def rescales_the_whole_batch_nucleus(p, top_p):
+    kept = p * (nucleus.right(p, top_p) > 0)
+    return kept / kept.sum()
+
+
+def weighs_all_kept_alike(p, top_p):
+    kept = nucleus.right(p, top_p) > 0
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+def nothing_left_of_a_sharp(p, top_p):
+    kept = nucleus.right(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+nucleus = exercise(
+    "12.2",
+    "nucleus(p: (B, V), top_p) -> (B, V), the fewest likeliest that reach top_p, rescaled",
+    cases=(
         (torch.tensor([[0.05, 0.4, 0.1, 0.3, 0.15], [0.94, 0.01, 0.02, 0.01, 0.02]]), 0.6),
         (torch.tensor([[0.1, 0.05, 0.25, 0.4, 0.2]]), 0.7),
         (torch.tensor([[0.125, 0.5, 0.125, 0.25]]), 0.75),
         (torch.tensor([[0.03, 0.95, 0.02], [0.5, 0.3, 0.2]]), 0.9),
         (torch.tensor([[0.2, 0.35, 0.1, 0.3, 0.05]]), 1.0),
-    )
-    praise = "`nucleus` is right: 2 tokens of a flat row, 1 of a sharp one, and all at top_p = 1."
-
-    def right(p, top_p):
-        ranked, order = p.sort(dim=-1, descending=True)
-        before = ranked.cumsum(dim=-1) - ranked
-        ranked = ranked.where(before < top_p - 1e-6, 0)
-        return torch.zeros_like(p).scatter(1, order, ranked / ranked.sum(dim=-1, keepdim=True))
-
-    def also(p, top_p):
-        kept = torch.zeros_like(p)
-        for new, row in zip(kept, p, strict=True):
-            held = 0.0
-            for i in sorted(range(len(row)), key=lambda i: -row[i]):
-                if held < top_p - 1e-6:
-                    new[i] = row[i]
-                    held += float(row[i])
-        return kept / kept.sum(dim=-1, keepdim=True)
-
-    def drops_the_token_that_crosses(p, top_p):
-        """The token that crosses top_p is dropped: it must stay, or the rest falls short of it"""
-        return _likeliest(p, [n - 1 for n in _nucleus_sizes(p, top_p)])
-
-    def drops_it_but_never_the_last(p, top_p):
-        return _likeliest(p, [max(1, n - 1) for n in _nucleus_sizes(p, top_p)])
-
-    def one_token_too_many(p, top_p):
-        """One token too many is kept: stop as soon as top_p is reached"""
-        return _likeliest(p, [n + 1 for n in _nucleus_sizes(p, top_p)])
-
-    def one_more_token_where_top_p_is_reached_exactly(p, top_p):
-        """Two tokens reach 0.75 exactly: no third is needed"""
-        ranked = p.sort(dim=-1, descending=True).values
-        before = ranked.cumsum(dim=-1) - ranked
-        return _likeliest(p, (before <= top_p).sum(dim=-1).tolist())
-
-    def one_size_for_all_rows(p, top_p):
-        """All rows keep as many tokens as the first: each row needs its own number"""
-        return _likeliest(p, _nucleus_sizes(p, top_p)[0])
-
-    def does_not_rescale(p, top_p):
-        """The right tokens are kept, but they do not sum to 1: rescale them"""
-        return p * (nucleus.right(p, top_p) > 0)
-
-    def rescales_the_whole_batch(p, top_p):
-        """The whole batch sums to 1: each row should"""
-        kept = p * (nucleus.right(p, top_p) > 0)
-        return kept / kept.sum()
-
-    def stays_sorted(p, top_p):
-        """The order is lost: the answer must stand where the tokens stood in p"""
-        return nucleus.right(p, top_p).sort(dim=-1, descending=True).values
-
-    def weighs_all_kept_alike(p, top_p):
-        """The tokens kept weigh all the same: keep their proportions"""
-        kept = nucleus.right(p, top_p) > 0
-        return kept / kept.sum(dim=-1, keepdim=True)
-
-    def softmax_to_rescale(p, top_p):
-        """No softmax here: divide by the sum"""
-        return (p * (nucleus.right(p, top_p) > 0)).softmax(dim=-1)
-
-    def keeps_the_likeliest_alone(p, top_p):
-        """Only the likeliest is left: add up the probabilities as you go"""
-        return _likeliest(p, 1)
-
-    def keeps_those_above_top_p(p, top_p):
-        """Each probability is compared with top_p: compare the sum of those before it"""
-        return p * (p >= top_p)
-
-    def nothing_left_of_a_sharp_row(p, top_p):
-        """One token holds more than top_p by itself: it must stay, something has to be drawn"""
-        return nucleus.right(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
-
-    def nothing_left_of_a_sharp_row_and_0_by_0(p, top_p):
-        kept = nucleus.right(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
-        return kept / kept.sum(dim=-1, keepdim=True)
-
-    def loses_a_token_at_top_p_1(p, top_p):
-        """With top_p = 1 every token stays"""
-        return _likeliest(p, [min(n, p.shape[1] - 1) for n in _nucleus_sizes(p, top_p)])
+    ),
+    praise="`nucleus` is right: 2 tokens of a flat row, 1 of a sharp one, and all at top_p = 1.",
+    right=[right_nucleus, nucleus_also],
+    mistakes=[
+        *alike(
+            "The token that crosses top_p is dropped: it must stay, or the rest falls short of it",
+            {
+                "drops the token that crosses": lambda p, top_p: _likeliest(
+                    p, [n - 1 for n in _nucleus_sizes(p, top_p)]
+                ),
+                "drops it but never the last": lambda p, top_p: _likeliest(
+                    p, [max(1, n - 1) for n in _nucleus_sizes(p, top_p)]
+                ),
+            },
+        ),
+        mistake(
+            "one token too many",
+            "One token too many is kept: stop as soon as top_p is reached",
+            lambda p, top_p: _likeliest(p, [n + 1 for n in _nucleus_sizes(p, top_p)]),
+        ),
+        mistake(
+            "one more token where top p is reached exactly",
+            "Two tokens reach 0.75 exactly: no third is needed",
+            one_more_token_where_top_p,
+        ),
+        mistake(
+            "one size for all rows",
+            "All rows keep as many tokens as the first: each row needs its own number",
+            lambda p, top_p: _likeliest(p, _nucleus_sizes(p, top_p)[0]),
+        ),
+        mistake(
+            "does not rescale",
+            "The right tokens are kept, but they do not sum to 1: rescale them",
+            lambda p, top_p: p * (nucleus.right(p, top_p) > 0),
+        ),
+        mistake(
+            "rescales the whole batch",
+            "The whole batch sums to 1: each row should",
+            rescales_the_whole_batch_nucleus,
+        ),
+        mistake(
+            "stays sorted",
+            "The order is lost: the answer must stand where the tokens stood in p",
+            lambda p, top_p: nucleus.right(p, top_p).sort(dim=-1, descending=True).values,
+        ),
+        mistake(
+            "weighs all kept alike",
+            "The tokens kept weigh all the same: keep their proportions",
+            weighs_all_kept_alike,
+        ),
+        mistake(
+            "softmax to rescale",
+            "No softmax here: divide by the sum",
+            lambda p, top_p: (p * (nucleus.right(p, top_p) > 0)).softmax(dim=-1),
+        ),
+        mistake(
+            "keeps the likeliest alone",
+            "Only the likeliest is left: add up the probabilities as you go",
+            lambda p, top_p: _likeliest(p, 1),
+        ),
+        mistake(
+            "keeps those above top p",
+            "Each probability is compared with top_p: compare the sum of those before it",
+            lambda p, top_p: p * (p >= top_p),
+        ),
+        *alike(
+            "One token holds more than top_p by itself: it must stay, something has to be drawn",
+            {
+                "nothing left of a sharp row": lambda p, top_p: (
+                    nucleus.right(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
+                ),
+                "nothing left of a sharp row and 0 by 0": nothing_left_of_a_sharp,
+            },
+        ),
+        mistake(
+            "loses a token at top p 1",
+            "With top_p = 1 every token stays",
+            lambda p, top_p: _likeliest(
+                p, [min(n, p.shape[1] - 1) for n in _nucleus_sizes(p, top_p)]
+            ),
+        ),
+    ],
+)
 
 
 def _position_table(context_length):
@@ -219,66 +297,86 @@ def _models_and_prompts():
     )
 
 
-@exercise("12.3")
-class until_it_breaks:
-    """until_it_breaks(model, ids: (1, T)) -> (1, n), what stands there when IndexError comes"""
-
-    cases = _models_and_prompts
-    praise = "Never cropped, a context of 6 lets you write to the 7th token. Then: IndexError."
-
-    def right(model, ids):
-        while True:
-            try:
-                logits = model(ids)
-            except IndexError:
-                return ids
-            ids = torch.cat([ids, logits[:, -1:].argmax(dim=-1)], dim=1)
-
-    def also(model, ids):
+def right_until_it_breaks(model, ids):
+    while True:
         try:
-            new = model(ids)[0, -1].argmax().view(1, 1)
-            return until_it_breaks.right(model, torch.hstack([ids, new]))
+            logits = model(ids)
         except IndexError:
             return ids
+        ids = torch.cat([ids, logits[:, -1:].argmax(dim=-1)], dim=1)
 
-    def does_not_catch_the_error(model, ids):
-        """The model has failed, as it should: catch the IndexError, return `ids`"""
-        while True:
-            ids = torch.cat([ids, model(ids)[:, -1:].argmax(dim=-1)], dim=1)
 
-    def loses_the_last_token(model, ids):
-        """The last token is lost. A full context is readable: the model fails on one token
-        more, and that token was written"""
-        return until_it_breaks.right(model, ids)[:, :-1]
-
-    def returns_the_last_context(model, ids):
-        """This is cropped: return all that was written"""
-        return until_it_breaks.right(model, ids)[:, 1:]
-
-    def returns_the_new_tokens(model, ids):
-        """The prompt is missing: return it too"""
-        return until_it_breaks.right(model, ids)[:, ids.shape[1] :]
-
-    def appends_after_the_error(model, ids):
-        """A token was added after the error"""
-        written = until_it_breaks.right(model, ids)
-        return torch.cat([written, written[:, -1:]], dim=1)
-
-    def drops_the_batch_axis(model, ids):
-        """Keep the batch axis: (1, n)"""
-        return until_it_breaks.right(model, ids)[0]
-
-    def takes_the_least_likely(model, ids):
-        """These are the least likely tokens: take the argmax"""
-        return until_it_breaks.right(lambda ids: -model(ids), ids)
-
-    def writes_nothing(model, ids):
-        """Nothing was written: append a token and ask again, until it breaks"""
+def until_it_breaks_also(model, ids):
+    try:
+        new = model(ids)[0, -1].argmax().view(1, 1)
+        return until_it_breaks.right(model, torch.hstack([ids, new]))
+    except IndexError:
         return ids
 
-    def crops_and_never_breaks(model, ids):
-        """… a loop that never ends?"""
-        return until_it_breaks.right(lambda ids: model(ids[:, -4:]), ids)
+
+def does_not_catch_the_error(model, ids):
+    while True:
+        ids = torch.cat([ids, model(ids)[:, -1:].argmax(dim=-1)], dim=1)
+
+
+def appends_after_the_error(model, ids):
+    written = until_it_breaks.right(model, ids)
+    return torch.cat([written, written[:, -1:]], dim=1)
+
+
+until_it_breaks = exercise(
+    "12.3",
+    "until_it_breaks(model, ids: (1, T)) -> (1, n), what stands there when IndexError comes",
+    cases=_models_and_prompts,
+    praise="Never cropped, a context of 6 lets you write to the 7th token. Then: IndexError.",
+    right=[right_until_it_breaks, until_it_breaks_also],
+    mistakes=[
+        mistake(
+            "does not catch the error",
+            "The model has failed, as it should: catch the IndexError, return `ids`",
+            does_not_catch_the_error,
+        ),
+        mistake(
+            "loses the last token",
+            "The last token is lost. A full context is readable: the model fails on "
+            "one token more, and that token was written",
+            lambda model, ids: until_it_breaks.right(model, ids)[:, :-1],
+        ),
+        mistake(
+            "returns the last context",
+            "This is cropped: return all that was written",
+            lambda model, ids: until_it_breaks.right(model, ids)[:, 1:],
+        ),
+        mistake(
+            "returns the new tokens",
+            "The prompt is missing: return it too",
+            lambda model, ids: until_it_breaks.right(model, ids)[:, ids.shape[1] :],
+        ),
+        mistake(
+            "appends after the error", "A token was added after the error", appends_after_the_error
+        ),
+        mistake(
+            "drops the batch axis",
+            "Keep the batch axis: (1, n)",
+            lambda model, ids: until_it_breaks.right(model, ids)[0],
+        ),
+        mistake(
+            "takes the least likely",
+            "These are the least likely tokens: take the argmax",
+            lambda model, ids: until_it_breaks.right(lambda ids: -model(ids), ids),
+        ),
+        mistake(
+            "writes nothing",
+            "Nothing was written: append a token and ask again, until it breaks",
+            lambda model, ids: ids,
+        ),
+        refused(
+            "crops and never breaks",
+            "a loop that never ends?",
+            lambda model, ids: until_it_breaks.right(lambda ids: model(ids[:, -4:]), ids),
+        ),
+    ],
+)
 
 
 def _step(S):
@@ -292,64 +390,89 @@ def _attended(q, keys, values):
     return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim=-1) @ values
 
 
-@exercise("12.4")
-class cached_step:
-    """cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)"""
+def right_cached_step(q, k, v, keys, values):
+    keys, values = torch.cat([keys, k]), torch.cat([values, v])
+    weights = (q @ keys.T / math.sqrt(q.shape[-1])).softmax(dim=-1)
+    return weights @ values, keys, values
 
-    cases = (_step(3), _step(1), _step(0))
 
-    def right(q, k, v, keys, values):
-        keys, values = torch.cat([keys, k]), torch.cat([values, v])
-        weights = (q @ keys.T / math.sqrt(q.shape[-1])).softmax(dim=-1)
-        return weights @ values, keys, values
+def cached_step_also(q, k, v, keys, values):
+    keys, values = torch.vstack([keys, k]), torch.vstack([values, v])
+    return F.scaled_dot_product_attention(q, keys, values), keys, values
 
-    def also(q, k, v, keys, values):
-        keys, values = torch.vstack([keys, k]), torch.vstack([values, v])
-        return F.scaled_dot_product_attention(q, keys, values), keys, values
 
-    def attends_before_it_appends(q, k, v, keys, values):
-        """The new token does not see itself: append its key before attending"""
-        return _attended(q, keys, values), torch.cat([keys, k]), torch.cat([values, v])
+def swaps_the_caches(q, k, v, keys, values):
+    out, keys, values = cached_step.right(q, k, v, keys, values)
+    return out, values, keys
 
-    def no_scale(q, k, v, keys, values):
-        """The scores are not divided by √D"""
-        return cached_step.right(q * math.sqrt(q.shape[-1]), k, v, keys, values)
 
-    def puts_the_new_key_in_front(q, k, v, keys, values):
-        """The new key stands first: append it behind the old ones, or positions are mixed up"""
-        return cached_step.right(q, keys, values, k, v)
+def mixes_the_keys(q, k, v, keys, values):
+    _, keys, values = cached_step.right(q, k, v, keys, values)
+    return _attended(q, keys, keys), keys, values
 
-    def returns_the_old_caches(q, k, v, keys, values):
-        """The caches came back unchanged: return the new ones"""
-        return cached_step.right(q, k, v, keys, values)[0], keys, values
 
-    def returns_the_new_key_and_value_alone(q, k, v, keys, values):
-        """Only the new key and value are returned: the old ones are needed"""
-        return cached_step.right(q, k, v, keys, values)[0], k, v
+def no_softmax(q, k, v, keys, values):
+    _, keys, values = cached_step.right(q, k, v, keys, values)
+    return q @ keys.T / math.sqrt(q.shape[-1]) @ values, keys, values
 
-    def swaps_the_caches(q, k, v, keys, values):
-        """The two caches are swapped: keys first"""
-        out, keys, values = cached_step.right(q, k, v, keys, values)
-        return out, values, keys
 
-    def mixes_the_keys(q, k, v, keys, values):
-        """The keys are mixed: mix the values"""
-        _, keys, values = cached_step.right(q, k, v, keys, values)
-        return _attended(q, keys, keys), keys, values
+def plain_mean(q, k, v, keys, values):
+    _, keys, values = cached_step.right(q, k, v, keys, values)
+    return values.mean(dim=0, keepdim=True), keys, values
 
-    def no_softmax(q, k, v, keys, values):
-        """The softmax is missing"""
-        _, keys, values = cached_step.right(q, k, v, keys, values)
-        return q @ keys.T / math.sqrt(q.shape[-1]) @ values, keys, values
 
-    def plain_mean(q, k, v, keys, values):
-        """A plain mean: the query is not used"""
-        _, keys, values = cached_step.right(q, k, v, keys, values)
-        return values.mean(dim=0, keepdim=True), keys, values
-
-    def only_the_new_value(q, k, v, keys, values):
-        """The old values are not used"""
-        return v, *cached_step.right(q, k, v, keys, values)[1:]
+cached_step = exercise(
+    "12.4",
+    "cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)",
+    cases=(_step(3), _step(1), _step(0)),
+    right=[right_cached_step, cached_step_also],
+    mistakes=[
+        mistake(
+            "attends before it appends",
+            "The new token does not see itself: append its key before attending",
+            lambda q, k, v, keys, values: (
+                _attended(q, keys, values),
+                torch.cat([keys, k]),
+                torch.cat([values, v]),
+            ),
+        ),
+        mistake(
+            "no scale",
+            "The scores are not divided by √D",
+            lambda q, k, v, keys, values: cached_step.right(
+                q * math.sqrt(q.shape[-1]), k, v, keys, values
+            ),
+        ),
+        mistake(
+            "puts the new key in front",
+            "The new key stands first: append it behind the old ones, or positions are mixed up",
+            lambda q, k, v, keys, values: cached_step.right(q, keys, values, k, v),
+        ),
+        mistake(
+            "returns the old caches",
+            "The caches came back unchanged: return the new ones",
+            lambda q, k, v, keys, values: (
+                cached_step.right(q, k, v, keys, values)[0],
+                keys,
+                values,
+            ),
+        ),
+        mistake(
+            "returns the new key and value alone",
+            "Only the new key and value are returned: the old ones are needed",
+            lambda q, k, v, keys, values: (cached_step.right(q, k, v, keys, values)[0], k, v),
+        ),
+        mistake("swaps the caches", "The two caches are swapped: keys first", swaps_the_caches),
+        mistake("mixes the keys", "The keys are mixed: mix the values", mixes_the_keys),
+        mistake("no softmax", "The softmax is missing", no_softmax),
+        mistake("plain mean", "A plain mean: the query is not used", plain_mean),
+        mistake(
+            "only the new value",
+            "The old values are not used",
+            lambda q, k, v, keys, values: (v, *cached_step.right(q, k, v, keys, values)[1:]),
+        ),
+    ],
+)
 
 
 def _heads(H, G, S):
@@ -358,78 +481,108 @@ def _heads(H, G, S):
     return torch.randn(H, 1, 4, generator=g), *torch.randn(2, G, S, 4, generator=g)
 
 
-@exercise("12.5")
-class grouped_step:
-    """grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D)
+def right_grouped_step(q, keys, values):
+    share = len(q) // len(keys)
+    keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
+    return _attended(q, keys, values)
 
-    H query heads share G heads of keys and values; neighbouring heads read the same ones.
-    """
 
-    cases = (_heads(4, 2, 3), _heads(6, 3, 5), _heads(4, 1, 3), _heads(3, 3, 2))
-    praise = "`grouped_step` is right: with 2 and 3 groups, with one for all, and one for each."
+def grouped_step_also(q, keys, values):
+    share = len(q) // len(keys)
+    pairs = ((head, h // share) for h, head in enumerate(q))
+    return torch.stack([_attended(head, keys[g], values[g]) for head, g in pairs])
 
-    def right(q, keys, values):
-        share = len(q) // len(keys)
-        keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
-        return _attended(q, keys, values)
 
-    def also(q, keys, values):
-        share = len(q) // len(keys)
-        pairs = ((head, h // share) for h, head in enumerate(q))
-        return torch.stack([_attended(head, keys[g], values[g]) for head, g in pairs])
+def grouped_step_also_grouped_step(q, keys, values):
+    G, _, D = keys.shape
+    return _attended(q.view(G, -1, D), keys, values).view(q.shape)
 
-    def also_the_query_heads_by_group(q, keys, values):
-        G, _, D = keys.shape
-        return _attended(q.view(G, -1, D), keys, values).view(q.shape)
 
-    def deals_the_groups_out_in_turn(q, keys, values):
-        """The groups are dealt out in turn: heads 0 and 1 of four should read group 0, 2 and 3
-        group 1"""
-        times = len(q) // len(keys)
-        return _attended(q, keys.repeat(times, 1, 1), values.repeat(times, 1, 1))
+def deals_the_groups_out(q, keys, values):
+    times = len(q) // len(keys)
+    return _attended(q, keys.repeat(times, 1, 1), values.repeat(times, 1, 1))
 
-    def all_read_the_first_group(q, keys, values):
-        """All heads read group 0: each group has its own heads"""
-        return _attended(q, keys[:1], values[:1])
 
-    def all_read_the_mean_of_the_groups(q, keys, values):
-        """The groups are averaged: each head reads one of them"""
-        return _attended(q, keys.mean(0, keepdim=True), values.mean(0, keepdim=True))
+def shares_the_queries_too(q, keys, values):
+    G, _, D = keys.shape
+    means = q.view(G, -1, D).mean(dim=1, keepdim=True)
+    return grouped_step.right(means.repeat_interleave(len(q) // G, dim=0), keys, values)
 
-    def turns_the_groups_round(q, keys, values):
-        """The groups are in the wrong order: the first heads read group 0"""
-        return grouped_step.right(q, keys.flip(0), values.flip(0))
 
-    def shares_the_queries_too(q, keys, values):
-        """The query heads of a group are averaged: each keeps a query of its own"""
-        G, _, D = keys.shape
-        means = q.view(G, -1, D).mean(dim=1, keepdim=True)
-        return grouped_step.right(means.repeat_interleave(len(q) // G, dim=0), keys, values)
+def no_softmax_grouped_step(q, keys, values):
+    share = len(q) // len(keys)
+    keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
+    return q @ keys.mT / math.sqrt(q.shape[-1]) @ values
 
-    def returns_one_head_for_each_group(q, keys, values):
-        """One head for each group came back: there are H query heads, so return H"""
-        return _attended(q[:: len(q) // len(keys)], keys, values)
 
-    def no_scale(q, keys, values):
-        """The scores are not divided by √D"""
-        return grouped_step.right(q * math.sqrt(q.shape[-1]), keys, values)
+def softmax_over_the_heads(q, keys, values):
+    share = len(q) // len(keys)
+    keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
+    return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim=0) @ values
 
-    def no_softmax(q, keys, values):
-        """The softmax is missing"""
-        share = len(q) // len(keys)
-        keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
-        return q @ keys.mT / math.sqrt(q.shape[-1]) @ values
 
-    def softmax_over_the_heads(q, keys, values):
-        """The softmax runs over the heads: it belongs to the last axis, the tokens"""
-        share = len(q) // len(keys)
-        keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
-        return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim=0) @ values
-
-    def mixes_the_keys(q, keys, values):
-        """The keys are mixed: mix the values"""
-        return grouped_step.right(q, keys, keys)
-
-    def plain_mean(q, keys, values):
-        """A plain mean: the query is not used"""
-        return grouped_step.right(torch.zeros_like(q), keys, values)
+grouped_step = exercise(
+    "12.5",
+    "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D) H "
+    "query heads share G heads of keys and values; neighbouring heads read the same "
+    "ones.",
+    cases=(_heads(4, 2, 3), _heads(6, 3, 5), _heads(4, 1, 3), _heads(3, 3, 2)),
+    praise="`grouped_step` is right: with 2 and 3 groups, with one for all, and one for each.",
+    right=[right_grouped_step, grouped_step_also, grouped_step_also_grouped_step],
+    mistakes=[
+        mistake(
+            "deals the groups out in turn",
+            "The groups are dealt out in turn: heads 0 and 1 of four should read group "
+            "0, 2 and 3 group 1",
+            deals_the_groups_out,
+        ),
+        mistake(
+            "all read the first group",
+            "All heads read group 0: each group has its own heads",
+            lambda q, keys, values: _attended(q, keys[:1], values[:1]),
+        ),
+        mistake(
+            "all read the mean of the groups",
+            "The groups are averaged: each head reads one of them",
+            lambda q, keys, values: _attended(
+                q, keys.mean(0, keepdim=True), values.mean(0, keepdim=True)
+            ),
+        ),
+        mistake(
+            "turns the groups round",
+            "The groups are in the wrong order: the first heads read group 0",
+            lambda q, keys, values: grouped_step.right(q, keys.flip(0), values.flip(0)),
+        ),
+        mistake(
+            "shares the queries too",
+            "The query heads of a group are averaged: each keeps a query of its own",
+            shares_the_queries_too,
+        ),
+        mistake(
+            "returns one head for each group",
+            "One head for each group came back: there are H query heads, so return H",
+            lambda q, keys, values: _attended(q[:: len(q) // len(keys)], keys, values),
+        ),
+        mistake(
+            "no scale",
+            "The scores are not divided by √D",
+            lambda q, keys, values: grouped_step.right(q * math.sqrt(q.shape[-1]), keys, values),
+        ),
+        mistake("no softmax", "The softmax is missing", no_softmax_grouped_step),
+        mistake(
+            "softmax over the heads",
+            "The softmax runs over the heads: it belongs to the last axis, the tokens",
+            softmax_over_the_heads,
+        ),
+        mistake(
+            "mixes the keys",
+            "The keys are mixed: mix the values",
+            lambda q, keys, values: grouped_step.right(q, keys, keys),
+        ),
+        mistake(
+            "plain mean",
+            "A plain mean: the query is not used",
+            lambda q, keys, values: grouped_step.right(torch.zeros_like(q), keys, values),
+        ),
+    ],
+)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -19,90 +19,117 @@ def _power(x, y):
     return math.exp(start), -slope
 
 
-@exercise("16.1")
-class fit_power:
-    """fit_power(x, y) -> A and alpha of y = A / x ** alpha, by a line through the logarithms"""
+def fit_power_also(x, y):
+    columns = np.stack([np.ones(len(x)), np.log2(x)], axis=1)
+    start, slope = np.linalg.lstsq(columns, np.log2(y), rcond=None)[0]
+    return 2**start, -slope
 
-    cases = (
+
+def fit_power_also_by_hand(x, y):
+    u, v = [math.log(a) for a in x], [math.log(b) for b in y]
+    u_mean, v_mean = sum(u) / len(u), sum(v) / len(v)
+    over = sum((a - u_mean) * (b - v_mean) for a, b in zip(u, v, strict=True))
+    slope = over / sum((a - u_mean) ** 2 for a in u)
+    return math.exp(v_mean - slope * u_mean), -slope
+
+
+def returns_the_slope(x, y):
+    A, alpha = _power(x, y)
+    return A, -alpha
+
+
+def leaves_A_in_logarithms(x, y):
+    A, alpha = _power(x, y)
+    return math.log(A), alpha
+
+
+def takes_no_logarithms(x, y):
+    start, slope = _line(x, y)
+    return start, -slope
+
+
+def takes_no_logarithm_of_x(x, y):
+    start, slope = _line(x, np.log(y))
+    return math.exp(start), -slope
+
+
+def takes_no_logarithm_of_y(x, y):
+    start, slope = _line(np.log(x), y)
+    return start, -slope
+
+
+def takes_a_power_of_ten(x, y):
+    start, slope = _line(np.log(x), np.log(y))
+    return 10**start, -slope
+
+
+def fits_x_to_y(x, y):
+    start, slope = _line(np.log(y), np.log(x))
+    return math.exp(-start / slope), -1 / slope
+
+
+fit_power = exercise(
+    "16.1",
+    "fit_power(x, y) -> A and alpha of y = A / x ** alpha, by a line through the logarithms",
+    cases=(
         ([2.0, 4.0, 8.0, 16.0], [9.0, 6.0, 3.5, 2.5]),  # the points do not lie on a line
         ([10.0, 100.0, 1000.0], [8.0, 4.0, 2.0]),
         ([1.0, 3.0, 9.0, 27.0, 81.0], [3.0, 1.9, 1.5, 1.3, 1.25]),
-    )
-    praise = "`fit_power` is right: a power is a straight line between logarithms."
-
-    def right(x, y):
-        return _power(x, y)
-
-    def also(x, y):
-        columns = np.stack([np.ones(len(x)), np.log2(x)], axis=1)
-        start, slope = np.linalg.lstsq(columns, np.log2(y), rcond=None)[0]
-        return 2**start, -slope
-
-    def also_by_hand(x, y):
-        u, v = [math.log(a) for a in x], [math.log(b) for b in y]
-        u_mean, v_mean = sum(u) / len(u), sum(v) / len(v)
-        over = sum((a - u_mean) * (b - v_mean) for a, b in zip(u, v, strict=True))
-        slope = over / sum((a - u_mean) ** 2 for a in u)
-        return math.exp(v_mean - slope * u_mean), -slope
-
-    def returns_the_slope(x, y):
-        """The sign: the line falls, so its slope is −alpha"""
-        A, alpha = _power(x, y)
-        return A, -alpha
-
-    def leaves_A_in_logarithms(x, y):
-        """The line's start is the logarithm of A: take exp of it"""
-        A, alpha = _power(x, y)
-        return math.log(A), alpha
-
-    def leaves_A_in_logarithms_and_returns_the_slope(x, y):
-        """The line starts at log A and its slope is −alpha: turn both back"""
-        return _line(np.log(x), np.log(y))
-
-    def returns_what_polyfit_returns(x, y):
-        """`polyfit` returns the slope first: −alpha, and then log A"""
-        return _line(np.log(x), np.log(y))[::-1]
-
-    def swaps_the_two(x, y):
-        """The two are swapped: A first, then alpha"""
-        return _power(x, y)[::-1]
-
-    def takes_no_logarithms(x, y):
-        """A straight line without logarithms: take them of both"""
-        start, slope = _line(x, y)
-        return start, -slope
-
-    def takes_no_logarithm_of_x(x, y):
-        """x needs its logarithm too"""
-        start, slope = _line(x, np.log(y))
-        return math.exp(start), -slope
-
-    def takes_no_logarithm_of_y(x, y):
-        """y needs its logarithm too"""
-        start, slope = _line(np.log(x), y)
-        return start, -slope
-
-    def takes_a_power_of_ten(x, y):
-        """Natural logarithms need exp, not a power of 10"""
-        start, slope = _line(np.log(x), np.log(y))
-        return 10**start, -slope
-
-    def uses_the_first_and_last_points(x, y):
-        """Only the first and last points are used: fit them all"""
-        return _power([x[0], x[-1]], [y[0], y[-1]])
-
-    def uses_the_first_two_points(x, y):
-        """Only the first two points are used: fit them all"""
-        return _power(x[:2], y[:2])
-
-    def fits_x_to_y(x, y):
-        """The two axes are swapped: x is given, y is fitted"""
-        start, slope = _line(np.log(y), np.log(x))
-        return math.exp(-start / slope), -1 / slope
-
-    def returns_alpha_alone(x, y):
-        """… but a tuple"""
-        return _power(x, y)[1]
+    ),
+    praise="`fit_power` is right: a power is a straight line between logarithms.",
+    right=[lambda x, y: _power(x, y), fit_power_also, fit_power_also_by_hand],
+    mistakes=[
+        mistake(
+            "returns the slope",
+            "The sign: the line falls, so its slope is −alpha",
+            returns_the_slope,
+        ),
+        mistake(
+            "leaves A in logarithms",
+            "The line's start is the logarithm of A: take exp of it",
+            leaves_A_in_logarithms,
+        ),
+        mistake(
+            "leaves A in logarithms and returns the slope",
+            "The line starts at log A and its slope is −alpha: turn both back",
+            lambda x, y: _line(np.log(x), np.log(y)),
+        ),
+        mistake(
+            "returns what polyfit returns",
+            "`polyfit` returns the slope first: −alpha, and then log A",
+            lambda x, y: _line(np.log(x), np.log(y))[::-1],
+        ),
+        mistake(
+            "swaps the two",
+            "The two are swapped: A first, then alpha",
+            lambda x, y: _power(x, y)[::-1],
+        ),
+        mistake(
+            "takes no logarithms",
+            "A straight line without logarithms: take them of both",
+            takes_no_logarithms,
+        ),
+        mistake("takes no logarithm of x", "x needs its logarithm too", takes_no_logarithm_of_x),
+        mistake("takes no logarithm of y", "y needs its logarithm too", takes_no_logarithm_of_y),
+        mistake(
+            "takes a power of ten",
+            "Natural logarithms need exp, not a power of 10",
+            takes_a_power_of_ten,
+        ),
+        mistake(
+            "uses the first and last points",
+            "Only the first and last points are used: fit them all",
+            lambda x, y: _power([x[0], x[-1]], [y[0], y[-1]]),
+        ),
+        mistake(
+            "uses the first two points",
+            "Only the first two points are used: fit them all",
+            lambda x, y: _power(x[:2], y[:2]),
+        ),
+        mistake("fits x to y", "The two axes are swapped: x is given, y is fitted", fits_x_to_y),
+        refused("returns alpha alone", "but a tuple", lambda x, y: _power(x, y)[1]),
+    ],
+)
 
 
 def _misses(x, y, floor):
@@ -115,83 +142,100 @@ def _misses(x, y, floor):
 _X = [1.0, 2.0, 4.0, 8.0, 16.0]
 
 
-@exercise("16.2")
-class find_floor:
-    """find_floor(x, y, floors) -> that of `floors` above which a power fits best
+def find_floor_also(x, y, floors):
+    best, least = None, math.inf
+    for floor in floors:
+        start, slope = _line([math.log(v) for v in x], [math.log(v - floor) for v in y])
+        A, alpha = math.exp(start), -slope
+        misses = sum(
+            (math.log(v) - math.log(floor + A / u**alpha)) ** 2 for u, v in zip(x, y, strict=True)
+        )
+        if misses < least:
+            best, least = floor, misses
+    return best
 
-    The misses are those of log y, and their squares are added.
-    """
 
-    cases = (
+def forgets_to_subtract(x, y, floors):
+    def misses(floor):
+        A, alpha = _power(x, y)
+        return float(np.square(np.log(y) - np.log(floor + A / np.array(x) ** alpha)).sum())
+
+    return min(floors, key=misses)
+
+
+def forgets_to_add_the_floor(x, y, floors):
+    def misses(floor):
+        A, alpha = _power(x, np.subtract(y, floor))
+        return float(np.square(np.log(y) - np.log(A / np.array(x) ** alpha)).sum())
+
+    return min(floors, key=misses)
+
+
+def adds_the_misses_without(x, y, floors):
+
+    def misses(floor):
+        A, alpha = _power(x, np.subtract(y, floor))
+        return float((np.log(y) - np.log(floor + A / np.array(x) ** alpha)).sum())
+
+    return min(floors, key=misses)
+
+
+find_floor = exercise(
+    "16.2",
+    "find_floor(x, y, floors) -> that of `floors` above which a power fits best The "
+    "misses are those of log y, and their squares are added.",
+    cases=(
         (_X, [0.5 + 2 / v**0.7 for v in _X], [0.0, 0.2, 0.4, 0.5, 0.6]),
         (_X, [2.31, 1.68, 1.33, 1.08, 0.98], [0.0, 0.25, 0.5, 0.75]),
         (_X, [3.0 / v**0.3 for v in _X], [0.0, 0.3, 0.6]),
         ([1.0, 2.0, 4.0], [0.6925, 0.5059, 0.4147], [0.2, 0.3, 0.35, 0.25]),
-    )
-    praise = "`find_floor` is right: try all, keep the one with the smallest misses."
-
-    def right(x, y, floors):
-        return min(floors, key=lambda floor: _misses(x, y, floor))
-
-    def also(x, y, floors):
-        best, least = None, math.inf
-        for floor in floors:
-            start, slope = _line([math.log(v) for v in x], [math.log(v - floor) for v in y])
-            A, alpha = math.exp(start), -slope
-            misses = sum(
-                (math.log(v) - math.log(floor + A / u**alpha)) ** 2
-                for u, v in zip(x, y, strict=True)
-            )
-            if misses < least:
-                best, least = floor, misses
-        return best
-
-    def takes_the_worst(x, y, floors):
-        """That is the floor with the largest misses"""
-        return max(floors, key=lambda floor: _misses(x, y, floor))
-
-    def returns_the_place(x, y, floors):
-        """That is the place of the floor in the list: return the floor itself"""
-        return floors.index(find_floor.right(x, y, floors))
-
-    def returns_the_misses(x, y, floors):
-        """These are the misses of the best floor: return the floor"""
-        return min(_misses(x, y, floor) for floor in floors)
-
-    def lets_the_smallest_win(x, y, floors):
-        """That is the smallest floor: subtract it before the fit, add it before you compare"""
-        return min(floors)
-
-    def forgets_to_subtract(x, y, floors):
-        def misses(floor):
-            A, alpha = _power(x, y)
-            return float(np.square(np.log(y) - np.log(floor + A / np.array(x) ** alpha)).sum())
-
-        return min(floors, key=misses)
-
-    def forgets_to_add_the_floor_again(x, y, floors):
-        def misses(floor):
-            A, alpha = _power(x, np.subtract(y, floor))
-            return float(np.square(np.log(y) - np.log(A / np.array(x) ** alpha)).sum())
-
-        return min(floors, key=misses)
-
-    def adds_the_misses_without_squares(x, y, floors):
-        """Misses of both signs cancel: add their squares"""
-
-        def misses(floor):
-            A, alpha = _power(x, np.subtract(y, floor))
-            return float((np.log(y) - np.log(floor + A / np.array(x) ** alpha)).sum())
-
-        return min(floors, key=misses)
-
-    def takes_the_largest(x, y, floors):
-        """That is the largest floor of the list: compare how well each of them fits"""
-        return max(floors)
-
-    def takes_the_lowest_loss(x, y, floors):
-        """That is the lowest loss: the floor lies below it, and is one of the list"""
-        return min(y)
+    ),
+    praise="`find_floor` is right: try all, keep the one with the smallest misses.",
+    right=[
+        lambda x, y, floors: min(floors, key=lambda floor: _misses(x, y, floor)),
+        find_floor_also,
+    ],
+    mistakes=[
+        mistake(
+            "takes the worst",
+            "That is the floor with the largest misses",
+            lambda x, y, floors: max(floors, key=lambda floor: _misses(x, y, floor)),
+        ),
+        mistake(
+            "returns the place",
+            "That is the place of the floor in the list: return the floor itself",
+            lambda x, y, floors: floors.index(find_floor.right(x, y, floors)),
+        ),
+        mistake(
+            "returns the misses",
+            "These are the misses of the best floor: return the floor",
+            lambda x, y, floors: min(_misses(x, y, floor) for floor in floors),
+        ),
+        *alike(
+            "That is the smallest floor: subtract it before the fit, add it before you compare",
+            {
+                "lets the smallest win": lambda x, y, floors: min(floors),
+                "forgets to subtract": forgets_to_subtract,
+                "forgets to add the floor again": forgets_to_add_the_floor,
+            },
+        ),
+        mistake(
+            "adds the misses without squares",
+            "Misses of both signs cancel: add their squares",
+            adds_the_misses_without,
+        ),
+        mistake(
+            "takes the largest",
+            "That is the largest floor of the list: compare how well each of them fits",
+            lambda x, y, floors: max(floors),
+        ),
+        mistake(
+            "takes the lowest loss",
+            "That is the lowest loss: the floor lies below it, and is one of the list",
+            lambda x, y, floors: min(y),
+        ),
+    ],
+)
 
 
 def _steep(N, D):
@@ -206,159 +250,210 @@ def _best(law, operations, sizes, per_token=6):
     return min(sizes, key=lambda N: law(N, operations / (per_token * N)))
 
 
-@exercise("16.3")
-class best_size:
-    """best_size(law, operations, sizes) -> N, D: of these sizes that of least loss for 6 N D
+def right_best_size(law, operations, sizes):
+    N = _best(law, operations, sizes)
+    return N, operations / (6 * N)
 
-    law(N, D) is a loss.
-    """
 
-    cases = (
+def best_size_also(law, operations, sizes):
+    table = [(law(N, operations / 6 / N), N) for N in sizes]
+    _, N = sorted(table)[0]
+    return N, operations / N / 6
+
+
+def counts_one_operation(law, operations, sizes):
+    N = _best(law, operations, sizes, per_token=1)
+    return N, operations / N
+
+
+def counts_the_forward_pass(law, operations, sizes):
+    N = _best(law, operations, sizes, per_token=2)
+    return N, operations / (2 * N)
+
+
+def gives_every_size_the_same(law, operations, sizes):
+    D = operations / (6 * sizes[0])
+    N = min(sizes, key=lambda N: law(N, D))
+    return N, operations / (6 * N)
+
+
+def takes_the_worst(law, operations, sizes):
+    N = max(sizes, key=lambda N: law(N, operations / (6 * N)))
+    return N, operations / (6 * N)
+
+
+def returns_the_loss(law, operations, sizes):
+    N = _best(law, operations, sizes)
+    return N, law(N, operations / (6 * N))
+
+
+def swaps_the_two(law, operations, sizes):
+    N = _best(law, operations, sizes)
+    return operations / (6 * N), N
+
+
+def returns_the_place(law, operations, sizes):
+    N = _best(law, operations, sizes)
+    return sizes.index(N), operations / (6 * N)
+
+
+def gives_the_law(law, operations, sizes):
+    N = min(sizes, key=lambda N: law(operations / (6 * N), N))
+    return N, operations / (6 * N)
+
+
+best_size = exercise(
+    "16.3",
+    "best_size(law, operations, sizes) -> N, D: of these sizes that of least loss for "
+    "6 N D law(N, D) is a loss.",
+    cases=(
         (_flat, 5.76e23, [1e9, 1e10, 3e10, 1e11, 1e12, 1e14]),
         (_steep, 6e11, [10_000, 20_000, 50_000, 100_000, 200_000, 500_000]),
         (_flat, 1e19, [3e9, 1e9, 1e8, 3e8, 2e8]),
-    )
-    praise = "`best_size` is right: try each size with all the text that it can pay for."
-
-    def right(law, operations, sizes):
-        N = _best(law, operations, sizes)
-        return N, operations / (6 * N)
-
-    def also(law, operations, sizes):
-        table = [(law(N, operations / 6 / N), N) for N in sizes]
-        _, N = sorted(table)[0]
-        return N, operations / N / 6
-
-    def counts_one_operation_a_token(law, operations, sizes):
-        """6 N D operations are paid for, not N D"""
-        N = _best(law, operations, sizes, per_token=1)
-        return N, operations / N
-
-    def counts_the_forward_pass_only(law, operations, sizes):
-        """2 N D is the forward pass: training costs 6 N D"""
-        N = _best(law, operations, sizes, per_token=2)
-        return N, operations / (2 * N)
-
-    def gives_every_size_the_same_text(law, operations, sizes):
-        """The largest size wins if all read the same text: a larger one can pay for less"""
-        D = operations / (6 * sizes[0])
-        N = min(sizes, key=lambda N: law(N, D))
-        return N, operations / (6 * N)
-
-    def takes_the_largest(law, operations, sizes):
-        return max(sizes), operations / (6 * max(sizes))
-
-    def takes_the_smallest(law, operations, sizes):
-        """That is the smallest size: ask the law about each"""
-        return min(sizes), operations / (6 * min(sizes))
-
-    def takes_the_worst(law, operations, sizes):
-        """That is the size with the largest loss"""
-        N = max(sizes, key=lambda N: law(N, operations / (6 * N)))
-        return N, operations / (6 * N)
-
-    def returns_the_loss(law, operations, sizes):
-        """That is N and the loss: return N and D"""
-        N = _best(law, operations, sizes)
-        return N, law(N, operations / (6 * N))
-
-    def swaps_the_two(law, operations, sizes):
-        """The two are swapped: first N, then D"""
-        N = _best(law, operations, sizes)
-        return operations / (6 * N), N
-
-    def returns_the_place(law, operations, sizes):
-        """That is the place of the size in the list: return the size itself"""
-        N = _best(law, operations, sizes)
-        return sizes.index(N), operations / (6 * N)
-
-    def gives_the_law_its_arguments_the_wrong_way_round(law, operations, sizes):
-        """The law takes N first, and then D"""
-        N = min(sizes, key=lambda N: law(operations / (6 * N), N))
-        return N, operations / (6 * N)
-
-    def returns_N_alone(law, operations, sizes):
-        """… but a tuple"""
-        return _best(law, operations, sizes)
+    ),
+    praise="`best_size` is right: try each size with all the text that it can pay for.",
+    right=[right_best_size, best_size_also],
+    mistakes=[
+        mistake(
+            "counts one operation a token",
+            "6 N D operations are paid for, not N D",
+            counts_one_operation,
+        ),
+        mistake(
+            "counts the forward pass only",
+            "2 N D is the forward pass: training costs 6 N D",
+            counts_the_forward_pass,
+        ),
+        *alike(
+            "The largest size wins if all read the same text: a larger one can pay for less",
+            {
+                "gives every size the same text": gives_every_size_the_same,
+                "takes the largest": lambda law, operations, sizes: (
+                    max(sizes),
+                    operations / (6 * max(sizes)),
+                ),
+            },
+        ),
+        mistake(
+            "takes the smallest",
+            "That is the smallest size: ask the law about each",
+            lambda law, operations, sizes: (min(sizes), operations / (6 * min(sizes))),
+        ),
+        mistake("takes the worst", "That is the size with the largest loss", takes_the_worst),
+        mistake("returns the loss", "That is N and the loss: return N and D", returns_the_loss),
+        mistake("swaps the two", "The two are swapped: first N, then D", swaps_the_two),
+        mistake(
+            "returns the place",
+            "That is the place of the size in the list: return the size itself",
+            returns_the_place,
+        ),
+        mistake(
+            "gives the law its arguments the wrong way round",
+            "The law takes N first, and then D",
+            gives_the_law,
+        ),
+        refused(
+            "returns N alone",
+            "but a tuple",
+            lambda law, operations, sizes: _best(law, operations, sizes),
+        ),
+    ],
+)
 
 
-@exercise("16.4")
-class two_laws:
-    """two_laws(x) -> (0, A, alpha) and (E, A, alpha) with E >= 0.3, alike at x, unlike far beyond
+def judge_two_laws(call, x):
+    laws = call(x).like(((0.0, 1.0, 1.0), (1.0, 1.0, 1.0)))
+    expect(all(len(law) == 3 for law in laws), "Each law is three numbers: E, A and alpha.")
+    numbers = [tuple(float(n) for n in law) for law in laws]
+    for name, (_, A, alpha) in zip(("first", "second"), numbers, strict=True):
+        falls = A > 0 and alpha > 0 and math.isfinite(A + alpha)
+        expect(falls, f"The {name} law does not fall: A and alpha must be larger than 0.")
+    (none, *_), (floor, *_) = numbers
+    expect(none == 0, f"The first law has the floor {none:g}: it must have none, so 0.")
+    expect(floor >= 0.3, f"The second law has the floor {floor:g}: it must be 0.3 or more.")
 
-    Alike: within 1 % at each x. Unlike: at 1000 times the last x by more than 20 %.
-    """
+    def apart(at):
+        one, other = (E + A / at**alpha for E, A, alpha in numbers)
+        return abs(one / other - 1)
 
-    given = ([500_000.0, 1_000_000.0, 2_000_000.0],)
+    for at in x:
+        why = f"At x = {at:,.0f} the laws differ by {apart(at):.1%}: 1% is allowed."
+        expect(apart(at) < 0.01, why)
+    far = apart(1000 * x[-1])
+    why = f"At {1000 * x[-1]:,.0f} the laws differ by {far:.1%} only: more than 20% is asked."
+    expect(far > 0.2, why)
+    return f"No run tells these two apart, and far beyond the runs they differ by {far:.0%}."
 
-    def judge(call, x):
-        laws = call(x).like(((0.0, 1.0, 1.0), (1.0, 1.0, 1.0)))
-        expect(all(len(law) == 3 for law in laws), "Each law is three numbers: E, A and alpha.")
-        numbers = [tuple(float(n) for n in law) for law in laws]
-        for name, (_, A, alpha) in zip(("first", "second"), numbers, strict=True):
-            falls = A > 0 and alpha > 0 and math.isfinite(A + alpha)
-            expect(falls, f"The {name} law does not fall: A and alpha must be larger than 0.")
-        (none, *_), (floor, *_) = numbers
-        expect(none == 0, f"The first law has the floor {none:g}: it must have none, so 0.")
-        expect(floor >= 0.3, f"The second law has the floor {floor:g}: it must be 0.3 or more.")
 
-        def apart(at):
-            one, other = (E + A / at**alpha for E, A, alpha in numbers)
-            return abs(one / other - 1)
+def right_two_laws(x):
+    second = (0.3, 0.7 * x[0] ** 0.3, 0.3)
+    A, alpha = _power(x, [0.3 + second[1] / v**0.3 for v in x])
+    return (0, A, alpha), second
 
-        for at in x:
-            why = f"At x = {at:,.0f} the laws differ by {apart(at):.1%}: 1% is allowed."
-            expect(apart(at) < 0.01, why)
-        far = apart(1000 * x[-1])
-        why = f"At {1000 * x[-1]:,.0f} the laws differ by {far:.1%} only: more than 20% is asked."
-        expect(far > 0.2, why)
-        return f"No run tells these two apart, and far beyond the runs they differ by {far:.0%}."
 
-    def right(x):
-        second = (0.3, 0.7 * x[0] ** 0.3, 0.3)
-        A, alpha = _power(x, [0.3 + second[1] / v**0.3 for v in x])
-        return (0, A, alpha), second
+def two_laws_also(x):
+    A = x[0] ** 0.4
+    ends = [1.0 + A / v**0.4 for v in (x[0], x[-1])]
+    alpha = math.log(ends[0] / ends[1]) / math.log(x[-1] / x[0])
+    return (0.0, ends[0] * x[0] ** alpha, alpha), (1.0, A, 0.4)
 
-    def also(x):
-        A = x[0] ** 0.4
-        ends = [1.0 + A / v**0.4 for v in (x[0], x[-1])]
-        alpha = math.log(ends[0] / ends[1]) / math.log(x[-1] / x[0])
-        return (0.0, ends[0] * x[0] ** alpha, alpha), (1.0, A, 0.4)
 
-    def gives_the_same_law_twice(x):
-        """… The second law has the floor 0"""
-        return (0, 10.0, 0.2), (0, 10.0, 0.2)
+def takes_a_steep_second_law(x):
+    second = (0.3, 0.7 * x[0] ** 2, 2.0)
+    A, alpha = _power(x, [0.3 + second[1] / v**2 for v in x])
+    return (0, A, alpha), second
 
-    def adds_a_floor_to_the_same_power(x):
-        """… 1% is allowed"""
-        return (0, 10.0, 0.2), (0.3, 10.0, 0.2)
 
-    def takes_a_steep_second_law(x):
-        """… 1% is allowed"""
-        second = (0.3, 0.7 * x[0] ** 2, 2.0)
-        A, alpha = _power(x, [0.3 + second[1] / v**2 for v in x])
-        return (0, A, alpha), second
+def takes_a_floor_that_hides(x):
+    second = (100.0, x[0] ** 0.3, 0.3)
+    A, alpha = _power(x, [100.0 + second[1] / v**0.3 for v in x])
+    return (0, A, alpha), second
 
-    def takes_a_floor_that_hides_all(x):
-        """… only: more than 20% is asked"""
-        second = (100.0, x[0] ** 0.3, 0.3)
-        A, alpha = _power(x, [100.0 + second[1] / v**0.3 for v in x])
-        return (0, A, alpha), second
 
-    def swaps_the_laws(x):
-        """… The first law has the floor 0.3"""
-        return two_laws.right(x)[::-1]
+def takes_a_floor_that_is_too(x):
+    second = (0.1, 0.7 * x[0] ** 0.3, 0.3)
+    return (0, *_power(x, [0.1 + second[1] / v**0.3 for v in x])), second
 
-    def takes_a_floor_that_is_too_low(x):
-        """… it must be 0.3 or more"""
-        second = (0.1, 0.7 * x[0] ** 0.3, 0.3)
-        return (0, *_power(x, [0.1 + second[1] / v**0.3 for v in x])), second
 
-    def lets_the_loss_rise(x):
-        """… The first law does not fall"""
-        A, alpha = two_laws.right(x)[0][1:]
-        return (0, A, -alpha), two_laws.right(x)[1]
+def lets_the_loss_rise(x):
+    A, alpha = two_laws.right(x)[0][1:]
+    return (0, A, -alpha), two_laws.right(x)[1]
 
-    def leaves_the_floor_out_of_the_first_law(x):
-        """… Each law is three numbers"""
-        return two_laws.right(x)[0][1:], two_laws.right(x)[1]
+
+two_laws = exercise(
+    "16.4",
+    "two_laws(x) -> (0, A, alpha) and (E, A, alpha) with E >= 0.3, alike at x, unlike "
+    "far beyond Alike: within 1 % at each x. Unlike: at 1000 times the last x by more "
+    "than 20 %.",
+    given=([500_000.0, 1_000_000.0, 2_000_000.0],),
+    judge=judge_two_laws,
+    right=[right_two_laws, two_laws_also],
+    mistakes=[
+        refused(
+            "gives the same law twice",
+            "The second law has the floor 0",
+            lambda x: ((0, 10.0, 0.2), (0, 10.0, 0.2)),
+        ),
+        refused(
+            "adds a floor to the same power",
+            "1% is allowed",
+            lambda x: ((0, 10.0, 0.2), (0.3, 10.0, 0.2)),
+        ),
+        refused("takes a steep second law", "1% is allowed", takes_a_steep_second_law),
+        refused(
+            "takes a floor that hides all", "only: more than 20% is asked", takes_a_floor_that_hides
+        ),
+        refused(
+            "swaps the laws", "The first law has the floor 0.3", lambda x: two_laws.right(x)[::-1]
+        ),
+        refused(
+            "takes a floor that is too low", "it must be 0.3 or more", takes_a_floor_that_is_too
+        ),
+        refused("lets the loss rise", "The first law does not fall", lets_the_loss_rise),
+        refused(
+            "leaves the floor out of the first law",
+            "Each law is three numbers",
+            lambda x: (two_laws.right(x)[0][1:], two_laws.right(x)[1]),
+        ),
+    ],
+)

@@ -6,7 +6,7 @@ import torch
 
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers.merging import apply_merges
-from scratchformer_course.kit.checks.engine import exercise
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 MASKS = (".attn.bias", ".attn.masked_bias")  # what old files hold besides: the causal masks
@@ -63,97 +63,120 @@ def _refuse_names(got, right):
         raise Wrong(f"`{name}` is missing{why}.")
 
 
-@exercise("18.1")
-class from_gpt2:
-    """from_gpt2(weights: dict of GPT-2's names and tensors) -> dict with ours"""
-
-    def judge(call):
-        for weights in FILES:
-            right = _translated(weights)
-            got = call(weights).like(right, "Return a dict of tensors.")
-            _refuse_names(got, right)
-            for name, tensor in right.items():
-                if got[name].shape == tensor.shape and torch.equal(got[name], tensor):
-                    continue
-                why = f"`{name}` has changed, but not by transposing it"
-                if name[:2] == "h." and torch.equal(got[name], tensor.T):
-                    why = f"`{name}` is (in, out) in the file: transpose it"
-                    if tensor.shape[0] == tensor.shape[1]:
-                        why += ". It is square, so its shape tells nothing"
-                elif torch.equal(got[name].T, tensor):
-                    why = f"`{name}` is a table with a row for each id: do not transpose it"
-                raise Wrong(f"{why}.")
-        return (
-            "`from_gpt2` is right for old and new files: 4 matrices of each block are transposed."
-        )
-
-    def right(weights):
-        return _translated(weights)
-
-    def also(weights):
-        matrices = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
-        ours = {}
-        for name in weights:
-            parts = name.replace("transformer.", "").split(".")
-            if parts[0] == "lm_head" or parts[-2] == "attn":
+def judge_from_gpt2(call):
+    for weights in FILES:
+        right = _translated(weights)
+        got = call(weights).like(right, "Return a dict of tensors.")
+        _refuse_names(got, right)
+        for name, tensor in right.items():
+            if got[name].shape == tensor.shape and torch.equal(got[name], tensor):
                 continue
-            transposed = name.endswith(matrices)
-            ours[".".join(parts)] = weights[name].t().contiguous() if transposed else weights[name]
-        return ours
+            why = f"`{name}` has changed, but not by transposing it"
+            if name[:2] == "h." and torch.equal(got[name], tensor.T):
+                why = f"`{name}` is (in, out) in the file: transpose it"
+                if tensor.shape[0] == tensor.shape[1]:
+                    why += ". It is square, so its shape tells nothing"
+            elif torch.equal(got[name].T, tensor):
+                why = f"`{name}` is a table with a row for each id: do not transpose it"
+            raise Wrong(f"{why}.")
+    return "`from_gpt2` is right for old and new files: 4 matrices of each block are transposed."
 
-    def transposes_nothing(weights):
-        """… is (in, out) in the file: transpose it"""
-        return _translated(weights, turns=lambda name, t: False)
 
-    def transposes_only_what_is_not_square(weights):
-        """… It is square, so its shape tells nothing"""
-        return _translated(
-            weights,
-            turns=lambda name, t: name[:2] == "h." and t.dim() == 2 and len(set(t.shape)) > 1,
-        )
+def from_gpt2_also(weights):
+    matrices = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
+    ours = {}
+    for name in weights:
+        parts = name.replace("transformer.", "").split(".")
+        if parts[0] == "lm_head" or parts[-2] == "attn":
+            continue
+        transposed = name.endswith(matrices)
+        ours[".".join(parts)] = weights[name].t().contiguous() if transposed else weights[name]
+    return ours
 
-    def transposes_every_matrix(weights):
-        """… is a table with a row for each id"""
-        return _translated(weights, turns=lambda name, t: t.dim() == 2)
 
-    def transposes_the_first_block_only(weights):
-        """… is (in, out) in the file: transpose it"""
-        return _translated(weights, turns=lambda name, t: name[:4] == "h.0." and t.dim() == 2)
+def keeps_the_masks(weights):
+    found = _translated(weights, skips=False)
+    found.pop("lm_head.weight", None)
+    return found
 
-    def keeps_the_masks(weights):
-        """… is no bias but a causal mask"""
-        found = _translated(weights, skips=False)
-        found.pop("lm_head.weight", None)
-        return found
 
-    def keeps_the_head(weights):
-        """… The head is the token table itself"""
-        found = _translated(weights, skips=False)
-        return {name: t for name, t in found.items() if not name.endswith(MASKS)}
+def keeps_the_head(weights):
+    found = _translated(weights, skips=False)
+    return {name: t for name, t in found.items() if not name.endswith(MASKS)}
 
-    def keeps_the_prefix(weights):
-        """… our names do not begin with `transformer.`"""
-        turned = _translated(weights)
-        return {n: turned[k] for n in weights if (k := n.removeprefix("transformer.")) in turned}
 
-    def drops_the_bias_of_c_attn(weights):
-        """… its name ends in `attn.bias` too"""
-        found = _translated(weights)
-        return {name: t for name, t in found.items() if not name.endswith("attn.bias")}
+def keeps_the_prefix(weights):
+    turned = _translated(weights)
+    return {n: turned[k] for n in weights if (k := n.removeprefix("transformer.")) in turned}
 
-    def drops_all_biases(weights):
-        """… is missing"""
-        return {name: t for name, t in _translated(weights).items() if not name.endswith("bias")}
 
-    def reshapes_instead_of_transposing(weights):
-        """… has changed, but not by transposing it"""
-        turned = _translated(weights)
-        raw = _translated(weights, turns=lambda name, t: False)
-        return {name: raw[name].reshape(t.shape) for name, t in turned.items()}
+def drops_the_bias_of_c_attn(weights):
+    found = _translated(weights)
+    return {name: t for name, t in found.items() if not name.endswith("attn.bias")}
 
-    def returns_the_names_only(weights):
-        """… Return a dict of tensors"""
-        return list(_translated(weights))
+
+def reshapes_instead(weights):
+    turned = _translated(weights)
+    raw = _translated(weights, turns=lambda name, t: False)
+    return {name: raw[name].reshape(t.shape) for name, t in turned.items()}
+
+
+from_gpt2 = exercise(
+    "18.1",
+    "from_gpt2(weights: dict of GPT-2's names and tensors) -> dict with ours",
+    judge=judge_from_gpt2,
+    right=[lambda weights: _translated(weights), from_gpt2_also],
+    mistakes=[
+        refused(
+            "transposes nothing",
+            "is (in, out) in the file: transpose it",
+            lambda weights: _translated(weights, turns=lambda name, t: False),
+        ),
+        refused(
+            "transposes only what is not square",
+            "It is square, so its shape tells nothing",
+            lambda weights: _translated(
+                weights,
+                turns=lambda name, t: name[:2] == "h." and t.dim() == 2 and len(set(t.shape)) > 1,
+            ),
+        ),
+        refused(
+            "transposes every matrix",
+            "is a table with a row for each id",
+            lambda weights: _translated(weights, turns=lambda name, t: t.dim() == 2),
+        ),
+        refused(
+            "transposes the first block only",
+            "is (in, out) in the file: transpose it",
+            lambda weights: _translated(
+                weights, turns=lambda name, t: name[:4] == "h.0." and t.dim() == 2
+            ),
+        ),
+        refused("keeps the masks", "is no bias but a causal mask", keeps_the_masks),
+        refused("keeps the head", "The head is the token table itself", keeps_the_head),
+        refused("keeps the prefix", "our names do not begin with `transformer.`", keeps_the_prefix),
+        refused(
+            "drops the bias of c attn", "its name ends in `attn.bias` too", drops_the_bias_of_c_attn
+        ),
+        refused(
+            "drops all biases",
+            "is missing",
+            lambda weights: {
+                name: t for name, t in _translated(weights).items() if not name.endswith("bias")
+            },
+        ),
+        refused(
+            "reshapes instead of transposing",
+            "has changed, but not by transposing it",
+            reshapes_instead,
+        ),
+        refused(
+            "returns the names only",
+            "Return a dict of tensors",
+            lambda weights: list(_translated(weights)),
+        ),
+    ],
+)
 
 
 def _split(tokens, choose):
@@ -184,11 +207,32 @@ def _merged(tokens, choose):
     return found
 
 
-@exercise("18.2")
-class find_merges:
-    """find_merges(tokens: list of bytes, in the order of learning) -> list of pairs of bytes"""
+def find_merges_also(tokens):
+    ids = {token: i for i, token in enumerate(tokens)}
+    found = []
+    for i, token in enumerate(tokens):
+        letters = [token[k : k + 1] for k in range(len(token))]
+        earlier = {t: r for t, r in ids.items() if r < i}
+        parts = apply_merges(letters, lambda a, b, known=earlier: known.get(a + b))
+        if len(parts) == 2:
+            found.append(tuple(parts))
+    return found
 
-    cases = (
+
+def keeps_single_bytes(tokens):
+    merges = iter(_merged(tokens, lambda ranks: min(ranks, key=ranks.get)))
+    return [next(merges) if len(token) > 1 else (token, b"") for token in tokens]
+
+
+def returns_ids(tokens):
+    pairs = _merged(tokens, lambda ranks: min(ranks, key=ranks.get))
+    return [(tokens.index(a), tokens.index(b)) for a, b in pairs]
+
+
+find_merges = exercise(
+    "18.2",
+    "find_merges(tokens: list of bytes, in the order of learning) -> list of pairs of bytes",
+    cases=(
         [b"a", b"b", b"c", b"ab", b"bc", b"abc"],
         [b"a", b"b", b"c", b"bc", b"ab", b"abc"],
         [b"h", b"e", b"t", b"r", b"th", b"he", b"er", b"the", b"ther", b"there"],
@@ -196,69 +240,70 @@ class find_merges:
         [b"\xe2", b"\x80", b"\x99", b"\xe2\x80", b"\xe2\x80\x99"],
         [b"a", b"b", b"c", b"d", b"cd", b"ab", b"abcd"],
         [b"x", b"y"],
-    )
-    praise = "`find_merges` is right in all 7 vocabularies, and it goes by the order of learning."
-
-    def right(tokens):
-        return _merged(tokens, lambda ranks: min(ranks, key=ranks.get))
-
-    def also(tokens):
-        ids = {token: i for i, token in enumerate(tokens)}
-        found = []
-        for i, token in enumerate(tokens):
-            letters = [token[k : k + 1] for k in range(len(token))]
-            earlier = {t: r for t, r in ids.items() if r < i}
-            parts = apply_merges(letters, lambda a, b, known=earlier: known.get(a + b))
-            if len(parts) == 2:
-                found.append(tuple(parts))
-        return found
-
-    def takes_the_first_cut_into_two_tokens(tokens):
-        """This cut gives two tokens, but not those that were merged: join bytes in the order of
-        learning"""
-        return _split(tokens, lambda cuts: cuts[0])
-
-    def takes_the_last_cut_into_two_tokens(tokens):
-        return _split(tokens, lambda cuts: cuts[-1])
-
-    def takes_the_cut_nearest_to_the_middle(tokens):
-        return _split(tokens, lambda cuts: min(cuts, key=lambda c: abs(len(c[0]) - len(c[1]))))
-
-    def joins_the_leftmost_pair_first(tokens):
-        return _merged(tokens, min)
-
-    def cuts_off_the_first_byte(tokens):
-        """This cuts off one byte, whatever was learned: join bytes until two parts are left"""
-        return [(token[:1], token[1:]) for token in tokens if len(token) > 1]
-
-    def cuts_off_the_last_byte(tokens):
-        return [(token[:-1], token[-1:]) for token in tokens if len(token) > 1]
-
-    def joins_the_pair_learned_last(tokens):
-        """Of several pairs that can be joined, join the one learned first, not the last"""
-        return _merged(tokens, lambda ranks: max(ranks, key=ranks.get))
-
-    def returns_the_tokens(tokens):
-        """These are the tokens: for each, return the two parts it was merged from"""
-        return [token for token in tokens if len(token) > 1]
-
-    def keeps_single_bytes(tokens):
-        """A single byte was not merged from anything: it has no pair"""
-        merges = iter(_merged(tokens, lambda ranks: min(ranks, key=ranks.get)))
-        return [next(merges) if len(token) > 1 else (token, b"") for token in tokens]
-
-    def returns_ids(tokens):
-        """These are ids: return the bytes of the two parts"""
-        pairs = _merged(tokens, lambda ranks: min(ranks, key=ranks.get))
-        return [(tokens.index(a), tokens.index(b)) for a, b in pairs]
-
-    def exchanges_the_parts(tokens):
-        """Left and right are exchanged"""
-        return [(b, a) for a, b in _merged(tokens, lambda ranks: min(ranks, key=ranks.get))]
-
-    def sorts_the_pairs(tokens):
-        """The pairs are right, but must stay in the order of learning"""
-        return sorted(_merged(tokens, lambda ranks: min(ranks, key=ranks.get)))
+    ),
+    praise="`find_merges` is right in all 7 vocabularies, and it goes by the order of learning.",
+    right=[
+        lambda tokens: _merged(tokens, lambda ranks: min(ranks, key=ranks.get)),
+        find_merges_also,
+    ],
+    mistakes=[
+        *alike(
+            "This cut gives two tokens, but not those that were merged: join bytes in "
+            "the order of learning",
+            {
+                "takes the first cut into two tokens": lambda tokens: _split(
+                    tokens, lambda cuts: cuts[0]
+                ),
+                "takes the last cut into two tokens": lambda tokens: _split(
+                    tokens, lambda cuts: cuts[-1]
+                ),
+                "takes the cut nearest to the middle": lambda tokens: _split(
+                    tokens, lambda cuts: min(cuts, key=lambda c: abs(len(c[0]) - len(c[1])))
+                ),
+                "joins the leftmost pair first": lambda tokens: _merged(tokens, min),
+            },
+        ),
+        *alike(
+            "This cuts off one byte, whatever was learned: join bytes until two parts are left",
+            {
+                "cuts off the first byte": lambda tokens: [
+                    (token[:1], token[1:]) for token in tokens if len(token) > 1
+                ],
+                "cuts off the last byte": lambda tokens: [
+                    (token[:-1], token[-1:]) for token in tokens if len(token) > 1
+                ],
+            },
+        ),
+        mistake(
+            "joins the pair learned last",
+            "Of several pairs that can be joined, join the one learned first, not the last",
+            lambda tokens: _merged(tokens, lambda ranks: max(ranks, key=ranks.get)),
+        ),
+        mistake(
+            "returns the tokens",
+            "These are the tokens: for each, return the two parts it was merged from",
+            lambda tokens: [token for token in tokens if len(token) > 1],
+        ),
+        mistake(
+            "keeps single bytes",
+            "A single byte was not merged from anything: it has no pair",
+            keeps_single_bytes,
+        ),
+        mistake("returns ids", "These are ids: return the bytes of the two parts", returns_ids),
+        mistake(
+            "exchanges the parts",
+            "Left and right are exchanged",
+            lambda tokens: [
+                (b, a) for a, b in _merged(tokens, lambda ranks: min(ranks, key=ranks.get))
+            ],
+        ),
+        mistake(
+            "sorts the pairs",
+            "The pairs are right, but must stay in the order of learning",
+            lambda tokens: sorted(_merged(tokens, lambda ranks: min(ranks, key=ranks.get))),
+        ),
+    ],
+)
 
 
 CONFIG: dict[str, Any] = {"vocab_size": 11, "context_length": 8, "d_model": 12, "n_heads": 4}
@@ -269,146 +314,165 @@ def _gpt(config):
     return GPT(GPTConfig(**config)).eval()
 
 
-@exercise("18.3")
-class break_config:
-    """break_config(config: GPTConfig's fields as a dict) -> a dict: same shapes, other logits"""
+def judge_break_config(call):
+    config = call(CONFIG).like({}, "Return a dict.")
+    expect(config.keys() == CONFIG.keys(), "Return all seven fields, under the same names.")
+    changed = [name for name in CONFIG if config[name] != CONFIG[name]]
+    expect(changed, "Nothing is changed yet.")
+    expect(len(changed) == 1, f"Change one field, not {len(changed)}: {', '.join(changed)}.")
+    name = changed[0]
+    changed_to = f"With {name}={config[name]!r}"
+    right = _gpt(CONFIG)
+    with torch.no_grad():
+        for p in right.parameters():
+            p.normal_(generator=torch.Generator().manual_seed(p.numel()))
+    try:
+        broken = _gpt(config)
+    except (ValueError, TypeError) as error:
+        raise Wrong(f"{changed_to} no GPT can be built, and that is noticed: {error}.") from None
+    weights, own = right.state_dict(), broken.state_dict()
+    for tensor in sorted(weights.keys() | own.keys()):
+        fits = tensor in own and tensor in weights and own[tensor].shape == weights[tensor].shape
+        expect(fits, f"{changed_to} the tensor `{tensor}` does not fit: the loader notices it.")
+    broken.load_state_dict(weights)
+    ids = torch.arange(8).unsqueeze(0)  # (1, T)
+    with torch.no_grad():
+        moved = (broken(ids) - right(ids)).abs().max().item()
+    expect(moved > 1e-3, f"{changed_to} all fits, but the logits stay as they are.")
+    return f"Broken, and no shape tells: {name}={config[name]} moves a logit by {moved:.1f}."
 
-    def judge(call):
-        config = call(CONFIG).like({}, "Return a dict.")
-        expect(config.keys() == CONFIG.keys(), "Return all seven fields, under the same names.")
-        changed = [name for name in CONFIG if config[name] != CONFIG[name]]
-        expect(changed, "Nothing is changed yet.")
-        expect(len(changed) == 1, f"Change one field, not {len(changed)}: {', '.join(changed)}.")
-        name = changed[0]
-        changed_to = f"With {name}={config[name]!r}"
-        right = _gpt(CONFIG)
-        with torch.no_grad():
-            for p in right.parameters():
-                p.normal_(generator=torch.Generator().manual_seed(p.numel()))
-        try:
-            broken = _gpt(config)
-        except (ValueError, TypeError) as error:
-            raise Wrong(
-                f"{changed_to} no GPT can be built, and that is noticed: {error}."
-            ) from None
-        weights, own = right.state_dict(), broken.state_dict()
-        for tensor in sorted(weights.keys() | own.keys()):
-            fits = (
-                tensor in own and tensor in weights and own[tensor].shape == weights[tensor].shape
-            )
-            expect(fits, f"{changed_to} the tensor `{tensor}` does not fit: the loader notices it.")
-        broken.load_state_dict(weights)
-        ids = torch.arange(8).unsqueeze(0)  # (1, T)
-        with torch.no_grad():
-            moved = (broken(ids) - right(ids)).abs().max().item()
-        expect(moved > 1e-3, f"{changed_to} all fits, but the logits stay as they are.")
-        return f"Broken, and no shape tells: {name}={config[name]} moves a logit by {moved:.1f}."
 
-    def right(config):
-        return {**config, "n_heads": 1}
+def break_config_also(config):
+    config = dict(config)
+    config["n_heads"] = config["d_model"]
+    return config
 
-    def also(config):
-        config = dict(config)
-        config["n_heads"] = config["d_model"]
-        return config
 
-    def changes_the_width(config):
-        """… does not fit: the loader notices it"""
-        return {**config, "d_model": 24}
+def changes_its_argument(config):
+    config["n_heads"] = 2
+    return config
 
-    def changes_the_vocabulary(config):
-        return {**config, "vocab_size": 12}
 
-    def changes_the_context(config):
-        return {**config, "context_length": 16}
-
-    def changes_the_number_of_blocks(config):
-        return {**config, "n_layers": 3}
-
-    def drops_the_biases(config):
-        return {**config, "bias": False}
-
-    def takes_heads_that_do_not_divide_the_width(config):
-        """… no GPT can be built, and that is noticed"""
-        return {**config, "n_heads": 5}
-
-    def changes_the_dropout(config):
-        """… all fits, but the logits stay as they are"""
-        return {**config, "dropout": 0.5}
-
-    def changes_nothing(config):
-        """… Nothing is changed yet"""
-        return dict(config)
-
-    def changes_two_fields(config):
-        """… Change one field, not 2"""
-        return {**config, "n_heads": 2, "dropout": 0.1}
-
-    def changes_its_argument(config):
-        """… changes its argument `config` in place"""
-        config["n_heads"] = 2
-        return config
-
-    def returns_the_changed_field_only(config):
-        """… Return all seven fields"""
-        return {"n_heads": 2}
+break_config = exercise(
+    "18.3",
+    "break_config(config: GPTConfig's fields as a dict) -> a dict: same shapes, other logits",
+    judge=judge_break_config,
+    right=[lambda config: {**config, "n_heads": 1}, break_config_also],
+    mistakes=[
+        refused(
+            "changes the width",
+            "does not fit: the loader notices it",
+            lambda config: {**config, "d_model": 24},
+        ),
+        refused(
+            "changes the vocabulary",
+            "does not fit: the loader notices it",
+            lambda config: {**config, "vocab_size": 12},
+        ),
+        refused(
+            "changes the context",
+            "does not fit: the loader notices it",
+            lambda config: {**config, "context_length": 16},
+        ),
+        refused(
+            "changes the number of blocks",
+            "does not fit: the loader notices it",
+            lambda config: {**config, "n_layers": 3},
+        ),
+        refused(
+            "drops the biases",
+            "does not fit: the loader notices it",
+            lambda config: {**config, "bias": False},
+        ),
+        refused(
+            "takes heads that do not divide the width",
+            "no GPT can be built, and that is noticed",
+            lambda config: {**config, "n_heads": 5},
+        ),
+        refused(
+            "changes the dropout",
+            "all fits, but the logits stay as they are",
+            lambda config: {**config, "dropout": 0.5},
+        ),
+        refused("changes nothing", "Nothing is changed yet", lambda config: dict(config)),
+        refused(
+            "changes two fields",
+            "Change one field, not 2",
+            lambda config: {**config, "n_heads": 2, "dropout": 0.1},
+        ),
+        refused(
+            "changes its argument", "changes its argument `config` in place", changes_its_argument
+        ),
+        refused(
+            "returns the changed field only",
+            "Return all seven fields",
+            lambda config: {"n_heads": 2},
+        ),
+    ],
+)
 
 
 def _mask(*rows):
     return torch.tensor([[letter == "x" for letter in row] for row in rows])
 
 
-@exercise("18.4")
-class positions:
-    """positions(mask: (B, T), True for real tokens) -> (B, T), a real token's place among them"""
+def positions_also(mask):
+    n_padding = (~mask).sum(dim=1, keepdim=True)
+    return (torch.arange(mask.shape[1]) - n_padding).relu()
 
-    cases = (
+
+positions = exercise(
+    "18.4",
+    "positions(mask: (B, T), True for real tokens) -> (B, T), a real token's place among them",
+    cases=(
         _mask("..xxx", "xxxxx"),
         _mask(".x", "xx", ".x"),
         _mask("xxx"),
         _mask("...xx", "....x", "xxxxx"),
-    )
-    praise = "`positions` is right: the first real token of each row has position 0."
-
-    def right(mask):
-        return (mask.cumsum(dim=1) - 1).clamp(min=0)
-
-    def also(mask):
-        n_padding = (~mask).sum(dim=1, keepdim=True)
-        return (torch.arange(mask.shape[1]) - n_padding).relu()
-
-    def numbers_the_places_from_0(mask):
-        """Padding is counted too: row 0 begins with it, so its first real token must have 0"""
-        return torch.arange(mask.shape[1]).expand(mask.shape)
-
-    def counts_from_1(mask):
-        """The first real token has position 1: it must have 0"""
-        return mask.cumsum(dim=1)
-
-    def leaves_padding_at_minus_1(mask):
-        """Padding gets −1, which is no row of the table of positions: give it 0"""
-        return mask.cumsum(dim=1) - 1
-
-    def counts_down_the_batch(mask):
-        """This counts along the batch: count along the time axis, dim=1"""
-        return (mask.cumsum(dim=0) - 1).clamp(min=0)
-
-    def counts_padding(mask):
-        """This counts the padding: count the real tokens"""
-        return ((~mask).cumsum(dim=1) - 1).clamp(min=0)
-
-    def counts_from_the_right(mask):
-        """This counts from the last token back: the first real token has position 0"""
-        return mask.flip(1).cumsum(dim=1).flip(1) - mask.long()
-
-    def sets_padding_to_0_but_counts_it(mask):
-        """Padding has 0, but it was counted: the first real token of row 0 must have 0 too"""
-        return torch.arange(mask.shape[1]) * mask
-
-    def returns_a_row(mask):
-        """Return a row for each row of the batch: (B, T)"""
-        return (mask[0].cumsum(dim=0) - 1).clamp(min=0)
-
-    def returns_the_mask(mask):
-        """This is the mask: return positions"""
-        return mask.long()
+    ),
+    praise="`positions` is right: the first real token of each row has position 0.",
+    right=[lambda mask: (mask.cumsum(dim=1) - 1).clamp(min=0), positions_also],
+    mistakes=[
+        mistake(
+            "numbers the places from 0",
+            "Padding is counted too: row 0 begins with it, so its first real token must have 0",
+            lambda mask: torch.arange(mask.shape[1]).expand(mask.shape),
+        ),
+        mistake(
+            "counts from 1",
+            "The first real token has position 1: it must have 0",
+            lambda mask: mask.cumsum(dim=1),
+        ),
+        mistake(
+            "leaves padding at minus 1",
+            "Padding gets −1, which is no row of the table of positions: give it 0",
+            lambda mask: mask.cumsum(dim=1) - 1,
+        ),
+        mistake(
+            "counts down the batch",
+            "This counts along the batch: count along the time axis, dim=1",
+            lambda mask: (mask.cumsum(dim=0) - 1).clamp(min=0),
+        ),
+        mistake(
+            "counts padding",
+            "This counts the padding: count the real tokens",
+            lambda mask: ((~mask).cumsum(dim=1) - 1).clamp(min=0),
+        ),
+        mistake(
+            "counts from the right",
+            "This counts from the last token back: the first real token has position 0",
+            lambda mask: mask.flip(1).cumsum(dim=1).flip(1) - mask.long(),
+        ),
+        mistake(
+            "sets padding to 0 but counts it",
+            "Padding has 0, but it was counted: the first real token of row 0 must have 0 too",
+            lambda mask: torch.arange(mask.shape[1]) * mask,
+        ),
+        mistake(
+            "returns a row",
+            "Return a row for each row of the batch: (B, T)",
+            lambda mask: (mask[0].cumsum(dim=0) - 1).clamp(min=0),
+        ),
+        mistake("returns the mask", "This is the mask: return positions", lambda mask: mask.long()),
+    ],
+)

@@ -22,13 +22,13 @@ from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig, KneserNey
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import evaluate
+from scratchformer_course.ch11_training.live import time_machine
 from scratchformer_course.ch11_training.stored_steps import (
     STORED,
     load_checkpoints,
     save_checkpoints,
     training_record,
 )
-from scratchformer_course.ch11_training.live import time_machine
 from scratchformer_course.page_model import describe
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,6 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
+
+from scratchformer import checks
 from tools.usual_mistakes import (
     ANSWERS,
     COMMAND,
@@ -16,8 +18,6 @@ from tools.usual_mistakes import (
     refusal,
     verdict,
 )
-
-from scratchformer import checks
 
 SOLUTIONS = [(check, function) for check, found in RIGHT.items() for function in found]
 

@@ -18,7 +18,6 @@ import distributed_program as program
 import pytest
 import safetensors.torch
 import torch
-from scratchformer_course.prose.drawings import ring_passes
 
 from lab import cost
 from scratchformer import cli
@@ -27,6 +26,7 @@ from scratchformer.models import GPT
 from scratchformer.training import distributed
 from scratchformer.training.checkpoints import read_header
 from scratchformer.training.distributed import find_device, process_group, was_restarted
+from scratchformer_course.prose.drawings import ring_passes
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(program.__file__)

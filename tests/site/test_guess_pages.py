@@ -1,8 +1,8 @@
 """Guesses in a real browser: kept, shown beside the right output, changed and forgotten."""
 
 import pytest
-from tests.chapters.test_guesses import GUESSES, NOTEBOOKS, folded
 
+from tests.chapters.test_guesses import GUESSES, NOTEBOOKS, folded
 from tests.site import test_browser
 from tests.site.test_browser import AXE, PHONE, start
 

@@ -24,7 +24,8 @@ from tests.site.test_browser import ARTICLE, AXE, DESK, PHONE, start
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 import facts  # noqa: E402  (of our Sphinx extensions, not part of the package)
-from tools.set_repository import pages_address  # noqa: E402
+
+from book._ext.facts import pages_address  # noqa: E402
 
 SOURCE = (ROOT / "book" / "welcome.md").read_text(encoding="utf-8")
 WORDS = " ".join(SOURCE.split())

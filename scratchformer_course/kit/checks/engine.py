@@ -1,99 +1,122 @@
-"""An exercise is data: a right answer, cases to try it on, and the usual mistakes.
+"""An exercise is a table: a task, cases to try it on, right answers, and the usual mistakes.
 
-One class is one exercise, written once; the check, its tests and the page of wrong answers
-read it. See `book/add_an_exercise.md`:
+It is written once; the check, its tests and the page of usual mistakes read it. See
+`book/add_an_exercise.md`:
 
-    @exercise("5.1")
-    class running_mean:
-        '''running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t'''
-
-        cases = (X, X[:1])
-
-        def right(x):
-            return x.cumsum(0) / torch.arange(1, len(x) + 1).unsqueeze(1)
-
-        def also(x):
-            return torch.stack([x[: t + 1].mean(0) for t in range(len(x))])
-
-        def returns_sums(x):
-            '''These are sums: divide row t by t + 1'''
-            return x.cumsum(0)
+    running_mean = exercise(
+        "5.1",
+        "running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t",
+        cases=(X, X[:1]),
+        right=[
+            lambda x: x.cumsum(0) / torch.arange(1, len(x) + 1).unsqueeze(1),
+            lambda x: torch.stack([x[: t + 1].mean(0) for t in range(len(x))]),
+        ],
+        mistakes=[
+            mistake("returns sums", "These are sums: divide row t by t + 1", lambda x: x.cumsum(0)),
+        ],
+    )
 
 `running_mean(function)` then calls the function on every case. If a value is wrong, it looks
-which mistake gives the same value there, and answers with that mistake's docstring.
+which mistakes give the same value there, and answers with their diagnosis. The order of a table
+carries no meaning.
 """
 
 from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from scratchformer_course.kit.checks.call import Call
 from scratchformer_course.kit.checks.classes import as_function, constructor_parameters
-from scratchformer_course.kit.checks.compare import brief, difference, fresh, matches, same
+from scratchformer_course.kit.checks.compare import difference, fresh, matches, same
 from scratchformer_course.kit.checks.sandbox import LIMIT, Worker, own_randomness
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
 from scratchformer_course.kit.checks.words import words
 
-GENERAL = "…"  # begins a docstring that quotes the engine or the judge: no diagnosis of its own
+Answer = Callable[..., Any]  # a function or a class, as a learner would write it
+Cases = Iterable[Any] | Callable[[], Iterable[Any]]
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A usual wrong answer: what the learner did, what the check says, and the function."""
+    """A usual wrong answer: what the learner did, what the check says, and the answer."""
 
-    description: str  # from the function's name
-    diagnosis: str  # from its docstring, without the full stop
-    function: Callable
+    description: str
+    diagnosis: str  # without the full stop
+    function: Answer
+    is_specific: bool = False  # where several mistakes do the same, this one is named
+    is_quoted: bool = False  # the engine or the judge finds the words; `diagnosis` holds some
 
-    @property
-    def is_general(self) -> bool:
-        """Whether the engine or the judge finds the words; `diagnosis` quotes some of them."""
-        return self.diagnosis.startswith(GENERAL)
+
+def mistake(description: str, diagnosis: str, answer: Answer, *, specific: bool = False) -> Mistake:
+    """A wrong answer that has a diagnosis of its own: what is wrong, and what to look at.
+
+    Where two mistakes give the same values on all cases, a check says both diagnoses, unless one of
+    them is `specific`.
+    """
+    return Mistake(description, diagnosis.rstrip("."), answer, specific)
+
+
+def alike(
+    diagnosis: str, answers: Mapping[str, Answer], *, specific: bool = False
+) -> list[Mistake]:
+    """Several wrong answers, by their descriptions, that share a diagnosis."""
+    return [mistake(name, diagnosis, each, specific=specific) for name, each in answers.items()]
+
+
+def refused(description: str, words: str, answer: Answer) -> Mistake:
+    """A wrong answer for which the judge or the engine finds the words; `words` quotes some."""
+    return Mistake(description, words.rstrip("."), answer, is_quoted=True)
 
 
 class Exercise:
     """A check: call it with a function (or class) to get a `Verdict`.
 
-    Public fields: `number`, `name`, `parameters`, `right` and `solutions` (functions),
-    `mistakes`, and `given`: what the check takes after the function, where it takes anything.
+    `task` is the signature with shapes, and what the function does. `right` are right answers in
+    several styles, all functions or all classes; the first computes what is expected. `cases` are
+    tuples of arguments, or the only argument, or a function that makes them.
+
+    Where many answers are right, `judge(call, *given)` raises `Wrong` or returns the words of
+    praise; `given` is what the tests put there. `explain(got, *case)` raises `Wrong` for a wrong
+    answer that no mistake gives. `praise` is said of a right answer.
     """
 
-    def __init__(self, number: str, block: type):
-        members = {name: value for name, value in vars(block).items() if name[0] != "_"}
-        self.number, self.name = number, block.__name__
-        self.__doc__, self.__module__ = block.__doc__, block.__module__
-        self.given: tuple = members.pop("given", ())
-        self.praise: str = members.pop("praise", "")
-        self.judge: Callable | None = members.pop("judge", None)
-        self.explain: Callable | None = members.pop("explain", None)
-        self._cases: Any = members.pop("cases", ())
-        self.right: Callable = members.pop("right")
-        others = [name for name in members if name.startswith("also")]
-        self.solutions = [self.right, *(members.pop(name) for name in others)]
+    def __init__(
+        self,
+        number: str,
+        task: str,
+        *,
+        right: Sequence[Answer],
+        mistakes: Sequence[Mistake],
+        cases: Cases = (),
+        judge: Callable[..., str] | None = None,
+        explain: Callable[..., None] | None = None,
+        given: tuple[Any, ...] = (),
+        praise: str = "",
+    ):
+        self.number, self.task = number, task
+        self.name = task.partition("(")[0]
+        self.solutions, self.mistakes = list(right), list(mistakes)
+        self.judge, self.explain = judge, explain
+        self.given, self.praise, self._cases = given, praise, cases
+        self.right = self.solutions[0]
         self.is_class = isinstance(self.right, type)
         self.parameters = (
             constructor_parameters(self.right)
             if self.is_class
             else list(inspect.signature(self.right).parameters)
         )
-        self.mistakes: list[Mistake] = []
-        for name, function in members.items():
-            text = " ".join((vars(function).get("__doc__") or function.__doc__ or "").split())
-            if not text:  # it shares the diagnosis of the mistake before it
-                text = self.mistakes[-1].diagnosis
-            self.mistakes.append(Mistake(name.replace("_", " "), text.rstrip("."), function))
 
     def __repr__(self) -> str:
         return f"<check of exercise {self.number}, {self.name}>"
 
     @property
     def cases(self) -> list[tuple]:
-        """Tuples of arguments; made anew, since a class block may give a function for them."""
-        cases: Iterable = self._cases() if callable(self._cases) else self._cases
+        """Tuples of arguments; made anew, since a table may give a function for them."""
+        cases = self._cases() if callable(self._cases) else self._cases
         return [case if isinstance(case, tuple) else (case,) for case in cases]
 
     def __call__(self, function: Any, *given: Any, limit: float = LIMIT) -> Verdict:
@@ -159,24 +182,27 @@ class Exercise:
         return self.praise
 
     def _diagnosis(self, call: Call, number: int, expected: Any) -> str:
-        """The diagnosis of the mistake that does on this case what the learner's function did.
+        """What the mistakes say that do on this case what the learner's function did.
 
-        The function was right on the cases before, so the mistake must be right there too. If
-        several are, the one that does the same on the most cases.
+        The function was right on the cases before, so a mistake must be right there too. If several
+        are, those that do the same on the most cases speak; of these, the specific ones.
         """
-        case, found = self.cases[number], [m for m in self.mistakes if not m.is_general]
+        case, found = self.cases[number], [m for m in self.mistakes if not m.is_quoted]
         found = [m for m in found if self._agrees(m, call, case, expected)]
-        best, diagnosis = 0, ""
-        for mistake in found:
+        best, nearest = 1, list[Mistake]()
+        for candidate in found:
             agreements = []
             for other in self.cases:
                 probe = Call(call.function, self.name, self.parameters, self.is_class)
                 with contextlib.suppress(Wrong):
                     probe(*other)
-                agreements.append(self._agrees(mistake, probe, other))
-            if all(agreements[:number]) and sum(agreements) > best:
-                best, diagnosis = sum(agreements), mistake.diagnosis
-        return diagnosis
+                agreements.append(self._agrees(candidate, probe, other))
+            if all(agreements[:number]) and sum(agreements) >= best:
+                nearest = nearest if sum(agreements) == best else []
+                nearest.append(candidate)
+                best = sum(agreements)
+        specific = [one for one in nearest if one.is_specific]
+        return ". Or: ".join(sorted({one.diagnosis for one in specific or nearest}))
 
     def _agrees(self, mistake: Mistake, call: Call, case: tuple, unlike: Any = ...) -> bool:
         """Whether the mistake gives what the call gave, and (here) not the right answer."""
@@ -192,20 +218,4 @@ class Exercise:
         return as_function(answer, self.right) if self.is_class else answer
 
 
-def exercise(number: str) -> Callable[[type], Exercise]:
-    """Turn a class block (see above) into an `Exercise`. Its parts, in any order:
-
-    the docstring (signature with shapes, and what the function does); `cases`, each a tuple of
-    arguments or the only argument (or a function that makes them); `right`; `also…`, right
-    answers in another style; and any other function, a mistake. The mistake's name says what the
-    learner did, its docstring is the diagnosis. Without a docstring it shares the one before; a
-    docstring that begins with "…" quotes words that the engine or the judge finds.
-
-    Optional: `judge(call, *given)` where many answers are right: it raises `Wrong` or returns
-    the words of praise; `given`, what the tests put there; `explain(got, *case)` raises `Wrong`
-    for a wrong answer that no mistake gives; `praise`. Names that begin with _ are ignored.
-    """
-    return lambda block: Exercise(number, block)
-
-
-__all__ = ["Call", "Exercise", "Mistake", "Wrong", "brief", "exercise"]
+exercise = Exercise  # a table begins with a small letter, as the functions in it do
