@@ -6,7 +6,7 @@ READY := .venv/ready
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book bundle test lint unit notebooks colab site execute serve bench ladder law taken-apart bert records tab constraints pictures set-repository clean
+.PHONY: help book bundle test quick lint unit notebooks lone site execute serve bench ladder law taken-apart bert records tab constraints pictures set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -28,10 +28,13 @@ bundle: book  ## one zip of the site, the notebooks and the package: build/trans
 	$(BIN)/python tools/bundle.py
 
 test: $(READY)  ## run everything: lint, unit and equivalence tests, every notebook, the built site
-	@$(BIN)/python tools/run_tests.py lint unit book notebooks colab site
+	@$(BIN)/python -m tools.run_tests
 
-lint unit notebooks colab site: $(READY)
-	@$(BIN)/python tools/run_tests.py $@
+quick: $(READY)  ## two minutes: lint, the library's tests, what your changes touch (SINCE=main: on a branch)
+	@$(BIN)/python -m tools.run_tests quick $(or $(SINCE),HEAD)
+
+lint unit notebooks lone site: $(READY)
+	@$(BIN)/python -m tools.run_tests $@
 
 execute: $(READY)  ## run every notebook in place, in order, and store its outputs
 	@$(BIN)/python -m tools.execute $(ONLY)

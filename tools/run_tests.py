@@ -1,17 +1,27 @@
-"""`make test`: run each part, go on after a failure, and end with what passed, failed, was skipped.
+"""`make test` and `make quick`: run parts, go on after a failure, end with what passed.
 
-Usage: python tools/run_tests.py [lint] [unit] [book] [notebooks] [colab] [site]
+Usage: python -m tools.run_tests [PART …]         all parts if none is named
+       python -m tools.run_tests quick [SINCE]    what the changes since a commit touch
+
+Two lanes of parts run side by side: the parts with browsers wait much, those without compute.
 """
 
+import os
 import re
+import shutil
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable, "-m"]
 PYTEST = [*PYTHON, "pytest", "-q", "--color=no"]
 SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # see tests/side_by_side.py
+NBVAL = ["--nbval-current-env", "--nbval-cell-timeout=300"]
+BOOK = [str(Path(sys.executable).with_name("jupyter-book")), "build", "."]
 PARTS = {
     "lint": [
         [*PYTHON, "ruff", "check", "."],
@@ -19,58 +29,158 @@ PARTS = {
         [*PYTHON, "codespell_lib"],
         [*PYTHON, "mypy"],
     ],
-    "unit": [
-        [*PYTEST, *SIDE_BY_SIDE, "tests", "--ignore=tests/site", "--ignore=tests/lone"],
-    ],
-    "book": [
-        [
-            str(Path(sys.executable).with_name("jupyter-book")),
-            *"build . --all -W -n --keep-going".split(),
-        ]
-    ],
-    "notebooks": [
-        [*PYTEST, "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300"]
-        + [*SIDE_BY_SIDE, "notebooks"]
-    ],
-    "colab": [[*PYTEST, "-n", "2", "tests/lone"]],
+    "book": [[*BOOK, "--all", "-W", "-n", "--keep-going"]],
+    "unit": [[*PYTEST, *SIDE_BY_SIDE, "tests", "--ignore=tests/site", "--ignore=tests/lone"]],
     "site": [[*PYTEST, *SIDE_BY_SIDE, "tests/site"]],
+    "notebooks": [[*PYTEST, "--nbval", *NBVAL, *SIDE_BY_SIDE, "notebooks"]],
+    "lone": [[*PYTEST, "-n", "2", "tests/lone"]],
 }
+FIRST = ["lint", "book"]  # the pages are tested when they are built
+LANES = [["notebooks", "lone"], ["unit", "site"]]
+
+# What `quick` runs besides lint and the library's tests: (a changed path, what tests it).
+TOUCHED = [
+    (r"notebooks/(\d\d)_.*", "chapter"),
+    (r"scratchformer_course/ch(\d\d)_.*", "chapter"),
+    (r"scratchformer_course/kit/.*|tests/kit/.*", "tests/kit"),
+    (r"scratchformer_course/(page_model|tab_trainer)/.*", r"tests/\1"),
+    (r"tests/(page_model|tab_trainer|lab|tools|shapes)/.*", r"tests/\1"),
+    (r"(lab|tools)/.*", r"tests/\1"),
+    (r"(tests/chapters/test_\w+\.py)", r"\1"),
+]
 
 
-def run(command: list[str]) -> tuple[int, str]:
-    """Run `command` in the project's root, showing its output; its status and output."""
-    process = subprocess.Popen(
-        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    lines = []
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        lines.append(line)
-    return process.wait(), "".join(lines)
+class Run:
+    """The parts that have run so far: which failed, what was skipped, and the minutes."""
+
+    def __init__(self) -> None:
+        self.failed: list[str] = []
+        self.skips: list[str] = []
+        self.summary: dict[str, str] = {}
+        self.printing = threading.Lock()
+
+    def part(self, name: str, commands: Iterable[list[str]], prefix: str = "", **env: str) -> None:
+        """Run a part's commands; each line of output begins with `prefix`."""
+        start, results = time.monotonic(), []
+        self._print(f"\n== {name} ==")
+        for command in commands:
+            results.append(self._command(command, prefix, env))
+        minutes, seconds = divmod(round(time.monotonic() - start), 60)
+        output = "".join(text for _, text in results)
+        if any(status for status, _ in results):
+            self.failed.append(name)
+        self.skips += [f"{name}: {line}" for line in re.findall(r"^SKIPPED (.*)$", output, re.M)]
+        self.skips += re.findall(r"^(notebooks: .*|javascript: not .*)$", output, re.M)
+        counts = re.findall(r"^(?:=+ )?(\d+ (?:passed|failed|error).*?)(?: in .*)?$", output, re.M)
+        verdict = "FAILED" if name in self.failed else "passed"
+        said = counts[-1].rstrip(" =") if counts else ""
+        self.summary[name] = f"  {name:<10} {verdict}  {minutes:2}:{seconds:02} min  {said}"
+
+    def _command(self, command: list[str], prefix: str, env: dict[str, str]) -> tuple[int, str]:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **env},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        lines = []
+        for line in process.stdout or ():
+            self._print(prefix + line.rstrip("\n"))
+            lines.append(line)
+        return process.wait(), "".join(lines)
+
+    def _print(self, line: str) -> None:
+        with self.printing:
+            print(line, flush=True)
+
+    def end(self) -> int:
+        """Print the summary; the exit status."""
+        print("\n== summary ==", *self.summary.values(), sep="\n")
+        if self.skips:
+            print("Not run in full, and why:", *(f"  {line}" for line in self.skips), sep="\n")
+        return 1 if self.failed else 0
 
 
-def main(names: list[str]) -> int:
+def run_parts(names: list[str]) -> int:
+    """Run the parts in order; all of them, in two lanes side by side, if none is named."""
     unknown = sorted(set(names) - set(PARTS))
     if unknown:
-        print(f"unknown part {unknown[0]!r}; expected some of {', '.join(PARTS)}")
+        print(f"unknown part {unknown[0]!r}; expected some of {', '.join(PARTS)}, or quick")
         return 2
-    failed, skips, summary = [], [], []
-    for name in names:
-        print(f"\n== {name} ==", flush=True)
-        results = [run(command) for command in PARTS[name]]
-        if any(status for status, _ in results):
-            failed.append(name)
-        output = "".join(text for _, text in results)
-        skips += [f"{name}: {line}" for line in re.findall(r"^SKIPPED (.*)$", output, re.M)]
-        skips += re.findall(r"^(notebooks: .*)$", output, re.M)
-        counts = re.findall(r"^(?:=+ )?(\d+ (?:passed|failed|error).*?)(?: =+)?$", output, re.M)
-        verdict = "FAILED" if name in failed else "passed"
-        summary.append(f"  {name:<10} {verdict}  {counts[-1] if counts else ''}")
-    print("\n== summary ==", *summary, sep="\n")
-    if skips:
-        print("Not run in full, and why:", *(f"  {line}" for line in skips), sep="\n")
-    return 1 if failed else 0
+    run = Run()
+    for name in names or FIRST:
+        run.part(name, PARTS[name])
+    if not names:
+
+        def follow(lane: list[str]) -> None:
+            for name in lane:
+                run.part(name, PARTS[name], prefix=f"{name:<9} | ")
+
+        lanes = [threading.Thread(target=follow, args=(lane,)) for lane in LANES]
+        for lane in lanes:
+            lane.start()
+        for lane in lanes:
+            lane.join()
+    return run.end()
+
+
+def changed(since: str) -> list[str]:
+    """The files that differ from a commit, and the untracked ones."""
+    git = ["git", "-c", "core.quotePath=false"]
+    listed = [[*git, "diff", "--name-only", since], [*git, "ls-files", "-o", "--exclude-standard"]]
+    found: set[str] = set()
+    for command in listed:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        found |= set(done.stdout.splitlines())
+    return sorted(found)
+
+
+def touched(paths: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The chapters ("08") and the tests that the changed paths are about."""
+    chapters, tests = set(), set()
+    for path in paths:
+        for pattern, target in TOUCHED:
+            if found := re.fullmatch(pattern, path):
+                if target == "chapter":
+                    chapters.add(found[1])
+                else:
+                    tests.add(found.expand(target))
+    return sorted(chapters), sorted(tests)
+
+
+def quick_parts(since: str) -> Iterator[tuple[str, list[list[str]], dict[str, str]]]:
+    """Lint, the library's tests but the slow ones, and what the changes since a commit touch."""
+    chapters, tests = touched(changed(since))
+    yield "lint", PARTS["lint"], {}
+    quick = ["-m", "not slow", *SIDE_BY_SIDE]
+    paths = ["tests/library", "tests/test_house.py", *(t for t in tests if (ROOT / t).exists())]
+    yield "library", [[*PYTEST, *quick, *paths]], {}
+    if chapters:
+        notebooks = [str(p) for n in chapters for p in (ROOT / "notebooks").glob(f"{n}_*.ipynb")]
+        names = " or ".join(f"{n}_ or ch{n}" for n in chapters)
+        one = [*PYTEST, *quick, "tests/chapters", "-k", names]
+        yield "chapters", [one], {}
+        yield (
+            "notebooks",
+            [[*PYTEST, "--nbval", *NBVAL, *SIDE_BY_SIDE, *notebooks]],
+            {"SCRATCHFORMER_BUDGET": "smoke"},
+        )
+
+
+def main(arguments: list[str]) -> int:
+    """Run what is asked for; 0 if all of it passed."""
+    if arguments[:1] != ["quick"]:
+        return run_parts(arguments)
+    if not shutil.which("git"):
+        print("quick asks git what has changed, and there is no git: name parts instead")
+        return 2
+    run, since = Run(), (arguments[1:] or ["HEAD"])[0]
+    for name, commands, env in quick_parts(since):
+        run.part(name, commands, **env)
+    return run.end()
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or list(PARTS)))
+    sys.exit(main(sys.argv[1:]))
