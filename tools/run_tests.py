@@ -104,25 +104,25 @@ class Run:
 
 
 def run_parts(names: list[str]) -> int:
-    """Run the parts in order; all of them, in two lanes side by side, if none is named."""
+    """Run the parts, some of them side by side; all if none is named."""
+    names = names or list(PARTS)
     unknown = sorted(set(names) - set(PARTS))
     if unknown:
         print(f"unknown part {unknown[0]!r}; expected some of {', '.join(PARTS)}, or quick")
         return 2
     run = Run()
-    for name in names or FIRST:
-        run.part(name, PARTS[name])
-    if not names:
 
-        def follow(lane: list[str]) -> None:
-            for name in lane:
-                run.part(name, PARTS[name], prefix=f"{name:<9} | ")
+    def follow(lane: list[str], prefix: str = "") -> None:
+        for name in lane:
+            if name in names:
+                run.part(name, PARTS[name], prefix=prefix and f"{name:<9} | ")
 
-        lanes = [threading.Thread(target=follow, args=(lane,)) for lane in LANES]
-        for lane in lanes:
-            lane.start()
-        for lane in lanes:
-            lane.join()
+    follow(FIRST)
+    lanes = [threading.Thread(target=follow, args=(lane, "lane")) for lane in LANES]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
     return run.end()
 
 
