@@ -6,10 +6,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from scratchformer_course.kit.checks.compare import difference, same
+from scratchformer_course.kit.checks.compare import difference, error_in_words, same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import Wrong, expect
-from scratchformer_course.kit.checks.words import words
 
 IDS = torch.tensor([5, 3, 8, 1, 9, 2, 7, 4, 6])
 
@@ -160,7 +159,7 @@ def judge_cross_entropy(call):
     try:
         (found,) = torch.autograd.grad(value, logits, allow_unused=True)
     except Exception as error:
-        raise Wrong(f"`backward()` from this loss fails: {words(error)}.") from None
+        raise Wrong(f"`backward()` from this loss fails: {error_in_words(error)}.") from None
     cut = "cut off from the logits, by `.item()`, `.data` or `.detach()`"
     expect(found is not None, f"The loss is {cut}: `backward()` finds no slopes.")
     found = found.to(value.dtype)  # half precision holds 3 or 4 digits

@@ -11,6 +11,7 @@ from typing import Any
 from scratchformer_course.kit.checks.compare import (
     OtherKind,
     brief,
+    error_in_words,
     fresh,
     is_tensor,
     kind,
@@ -19,7 +20,6 @@ from scratchformer_course.kit.checks.compare import (
 )
 from scratchformer_course.kit.checks.sandbox import is_being_stopped
 from scratchformer_course.kit.checks.verdict import Wrong, expect
-from scratchformer_course.kit.checks.words import words
 
 
 class Call:
@@ -41,15 +41,15 @@ class Call:
         shown = [name if brief(arg)[0] == "<" else brief(arg, 50) for name, arg in pairs]
         return f"{self.name}({', '.join(shown)})"
 
-    def inspect(self) -> None:
+    def check_signature(self) -> None:
         """Raise `Wrong` if this is no function (or class) or takes other parameters."""
         name = self.name
         if self.function is ...:
             raise Wrong(f"write `{name}` first.", "not yet")
-        came = f"`{brief(self.function)}`, {kind(self.function)}"
-        expect(callable(self.function), f"give the check `{name}` itself, without (): got {came}.")
+        got = f"got `{brief(self.function)}`, {kind(self.function)}"
+        expect(callable(self.function), f"give the check `{name}` itself, without (): {got}.")
         if self.is_class and not isinstance(self.function, type):
-            raise Wrong(f"give the check the class `{name}` itself: got {came}.")
+            raise Wrong(f"give the check the class `{name}` itself: {got}.")
         with contextlib.suppress(ValueError):  # some built-in functions tell no signature
             signature = inspect.signature(self.function)
             try:
@@ -58,8 +58,8 @@ class Call:
                 else:
                     signature.bind(*self.parameters)
             except TypeError:
-                wanted = ", ".join(self.parameters)
-                raise Wrong(f"`{name}` takes `({wanted})`, but yours is `{signature}`.") from None
+                expected = ", ".join(self.parameters)
+                raise Wrong(f"`{name}` takes `({expected})`, but yours is `{signature}`.") from None
 
     def __call__(self, *args: Any) -> Call:
         self.args, self.count, self.value, self.error = args, self.count + 1, None, None
@@ -73,7 +73,7 @@ class Call:
                 raise
             self.error = error
         parts = self.value if type(self.value) in (tuple, list) else (self.value,)
-        unfilled = any(part is ... for part in parts) or "ellipsis" in words(self.error)
+        unfilled = any(part is ... for part in parts) or "ellipsis" in error_in_words(self.error)
         if unfilled or isinstance(self.error, NotImplementedError):
             raise Wrong(f"replace the `...` in `{self.name}`.", "not yet")
         names = ["the settings", *["x"] * len(args)] if self.is_class else self.parameters
@@ -91,11 +91,11 @@ class Call:
         try:
             return plain(self.value, example)
         except OtherKind as other:
-            came, wanted = other.args
-            what = "that" if came is self.value else f"`{brief(came)}`"
-            why = f"`{self}` returned `{brief(self.value)}`: {what} is {kind(came)}, "
-            such = "" if is_tensor(wanted) else f" such as `{brief(wanted)}`"
-            why += f"but {kind(wanted)}{such} is expected. {hint}"
+            got, expected = other.args
+            what = "that" if got is self.value else f"`{brief(got)}`"
+            such = "" if is_tensor(expected) else f" such as `{brief(expected)}`"
+            returned = f"`{self}` returned `{brief(self.value)}`: {what} is {kind(got)}"
+            why = f"{returned}, but {kind(expected)}{such} is expected. {hint}"
             raise Wrong(why.rstrip()) from None
 
     def failure(self) -> str:
@@ -112,4 +112,4 @@ class Call:
         ]
         source = linecache.getline(file, lines[-1]).strip() if lines else ""
         place = f" in line {lines[-1]}: `{source}`" if source else ""
-        return f"{words(self.error)}{place}."
+        return f"{error_in_words(self.error)}{place}."

@@ -7,18 +7,12 @@ parameters, so both classes can hold the same numbers.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 SEED = 1
-
-
-def constructor_parameters(cls: type) -> list[str]:
-    """Names of the constructor's arguments."""
-    return list(inspect.signature(cls).parameters)
 
 
 def as_function(cls: Any, right: Any) -> Callable:
@@ -42,8 +36,8 @@ def as_function(cls: Any, right: Any) -> Callable:
         ):
             expect(not names, f"the parameter `{min(names, default='')}` {what}.")
         for name, value in weights.items():
-            came, wanted = tuple(found[name].shape), tuple(value.shape)
-            expect(came == wanted, f"`{name}` has shape {came}, but {wanted} is expected.")
+            got, expected = tuple(found[name].shape), tuple(value.shape)
+            expect(got == expected, f"`{name}` has shape {got}, but {expected} is expected.")
         model.load_state_dict(weights, strict=False)  # buffers are the learner's own affair
         return model.eval()(*inputs)
 

@@ -54,6 +54,15 @@ def brief(value: Any, width: int = 80) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def error_in_words(error: BaseException | None) -> str:
+    """Type and text of an error: "ValueError: too long"; the type alone if its text cannot be had."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    return f"{type(error).__name__}: {text[:200]}".rstrip(": .")
+
+
 def fresh(value: Any) -> Any:
     """A deep copy of plain data and tensors; anything else as it is."""
     if type(value) in (list, tuple):
@@ -108,8 +117,8 @@ def _plain_tensor(value: Any, example: Any) -> Any:
         if tensor.layout != torch.strided:
             tensor = torch.Tensor.to_dense(tensor)
         tensor = torch.Tensor.as_subclass(tensor, torch.Tensor).cpu()
-    whole = not example.is_floating_point()
-    if tensor.is_complex() or (whole and tensor.is_floating_point()):
+    as_fractions = example.is_floating_point()
+    if tensor.is_complex() or (tensor.is_floating_point() and not as_fractions):
         raise OtherKind(value, example)
     return tensor
 
@@ -210,8 +219,8 @@ def _first_difference(got: Any, expected: Any, place: str = "") -> tuple[str, An
 
 def _tensor_difference(got: Any, expected: Any) -> str:
     if got.shape != expected.shape:
-        came, wanted = tuple(got.shape), tuple(expected.shape)
-        return f"returned a tensor of shape {came}, but {wanted} is expected"
+        shape = f"shape {tuple(got.shape)}, but {tuple(expected.shape)} is expected"
+        return f"returned a tensor of {shape}"
     if kind(expected).startswith("a bool") and not kind(got).startswith("a bool"):
         return f"returned {kind(got)}, but a boolean one is expected"
     bad = int((~got.isfinite() & expected.isfinite()).sum())

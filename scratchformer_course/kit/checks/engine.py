@@ -30,11 +30,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from scratchformer_course.kit.checks.call import Call
-from scratchformer_course.kit.checks.classes import as_function, constructor_parameters
-from scratchformer_course.kit.checks.compare import difference, fresh, matches, same
+from scratchformer_course.kit.checks.classes import as_function
+from scratchformer_course.kit.checks.compare import (
+    difference,
+    error_in_words,
+    fresh,
+    matches,
+    same,
+)
 from scratchformer_course.kit.checks.sandbox import LIMIT, Worker, own_randomness
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
-from scratchformer_course.kit.checks.words import words
 
 Answer = Callable[..., Any]  # a function or a class, as a learner would write it
 Cases = Iterable[Any] | Callable[[], Iterable[Any]]
@@ -102,13 +107,9 @@ class Exercise:
         self.solutions, self.mistakes = list(right), list(mistakes)
         self.judge, self.explain = judge, explain
         self.given, self.praise, self._cases = given, praise, cases
-        self.right = self.solutions[0]
+        self.right: Any = self.solutions[0]  # a class may be what other classes are built on
         self.is_class = isinstance(self.right, type)
-        self.parameters = (
-            constructor_parameters(self.right)
-            if self.is_class
-            else list(inspect.signature(self.right).parameters)
-        )
+        self.parameters = list(inspect.signature(self.right).parameters)
 
     def __repr__(self) -> str:
         return f"<check of exercise {self.number}, {self.name}>"
@@ -125,7 +126,7 @@ class Exercise:
 
         def work() -> Verdict:
             try:
-                call.inspect()
+                call.check_signature()
                 if self.is_class:
                     call.function = as_function(function, self.right)
                 if self.judge is not None:
@@ -138,7 +139,7 @@ class Exercise:
             except Wrong as wrong:
                 return Verdict(self.number, wrong.state, str(wrong))
             except Exception as error:  # an object that misbehaves when it is looked at
-                why = f"what `{self.name}` returned cannot be examined ({words(error)})."
+                why = f"what `{self.name}` returned cannot be examined ({error_in_words(error)})."
                 return Verdict(self.number, "try again", why)
 
         with own_randomness():
@@ -187,35 +188,37 @@ class Exercise:
         The function was right on the cases before, so a mistake must be right there too. If several
         are, those that do the same on the most cases speak; of these, the specific ones.
         """
-        case, found = self.cases[number], [m for m in self.mistakes if not m.is_quoted]
-        found = [m for m in found if self._agrees(m, call, case, expected)]
-        best, nearest = 1, list[Mistake]()
-        for candidate in found:
-            agreements = []
-            for other in self.cases:
-                probe = Call(call.function, self.name, self.parameters, self.is_class)
-                with contextlib.suppress(Wrong):
-                    probe(*other)
-                agreements.append(self._agrees(candidate, probe, other))
-            if all(agreements[:number]) and sum(agreements) >= best:
-                nearest = nearest if sum(agreements) == best else []
-                nearest.append(candidate)
-                best = sum(agreements)
-        specific = [one for one in nearest if one.is_specific]
-        return ". Or: ".join(sorted({one.diagnosis for one in specific or nearest}))
+        cases, candidates = self.cases, [m for m in self.mistakes if not m.is_quoted]
+        candidates = [m for m in candidates if self._agrees(m, call, cases[number], expected)]
+        calls = [self._probe(call, case) for case in cases] if candidates else []
+        found: dict[int, list[Mistake]] = {}  # by the number of cases on which they agree
+        for candidate in candidates:
+            agrees = [self._agrees(candidate, *pair) for pair in zip(calls, cases, strict=True)]
+            if all(agrees[:number]) and any(agrees):
+                found.setdefault(sum(agrees), []).append(candidate)
+        nearest = found[max(found)] if found else []
+        specific = [each for each in nearest if each.is_specific]
+        return ". Or: ".join(sorted({each.diagnosis for each in specific or nearest}))
 
-    def _agrees(self, mistake: Mistake, call: Call, case: tuple, unlike: Any = ...) -> bool:
-        """Whether the mistake gives what the call gave, and (here) not the right answer."""
+    def _probe(self, call: Call, case: tuple) -> Call:
+        """The learner's function called on a case, whatever it does there."""
+        probe = Call(call.function, self.name, self.parameters, self.is_class)
+        with contextlib.suppress(Wrong):
+            probe(*case)
+        return probe
+
+    def _agrees(self, mistake: Mistake, call: Call, case: tuple, right: Any = ...) -> bool:
+        """Whether the mistake does what the call did, and does not give the right answer."""
         try:
             value = self._runnable(mistake.function)(*fresh(case))
         except Exception as error:
             return type(error) is type(call.error)
         if call.error is not None or call.value is None:
             return False
-        return not same(value, unlike) and matches(call.value, value)
+        return not same(value, right) and matches(call.value, value)
 
     def _runnable(self, answer: Any) -> Callable:
         return as_function(answer, self.right) if self.is_class else answer
 
 
-exercise = Exercise  # a table begins with a small letter, as the functions in it do
+exercise = Exercise  # a table is written in small letters: exercise, mistake, alike, refused
