@@ -16,7 +16,7 @@ from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 def _counted(words, pairs, weight=lambda count: count):
     """Counts of the pairs that `pairs(word)` gives, each as often as `weight(count)` says."""
-    counts = Counter()
+    counts: Counter = Counter()
     for word, count in words.items():
         for pair in pairs(word):
             counts[pair] += weight(count)
@@ -24,7 +24,7 @@ def _counted(words, pairs, weight=lambda count: count):
 
 
 def right_count_pairs(words):
-    counts = {}
+    counts: dict = {}
     for word, count in words.items():
         for i in range(len(word) - 1):
             pair = (word[i], word[i + 1])
@@ -33,7 +33,7 @@ def right_count_pairs(words):
 
 
 def count_pairs_also(words):
-    counts = Counter()
+    counts: Counter = Counter()
     for word, count in words.items():
         for pair in pairwise(word):
             counts[pair] += count
@@ -41,7 +41,7 @@ def count_pairs_also(words):
 
 
 def count_pairs_also_count_pairs(words):
-    counts = defaultdict(int)
+    counts: defaultdict = defaultdict(int)
     for word in words:
         for pair in pairwise(word):
             counts[pair] += words[word]
@@ -50,14 +50,14 @@ def count_pairs_also_count_pairs(words):
 
 def pairs_pieces_across_words(words):
     stream = [(piece, count) for word, count in words.items() for piece in word]
-    counts = Counter()
+    counts: Counter = Counter()
     for (a, _), (b, count) in pairwise(stream):
         counts[a, b] += count
     return dict(counts)
 
 
 def keeps_the_first_count(words):
-    counts = {}
+    counts: dict = {}
     for word, count in words.items():
         for pair in pairwise(word):
             counts.setdefault(pair, count)
@@ -65,7 +65,7 @@ def keeps_the_first_count(words):
 
 
 def adds_to_a_count(words):
-    counts = {}
+    counts: dict = {}
     for word, count in words.items():
         for pair in pairwise(word):
             counts[pair] += count

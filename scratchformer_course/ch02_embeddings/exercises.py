@@ -24,7 +24,7 @@ def right_pairs(ids, window):
 
 
 def pairs_of_also_by_slices(ids, window):
-    pairs = []
+    pairs: list = []
     for i, centre in enumerate(ids):
         near = ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window]
         pairs.extend((centre, neighbour) for neighbour in near)

@@ -443,8 +443,8 @@ def explain_attention(got, q, k, v, mask):
     by_value = "scores are dropped by their value, so the mask depends on data"
     expect(not hidden, f"{count}: {by_value}.")
     # The logarithm of a softmax is its scores, up to a constant in each row.
-    logs = (x.log() - x.log().mean(dim=-1, keepdim=True) for x in (weights, right))
-    _explain_scale(*logs, q.shape[-1], "Each row sums to 1")
+    scores, known = (x.log() - x.log().mean(dim=-1, keepdim=True) for x in (weights, right))
+    _explain_scale(scores, known, q.shape[-1], "Each row sums to 1")
 
 
 def takes_the_sigmoid(q, k, v, mask):

@@ -258,7 +258,7 @@ GIVEN = (
 )
 
 
-def _moved(attend, q, k, v, by=100.0):
+def _moved(attend, q, k, v, by=100.0) -> tuple[torch.Tensor, torch.Tensor]:
     """The outputs at places 0, 1, … and at those `by` places on."""
     positions = torch.arange(float(len(q)))
     return attend(q, k, v, positions), attend(q, k, v, positions + by)

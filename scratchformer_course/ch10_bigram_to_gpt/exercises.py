@@ -403,7 +403,7 @@ class HoldsTheBlocksInAList(RightGPT):
         GPT.right.__init__(self, vocab_size, context_length, d_model, n_heads, n_layers)
         blocks = list(self.h)
         del self.h
-        self.h = blocks
+        self.h = blocks  # type: ignore[assignment]  # the mistake: a list hides its parameters
 
 
 class HasABiasInLmHead(RightGPT):

@@ -1,6 +1,7 @@
 """The exercises of chapter 13, BERT."""
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
@@ -316,7 +317,7 @@ class RightBERT(nn.Module):
         self.wpe = nn.Embedding(context_length, d_model)
         self.wse = nn.Embedding(2, d_model)
         self.ln_e = nn.LayerNorm(d_model)
-        self.h = nn.ModuleList(
+        self.h: Any = nn.ModuleList(
             TransformerBlock(d_model, n_heads, norm_first=False, activation="gelu")
             for _ in range(n_layers)
         )

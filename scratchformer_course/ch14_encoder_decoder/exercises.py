@@ -679,8 +679,10 @@ def _behind(moved, t):
 def depends_on_also(block, x, memory):
     x, memory = x.clone().requires_grad_(), memory.clone().requires_grad_()
     out = block(x, memory).sin()
-    inputs = {"inputs": (x, memory), "retain_graph": True, "materialize_grads": True}
-    slopes = [torch.autograd.grad(out[:, t].sum(), **inputs) for t in range(x.shape[1])]
+    slopes = [
+        torch.autograd.grad(out[:, t].sum(), (x, memory), retain_graph=True, materialize_grads=True)
+        for t in range(x.shape[1])
+    ]
     table = torch.stack([slope.abs().sum(dim=(0, 2)) for slope, _ in slopes])  # (T, T)
     source = any((slope.abs() > 1e-7).any() for _, slope in slopes)
     return bool(table.tril(-1).any()), bool((table.triu(1) > 1e-7).any()), bool(source)

@@ -282,7 +282,7 @@ training_days = exercise(
 )
 
 
-def _fits(memory, V, T, C, L, state=16, blocks=16, logits=3, last=2, size=4):
+def _fits(memory, V, T, C, L, *, state=16, blocks=16, logits=3, last=2, size=4):
     """Whole texts beside the parameters' `state` bytes each: so many C a block, so many V."""
     one = size * T * (L * blocks * C + last * C + logits * V)
     return max(0, (memory - state * _gpt(V, T, C, L)) // one)

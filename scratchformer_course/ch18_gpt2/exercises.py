@@ -1,5 +1,6 @@
 """The exercises of chapter 18, GPT-2."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,9 +16,11 @@ MASKS = (".attn.bias", ".attn.masked_bias")  # what old files hold besides: the 
 def _gpt2_file(prefix, blocks, is_old):
     """Small random weights under GPT-2's names; the table of positions is square by chance."""
     generator = torch.Generator().manual_seed(17)
-    shapes = {"wte.weight": (9, 6), "wpe.weight": (6, 6), "ln_f.weight": (6,), "ln_f.bias": (6,)}
+    shapes: dict[str, tuple[int, ...]] = {"wte.weight": (9, 6), "wpe.weight": (6, 6)}
+    shapes |= {"ln_f.weight": (6,), "ln_f.bias": (6,)}
     for i in blocks:
-        block = {"ln_1.weight": (6,), "ln_1.bias": (6,), "ln_2.weight": (6,), "ln_2.bias": (6,)}
+        block: dict[str, tuple[int, ...]] = {"ln_1.weight": (6,), "ln_1.bias": (6,)}
+        block |= {"ln_2.weight": (6,), "ln_2.bias": (6,)}
         block |= {"attn.c_attn.weight": (6, 18), "attn.c_attn.bias": (18,)}
         block |= {"attn.c_proj.weight": (6, 6), "attn.c_proj.bias": (6,)}
         block |= {"mlp.c_fc.weight": (6, 24), "mlp.c_fc.bias": (24,)}
@@ -207,13 +210,17 @@ def _merged(tokens, choose):
     return found
 
 
+def _rank(known, left, right):
+    return known.get(left + right)
+
+
 def find_merges_also(tokens):
     ids = {token: i for i, token in enumerate(tokens)}
     found = []
     for i, token in enumerate(tokens):
         letters = [token[k : k + 1] for k in range(len(token))]
         earlier = {t: r for t, r in ids.items() if r < i}
-        parts = apply_merges(letters, lambda a, b, known=earlier: known.get(a + b))
+        parts = apply_merges(letters, partial(_rank, earlier))
         if len(parts) == 2:
             found.append(tuple(parts))
     return found

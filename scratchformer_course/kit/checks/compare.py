@@ -55,7 +55,7 @@ def brief(value: Any, width: int = 80) -> str:
 
 
 def error_in_words(error: BaseException | None) -> str:
-    """Type and text of an error: "ValueError: too long"; the type alone if its text cannot be had."""
+    """Type and text of an error: "ValueError: too long"; the type alone if it has no text."""
     try:
         text = " ".join(str(error).split())
     except Exception:
