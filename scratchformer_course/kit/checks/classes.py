@@ -26,6 +26,9 @@ def as_function(cls: Any, right: Any) -> Callable:
 
         torch.manual_seed(SEED)
         weights = dict(right(**settings).named_parameters(remove_duplicate=False))
+        for value in weights.values():
+            if value.dim() == 1:  # a fresh norm of weight 1 and bias 0 cannot be told from another
+                torch.nn.init.normal_(value)
         model = cls(**settings)
         if any(value is ... for value in vars(model).values()):
             raise Wrong(f"replace the `...` in the constructor of `{cls.__name__}`.", "not yet")
