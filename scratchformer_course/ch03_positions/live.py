@@ -70,13 +70,8 @@ def _check(table: Sequence[Sequence[float]]) -> None:
         if len(row) != d_model:
             raise ValueError(f"place {place} has {len(row)} channels, expected {d_model}")
         check_finite(f"place {place} of the table", row)
-        for channel, expected in enumerate(_encoding(place, d_model)):
-            value = row[channel]
-            if not abs(value - expected) < 1e-3:
-                raise ValueError(
-                    f"channel {channel} of place {place} is {value:.3f}, expected {expected:.3f} "
-                    "in the sinusoidal encoding"
-                )
+        if max(abs(a - b) for a, b in zip(row, _encoding(place, d_model), strict=True)) > 1e-3:
+            raise ValueError(f"place {place} of the table is no sinusoidal encoding: {list(row)}")
 
 
 def _number(value: float) -> str:

@@ -1,7 +1,6 @@
 """Gradient descent on a bowl: a learning rate that a reader moves, and the path it makes."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
@@ -17,8 +16,7 @@ def parabola(paths: Mapping[float, Sequence[float]], lowest: float = 3.0) -> Liv
 
     `paths` holds, for each learning rate, the places w from the start on, as a chapter computed
     them: at most 5, of one start and one length. The live figure begins with the first. Raises
-    ValueError for a path that is no gradient descent on this bowl, and for numbers that the
-    sliders do not reach.
+    ValueError for numbers that are not finite or that the sliders do not reach.
     """
     _check(paths, lowest)
     places = next(iter(paths.values()))
@@ -44,31 +42,21 @@ def _check(paths: Mapping[float, Sequence[float]], lowest: float) -> None:
         raise ValueError(f"got {len(paths)} paths, expected 1 to 5, one for each learning rate")
     check_finite("lowest", [lowest])
     check_finite("the list of rates", paths)
-    for given, places in paths.items():
-        if not len(places):
-            raise ValueError(f"the path for rate {given} is empty, expected 2 or more places")
-        check_finite(f"the path for rate {given}", places)
     first = next(iter(paths.values()))
-    if not 2 <= len(first) <= MOST_STEPS + 1 or abs(first[0] - lowest) > REACH:
+    if not 2 <= len(first) <= MOST_STEPS + 1 or not abs(first[0] - lowest) <= REACH:
         raise ValueError(
-            f"a path of {len(first)} places from w={first[0]}, expected 2 to {MOST_STEPS + 1} "
+            f"a path of {len(first)} places from w={[*first][:1]}, expected 2 to {MOST_STEPS + 1} "
             f"places from a start at most {REACH:g} away from {lowest:g}"
         )
     for given, places in paths.items():
+        check_finite(f"the path for rate {given}", places)
         if not 0 < given <= LARGEST_RATE:
             raise ValueError(f"a rate of {given}, expected more than 0 and at most {LARGEST_RATE}")
         if len(places) != len(first) or places[0] != first[0]:
             raise ValueError(
-                f"the path for rate {given} has {len(places)} places from w={places[0]}, expected "
-                f"{len(first)} from w={first[0]} as the others have"
+                f"the path for rate {given} has {len(places)} places from w={[*places][:1]}, "
+                f"expected {len(first)} from w={first[0]} as the others have"
             )
-        for step, (w, after) in enumerate(pairwise(places)):
-            expected = w - given * 2 * (w - lowest)
-            if abs(after - expected) > 1e-4 * (1 + abs(expected)):
-                raise ValueError(
-                    f"step {step + 1} at rate {given} leads from w={w} to {after}, expected "
-                    f"{expected}: the slope of (w − {lowest:g})² is 2 (w − {lowest:g})"
-                )
 
 
 def _bowls(paths: Mapping[float, Sequence[float]], lowest: float) -> str:

@@ -34,15 +34,20 @@ def law(
     `runs` were fitted; `resampled` are fits of a bootstrap, and `missed` holds for each of them
     a logarithm by which a run may miss it. `floor` is the least loss possible. `tested` has for a
     budget of 6 N D operations the sizes that were trained and their losses. `larger` is a run
-    that the law forecasts. Raises ValueError for numbers that are not finite, sizes below 1, losses
+    that the law forecasts. Raises ValueError for numbers that are not finite, sizes, losses
     and coefficients that are not positive, more than four sizes, fewer than two resampled laws
     that choose a size, or another number of `missed`.
     """
-    check_finite("floor", [floor])
-    if floor <= 0:
-        raise ValueError(f"floor={floor}, it must be positive")
-    _check_runs(runs, tested, larger)
-    _check_laws(fitted, resampled, missed)
+    pairs = [pair for some in tested.values() for pair in some]
+    _check_rows([*runs, larger], pairs, [fitted, *resampled])
+    for name, numbers in (("missed", missed), ("floor", [floor]), ("the tested budgets", tested)):
+        check_finite(name, numbers)
+    positive = [floor, *tested, *fitted[1:], *(x for row in (*runs, larger, *pairs) for x in row)]
+    if min(positive) <= 0:
+        raise ValueError(
+            f"got {min(positive)}, but sizes, losses, budgets and coefficients must be positive"
+        )
+    _check_counts(runs, tested, resampled, missed)
     settings = {
         "runs": [[round(n), round(d), _short(loss)] for n, d, loss in runs],
         "law": [*map(_short, fitted)],
@@ -60,36 +65,30 @@ def law(
     return LiveFigure("law", settings, _still(settings), files)
 
 
-def _check_runs(runs: Sequence[Run], tested: Mapping[Number, Any], larger: Run) -> None:
-    pairs = [pair for some in tested.values() for pair in some]
+def _check_rows(runs: Sequence[Run], pairs: Sequence[Run], laws: Sequence[Law]) -> None:
+    """Raise ValueError for a row with another count of numbers, or with one that is not finite."""
     for name, rows, wanted in (
-        ("runs", [*runs, larger], ("parameters", "characters", "loss")),
+        ("runs", runs, ("parameters", "characters", "loss")),
         ("tested", pairs, ("parameters", "loss")),
+        ("laws", laws, ("E", "A", "alpha", "B", "beta")),
     ):
         for row in rows:
             if len(row) != len(wanted):
                 raise ValueError(f"{name} has the row {row!r}, expected {', '.join(wanted)}")
             check_finite(f"a row of {name}", row)
-            if min(row[:-1]) < 1:
-                raise ValueError(f"{name} has the row {row!r}, expected sizes of at least 1")
+
+
+def _check_counts(
+    runs: Sequence[Run],
+    tested: Mapping[Number, Any],
+    resampled: Sequence[Law],
+    missed: Sequence[Number],
+) -> None:
+    """Raise ValueError for fewer or more than the figure can draw."""
     if not runs or not tested or not all(tested.values()):
         raise ValueError("got no runs or nothing tested, expected one or more for each budget")
-    check_finite("the list of tested budgets", tested)
-    if min(*tested, *(row[-1] for row in (*runs, larger, *pairs))) <= 0:
-        raise ValueError("every loss and tested budget must be positive")
-    sizes = sorted({row[0] for row in runs})
-    if not 1 <= len(sizes) <= len(COLOURS):
-        raise ValueError(f"got runs of {len(sizes)} sizes, expected 1 to {len(COLOURS)}")
-
-
-def _check_laws(fitted: Law, resampled: Sequence[Law], missed: Sequence[Number]) -> None:
-    for each in (fitted, *resampled):
-        if len(each) != 5:
-            raise ValueError(f"a law is {each!r}, expected E, A, alpha, B and beta")
-        check_finite("a law", each)
-    check_finite("missed", missed)
-    if not min(fitted[1:]) > 0:
-        raise ValueError(f"the law is {fitted!r}, expected positive A, alpha, B and beta")
+    if (n := len({row[0] for row in runs})) > len(COLOURS):
+        raise ValueError(f"got runs of {n} sizes, expected 1 to {len(COLOURS)}")
     whole = sum(min(each[1:]) > 0 for each in resampled)  # the others choose no size
     if whole < 2 or len(missed) != len(resampled):
         raise ValueError(

@@ -6,10 +6,7 @@ import json
 import math
 import random
 import re
-import shutil
-import subprocess
 from html import unescape
-from pathlib import Path
 
 import pytest
 import torch
@@ -26,11 +23,8 @@ from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.page_model import explorer as view
 from scratchformer_course.page_model.description import find_twin
+from tests.node import COURSE, JavaScriptError, Node
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "scratchformer_course" / "page_model"
-NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="no node on the PATH: model.js was not run")
 TOLERANCE = 1e-4
 LETTERS = "abcdefghijk"
 SMALL = {"vocab_size": 11, "context_length": 12, "d_model": 16, "n_heads": 4, "n_layers": 2}
@@ -57,32 +51,15 @@ SWITCHES = [
     {"causal": True},
     {"heads": [[1, 0]], "blocks": [0], "positions": True, "scale": True, "causal": True},
 ]
-PROGRAM = """
-const M = require(%(model)s), tokenizers = require(%(tokenizer)s);
-const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
-const model = input.description && M.load(input.description);
-const plain = (key, value) => ArrayBuffer.isView(value) ? Array.from(value) : value;
-let result;
-try { result = {value: (() => { %(body)s })()}; } catch (error) { result = {error: error.message}; }
-process.stdout.write(JSON.stringify(result, plain));
-"""
+WITH_MODEL = "const model = input.description && M.load(input.description);"
+FORWARD = "return M.forward(model, input.ids, {off: input.off ?? {}})"
+IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5]
+node = Node(tokenizers="page_model/tokenizer.js", M="page_model/model.js")
 
 
 def in_node(body, **given):
     """What the JavaScript `body` returns; `model`, `M` and `input.…` are there for it."""
-    files = {name: json.dumps(str(FOLDER / f"{name}.js")) for name in ("model", "tokenizer")}
-    program = PROGRAM % {"body": body, **files}
-    done = subprocess.run(
-        [NODE, "-e", program], input=json.dumps(given), capture_output=True, encoding="utf-8"
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def value_in_node(body, **given):
-    result = in_node(body, **given)
-    assert "error" not in result, result["error"]
-    return result["value"]
+    return node(WITH_MODEL + body, **given)
 
 
 def large(model, seed=0):
@@ -161,27 +138,21 @@ def all_close(result, expected):
         assert close(ours, theirs)
 
 
-FORWARD = "return M.forward(model, input.ids, {off: input.off ?? {}})"
-IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5]
-
-
 # ---- the export ----
 
 
-def test_the_file_is_short_and_needs_nothing():
-    source = (FOLDER / "model.js").read_text(encoding="utf-8")
-    assert len(source.encode()) <= 15 * 1024
+def test_the_file_needs_nothing():
+    source = (COURSE / "page_model" / "model.js").read_text(encoding="utf-8")
     assert "require(" not in source and "import " not in source and "fetch(" not in source
 
 
 def test_every_script_can_be_read_without_scrolling():
-    rooms = [FOLDER, FOLDER.parent / "kit" / "figure", FOLDER.parent / "tab_trainer"]
-    files = [path for room in rooms for path in room.rglob("*.js")]
-    assert len(files) >= 20
+    files = sorted(COURSE.rglob("*.js"))
+    assert len(files) > 15
     for path in files:
         lines = path.read_text(encoding="utf-8").splitlines()
-        assert lines[0].startswith("// ") and '"use strict";' in lines[:10], path.name
-        assert [line for line in lines if len(line) > 100] == [], path.name
+        assert lines[0].startswith("// ") and '"use strict";' in lines[:10], path
+        assert [line for line in lines if len(line) > 100] == [], path
 
 
 def test_a_description_is_plain_and_its_hash_is_of_the_weights():
@@ -257,58 +228,53 @@ def test_what_cannot_be_exported_is_told():
 # ---- equal to PyTorch ----
 
 
-@needs_node
 @pytest.mark.parametrize("options", SETTINGS, ids=lambda o: "-".join(o) or "gpt")
 def test_logits_attention_and_stream_are_pytorchs(options, monkeypatch):
     model = small(**options)
     told = describe(model, CharTokenizer(LETTERS))
-    all_close(value_in_node(FORWARD, description=told, ids=IDS), in_torch(model, IDS, monkeypatch))
+    all_close(in_node(FORWARD, description=told, ids=IDS), in_torch(model, IDS, monkeypatch))
 
 
-@needs_node
 def test_the_shipped_model_gives_its_logits():
     model = GPT.pretrained("tiny-shakespeare")
     tok = CharTokenizer.pretrained("tiny-shakespeare")
     text = "ROMEO:\nBut, soft! what light through yonder window breaks?\n"
     told = describe(model, tok)
-    ids = value_in_node(
+    ids = in_node(
         "return tokenizers.load(input.description.tokenizer).encode(input.text)",
         description=told,
         text=text,
     )
     assert ids == tok.encode(text)
-    result = value_in_node(FORWARD, description=told, ids=ids)
+    result = in_node(FORWARD, description=told, ids=ids)
     with torch.no_grad():
         logits = model(torch.tensor([ids]))[0]
     assert (torch.tensor(result["logits"]).view_as(logits) - logits).abs().max() < TOLERANCE
-    losses = value_in_node(
+    losses = in_node(
         "return M.losses(M.forward(model, input.ids).logits, input.ids)", description=told, ids=ids
     )
     assert close(losses, F.cross_entropy(logits[:-1], torch.tensor(ids[1:]), reduction="none"))
 
 
-@needs_node
 def test_a_readers_gpt_gives_its_logits():
     model = large(ReadersGPT(11, 12, 16, 2, 2))
     told = describe(model, CharTokenizer(LETTERS))
-    result = value_in_node(FORWARD, description=told, ids=IDS)
+    result = in_node(FORWARD, description=told, ids=IDS)
     with torch.no_grad():
         assert close(result["logits"], model(torch.tensor([IDS]))[0])
 
 
-@needs_node
 @pytest.mark.parametrize("options", [{}, SPEEDRUN], ids=["gpt", "speedrun"])
 @pytest.mark.parametrize("off", SWITCHES, ids=json.dumps)
 def test_each_switch_is_the_same_change_made_in_pytorch(off, options, monkeypatch):
     model = small(**options)
     told = describe(model, CharTokenizer(LETTERS))
     expected = in_torch(model, IDS, monkeypatch, off)
-    all_close(value_in_node(FORWARD, description=told, ids=IDS, off=off), expected)
+    all_close(in_node(FORWARD, description=told, ids=IDS, off=off), expected)
     untouched, _, _ = in_torch(model, IDS, monkeypatch)
     assert not torch.allclose(expected[0], untouched, atol=1e-2), "the switch does nothing"
 
 
-@needs_node
 @pytest.mark.parametrize("options", [{}, SPEEDRUN], ids=["gpt", "speedrun"])
 @pytest.mark.parametrize("off", [{}, *SWITCHES[:6]], ids=json.dumps)
 def test_with_a_cache_the_logits_are_those_without(off, options):
@@ -324,10 +290,9 @@ def test_with_a_cache_the_logits_are_those_without(off, options):
         }
         return Math.max(...logits.map((z, i) => Math.abs(z - at_once[i])));
       })"""
-    assert max(value_in_node(body, description=told, ids=IDS, off=off)) < 1e-5
+    assert max(in_node(body, description=told, ids=IDS, off=off)) < 1e-5
 
 
-@needs_node
 def test_models_of_any_size():
     """Thirty drawn by chance, with texts of any length, in one call of Node."""
     draw = random.Random(0)
@@ -341,12 +306,11 @@ def test_models_of_any_size():
         ids = [draw.randrange(V) for _ in range(draw.randint(1, length))]
         given.append({"description": describe(models[-1], letters(V)), "ids": ids})
     body = "return input.given.map((one) => M.forward(M.load(one.description), one.ids).logits)"
-    for model, one, logits in zip(models, given, value_in_node(body, given=given), strict=True):
+    for model, one, logits in zip(models, given, in_node(body, given=given), strict=True):
         with torch.no_grad():
             assert close(logits, model(torch.tensor([one["ids"]]))[0]), model.config
 
 
-@needs_node
 def test_every_float16_is_read_as_it_is():
     """All finite ones: positive and negative, normal and not."""
     numbers = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.float16)
@@ -356,10 +320,9 @@ def test_every_float16_is_read_as_it_is():
         "tensors": [{"name": "all", "shape": [len(numbers)]}],
         "weights": base64.b64encode(numbers.numpy().tobytes()).decode(),
     }
-    assert value_in_node("return model.weights.all", description=told) == numbers.tolist()
+    assert in_node("return model.weights.all", description=told) == numbers.tolist()
 
 
-@needs_node
 def test_hooks_see_what_meets_and_may_change_it():
     model = small()
     told = describe(model, CharTokenizer(LETTERS))
@@ -370,7 +333,7 @@ def test_hooks_see_what_meets_and_may_change_it():
         if (name === "h.1") array.fill(0);
       }});
       return {seen, logits}"""
-    result = value_in_node(body, description=told, ids=IDS)
+    result = in_node(body, description=told, ids=IDS)
     parts = [f"h.{i}{part}" for i in range(2) for part in (".attn.q", ".attn.k", ".attn.v", "")]
     assert sorted(result["seen"]) == sorted(parts)
     with torch.no_grad():
@@ -381,13 +344,12 @@ def test_hooks_see_what_meets_and_may_change_it():
     assert close(result["logits"], nothing)
 
 
-@needs_node
 def test_the_logit_lens_reads_each_layer(monkeypatch):
     model = small()
     told = describe(model, CharTokenizer(LETTERS))
     body = "return M.forward(model, input.ids).stream.map((x) => M.readOut(model, x))"
     _, _, stream = in_torch(model, IDS, monkeypatch)
-    for ours, x in zip(value_in_node(body, description=told, ids=IDS), stream, strict=True):
+    for ours, x in zip(in_node(body, description=told, ids=IDS), stream, strict=True):
         with torch.no_grad():
             assert close(ours, model.lm_head(model.ln_f(x)))
 
@@ -395,7 +357,6 @@ def test_the_logit_lens_reads_each_layer(monkeypatch):
 # ---- sampling ----
 
 
-@needs_node
 def test_probabilities_are_those_of_generate():
     """All rules together, on logits with ties and without."""
     draw = random.Random(0)
@@ -410,14 +371,13 @@ def test_probabilities_are_those_of_generate():
         const [temperature, top_k, top_p] = input.rules[i];
         return M.probabilities(Float32Array.from(z), {temperature, top_k, top_p});
       })"""
-    ours = value_in_node(body, logits=logits, rules=rules)
+    ours = in_node(body, logits=logits, rules=rules)
     for z, (temperature, top_k, top_p), found in zip(logits, rules, ours, strict=True):
         p = sampling._probabilities(torch.tensor([z], dtype=torch.float64), temperature)
         theirs = sampling._truncate(p, top_k, top_p)[0]
         assert found == pytest.approx((theirs / theirs.sum()).tolist(), abs=1e-9)
 
 
-@needs_node
 def test_greedy_text_is_that_of_generate_past_the_context_too():
     for options in ({}, SPEEDRUN):
         model = small(**options)
@@ -427,10 +387,9 @@ def test_greedy_text_is_that_of_generate_past_the_context_too():
           return Array.from({length: 20}, () => g.next().value)"""
         ids = torch.tensor([[1, 2, 3]])
         theirs = sampling.generate(model, ids, 20, temperature=0.0)[0, 3:].tolist()
-        assert value_in_node(body, description=told, ids=ids[0].tolist()) == theirs
+        assert in_node(body, description=told, ids=ids[0].tolist()) == theirs
 
 
-@needs_node
 def test_draws_repeat_with_a_seed_and_follow_the_probabilities():
     body = """
       const counts = (seed) => {
@@ -440,7 +399,7 @@ def test_draws_repeat_with_a_seed_and_follow_the_probabilities():
         return found;
       };
       return [counts(1), counts(1), counts(2), M.pick(Float64Array.of(0.5, 0.4, 0), 0.99)]"""
-    one, again, two, beyond = value_in_node(body)
+    one, again, two, beyond = in_node(body)
     assert one == again != two and beyond == 1
     assert one[1] == 0 and [n / 20000 for n in one] == pytest.approx([0.5, 0, 0.2, 0.3], abs=0.02)
 
@@ -450,7 +409,6 @@ def test_draws_repeat_with_a_seed_and_follow_the_probabilities():
 TRAINING = "the old king sleeps. naïve cafés, 12 kings' 345 old ｗords  \n\t and 🎭 the end"
 
 
-@needs_node
 def test_byte_pieces_are_pythons_on_any_text():
     tok = ByteBPE.train(TRAINING * 3, 300, ("<|end|>",))
     texts = [TRAINING, "", "it's  two\u00a0 \u2003spaces\x85\x1c\ufeff", "\ufeffstart", "<|end|>"]
@@ -463,11 +421,9 @@ def test_byte_pieces_are_pythons_on_any_text():
       const {encode, decode} = tokenizers.load(input.tokenizer);
       return input.texts.map((text) => [encode(text), decode(encode(text))])"""
     told = describe(large(GPT(GPTConfig(tok.vocab_size, 4, 4, 1, 1))), tok)["tokenizer"]
-    for text, (ids, back) in zip(
-        texts, value_in_node(body, tokenizer=told, texts=texts), strict=True
-    ):
+    for text, (ids, back) in zip(texts, in_node(body, tokenizer=told, texts=texts), strict=True):
         assert ids == tok.encode(text) and back == text, text
-    decoded = value_in_node(
+    decoded = in_node(
         "return tokenizers.load(input.tokenizer).decode(input.ids)",
         tokenizer=told,
         ids=[tok.vocab_size - 1, 0xC3, 104],
@@ -478,7 +434,6 @@ def test_byte_pieces_are_pythons_on_any_text():
 # ---- what is wrong is said ----
 
 
-@needs_node
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -508,8 +463,9 @@ def test_byte_pieces_are_pythons_on_any_text():
     ],
 )
 def test_a_broken_input_is_told(body, said):
-    told = describe(small(), CharTokenizer(LETTERS))
-    assert said in in_node(body, description=told)["error"]
+    with pytest.raises(JavaScriptError) as told:
+        in_node(body, description=describe(small(), CharTokenizer(LETTERS)))
+    assert said in str(told.value)
 
 
 def test_the_twin_of_the_shipped_model_is_itself():

@@ -1,4 +1,4 @@
-"""The playground tells what one will see on it: its numbers are PyTorch's, computed here again."""
+"""The numbers on the playground's page are PyTorch's: here they are computed by another code."""
 
 import math
 import re
@@ -10,17 +10,24 @@ import torch.nn.functional as F
 import yaml
 
 from scratchformer.attention import causal_mask
+from scratchformer.data import load_corpus
 from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.page_model import describe
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "book" / "playground.md").read_text(encoding="utf-8")
-MODEL_PAGE = (ROOT / "book" / "model_in_javascript.md").read_text(encoding="utf-8")
-PROSE = " ".join(PAGE.split())
+BOOK = Path(__file__).resolve().parents[2] / "book"
+PAGE, MODEL_PAGE = (
+    (BOOK / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("playground", "model_in_javascript")
+)
 TEXT = yaml.safe_load(re.search(r"\n---\n(.*?)\n---\n", PAGE, re.DOTALL)[1])["text"]
 NAME = "tiny-shakespeare"
+
+
+def absent(*numbers, page=PAGE):
+    """Those of some written numbers that the page does not hold."""
+    return set(numbers) - set(re.findall(r"\d[\d,]*(?:\.\d+)?", page))
 
 
 @pytest.fixture(scope="module")
@@ -59,92 +66,52 @@ def whole(model, ids):
     return run(model, ids)
 
 
-def told(pattern):
-    """The numbers in a sentence of the page."""
-    found = re.search(pattern, PROSE)
-    assert found, f"the page no longer says {pattern}"
-    return [float(number) for number in found.groups()]
-
-
-def test_the_passage_was_not_trained_on_and_is_as_long_as_told(model, ids):
-    from scratchformer.data import load_corpus
-
-    assert len(ids) == told(r"passage of (\d+) characters")[0]
+def test_the_passage_was_not_trained_on_and_is_as_long_as_told(ids):
+    assert not absent(str(len(ids)))
     corpus = load_corpus("tinyshakespeare")
     if not corpus.is_real:
         pytest.skip("Tiny Shakespeare is not here")
-    assert TEXT in corpus.text[int(0.9 * len(corpus.text)) :]
-    assert TEXT not in corpus.text[: int(0.9 * len(corpus.text))]
+    cut = int(0.9 * len(corpus.text))
+    assert TEXT in corpus.text[cut:] and TEXT not in corpus.text[:cut]
 
 
-def test_the_head_that_looks_back(model, whole):
+def test_the_heads_that_look_back(whole):
     _, weights = whole
     back = torch.stack([weights.diagonal(-n, -2, -1).mean(dim=-1) for n in (1, 2)])  # (2, L, H)
     percent = 100 * back
-    assert round(percent[0, 0, 2].item()) == told(r"it gives (\d+) % of its weight to the prev")[0]
-    assert round(percent[1, 0, 0].item()) == told(r"it gives (\d+) % to the character before")[0]
+    assert not absent(f"{percent[0, 0, 2]:.0f}", f"{percent[1, 0, 0]:.0f}")
     percent[0, 0, 2] = percent[1, 0, 0] = 0
     assert percent.max() < 50
 
 
 def test_what_the_heads_are_worth(model, ids, whole):
-    was, now = told(r"The loss rises from ([\d.]+) to (2[\d.]+) nats")
     base, _ = whole
     changes = {
         (i, h): run(model, ids, heads=[(i, h)])[0] - base for i in range(4) for h in range(4)
     }
-    assert base == pytest.approx(was, abs=6e-4)
-    assert base + changes.pop((0, 2)) == pytest.approx(now, abs=6e-4)
-    assert changes.pop((0, 0)) == pytest.approx(told(r"worth ([\d.]+) nats")[0], abs=6e-4)
-    assert max(changes.values()) < told(r"other fourteen less than ([\d.]+)\. Four of them")[0]
-    assert sum(change < 0 for change in changes.values()) == 4
-    assert min(changes.values()) > -0.01
+    looks_back, other = changes.pop((0, 2)), changes.pop((0, 0))
+    assert not absent(f"{base:.3f}", f"{base + looks_back:.3f}", f"{other:.3f}")
+    assert max(changes.values()) < 0.1 and sum(change < 0 for change in changes.values()) == 4
 
 
-def test_what_is_left_without_positions(model, ids):
-    loss, _ = run(model, ids, positions=False)
-    was, now, counted = told(
-        r"Tick \*positions\* .*? The loss rises from ([\d.]+) to ([\d.]+) nats\. "
-        r"That table has ([\d.]+) on"
-    )
-    assert loss == pytest.approx(now, abs=6e-4) and was == told(r"from ([\d.]+) to 2")[0]
-    assert shipped_record(NAME)["losses"]["counted"]["1"] == pytest.approx(counted, abs=6e-4)
-    assert loss > counted
-
-
-def test_what_the_division_is_good_for(model, ids, whole):
-    loss, weights = run(model, ids, scale=False)
-    (now,) = told(r"√D\*\. .*? The loss rises to ([\d.]+) nats")
-    factor, before, after = told(
-        r"scores are now ([\d.]+) times .*? is ([\d.]+) on average with the division, and ([\d.]+) "
-    )
-    assert loss == pytest.approx(now, abs=6e-4)
-    assert round(math.sqrt(32), 1) == factor
-    for found, expected in ((whole[1], before), (weights, after)):
-        assert found.max(dim=-1).values.mean().item() == pytest.approx(expected, abs=6e-3)
-
-
-def test_the_future_disturbs_a_model_that_never_saw_it(model, ids):
-    loss, weights = run(model, ids, causal=False)
-    was, now, low, high = told(
-        r"from ([\d.]+) to (3\.5[\d.]+) nats\. In training the model has "
-        r".*? give it (\d+) to (\d+) % of"
-    )
-    assert loss == pytest.approx(now, abs=6e-4) and loss > was
-    share = 100 * (weights * ~causal_mask(len(ids))).sum(dim=-1).mean(dim=(1, 2))  # (L,)
-    assert [round(share.min().item()), round(share.max().item())] == [low, high]
+def test_what_is_left_without_positions_division_and_mask(model, ids, whole):
+    without = {name: run(model, ids, **{name: False}) for name in ("positions", "scale", "causal")}
+    assert not absent(*(f"{loss:.3f}" for loss, _ in without.values()))
+    counted = shipped_record(NAME)["losses"]["counted"]["1"]
+    assert not absent(f"{counted:.3f}") and without["positions"][0] > counted
+    largest = (w.max(dim=-1).values.mean() for w in (whole[1], without["scale"][1]))
+    assert not absent(f"{math.sqrt(32):.1f}", *(f"{x:.2f}" for x in largest))
+    future = without["causal"][1] * ~causal_mask(len(ids))
+    shares = 100 * future.sum(dim=-1).mean(dim=(1, 2))  # (L,)
+    assert not absent(f"{shares.min():.0f}", f"{shares.max():.0f}")
 
 
 def test_the_page_on_the_model_tells_its_sizes(model):
-    description = describe(model, CharTokenizer.pretrained(NAME))
-    letters, weights = len(description["weights"]), sum(p.numel() for p in model.parameters())
-    source = (ROOT / "scratchformer_course" / "page_model" / "model.js").read_text(encoding="utf-8")
-    assert f"{weights:,} weights" in MODEL_PAGE and f"{weights:,} weights" in PAGE
-    assert f"{2 * weights / 1e6:.2f} MB of `float16` and {letters / 1e6:.2f} MB" in MODEL_PAGE
+    letters = len(describe(model, CharTokenizer.pretrained(NAME))["weights"])
+    weights = sum(p.numel() for p in model.parameters())
     losses = shipped_record(NAME)["losses"]
-    assert losses["validation"] == losses["validation_float16"] == 1.4118
-    assert "1.4118 nats\nbefore and after" in MODEL_PAGE
+    assert losses["validation"] == losses["validation_float16"]
     finite = 2 * 31 * 1024  # signs, exponents below the last, fractions
-    assert f"All {finite:,} finite numbers" in MODEL_PAGE
-    assert source.count("\n") < 400 and "fewer than 400 lines" in MODEL_PAGE
-    assert round(20e6 * 2 * 4 / 3 / 1e6) == 53 and "53 MB of text" in MODEL_PAGE
+    told = [f"{weights:,}", f"{2 * weights / 1e6:.2f}", f"{letters / 1e6:.2f}", f"{finite:,}"]
+    assert not absent(*told, f"{losses['validation']:.4f}", page=MODEL_PAGE)
+    assert not absent(f"{weights:,}")
