@@ -64,18 +64,17 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
     settings = asdict(training) | {"batch_size": windows.batch_size, "context_length": T}
     settings["sampling"] = windows.sampling()
     with lock_folder(out):
-        folder = RunFolder(out, model_class)
+        folder = RunFolder(out)
         described = {**config, "sums": data.sums}
         header = folder.check(described, resume)
         distributed.barrier()  # all have looked before one writes
-        if not distributed.is_sharded(training.parallel):  # shards go there block by block
-            model.to(device)
+        model.to(device)
         if distributed.rank() == 0:
             folder.begin(described, data.tokenizer)
             if header:
                 folder.save_best_of(header, model)
             n = distributed.world_size()
-            several = f" × {n} ({training.parallel})" if n > 1 else ""
+            several = f" × {n} processes" if n > 1 else ""
             ids = f"{len(data.train_ids):,} ids to train on"
             print(f"{out}: {n_parameters:,} parameters on {device.type}{several}, {ids}")
         _train(model, data, folder, settings, header.get("step", 0))

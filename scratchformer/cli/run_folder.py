@@ -7,12 +7,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-import torch
 from matplotlib.figure import Figure  # not pyplot: no window, no screen needed
 from torch import nn
 
 from scratchformer.files import atomic_write, locked, remove_parts
-from scratchformer.models.pretrained import load_tensors
 from scratchformer.plots import loss_curves
 from scratchformer.training import History, distributed
 from scratchformer.training.checkpoints import load_weights, read_header
@@ -47,9 +45,8 @@ class RunFolder:
     Only rank 0 writes; all processes make the same calls.
     """
 
-    def __init__(self, path: Path, model_class: type):
-        self.path, self.model_class = path, model_class
-        self.checkpoint = path / "checkpoint.safetensors"
+    def __init__(self, path: Path):
+        self.path, self.checkpoint = path, path / "checkpoint.safetensors"
 
     def check(self, settings: dict, resume: bool) -> dict:
         """The header of the checkpoint to go on from, {} without one.
@@ -105,13 +102,7 @@ class RunFolder:
             self.save(model, self.path / "best")
 
     def save(self, model: nn.Module, folder: Path) -> None:
-        """`model.save` by rank 0; a model in shards is put together for it."""
-        if any(hasattr(p, "full_tensor") for p in model.parameters()):
-            weights = distributed.full_state_dict(dict(model.named_parameters()))
-            if distributed.rank() == 0:
-                with torch.random.fork_rng(devices=[]):  # a new model draws numbers
-                    model = self.model_class(model.config)
-                load_tensors(dict(model.named_parameters()), weights, folder)
+        """`model.save` by rank 0."""
         if distributed.rank() == 0:
             model.save(folder)  # type: ignore[operator]  # every model that is trained has it
 

@@ -73,7 +73,6 @@ def _checksum(record: dict, tensors: dict[str, Tensor]) -> str:
     """CRC-32 of the record, and of names and bytes in the order of the names."""
     crc = zlib.crc32(json.dumps(record).encode())
     for name in sorted(tensors):
-        # numpy() fixes the size of a storage, and FSDP resizes those of its weights: a copy.
-        copy = tensors[name].reshape(-1).view(torch.uint8).clone()
-        crc = zlib.crc32(copy.numpy().data, zlib.crc32(name.encode(), crc))
+        data = tensors[name].reshape(-1).view(torch.uint8).numpy().data
+        crc = zlib.crc32(data, zlib.crc32(name.encode(), crc))
     return f"{crc:08x}"

@@ -1,11 +1,12 @@
-"""A run on disk: all that the next step depends on, in one file that is replaced as a whole.
+"""A run between two steps, and the same on disk: all that the next step depends on, in one file.
 
-Tensors are in the safetensors format, everything else is JSON in the same file's header: no
-pickle, and no second file that could disagree.
+The file is replaced as a whole. Tensors are in the safetensors format, everything else is JSON in
+the same file's header: no pickle, and no second file that could disagree.
 """
 
 import json
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
@@ -14,20 +15,63 @@ from torch import Tensor, nn
 from scratchformer.models.pretrained import load_tensors, refuse_other_shapes
 from scratchformer.models.tensor_files import read_record, read_tensors, write_tensors
 from scratchformer.training import distributed
-from scratchformer.training.state import History, TrainingState
+
+
+@dataclass(frozen=True)
+class History:
+    """What a run reported: one entry in each list for each evaluation."""
+
+    steps: list[int] = field(default_factory=list)  # optimiser steps done so far
+    train_loss: list[float] = field(default_factory=list)  # nats per target since the last entry
+    val_loss: list[float] = field(default_factory=list)  # what `validate` said; empty without
+    seconds: list[float] = field(default_factory=list)  # in training alone, so far
+
+
+@dataclass
+class TrainingState:
+    """What the next step of a run depends on, random states aside, and what the run has reported.
+
+    `fit` calls each of its callbacks with this object after every step. By then the step has been
+    evaluated and saved, if it was to be: a callback that raises loses no more than a kill at that
+    moment would. `evaluated` says whether the last entry of `history` is of this step. A callback
+    may read everything; to change the model is to change the run.
+    """
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    batches: Iterator[tuple[Tensor, ...]]
+    history: History = field(default_factory=History)
+    step: int = 0  # steps done
+    seconds: float = 0.0  # time in training
+    # nats and targets of each step since the last evaluation, (2,)
+    totals: list[Tensor] = field(default_factory=list)
+    evaluated: bool = False
+
+    def mean_loss(self) -> float:
+        """Nats per target since the last evaluation; waits for the GPU, and begins anew."""
+        nats, targets = torch.stack(self.totals).sum(dim=0).tolist()
+        self.totals = []
+        return nats / max(targets, 1.0)
+
+    def record(self, train_loss: float, val_loss: float | None) -> None:
+        """Add an entry of this step to the history."""
+        self.history.steps.append(self.step)
+        self.history.train_loss.append(train_loss)
+        self.history.seconds.append(self.seconds)
+        if val_loss is not None:
+            self.history.val_loss.append(val_loss)
 
 
 def save_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> None:
     """Write a run to `path`, with the `settings` (JSON) that it may only be resumed with.
 
     In a process group all processes must call this, and return when the file is there. Rank 0
-    writes what one process would, shards put together, and the random states of the others.
+    writes what one process would, and the random states of the others.
     Raises OSError if the disk is full; then the file is what it was.
     """
     tensors = {f"model.{name}": tensor for name, tensor in _tensors(state.model).items()}
     for i, memory in state.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{i}.{name}": tensor for name, tensor in memory.items()}
-    tensors = distributed.full_state_dict(tensors)
     if hasattr(state.batches, "state_dict"):
         tensors |= {f"batches.{name}": t for name, t in state.batches.state_dict().items()}
     for kind, random in _random_states(state.model).items():
@@ -63,7 +107,7 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
     _refuse_other_settings(path, header["settings"], settings)
     tensors, _ = read_tensors(path)
     model, optimizer = state.model, state.optimizer
-    own, saved = _tensors(model), _model_tensors(tensors, model)
+    own, saved = _tensors(model), _model_tensors(tensors)
     refuse_other_shapes(own, saved, path)
     memories = _optimizer_memories(path, tensors, optimizer)
     load_tensors(own, saved, path)
@@ -84,7 +128,7 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
 def load_weights(path: str | Path, model: nn.Module) -> None:
     """Put the model of a checkpoint into place, and nothing else. Raises as `load_checkpoint`."""
     tensors, _ = read_tensors(path)
-    load_tensors(_tensors(model), _model_tensors(tensors, model), path)
+    load_tensors(_tensors(model), _model_tensors(tensors), path)
 
 
 def _refuse_other_settings(path: str | Path, before: dict, settings: dict) -> None:
@@ -110,15 +154,13 @@ def _optimizer_memories(
             p = parameters[int(i)] if int(i) < len(parameters) else None
             if p is None or (name != "step" and tensor.shape != p.shape):
                 raise ValueError(f"{path} is of another optimiser: {key} is {tuple(tensor.shape)}")
-            memories.setdefault(int(i), {})[name] = distributed.shard_like(tensor.clone(), p)
+            memories.setdefault(int(i), {})[name] = tensor.clone()
     return memories
 
 
-def _model_tensors(tensors: dict[str, Tensor], model: nn.Module) -> dict[str, Tensor]:
-    """The model's part of a checkpoint, in shards where the model is in shards."""
-    own = _tensors(model)
-    saved = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
-    return {name: distributed.shard_like(tensor, own.get(name)) for name, tensor in saved.items()}
+def _model_tensors(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The model's part of a checkpoint."""
+    return {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
 
 
 def _random_states(model: nn.Module) -> dict[str, Tensor]:

@@ -1,12 +1,48 @@
-"""The settings of a training run: one frozen object that refuses nonsense when it is made.
+"""The settings of a training run, and what they ask for: the learning rate and the optimiser.
 
 What is trained, and on which data, is not in it.
 """
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-from scratchformer.training.schedules import learning_rate
+import torch
+from torch import nn
+
+from scratchformer.training.muon import Muon, muon_groups
+
+SCHEDULES = ("linear", "cosine", "constant")
+
+
+def learning_rate(
+    step: int,
+    *,
+    lr: float,
+    steps: int,
+    warmup: int = 0,
+    schedule: str = "linear",
+) -> float:
+    """The rate of the update that follows `step` done updates (0 for the first), never 0 there.
+
+    It rises in a straight line to its peak `lr` at step `warmup`. From there "linear" and "cosine"
+    fall to 0 at `steps`, just after the last update; "constant" stays. A formula, not an object:
+    whoever knows the step knows the rate, so nothing has to be saved. Raises ValueError for an
+    unknown schedule, a negative step, or a warm-up that does not fit into the run.
+    """
+    if step < 0:
+        raise ValueError(f"step={step}, expected 0 or more")
+    if schedule not in SCHEDULES:
+        raise ValueError(f"schedule={schedule!r}, expected one of {', '.join(SCHEDULES)}")
+    if not 0 <= warmup < steps:
+        raise ValueError(f"warmup={warmup}, expected 0 or more and fewer than steps={steps}")
+    if step < warmup:
+        return lr * (step + 1) / (warmup + 1)
+    if schedule == "constant":
+        return lr
+    progress = min((step - warmup) / (steps - warmup), 1.0)  # 0 at the peak, 1 at the end
+    fall = progress if schedule == "linear" else (1 - math.cos(math.pi * progress)) / 2
+    return lr * (1 - fall)
 
 
 @dataclass(frozen=True)
@@ -29,7 +65,6 @@ class TrainingConfig:
     evaluate_every: int | None = None  # steps; None: after the last step only
     checkpoint_every: int | None = None  # steps; None: at every evaluation
     compile: bool = False  # by torch.compile
-    parallel: str = "ddp"  # or "fsdp"; with one process neither does anything
 
     def __post_init__(self) -> None:
         intervals = ("evaluate_every", "checkpoint_every")
@@ -51,10 +86,8 @@ class TrainingConfig:
             raise ValueError(f"muon_momentum={self.muon_momentum}, expected 0 to below 1")
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed={self.seed}, expected 0 or more and less than 2**63")
-        for name, known in (("precision", ("float32", "bfloat16")), ("parallel", ("ddp", "fsdp"))):
-            if getattr(self, name) not in known:
-                choice = " or ".join(map(repr, known))
-                raise ValueError(f"{name}={getattr(self, name)!r}, expected {choice}")
+        if self.precision not in ("float32", "bfloat16"):
+            raise ValueError(f"precision={self.precision!r}, expected 'float32' or 'bfloat16'")
         self.learning_rate(0)  # refuses a schedule that is unknown or does not fit
 
     def learning_rate(self, step: int, peak: float | None = None) -> float:
@@ -63,3 +96,31 @@ class TrainingConfig:
         return learning_rate(
             step, lr=peak, steps=self.steps, warmup=self.warmup, schedule=self.schedule
         )
+
+
+def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
+    """Two groups for AdamW: matrices decay, biases and norms (one dimension) do not."""
+    parameters = list(model.parameters())
+    return [
+        {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+    ]
+
+
+def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
+    """AdamW, or Muon where the configuration has a `muon_lr`.
+
+    Muon computes in the precision of the run. Each group's "initial_lr", as PyTorch's schedulers
+    call it, is the peak of its rate.
+    """
+    options: dict[str, Any] = {"lr": config.lr, "betas": config.betas, "eps": config.eps}
+    kind: type[torch.optim.AdamW] = torch.optim.AdamW
+    if config.muon_lr is None:
+        groups = parameter_groups(model, config.weight_decay)
+    else:
+        kind, groups = Muon, muon_groups(model, config.lr, config.muon_lr, config.weight_decay)
+        options |= {"momentum": config.muon_momentum, "dtype": getattr(torch, config.precision)}
+    optimizer = kind(groups, fused=True, **options)
+    for group in optimizer.param_groups:
+        group["initial_lr"] = group["lr"]
+    return optimizer

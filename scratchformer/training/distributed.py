@@ -83,47 +83,20 @@ def check_same(number: int, what: str) -> None:
 # --- one step of several processes -------------------------------------------------------------
 
 
-def parallelize(
-    model: nn.Module, parallel: str = "ddp", seed: int = 0, compile: bool = False
-) -> nn.Module:
+def parallelize(model: nn.Module, seed: int = 0, compile: bool = False) -> nn.Module:
     """What to call for a loss, so that the backward pass averages gradients over the processes.
 
-    With "ddp" a wrapper around `model`, which must be on its device. With "fsdp" (needs PyTorch
-    2.6) `model` itself, whose parameters are shards from here on: each process keeps its share of
-    weights, gradients and the optimiser's memory. Dropout differs from process to process.
+    That is a wrapper around `model`, which must be on its device. Dropout differs from process to
+    process.
     """
     if rank() > 0:
         torch.manual_seed((seed + (rank() << 32)) % 2**63)
-    if is_sharded(parallel):
-        _shard(model)
     trained: nn.Module = torch.compile(model) if compile else model  # type: ignore[assignment]
-    if world_size() > 1 and not is_sharded(parallel):
-        device = next(model.parameters()).device
-        device_ids = [device] if device.type == "cuda" else None
-        return nn.parallel.DistributedDataParallel(trained, device_ids=device_ids)
-    return trained
-
-
-def is_sharded(parallel: str) -> bool:
-    """Whether the weights are spread over the processes."""
-    return parallel == "fsdp" and world_size() > 1
-
-
-def _shard(model: nn.Module) -> None:
-    from torch.distributed.device_mesh import init_device_mesh
-
-    try:
-        from torch.distributed.fsdp import fully_shard
-    except ImportError as error:
-        raise ValueError("parallel='fsdp' needs torch 2.6 or newer") from error
-
-    kind = "cuda" if "nccl" in dist.get_backend_config() else "cpu"  # a model may wait on the CPU
-    mesh = init_device_mesh(kind, (world_size(),))
-    for module in reversed(list(model.modules())):  # from the inside out
-        if isinstance(module, nn.ModuleList):
-            for block in module:  # gathered for as long as the block computes
-                fully_shard(block, mesh=mesh)
-    fully_shard(model, mesh=mesh)
+    if world_size() == 1:
+        return trained
+    device = next(model.parameters()).device
+    device_ids = [device] if device.type == "cuda" else None
+    return nn.parallel.DistributedDataParallel(trained, device_ids=device_ids)
 
 
 def sum_over_processes(
@@ -132,7 +105,7 @@ def sum_over_processes(
     """`loss`, but with the nats and targets of all processes together.
 
     Its gradient is that of this process's nats times the number of processes. The mean of these
-    gradients, which DDP and FSDP take, is the gradient of all nats together.
+    gradients, which DDP takes, is the gradient of all nats together.
     """
     if world_size() == 1:
         return loss
@@ -159,16 +132,6 @@ def shard_rows(batch: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return tuple(tensor.tensor_split(n)[rank()] for tensor in batch)
 
 
-def split_evenly(parts: Sequence[T]) -> Iterator[tuple[T, int]]:
-    """Every part to one process, as (part, 1). All get as many: the last may come as (part, 0).
-
-    Where weights are sharded, a model computes on all processes or not at all.
-    """
-    for start in range(0, len(parts), world_size()):
-        i = start + rank()
-        yield (parts[i], 1) if i < len(parts) else (parts[-1], 0)
-
-
 def share_stacks(
     function: Callable[[Tensor], Tensor], stacks: Sequence[Shaped[Tensor, "..."]]
 ) -> list[Shaped[Tensor, "..."]]:
@@ -178,7 +141,7 @@ def share_stacks(
     share of the items, and then they exchange: once, however many stacks there are.
     """
     n = world_size()
-    if n == 1 or not stacks or hasattr(stacks[0], "full_tensor"):  # FSDP's shards are shared
+    if n == 1 or not stacks:
         return [function(stack) for stack in stacks]
     own = []
     for stack in stacks:
@@ -194,57 +157,15 @@ def share_stacks(
     ]
 
 
-def sync_on_last(model: nn.Module, batches: Iterable[T]) -> Iterator[T]:
+def sync_on_last(model: Any, batches: Iterable[T]) -> Iterator[T]:
     """The batches. Gradients are averaged in the backward pass of the last one only."""
     if world_size() == 1:
         yield from batches
         return
     *before, last = batches
-    with _no_sync(model):
+    with model.no_sync():  # DDP's: gradients add up on each process for itself
         yield from before
     yield last
-
-
-@contextmanager
-def _no_sync(model: Any) -> Iterator[None]:
-    """DDP's `no_sync`, and the same for FSDP: gradients add up on each process for itself."""
-    if isinstance(model, nn.parallel.DistributedDataParallel):
-        with model.no_sync():
-            yield
-        return
-    model.set_requires_gradient_sync(False)
-    try:
-        yield
-    finally:
-        model.set_requires_gradient_sync(True)
-
-
-# --- shards and whole tensors ------------------------------------------------------------------
-
-
-def full_state_dict(tensors: dict[str, Any]) -> dict[str, Tensor]:
-    """The tensors as one process would have them, put together on rank 0; nothing elsewhere.
-
-    One after the other, and in main memory: together they may exceed a device.
-    """
-    full = {}
-    for name, tensor in tensors.items():
-        if hasattr(tensor, "full_tensor"):  # all processes take part
-            tensor = tensor.detach().full_tensor()
-            tensor = tensor.cpu() if rank() == 0 else tensor
-        if rank() == 0:
-            full[name] = tensor
-    return full
-
-
-def shard_like(tensor: Tensor, own: Any) -> Tensor:
-    """`tensor`, or this process's shard of it if `own`, whose place it takes, is a shard."""
-    if not hasattr(own, "full_tensor") or tensor.shape != own.shape:
-        return tensor
-    from torch.distributed.tensor import distribute_tensor
-
-    moved = tensor.to(own.device)
-    return distribute_tensor(moved, own.device_mesh, own.placements, src_data_rank=None)
 
 
 # --- starting and ending -----------------------------------------------------------------------

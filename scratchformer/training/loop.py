@@ -5,8 +5,11 @@
 callback to watch.
 """
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -18,17 +21,18 @@ from torch import Tensor, nn
 from scratchformer.data.batches import RandomBatches, WindowSampler
 from scratchformer.files import remove_parts
 from scratchformer.training import distributed
-from scratchformer.training.checkpoints import load_checkpoint, save_checkpoint
-from scratchformer.training.config import TrainingConfig
-from scratchformer.training.evaluation import evaluate
-from scratchformer.training.interrupts import signals_held_back
-from scratchformer.training.losses import token_loss
-from scratchformer.training.optimizers import make_optimizer
-from scratchformer.training.state import History, TrainingState
+from scratchformer.training.checkpoints import (
+    History,
+    TrainingState,
+    load_checkpoint,
+    save_checkpoint,
+)
+from scratchformer.training.config import TrainingConfig, make_optimizer
+from scratchformer.training.losses import evaluate, token_loss
 
 Batch = tuple[Tensor, ...]
 Loss = Callable[..., tuple[Tensor, Tensor]]
-MAY_CHANGE = ("checkpoint_every", "compile", "parallel")  # settings that a resumed run may change
+MAY_CHANGE = ("checkpoint_every", "compile")  # settings that a resumed run may change
 
 
 def update(
@@ -88,7 +92,7 @@ def fit(
     share: ValueError if they differ. FileExistsError rather than overwrite a checkpoint.
     """
     sampler = batches if isinstance(batches, Iterator) else RandomBatches(batches, config.seed)
-    trained = distributed.parallelize(model, config.parallel, config.seed, config.compile)
+    trained = distributed.parallelize(model, config.seed, config.compile)
     loss = distributed.sum_over_processes(loss)
     optimizer = make_optimizer(model, config)
     state = TrainingState(model, optimizer, sampler)
@@ -97,7 +101,7 @@ def fit(
         _begin(checkpoint, state, settings, resume)
     distributed.check_same(state.step, "the step they begin at")
     model.train()
-    with signals_held_back() as signals:
+    with _signals_held_back() as signals:
         while state.step < config.steps:
             start = time.perf_counter()
             for group in optimizer.param_groups:
@@ -204,3 +208,36 @@ def _take(sampler: Iterator[Batch], n: int, model: nn.Module) -> Iterator[Batch]
             raise ValueError("the batches have ended, expected an endless sampler")
         batch = distributed.shard_rows(batch)
         yield tuple(t.pin_memory() if pin and t.device.type == "cpu" else t for t in batch)
+
+
+@contextmanager
+def _signals_held_back() -> Iterator[list[int]]:
+    """Ctrl-C and `kill` wait for the step in progress, so that a run stops where it can be saved.
+
+    The list holds the signals that came. A second one raises KeyboardInterrupt at once; of several
+    processes none stops at once, as the second signal may be torchrun's copy of the first. Python
+    allows handlers in the main thread only; elsewhere signals act as they always do.
+    """
+    received: list[int] = []
+    alone = distributed.world_size() == 1
+
+    def hold(number: int, frame) -> None:
+        if received and alone:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    before = {number: signal.signal(number, hold) for number in (signal.SIGINT, signal.SIGTERM)}
+    restore = True
+    try:
+        yield received
+    except RuntimeError:
+        # A lost process ends the others by this error. Torchrun then sends them a signal, which
+        # must not come before they have said why they end.
+        restore = alone
+        raise
+    finally:
+        for number, handler in before.items() if restore else ():
+            signal.signal(number, handler)

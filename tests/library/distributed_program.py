@@ -1,7 +1,6 @@
 """What test_distributed.py runs in two processes, each without a second import of torch.
 
 `python distributed_program.py FOLDER` makes all launches, in FOLDER, which holds small.toml.
-`torchrun … distributed_program.py killed FOLDER` is one process of a run that loses the other.
 """
 
 import json
@@ -63,7 +62,7 @@ def loss(model, x, y):
 
 
 def trained(model=None, checkpoint=None, resume=False, callbacks=(), **changes):
-    """(losses, weights) of a short run; the weights are empty on all but the first process."""
+    """(losses, weights) of a short run."""
     model = model or small_gpt()
     history = fit(
         model,
@@ -76,7 +75,7 @@ def trained(model=None, checkpoint=None, resume=False, callbacks=(), **changes):
         callbacks=callbacks,
     )
     losses = {"train": history.train_loss, "val": history.val_loss}
-    return losses, distributed.full_state_dict(dict(model.named_parameters()))
+    return losses, {name: p.detach() for name, p in model.named_parameters()}
 
 
 def exchanges(**changes):
@@ -96,11 +95,8 @@ def exchanges(**changes):
             super().__init__(*args, **options)
             self.register_comm_hook(None, counted(allreduce_hook, "gradients"))
 
-    new = hasattr(dist, "reduce_scatter_single")  # FSDP's, by whatever name PyTorch has
-    scatter = "reduce_scatter_single" if new else "reduce_scatter_tensor"
     with (
         patch.object(nn.parallel, "DistributedDataParallel", Watched),
-        patch.object(dist, scatter, counted(getattr(dist, scatter), "gradients")),
         patch.object(dist, "all_reduce", counted(dist.all_reduce, "sums")),
     ):
         trained(evaluate_every=None, **changes)
@@ -122,34 +118,27 @@ def refused(job, *args, **options):
 def cases(folder):
     """All checks that need no launch of their own; each process leaves its own record."""
     record = {"losses": {}, "exchanges": {}, "refused": {}}
-    for parallel in ("ddp", "fsdp"):
-        with distributed.process_group("cpu"):
-            rank = distributed.rank()
-            mine = folder / f"rank{rank}"  # only the first process is to write
-            for name, options in CASES.items():
-                losses, weights = trained(parallel=parallel, **options)
-                record["losses"][f"{parallel} {name}"] = losses
-                if rank == 0:
-                    safetensors.torch.save_file(weights, folder / f"{parallel} {name}")
-            for n in (1, 3):
-                found = exchanges(parallel=parallel, gradient_accumulation_steps=n)
-                record["exchanges"][f"{parallel} {n}"] = found
-            # From one process's checkpoint on, and on to one that one process can go on with.
-            path = folder / f"{parallel}.run"
-            alone = folder / "alone.run"
-            if rank == 0:
-                shutil.copy(alone, path)
-            distributed.barrier()
-            keep = partial(keep_at, 6, path, folder / f"{parallel}.six")
-            options = {"callbacks": [] if rank else [keep], "resume": True, "steps": 8}
-            options["parallel"] = parallel
-            losses, weights = trained(checkpoint=path, **options)
-            record["losses"][f"{parallel} resumed"] = losses
-            if rank == 0:
-                safetensors.torch.save_file(weights, folder / f"{parallel} resumed")
-            dropping = small_gpt(dropout=0.3)
-            trained(dropping, checkpoint=mine / f"{parallel}.run", parallel=parallel)
     with distributed.process_group("cpu"):
+        rank = distributed.rank()
+        mine = folder / f"rank{rank}"  # only the first process is to write
+        for name, options in CASES.items():
+            record["losses"][name], weights = trained(**options)
+            if rank == 0:
+                safetensors.torch.save_file(weights, folder / name)
+        for n in (1, 3):
+            record["exchanges"][str(n)] = exchanges(gradient_accumulation_steps=n)
+        # From one process's checkpoint on, and on to one that one process can go on with.
+        path, alone = folder / "run", folder / "alone.run"
+        if rank == 0:
+            shutil.copy(alone, path)
+        distributed.barrier()
+        keep = partial(keep_at, 6, path, folder / "six")
+        options = {"callbacks": [] if rank else [keep], "resume": True, "steps": 8}
+        record["losses"]["went on"], weights = trained(checkpoint=path, **options)
+        if rank == 0:
+            safetensors.torch.save_file(weights, folder / "went on")
+        trained(small_gpt(dropout=0.3), checkpoint=mine / "run")
+    with distributed.process_group("cpu"):  # a second connection of the same processes
         if distributed.rank() == 0:
             shutil.copy(alone, mine / "half")
         options = {"checkpoint": mine / "half", "resume": True, "steps": 8}
@@ -231,13 +220,11 @@ def launches(folder):
     launch("cases", folder, cases)
     launch("whole", folder, worker, None, 0, *SMALL, "whole")
     launch("restarted", folder, worker, "kill", 6, *SMALL, "restarted", restarts=1)
+    launch("killed", folder, worker, "kill", 6, *SMALL, "killed")
     launch("resumed", folder, worker, None, 0, *SMALL, "killed", "--resume")
-    launch("shards", folder, worker, None, 0, "--config", "shards.toml", "--out", "shards")
     launch("stopped", folder, worker, "stop", 6, *SMALL, "stopped")
     launch("went on", folder, worker, None, 0, *SMALL, "stopped", "--resume")
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "killed":
-        sys.exit(command(sys.argv[2], "kill", 6, *SMALL, "killed"))
     launches(Path(sys.argv[1]))

@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 from scratchformer.training import IGNORED, token_loss
 
@@ -24,19 +23,18 @@ def test_it_is_the_sum_of_minus_ln_p_and_the_number_of_targets(shape):
     assert count.item() == targets.numel()
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_padding_changes_neither_loss_nor_gradient_nor_count(smoothing):
+def test_padding_changes_neither_loss_nor_gradient_nor_count():
     logits, targets = logits_and_targets(3, 4)
     targets[1, 2:] = targets[2, 1:] = IGNORED
     real = targets != IGNORED
     logits.requires_grad_()
-    nats, count = token_loss(logits, targets, smoothing)
-    alone, same = token_loss(logits[real], targets[real], smoothing)
+    nats, count = token_loss(logits, targets)
+    alone, same = token_loss(logits[real], targets[real])
     assert nats.item() == pytest.approx(alone.item()) and count == same == 7
     (gradient,) = torch.autograd.grad(nats, logits)
     assert gradient[~real].abs().max() == 0 and gradient[real].abs().min() > 0
     louder = torch.where(real.unsqueeze(-1), logits, 100.0)  # whatever is said of the padding
-    assert token_loss(louder, targets, smoothing)[0].item() == pytest.approx(nats.item())
+    assert token_loss(louder, targets)[0].item() == pytest.approx(nats.item())
 
 
 def test_nothing_but_padding_is_a_loss_of_zero_with_no_gradient():
@@ -45,13 +43,6 @@ def test_nothing_but_padding_is_a_loss_of_zero_with_no_gradient():
     nats, count = token_loss(logits, torch.full_like(targets, IGNORED))
     nats.backward()
     assert nats == 0 and count == 0 and logits.grad.abs().max() == 0
-
-
-def test_label_smoothing_is_the_cross_entropy_with_a_smoothed_target():
-    logits, targets = logits_and_targets(5)
-    wanted = 0.9 * F.one_hot(targets, 7) + 0.1 / 7
-    by_hand = -(wanted * logits.log_softmax(-1)).sum()
-    assert token_loss(logits, targets, 0.1)[0].item() == pytest.approx(by_hand.item(), rel=1e-5)
 
 
 def test_an_even_guess_costs_ln_v():

@@ -102,7 +102,7 @@ def test_rates_of_both_kinds_fall_together(monkeypatch):
             seen.append([group["lr"] for group in self.param_groups])
             super().step()
 
-    monkeypatch.setattr("scratchformer.training.optimizers.Muon", Watched)
+    monkeypatch.setattr("scratchformer.training.config.Muon", Watched)
     fit(gpt(), drawn, loss, TrainingConfig(steps=4, lr=1e-2, muon_lr=4e-2, seed=0))
     assert seen == [[4e-2 * f, 1e-2 * f, 1e-2 * f] for f in (1.0, 0.75, 0.5, 0.25)]
 
@@ -212,7 +212,7 @@ def test_muon_computes_as_the_run_does_and_with_its_momentum(monkeypatch):
             seen.append((self.dtype, self.momentum))
             super().step()
 
-    monkeypatch.setattr("scratchformer.training.optimizers.Muon", Watched)
+    monkeypatch.setattr("scratchformer.training.config.Muon", Watched)
     for precision in ("float32", "bfloat16"):
         config = TrainingConfig(1, 1e-2, 0, muon_lr=1e-2, muon_momentum=0.8, precision=precision)
         fit(gpt(), drawn, loss, config)

@@ -22,39 +22,21 @@ def curve(steps=10, warmup=4, lr=0.5, **more):
             "cosine",
             [0.1, 0.2, 0.3, 0.4] + [(1 + math.cos(math.pi * k / 6)) / 4 for k in range(6)],
         ),
-        (
-            "inverse_sqrt",
-            [0.125, 0.25, 0.375, 0.5] + [0.5 * math.sqrt(4 / n) for n in range(5, 11)],
-        ),
     ],
 )
 def test_rate_is_the_formula_at_every_step(schedule, expected):
     assert curve(schedule=schedule) == pytest.approx(expected)
 
 
-def test_inverse_sqrt_is_the_papers_schedule():
-    d_model, warmup = 512, 4000
-    peak = 1 / math.sqrt(d_model * warmup)
-    for update in (1, 100, 3999, 4000, 4001, 50_000):
-        paper = d_model**-0.5 * min(update**-0.5, update * warmup**-1.5)
-        rate = learning_rate(
-            update - 1, lr=peak, steps=100_000, warmup=warmup, schedule="inverse_sqrt"
-        )
-        assert rate == pytest.approx(paper)
-
-
-@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant", "inverse_sqrt"])
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
 @pytest.mark.parametrize(("steps", "warmup"), [(1, 0), (2, 1), (10, 0), (10, 9), (100, 20)])
 def test_no_update_has_rate_zero_and_the_peak_comes_once_the_warmup_is_over(
     schedule, steps, warmup
 ):
-    if schedule == "inverse_sqrt" and warmup == 0:
-        return
     rates = curve(steps, warmup, schedule=schedule)
     assert min(rates) > 0 and max(rates) == pytest.approx(0.5)
-    peak = warmup - (schedule == "inverse_sqrt")
-    assert rates[peak] == pytest.approx(0.5)
-    assert all(a < b for a, b in pairwise(rates[: peak + 1]))
+    assert rates[warmup] == pytest.approx(0.5)
+    assert all(a < b for a, b in pairwise(rates[: warmup + 1]))
 
 
 @pytest.mark.parametrize("schedule", ["linear", "cosine"])
@@ -84,7 +66,6 @@ def test_cosine_is_pytorchs_annealing_after_the_warmup():
         ({"warmup": 10}, "warmup=10, expected 0 or more and fewer than steps=10"),
         ({"warmup": -1}, "warmup=-1"),
         ({"step": -1}, "step=-1, expected 0 or more"),
-        ({"schedule": "inverse_sqrt", "warmup": 0}, "warmup=0, expected at least 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong, message):

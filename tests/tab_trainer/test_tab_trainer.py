@@ -13,9 +13,8 @@ from torch import nn
 from lab.gradients import IDEAS, ROWS, SMALL, compare, make_batch, make_model, told
 from lab.gradients import in_node as node_gradients
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import TrainingConfig, evaluate
+from scratchformer.training import TrainingConfig, evaluate, make_optimizer
 from scratchformer.training.muon import newton_schulz
-from scratchformer.training.optimizers import make_optimizer
 from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
 from scratchformer_course.page_model import describe
 from scratchformer_course.tab_trainer import race as view
