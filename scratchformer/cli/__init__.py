@@ -1,7 +1,7 @@
 """`scratchformer prepare` makes token files of texts, `scratchformer train` a model of a TOML file.
 
-Both show a progress bar, may be stopped at any time, and go on with --resume. What they do is in
-the rooms data and training; torch is imported only once there is something to do.
+Both show a progress bar and may be stopped at any time; `train` goes on with --resume. What they do
+is in the rooms data and training; torch is imported only once there is something to do.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("train", help="train the model that a configuration describes")
     command.set_defaults(run=_train)
     add = command.add_argument
-    add("--config", required=True, type=Path, metavar="FILE.toml", help="see configs/")
+    add("--config", required=True, type=Path, metavar="FILE.toml", help="see lab/configs/")
     add("--out", type=Path, metavar="FOLDER", help="for the run (default: runs/NAME-OF-FILE)")
     add(
         "--set",
@@ -61,8 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TABLE.KEY=VALUE",
         help="instead of the configuration's value; may be repeated (training.lr=1e-3)",
     )
-    for command in commands.choices.values():
-        command.add_argument("--resume", action="store_true", help="go on where a run was stopped")
+    add("--resume", action="store_true", help="go on where a run was stopped")
     return parser
 
 

@@ -37,12 +37,11 @@ def prepare(options: argparse.Namespace) -> None:
                 tokenizer,
                 validation=options.validation,
                 source=options.dataset or " ".join(options.inputs),
-                resume=options.resume,
                 overwrite=options.overwrite,
                 on_bytes=bar.update,
             )
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("stopped: the same command with --resume goes on") from None
+        raise KeyboardInterrupt("stopped: nothing has been written") from None
     for path in filter(Path.exists, (options.out / "train.bin", options.out / "val.bin")):
         print(f"{path}: {read_header(path)['tokens']:,} tokens")
 

@@ -13,19 +13,16 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 import torch
 from jaxtyping import UInt16
 from torch import Tensor
 
-from scratchformer.files import atomic_write, locked, remove_parts
+from scratchformer.files import locked
 
 FORMAT, HEADER = "scratchformer tokens 1", 4096
-EVERY = 2**20  # a killed writer loses at most about so many ids
-IDS, RECORD = ".tokens.part", ".tokens.json"  # of an unfinished call: all ids, and how many count
-NEW_TOKENIZER, NEW_VAL = ".tokens.tokenizer.json", ".tokens.val"  # written, not yet in their place
 NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
@@ -63,7 +60,6 @@ def write_tokens(
     *,
     validation: float = 0.1,
     source: str = "",
-    resume: bool = False,
     overwrite: bool = False,
     on_bytes: Callable[[int], None] | None = None,
 ) -> dict:
@@ -73,14 +69,12 @@ def write_tokens(
     documents stands one end-of-text token, if the tokenizer has one. tokenizer.json is saved
     beside. `on_bytes` hears of each piece.
 
-    The files change together, after all of them have been written: an error before that, such as
-    a full disk, leaves the older ones as they are. `resume=True` goes on with what a stopped call
-    has recorded, after it has read again, and compared, the text done before.
+    The files are put in their place together, after all of them have been written: an error before
+    that, such as a full disk, or a kill leaves the older ones as they are.
 
-    Returns the header of train.bin. Raises ValueError for a vocabulary that 16 bits cannot hold,
-    for too little text and for a resumed text or tokenizer that is another one; FileExistsError
-    if the folder holds token files, or an unfinished call's, and neither `resume` nor `overwrite`
-    says what to do; OSError if the disk is full, or another process is writing to the folder.
+    Returns the header of train.bin. Raises ValueError for a vocabulary that 16 bits cannot hold and
+    for too little text; FileExistsError if the folder holds token files, unless `overwrite` is set;
+    OSError if the disk is full, or another process is writing to the folder.
     """
     folder = Path(folder)
     if tokenizer.vocab_size > 2**16:
@@ -88,160 +82,97 @@ def write_tokens(
     if not 0 <= validation < 1:
         raise ValueError(f"validation={validation}, expected 0 <= validation < 1")
     with locked(folder):
-        begun = _begin(folder, fingerprint(tokenizer), resume, overwrite)
-        return _write_set(folder, documents, tokenizer, begun, validation, source, on_bytes)
+        if (folder / "train.bin").exists() and not overwrite:
+            raise FileExistsError(
+                f"{folder} holds token files already: overwrite them, or choose another folder"
+            )
+        parts = folder / ".tokens.part"
+        shutil.rmtree(parts, ignore_errors=True)  # of a call that was killed
+        try:
+            parts.mkdir()
+            header = _write_parts(parts, documents, tokenizer, validation, source, on_bytes)
+            _put_in_place(parts, folder)
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            raise OSError(
+                error.errno,
+                f"no room on the disk for the token files in {folder}; older ones are as they "
+                "were. Make room, and call again",
+            ) from error
+        finally:
+            shutil.rmtree(parts, ignore_errors=True)
+        return header
 
 
-def _write_set(
-    folder: Path,
+def _write_parts(
+    parts: Path,
     documents: Iterable[str | Iterable[str]],
     tokenizer,
-    begun: "_Progress",
     validation: float,
     source: str,
     on_bytes: Callable[[int], None] | None,
 ) -> dict:
-    """Write the ids, then put all files in place; returns the header of train.bin."""
-    try:
-        done = _write_ids(folder, documents, tokenizer, begun, on_bytes)
-        n = int((1 - validation) * done.tokens)  # as in `train_val_split`
+    """Write train.bin, val.bin and tokenizer.json to a folder; returns the header of train.bin."""
+    train, val = parts / "train.bin", parts / "val.bin"
+    with train.open("wb+") as file:  # all ids, until one knows how many there are
+        file.seek(HEADER)
+        tokens, text = _write_ids(file, documents, tokenizer, on_bytes)
+        n = int((1 - validation) * tokens)  # as in `train_val_split`
         if n < 1:
-            (folder / RECORD).unlink()
-            raise ValueError(f"got {done.tokens} tokens, too few to train on")
+            raise ValueError(f"got {tokens} tokens, too few to train on")
         header = {"format": FORMAT, "split": "train", "tokens": n}
-        header |= {"vocab_size": tokenizer.vocab_size, "tokenizer": done.tokenizer}
-        header |= {"text": done.text, "source": source[:300]}
-        _put_in_place(folder, tokenizer, header, done.tokens - n)
-        return header
-    except BaseException as error:
-        if not (folder / RECORD).exists():  # there is nothing to go on with
-            (folder / IDS).unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in NO_ROOM:
-            again = " with resume" if (folder / RECORD).exists() else ""
-            raise OSError(
-                error.errno,
-                f"no room on the disk for the token files in {folder}; older ones are as they "
-                f"were. Make room, and call again{again}",
-            ) from error
-        raise
-
-
-class _Progress(NamedTuple):
-    """What is on the disk for certain: pieces of text and ids done, and the text's sha256."""
-
-    tokenizer: str  # its fingerprint
-    pieces: int = 0
-    tokens: int = 0
-    text: str = ""
-
-
-def _begin(folder: Path, tokenizer: str, resume: bool, overwrite: bool) -> _Progress:
-    """What to go on from, after a look at what the folder holds."""
-    ids, record = folder / IDS, folder / RECORD
-    for name in (RECORD, NEW_TOKENIZER, NEW_VAL):
-        remove_parts(folder / name)
-    if ids.exists() and record.exists():
-        if resume:
-            left = _read_record(record)
-            if ids.stat().st_size >= HEADER + 2 * left.tokens:  # or it was cut to train.bin: anew
-                if left.tokenizer != tokenizer:
-                    raise ValueError(f"{ids} was begun with another tokenizer, expected the same")
-                return left
-        elif not overwrite:
-            raise FileExistsError(f"{ids} is of an unfinished run: resume it, or overwrite it")
-    if (folder / "train.bin").exists() and not overwrite and not (resume and record.exists()):
-        raise FileExistsError(
-            f"{folder} holds token files already: overwrite them, or choose another folder"
-        )
-    for name in (RECORD, IDS, NEW_TOKENIZER, NEW_VAL):
-        (folder / name).unlink(missing_ok=True)
-    return _Progress(tokenizer)
-
-
-def _read_record(path: Path) -> _Progress:
-    try:
-        return _Progress(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path} is damaged ({error}): overwrite the folder") from error
+        header |= {"vocab_size": tokenizer.vocab_size, "tokenizer": fingerprint(tokenizer)}
+        header |= {"text": text, "source": source[:300]}
+        end = HEADER + 2 * n
+        if n < tokens:
+            with val.open("wb") as target:
+                target.write(_bytes(header | {"split": "val", "tokens": tokens - n}))
+                file.seek(end)
+                shutil.copyfileobj(file, target)
+                _sync(target)
+        file.truncate(end)
+        file.seek(0)
+        file.write(_bytes(header))
+        _sync(file)
+    tokenizer.save(parts / "tokenizer.json")
+    return header
 
 
 def _write_ids(
-    folder: Path,
+    file: BinaryIO,
     documents: Iterable[str | Iterable[str]],
     tokenizer,
-    begun: _Progress,
     on_bytes: Callable[[int], None] | None,
-) -> _Progress:
-    """Append the ids of all documents, those aside that `begun` counts, and record them."""
+) -> tuple[int, str]:
+    """Write the ids of all documents; returns how many there are, and the text's sha256."""
     fast = hasattr(tokenizer, "to_tiktoken")  # the same ids, sooner
     encode = tokenizer.to_tiktoken().encode_ordinary if fast else tokenizer.encode
     end = getattr(tokenizer, "special_tokens", {}).get("<|endoftext|>")
-    text, number, done = hashlib.sha256(), 0, begun
-    tokens = begun.tokens
-    other_text = f"{folder / IDS} was begun with another text, expected the same"
-
-    def record() -> _Progress:
-        file.flush()
-        os.fsync(file.fileno())  # the ids first, then the record of them
-        progress = _Progress(begun.tokenizer, number, tokens, text.hexdigest())
-        with atomic_write(folder / RECORD) as new:
-            new.write_text(json.dumps(progress._asdict()), encoding="utf-8")
-        return progress
-
-    with (folder / IDS).open("ab") as file:
-        file.truncate(HEADER + 2 * tokens)  # cuts off what was not recorded, or makes room
-        for number, (begins, piece) in enumerate(_pieces(documents), 1):
-            data = piece.encode("utf-8", "surrogatepass")
-            follows = begins and number > 1  # a document after another one
-            text.update(b"\0" * follows + data)
-            if number > begun.pieces:
-                ids = [end] * (follows and end is not None) + encode(piece)
-                file.write(np.array(ids, dtype="<u2").tobytes())
-                tokens += len(ids)
-            elif number == begun.pieces and text.hexdigest() != begun.text:
-                raise ValueError(other_text)
-            if tokens - done.tokens >= EVERY:
-                done = record()
-            if on_bytes:
-                on_bytes(len(data))
-        if number < begun.pieces:
-            raise ValueError(other_text)
-        return record()
+    tokens, text, is_first = 0, hashlib.sha256(), True
+    for begins, piece in _pieces(documents):
+        data = piece.encode("utf-8", "surrogatepass")
+        follows = begins and not is_first  # a document after another one
+        text.update(b"\0" * follows + data)
+        ids = [end] * (follows and end is not None) + encode(piece)
+        file.write(np.array(ids, dtype="<u2").tobytes())
+        tokens, is_first = tokens + len(ids), False
+        if on_bytes:
+            on_bytes(len(data))
+    return tokens, text.hexdigest()
 
 
-def _put_in_place(folder: Path, tokenizer, header: dict, val_tokens: int) -> None:
-    """Make tokenizer.json, val.bin and train.bin of the ids: all are written, then all renamed.
+def _put_in_place(parts: Path, folder: Path) -> None:
+    """Move the files of `parts` to `folder`.
 
-    The old train.bin is removed before the other files change, and the new one is put in its place
-    after them. So a folder with a train.bin holds the files of one call and no mixture of two. A
-    call that is killed in between can be resumed.
+    The old train.bin goes before the other files change, and the new one comes after them. So a
+    folder with a train.bin holds the files of one call and no mixture of two.
     """
-    ids, train, val = folder / IDS, folder / "train.bin", folder / "val.bin"
-    end_of_train = HEADER + 2 * header["tokens"]
-    with ids.open("rb+") as file:
-        file.write(_bytes(header))
-        file.flush()
-        os.fsync(file.fileno())
-    tokenizer.save(folder / NEW_TOKENIZER)
-    if val_tokens:
-        with (
-            atomic_write(folder / NEW_VAL) as new,
-            new.open("wb") as target,
-            ids.open("rb") as file,
-        ):
-            target.write(_bytes(header | {"split": "val", "tokens": val_tokens}))
-            file.seek(end_of_train)
-            shutil.copyfileobj(file, target)
-
-    train.unlink(missing_ok=True)  # from here on, nothing needs room on the disk
-    (folder / NEW_TOKENIZER).replace(folder / "tokenizer.json")
-    if val_tokens:
-        (folder / NEW_VAL).replace(val)
-    else:
-        val.unlink(missing_ok=True)
-    os.truncate(ids, end_of_train)
-    ids.replace(train)
-    (folder / RECORD).unlink(missing_ok=True)
+    (folder / "train.bin").unlink(missing_ok=True)  # from here on, nothing needs room on the disk
+    (folder / "val.bin").unlink(missing_ok=True)
+    for name in ("tokenizer.json", "val.bin", "train.bin"):
+        if (parts / name).exists():
+            (parts / name).replace(folder / name)
 
 
 def read_header(path: str | Path) -> dict:
@@ -293,6 +224,12 @@ def _pieces(documents: Iterable[str | Iterable[str]]) -> Iterator[tuple[bool, st
             if piece:
                 yield begins, piece
                 begins = False
+
+
+def _sync(file: BinaryIO) -> None:
+    """Have the system write the file to the disk, before a name points to it."""
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _bytes(header: dict) -> bytes:

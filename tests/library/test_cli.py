@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from scratchformer import cli
-from scratchformer.cli import prepare
 from scratchformer.cli.run_config import model_classes
 from scratchformer.cli.run_folder import lock_folder
 from scratchformer.data import Playhouse, token_files
@@ -169,20 +168,14 @@ def test_prepare_names_the_columns_there_are(place, capsys, monkeypatch):
     assert "no text in column 'text' of story" in words
 
 
-def test_prepare_goes_on_after_ctrl_c(place, capsys, monkeypatch):
+def test_prepare_after_ctrl_c_has_written_nothing(place, capsys, monkeypatch):
     call = "prepare play.txt --tokenizer char --out out".split()
-    with monkeypatch.context() as small_pieces:
-        small_pieces.setattr(token_files, "EVERY", 100)
-        pieces = token_files.text_pieces
-        small_pieces.setattr(prepare, "text_pieces", lambda path: pieces(path, size=200))
-        with monkeypatch.context() as patch:
-            patch.setattr(CharTokenizer, "encode", interrupting(CharTokenizer.encode, 15))
-            assert cli.main(call) == 130
-        assert "the same command with --resume goes on" in capsys.readouterr().err
-        assert "is of an unfinished run" in refused(capsys, *call)
-        assert cli.main([*call, "--resume"]) == 0
-    assert cli.main("prepare play.txt --tokenizer char --out whole".split()) == 0
-    assert Path("out/train.bin").read_bytes() == Path("whole/train.bin").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(CharTokenizer, "encode", interrupting(CharTokenizer.encode, 1))
+        assert cli.main(call) == 130
+    assert "stopped: nothing has been written" in capsys.readouterr().err
+    assert [path.name for path in Path("out").iterdir()] == [".lock"]
+    assert cli.main(call) == 0
 
 
 def interrupting(function, number):
@@ -374,10 +367,10 @@ def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monke
         ("seed = 0", "seed = ", "small.toml is not TOML: "),
         ("n_heads = 2", "n_heads = 3", "d_model=16 is not divisible by n_heads=3"),
         ("seed = 0", 'seed = 0\nschedule = "up"', "schedule='up', expected one of"),
-        ("[model]", '[model]\ntype = "rnn"', "type = 'rnn', expected 'gpt' or 'speedrun'"),
-        ("[model]", "[model]\ntype = [1]", "type = [1], expected 'gpt' or 'speedrun'"),
+        ("[model]", '[model]\ntype = "rnn"', "type = 'rnn', expected 'gpt' or 'MODULE:CLASS'"),
+        ("[model]", "[model]\ntype = [1]", "type = [1], expected 'gpt' or 'MODULE:CLASS'"),
         ("seed = 0", "seed = 0\ncontext_length = 0", "context_length=0 must be at least 1"),
-        ("seed = 0", 'seed = 0\nparallel = "pipe"', "parallel='pipe', expected 'ddp' or 'fsdp'"),
+        ("seed = 0", 'seed = 0\nparallel = "ddp"', "[training] has no key 'parallel', expected"),
         ("seed = 0", 'seed = 0\ndevice = "abacus"', "device='abacus': "),
         ("folder", 'corpus = "playhouse"\nfolder', "[data] needs either corpus"),
         ("[data]", '[data]\nsplit = "rotated"', "[data] needs either corpus"),

@@ -1,8 +1,6 @@
-"""Token files: the ids of the whole text, whatever was cut, killed or resumed, read in place."""
+"""Token files: the ids of the whole text, whatever was cut or killed, read in place."""
 
-import contextlib
 import io
-import json
 import os
 import shutil
 import subprocess
@@ -66,9 +64,8 @@ def test_one_end_of_text_between_documents_and_none_for_an_empty_one(tmp_path):
 def test_a_second_call_is_refused_unless_told_to_overwrite_and_leaves_no_old_validation(tmp_path):
     write_tokens(tmp_path, [TEXT], BPE)
     before = files(tmp_path)
-    for resume in (False, True):
-        with pytest.raises(FileExistsError, match="holds token files already: overwrite them"):
-            write_tokens(tmp_path, ["short"], CharTokenizer("horst"), resume=resume)
+    with pytest.raises(FileExistsError, match="holds token files already: overwrite them"):
+        write_tokens(tmp_path, ["short"], CharTokenizer("horst"))
     assert files(tmp_path) == before
     write_tokens(tmp_path, ["short"], CharTokenizer("horst"), validation=0.0, overwrite=True)
     assert sorted(files(tmp_path)) == ["tokenizer.json", "train.bin"]
@@ -203,88 +200,51 @@ def test_a_file_larger_than_memory_is_read_bit_by_bit(tmp_path):
     assert resident() - before < 200e6
 
 
-# --- resuming ---------------------------------------------------------------------------------
+# --- errors, a full disk, and kills: files change together ---------------------------------------
 
 DOCUMENTS = [TEXT[i : i + 300] for i in range(0, len(TEXT), 300)]
 
 
 class Stop(Exception):
-    """Raised in the middle of the documents."""
+    """Stands for a kill: nothing that follows it is done."""
 
 
-def stopped_after(n):
-    yield from DOCUMENTS[:n]
-    raise Stop
+def test_an_error_in_the_middle_leaves_the_older_files_and_nothing_else(tmp_path):
+    def unreadable():
+        yield from DOCUMENTS[:9]
+        raise ValueError("text.txt is not UTF-8")
+
+    with pytest.raises(ValueError, match="is not UTF-8"):
+        write_tokens(tmp_path, unreadable(), BPE)
+    assert files(tmp_path) == {}
+    write_tokens(tmp_path, ["an old text"], BPE)
+    old = files(tmp_path)
+    with pytest.raises(ValueError, match="is not UTF-8"):
+        write_tokens(tmp_path, unreadable(), BPE, overwrite=True)
+    assert files(tmp_path) == old
 
 
-@pytest.mark.parametrize("n", [0, 1, 10, 33, len(DOCUMENTS)])
-def test_a_resumed_call_gives_the_files_of_an_uninterrupted_one(tmp_path, monkeypatch, n):
-    monkeypatch.setattr(token_files, "EVERY", 500)
-    encoded = []
-    spy = type("Spy", (), {"vocab_size": CHAR.vocab_size, "save": CHAR.save})()
-    spy.encode = lambda text: encoded.append(text) or CHAR.encode(text)
-    write_tokens(tmp_path / "whole", DOCUMENTS, spy)
-    with pytest.raises(Stop):
-        write_tokens(tmp_path / "cut", stopped_after(n), spy)
-    assert not (tmp_path / "cut" / "train.bin").exists()
-    encoded.clear()
-    heard = []
-    write_tokens(tmp_path / "cut", DOCUMENTS, spy, resume=True, on_bytes=heard.append)
-    assert files(tmp_path / "cut") == files(tmp_path / "whole")
-    assert len(encoded) <= len(DOCUMENTS) - n + 2  # what was recorded is not encoded again
-    assert sum(heard) == len(TEXT.encode())
-
-
-def test_an_unfinished_call_is_not_overwritten_by_accident(tmp_path, monkeypatch):
-    monkeypatch.setattr(token_files, "EVERY", 100)
-    with pytest.raises(Stop):
-        write_tokens(tmp_path, stopped_after(3), BPE)
-    with pytest.raises(FileExistsError, match="unfinished run: resume it, or overwrite it"):
-        write_tokens(tmp_path, DOCUMENTS, BPE)
-    write_tokens(tmp_path, ["another text"], BPE, validation=0.0, overwrite=True)
-    assert ids_in(tmp_path) == BPE.encode("another text")
-    assert sorted(files(tmp_path)) == ["tokenizer.json", "train.bin"]
-
-
-def test_a_call_that_recorded_nothing_does_not_block_the_next(tmp_path):
-    """A wrongly encoded text, say: once it is mended, the same call works."""
-    path, out = tmp_path / "text.txt", tmp_path / "out"
-    path.write_bytes(TEXT.encode() + b"caf\xe9")
-    with pytest.raises(ValueError, match=r"text\.txt is not UTF-8"):
-        write_tokens(out, [text_pieces(path, size=500)], BPE)
-    assert files(out) == {}
-    (out / ".tokens.part").write_bytes(b"of a call that was killed before its first record")
-    path.write_bytes(TEXT.encode())
-    write_tokens(out, [text_pieces(path, size=500)], BPE)
-    assert ids_in(out) == BPE.encode(TEXT)
-
-
-# --- a full disk, and kills: files change together ----------------------------------------------
-
-
-WRITING = ((os, "fsync"), (Path, "write_text"), (token_files.shutil, "copyfileobj"))
-RENAMING = ((os, "truncate"), (Path, "replace"))
+CALLS = ((os, "fsync"), (Path, "write_text"), (shutil, "copyfileobj"), (Path, "open"))
+RENAMES = ((Path, "replace"), (Path, "unlink"))
 
 
 def fail_at(monkeypatch, functions, number, error):
-    """Call `number` of `functions`, or of opening a file to write, raises; returns their names."""
+    """Call `number` of the functions raises; returns the calls that were made."""
     calls = []
 
-    def fails(owner, name, counts=lambda *_: True):
+    def failing(owner, name):
         original = getattr(owner, name)
 
         def call(*arguments, **options):
-            if counts(*arguments):
-                calls.append(name)
-                if len(calls) == number:
-                    raise error
+            calls.append(name)
+            if len(calls) == number:
+                raise error
             return original(*arguments, **options)
 
         monkeypatch.setattr(owner, name, call)
 
     for owner, name in functions:
-        fails(owner, name)
-    fails(Path, "open", lambda path, mode="r", *_: mode not in ("r", "rb"))
+        failing(owner, name)
     return calls
 
 
@@ -293,44 +253,32 @@ def test_wherever_it_fails_the_set_is_the_old_one_or_the_new_one_never_a_mixture
     tmp_path, monkeypatch, kind
 ):
     monkeypatch.setattr(token_files, "fingerprint", lambda tokenizer: str(tokenizer.vocab_size))
-    monkeypatch.setattr(token_files, "EVERY", 8000)
     write_tokens(tmp_path / "old", ["an old text " * 99], CharTokenizer.train("an old text "))
     write_tokens(tmp_path / "new", DOCUMENTS, CHAR)
     old, new = files(tmp_path / "old"), files(tmp_path / "new")
     full_disk = kind == "full disk"
-    functions = WRITING if full_disk else WRITING + RENAMING
     for number in range(1, 100):
         out = tmp_path / f"out{number}"
-        out.mkdir()
-        for name, data in old.items():
-            (out / name).write_bytes(data)
+        shutil.copytree(tmp_path / "old", out)
         error = OSError(28, "No space left on device") if full_disk else Stop()
-        expected = f"no room on the disk for the token files in {out}" if full_disk else None
         with monkeypatch.context() as patch:
-            calls = fail_at(patch, functions, number, error)
-            with contextlib.suppress(Stop) if not full_disk else contextlib.nullcontext():
-                try:
-                    write_tokens(out, DOCUMENTS, CHAR, overwrite=True)
-                except OSError as caught:
-                    assert caught.errno == 28 and expected in str(caught)
-        found = {name: data for name, data in files(out).items() if name[0] != "."}
+            if not full_disk:  # a kill cleans nothing up
+                patch.setattr(shutil, "rmtree", lambda *arguments, **options: None)
+            calls = fail_at(patch, CALLS if full_disk else CALLS + RENAMES, number, error)
+            try:
+                write_tokens(out, DOCUMENTS, CHAR, overwrite=True)
+            except (OSError, Stop) as caught:
+                if full_disk:
+                    assert caught.errno == 28
+                    assert f"no room on the disk for the token files in {out}" in str(caught)
+        found = {p.name: p.read_bytes() for p in out.iterdir() if p.name[0] != "."}
         if len(calls) < number:  # all were tried
-            assert found == new and number > 15
+            assert found == new and number > 8
             return
         assert found == old if full_disk else found == old or "train.bin" not in found, calls
-        write_tokens(out, DOCUMENTS, CHAR, resume=True, overwrite=True)
+        write_tokens(out, DOCUMENTS, CHAR, overwrite=True)  # nothing is in its way
         assert files(out) == new
     pytest.fail("it never ended well")
-
-
-def test_what_is_resumed_needs_no_second_leave_to_overwrite(tmp_path, monkeypatch):
-    monkeypatch.setattr(token_files, "EVERY", 500)
-    write_tokens(tmp_path, ["an old text"], BPE)
-    with pytest.raises(Stop):
-        write_tokens(tmp_path, stopped_after(30), BPE, overwrite=True)
-    write_tokens(tmp_path, DOCUMENTS, BPE, resume=True)
-    write_tokens(tmp_path / "new", DOCUMENTS, BPE)
-    assert ids_in(tmp_path) == ids_in(tmp_path / "new")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
@@ -357,98 +305,6 @@ def test_no_room_is_said_in_one_sentence_and_the_old_files_stay(tmp_path):
     assert files(tmp_path) == before
 
 
-@pytest.mark.parametrize("change", ["text", "shorter", "tokenizer"])
-def test_what_is_resumed_must_be_the_same(tmp_path, monkeypatch, change):
-    monkeypatch.setattr(token_files, "EVERY", 500)
-    with pytest.raises(Stop):
-        write_tokens(tmp_path, stopped_after(20), BPE)
-    documents = {"text": ["new", *DOCUMENTS[1:]], "shorter": DOCUMENTS[:2]}.get(change, DOCUMENTS)
-    tokenizer = ByteBPE.train(TEXT, 300) if change == "tokenizer" else BPE
-    words = "tokenizer" if change == "tokenizer" else "text"
-    with pytest.raises(ValueError, match=f"was begun with another {words}, expected the same"):
-        write_tokens(tmp_path, documents, tokenizer, resume=True)
-    write_tokens(tmp_path, DOCUMENTS, BPE, resume=True)  # nothing was spoilt
-    write_tokens(tmp_path / "whole", DOCUMENTS, BPE)
-    assert ids_in(tmp_path) == ids_in(tmp_path / "whole")
-
-
-@pytest.mark.parametrize(
-    ("method", "name"),
-    [("truncate", ""), ("replace", ".tokens.part"), ("unlink", ".tokens.json")],
-    ids=["val.bin written", "train.bin cut", "train.bin in place"],
-)
-def test_a_kill_while_the_files_are_put_in_place_loses_nothing(tmp_path, monkeypatch, method, name):
-    monkeypatch.setattr(token_files, "EVERY", 500)
-    write_tokens(tmp_path / "whole", DOCUMENTS, BPE)
-    with pytest.raises(Stop):
-        write_tokens(tmp_path / "cut", stopped_after(30), BPE)
-    original = getattr(Path, method, None)
-
-    def killed(self, *args, **options):
-        if self.name == name:
-            raise Stop
-        return original(self, *args, **options)
-
-    with monkeypatch.context() as patch:
-        if method == "truncate":
-            patch.setattr(token_files, "_bytes", stop_at_the_second_header())
-        else:
-            patch.setattr(Path, method, killed)
-        with pytest.raises(Stop):
-            write_tokens(tmp_path / "cut", DOCUMENTS, BPE, resume=True)
-    write_tokens(tmp_path / "cut", DOCUMENTS, BPE, resume=True)
-    assert files(tmp_path / "cut") == files(tmp_path / "whole")
-
-
-def stop_at_the_second_header():
-    original, calls = token_files._bytes, []
-
-    def header_bytes(header):
-        calls.append(header)
-        if len(calls) == 2:  # that of train.bin: the ids after it are cut off, its own not written
-            raise Stop
-        return original(header)
-
-    return header_bytes
-
-
-PROGRAM = """
-import sys
-from pathlib import Path
-from scratchformer.data import token_files
-from scratchformer.tokenizers import ByteBPE
-token_files.EVERY = 3000
-tokenizer = ByteBPE.load(sys.argv[2])
-pieces = token_files.text_pieces(sys.argv[3], size=2000)
-token_files.write_tokens(sys.argv[1], [pieces], tokenizer, resume=True,
-    on_bytes=lambda n: print(n, flush=True))
-"""
-
-
-def test_a_killed_process_is_resumed_to_the_same_files(tmp_path):
-    BPE.save(tmp_path / "bpe.json")
-    (tmp_path / "text.txt").write_text(TEXT * 10, encoding="utf-8")
-    out, kills = tmp_path / "out", 0
-    command = [
-        sys.executable,
-        "-c",
-        PROGRAM,
-        *map(str, (out, tmp_path / "bpe.json", tmp_path / "text.txt")),
-    ]
-    for pieces in (30, 60, 90, 10**9):
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        for number, _ in enumerate(process.stdout):
-            if number == pieces:
-                process.kill()
-                kills += 1
-                break
-        process.communicate()
-    assert kills == 3 and process.returncode == 0
-    write_tokens(tmp_path / "whole", [TEXT * 10], BPE)
-    assert files(out) == files(tmp_path / "whole")
-    assert json.loads((out / "train.bin").read_bytes()[:4096])["split"] == "train"
-
-
 def test_two_calls_into_one_folder_do_not_mix_their_texts(tmp_path):
     def documents():
         yield DOCUMENTS[0]
@@ -461,11 +317,3 @@ def test_two_calls_into_one_folder_do_not_mix_their_texts(tmp_path):
     alone = files(tmp_path / "alone")
     shutil.rmtree(tmp_path / "alone")
     assert files(tmp_path) == alone
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"x": 1}'])
-def test_a_damaged_record_is_told(tmp_path, text):
-    (tmp_path / token_files.IDS).write_bytes(b"x" * 9000)
-    (tmp_path / token_files.RECORD).write_text(text)
-    with pytest.raises(ValueError, match="is damaged"):
-        write_tokens(tmp_path, DOCUMENTS, CHAR, resume=True)
