@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter, OrderedDict, namedtuple
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -14,65 +15,87 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from scratchformer import checks
+from scratchformer_course.kit.checks import (
+    Verdict,
+    alike,
+    exercise,
+    expect,
+    mistake,
+    refused,
+)
 from scratchformer_course.kit.checks.compare import brief
-from scratchformer_course.kit.checks.engine import exercise
 from scratchformer_course.kit.checks.sandbox import MEMORY, PAUSE
-from scratchformer_course.kit.checks.verdict import Verdict, Wrong
+
+repeat = exercise(
+    "0.1",
+    "repeat(word, times) -> list of str",
+    cases=(("ab", 2),),
+    right=[lambda word, times: [word] * times],
+    mistakes=[
+        mistake("joins", "The words are joined.", lambda word, times: [word * times]),
+        refused("counts", "is an int, but a list", lambda word, times: times),
+    ],
+)
+double = exercise(
+    "0.2",
+    "double(x: (N,)) -> (N,)",
+    cases=(torch.tensor([1.0, 2.0]),),
+    right=[lambda x: 2 * x],
+    mistakes=[],
+)
+add_one = exercise(
+    "0.3", "add_one(x: int) -> int", cases=(3,), right=[lambda x: x + 1], mistakes=[]
+)
+total = exercise(
+    "0.4",
+    "total(data: dict of lists) -> float",
+    cases=({"a": [1, 2], "b": [3]},),
+    right=[lambda data: float(sum(map(sum, data.values())))],
+    mistakes=[],
+)
+table = exercise(
+    "0.5", "table(n: int) -> dict", cases=(3,), right=[lambda n: {("a", "b"): n}], mistakes=[]
+)
+pair_of = exercise(
+    "0.6",
+    "pair_of(n: int) -> (values: (n,), weights: (n, n))",
+    cases=lambda: [30, 3],
+    right=[
+        lambda n: (torch.zeros(n), torch.eye(n)),
+        lambda n: (torch.zeros(n), torch.ones(n).diag()),
+    ],
+    mistakes=[
+        mistake(
+            "no diagonal",
+            "The weights are empty",
+            lambda n: (torch.zeros(n), torch.zeros(n, n)),
+        ),
+    ],
+)
+is_long = exercise(
+    "0.7",
+    "is_long(word) -> bool",
+    cases=("ab", "abcdef"),
+    right=[lambda word: len(word) > 3],
+    mistakes=[],
+)
 
 
-@exercise("0.1")
-class repeat:
-    """repeat(word, times) -> list of str"""
-
-    cases = (("ab", 2),)
-
-    def right(word, times):
-        return [word] * times
-
-    def joins_the_words(word, times):
-        """The words are joined"""
-        return [word * times]
+def judge_any_divisor(call, n):
+    got = call(n).like(1)
+    expect(got > 1 and n % got == 0, f"{got} does not divide {n}.")
+    return f"{got} divides {n}."
 
 
-@exercise("0.2")
-class double:
-    """double(x: (N,)) -> (N,)"""
-
-    cases = (torch.tensor([1.0, 2.0]),)
-
-    def right(x):
-        return 2 * x
-
-
-@exercise("0.3")
-class whole:
-    """whole(x: int) -> int"""
-
-    cases = (3,)
-
-    def right(x):
-        return x + 1
-
-
-@exercise("0.4")
-class total:
-    """total(data: dict of lists) -> float"""
-
-    cases = ({"a": [1, 2], "b": [3]},)
-
-    def right(data):
-        return float(sum(map(sum, data.values())))
-
-
-@exercise("0.5")
-class table:
-    """table(n: int) -> dict"""
-
-    cases = (3,)
-
-    def right(n):
-        return {("a", "b"): n}
+any_divisor = exercise(
+    "0.8",
+    "any_divisor(n: int) -> int",
+    judge=judge_any_divisor,
+    given=(12,),
+    right=[lambda n: n, lambda n: 3],
+    mistakes=[refused("takes 1", "1 does not divide", lambda n: 1)],
+)
+EVERY_KIND = [repeat, double, add_one, total, table, pair_of, is_long, any_divisor]
 
 
 class Liar(list):
@@ -94,6 +117,83 @@ class Grump:
 
     def __getattr__(self, name):
         raise RuntimeError("no")
+
+
+def raises(*args):
+    raise ValueError("something else")
+
+
+def loops(*args):
+    while True:
+        pass
+
+
+# What can go wrong in any exercise is tried here, on each kind of answer, and in no exercise again.
+UNIVERSAL = {
+    "unfilled stub": (lambda *args: ..., "not yet", "replace the `...`"),
+    "stub half filled": (lambda *args: len(...), "not yet", "replace the `...`"),
+    "no return": (lambda *args: None, "try again", "is the `return` missing?"),
+    "wrong type": (lambda *args: {1, 2}, "try again", "is a set"),
+    "generator": (lambda *args: (i for i in "ab"), "try again", "is a generator"),
+    "exception": (raises, "try again", "ValueError: something else in line"),
+    "endless loop": (loops, "try again", "a loop that never ends?"),
+    "no parameters": (lambda: 1, "try again", "but yours is `()`"),
+    "no function": ("text", "try again", "itself, without ()"),
+    "exit": (lambda *args: sys.exit(), "try again", "ends the program"),
+}
+
+
+@pytest.mark.parametrize("check", EVERY_KIND, ids=lambda check: check.name)
+@pytest.mark.parametrize("name", UNIVERSAL)
+def test_what_can_go_wrong_in_any_exercise_is_said(check, name):
+    function, state, fragment = UNIVERSAL[name]
+    verdict = check(function, limit=0.1 if name == "endless loop" else 5.0)
+    assert (verdict.state, fragment in verdict.message) == (state, True), verdict
+
+
+def as_double(value):
+    is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return value.double() if is_float else value
+
+
+def as_bfloat16(value):
+    return value if as_double(value) is value else value.bfloat16()
+
+
+def as_sparse(value):
+    return value.to_sparse() if isinstance(value, torch.Tensor) else value
+
+
+def as_numpy_number(value):
+    types = {bool: np.bool_, int: np.int64, float: np.float64}
+    return types[type(value)](value) if type(value) in types else value
+
+
+def as_tensor_without_dimensions(value):
+    return torch.tensor(value) if isinstance(value, bool | int | float) else value
+
+
+@pytest.mark.parametrize("check", EVERY_KIND, ids=lambda check: check.name)
+@pytest.mark.parametrize(
+    "style", [as_double, as_bfloat16, as_sparse, as_numpy_number, as_tensor_without_dimensions]
+)
+def test_a_right_answer_in_another_type_that_means_the_same_passes(check, style):
+    def other(*args):
+        value = check.right(*args)
+        if isinstance(value, tuple):
+            return list(map(style, value))  # "return two things": a list will do
+        return style(value)
+
+    assert check(other), check(other)
+
+
+@pytest.mark.parametrize("check", [double, total, pair_of], ids=lambda check: check.name)
+def test_nan_is_refused_wherever_an_answer_holds_floats(check):
+    def spoil(value):
+        return tuple(map(spoil, value)) if isinstance(value, tuple) else value * float("nan")
+
+    verdict = check(lambda *args: spoil(check.right(*args)))
+    assert verdict.state == "try again" and "nan" in verdict.message.lower()
 
 
 def test_a_verdict_is_true_when_passed_and_shows_itself_as_text_and_html():
@@ -137,15 +237,14 @@ def test_subclasses_and_scalars_that_serve_as_the_plain_type_are_accepted():
         pass
 
     assert repeat(lambda word, times: Words([word, word]))
-    assert all(whole(lambda x, four=four: four) for four in (4, np.int64(4), torch.tensor(4)))
-    assert not whole(lambda x: 4.0) and not whole(lambda x: torch.tensor([4]))
+    assert all(add_one(lambda x, four=four: four) for four in (4, np.int64(4), torch.tensor(4)))
+    assert not add_one(lambda x: 4.0) and not add_one(lambda x: torch.tensor([4]))
     assert all(total(lambda data, six=six: six) for six in (6, np.float32(6), torch.tensor(6.0)))
     assert total(lambda data: torch.tensor(6.0, requires_grad=True))
     for mapping in (Counter, OrderedDict):
         assert table(lambda n, mapping=mapping: mapping({("a", "b"): n}))
     pair = namedtuple("pair", "x y")
-    windows = checks.first_network.windows
-    assert windows(lambda ids, length, stride: pair(*windows.right(ids, length, stride)))
+    assert pair_of(lambda n: pair(*pair_of.right(n)))
 
 
 @pytest.mark.parametrize(
@@ -295,7 +394,7 @@ def test_global_random_states_neither_matter_nor_change():
     for seed in range(3):
         random.seed(seed), np.random.seed(seed), torch.manual_seed(seed)
         state = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state()
-        messages.add(whole(noisy).message)
+        messages.add(add_one(noisy).message)
         assert random.getstate() == state[0] and np.random.get_state()[1].tolist() == state[1]
         assert torch.equal(torch.get_rng_state(), state[2])
     assert len(messages) == 1
@@ -317,12 +416,9 @@ def test_any_value_is_shown_in_one_short_line():
         assert len(text) <= 80 and "\n" not in text and "0x" not in text
 
 
-def test_the_checks_of_chapter_1_need_no_torch_and_an_unknown_chapter_is_named():
-    code = "from scratchformer import checks; checks.bpe; import sys; assert 'torch' not in "
-    code += "sys.modules"
+def test_the_engine_needs_no_torch():
+    code = "import scratchformer_course.kit.checks, sys; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-    with pytest.raises(AttributeError, match="no checks called 'bp': there are primer, bpe"):
-        _ = checks.bp
 
 
 def test_a_tensor_that_overrides_how_it_is_compared_does_not_pass():
@@ -342,20 +438,21 @@ def test_a_tensor_that_overrides_how_it_is_compared_does_not_pass():
 
 
 FILLS_A_LIST = """
-from scratchformer import checks
-def merge_pair(word, pair):
-    merged, i = [], 0
-    while i < len(word):
-        merged.append(word[i] + word[i])
-    return tuple(merged)
-def swallows(word, pair):
-    merged = []
+from scratchformer_course.kit.checks import exercise
+def appends(word):
+    letters = []
+    while True:
+        letters.append(word + word)
+def swallows(word):
+    letters = []
     while True:
         try:
-            merged.append([0] * 1000)
+            letters.append([0] * 1000)
         except BaseException:
             pass
-print(checks.bpe.merge_pair(FUNCTION))
+right = [lambda word: [word]]
+check = exercise("0.0", "letters(word) -> list", cases=["ab"], right=right, mistakes=[])
+print(check(FUNCTION))
 for line in open("/proc/self/status"):
     if line.startswith("VmHWM:"):  # the most memory held by this program, in kB
         print(int(line.split()[1]) // 1024)
@@ -363,7 +460,7 @@ for line in open("/proc/self/status"):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no one tells the memory held now")
-@pytest.mark.parametrize("function", ["merge_pair", "swallows"])
+@pytest.mark.parametrize("function", ["appends", "swallows"])
 def test_an_endless_loop_that_fills_a_list_is_stopped_early_and_prints_no_traceback(function):
     # a process of its own: what one loop has filled may not be free yet when the next begins.
     # its ru_maxrss would begin at the peak of the tests' own process, which Linux hands on
@@ -374,27 +471,6 @@ def test_an_endless_loop_that_fills_a_list_is_stopped_early_and_prints_no_traceb
     limit = f"filled more than {MEMORY // 2**20} MB of memory", "did not come back within"
     assert any(words in line for words in limit) and "a loop that never ends?" in line
     assert int(peak) < 1000  # MB
-
-
-@exercise("0.6")
-class pair_of:
-    """pair_of(n: int) -> (values: (n,), weights: (n, n))"""
-
-    cases = (30, 3)
-
-    def right(n):
-        return torch.zeros(n), torch.eye(n)
-
-    def also(n):
-        return torch.zeros(n), torch.ones(n).diag()
-
-    def no_diagonal(n):
-        """The weights are empty"""
-        return torch.zeros(n), torch.zeros(n, n)
-
-    def short(n):
-        """… of shape"""
-        return torch.zeros(n - 1), torch.eye(n)
 
 
 @pytest.mark.parametrize(
@@ -414,52 +490,77 @@ def test_the_first_place_that_differs_is_shown_where_the_two_look_alike(change, 
     assert not same, verdict
 
 
-@exercise("0.7")
-class long_text:
-    """long_text(n: int) -> str"""
-
-    cases = (200,)
-
-    def right(n):
-        return "a" * n + "b"
+long_text = exercise(
+    "0.9", "long_text(n) -> str", cases=(200,), right=[lambda n: "a" * n + "b"], mistakes=[]
+)
 
 
 def test_long_texts_that_begin_alike_are_shown_from_where_they_differ():
     assert "returned `'c'` at [200:], expected `'b'`" in long_text(lambda n: "a" * n + "c").message
 
 
-@exercise("0.8")
-class scaled:
-    """scaled(x: (N,), mode: int) -> (N,)"""
-
-    cases = ((torch.ones(2), 1), (torch.ones(2), 2), (torch.ones(2), 3))
-
-    def right(x, mode):
-        return x * mode
-
-    def always_doubles(x, mode):
-        """The mode is ignored"""
-        return x * 2
-
-    def squares_the_mode(x, mode):
-        """The mode is squared"""
-        return x * mode**2
-
-    def doubles_the_mode(x, mode):
-        return x * mode * 2
-
-    def explain(got, x, mode):
-        if (got < 0).any():
-            raise Wrong("No number may be negative.")
+def explain_scaled(got, x, mode):
+    expect((got >= 0).all(), "No number may be negative.")
 
 
-def test_of_two_mistakes_that_fit_the_one_that_fits_most_cases_is_named():
-    assert "The mode is squared" in scaled(lambda x, mode: x * 2 * mode).message
-    assert "The mode is ignored" in scaled(lambda x, mode: x + 1).message
-    # Right in the first case, where `always_doubles` is not: its diagnosis would mislead.
-    message = scaled(lambda x, mode: x * (mode if mode < 3 else 2)).message
+def scaled(*mistakes):
+    return exercise(
+        "0.10",
+        "scaled(x: (N,), mode: int) -> (N,)",
+        cases=[(torch.ones(2), mode) for mode in (1, 2, 3)],
+        right=[lambda x, mode: x * mode],
+        mistakes=mistakes,
+        explain=explain_scaled,
+    )
+
+
+DOUBLES = mistake("doubles", "The mode is ignored.", lambda x, mode: x * 2)
+SQUARES = mistake("squares", "The mode is squared.", lambda x, mode: x * mode**2)
+TWICE = mistake("twice the mode", "The mode is doubled", lambda x, mode: x * mode * 2)
+
+
+@pytest.mark.parametrize("mistakes", list(permutations([DOUBLES, SQUARES, TWICE])))
+def test_of_mistakes_that_fit_the_one_that_fits_most_cases_is_named(mistakes):
+    check = scaled(*mistakes)
+    doubled = check(lambda x, mode: x * 2 * mode).message  # as `DOUBLES` does in the first case
+    assert doubled.startswith("The mode is doubled.\n`scaled(")
+    assert check(lambda x, mode: x * mode**2).message.startswith("The mode is squared.\n")
+    assert check(lambda x, mode: x * 2).message.startswith("The mode is ignored.\n")
+    # Right in the first case, where `DOUBLES` is not: its diagnosis would mislead.
+    message = check(lambda x, mode: x * (mode if mode < 3 else 2)).message
     assert "ignored" not in message and "returned 2 at [0], expected 3" in message
-    assert scaled(lambda x, mode: -x).message == "No number may be negative."
+    assert check(lambda x, mode: -x).message == "No number may be negative."
+
+
+ADDS = mistake("adds", "The mode is added to itself", lambda x, mode: x * (mode + mode))
+ADDS_FIRST = mistake("adds", "x is added", lambda x, mode: (x + x) * mode, specific=True)
+
+
+@pytest.mark.parametrize(
+    ("mistakes", "diagnosis"),
+    [
+        ([TWICE, ADDS], "The mode is added to itself. Or: The mode is doubled."),
+        ([TWICE, ADDS, ADDS_FIRST], "x is added."),
+        ([SQUARES, ADDS, DOUBLES], "The mode is added to itself."),
+    ],
+    ids=["equal", "specific", "nearest"],
+)
+def test_two_mistakes_that_do_the_same_are_both_named_in_any_order(mistakes, diagnosis):
+    for order in permutations(mistakes):
+        message = scaled(*order)(lambda x, mode: x * mode * 2).message
+        assert message.split("\n")[0] == diagnosis
+
+
+def test_of_alike_answers_each_has_the_diagnosis():
+    check = exercise(
+        "0.11",
+        "negative(x: int) -> int",
+        cases=(3, -2),
+        right=[lambda x: -x],
+        mistakes=alike("The sign is kept.", {"as it is": lambda x: x, "abs": lambda x: abs(x)}),
+    )
+    for usual in check.mistakes:
+        assert check(usual.function).message.startswith("The sign is kept.\n")
 
 
 def test_choose_says_which_function_the_chapter_goes_on_with(capsys):
@@ -472,36 +573,41 @@ def test_choose_says_which_function_the_chapter_goes_on_with(capsys):
     assert capsys.readouterr().out == "From here on: the worked `repeat`.\n"
 
 
-@exercise("0.9")
-class Gate:
-    """Gate(d_model): x (T, C) -> (T, C), x weighted by the sigmoid of a linear layer `gate`"""
+class RightGate(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_model)
 
-    cases = (({"d_model": 3}, torch.ones(2, 3)), ({"d_model": 2}, torch.eye(2)))
+    def forward(self, x):
+        return x * self.gate(x).sigmoid()
 
-    class right(nn.Module):
-        def __init__(self, d_model):
-            super().__init__()
-            self.gate = nn.Linear(d_model, d_model)
 
-        def forward(self, x):
-            return x * self.gate(x).sigmoid()
+class GateByHand(RightGate):
+    def forward(self, x):
+        return x / (1 + (-F.linear(x, self.gate.weight, self.gate.bias)).exp())
 
-    class also(right):
-        def forward(self, x):
-            return x / (1 + (-F.linear(x, self.gate.weight, self.gate.bias)).exp())
 
-    class forgets_the_sigmoid(right):
-        """The sigmoid is missing"""
+class ForgetsTheSigmoid(RightGate):
+    def forward(self, x):
+        return x * self.gate(x)
 
-        def forward(self, x):
-            return x * self.gate(x)
 
-    class has_no_bias(right):
-        """… the parameter `gate.bias` is missing"""
+class HasNoBias(RightGate):
+    def __init__(self, d_model):
+        super().__init__(d_model)
+        self.gate = nn.Linear(d_model, d_model, bias=False)
 
-        def __init__(self, d_model):
-            super().__init__(d_model)
-            self.gate = nn.Linear(d_model, d_model, bias=False)
+
+Gate = exercise(
+    "0.12",
+    "Gate(d_model): x (T, C) -> (T, C), x weighted by the sigmoid of a linear layer `gate`",
+    cases=(({"d_model": 3}, torch.ones(2, 3)), ({"d_model": 2}, torch.eye(2))),
+    right=[RightGate, GateByHand],
+    mistakes=[
+        mistake("forgets the sigmoid", "The sigmoid is missing", ForgetsTheSigmoid),
+        refused("has no bias", "the parameter `gate.bias` is missing", HasNoBias),
+    ],
+)
 
 
 class Unfilled(nn.Module):
@@ -510,7 +616,7 @@ class Unfilled(nn.Module):
         self.gate = ...
 
 
-class Unfinished(Gate.right):
+class Unfinished(RightGate):
     def forward(self, x):
         return ...
 
@@ -520,17 +626,27 @@ class Renamed(nn.Module):
         super().__init__()
 
 
-class Wide(Gate.right):
+class Wide(RightGate):
     def __init__(self, d_model):
         super().__init__(d_model + 1)
 
 
-class Crashes(Gate.right):
+class Crashes(RightGate):
     def forward(self, x):
         return x @ x
 
 
-class Spoils(Gate.right):
+class NoNumbers(RightGate):
+    def forward(self, x):
+        return x * float("nan")
+
+
+class Forgets(RightGate):
+    def forward(self, x):
+        super().forward(x)
+
+
+class Spoils(RightGate):
     def forward(self, x):
         return super().forward(x) * x.zero_()
 
@@ -538,17 +654,19 @@ class Spoils(Gate.right):
 @pytest.mark.parametrize(
     ("cls", "state", "fragment"),
     [
-        (Gate.right, "passed", "in all 2 calls"),
-        (Gate.solutions[1], "passed", "in all 2 calls"),
-        (Gate.mistakes[0].function, "try again", "The sigmoid is missing"),
-        (Gate.mistakes[1].function, "try again", "the parameter `gate.bias` is missing"),
+        (RightGate, "passed", "in all 2 calls"),
+        (GateByHand, "passed", "in all 2 calls"),
+        (ForgetsTheSigmoid, "try again", "The sigmoid is missing"),
+        (HasNoBias, "try again", "the parameter `gate.bias` is missing"),
+        (NoNumbers, "try again", "NaN or infinity in 6 of 6 places"),
+        (Forgets, "try again", "is the `return` missing?"),
         (Unfilled, "not yet", "replace the `...`"),
         (Unfinished, "not yet", "replace the `...`"),
         (Renamed, "try again", "takes `(d_model)`, but yours is `(width)`"),
         (Wide, "try again", "`gate.weight` has shape (4, 4), but (3, 3) is expected"),
         (Crashes, "try again", "`Gate(d_model=3)("),
         (Spoils, "try again", "in place: work on a copy"),
-        (Gate.right(3), "try again", "give the check the class `Gate` itself"),
+        (RightGate(3), "try again", "give the check the class `Gate` itself"),
         (..., "not yet", "write `Gate` first"),
     ],
 )

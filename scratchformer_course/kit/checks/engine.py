@@ -122,28 +122,9 @@ class Exercise:
 
     def __call__(self, function: Any, *given: Any, limit: float = LIMIT) -> Verdict:
         """Check a learner's function; returns within about `limit` seconds, and never raises."""
-        call = Call(function, self.name, self.parameters, is_class=self.is_class)
-
-        def work() -> Verdict:
-            try:
-                call.check_signature()
-                if self.is_class:
-                    call.function = as_function(function, self.right)
-                if self.judge is not None:
-                    praise = self.judge(call, *(given or self.given))
-                else:
-                    praise = self.compare(call)
-                calls = f" in all {call.count} calls" if call.count > 1 else ""
-                default = f"`{self.name}` gives the right answer{calls}."
-                return Verdict(self.number, "passed", praise or default)
-            except Wrong as wrong:
-                return Verdict(self.number, wrong.state, str(wrong))
-            except Exception as error:  # an object that misbehaves when it is looked at
-                why = f"what `{self.name}` returned cannot be examined ({error_in_words(error)})."
-                return Verdict(self.number, "try again", why)
-
         with own_randomness():
-            worker = Worker(work, limit)
+            call = Call(function, self.name, self.parameters, is_class=self.is_class)
+            worker = Worker(lambda: self._verdict(call, given or self.given), limit)
             worker.start()
             stopped = worker.finish()
         if worker.result is not None and not worker.problem:
@@ -152,6 +133,20 @@ class Exercise:
         if not stopped:
             why += "\nIt cannot be stopped and still runs: restart the kernel or the program."
         return Verdict(self.number, "try again", why)
+
+    def _verdict(self, call: Call, given: tuple) -> Verdict:
+        try:
+            call.check_signature()
+            call.function = self._runnable(call.function)
+            praise = self.judge(call, *given) if self.judge else self.compare(call)
+            calls = f" in all {call.count} calls" if call.count > 1 else ""
+            default = f"`{self.name}` gives the right answer{calls}."
+            return Verdict(self.number, "passed", praise or default)
+        except Wrong as wrong:
+            return Verdict(self.number, wrong.state, str(wrong))
+        except Exception as error:  # an object that misbehaves when it is looked at
+            why = f"what `{self.name}` returned cannot be examined ({error_in_words(error)})."
+            return Verdict(self.number, "try again", why)
 
     def choose(self, mine: Any, worked: Callable, *given: Any) -> Callable:
         """The reader's function if it passes its check, else the worked one; prints which."""
