@@ -6,16 +6,15 @@ READY := .venv/ready
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book bundle test quick lint unit notebooks lone site execute serve bench ladder law taken-apart bert records tab constraints pictures set-repository clean
+.PHONY: help book bundle test quick lint unit notebooks lone site execute serve bench ladder law taken-apart pretraining records tab constraints pictures set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 $(READY): requirements.txt pyproject.toml $(wildcard constraints/*.txt)
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 13) else f"Python {v[0]}.{v[1]} found; 3.10 to 3.13 is needed: make PYTHON=python3.12 …")'
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 14) else f"Python {v[0]}.{v[1]} found; 3.10 to 3.14 is needed: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv .venv
 	@fixed=constraints/$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt; \
-	if [ -n "$(NEWEST)" ] || ! [ -f $$fixed ]; then fixed=/dev/null; fi; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c $$fixed
 	@touch $(READY)
 
@@ -25,7 +24,7 @@ book: $(READY)  ## build the site into _build/html; any warning fails
 	@echo 'Open _build/html/index.html in a browser, or run `make serve` to read it at http://localhost:8000.'
 
 bundle: book  ## one zip of the site, the notebooks and the package: build/transformers-from-scratch.zip
-	$(BIN)/python tools/bundle.py
+	$(BIN)/python -m tools.bundle
 
 test: $(READY)  ## run everything: lint, unit and equivalence tests, every notebook, the built site
 	@$(BIN)/python -m tools.run_tests
@@ -43,35 +42,41 @@ serve: book  ## serve the built site at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
 
 bench: $(READY)  ## measure the table of benchmarks, in some 20 minutes (QUICK=1 takes few rounds and stores nothing)
-	$(BIN)/python lab/table.py $(if $(QUICK),--quick)
+	$(BIN)/python -m lab.table $(if $(QUICK),--quick,--write)
 
 ladder: $(READY)  ## train chapter 10's ladder in full, and time it (minutes): measurements/ladder.json
-	$(BIN)/python lab/ladder.py --write
+	$(BIN)/python -m lab.ladder --write
 
 law: $(READY)  ## train the small models of chapter 16's laws on both corpora (about 40 minutes of one core): measurements/law.json
-	$(BIN)/python lab/law.py --write
+	$(BIN)/python -m lab.law --write
 
 taken-apart: $(READY)  ## take chapter 17's race apart, one change a rung (two hours): measurements/taken_apart.json
-	$(BIN)/python lab/taken_apart.py --write
+	$(BIN)/python -m lab.taken_apart --write
 
-bert: $(READY)  ## train chapter 13's models three times, and judge with them (an hour): measurements/pretraining.json
-	$(BIN)/python lab/pretraining.py --write
+pretraining: $(READY)  ## train chapter 13's models three times, and judge with them (an hour): measurements/pretraining.json
+	$(BIN)/python -m lab.pretraining --write
 
 records: $(READY)  ## train the records again (half an hour): measurements/records.json
-	$(BIN)/python lab/records.py --write
+	$(BIN)/python -m lab.records --write
 
 tab: $(READY)  ## time the page that trains a GPT, beside PyTorch (five minutes; needs Chromium): measurements/tab.json
-	$(BIN)/python lab/tab.py --write
+	$(BIN)/python -m lab.tab --write
 
-constraints:  ## install the pins anew, all else at its newest, and fix what came: constraints/X.Y.txt
-	rm -rf .venv
-	$(MAKE) $(READY) NEWEST=1
-	$(BIN)/python tools/versions.py constraints
-	@touch $(READY)
+# Resolved for Linux, without the libraries of a GPU that torch's wheels there bring along.
+constraints:  ## fix all that requirements.txt brings along, on every Python: constraints/X.Y.txt (needs a network)
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/python -m pip install --quiet --disable-pip-version-check uv
+	for python in 3.10 3.11 3.12 3.13 3.14; do \
+		grep -v '^-e' requirements.txt | build/uv/bin/uv pip compile --quiet - pyproject.toml --python-version $$python \
+			--python-platform linux --no-python-downloads --only-binary :all: --no-header --no-annotate \
+			> build/uv/resolved.txt || exit 1; \
+		{ echo "# What \`make\` installs on Python $$python: \`make constraints\` writes this."; \
+			grep -vE '^(cuda|nvidia|triton)' build/uv/resolved.txt; } > constraints/$$python.txt; \
+	done
 
 pictures: book  ## draw the picture of shared links, and photograph the welcome page for README
-	PYTHONPATH=. $(BIN)/python tools/draw_social.py
-	$(BIN)/python tools/photograph.py
+	$(BIN)/python -m tools.draw_social
+	$(BIN)/python -m tools.photograph
 
 set-repository: $(READY)  ## URL=https://github.com/NAME/REPO: change the repository's address everywhere
 	@$(BIN)/python -m tools.set_repository "$(URL)"

@@ -1,6 +1,6 @@
 """`make bundle`: one zip with the site, the notebooks and the package, for use without a network.
 
-Usage: python tools/bundle.py [FILE.zip]
+Usage: python -m tools.bundle [FILE.zip]
 
 The site must have been built. The zip is written to build/ unless a file is named.
 """
@@ -18,7 +18,7 @@ START = """Transformers from Scratch
 
 Read: open site/index.html in a browser. No network is needed.
 
-Run: the notebooks need Python 3.10 to 3.13, PyTorch and the package beside this file.
+Run: the notebooks need Python 3.10 to 3.14, PyTorch and the package beside this file.
     python -m venv .venv
     .venv/bin/python -m pip install {wheel} jupyterlab
     .venv/bin/jupyter lab notebooks
@@ -33,7 +33,8 @@ def build_wheel(folder: Path) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "scratchformer", source / "scratchformer", ignore=ignore)
+    for name in ("scratchformer", "scratchformer_course"):
+        shutil.copytree(ROOT / name, source / name, ignore=ignore)
     quietly = ["--quiet", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "wheel", *quietly, "--no-deps", "--no-build-isolation"]
     subprocess.run([*command, "--wheel-dir", str(folder), str(source)], check=True)

@@ -1,9 +1,10 @@
 """A small Sphinx extension: self-contained pages, described, with figures numbered by chapter.
 
 It brings MathJax from an installed package, derives the site's address from the repository's,
-numbers figures by chapter, describes figures for screen readers and pages for search engines and
-shared links, and repairs what the theme and the builder get wrong. It does not touch links, search
-or the text of a page.
+numbers figures by chapter, describes figures for screen readers and pages for search engines
+(sphinxext-opengraph writes the tags of shared links), repairs what the theme and the builder get
+wrong, and refuses a chapter whose stored outputs are no outputs. It does not touch links, search or
+the text of a page.
 """
 
 import importlib.util
@@ -11,6 +12,7 @@ import json
 import re
 import shutil
 import textwrap
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from facts import pages_address
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
-from sphinx.errors import ConfigError
+from sphinx.errors import ConfigError, SphinxError
 
 # The package's other files are for other formats. This one loads nothing more but its fonts,
 # those that a page's formulas need. Its twin that draws in SVG weighs twice as much.
@@ -29,8 +31,6 @@ MATHJAX_PACKAGE = "sphinx-mathjax-offline"
 MATHJAX_FILE = "static/mathjax/tex-chtml-full.js"
 MATHJAX_FONTS = "output/chtml/fonts/woff-v2"  # beside the file, in the package and on the site
 DESCRIPTION_LENGTH = 200
-SOCIAL = "social.png"  # drawn by draw_social.py
-SOCIAL_ALT = "The course's title, and bars: what its own model expects after “ROMEO: What l”"
 EXERCISE = re.compile(r"^### Exercise (\d+)\.(\d+) · .*$", re.MULTILINE)
 LINK_WORDS = "Wrong answers that its check knows"
 PRINT_TITLE = re.compile(r'(<div id="jb-print-docs-body"[^>]*>\s*)<h1>(.*?)</h1>', re.DOTALL)
@@ -48,6 +48,8 @@ def complete_config(app: Sphinx, config: Config) -> None:
     config["mathjax_path"] = mathjax.name
     if not config.html_baseurl:
         config["html_baseurl"] = pages_address(config.html_theme_options["repository_url"])
+    config["ogp_site_url"] = config.html_baseurl
+    config["ogp_site_name"] = config.html_title
 
 
 def installed_mathjax() -> Path:
@@ -81,33 +83,58 @@ def number_by_chapter(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return []  # Sphinx writes these pages again already: it finds other numbers than its own
 
 
-def describe_plots(app: Sphinx, docname: str, source: list[str]) -> None:
-    """`source-read`: a notebook's figures in SVG get the description in their cell's metadata."""
+def prepare_chapter(app: Sphinx, docname: str, source: list[str]) -> None:
+    """`source-read`: a notebook with sound outputs gets described figures and linked exercises.
+
+    SphinxError, which ends the build, for one without outputs or with an error among them.
+    """
     if not app.env.doc2path(docname).endswith(".ipynb"):
         return
     notebook = json.loads(source[0])
-    for cell in notebook["cells"]:
+    if faults := list(faults_of_outputs(notebook["cells"])):
+        number = docname.split("/")[-1].split("_")[0]
+        told = "\n".join(f"{docname}: {fault}" for fault in faults)
+        raise SphinxError(f"{told}\n`make execute ONLY={number}` runs the chapter again")
+    describe_plots(notebook["cells"])
+    link_exercises(notebook["cells"])
+    source[0] = json.dumps(notebook)
+
+
+def faults_of_outputs(cells: list[dict[str, Any]]) -> Iterator[str]:
+    """Why the outputs of a notebook's cells are not those of a run to its end."""
+    if not any(cell.get("outputs") for cell in cells):
+        yield "no cell has an output"
+        return
+    for i, cell in enumerate(cells):
+        if cell["cell_type"] != "code":
+            continue
+        first_line = "".join(cell["source"]).partition("\n")[0]
+        if cell["execution_count"] is None:
+            yield f"cell {i} ({first_line}) was not run"
+        for output in cell["outputs"]:
+            if output["output_type"] == "error":
+                yield f"cell {i} ({first_line}) stores an error: {output['ename']}"
+
+
+def describe_plots(cells: list[dict[str, Any]]) -> None:
+    """Figures in SVG get the description in their cell's metadata."""
+    for cell in cells:
         alt = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt")
         for output in cell.get("outputs", []) if alt else []:
             if "text/html" in output.get("data", {}):
                 html = "".join(output["data"]["text/html"])
                 described = f'<svg role="img" aria-label="{escape(alt)}" class="course-plot"'
                 output["data"]["text/html"] = html.replace('<svg class="course-plot"', described)
-    source[0] = json.dumps(notebook)
 
 
-def link_exercises(app: Sphinx, docname: str, source: list[str]) -> None:
-    """`source-read`: below an exercise's heading, a link to the wrong answers its check knows."""
-    if not app.env.doc2path(docname).endswith(".ipynb"):
-        return
-    notebook = json.loads(source[0])
-    for cell in notebook["cells"]:
+def link_exercises(cells: list[dict[str, Any]]) -> None:
+    """Below an exercise's heading, a link to the wrong answers that its check knows."""
+    for cell in cells:
         if cell["cell_type"] == "markdown":
             cell["source"] = EXERCISE.sub(
                 lambda m: f"{m[0]}\n\n{{ref}}`{LINK_WORDS} <wrong-{m[1]}-{m[2]}>`\n",
                 "".join(cell["source"]),
             )
-    source[0] = json.dumps(notebook)
 
 
 def add_report_link(
@@ -127,7 +154,11 @@ def add_report_link(
 def describe_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """`html-page-context`: a description and social tags; the course's title once in `<title>`."""
+    """`html-page-context`: a page's first paragraph describes it; the course's title stands once.
+
+    sphinxext-opengraph, which comes after, takes this description for shared links; its own would
+    run on into lists and code.
+    """
     if doctree is None:  # the index and the search page
         return
     title = app.env.titles[pagename].astext()
@@ -136,29 +167,8 @@ def describe_page(
     paragraphs = doctree.findall(nodes.paragraph)
     texts = (p.astext() for p in paragraphs if isinstance(p.parent, nodes.section))
     text = textwrap.shorten(next(texts, title), DESCRIPTION_LENGTH, placeholder=" …")
-    tags = [
-        ("name", "description", text),
-        ("property", "og:title", title),
-        ("property", "og:description", text),
-        ("property", "og:type", "article"),
-        ("property", "og:site_name", app.config.html_title),
-        ("property", "og:url", context["pageurl"]),
-        ("name", "twitter:card", "summary_large_image"),
-        ("name", "twitter:title", title),
-        ("name", "twitter:description", text),
-    ]
-    if app.config.html_baseurl:  # readers of these tags accept no relative address
-        picture = f"{app.config.html_baseurl.rstrip('/')}/_static/{SOCIAL}"
-        tags += [
-            ("property", "og:image", picture),
-            ("property", "og:image:width", "1200"),
-            ("property", "og:image:height", "630"),
-            ("property", "og:image:alt", SOCIAL_ALT),
-            ("name", "twitter:image", picture),
-        ]
-    context["metatags"] += "".join(
-        f'\n<meta {kind}="{name}" content="{escape(value)}" />' for kind, name, value in tags
-    )
+    context["metatags"] += f'\n<meta name="description" content="{escape(text)}" />'
+    context["meta"] = {**(context["meta"] or {}), "og:description": escape(text)}
 
 
 def repair_page(
@@ -206,12 +216,11 @@ def repair_written_pages(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the hooks; those with a priority of 900 see what other extensions did before."""
+    """Register the hooks; those with a priority of 900 see what all other extensions did."""
     app.connect("config-inited", complete_config)
-    app.connect("source-read", describe_plots)
-    app.connect("source-read", link_exercises)
+    app.connect("source-read", prepare_chapter)
     app.connect("env-get-updated", number_by_chapter, priority=900)
-    app.connect("html-page-context", describe_page)
+    app.connect("html-page-context", describe_page, priority=400)
     app.connect("html-page-context", add_report_link)
     app.connect("html-page-context", repair_page, priority=900)
     app.connect("build-finished", copy_mathjax_fonts)

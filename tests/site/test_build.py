@@ -1,5 +1,6 @@
 """The build: a bad reference fails every time; the extension numbers figures and knows the site."""
 
+import json
 import re
 import runpy
 import shutil
@@ -12,7 +13,7 @@ from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from course_ext import pages_address  # noqa: E402  (a Sphinx extension, not part of the package)
+from course_ext import faults_of_outputs, pages_address  # noqa: E402  (a Sphinx extension)
 
 TOC = """format: jb-book
 root: book/welcome
@@ -55,10 +56,10 @@ def build_command() -> list[str]:
     return recipe.group(1).split()
 
 
-def build(book: Path) -> int:
-    """Build `book` as `make book` does; the exit status."""
+def build(book: Path) -> subprocess.CompletedProcess:
+    """Build `book` as `make book` does."""
     program = Path(sys.executable).with_name("jupyter-book")
-    return subprocess.run([program, *build_command()], cwd=book, capture_output=True).returncode
+    return subprocess.run([program, *build_command()], cwd=book, capture_output=True, text=True)
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def small_book(tmp_path) -> Path:
 
 
 def test_figures_carry_the_number_of_their_file_in_captions_and_references(small_book):
-    assert build(small_book) == 0
+    assert build(small_book).returncode == 0
     numbers = {}
     for name in ("book/welcome", "notebooks/07_small"):
         text = (small_book / "_build" / "html" / f"{name}.html").read_text(encoding="utf-8")
@@ -93,8 +94,47 @@ def test_bad_reference_fails_the_build_each_time(small_book):
     # on a page that Sphinx does not write again of itself, as it does those with figures
     page = small_book / "book" / "plain.md"
     page.write_text("# A page\n\n{ref}`no-such-place`\n", encoding="utf-8")
-    assert build(small_book) != 0
-    assert build(small_book) != 0, "a second build of the same pages passes"
+    assert build(small_book).returncode != 0
+    assert build(small_book).returncode != 0, "a second build of the same pages passes"
+
+
+def code_cell(source: str, *outputs: dict, count: int | None = 1) -> dict:
+    """A code cell of a notebook's file."""
+    return {
+        "cell_type": "code",
+        "execution_count": count,
+        "metadata": {},
+        "outputs": list(outputs),
+        "source": source,
+    }
+
+
+PRINTED = {"output_type": "stream", "name": "stdout", "text": "3"}
+ERROR = {"output_type": "error", "ename": "NameError", "evalue": "x", "traceback": []}
+
+
+def test_a_chapter_that_was_not_run_to_its_end_is_told():
+    good, silent = code_cell("print(3)", PRINTED), code_cell("x = 3")
+    assert list(faults_of_outputs([good, silent])) == []
+    assert list(faults_of_outputs([silent, silent])) == ["no cell has an output"]
+    assert list(faults_of_outputs([good, code_cell("y = x\ny", ERROR)])) == [
+        "cell 1 (y = x) stores an error: NameError"
+    ]
+    assert list(faults_of_outputs([good, code_cell("x = 3", count=None)])) == [
+        "cell 1 (x = 3) was not run"
+    ]
+
+
+def test_a_stored_error_fails_the_build_which_names_chapter_and_cell(small_book):
+    (small_book / "notebooks" / "07_small.md").unlink()
+    title = {"cell_type": "markdown", "metadata": {}, "source": "# 07 · Small"}
+    cells = [title, code_cell("print(3)", PRINTED), code_cell("y = x", ERROR)]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (small_book / "notebooks" / "07_small.ipynb").write_text(json.dumps(notebook), "utf-8")
+    (small_book / "book" / "welcome.md").write_text("# A small book\n", "utf-8")
+    run = build(small_book)
+    assert run.returncode != 0
+    assert "07_small: cell 2 (y = x)" in run.stdout + run.stderr
 
 
 def test_make_test_builds_as_make_book_does():

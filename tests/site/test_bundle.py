@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def unpacked(site, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bundle")
-    program = ROOT / "book" / "_ext" / "bundle.py"
-    subprocess.run([sys.executable, program, folder / "course.zip"], check=True)
+    command = [sys.executable, "-m", "tools.bundle", folder / "course.zip"]
+    subprocess.run(command, cwd=ROOT, check=True)
     with zipfile.ZipFile(folder / "course.zip") as archive:
         archive.extractall(folder)
     return folder / "transformers-from-scratch"
@@ -27,8 +27,9 @@ def test_the_bundle_holds_site_notebooks_and_package(unpacked):
     (wheel,) = unpacked.glob("*.whl")
     assert wheel.name in (unpacked / "START_HERE.txt").read_text(encoding="utf-8")
     with zipfile.ZipFile(wheel) as archive:
-        names = {name for name in archive.namelist() if name.startswith("scratchformer/")}
-    files = [path for path in (ROOT / "scratchformer").rglob("*") if path.is_file()]
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    packages = [ROOT / "scratchformer", ROOT / "scratchformer_course"]
+    files = [path for package in packages for path in package.rglob("*") if path.is_file()]
     kept = {str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts}
     assert names == kept
 

@@ -118,18 +118,6 @@ def test_site_carries_one_script_of_mathjax_and_its_fonts(site):
     assert (site / "_static" / "mathjax-LICENSE.txt").is_file()
 
 
-def test_old_addresses_lead_to_the_chapters_of_today(site):
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    redirects = config["sphinx"]["config"]["redirects"]
-    assert len(redirects) == 12
-    for old, new in redirects.items():
-        page = site / f"{old}.html"
-        refresh = parsed(page).find("meta", attrs={"http-equiv": "refresh"})["content"]
-        target = refresh.split("url=")[1]
-        assert target == new and (page.parent / target).is_file()
-        assert old.split("_", 1)[1] == new.split("_", 1)[1].removesuffix(".html")
-
-
 def test_first_page_leads_to_the_welcome_page(site):
     root = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["root"]
     assert f"{root}.html" in (site / "index.html").read_text(encoding="utf-8")
@@ -206,8 +194,6 @@ def test_ids_are_unique_and_images_have_alt_text(site, pages):
 def test_no_formula_is_left_as_text(site):
     for path in [*site.glob("notebooks/*.html"), *site.glob("book/*.html")]:
         article = parsed(path).article
-        if article is None:  # an old address, which leads on
-            continue
         signs = [text for text in article.strings if "$" in text]
         code = {id(text) for tag in article.select("pre, code, .math") for text in tag.strings}
         left = [text for text in signs if id(text) not in code]

@@ -1,0 +1,57 @@
+"""Constraints: a file for every Python that is used, which agrees with every pin."""
+
+import re
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "constraints").glob("*.txt"))
+
+
+def pins() -> list[Requirement]:
+    """The lines of requirements.txt, those for other Pythons too; not the package itself."""
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return [Requirement(line.split(" #")[0]) for line in lines if re.match(r"\w", line)]
+
+
+def fixed(path: Path) -> dict[str, str]:
+    """Name -> version, as a constraints file says."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return dict(line.split("==") for line in lines if not line.startswith("#"))
+
+
+def disagreements(pins: list[Requirement], constraints: dict[str, str], python: str):
+    """The pins for `python` that the constraints leave out or fix at another version."""
+    for pin in pins:
+        if pin.marker is None or pin.marker.evaluate({"python_version": python}):
+            found = constraints.get(canonicalize_name(pin.name))
+            if found is None or not pin.specifier.contains(found, prereleases=True):
+                yield f"{pin}: {found}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_constraints_agree_with_every_pin(path):
+    assert list(disagreements(pins(), fixed(path), path.stem)) == []
+
+
+def test_a_pin_that_the_constraints_contradict_or_forget_is_told():
+    some = [Requirement(line) for line in ("a==1", "B_c==2", 'd==3; python_version < "3.11"')]
+    assert list(disagreements(some, {"a": "1", "b-c": "2"}, "3.11")) == []
+    assert list(disagreements(some, {"a": "1.5"}, "3.11")) == ["a==1: 1.5", "B_c==2: None"]
+    assert list(disagreements(some, {"a": "1", "b-c": "2"}, "3.10")) != []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_constraints_are_exact_and_good_for_any_index_and_any_processor(path):
+    for name, number in fixed(path).items():
+        assert re.fullmatch(r"[a-z0-9-]+", name) and re.fullmatch(r"[0-9][\w.]*", number), name
+        assert not re.match("nvidia|cuda|triton", name), name
+
+
+def test_every_python_of_a_workflow_has_constraints():
+    workflows = (ROOT / ".github" / "workflows").glob("*.yml")
+    used = {v for path in workflows for v in re.findall(r'"(3\.\d+)"', path.read_text("utf-8"))}
+    assert used and used <= {path.stem for path in FILES}
