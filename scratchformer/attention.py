@@ -1,7 +1,7 @@
 """Attention: every position takes a weighted average of the values it may look at.
 
-The function shows the weights. The module uses PyTorch's fused kernel, which never stores them,
-unless it is asked for them; the tests hold the two equal. Masks are boolean, True = may attend,
+The function shows the weights. The modules use PyTorch's fused kernel, which never stores them,
+unless they are asked for them; the tests hold the two equal. Masks are boolean, True = may attend,
 and combine with `&`. Attention itself knows no order: its inputs must hold their positions.
 """
 
@@ -141,79 +141,113 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "B T C"],
-        context: Float[Tensor, "B S C"] | None = None,
         mask: Bool[Tensor, "... #T #S"] | None = None,
         need_weights: bool = False,
         cache: KeyValueCache | None = None,
         is_causal: bool = False,
     ) -> Float[Tensor, "B T C"] | tuple[Float[Tensor, "B T C"], Float[Tensor, "B H T S"]]:
-        """Queries from x; keys and values from x too, or from `context` (cross-attention).
+        """Queries, keys and values from x: a text reads itself.
 
         `mask`, (T, S) or (B, T, S), is the same for all heads. `is_causal` closes the future as
         `causal_mask` does; where nothing else is asked for, no mask is stored. With a `cache`, S =
         the positions in it + T, and the T new ones are added to it. `need_weights` returns the
-        weights as well. Raises ValueError for shapes that do not fit, and for a context together
-        with a cache or with `is_causal`.
+        weights as well. Raises ValueError for shapes that do not fit.
         """
         B, T, C = x.shape
         if self.d_model != C:
             raise ValueError(f"x is {C} wide, expected d_model={self.d_model}")
-        if context is None:
-            q, k, v = self.c_attn(x).chunk(3, dim=-1)  # (B, T, C) each
-            S = T if cache is None else len(cache) + T
-        else:
-            self._check_context(x, context, cache, is_causal)
-            q, k, v = self._project_both(x, context)
-            S = context.shape[1]
+        S = T if cache is None else len(cache) + T
         if mask is not None:
             _check_mask(mask, (B, T, S))
         is_causal = is_causal and T > 1  # the last position has no future to hide
         if is_causal and (need_weights or S > T or mask is not None):
             past = causal_mask(S, x.device)[-T:]  # (T, S)
             mask, is_causal = past if mask is None else mask & past, False
-        if mask is not None:
-            mask = mask.unsqueeze(-3)  # an axis for the heads, before the last two
-
-        q, k, v = (
-            t.view(B, -1, self.n_heads, C // self.n_heads).transpose(1, 2) for t in (q, k, v)
-        )
+        q, k, v = (_split_heads(t, self.n_heads) for t in self.c_attn(x).chunk(3, dim=-1))
         if cache is not None:
             cache.append(k, v)
             k, v = cache.k, cache.v
         dropout = self.dropout if self.training else 0.0
-        if need_weights:
-            heads, weights = scaled_dot_product_attention(q, k, v, mask, dropout)
-        else:
-            heads = F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal)
-        x = self.c_proj(heads.transpose(1, 2).reshape(B, T, C))  # the heads side by side again
-        x = F.dropout(x, self.dropout, self.training)
-        return (x, weights) if need_weights else x
+        heads, weights = _attend(q, k, v, mask, dropout, need_weights, is_causal)
+        out = F.dropout(self.c_proj(heads), self.dropout, self.training)
+        return out if weights is None else (out, weights)
 
-    def _check_context(
-        self, x: Tensor, context: Tensor, cache: KeyValueCache | None, is_causal: bool
-    ) -> None:
-        (B, _, C), shape = x.shape, tuple(context.shape)
-        if context.dim() != 3 or (shape[0], shape[2]) != (B, C):
-            raise ValueError(f"context has shape {shape}, expected ({B}, any length, {C})")
-        if cache is not None:
-            raise ValueError("got a cache and a context, expected one of them")
-        if is_causal:
-            raise ValueError("got a context and is_causal=True: past and future are of one text")
 
-    def _project_both(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries of x (B, T, C); keys and values of the context, (B, S, C) each."""
-        C, weight, bias = self.d_model, self.c_attn.weight, self.c_attn.bias
+class CrossAttention(nn.Module):
+    """Multi-head attention from one sequence to another: x asks, and a `memory` answers.
+
+    The queries are made of x, keys and values of the memory. Names, matrices and dropout are those
+    of MultiHeadAttention.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, bias: bool = True):
+        super().__init__()
+        if d_model % n_heads != 0:
+            raise ValueError(f"d_model={d_model} is not divisible by n_heads={n_heads}")
+        self.d_model, self.n_heads, self.dropout = d_model, n_heads, dropout
+        self.c_attn = nn.Linear(d_model, 3 * d_model, bias=bias)
+        self.c_proj = nn.Linear(d_model, d_model, bias=bias)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T C"],
+        memory: Float[Tensor, "B S C"],
+        mask: Bool[Tensor, "... #T #S"] | None = None,
+        need_weights: bool = False,
+    ) -> Float[Tensor, "B T C"] | tuple[Float[Tensor, "B T C"], Float[Tensor, "B H T S"]]:
+        """`mask` and `need_weights` are those of MultiHeadAttention.
+
+        Raises ValueError for shapes that do not fit.
+        """
+        (B, T, C), S = x.shape, memory.shape[-2]
+        if self.d_model != C:
+            raise ValueError(f"x is {C} wide, expected d_model={self.d_model}")
+        if memory.shape != (B, S, C):
+            expected = f"expected ({B}, any length, {C})"
+            raise ValueError(f"memory has shape {tuple(memory.shape)}, {expected}")
+        if mask is not None:
+            _check_mask(mask, (B, T, S))
+        weight, bias = self.c_attn.weight, self.c_attn.bias
         q = F.linear(x, weight[:C], None if bias is None else bias[:C])
-        both = F.linear(context, weight[C:], None if bias is None else bias[C:])
-        k, v = both.chunk(2, dim=-1)
-        return q, k, v
+        both = F.linear(memory, weight[C:], None if bias is None else bias[C:])
+        q, k, v = (_split_heads(t, self.n_heads) for t in (q, *both.chunk(2, dim=-1)))
+        dropout = self.dropout if self.training else 0.0
+        heads, weights = _attend(q, k, v, mask, dropout, need_weights)
+        out = F.dropout(self.c_proj(heads), self.dropout, self.training)
+        return out if weights is None else (out, weights)
+
+
+def _split_heads(x: Float[Tensor, "B T C"], n_heads: int) -> Float[Tensor, "B H T D"]:
+    B, T, _ = x.shape
+    return x.view(B, T, n_heads, -1).transpose(1, 2)
+
+
+def _attend(
+    q: Float[Tensor, "B H T D"],
+    k: Float[Tensor, "B H S D"],
+    v: Float[Tensor, "B H S D"],
+    mask: Bool[Tensor, "... #T #S"] | None,
+    dropout: float,
+    need_weights: bool,
+    is_causal: bool = False,
+) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B H T S"] | None]:
+    """What the heads find, side by side, and the weights where they are needed."""
+    if mask is not None:
+        mask = mask.unsqueeze(-3)  # an axis for the heads, before the last two
+    weights = None
+    if need_weights:
+        heads, weights = scaled_dot_product_attention(q, k, v, mask, dropout)
+    else:
+        heads = F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal)
+    out = heads.transpose(1, 2).flatten(2)  # (B, H, T, D) -> (B, T, C)
+    return out, weights
 
 
 @contextmanager
 def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     """Inside `with recorded_attention(model) as weights:` the dict `weights` fills.
 
-    Each MultiHeadAttention that runs puts its weights (B, H, T, S) there, under its name in
+    Each layer of attention that runs puts its weights (B, H, T, S) there, under its name in
     `model`; a second call replaces the first. The model's outputs stay the same.
     """
     weights = {}
@@ -231,6 +265,6 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
     with ExitStack() as stack:
         for name, module in model.named_modules():
-            if isinstance(module, MultiHeadAttention):
+            if isinstance(module, (MultiHeadAttention, CrossAttention)):
                 record(name, module, stack)
         yield weights

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from scratchformer.attention import MultiHeadAttention, causal_mask, padding_mask
+from scratchformer.attention import (
+    CrossAttention,
+    MultiHeadAttention,
+    causal_mask,
+    padding_mask,
+)
 from scratchformer.blocks import FeedForward, TransformerBlock, check_sizes
 from scratchformer.positions import sinusoidal
 
@@ -54,7 +59,7 @@ class DecoderBlock(nn.Module):
         self.ln_1 = nn.LayerNorm(d_model)
         self.attn = MultiHeadAttention(d_model, n_heads, dropout)
         self.ln_cross = nn.LayerNorm(d_model)
-        self.cross_attn = MultiHeadAttention(d_model, n_heads, dropout)
+        self.cross_attn = CrossAttention(d_model, n_heads, dropout)
         self.ln_2 = nn.LayerNorm(d_model)
         self.mlp = FeedForward(d_model, d_ff, dropout, activation="relu")
 

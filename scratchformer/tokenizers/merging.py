@@ -93,7 +93,8 @@ def apply_merges(word: Iterable[Piece], rank: Callable[[Piece, Piece], int | Non
     """Join the adjacent pair of the lowest rank, of equal ones the leftmost, until none is left.
 
     `rank(left, right)` is the place of the pair in the order of learning, None if it was never
-    learned. A heap holds the pairs, so n pieces take O(n log n) steps.
+    learned. A heap holds the pairs, so n pieces take O(n log n) steps. To look through all of them
+    for each join would take n²: half a minute for 20,000 letters without a space, not 30 ms.
     """
     pieces = list(word)  # pieces[j] begins at place j of `word`
     n: int = len(pieces)

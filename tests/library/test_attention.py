@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from scratchformer.attention import (
+    CrossAttention,
     KeyValueCache,
     MultiHeadAttention,
     causal_mask,
@@ -138,11 +139,16 @@ def test_errors_say_what_was_expected(plain_signatures):
         attention(x, mask=causal_mask(6))
     with pytest.raises(ValueError, match=r"mask has shape \(5,\)"):
         attention(x, mask=torch.ones(5, dtype=torch.bool))
-    with pytest.raises(ValueError, match="got a context and is_causal=True"):
-        attention(x, x[:, :3], is_causal=True)
-    for context in (x[:1], x[..., :6], x[0]):
-        with pytest.raises(ValueError, match=r"context has shape .* expected \(2, any length, 8\)"):
-            attention(x, context)
+    with pytest.raises(ValueError, match="d_model=30 is not divisible by n_heads=4"):
+        CrossAttention(30, 4)
+    cross = CrossAttention(8, 2)
+    with pytest.raises(ValueError, match="x is 6 wide, expected d_model=8"):
+        cross(x[..., :6], x)
+    for memory in (x[:1], x[..., :6], x[0]):
+        with pytest.raises(ValueError, match=r"memory has shape .* expected \(2, any length, 8\)"):
+            cross(x, memory)
+    with pytest.raises(ValueError, match=r"mask has shape \(5, 5\), expected one for \(2, 5, 3\)"):
+        cross(x, x[:, :3], causal_mask(5))
 
 
 def test_errors_of_the_cache_say_what_was_expected_and_leave_it_as_it_was(plain_signatures):
@@ -155,14 +161,12 @@ def test_errors_of_the_cache_say_what_was_expected_and_leave_it_as_it_was(plain_
         attention(x[:1, :1], cache=cache)
     with pytest.raises(ValueError, match=r"mask has shape \(2, 2\), expected one for \(2, 2, 7\)"):
         attention(x[:, :2], mask=causal_mask(2), cache=cache)
-    with pytest.raises(ValueError, match="got a cache and a context, expected one of them"):
-        attention(x, x[:, :3], cache=cache)
     assert len(cache) == 5
 
 
-def pair_with_torch(d_model, n_heads, bias, dtype):
+def pair_with_torch(kind, d_model, n_heads, bias, dtype):
     """Our module and PyTorch's with the same weights."""
-    ours = MultiHeadAttention(d_model, n_heads, bias=bias).to(dtype)
+    ours = kind(d_model, n_heads, bias=bias).to(dtype)
     theirs = nn.MultiheadAttention(d_model, n_heads, bias=bias, batch_first=True, dtype=dtype)
     with torch.no_grad():
         theirs.in_proj_weight.copy_(ours.c_attn.weight)
@@ -179,7 +183,7 @@ def pair_with_torch(d_model, n_heads, bias, dtype):
 def test_module_equals_torch_multihead_attention(sizes, bias, dtype):
     B, T, C, H = sizes
     torch.manual_seed(0)
-    ours, theirs = pair_with_torch(C, H, bias, dtype)
+    ours, theirs = pair_with_torch(MultiHeadAttention, C, H, bias, dtype)
     x = torch.randn(B, T, C, dtype=dtype)
     per_sequence = random_mask(B, T, T)
     for mask, their_mask in [
@@ -201,8 +205,8 @@ def test_module_equals_torch_multihead_attention(sizes, bias, dtype):
 def test_cross_attention_equals_torch_multihead_attention(sizes, bias, dtype):
     B, T, S, C, H = sizes
     torch.manual_seed(0)
-    ours, theirs = pair_with_torch(C, H, bias, dtype)
-    x, context = torch.randn(B, T, C, dtype=dtype), torch.randn(B, S, C, dtype=dtype)
+    ours, theirs = pair_with_torch(CrossAttention, C, H, bias, dtype)
+    x, memory = torch.randn(B, T, C, dtype=dtype), torch.randn(B, S, C, dtype=dtype)
     real = random_mask(B, 1, S)  # as padding_mask gives it
     for mask, theirs_masked in [
         (None, {}),
@@ -210,9 +214,9 @@ def test_cross_attention_equals_torch_multihead_attention(sizes, bias, dtype):
         (random_mask(T, S), {"attn_mask": ~random_mask(T, S)}),
     ]:
         options = {"average_attn_weights": False, **theirs_masked}
-        expected, their_weights = theirs(x, context, context, **options)
-        torch.testing.assert_close(ours(x, context, mask=mask), expected)
-        explicit, weights = ours(x, context, mask=mask, need_weights=True)
+        expected, their_weights = theirs(x, memory, memory, **options)
+        torch.testing.assert_close(ours(x, memory, mask), expected)
+        explicit, weights = ours(x, memory, mask, need_weights=True)
         torch.testing.assert_close(explicit, expected)
         torch.testing.assert_close(weights, their_weights)
 
