@@ -18,6 +18,7 @@ BETA1, BETA2, EPS = 0.9, 0.95, 1e-8
 W, GRAD = torch.tensor([1.0, -2.0, 0.5]), torch.tensor([0.5, -0.1, 2.0])
 M, V = torch.tensor([0.2, 0.1, -0.3]), torch.tensor([0.04, 0.5, 1.0])
 ZERO, TINY = torch.zeros(2), torch.tensor([EPS, 0.0])
+WIDE = torch.randn(4, 2, 3, generator=torch.Generator().manual_seed(11), dtype=torch.float64)
 
 
 def _root(v):
@@ -37,7 +38,7 @@ def right_adamw_step(w, grad, m, v, t, lr, decay):
     return _new_weights(w, m, v, t, lr, decay), m, v
 
 
-def adamw_step_also_by_torch(w, grad, m, v, t, lr, decay):
+def adamw_by_torch(w, grad, m, v, t, lr, decay):
     p = torch.nn.Parameter(w.clone())
     optimizer = torch.optim.AdamW([p], lr=lr, betas=(BETA1, BETA2), weight_decay=decay)
     state = {"step": torch.tensor(t - 1.0), "exp_avg": m.clone(), "exp_avg_sq": v.clone()}
@@ -48,17 +49,17 @@ def adamw_step_also_by_torch(w, grad, m, v, t, lr, decay):
 
 
 def no_bias_correction(w, grad, m, v, t, lr, decay):
-    _, m, v = adamw_step.right(w, grad, m, v, t, lr, decay)
+    _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
     return w - lr * decay * w - lr * m / (v.sqrt() + EPS), m, v
 
 
 def uphill(w, grad, m, v, t, lr, decay):
-    new, m, v = adamw_step.right(w, grad, m, v, t, lr, decay)
+    new, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
     return 2 * (w - lr * decay * w) - new, m, v
 
 
 def old_m_and_v_in_the_step(w, grad, m, v, t, lr, decay):
-    _, new_m, new_v = adamw_step.right(w, grad, m, v, t, lr, decay)
+    _, new_m, new_v = right_adamw_step(w, grad, m, v, t, lr, decay)
     return _new_weights(w, m, v, t, lr, decay), new_m, new_v
 
 
@@ -68,7 +69,7 @@ def betas_swapped(w, grad, m, v, t, lr, decay):
     return _new_weights(w, m, v, t, lr, decay), m, v
 
 
-def betas_swapped_adamw_step(w, grad, m, v, t, lr, decay):
+def betas_swapped_everywhere(w, grad, m, v, t, lr, decay):
     m = BETA2 * m + (1 - BETA2) * grad
     v = BETA1 * v + (1 - BETA1) * grad**2
     return _new_weights(w, m, v, t, lr, decay, betas=(BETA2, BETA1)), m, v
@@ -85,23 +86,23 @@ def sums_not_means(w, grad, m, v, t, lr, decay):
     return _new_weights(w, m, v, t, lr, decay), m, v
 
 
-def returns_the_corrected_m(w, grad, m, v, t, lr, decay):
-    new, m, v = adamw_step.right(w, grad, m, v, t, lr, decay)
+def returns_corrected_means(w, grad, m, v, t, lr, decay):
+    new, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
     return new, m / (1 - BETA1**t), v / (1 - BETA2**t)
 
 
 def no_root(w, grad, m, v, t, lr, decay):
-    _, m, v = adamw_step.right(w, grad, m, v, t, lr, decay)
+    _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
     return _new_weights(w, m, v, t, lr, decay, divisor=lambda v: v + EPS), m, v
 
 
 def epsilon_inside_the_root(w, grad, m, v, t, lr, decay):
-    _, m, v = adamw_step.right(w, grad, m, v, t, lr, decay)
+    _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
     return _new_weights(w, m, v, t, lr, decay, divisor=lambda v: (v + EPS).sqrt()), m, v
 
 
 def no_epsilon(w, grad, m, v, t, lr, decay):
-    _, m, v = adamw_step.right(w, grad, m, v, t, lr, decay)
+    _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
     return _new_weights(w, m, v, t, lr, decay, divisor=torch.sqrt), m, v
 
 
@@ -114,8 +115,13 @@ def changes_m_and_v_in_place(w, grad, m, v, t, lr, decay):
 adamw_step = exercise(
     "11.1",
     "adamw_step(w, grad, m, v, t, lr, decay) -> (w, m, v) after update number t = 1, 2, …",
-    cases=((W, GRAD, M, V, 3, 0.1, 0.5), (torch.ones(2), TINY, ZERO, ZERO, 1, 0.1, 0.0)),
-    right=[right_adamw_step, adamw_step_also_by_torch],
+    cases=(
+        (W, GRAD, M, V, 3, 0.1, 0.5),
+        (torch.ones(2), TINY, ZERO, ZERO, 1, 0.1, 0.0),
+        (WIDE[0], 30 * WIDE[1], WIDE[2], WIDE[3].square(), 12, 0.6, 0.2),
+        (10 * W[:1], GRAD[:1], 0 * M[:1], 0 * V[:1], 1, 0.4, 0.1),
+    ),
+    right=[right_adamw_step, adamw_by_torch],
     mistakes=[
         mistake(
             "no bias correction",
@@ -125,29 +131,29 @@ adamw_step = exercise(
         mistake(
             "t one too far",
             "t is counted one too far: the first update is number 1",
-            lambda w, grad, m, v, t, lr, decay: adamw_step.right(w, grad, m, v, t + 1, lr, decay),
+            lambda w, grad, m, v, t, lr, decay: right_adamw_step(w, grad, m, v, t + 1, lr, decay),
         ),
         mistake(
             "t one too low",
             "t is counted one too low: the first update is number 1",
-            lambda w, grad, m, v, t, lr, decay: adamw_step.right(w, grad, m, v, t - 1, lr, decay),
+            lambda w, grad, m, v, t, lr, decay: right_adamw_step(w, grad, m, v, t - 1, lr, decay),
         ),
         mistake(
             "adds the decay to the gradient",
             "The decay went into the gradient, where √v rescales it: shrink w itself, apart",
-            lambda w, grad, m, v, t, lr, decay: adamw_step.right(
+            lambda w, grad, m, v, t, lr, decay: right_adamw_step(
                 w, grad + decay * w, m, v, t, lr, 0.0
             ),
         ),
         mistake(
             "no decay",
             "The weights do not decay",
-            lambda w, grad, m, v, t, lr, decay: adamw_step.right(w, grad, m, v, t, lr, 0.0),
+            lambda w, grad, m, v, t, lr, decay: right_adamw_step(w, grad, m, v, t, lr, 0.0),
         ),
         mistake(
             "decay without the rate",
             "The decay lacks the rate: lr · decay · w",
-            lambda w, grad, m, v, t, lr, decay: adamw_step.right(w, grad, m, v, t, lr, decay / lr),
+            lambda w, grad, m, v, t, lr, decay: right_adamw_step(w, grad, m, v, t, lr, decay / lr),
         ),
         mistake("uphill", "This goes uphill: subtract the step", uphill),
         mistake(
@@ -159,7 +165,7 @@ adamw_step = exercise(
             "The two βs are swapped: 0.9 is for m, 0.95 for v",
             {
                 "betas swapped": betas_swapped,
-                "betas swapped in the correction too": betas_swapped_adamw_step,
+                "betas swapped in the correction too": betas_swapped_everywhere,
             },
         ),
         mistake(
@@ -167,11 +173,11 @@ adamw_step = exercise(
             "v is a mean of squares: square the gradient",
             gradient_not_squared,
         ),
-        mistake("sums not means", "The new part lacks its weight: 1 − β", sums_not_means),
+        mistake("sums, not means", "The new part lacks its weight: 1 − β", sums_not_means),
         mistake(
             "returns the corrected m and v",
             "Return m and v themselves: the corrected ones are for this step",
-            returns_the_corrected_m,
+            returns_corrected_means,
         ),
         mistake("no root", "The square root of v is missing", no_root),
         mistake(
@@ -202,7 +208,7 @@ def right_warmup_cosine(step, lr, steps, warmup):
     return lr * (1 + math.cos(math.pi * progress)) / 2
 
 
-def warmup_cosine_also(step, lr, steps, warmup):
+def warmup_by_squared_cosine(step, lr, steps, warmup):
     rise = min((step + 1) / (warmup + 1), 1)
     quarter = math.pi / 2 * max(step - warmup, 0) / (steps - warmup)
     return lr * rise * math.cos(quarter) ** 2
@@ -211,13 +217,13 @@ def warmup_cosine_also(step, lr, steps, warmup):
 def rate_0_at_step_0(step, lr, steps, warmup):
     if step < warmup:
         return lr * step / warmup
-    return warmup_cosine.right(step, lr, steps, warmup)
+    return right_warmup_cosine(step, lr, steps, warmup)
 
 
 def peak_one_step_early(step, lr, steps, warmup):
     if step < warmup:
         return lr * (step + 1) / warmup
-    return warmup_cosine.right(step, lr, steps, warmup)
+    return right_warmup_cosine(step, lr, steps, warmup)
 
 
 def fall_one_step_ahead(step, lr, steps, warmup):
@@ -248,7 +254,7 @@ def degrees(step, lr, steps, warmup):
 def fails_without_a_warmup(step, lr, steps, warmup):
     share = (step + 1) / warmup  # this division fails
     rise = lr * share * warmup / (warmup + 1)
-    return rise if share <= 1 else warmup_cosine.right(step, lr, steps, warmup)
+    return rise if share <= 1 else right_warmup_cosine(step, lr, steps, warmup)
 
 
 warmup_cosine = exercise(
@@ -257,9 +263,12 @@ warmup_cosine = exercise(
     cases=(
         *((step, 0.5, 20, 4) for step in (0, 1, 3, 4, 9, 15, 19)),
         *((step, 1.0, 10, 0) for step in (0, 5)),
+        *((step, 3.0, 37, 11) for step in (0, 10, 11, 12, 36)),
+        *((step, 2.0, 4, 3) for step in range(4)),  # one step of fall
+        *((step, 0.7, 5, 1) for step in range(5)),
     ),
     praise="The rate rises to its peak at step 4, falls along a cosine, and is never 0.",
-    right=[right_warmup_cosine, warmup_cosine_also],
+    right=[right_warmup_cosine, warmup_by_squared_cosine],
     mistakes=[
         mistake(
             "rate 0 at step 0", "The first update has rate 0: count from step + 1", rate_0_at_step_0
@@ -272,8 +281,8 @@ warmup_cosine = exercise(
         *alike(
             "There is no warm-up: the first steps rise",
             {
-                "no warmup": lambda step, lr, steps, warmup: lr * _cosine(step / steps),
-                "no warmup but a flat start": lambda step, lr, steps, warmup: (
+                "no warm-up": lambda step, lr, steps, warmup: lr * _cosine(step / steps),
+                "no warm-up, but a flat start": lambda step, lr, steps, warmup: (
                     lr * _cosine(max(step - warmup, 0) / (steps - warmup))
                 ),
             },
@@ -315,16 +324,21 @@ warmup_cosine = exercise(
         mistake(
             "peak of 1",
             "The peak is 1: multiply by `lr`",
-            lambda step, lr, steps, warmup: warmup_cosine.right(step, 1.0, steps, warmup),
+            lambda step, lr, steps, warmup: right_warmup_cosine(step, 1.0, steps, warmup),
         ),
         mistake(
-            "fails without a warmup", "A run may have no warm-up at all", fails_without_a_warmup
+            "fails without a warm-up", "A run may have no warm-up at all", fails_without_a_warmup
         ),
     ],
 )
 
 
 NORM_3 = [torch.tensor([2.0, 1.0]), torch.tensor([[0.0], [2.0]])]
+NORM_40 = [
+    torch.tensor(-8.0),
+    torch.tensor([[[16.0, -16.0], [0.0, 8.0]]]),
+    torch.tensor([-30.983867]),
+]
 
 
 def _scaled(gradients, factor):
@@ -341,7 +355,7 @@ def right_clip_gradients(gradients, limit):
     return [g * (limit / norm) for g in gradients] if norm > limit else gradients
 
 
-def clip_gradients_also(gradients, limit):
+def clip_as_one_long_vector(gradients, limit):
     norm = torch.cat([g.flatten() for g in gradients]).norm()
     return [g * (limit / (norm + 1e-6)).clamp(max=1) for g in gradients]
 
@@ -359,8 +373,16 @@ def divides_0_by_0(gradients, limit):
 clip_gradients = exercise(
     "11.3",
     "clip_gradients(gradients: list of tensors, limit) -> list, their common norm ≤ limit",
-    cases=((NORM_3, 1.5), (NORM_3, 10.0), ([torch.zeros(2), torch.zeros(1)], 1.0)),
-    right=[right_clip_gradients, clip_gradients_also],
+    cases=(
+        (NORM_3, 1.5),
+        (NORM_3, 10.0),
+        ([torch.zeros(2), torch.zeros(1)], 1.0),
+        (NORM_40, 5.0),
+        (NORM_40, 36.0),  # above every tensor's own norm, below that of them all
+        ([torch.tensor([-0.3, 0.4])], 0.6),
+        ([torch.tensor([-300.0, 400.0], dtype=torch.float64)], 0.25),
+    ),
+    right=[right_clip_gradients, clip_as_one_long_vector],
     mistakes=[
         mistake(
             "each by its own norm",
@@ -419,6 +441,7 @@ clip_gradients = exercise(
 IDS = torch.tensor([[1, 0, 4, 2], [3, 2, 2, 1], [0, 2, 1, 3]])
 NEXT = torch.tensor([[0, 4, 2, 1], [2, -100, -100, -100], [2, 1, -100, -100]])
 PIECES = [(IDS[:1], NEXT[:1]), (IDS[1:], NEXT[1:])]  # 4 targets and 3
+WEIGHTED = [(IDS[i : i + 1], NEXT[i : i + 1], torch.tensor(i + 0.5)) for i in range(3)]
 
 
 class _Table(nn.Module):
@@ -448,13 +471,18 @@ def _summed(model, x, y):
     return token_loss(model(x), y)
 
 
+def _weighted(model, x, y, weight):
+    nats, targets = token_loss(model(x), y)
+    return weight * nats, targets
+
+
 def _outcome(step, clip):
-    """Nats, targets and weights after each of two steps."""
+    """Nats, targets and weights after each of three steps: of two pieces, of one and of three."""
     model = _Table()
     optimizer = _SGD(model.parameters(), lr=0.5)
     found = []
-    for batches in (PIECES, PIECES[::-1][:1]):
-        nats, targets = step(model, optimizer, batches, _summed, clip)
+    for batches, loss in ((PIECES, _summed), (PIECES[::-1][:1], _summed), (WEIGHTED, _weighted)):
+        nats, targets = step(model, optimizer, batches, loss, clip)
         weights = torch.cat([p.detach().flatten() for p in model.parameters()])
         totals = [  # a float in few digits stays one: see compare.Rough
             number if isinstance(number, float) else float(torch.as_tensor(number).detach())
@@ -489,7 +517,7 @@ def judge_update(call):
         return call(*args).like((0.0, 0.0))
 
     for clip in (100.0, 0.1):
-        expected = _outcome(update.right, clip)
+        expected = _outcome(right_update, clip)
         got = _outcome(learners, clip)
         if same(got, expected):
             continue
@@ -518,12 +546,12 @@ def right_update(model, optimizer, batches, loss, clip):
     return nats, targets
 
 
-def update_also_one_backward(model, optimizer, batches, loss, clip):
+def update_by_one_backward(model, optimizer, batches, loss, clip):
     sums = [loss(model, *batch) for batch in batches]
     nats, targets = sum(nats for nats, _ in sums), sum(n for _, n in sums)
     optimizer.zero_grad()
     (nats / targets).backward()
-    gradients = clip_gradients.right([p.grad for p in model.parameters()], clip)
+    gradients = right_clip_gradients([p.grad for p in model.parameters()], clip)
     for p, g in zip(model.parameters(), gradients, strict=True):
         p.grad = g
     optimizer.step()
@@ -560,7 +588,7 @@ def zeroes_before_the_step(model, optimizer, batches, loss, clip):
 def steps_after_each_piece(model, optimizer, batches, loss, clip):
     nats, targets = torch.tensor(0.0), torch.tensor(0)
     for batch in batches:
-        piece, n = update.right(model, optimizer, [batch], loss, clip)
+        piece, n = right_update(model, optimizer, [batch], loss, clip)
         nats, targets = nats + piece, targets + n
     return nats, targets
 
@@ -589,7 +617,7 @@ def adds_the_means(model, optimizer, batches, loss, clip):
     return nats, targets
 
 
-def divides_by_the_number(model, optimizer, batches, loss, clip):
+def divides_by_the_pieces(model, optimizer, batches, loss, clip):
     nats, targets = _sum_gradients(model, batches, loss)
     _divide(model, len(batches))
     clip_grad_norm_(model.parameters(), clip)
@@ -597,7 +625,7 @@ def divides_by_the_number(model, optimizer, batches, loss, clip):
     return nats, targets
 
 
-def divides_by_the_targets(model, optimizer, batches, loss, clip):
+def divides_by_the_last_targets(model, optimizer, batches, loss, clip):
     nats, targets = _sum_gradients(model, batches, loss)
     _divide(model, loss(model, *batches[-1])[1])
     clip_grad_norm_(model.parameters(), clip)
@@ -645,30 +673,30 @@ def clips_each_tensor_alone(model, optimizer, batches, loss, clip):
 
 
 def returns_the_mean_loss(model, optimizer, batches, loss, clip):
-    nats, targets = update.right(model, optimizer, batches, loss, clip)
+    nats, targets = right_update(model, optimizer, batches, loss, clip)
     return nats / targets
 
 
 def returns_the_mean(model, optimizer, batches, loss, clip):
-    nats, targets = update.right(model, optimizer, batches, loss, clip)
+    nats, targets = right_update(model, optimizer, batches, loss, clip)
     return nats / targets, targets
 
 
 def returns_the_last_piece(model, optimizer, batches, loss, clip):
     last = loss(model, *batches[-1])
-    update.right(model, optimizer, batches, loss, clip)
+    right_update(model, optimizer, batches, loss, clip)
     return last
 
 
 update = exercise(
     "11.4",
-    "update(model, optimizer, batches, loss, clip) -> (nats, targets), after one step "
+    "update(model, optimizer, batches, loss, clip) -> (nats, targets), after one step. "
     "loss(model, *batch) returns a sum of nats and the number of targets in it.",
     praise="`update` makes one step of all pieces, as if they were one batch.",
     judge=judge_update,
     right=[
         right_update,
-        update_also_one_backward,
+        update_by_one_backward,
         lambda model, optimizer, batches, loss, clip: loop.update(
             model, optimizer, batches, loss, clip
         ),
@@ -711,12 +739,12 @@ update = exercise(
         mistake(
             "divides by the number of pieces",
             "The gradient is divided by the number of pieces: divide by the number of targets",
-            divides_by_the_number,
+            divides_by_the_pieces,
         ),
         mistake(
             "divides by the targets of the last piece",
             "The gradient is divided by the targets of one piece: divide by those of all",
-            divides_by_the_targets,
+            divides_by_the_last_targets,
         ),
         mistake(
             "keeps the sum",
@@ -743,7 +771,7 @@ update = exercise(
         mistake(
             "clips to 1",
             "The limit is always 1: use `clip`",
-            lambda model, optimizer, batches, loss, clip: update.right(
+            lambda model, optimizer, batches, loss, clip: right_update(
                 model, optimizer, batches, loss, 1.0
             ),
         ),
@@ -778,7 +806,7 @@ def judge_stuck(call):
         expect(weight != 0, "The weight is 0: every step moves it.")
         share = abs(step / weight)
         why = f"The step is {share:.2g} of the weight, less than 1 / {one_in}."
-        expect(share >= 0.98 / one_in, why)
+        expect(share >= 0.995 / one_in, why)  # a bfloat16 holds three digits
         before, after = _in_bfloat16(weight, step)
         moves = f"In bfloat16 the weight moves from {before:.6g} to {after:.6g}."
         expect(before == after, moves)
@@ -789,7 +817,7 @@ def judge_stuck(call):
 stuck = exercise(
     "11.5",
     "stuck(share) -> (weight, step), two floats: added in bfloat16, the step moves "
-    "nothing The step is at least `share` of the weight.",
+    "nothing. The step is at least `share` of the weight.",
     judge=judge_stuck,
     right=[
         lambda share: (1.0, share),

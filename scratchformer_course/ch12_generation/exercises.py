@@ -20,7 +20,13 @@ def _likeliest(p, n):
     return kept / kept.sum(dim=-1, keepdim=True)
 
 
+def _random(*shape, seed=12):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
 _ROWS = torch.tensor([[0.05, 0.4, 0.1, 0.3, 0.15], [0.7, 0.02, 0.06, 0.04, 0.18]])
+_MANY = (3 * _random(4, 9)).softmax(dim=-1)
+_TURNED = _random(12, 3).double().softmax(dim=0).T  # another memory layout
 
 
 def right_top_k(p, k):
@@ -29,7 +35,7 @@ def right_top_k(p, k):
     return kept / kept.sum(dim=-1, keepdim=True)
 
 
-def top_k_also(p, k):
+def top_k_by_loop(p, k):
     kept = torch.zeros_like(p)
     for row in range(len(p)):
         for i in sorted(range(p.shape[1]), key=lambda i: -p[row, i])[:k]:
@@ -37,7 +43,7 @@ def top_k_also(p, k):
     return torch.stack([row / row.sum() for row in kept])
 
 
-def top_k_also_by_scatter(p, k):
+def top_k_by_scatter(p, k):
     values, indices = p.topk(k, dim=-1)
     return torch.zeros_like(p).scatter(1, indices, values).div(values.sum(1)[:, None])
 
@@ -47,13 +53,13 @@ def one_threshold_for_all_rows(p, k):
     return kept / kept.sum(dim=-1, keepdim=True)
 
 
-def k_tokens_of_the_whole(p, k):
+def k_of_the_whole_batch(p, k):
     kept = p.where(p >= p.flatten().topk(k).values[-1], 0)
     return kept / kept.sum(dim=-1, keepdim=True)
 
 
-def rescales_the_whole_batch(p, k):
-    kept = p * (top_k.right(p, k) > 0)
+def rescales_whole_top_k(p, k):
+    kept = p * (right_top_k(p, k) > 0)
     return kept / kept.sum()
 
 
@@ -63,21 +69,29 @@ def returns_those_kept_alone(p, k):
 
 
 def softmax_of_those_kept(p, k):
-    kept = top_k.right(p, k) > 0
+    kept = right_top_k(p, k) > 0
     return p.masked_fill(~kept, -math.inf).softmax(dim=-1)
 
 
 top_k = exercise(
     "12.1",
     "top_k(p: (B, V), k) -> (B, V), the k likeliest tokens of each row, rescaled, and zeros",
-    cases=((_ROWS, 2), (_ROWS, 4), (_ROWS[:1], 1), (_ROWS, 5)),
+    cases=(
+        (_ROWS, 2),
+        (_ROWS, 4),
+        (_ROWS[:1], 1),
+        (_ROWS, 5),
+        (_MANY, 3),
+        (_TURNED, 7),
+        (torch.tensor([[0.0, 1.0], [0.6, 0.4]]), 1),
+    ),
     praise="`top_k` is right: k tokens of each row, and each row sums to 1.",
-    right=[right_top_k, top_k_also, top_k_also_by_scatter],
+    right=[right_top_k, top_k_by_loop, top_k_by_scatter],
     mistakes=[
         mistake(
             "does not rescale",
             "The right tokens are kept, but a row does not sum to 1: rescale it",
-            lambda p, k: p * (top_k.right(p, k) > 0),
+            lambda p, k: p * (right_top_k(p, k) > 0),
         ),
         mistake(
             "one token too many",
@@ -93,7 +107,7 @@ top_k = exercise(
             "keeps the unlikeliest",
             "These are the k least likely tokens",
             lambda p, k: (
-                top_k.right(1 - p, k).gt(0) * p / (top_k.right(1 - p, k).gt(0) * p).sum(1)[:, None]
+                right_top_k(1 - p, k).gt(0) * p / (right_top_k(1 - p, k).gt(0) * p).sum(1)[:, None]
             ),
         ),
         mistake(
@@ -104,12 +118,12 @@ top_k = exercise(
         mistake(
             "k tokens of the whole batch",
             "The k likeliest of the whole batch are kept: take k of each row",
-            k_tokens_of_the_whole,
+            k_of_the_whole_batch,
         ),
         mistake(
             "rescales the whole batch",
             "The whole batch sums to 1: each row should",
-            rescales_the_whole_batch,
+            rescales_whole_top_k,
         ),
         mistake(
             "returns those kept alone",
@@ -119,17 +133,17 @@ top_k = exercise(
         mistake(
             "stays sorted",
             "The order is lost: each number must stand where its token stands in p",
-            lambda p, k: top_k.right(p, k).sort(dim=-1, descending=True).values,
+            lambda p, k: right_top_k(p, k).sort(dim=-1, descending=True).values,
         ),
         mistake(
             "weighs all kept alike",
             "The tokens kept weigh all the same: keep their proportions",
-            lambda p, k: (top_k.right(p, k) > 0) / k,
+            lambda p, k: (right_top_k(p, k) > 0) / k,
         ),
         *alike(
             "No softmax here: divide by the sum",
             {
-                "softmax to rescale": lambda p, k: (p * (top_k.right(p, k) > 0)).softmax(dim=-1),
+                "softmax to rescale": lambda p, k: (p * (right_top_k(p, k) > 0)).softmax(dim=-1),
                 "softmax of those kept": softmax_of_those_kept,
             },
         ),
@@ -138,7 +152,7 @@ top_k = exercise(
 
 
 def _nucleus_sizes(p, top_p):
-    return (nucleus.right(p, top_p) > 0).sum(dim=-1).tolist()
+    return (right_nucleus(p, top_p) > 0).sum(dim=-1).tolist()
 
 
 def right_nucleus(p, top_p):
@@ -148,7 +162,7 @@ def right_nucleus(p, top_p):
     return torch.zeros_like(p).scatter(1, order, ranked / ranked.sum(dim=-1, keepdim=True))
 
 
-def nucleus_also(p, top_p):
+def nucleus_by_loop(p, top_p):
     kept = torch.zeros_like(p)
     for new, row in zip(kept, p, strict=True):
         held = 0.0
@@ -159,24 +173,24 @@ def nucleus_also(p, top_p):
     return kept / kept.sum(dim=-1, keepdim=True)
 
 
-def one_more_token_where_top_p(p, top_p):
+def one_more_at_exactly_top_p(p, top_p):
     ranked = p.sort(dim=-1, descending=True).values
     before = ranked.cumsum(dim=-1) - ranked
     return _likeliest(p, (before <= top_p).sum(dim=-1).tolist())
 
 
-def rescales_the_whole_batch_nucleus(p, top_p):
-    kept = p * (nucleus.right(p, top_p) > 0)
+def rescales_whole_nucleus(p, top_p):
+    kept = p * (right_nucleus(p, top_p) > 0)
     return kept / kept.sum()
 
 
 def weighs_all_kept_alike(p, top_p):
-    kept = nucleus.right(p, top_p) > 0
+    kept = right_nucleus(p, top_p) > 0
     return kept / kept.sum(dim=-1, keepdim=True)
 
 
-def nothing_left_of_a_sharp(p, top_p):
-    kept = nucleus.right(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
+def divides_0_by_0(p, top_p):
+    kept = right_nucleus(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
     return kept / kept.sum(dim=-1, keepdim=True)
 
 
@@ -189,9 +203,13 @@ nucleus = exercise(
         (torch.tensor([[0.125, 0.5, 0.125, 0.25]]), 0.75),
         (torch.tensor([[0.03, 0.95, 0.02], [0.5, 0.3, 0.2]]), 0.9),
         (torch.tensor([[0.2, 0.35, 0.1, 0.3, 0.05]]), 1.0),
+        (_MANY, 0.85),
+        (_TURNED, 0.5),
+        (torch.tensor([[0.0, 1.0], [0.6, 0.4]]), 0.01),
+        (torch.tensor([[0.0, 1.0, 0.0], [0.25, 0.25, 0.5]]), 1.0),
     ),
     praise="`nucleus` is right: 2 tokens of a flat row, 1 of a sharp one, and all at top_p = 1.",
-    right=[right_nucleus, nucleus_also],
+    right=[right_nucleus, nucleus_by_loop],
     mistakes=[
         *alike(
             "The token that crosses top_p is dropped: it must stay, or the rest falls short of it",
@@ -199,7 +217,7 @@ nucleus = exercise(
                 "drops the token that crosses": lambda p, top_p: _likeliest(
                     p, [n - 1 for n in _nucleus_sizes(p, top_p)]
                 ),
-                "drops it but never the last": lambda p, top_p: _likeliest(
+                "drops it, but never the last": lambda p, top_p: _likeliest(
                     p, [max(1, n - 1) for n in _nucleus_sizes(p, top_p)]
                 ),
             },
@@ -210,9 +228,9 @@ nucleus = exercise(
             lambda p, top_p: _likeliest(p, [n + 1 for n in _nucleus_sizes(p, top_p)]),
         ),
         mistake(
-            "one more token where top p is reached exactly",
+            "one more token where top_p is reached exactly",
             "Two tokens reach 0.75 exactly: no third is needed",
-            one_more_token_where_top_p,
+            one_more_at_exactly_top_p,
         ),
         mistake(
             "one size for all rows",
@@ -222,17 +240,17 @@ nucleus = exercise(
         mistake(
             "does not rescale",
             "The right tokens are kept, but they do not sum to 1: rescale them",
-            lambda p, top_p: p * (nucleus.right(p, top_p) > 0),
+            lambda p, top_p: p * (right_nucleus(p, top_p) > 0),
         ),
         mistake(
             "rescales the whole batch",
             "The whole batch sums to 1: each row should",
-            rescales_the_whole_batch_nucleus,
+            rescales_whole_nucleus,
         ),
         mistake(
             "stays sorted",
             "The order is lost: the answer must stand where the tokens stood in p",
-            lambda p, top_p: nucleus.right(p, top_p).sort(dim=-1, descending=True).values,
+            lambda p, top_p: right_nucleus(p, top_p).sort(dim=-1, descending=True).values,
         ),
         mistake(
             "weighs all kept alike",
@@ -242,7 +260,7 @@ nucleus = exercise(
         mistake(
             "softmax to rescale",
             "No softmax here: divide by the sum",
-            lambda p, top_p: (p * (nucleus.right(p, top_p) > 0)).softmax(dim=-1),
+            lambda p, top_p: (p * (right_nucleus(p, top_p) > 0)).softmax(dim=-1),
         ),
         mistake(
             "keeps the likeliest alone",
@@ -250,7 +268,7 @@ nucleus = exercise(
             lambda p, top_p: _likeliest(p, 1),
         ),
         mistake(
-            "keeps those above top p",
+            "keeps those above top_p",
             "Each probability is compared with top_p: compare the sum of those before it",
             lambda p, top_p: p * (p >= top_p),
         ),
@@ -258,13 +276,13 @@ nucleus = exercise(
             "One token holds more than top_p by itself: it must stay, something has to be drawn",
             {
                 "nothing left of a sharp row": lambda p, top_p: (
-                    nucleus.right(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
+                    right_nucleus(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
                 ),
-                "nothing left of a sharp row and 0 by 0": nothing_left_of_a_sharp,
+                "nothing left of a sharp row, and 0 / 0": divides_0_by_0,
             },
         ),
         mistake(
-            "loses a token at top p 1",
+            "loses a token at top_p = 1",
             "With top_p = 1 every token stays",
             lambda p, top_p: _likeliest(
                 p, [min(n, p.shape[1] - 1) for n in _nucleus_sizes(p, top_p)]
@@ -274,10 +292,10 @@ nucleus = exercise(
 )
 
 
-def _position_table(context_length):
-    """A model with learned positions: logits (1, T, 7), or IndexError where the table ends."""
+def _position_table(context_length, V=7):
+    """A model with learned positions: logits (1, T, V), or IndexError where the table ends."""
     g = torch.Generator().manual_seed(context_length)
-    wte, wpe = torch.randn(7, 7, generator=g), torch.randn(context_length, 7, generator=g)
+    wte, wpe = torch.randn(V, V, generator=g), torch.randn(context_length, V, generator=g)
     calls = itertools.count()
 
     def model(ids):
@@ -294,6 +312,8 @@ def _models_and_prompts():
         (_position_table(6), torch.tensor([[1, 4]])),
         (_position_table(9), torch.tensor([[0, 3, 3]])),
         (_position_table(4), torch.tensor([[5, 1, 2, 0, 6]])),
+        (_position_table(11, V=13), torch.tensor([[12]])),
+        (_position_table(3, V=4), torch.tensor([[3, 0, 2]])),  # the context is full, and readable
     )
 
 
@@ -306,10 +326,10 @@ def right_until_it_breaks(model, ids):
         ids = torch.cat([ids, logits[:, -1:].argmax(dim=-1)], dim=1)
 
 
-def until_it_breaks_also(model, ids):
+def until_it_breaks_recursive(model, ids):
     try:
         new = model(ids)[0, -1].argmax().view(1, 1)
-        return until_it_breaks.right(model, torch.hstack([ids, new]))
+        return right_until_it_breaks(model, torch.hstack([ids, new]))
     except IndexError:
         return ids
 
@@ -320,7 +340,7 @@ def does_not_catch_the_error(model, ids):
 
 
 def appends_after_the_error(model, ids):
-    written = until_it_breaks.right(model, ids)
+    written = right_until_it_breaks(model, ids)
     return torch.cat([written, written[:, -1:]], dim=1)
 
 
@@ -329,7 +349,7 @@ until_it_breaks = exercise(
     "until_it_breaks(model, ids: (1, T)) -> (1, n), what stands there when IndexError comes",
     cases=_models_and_prompts,
     praise="Never cropped, a context of 6 lets you write to the 7th token. Then: IndexError.",
-    right=[right_until_it_breaks, until_it_breaks_also],
+    right=[right_until_it_breaks, until_it_breaks_recursive],
     mistakes=[
         mistake(
             "does not catch the error",
@@ -340,17 +360,17 @@ until_it_breaks = exercise(
             "loses the last token",
             "The last token is lost. A full context is readable: the model fails on "
             "one token more, and that token was written",
-            lambda model, ids: until_it_breaks.right(model, ids)[:, :-1],
+            lambda model, ids: right_until_it_breaks(model, ids)[:, :-1],
         ),
         mistake(
             "returns the last context",
             "This is cropped: return all that was written",
-            lambda model, ids: until_it_breaks.right(model, ids)[:, 1:],
+            lambda model, ids: right_until_it_breaks(model, ids)[:, 1:],
         ),
         mistake(
             "returns the new tokens",
             "The prompt is missing: return it too",
-            lambda model, ids: until_it_breaks.right(model, ids)[:, ids.shape[1] :],
+            lambda model, ids: right_until_it_breaks(model, ids)[:, ids.shape[1] :],
         ),
         mistake(
             "appends after the error", "A token was added after the error", appends_after_the_error
@@ -358,12 +378,12 @@ until_it_breaks = exercise(
         mistake(
             "drops the batch axis",
             "Keep the batch axis: (1, n)",
-            lambda model, ids: until_it_breaks.right(model, ids)[0],
+            lambda model, ids: right_until_it_breaks(model, ids)[0],
         ),
         mistake(
             "takes the least likely",
             "These are the least likely tokens: take the argmax",
-            lambda model, ids: until_it_breaks.right(lambda ids: -model(ids), ids),
+            lambda model, ids: right_until_it_breaks(lambda ids: -model(ids), ids),
         ),
         mistake(
             "writes nothing",
@@ -373,17 +393,17 @@ until_it_breaks = exercise(
         refused(
             "crops and never breaks",
             "a loop that never ends?",
-            lambda model, ids: until_it_breaks.right(lambda ids: model(ids[:, -4:]), ids),
+            lambda model, ids: right_until_it_breaks(lambda ids: model(ids[:, -4:]), ids),
         ),
     ],
 )
 
 
-def _step(S):
-    """Random q, k, v of a new token and a cache of S tokens."""
+def _step(S, D=4, size=1.0):
+    """Random q, k, v of a new token and a cache of S tokens, all D wide."""
     g = torch.Generator().manual_seed(S)
-    q, k, v = torch.randn(3, 1, 4, generator=g)
-    return (q, k, v, *torch.randn(2, S, 4, generator=g))
+    q, k, v = size * torch.randn(3, 1, D, generator=g)
+    return (q, k, v, *(size * torch.randn(2, S, D, generator=g)))
 
 
 def _attended(q, keys, values):
@@ -396,36 +416,40 @@ def right_cached_step(q, k, v, keys, values):
     return weights @ values, keys, values
 
 
-def cached_step_also(q, k, v, keys, values):
+def cached_step_by_torch(q, k, v, keys, values):
     keys, values = torch.vstack([keys, k]), torch.vstack([values, v])
     return F.scaled_dot_product_attention(q, keys, values), keys, values
 
 
 def swaps_the_caches(q, k, v, keys, values):
-    out, keys, values = cached_step.right(q, k, v, keys, values)
+    out, keys, values = right_cached_step(q, k, v, keys, values)
     return out, values, keys
 
 
 def mixes_the_keys(q, k, v, keys, values):
-    _, keys, values = cached_step.right(q, k, v, keys, values)
+    _, keys, values = right_cached_step(q, k, v, keys, values)
     return _attended(q, keys, keys), keys, values
 
 
 def no_softmax(q, k, v, keys, values):
-    _, keys, values = cached_step.right(q, k, v, keys, values)
+    _, keys, values = right_cached_step(q, k, v, keys, values)
     return q @ keys.T / math.sqrt(q.shape[-1]) @ values, keys, values
 
 
 def plain_mean(q, k, v, keys, values):
-    _, keys, values = cached_step.right(q, k, v, keys, values)
+    _, keys, values = right_cached_step(q, k, v, keys, values)
     return values.mean(dim=0, keepdim=True), keys, values
 
 
 cached_step = exercise(
     "12.4",
     "cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)",
-    cases=(_step(3), _step(1), _step(0)),
-    right=[right_cached_step, cached_step_also],
+    cases=(
+        *(_step(3), _step(1), _step(0)),
+        *(_step(5, D=9), _step(2, D=1), _step(7, D=16, size=12.0)),  # exp overflows in the last
+        tuple(t.double() for t in _step(4, D=3)),
+    ),
+    right=[right_cached_step, cached_step_by_torch],
     mistakes=[
         mistake(
             "attends before it appends",
@@ -439,20 +463,20 @@ cached_step = exercise(
         mistake(
             "no scale",
             "The scores are not divided by √D",
-            lambda q, k, v, keys, values: cached_step.right(
+            lambda q, k, v, keys, values: right_cached_step(
                 q * math.sqrt(q.shape[-1]), k, v, keys, values
             ),
         ),
         mistake(
             "puts the new key in front",
             "The new key stands first: append it behind the old ones, or positions are mixed up",
-            lambda q, k, v, keys, values: cached_step.right(q, keys, values, k, v),
+            lambda q, k, v, keys, values: right_cached_step(q, keys, values, k, v),
         ),
         mistake(
             "returns the old caches",
             "The caches came back unchanged: return the new ones",
             lambda q, k, v, keys, values: (
-                cached_step.right(q, k, v, keys, values)[0],
+                right_cached_step(q, k, v, keys, values)[0],
                 keys,
                 values,
             ),
@@ -460,7 +484,7 @@ cached_step = exercise(
         mistake(
             "returns the new key and value alone",
             "Only the new key and value are returned: the old ones are needed",
-            lambda q, k, v, keys, values: (cached_step.right(q, k, v, keys, values)[0], k, v),
+            lambda q, k, v, keys, values: (right_cached_step(q, k, v, keys, values)[0], k, v),
         ),
         mistake("swaps the caches", "The two caches are swapped: keys first", swaps_the_caches),
         mistake("mixes the keys", "The keys are mixed: mix the values", mixes_the_keys),
@@ -469,16 +493,17 @@ cached_step = exercise(
         mistake(
             "only the new value",
             "The old values are not used",
-            lambda q, k, v, keys, values: (v, *cached_step.right(q, k, v, keys, values)[1:]),
+            lambda q, k, v, keys, values: (v, *right_cached_step(q, k, v, keys, values)[1:]),
         ),
     ],
 )
 
 
-def _heads(H, G, S):
+def _heads(H, G, S, D=4, size=1.0):
     """Random queries of one new token for H heads, and G heads of keys and values of S tokens."""
     g = torch.Generator().manual_seed(10 * H + G)
-    return torch.randn(H, 1, 4, generator=g), *torch.randn(2, G, S, 4, generator=g)
+    q, both = torch.randn(H, 1, D, generator=g), torch.randn(2, G, S, D, generator=g)
+    return size * q, *(size * both)
 
 
 def right_grouped_step(q, keys, values):
@@ -487,13 +512,13 @@ def right_grouped_step(q, keys, values):
     return _attended(q, keys, values)
 
 
-def grouped_step_also(q, keys, values):
+def grouped_step_by_loop(q, keys, values):
     share = len(q) // len(keys)
     pairs = ((head, h // share) for h, head in enumerate(q))
     return torch.stack([_attended(head, keys[g], values[g]) for head, g in pairs])
 
 
-def grouped_step_also_grouped_step(q, keys, values):
+def grouped_step_by_view(q, keys, values):
     G, _, D = keys.shape
     return _attended(q.view(G, -1, D), keys, values).view(q.shape)
 
@@ -506,10 +531,10 @@ def deals_the_groups_out(q, keys, values):
 def shares_the_queries_too(q, keys, values):
     G, _, D = keys.shape
     means = q.view(G, -1, D).mean(dim=1, keepdim=True)
-    return grouped_step.right(means.repeat_interleave(len(q) // G, dim=0), keys, values)
+    return right_grouped_step(means.repeat_interleave(len(q) // G, dim=0), keys, values)
 
 
-def no_softmax_grouped_step(q, keys, values):
+def no_softmax_in_groups(q, keys, values):
     share = len(q) // len(keys)
     keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
     return q @ keys.mT / math.sqrt(q.shape[-1]) @ values
@@ -523,12 +548,17 @@ def softmax_over_the_heads(q, keys, values):
 
 grouped_step = exercise(
     "12.5",
-    "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D) H "
+    "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D). H "
     "query heads share G heads of keys and values; neighbouring heads read the same "
     "ones.",
-    cases=(_heads(4, 2, 3), _heads(6, 3, 5), _heads(4, 1, 3), _heads(3, 3, 2)),
+    cases=(
+        *(_heads(4, 2, 3), _heads(6, 3, 5), _heads(4, 1, 3), _heads(3, 3, 2)),
+        *(_heads(6, 2, 4, D=9), _heads(2, 2, 1, D=1)),
+        _heads(8, 2, 6, D=16, size=12.0),  # exp overflows here
+        tuple(t.double() for t in _heads(3, 1, 5, D=6)),
+    ),
     praise="`grouped_step` is right: with 2 and 3 groups, with one for all, and one for each.",
-    right=[right_grouped_step, grouped_step_also, grouped_step_also_grouped_step],
+    right=[right_grouped_step, grouped_step_by_loop, grouped_step_by_view],
     mistakes=[
         mistake(
             "deals the groups out in turn",
@@ -551,7 +581,7 @@ grouped_step = exercise(
         mistake(
             "turns the groups round",
             "The groups are in the wrong order: the first heads read group 0",
-            lambda q, keys, values: grouped_step.right(q, keys.flip(0), values.flip(0)),
+            lambda q, keys, values: right_grouped_step(q, keys.flip(0), values.flip(0)),
         ),
         mistake(
             "shares the queries too",
@@ -566,9 +596,9 @@ grouped_step = exercise(
         mistake(
             "no scale",
             "The scores are not divided by √D",
-            lambda q, keys, values: grouped_step.right(q * math.sqrt(q.shape[-1]), keys, values),
+            lambda q, keys, values: right_grouped_step(q * math.sqrt(q.shape[-1]), keys, values),
         ),
-        mistake("no softmax", "The softmax is missing", no_softmax_grouped_step),
+        mistake("no softmax", "The softmax is missing", no_softmax_in_groups),
         mistake(
             "softmax over the heads",
             "The softmax runs over the heads: it belongs to the last axis, the tokens",
@@ -577,12 +607,12 @@ grouped_step = exercise(
         mistake(
             "mixes the keys",
             "The keys are mixed: mix the values",
-            lambda q, keys, values: grouped_step.right(q, keys, keys),
+            lambda q, keys, values: right_grouped_step(q, keys, keys),
         ),
         mistake(
             "plain mean",
             "A plain mean: the query is not used",
-            lambda q, keys, values: grouped_step.right(torch.zeros_like(q), keys, values),
+            lambda q, keys, values: right_grouped_step(torch.zeros_like(q), keys, values),
         ),
     ],
 )

@@ -9,8 +9,9 @@ from torch.nn import functional as F
 
 from scratchformer.attention import causal_mask, padding_mask
 from scratchformer.blocks import TransformerBlock
+from scratchformer_course.kit.checks.compare import error_in_words, same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.verdict import expect
+from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 IGNORED = -100
 
@@ -31,9 +32,8 @@ def _hidden(ids, chosen, lot, other, mask_id, mask_below=0.8, other_below=0.9):
 
 
 _ids, _chosen, _lot, _other = _draws()
-
-
 _none = torch.zeros_like(_chosen)
+_limits = torch.tensor([[0.9, 0.8, 0.0], [0.1, 0.95, 0.85]], dtype=torch.float64)
 
 
 def right_hide(ids, chosen, lot, other, mask_id):
@@ -41,7 +41,7 @@ def right_hide(ids, chosen, lot, other, mask_id):
     return inputs, ids.masked_fill(~chosen, IGNORED)
 
 
-def hide_also(ids, chosen, lot, other, mask_id):
+def hide_by_loop(ids, chosen, lot, other, mask_id):
     inputs, targets = ids.clone(), torch.full_like(ids, IGNORED)
     for b, t in chosen.nonzero().tolist():
         targets[b, t] = ids[b, t]
@@ -78,7 +78,7 @@ def targets_from_the_inputs(ids, chosen, lot, other, mask_id):
     return inputs, inputs.masked_fill(~chosen, IGNORED)
 
 
-def targets_only(ids, chosen, lot, other, mask_id):
+def targets_at_masks_only(ids, chosen, lot, other, mask_id):
     inputs = _hidden(ids, chosen, lot, other, mask_id)
     return inputs, ids.masked_fill(inputs != mask_id, IGNORED)
 
@@ -106,15 +106,21 @@ def no_token_stays(ids, chosen, lot, other, mask_id):
 hide = exercise(
     "13.1",
     "hide(ids, chosen, lot, other: all (B, T), mask_id) -> (inputs, targets), both (B, T)",
-    cases=((_ids, _chosen, _lot, _other, 2), (_ids, _none, _lot, _other, 2)),
+    cases=(
+        (_ids, _chosen, _lot, _other, 2),
+        (_ids, _none, _lot, _other, 2),
+        (_ids[:1, :9], ~_none[:1, :9], _lot[:1, :9], _other[:1, :9], 103),
+        (_ids[:, :3], _limits > 0.01, _limits, _other[:, :3], 25),  # a lot on either limit
+        (_ids.T, _chosen.T, _lot.T, _other.T, int(_ids[0, 0])),  # a word with the mask's number
+    ),
     praise="`hide` is right: 80 % masked, 10 % random, 10 % left, and targets only there.",
     explain=explain_hide,
-    right=[right_hide, hide_also],
+    right=[right_hide, hide_by_loop],
     mistakes=[
         mistake(
             "targets first",
             "Inputs first, then the targets",
-            lambda ids, chosen, lot, other, mask_id: hide.right(ids, chosen, lot, other, mask_id)[
+            lambda ids, chosen, lot, other, mask_id: right_hide(ids, chosen, lot, other, mask_id)[
                 ::-1
             ],
         ),
@@ -139,16 +145,18 @@ hide = exercise(
                 ids,
             ),
         ),
-        refused("targets only where the mask stands", "also where it was not hidden", targets_only),
+        refused(
+            "targets where the mask stands", "also where it was not hidden", targets_at_masks_only
+        ),
         refused("the lot decides for all tokens", "must stay as they are", the_lot_decides_for_all),
-        refused("masks 20 percent", "with `lot` below 0.8 become", masks_20_percent),
+        refused("masks 20 %", "with `lot` below 0.8 become", masks_20_percent),
         refused("no random tokens", "becomes the one in `other`", no_random_tokens),
         refused("no token stays as it is", "from 0.9 on a chosen token stays", no_token_stays),
         refused(
             "drops the batch axis",
             "both (B, T)",
             lambda ids, chosen, lot, other, mask_id: [
-                tensor.flatten() for tensor in hide.right(ids, chosen, lot, other, mask_id)
+                tensor.flatten() for tensor in right_hide(ids, chosen, lot, other, mask_id)
             ],
         ),
     ],
@@ -168,7 +176,7 @@ def right_bert_input(a, b, length, cls_id, sep_id, pad_id):
     return _filled(ids, segments, length, pad_id)
 
 
-def bert_input_also(a, b, length, cls_id, sep_id, pad_id):
+def bert_input_by_places(a, b, length, cls_id, sep_id, pad_id):
     ids, segments = [pad_id] * length, [0] * length
     tokens = [(cls_id, 0), *((t, 0) for t in a), (sep_id, 0)]
     if b is not None:
@@ -180,38 +188,38 @@ def bert_input_also(a, b, length, cls_id, sep_id, pad_id):
 
 def no_separator_at_the_end(a, b, length, cls_id, sep_id, pad_id):
     if b is None:
-        return bert_input.right(a, b, length, cls_id, sep_id, pad_id)
+        return right_bert_input(a, b, length, cls_id, sep_id, pad_id)
     segments = [0] * (len(a) + 2) + [1] * len(b)
     return _filled([cls_id, *a, sep_id, *b], segments, length, pad_id)
 
 
 def no_class_token(a, b, length, cls_id, sep_id, pad_id):
-    ids, segments = bert_input.right(a, b, length, cls_id, sep_id, pad_id)
+    ids, segments = right_bert_input(a, b, length, cls_id, sep_id, pad_id)
     return ids[1:] + [pad_id], segments[1:] + [0]
 
 
-def the_first_separator(a, b, length, cls_id, sep_id, pad_id):
-    ids, segments = bert_input.right(a, b, length, cls_id, sep_id, pad_id)
+def first_separator_in_b(a, b, length, cls_id, sep_id, pad_id):
+    ids, segments = right_bert_input(a, b, length, cls_id, sep_id, pad_id)
     if b is not None:
         segments[len(a) + 1] = 1
     return ids, segments
 
 
 def padding_in_segment_1(a, b, length, cls_id, sep_id, pad_id):
-    ids, segments = bert_input.right(a, b, length, cls_id, sep_id, pad_id)
+    ids, segments = right_bert_input(a, b, length, cls_id, sep_id, pad_id)
     n = len(a) + 2 + (0 if b is None else len(b) + 1)
     return ids, segments[:n] + [1] * (length - n)
 
 
 def padding_in_front(a, b, length, cls_id, sep_id, pad_id):
     n = len(a) + 2 + (0 if b is None else len(b) + 1)
-    parts = bert_input.right(a, b, length, cls_id, sep_id, pad_id)
+    parts = right_bert_input(a, b, length, cls_id, sep_id, pad_id)
     return tuple(part[n:] + part[:n] for part in parts)
 
 
 def does_not_fill_up(a, b, length, cls_id, sep_id, pad_id):
     n = len(a) + 2 + (0 if b is None else len(b) + 1)
-    return bert_input.right(a, b, n, cls_id, sep_id, pad_id)
+    return right_bert_input(a, b, n, cls_id, sep_id, pad_id)
 
 
 bert_input = exercise(
@@ -222,13 +230,15 @@ bert_input = exercise(
         ([5], [6, 5, 7], 9, 11, 12, 3),
         ([4, 5], [6], 6, 1, 2, 0),
         ([5, 6, 7], None, 7, 1, 2, 3),
+        ([8], None, 3, 4, 6, 0),
+        ([31, 32, 33, 34], [41, 42, 43, 44, 45, 46], 20, 101, 102, 99),
     ),
-    right=[right_bert_input, bert_input_also],
+    right=[right_bert_input, bert_input_by_places],
     mistakes=[
         mistake(
             "a single text becomes a pair",
             "With `b` None there is one text and one separator: [CLS] a [SEP]",
-            lambda a, b, length, cls_id, sep_id, pad_id: bert_input.right(
+            lambda a, b, length, cls_id, sep_id, pad_id: right_bert_input(
                 a, b or [], length, cls_id, sep_id, pad_id
             ),
         ),
@@ -237,13 +247,13 @@ bert_input = exercise(
         mistake(
             "the first separator belongs to b",
             "The separator behind `a` ends segment 0: it belongs to `a`",
-            the_first_separator,
+            first_separator_in_b,
         ),
         mistake(
             "one segment for all",
             "`segments` is 1 for `b` and the separator behind it",
             lambda a, b, length, cls_id, sep_id, pad_id: (
-                bert_input.right(a, b, length, cls_id, sep_id, pad_id)[0],
+                right_bert_input(a, b, length, cls_id, sep_id, pad_id)[0],
                 [0] * length,
             ),
         ),
@@ -255,7 +265,7 @@ bert_input = exercise(
         mistake(
             "segments first",
             "Return the ids first, then the segments",
-            lambda a, b, length, cls_id, sep_id, pad_id: bert_input.right(
+            lambda a, b, length, cls_id, sep_id, pad_id: right_bert_input(
                 a, b, length, cls_id, sep_id, pad_id
             )[::-1],
         ),
@@ -267,7 +277,7 @@ bert_input = exercise(
         mistake(
             "pads with 0",
             "The padding is 0 whatever `pad_id` is",
-            lambda a, b, length, cls_id, sep_id, pad_id: bert_input.right(
+            lambda a, b, length, cls_id, sep_id, pad_id: right_bert_input(
                 a, b, length, cls_id, sep_id, 0
             ),
         ),
@@ -286,11 +296,27 @@ LARGE = 16  # from this width on, a model keeps the start that it was given
 
 
 def _row(sizes, B, T, seed=6):
-    """Ids, segments that change midway, and a mask that hides the last place of the first row."""
+    """Ids, segments and a mask: row b has its second text and its padding elsewhere than others."""
     g = torch.Generator().manual_seed(seed)
     ids = torch.randint(1, sizes["vocab_size"], (B, T), generator=g)
-    ids[0, -1] = 0
-    return ids, (torch.arange(T) >= T // 2).long().repeat(B, 1), padding_mask(ids, 0)
+    for b in range(B - 1):
+        ids[b, T - 1 - b :] = 0
+    starts = T // 2 + torch.arange(B).unsqueeze(1) % 2
+    return ids, (torch.arange(T) >= starts).long(), padding_mask(ids, 0)
+
+
+def _expect_encode(model):
+    """Raise `Wrong` unless `encode` returns what `transform` and `lm_head` make logits of."""
+    ids, segments, mask = _row(SIZES, 2, 5)
+    why = "`encode` must return the vectors behind the last block, (B, T, C)"
+    try:
+        x = model.encode(ids, segments, mask)
+        if x is ...:
+            raise Wrong("replace the `...` in `encode`.", "not yet")
+        logits = model.lm_head(model.transform(x))
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise Wrong(f"{why}: {error_in_words(error)}.") from None
+    expect(same(logits, model(ids, segments, mask)), f"{why}: the logits are not made of them.")
 
 
 def _expect_tied(model):
@@ -299,14 +325,17 @@ def _expect_tied(model):
     expect(same, why)
 
 
-def cases_of_b_e_r_t():
-    return (SIZES, *_row(SIZES, 3, 8)), (OTHER, *_row(OTHER, 2, 4))
+def bert_cases():
+    one = {"vocab_size": 11, "context_length": 3, "d_model": 4, "n_heads": 1, "n_layers": 3}
+    return (SIZES, *_row(SIZES, 3, 8)), (OTHER, *_row(OTHER, 2, 4)), (one, *_row(one, 1, 2)[:2])
 
 
-def judge_b_e_r_t(call):
+def judge_bert(call):
     BERT.compare(call)
     torch.manual_seed(0)
-    _expect_tied(call.given(**SIZES | {"d_model": LARGE}))
+    model = call.given(**SIZES | {"d_model": LARGE}).eval()
+    _expect_encode(model)
+    _expect_tied(model)
     return BERT.praise
 
 
@@ -343,7 +372,7 @@ class RightBERT(nn.Module):
         return self.lm_head(self.transform(self.encode(ids, segments, mask)))
 
 
-class Also(RightBERT):
+class EmbedsByIndexing(RightBERT):
     def embed(self, ids, segments):
         T = ids.shape[1]
         return self.ln_e(self.wse.weight[segments] + self.wpe.weight[:T] + self.wte.weight[ids])
@@ -351,15 +380,15 @@ class Also(RightBERT):
 
 class ReadsThePastOnly(RightBERT):
     def encode(self, ids, segments, mask=None):
-        return BERT.right.encode(self, ids, segments, mask & causal_mask(ids.shape[1]))
+        return super().encode(ids, segments, mask & causal_mask(ids.shape[1]))
 
 
 class ForgetsTheMask(RightBERT):
     def encode(self, ids, segments, mask=None):
-        return BERT.right.encode(self, ids, segments)
+        return super().encode(ids, segments)
 
 
-class GivesTheMaskToTheFirstBlockOnly(RightBERT):
+class MasksTheFirstBlockOnly(RightBERT):
     def encode(self, ids, segments, mask=None):
         x = self.embed(ids, segments)
         for block in self.h:
@@ -417,6 +446,14 @@ class HasNormsInFront(RightBERT):
         return x
 
 
+class EncodesTheEmbeddings(RightBERT):
+    def encode(self, ids, segments, mask=None):
+        return self.embed(ids, segments)
+
+    def forward(self, ids, segments, mask=None):
+        return self.lm_head(self.transform(super().encode(ids, segments, mask)))
+
+
 class DoesNotTie(RightBERT):
     def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
         super().__init__(vocab_size, context_length, d_model, n_heads, n_layers)
@@ -427,12 +464,12 @@ class DoesNotTie(RightBERT):
 BERT = exercise(
     "13.3",
     "BERT(vocab_size, context_length, d_model, n_heads, n_layers): ids -> logits (B, "
-    "T, V) It is called with ids, segments and a mask. Its parts are called `wte`, "
+    "T, V). It is called with ids, segments and a mask. Its parts are called `wte`, "
     "`wpe`, `wse`, `ln_e`, `h`, `transform` and `lm_head`.",
-    cases=cases_of_b_e_r_t,
+    cases=bert_cases,
     praise="`BERT` is right: it reads both sides, and two texts, and not the padding.",
-    judge=judge_b_e_r_t,
-    right=[RightBERT, Also],
+    judge=judge_bert,
+    right=[RightBERT, EmbedsByIndexing],
     mistakes=[
         mistake(
             "reads the past only", "The mask is causal: a BERT sees both sides", ReadsThePastOnly
@@ -445,7 +482,7 @@ BERT = exercise(
         mistake(
             "gives the mask to the first block only",
             "Every block needs the mask",
-            GivesTheMaskToTheFirstBlockOnly,
+            MasksTheFirstBlockOnly,
         ),
         mistake(
             "leaves the segments out",
@@ -483,6 +520,11 @@ BERT = exercise(
             "The blocks are pre-norm: build them with norm_first=False",
             HasNormsInFront,
         ),
+        refused(
+            "returns the embeddings from `encode`",
+            "`encode` must return the vectors behind the last block",
+            EncodesTheEmbeddings,
+        ),
         refused("does not tie", "one table embeds words", DoesNotTie),
     ],
 )
@@ -503,6 +545,22 @@ def _chances(seed=4, gaps=((0, 2), (0, 5), (0, 6))):
 MASK_ID = 5
 
 
+def _probabilities(*gaps, mask_id, shift=0.0):
+    """Logits and ids whose gaps have these probabilities; a word stands before and behind each."""
+    rows = torch.full((2 * len(gaps) + 1, len(gaps[0])), 1 / len(gaps[0]))
+    rows[1::2] = torch.tensor(gaps)
+    ids = torch.arange(len(rows)).unsqueeze(0) % (len(gaps[0]) - 1) + 1
+    ids[0, 1::2] = mask_id
+    moved = shift * torch.linspace(1, -1, len(rows)).unsqueeze(1)  # changes no probability
+    return (rows.log() + moved).unsqueeze(0), ids, mask_id
+
+
+RIVALS = (  # other measures of sureness choose the first of two gaps
+    ((0.1, 0.5, 0.1, 0.1, 0.1, 0.1), (0.01, 0.02, 0.52, 0.43, 0.01, 0.01)),  # the margin
+    ((0.58, 0.41, 1e-4, 3e-4, 4e-3, 5.6e-3), (0.08, 0.08, 0.08, 0.6, 0.08, 0.08)),  # the entropy
+)
+
+
 def right_surest_gap(logits, ids, mask_id):
     p = logits[0].softmax(dim=-1)
     sure = p.max(dim=-1).values.masked_fill(ids[0] != mask_id, -1.0)
@@ -510,7 +568,7 @@ def right_surest_gap(logits, ids, mask_id):
     return place, int(p[place].argmax())
 
 
-def surest_gap_also(logits, ids, mask_id):
+def surest_gap_by_loop(logits, ids, mask_id):
     gaps = [t for t, token in enumerate(ids[0].tolist()) if token == mask_id]
     chances = {t: logits[0, t].softmax(0) for t in gaps}
     place = max(gaps, key=lambda t: chances[t].max().item())
@@ -546,22 +604,38 @@ def softmax_over_the_places(logits, ids, mask_id):
     return place, int(p[place].argmax())
 
 
-def counts_places_among(logits, ids, mask_id):
-    place, token = surest_gap.right(logits, ids, mask_id)
+def measures_the_margin(logits, ids, mask_id):
+    first, second = logits[0].softmax(dim=-1).topk(2, dim=-1).values.unbind(-1)
+    place = int((first - second).masked_fill(ids[0] != mask_id, -1.0).argmax())
+    return place, int(logits[0, place].argmax())
+
+
+def measures_the_entropy(logits, ids, mask_id):
+    entropy = -(logits[0].softmax(dim=-1) * logits[0].log_softmax(dim=-1)).sum(dim=-1)
+    place = int(entropy.masked_fill(ids[0] != mask_id, math.inf).argmin())
+    return place, int(logits[0, place].argmax())
+
+
+def counts_among_the_gaps(logits, ids, mask_id):
+    place, token = right_surest_gap(logits, ids, mask_id)
     return int((ids[0, :place] == mask_id).sum()), token
 
 
 surest_gap = exercise(
     "13.4",
     "surest_gap(logits (1, T, V), ids (1, T), mask_id) -> (place, token) of the surest gap",
-    cases=tuple((*_chances(seed), MASK_ID) for seed in (4, 14, 8))
-    + ((*_chances(7, ((0, 3),)), MASK_ID),),
-    right=[right_surest_gap, surest_gap_also],
+    cases=(
+        *((*_chances(seed), MASK_ID) for seed in (4, 14, 8)),
+        (*_chances(7, ((0, 3),)), MASK_ID),
+        *(_probabilities(*gaps, mask_id=0) for gaps in RIVALS),
+        _probabilities(*RIVALS[1][::-1], (0.3, 0.3, 0.1, 0.1, 0.1, 0.1), mask_id=9, shift=500.0),
+    ),
+    right=[right_surest_gap, surest_gap_by_loop],
     mistakes=[
         mistake(
             "looks at every place",
             "The place it names is no gap: only gaps may be filled",
-            lambda logits, ids, mask_id: surest_gap.right(
+            lambda logits, ids, mask_id: right_surest_gap(
                 logits, torch.full_like(ids, mask_id), mask_id
             ),
         ),
@@ -578,6 +652,16 @@ surest_gap = exercise(
             "takes the least sure", "This is the gap it knows least about", takes_the_least_sure
         ),
         mistake(
+            "measures the margin",
+            "This gap leads by the widest margin: ask for the largest probability itself",
+            measures_the_margin,
+        ),
+        mistake(
+            "measures the entropy",
+            "This gap has the least entropy: ask for the largest probability itself",
+            measures_the_entropy,
+        ),
+        mistake(
             "softmax over the places",
             "The softmax runs over the vocabulary, the last axis",
             softmax_over_the_places,
@@ -585,12 +669,12 @@ surest_gap = exercise(
         mistake(
             "returns the token first",
             "Return the place first, then the token",
-            lambda logits, ids, mask_id: surest_gap.right(logits, ids, mask_id)[::-1],
+            lambda logits, ids, mask_id: right_surest_gap(logits, ids, mask_id)[::-1],
         ),
         mistake(
             "counts places among the gaps",
             "The place is counted in the row, not among the gaps",
-            counts_places_among,
+            counts_among_the_gaps,
         ),
     ],
 )
@@ -598,8 +682,19 @@ surest_gap = exercise(
 
 def judge_cheat(call):
     ids, chosen, lot, _ = _draws(50)
-    hidden, V = chosen & (lot < 0.8), 26
-    inputs = ids.masked_fill(hidden, V - 1)
+    hidden = chosen & (lot < 0.8)
+    seen, blind = _judged_cheat(call, ids, hidden, 26)
+    few = (ids[:, :21] % 5).reshape(3, -1)  # other sizes, and words that never come
+    _judged_cheat(call, few, hidden[:, :21].reshape(3, -1), 9, mask_id=6)
+    return (
+        f"The loss on visible tokens is {seen:.4f} nats, and on the hidden ones {blind:.0f}: "
+        "your model has learned to repeat, and nothing else."
+    )
+
+
+def _judged_cheat(call, ids, hidden, V, mask_id=25):
+    """Mean losses on visible and on hidden tokens, or `Wrong`."""
+    inputs = ids.masked_fill(hidden, mask_id)
     logits = call(inputs, V).like(torch.zeros(1)).double()
     wanted = (*inputs.shape, V)
     expect(logits.shape == wanted, f"`{call}` has shape {tuple(logits.shape)}, not {wanted}.")
@@ -614,19 +709,20 @@ def judge_cheat(call):
     visible = loss[~hidden].max()
     timid = f"The right idea, but too timid: {visible:.2f} nats. Multiply the logits."
     expect(visible < 0.01, timid)
-    return (
-        f"The loss on visible tokens is {loss[~hidden].mean():.4f} nats, and on the hidden "
-        f"ones {loss[hidden].mean():.0f}: your model has learned to repeat, and nothing else."
-    )
+    return loss[~hidden].mean(), loss[hidden].mean()
 
 
-def cheat_also(inputs, vocab_size):
+def right_cheat(inputs, vocab_size):
+    return 100.0 * F.one_hot(inputs, vocab_size)
+
+
+def cheat_by_scatter(inputs, vocab_size):
     logits = torch.zeros(*inputs.shape, vocab_size)
     return logits.scatter(-1, inputs.unsqueeze(-1), 50.0)
 
 
 def too_timid_for_one_token(inputs, vocab_size):
-    logits = cheat.right(inputs, vocab_size)
+    logits = right_cheat(inputs, vocab_size)
     logits[inputs == inputs[0, 0]] /= 20
     return logits
 
@@ -636,11 +732,11 @@ cheat = exercise(
     "cheat(inputs: (B, T), vocab_size) -> logits (B, T, V), near 0 nats on tokens left visible",
     judge=judge_cheat,
     right=[
-        lambda inputs, vocab_size: 100.0 * F.one_hot(inputs, vocab_size),
-        cheat_also,
+        right_cheat,
+        cheat_by_scatter,
         lambda inputs, vocab_size: F.one_hot(inputs, vocab_size).float().log(),
         lambda inputs, vocab_size: (
-            cheat.right(inputs, vocab_size) * (inputs != vocab_size - 1).unsqueeze(-1)
+            right_cheat(inputs, vocab_size) * (inputs != vocab_size - 1).unsqueeze(-1)
         ),
     ],
     mistakes=[
@@ -658,17 +754,22 @@ cheat = exercise(
         refused(
             "repeats the token before",
             "the very token that it reads",
-            lambda inputs, vocab_size: cheat.right(inputs.roll(1, dims=1), vocab_size),
+            lambda inputs, vocab_size: right_cheat(inputs.roll(1, dims=1), vocab_size),
+        ),
+        refused(
+            "counts the words that come",
+            "has shape (3, 14, 7), not (3, 14, 9)",
+            lambda inputs, vocab_size: 100.0 * F.one_hot(inputs),
         ),
         refused(
             "wrong sign",
             "the very token that it reads",
-            lambda inputs, vocab_size: -cheat.right(inputs, vocab_size),
+            lambda inputs, vocab_size: -right_cheat(inputs, vocab_size),
         ),
         refused(
             "the most frequent token everywhere",
             "the very token that it reads",
-            lambda inputs, vocab_size: cheat.right(
+            lambda inputs, vocab_size: right_cheat(
                 inputs.mode(keepdim=True).values.expand_as(inputs), vocab_size
             ),
         ),

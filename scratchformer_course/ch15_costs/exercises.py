@@ -8,7 +8,7 @@ def _gpt(V, T, C, L, matrices=12, vectors=13, end=2):
     return (V + T) * C + L * (matrices * C * C + vectors * C) + end * C
 
 
-def gpt_parameters_also(vocab_size, context_length, d_model, n_layers):
+def parameters_by_layer(vocab_size, context_length, d_model, n_layers):
     def linear(inputs, outputs):
         return inputs * outputs + outputs
 
@@ -23,13 +23,13 @@ def gpt_parameters_also(vocab_size, context_length, d_model, n_layers):
 gpt_parameters = exercise(
     "15.1",
     "gpt_parameters(vocab_size, context_length, d_model, n_layers) -> parameters of a GPT",
-    cases=((65, 16, 8, 3), (11, 4, 6, 1), (50_257, 1024, 768, 12)),
+    cases=((65, 16, 8, 3), (11, 4, 6, 1), (7, 29, 10, 5), (50_257, 1024, 768, 12)),
     praise="`gpt_parameters` is right: the last call was GPT-2's smallest, 124,439,808.",
     right=[
         lambda vocab_size, context_length, d_model, n_layers: _gpt(
             vocab_size, context_length, d_model, n_layers
         ),
-        gpt_parameters_also,
+        parameters_by_layer,
     ],
     mistakes=[
         mistake(
@@ -83,7 +83,7 @@ gpt_parameters = exercise(
             lambda V, T, C, L: _gpt(V, T, C, L, matrices=11),
         ),
         mistake(
-            "counts half a feed forward network",
+            "counts half a feed-forward network",
             "The network widens to 4 C and comes back: two matrices of 4 C²",
             lambda V, T, C, L: _gpt(V, T, C, L, matrices=8),
         ),
@@ -104,7 +104,7 @@ def _flops(V, T, C, L, weights=12, scores=2, head=1):
     return L * (2 * T * weights * C * C + scores * 2 * T * T * C) + head * 2 * T * C * V
 
 
-def forward_flops_also(vocab_size, T, d_model, n_layers):
+def flops_by_product(vocab_size, T, d_model, n_layers):
     def product(rows, inner, columns):
         return 2 * rows * inner * columns
 
@@ -119,11 +119,11 @@ def forward_flops_also(vocab_size, T, d_model, n_layers):
 forward_flops = exercise(
     "15.2",
     "forward_flops(vocab_size, T, d_model, n_layers) -> operations of a forward pass",
-    cases=((65, 16, 8, 3), (11, 40, 6, 1), (50_257, 1024, 768, 12)),
+    cases=((65, 16, 8, 3), (11, 40, 6, 1), (7, 1, 10, 5), (50_257, 1024, 768, 12)),
     praise="`forward_flops` is right: GPT-2's smallest needs 2.9e11 operations for 1,024 tokens.",
     right=[
         lambda vocab_size, T, d_model, n_layers: _flops(vocab_size, T, d_model, n_layers),
-        forward_flops_also,
+        flops_by_product,
     ],
     mistakes=[
         mistake(
@@ -180,7 +180,7 @@ forward_flops = exercise(
             lambda V, T, C, L: _flops(V, T, C, L, head=L),
         ),
         mistake(
-            "counts half a feed forward network",
+            "counts half a feed-forward network",
             "The network widens to 4 C and comes back: two matrices of 4 C²",
             lambda V, T, C, L: _flops(V, T, C, L, weights=8),
         ),
@@ -198,7 +198,11 @@ forward_flops = exercise(
 )
 
 
-def training_days_also(parameters, tokens, devices, peak, share):
+def right_training_days(parameters, tokens, devices, peak, share):
+    return 6 * parameters * tokens / (devices * peak * share) / 86_400
+
+
+def days_in_steps(parameters, tokens, devices, peak, share):
     forward = 2 * parameters * tokens
     backward = 2 * forward
     return (forward + backward) / devices / peak / share / 60 / 60 / 24
@@ -211,72 +215,72 @@ training_days = exercise(
         (124e6, 10e9, 8, 312e12, 0.4),
         (2.5e9, 100e9, 64, 1e15, 0.35),
         (7e9, 2e12, 512, 3e14, 0.5),
+        (3e6, 1e9, 1, 2e10, 1.0),
+        (70e9, 15e12, 16, 1e14, 0.05),
     ),
     praise="`training_days` is right. Try it with GPT-3's 175 billion parameters.",
     right=[
-        lambda parameters, tokens, devices, peak, share: (
-            6 * parameters * tokens / (devices * peak * share) / 86_400
-        ),
-        training_days_also,
+        right_training_days,
+        days_in_steps,
     ],
     mistakes=[
         mistake(
             "counts the forward pass only",
             "2 N D is the forward pass: the backward pass costs twice as much again",
-            lambda parameters, *rest: training_days.right(parameters / 3, *rest),
+            lambda parameters, *rest: right_training_days(parameters / 3, *rest),
         ),
         mistake(
             "counts the backward pass only",
             "4 N D is the backward pass: the forward pass is missing",
-            lambda parameters, *rest: training_days.right(parameters * 2 / 3, *rest),
+            lambda parameters, *rest: right_training_days(parameters * 2 / 3, *rest),
         ),
         mistake(
             "counts one operation a parameter",
             "N D counts no operations: each parameter costs 6 for a token",
-            lambda parameters, *rest: training_days.right(parameters / 6, *rest),
+            lambda parameters, *rest: right_training_days(parameters / 6, *rest),
         ),
         mistake(
             "returns seconds",
             "These are seconds: a day has 86,400",
-            lambda *case: training_days.right(*case) * 86_400,
+            lambda *case: right_training_days(*case) * 86_400,
         ),
         mistake(
             "returns hours",
             "These are hours: a day has 24",
-            lambda *case: training_days.right(*case) * 24,
+            lambda *case: right_training_days(*case) * 24,
         ),
         mistake(
             "runs at the peak",
             "The share is missing: no device reaches its peak",
-            lambda parameters, tokens, devices, peak, share: training_days.right(
+            lambda parameters, tokens, devices, peak, share: right_training_days(
                 parameters, tokens, devices, peak, 1.0
             ),
         ),
         mistake(
             "multiplies by the share",
             "Multiplied by the share: what is reached is less, so divide",
-            lambda parameters, tokens, devices, peak, share: training_days.right(
+            lambda parameters, tokens, devices, peak, share: right_training_days(
                 parameters, tokens, devices, peak, 1 / share
             ),
         ),
         mistake(
             "counts one device",
             "That is one device alone: the work is shared",
-            lambda parameters, tokens, devices, peak, share: training_days.right(
+            lambda parameters, tokens, devices, peak, share: right_training_days(
                 parameters, tokens, 1, peak, share
             ),
         ),
         mistake(
             "multiplies by the devices",
             "More devices make it longer here: divide by their number",
-            lambda parameters, tokens, devices, peak, share: training_days.right(
+            lambda parameters, tokens, devices, peak, share: right_training_days(
                 parameters, tokens, 1 / devices, peak, share
             ),
         ),
         mistake(
             "upside down",
             "This is upside down: operations over operations a second",
-            lambda *case: 1 / training_days.right(*case),
+            lambda *case: 1 / right_training_days(*case),
         ),
     ],
 )
@@ -288,7 +292,12 @@ def _fits(memory, V, T, C, L, *, state=16, blocks=16, logits=3, last=2, size=4):
     return max(0, (memory - state * _gpt(V, T, C, L)) // one)
 
 
-def largest_batch_also(memory, vocab_size, T, d_model, n_layers):
+def _memory(texts, V, T, C, L):
+    """Bytes that hold so many texts, and not one byte more."""
+    return 16 * _gpt(V, T, C, L) + 4 * texts * T * (L * 16 * C + 2 * C + 3 * V)
+
+
+def batch_by_float_division(memory, vocab_size, T, d_model, n_layers):
     left = memory - 16 * _gpt(vocab_size, T, d_model, n_layers)
     token = 4 * ((16 * n_layers + 2) * d_model + 3 * vocab_size)
     if left < 0:
@@ -329,13 +338,16 @@ largest_batch = exercise(
         (24 * 10**9, 50_257, 1024, 768, 12),
         (80 * 10**9, 1000, 512, 4096, 24),  # the parameters fit, and no text
         (10**9, 50_257, 1024, 768, 12),  # not even the parameters
+        (_memory(5, 11, 6, 10, 2), 11, 6, 10, 2),  # five texts fill it to the last byte
+        (_memory(5, 11, 6, 10, 2) - 1, 11, 6, 10, 2),
+        (_memory(1, 7, 13, 4, 1), 7, 13, 4, 1),
     ),
     praise="`largest_batch` is right: 24 GB hold GPT-2's smallest and 17 texts of 1,024 tokens.",
     right=[
         lambda memory, vocab_size, T, d_model, n_layers: _fits(
             memory, vocab_size, T, d_model, n_layers
         ),
-        largest_batch_also,
+        batch_by_float_division,
     ],
     mistakes=[
         mistake(
