@@ -10,7 +10,11 @@ X = torch.tensor([[1.0, 3.0, 5.0], [2.0, 2.0, 8.0], [-4.0, 0.0, 7.0], [0.5, 0.0,
 TABLE = torch.arange(24.0).view(4, 6)
 
 
-def matrix_product_also(a, b):
+def _random(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def by_two_loops(a, b):
     out = torch.zeros(len(a), b.shape[1])
     for i in range(len(a)):
         for j in range(b.shape[1]):
@@ -21,10 +25,17 @@ def matrix_product_also(a, b):
 matrix_product = exercise(
     "0.1",
     "matrix_product(a: (n, k), b: (k, m)) -> (n, m), by rows and columns",
-    cases=((A, B), (B.T, A.T), (A[:1], B[:, :1])),
+    cases=(
+        (A, B),
+        (B.T, A.T),
+        (A[:1], B[:, :1]),
+        (20 * _random(5, 4), _random(4, 2)),
+        (_random(3, 3), _random(3, 4)[:, :3]),
+        (_random(2, 1), _random(1, 6)),
+    ),
     right=[
         lambda a, b: torch.stack([torch.stack([row @ column for column in b.T]) for row in a]),
-        matrix_product_also,
+        by_two_loops,
         lambda a, b: (a.unsqueeze(2) * b.unsqueeze(0)).sum(dim=1),
     ],
     mistakes=[
@@ -47,6 +58,11 @@ matrix_product = exercise(
             "forgets the last term",
             "The last term of each sum is missing: there are k of them",
             lambda a, b: a[:, :-1] @ b[:-1],
+        ),
+        mistake(
+            "adds up three terms whatever k",
+            "Each sum has three terms: there are k of them, `len(b)`",
+            lambda a, b: a[:, :3] @ b[:3],
         ),
         mistake(
             "takes the largest term in place of the sum",
@@ -76,12 +92,7 @@ matrix_product = exercise(
 )
 
 
-def right_split_columns(x, parts):
-    T, C = x.shape
-    return x.reshape(T, parts, C // parts).transpose(0, 1)
-
-
-def split_columns_also(x, parts):
+def by_slices(x, parts):
     width = x.shape[1] // parts
     return torch.stack([x[:, i * width : (i + 1) * width] for i in range(parts)])
 
@@ -89,11 +100,18 @@ def split_columns_also(x, parts):
 split_columns = exercise(
     "0.2",
     "split_columns(x: (T, C), parts: int) -> (parts, T, C // parts)",
-    cases=((TABLE, 2), (TABLE, 3), (TABLE, 1), (TABLE[:1], 6)),
+    cases=(
+        (TABLE, 2),
+        (TABLE, 3),
+        (TABLE, 1),
+        (TABLE[:1], 6),
+        (_random(3, 8), 2),
+        (_random(5, 5), 5),
+    ),
     right=[
-        right_split_columns,
+        lambda x, parts: x.reshape(len(x), parts, -1).transpose(0, 1),
         lambda x, parts: torch.stack(x.chunk(parts, dim=1)),
-        split_columns_also,
+        by_slices,
     ],
     mistakes=[
         mistake(
@@ -133,9 +151,14 @@ def right_standardise(x):
     return (x - mean) / variance.sqrt()
 
 
-def standardise_also(x):
+def row_by_row(x):
     rows = [(row - row.mean()) / row.std(unbiased=False) for row in x]
     return torch.stack(rows)
+
+
+def divides_by_3(x):
+    centred = x - x.sum(dim=1, keepdim=True) / 3
+    return centred / (centred.square().sum(dim=1, keepdim=True) / 3).sqrt()
 
 
 def divides_by_the_variance(x):
@@ -146,8 +169,8 @@ def divides_by_the_variance(x):
 standardise = exercise(
     "0.3",
     "standardise(x: (T, C)) -> (T, C), each row with mean 0 and variance 1",
-    cases=(X, X[:1] * 10 + 3),
-    right=[right_standardise, standardise_also],
+    cases=(X, X[:1] * 10 + 3, 20 * _random(5, 4) - 50, 10 * _random(3, 7).T, _random(2, 12) + 5),
+    right=[right_standardise, row_by_row],
     mistakes=[
         mistake(
             "works down the columns",
@@ -175,9 +198,14 @@ standardise = exercise(
             lambda x: x / x.std(dim=1, keepdim=True, unbiased=False),
         ),
         mistake(
-            "divides by n minus 1",
+            "divides by n − 1",
             "The variance is a little too large: PyTorch divides by n − 1 unless `unbiased=False`",
             lambda x: (x - x.mean(dim=1, keepdim=True)) / x.std(dim=1, keepdim=True),
+        ),
+        mistake(
+            "divides by 3 whatever the width",
+            "The sums are divided by 3, but a row has C numbers, and C is not always 3",
+            divides_by_3,
         ),
         mistake(
             "forgets keepdim",

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from itertools import combinations, pairwise
+from typing import ClassVar
 
 import regex
 
@@ -32,7 +33,7 @@ def right_count_pairs(words):
     return counts
 
 
-def count_pairs_also(words):
+def by_counter(words):
     counts: Counter = Counter()
     for word, count in words.items():
         for pair in pairwise(word):
@@ -40,7 +41,7 @@ def count_pairs_also(words):
     return counts
 
 
-def count_pairs_also_count_pairs(words):
+def by_defaultdict(words):
     counts: defaultdict = defaultdict(int)
     for word in words:
         for pair in pairwise(word):
@@ -82,8 +83,11 @@ count_pairs = exercise(
         {("a", "a", "a"): 1},
         {("lo", "w", "er"): 2, ("a",): 4},
         {(b"\xc3", b"\xa9", b"t"): 2, (b"t",): 1},
+        {("a", "b", "a", "c", "b", "a"): 1000, ("A", "b"): 20, ("b", "a"): 3, ("c", "b", "a"): 1},
+        {("t",): 5},
+        {},
     ),
-    right=[right_count_pairs, count_pairs_also, count_pairs_also_count_pairs],
+    right=[right_count_pairs, by_counter, by_defaultdict],
     mistakes=[
         mistake(
             "ignores how often a word occurs",
@@ -141,6 +145,13 @@ count_pairs = exercise(
             "keeps the first count instead of adding",
             "Only the first word with a pair is counted: add the later ones",
             keeps_the_first_count,
+        ),
+        mistake(
+            "looks up the place of a piece",
+            "A piece that stands in a word twice is taken at its first place: count the places",
+            lambda words: _counted(
+                words, lambda word: [(a, word[word.index(a) + 1]) for a in word[:-1]]
+            ),
         ),
         mistake(
             "adds to a count that is not there",
@@ -245,6 +256,11 @@ def repeats_the_last_piece(word, pair):
     return (*merged, word[-1]) if word[-2:] == pair else merged
 
 
+def copies_the_piece_after_a_pair(word, pair):
+    after = [i > 1 and word[i - 2 : i] == pair for i in range(len(word))]
+    return _merge(word, pair, lambda i: word[i : i + 2] == pair and not after[i])
+
+
 def loses_a_pair_at_the_end(word, pair):
     merged = _merge(word, pair)
     return merged[:-1] if word[-2:] == pair else merged
@@ -280,8 +296,13 @@ merge_pair = exercise(
         (("b", "a"), ("a", "b")),
         (("a",), ("a", "b")),
         ((b"\xc3", b"\xa9", b"t"), (b"\xc3", b"\xa9")),
+        (("a", "b", "a", "b", "a", "b", "c"), ("a", "b")),
+        (("a", "a", "a", "a"), ("a", "a")),
+        (("a", ".", "b", "*"), (".", "*")),
+        ((" ", "t", " ", " t", "he"), (" ", "t")),
+        ((b"a", b"b", b"\n", b"a", b"b"), (b"a", b"b")),
     ),
-    right=[right_merge_pair, lambda word, pair: _recursive(word, pair)],
+    right=[right_merge_pair, _recursive],
     mistakes=[
         mistake(
             "joins the first occurrence only",
@@ -320,7 +341,7 @@ merge_pair = exercise(
         mistake(
             "goes from right to left",
             "Occurrences are joined from the right: go from left to right",
-            lambda word, pair: _merge_from_the_right(word, pair),
+            _merge_from_the_right,
         ),
         mistake(
             "joins the whole word",
@@ -348,6 +369,11 @@ merge_pair = exercise(
             "repeats the last piece after a pair at the end",
             "The last piece appears again after a pair at the end",
             repeats_the_last_piece,
+        ),
+        mistake(
+            "copies the piece after a pair",
+            "The piece after a joined pair may begin the next pair: look at it too",
+            copies_the_piece_after_a_pair,
         ),
         mistake(
             "loses a pair at the end",
@@ -426,6 +452,11 @@ def _encode(chunk, ids, better=min, places=lambda found: found[0], rounds=1000):
     return [ids[piece] for piece in pieces]
 
 
+def _named(ids, places):
+    """The ids at these places of the dict."""
+    return [list(ids.values())[place] for place in places]
+
+
 def _longest_from_the_left(chunk, ids):
     found = []
     while chunk:
@@ -451,7 +482,7 @@ def right_encode_chunk(chunk, ids):
     return [ids[piece] for piece in pieces]
 
 
-def encode_chunk_also_token(chunk, ids):
+def token_by_token(chunk, ids):
     pieces = [chunk[i : i + 1] for i in range(len(chunk))]
     for token in sorted(ids, key=ids.get):
         i = 0
@@ -499,8 +530,11 @@ encode_chunk = exercise(
         (b"xabc", _ids("abcx", "bc", "xa", "ab", "abc")),
         ("é".encode(), {b"\xa9": 0, b"\xc3": 1, b"\xc3\xa9": 2}),
         (b"a", _ids("ba")),
+        (b"abc", {b"bc": 40, b"a": 12, b"ab": 13, b"c": 7, b"b": 11}),  # in no order, with gaps
+        (b"abcd", _ids("abcd", "ab", "abc", "cd")),
+        (b"ababcababcab", _ids("abc", "ab", "cab", "abab", "abcab")),
     ),
-    right=[right_encode_chunk, lambda chunk, ids: _encode(chunk, ids), encode_chunk_also_token],
+    right=[right_encode_chunk, _encode, token_by_token],
     mistakes=[
         mistake(
             "applies no merge",
@@ -520,13 +554,14 @@ encode_chunk = exercise(
         *alike(
             "The longest token is cut out: join pairs instead, the lowest id first",
             {
-                "cuts out the longest token from left to right": lambda chunk, ids: (
-                    _longest_from_the_left(chunk, ids)
-                ),
-                "cuts out the longest token anywhere": lambda chunk, ids: _longest_anywhere(
-                    chunk, ids
-                ),
+                "cuts out the longest token from left to right": _longest_from_the_left,
+                "cuts out the longest token anywhere": _longest_anywhere,
             },
+        ),
+        mistake(
+            "goes by the order in the dict",
+            "The pair that comes first in the dict is joined first: go by the ids themselves",
+            lambda chunk, ids: _named(ids, _encode(chunk, {t: i for i, t in enumerate(ids)})),
         ),
         mistake(
             "stops after one merge",
@@ -579,10 +614,17 @@ class _Tokenizer:
         return b"".join(self.tokens[i] for i in ids).decode("utf-8", errors="replace")
 
 
-_MERGED = ("lo", "low", " w", "y w", "ai", "é", " low", "'l", "'ll", "day", "  ")
+# Some lie in a chunk of the pattern, others across two: each pattern that cuts elsewhere shows.
+_MERGED = (
+    *("lo", "low", " w", "y w", "ai", "é", " low", "'l", "'ll", "day", "  "),
+    *("fé", "\u0301", "e\u0301", "12", "34", "a1", "a_", " 2", "!!", " ?", "(l", "'L", "\n\n"),
+)
 _TOKENS = [bytes([b]) for b in reversed(range(256))] + [token.encode() for token in _MERGED]
 _ACCENTS = "naïve café e\u0301\r\n"  # the last é is two characters, and so is the line end
-_TEXTS = ("low", "low lower", "I'll  wait, 3 days!\n", "day way", _ACCENTS, "🎭 שלום", "")
+_TEXTS = (
+    *("low", "low lower", "I'll  wait, 3 days!\n", "day way", _ACCENTS, "🎭 שלום", ""),
+    *(" low  day \n", "(low) 12345 23 !! a1 a_ I'LL ?", "\tlow\xa0day\0   \n\n", "\ufeffLow  "),
+)
 
 
 def judge_byte_tokenizer(call, tokens):
@@ -610,10 +652,17 @@ def judge_byte_tokenizer(call, tokens):
             raise Wrong(f"{_ANY} with `errors='replace'`.")
         got, right = decode.like("text"), known.decode(ids)
         expect(got == right, f"{_ANY}: `{decode}` returned `{got}`, expected `{right}`.")
+    other = _Tokenizer(tokens[::-1])
+    another = call(other.tokens).value
+    for text in _TEXTS[:5]:
+        ids = other.encode(text)
+        expect(Call(another.encode, "encode", ["text"])(text).like([0]) == ids, _SHARED)
+        expect(Call(another.decode, "decode", ["ids"])(ids).like("") == text, _SHARED)
+        expect(encode(text).like([0]) == known.encode(text), _SHARED)
     return "`encode` and `decode` give the right answers for all texts, in any script."
 
 
-class AlsoWithAMemory(_Tokenizer):
+class WithAMemory(_Tokenizer):
     def encode(self, text):
         ids, known = [], {}
         for match in regex.finditer(GPT2_PATTERN, text):
@@ -637,6 +686,31 @@ class DoesNotCutTheText(_Tokenizer):
 class CutsAtWhiteSpace(_Tokenizer):
     def cut(self, text):
         return text.split()
+
+
+class LosesTheSpaceAtTheStart(_Tokenizer):
+    def cut(self, text):
+        return super().cut(text.lstrip())
+
+
+class CutsByAnotherPattern(_Tokenizer):
+    def cut(self, text):
+        return regex.findall(r" ?[a-zA-Z]+| ?[0-9]+|\s+|[^\sa-zA-Z0-9]+", text)
+
+
+class LeavesNumbersWithLetters(_Tokenizer):
+    def cut(self, text):
+        return regex.findall(GPT2_PATTERN.replace(r" ?\p{L}+| ?\p{N}+", r" ?[\p{L}\p{N}]+"), text)
+
+
+class SharesItsMemory(_Tokenizer):
+    known: ClassVar[dict] = {}
+
+    def encode(self, text):
+        for chunk in self.cut(text):
+            if chunk not in self.known:
+                self.known[chunk] = _encode(chunk.encode(), self.ids)
+        return [i for chunk in self.cut(text) for i in self.known[chunk]]
 
 
 class KeepsOneListForEachChunk(_Tokenizer):
@@ -674,7 +748,7 @@ class ChangesLineEndsBeforeEncoding(_Tokenizer):
         return super().encode(text.replace("\r\n", "\n"))
 
 
-class ReturnsTheTokensInsteadOfIds(_Tokenizer):
+class ReturnsTokens(_Tokenizer):
     def encode(self, text):
         return [self.tokens[i] for i in super().encode(text)]
 
@@ -729,10 +803,14 @@ ByteTokenizer = exercise(
     "ByteTokenizer(tokens: list[bytes]), with encode(str) -> ids and decode(ids) -> str.",
     given=(_TOKENS,),
     judge=judge_byte_tokenizer,
-    right=[lambda tokens: _Tokenizer(tokens), AlsoWithAMemory],
+    right=[lambda tokens: _Tokenizer(tokens), WithAMemory],
     mistakes=[
         refused("does not cut the text", "reaches over two chunks", DoesNotCutTheText),
         refused("cuts at white space", "The white space is lost", CutsAtWhiteSpace),
+        refused("loses the space at the start", "White space is lost", LosesTheSpaceAtTheStart),
+        refused("cuts by another pattern", "cut too often", CutsByAnotherPattern),
+        refused("leaves numbers with letters", "over two chunks", LeavesNumbersWithLetters),
+        refused("shares its memory", "keep everything in `self`", SharesItsMemory),
         refused("keeps one list for each chunk", "is a list, but an int", KeepsOneListForEachChunk),
         refused("keeps the first chunk only", "Only the first chunk", KeepsTheFirstChunkOnly),
         refused(
@@ -741,7 +819,7 @@ ByteTokenizer = exercise(
             KeepsTheIdsOfTheTextBefore,
         ),
         refused(
-            "takes the bytes of Latin 1", "The bytes are not those of UTF-8", TakesTheBytesOfLatin1
+            "takes the bytes of Latin-1", "The bytes are not those of UTF-8", TakesTheBytesOfLatin1
         ),
         refused(
             "composes accents before encoding",
@@ -756,7 +834,7 @@ ByteTokenizer = exercise(
         refused(
             "returns the tokens instead of ids",
             "is a bytes, but an int",
-            ReturnsTheTokensInsteadOfIds,
+            ReturnsTokens,
         ),
         refused("takes characters for chunks", "cut too often", TakesCharactersForChunks),
         refused(
@@ -793,6 +871,10 @@ ByteTokenizer = exercise(
 
 
 _ANY = "A model may choose any bytes, also some that are no UTF-8: decode them"
+_SHARED = (
+    "Two tokenizers of different tokens disturb each other, or the ids of one are fixed numbers: "
+    "keep everything in `self`."
+)
 _TWICE = "The second call gives other ids for the same text: does something stay from the first?"
 
 
@@ -807,7 +889,7 @@ def _judge_encode(ids, text, known):
     why = ""
     if len(ids) > len(right) and ids[-len(right) :] == right:
         why = "The answer starts with the ids of the text before: begin with an empty list.\n"
-    elif ids == _encode(text.encode(), known.ids):
+    elif known.decode(ids) == text and len(ids) < len(right):
         why = "A token reaches over two chunks: cut the text with `PATTERN` first.\n"
     elif ids == known.encode(chunks[0] if chunks else ""):
         why = "Only the first chunk is encoded: go on with the others.\n"
@@ -815,11 +897,18 @@ def _judge_encode(ids, text, known):
         why = "The text is cut too often or joined in another order: chunks first, then merges.\n"
     elif known.decode(ids) == "".join(text.split()):
         why = "The white space is lost: cut with `PATTERN`, which keeps every character.\n"
+    elif _is_respaced(known.decode(ids), text):
+        why = "White space is lost or changed: keep every character, those at the edges too.\n"
     elif changed := _changed(known.decode(ids), text):
         why = f"{changed}.\n"
     elif not text.isascii():
         why = "The bytes are not those of UTF-8: `chunk.encode()` gives them.\n"
     raise Wrong(f"{why}`encode({text!r})` {difference(ids, right)}.")
+
+
+def _is_respaced(got, text):
+    """Whether other white space stands in this text, by more than line ends."""
+    return got.split() == text.split() and got.splitlines() != text.splitlines()
 
 
 def _changed(got, text):

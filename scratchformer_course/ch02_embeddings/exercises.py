@@ -15,15 +15,15 @@ def _pairs(ids, window, of=lambda i, j: (i, j)):
     return [tuple(ids[k] for k in of(i, j)) for i, j in places]
 
 
-def right_pairs(ids, window):
-    pairs = []
+def right_pairs_of(ids, window):
+    pairs: list = []
     for i, centre in enumerate(ids):
         first, last = max(0, i - window), min(len(ids), i + window + 1)
         pairs += [(centre, ids[j]) for j in range(first, last) if j != i]
     return pairs
 
 
-def pairs_of_also_by_slices(ids, window):
+def by_slices(ids, window):
     pairs: list = []
     for i, centre in enumerate(ids):
         near = ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window]
@@ -50,8 +50,16 @@ def makes_one_list_a_centre(ids, window):
 pairs_of = exercise(
     "2.1",
     "pairs_of(ids: list, window: int) -> list of pairs (centre, neighbour)",
-    cases=(([4, 8, 6, 5, 9], 2), ([4, 8, 4, 4], 1), ([7, 3, 5], 5), ([7], 2), ([], 2)),
-    right=[right_pairs, lambda ids, window: _pairs(ids, window), pairs_of_also_by_slices],
+    cases=(
+        ([4, 8, 6, 5, 9], 2),
+        ([4, 8, 4, 4], 1),
+        ([7, 3, 5], 5),
+        ([7], 2),
+        ([], 2),
+        ([3, 1, 4, 1, 5, 9, 2, 6], 3),
+        ([3, 5], 0),
+    ),
+    right=[right_pairs_of, lambda ids, window: _pairs(ids, window), by_slices],
     mistakes=[
         mistake(
             "pairs a word with itself",
@@ -178,14 +186,14 @@ def right_moves(v, u, n):
     return pull * u - (push * n).sum(dim=1), pull * v, -push * v[:, None]
 
 
-def moves_also(v, u, n):
+def by_einsum(v, u, n):
     far_from_1 = torch.sigmoid(-torch.einsum("bc,bc->b", v, u))
     far_from_0 = torch.sigmoid(torch.einsum("bc,bkc->bk", v, n))
     dv = far_from_1[:, None] * u - torch.einsum("bk,bkc->bc", far_from_0, n)
     return dv, far_from_1[:, None] * v, -torch.einsum("bk,bc->bkc", far_from_0, v)
 
 
-def moves_also_stranger(v, u, n):
+def stranger_by_stranger(v, u, n):
     far = torch.sigmoid(-(v * u).sum(dim=1, keepdim=True))
     dv, dn = far * u, torch.zeros_like(n)
     for k in range(n.shape[1]):
@@ -240,13 +248,19 @@ def moves_by_the_difference(v, u, n):
 
 
 def moves_v_first(v, u, n):
-    dv = moves.right(v, u, n)[0]
+    dv = right_moves(v, u, n)[0]
     real, push = _grades(v, u, n)
     return dv, (1 - real) * (v + dv), -push * (v + dv)[:, None]
 
 
 def forgets_the_sigmoid(v, u, n):
     real, push = (v * u).sum(1, keepdim=True), (v[:, None] * n).sum(2, keepdim=True)
+    return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
+
+
+def lets_exp_overflow(v, u, n):
+    real, push = (v * u).sum(1, keepdim=True).exp(), (v[:, None] * n).sum(2, keepdim=True).exp()
+    real, push = real / (1 + real), push / (1 + push)
     return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
 
 
@@ -269,12 +283,12 @@ def loops_over_the_pairs(v, u, n):
     return dv, du, dn
 
 
-def does_not_add_up_the_pushes(v, u, n):
+def leaves_the_pushes_apart(v, u, n):
     real, push = _grades(v, u, n)
     return ((1 - real) * u)[:, None] - push * n, (1 - real) * v, -push * v[:, None]
 
 
-def cannot_do_without(v, u, n):
+def needs_strangers(v, u, n):
     real, _ = _grades(v, u, n)
     pushes = [torch.sigmoid((v * s).sum(dim=1, keepdim=True)) for s in n.unbind(1)]
     pushed = torch.stack([p * s for p, s in zip(pushes, n.unbind(1), strict=True)]).sum(0)
@@ -289,9 +303,11 @@ moves = exercise(
         (_vectors(3, 4), _vectors(3, 4) + 0.5, _vectors(3, 2, 4)),
         (_vectors(1, 2), _vectors(1, 2) + 0.3, _vectors(1, 1, 2)),
         (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no strangers: 2.4 needs it
+        (_vectors(4, 6), _vectors(4, 6) * 0.7, _vectors(4, 5, 6)),
+        (30 * _vectors(4, 3), 30 * _vectors(2, 5)[:1, :3].expand(4, 3), 30 * _vectors(4, 2, 3)),
     ),
     judge=judge_moves,
-    right=[right_moves, moves_also, moves_also_stranger],
+    right=[right_moves, by_einsum, stranger_by_stranger],
     mistakes=[
         mistake(
             "pulls by the grade",
@@ -311,7 +327,7 @@ moves = exercise(
         mistake(
             "pushes the real pair",
             "All signs are reversed: a real pair moves together, strangers move apart",
-            lambda v, u, n: tuple(-move for move in moves.right(v, u, n)),
+            lambda v, u, n: tuple(-move for move in right_moves(v, u, n)),
         ),
         mistake(
             "lets the strangers leave v alone",
@@ -337,7 +353,7 @@ moves = exercise(
             "returns the moved vectors",
             "These are the vectors after the move: return the moves alone",
             lambda v, u, n: tuple(
-                x + move for x, move in zip((v, u, n), moves.right(v, u, n), strict=True)
+                x + move for x, move in zip((v, u, n), right_moves(v, u, n), strict=True)
             ),
         ),
         mistake(
@@ -351,6 +367,11 @@ moves = exercise(
             forgets_the_sigmoid,
         ),
         mistake(
+            "lets exp overflow",
+            "`exp` of a large score is infinite, and ∞ / ∞ is NaN: use `torch.sigmoid`",
+            lets_exp_overflow,
+        ),
+        mistake(
             "takes a softmax",
             "The strangers' grades sum to 1: each stranger has a sigmoid of its own",
             takes_a_softmax,
@@ -360,12 +381,12 @@ moves = exercise(
             "The moves are right, but a loop over the pairs makes the training last too long",
             loops_over_the_pairs,
         ),
-        refused("does not add up the pushes", "shape (3, 2, 4)", does_not_add_up_the_pushes),
+        refused("does not add up the pushes", "shape (3, 2, 4)", leaves_the_pushes_apart),
         mistake(
             "cannot do without strangers",
             "K may be 0, as in exercise 2.4: without strangers there is nothing to "
             "stack or to push",
-            cannot_do_without,
+            needs_strangers,
         ),
     ],
 )
@@ -374,6 +395,9 @@ moves = exercise(
 VECTORS = torch.tensor(
     [[4.0, 0.0], [9.0, 9.0], [0.5, 0.1], [-2.0, 0.0], [0.0, 1.0], [1.0, -0.7], [3.0, 1.5]]
 )
+
+
+TWINS = torch.tensor([[1.0, 0.0], [1.0, 2.0], [2.0, 1.0], [2.0, 4.0]])  # rows 1 and 3 point alike
 
 
 def _cosines(vectors, i):
@@ -388,13 +412,23 @@ def _largest(scores, i, k):
     return [j for j in order if j != i][:k]
 
 
-def nearest_also(vectors, i, k):
+def right_nearest(vectors, i, k):
+    return _largest(_cosines(vectors, i), i, k)
+
+
+def with_a_low_score_for_i(vectors, i, k):
     scores = _cosines(vectors, i)
     scores[i] = -2  # below every cosine
     return scores.topk(k).indices.tolist()
 
 
-def nearest_also_word_by_word(vectors, i, k):
+def gives_itself_a_score_of_0(vectors, i, k):
+    scores = _cosines(vectors, i)
+    scores[i] = 0
+    return scores.topk(k).indices.tolist()
+
+
+def word_by_word(vectors, i, k):
     cosines = {
         j: float(F.cosine_similarity(vectors[i], vectors[j], dim=0))
         for j in range(len(vectors))
@@ -406,11 +440,19 @@ def nearest_also_word_by_word(vectors, i, k):
 nearest = exercise(
     "2.3",
     "nearest(vectors: (V, C), i: int, k: int) -> list of k ids, most similar to i first",
-    cases=((VECTORS, 0, 3), (VECTORS, 4, 2)),
+    cases=(
+        (VECTORS, 0, 3),
+        (VECTORS, 4, 2),
+        (VECTORS, 0, 6),  # down to the opposite of row 0
+        (_vectors(9, 5), 8, 4),
+        (100 * _vectors(12, 3), 5, 11),
+        (TWINS, 3, 1),
+        (TWINS, 1, 1),
+    ),
     right=[
-        lambda vectors, i, k: _largest(_cosines(vectors, i), i, k),
-        nearest_also,
-        nearest_also_word_by_word,
+        right_nearest,
+        with_a_low_score_for_i,
+        word_by_word,
     ],
     mistakes=[
         mistake(
@@ -447,12 +489,12 @@ nearest = exercise(
         mistake(
             "returns the list backwards",
             "The order is reversed: the most similar comes first",
-            lambda vectors, i, k: nearest.right(vectors, i, k)[::-1],
+            lambda vectors, i, k: right_nearest(vectors, i, k)[::-1],
         ),
         mistake(
             "sorts the ids by number",
             "The ids are sorted by number: the most similar comes first",
-            lambda vectors, i, k: sorted(nearest.right(vectors, i, k)),
+            lambda vectors, i, k: sorted(right_nearest(vectors, i, k)),
         ),
         mistake(
             "takes the absolute value",
@@ -460,14 +502,19 @@ nearest = exercise(
             lambda vectors, i, k: _largest(_cosines(vectors, i).abs(), i, k),
         ),
         mistake(
+            "gives the word itself a score of 0",
+            "The word itself got the score 0, and there are cosines below 0: leave `i` out",
+            gives_itself_a_score_of_0,
+        ),
+        mistake(
             "ignores which word is asked",
             "`i` is ignored: this is the list for id 0",
-            lambda vectors, i, k: nearest.right(vectors, 0, k),
+            lambda vectors, i, k: right_nearest(vectors, 0, k),
         ),
         refused(
             "returns a tensor",
             "int64 tensor of shape (3,), but a list",
-            lambda vectors, i, k: torch.tensor(nearest.right(vectors, i, k)),
+            lambda vectors, i, k: torch.tensor(right_nearest(vectors, i, k)),
         ),
     ],
 )
@@ -483,17 +530,17 @@ def right_mean_cosine(vectors):
     return float(((unit @ unit.T).sum() - V) / (V * (V - 1)))
 
 
-def mean_cosine_also(vectors):
+def by_a_mask(vectors):
     V, unit = len(vectors), _unit(vectors)
     return (unit @ unit.T)[~torch.eye(V, dtype=torch.bool)].mean()
 
 
-def mean_cosine_also_mean_cosine(vectors):
+def by_the_sum_of_rows(vectors):
     V, total = len(vectors), _unit(vectors).sum(dim=0)
     return (total @ total - V).item() / (V * V - V)
 
 
-def mean_cosine_also_by_loops(vectors):
+def by_loops(vectors):
     rows = range(len(vectors))
     cosines = [
         F.cosine_similarity(vectors[i], vectors[j], dim=0) for i in rows for j in rows if i < j
@@ -549,12 +596,14 @@ mean_cosine = exercise(
         torch.tensor([[3.0, 4.0], [4.0, 3.0], [0.0, 2.0], [-1.0, 0.5]]),
         torch.tensor([[1.0, 0.0], [0.0, 5.0]]),
         _vectors(6, 3),
+        100 * _vectors(10, 5) + 80,
+        _vectors(5, 8).T,
     ),
     right=[
         right_mean_cosine,
-        mean_cosine_also,
-        mean_cosine_also_mean_cosine,
-        mean_cosine_also_by_loops,
+        by_a_mask,
+        by_the_sum_of_rows,
+        by_loops,
     ],
     mistakes=[
         mistake(

@@ -22,7 +22,11 @@ def _pairs(a, b):
     return torch.stack((a, b), dim=-1).flatten(-2)
 
 
-def sinusoidal_also(T, d_model):
+def right_sinusoidal(T, d_model):
+    return _pairs(*_waves(T, d_model))
+
+
+def entry_by_entry(T, d_model):
     table = torch.zeros(T, d_model, dtype=torch.float64)
     for t in range(T):
         for c in range(d_model):
@@ -31,7 +35,7 @@ def sinusoidal_also(T, d_model):
     return table
 
 
-def sinusoidal_also_sinusoidal(T, d_model):
+def by_cosines_alone(T, d_model):
     c = torch.arange(d_model)
     angles = torch.arange(T).unsqueeze(1) / 10_000 ** (c // 2 * 2 / d_model)
     return (angles - (c + 1) % 2 * math.pi / 2).cos()  # the sine is a cosine, late by a quarter
@@ -42,12 +46,12 @@ def swaps_sine_and_cosine(T, d_model):
     return _pairs(cos, sin)
 
 
-def gives_each_column_its_own(T, d_model):
+def a_frequency_a_column(T, d_model):
     sin, cos = _waves(T, 2 * d_model)  # a frequency for each column
     return _pairs(sin[:, 0::2], cos[:, 1::2])
 
 
-def gives_each_column_its_own_sinusoidal(T, d_model):
+def twice_the_exponent(T, d_model):
     sin, cos = _waves(T, 2 * d_model, exponent=4)
     return _pairs(sin[:, 0::2], cos[:, 1::2])
 
@@ -60,11 +64,11 @@ def takes_the_sine_twice(T, d_model):
 sinusoidal = exercise(
     "3.1",
     "sinusoidal(T, d_model) -> (T, C), sine and cosine of a hand side by side",
-    cases=((2, 4), (3, 6), (5, 8), (1, 2)),
+    cases=((2, 4), (3, 6), (5, 8), (1, 2), (40, 10), (70, 64)),
     right=[
-        lambda T, d_model: _pairs(*_waves(T, d_model)),
-        sinusoidal_also,
-        sinusoidal_also_sinusoidal,
+        right_sinusoidal,
+        entry_by_entry,
+        by_cosines_alone,
     ],
     mistakes=[
         mistake(
@@ -85,8 +89,8 @@ sinusoidal = exercise(
         *alike(
             "Sine and cosine of a pair differ in speed: both take the speed of their hand",
             {
-                "gives each column its own frequency": gives_each_column_its_own,
-                "gives each column its own frequency and doubles the exponent": gives_each_column_its_own_sinusoidal,
+                "gives each column its own frequency": a_frequency_a_column,
+                "gives each column its own frequency, with twice the exponent": twice_the_exponent,
             },
         ),
         mistake(
@@ -100,7 +104,7 @@ sinusoidal = exercise(
             lambda T, d_model: _pairs(*_waves(T, d_model, exponent=1)),
         ),
         mistake(
-            "takes 1000 for 10000",
+            "takes 1,000 for 10,000",
             "The base is 1,000, not 10,000",
             lambda T, d_model: _pairs(*_waves(T, d_model, base=1_000)),
         ),
@@ -110,7 +114,7 @@ sinusoidal = exercise(
             lambda T, d_model: _pairs(*_waves(T, d_model, exponent=-2)),
         ),
         mistake(
-            "divides whole numbers which leaves exponent 0",
+            "divides whole numbers, which leaves the exponent 0",
             "All hands have the same speed",
             lambda T, d_model: _pairs(*_waves(T, d_model, exponent=0)),
         ),
@@ -118,7 +122,7 @@ sinusoidal = exercise(
         mistake(
             "returns a column for each position",
             "The table is transposed: a row is a position",
-            lambda T, d_model: sinusoidal.right(T, d_model).T,
+            lambda T, d_model: right_sinusoidal(T, d_model).T,
         ),
     ],
 )
@@ -137,7 +141,7 @@ def _range(values):
     return (values.max() - values.min()).item()
 
 
-def spread_also(table, k):
+def by_a_loop(table, k):
     products = [float(table[t] @ table[t + k]) for t in range(len(table) - k)]
     return max(products) - min(products)
 
@@ -145,10 +149,15 @@ def spread_also(table, k):
 spread = exercise(
     "3.2",
     "spread(table: (T, C), k) -> float, how far the dot products of rows k apart differ",
-    cases=tuple((_random_table(T, C), k) for T, C, k in ((6, 4, 2), (9, 3, 1), (4, 2, 3))),
+    cases=(
+        *((_random_table(T, C), k) for T, C, k in ((6, 4, 2), (9, 3, 1), (4, 2, 3))),
+        (_random_table(12, 5).abs(), 4),  # all products above 0
+        (torch.tensor([[3.0, -1.0], [-1.0, 2.0], [4.0, -1.0], [-5.0, 0.5]]), 1),  # all below
+        (_random_table(5, 40).float().T, 3),
+    ),
     right=[
         lambda table, k: _range(_products(table, k)),
-        spread_also,
+        by_a_loop,
         lambda table, k: torch.aminmax((table @ table.T).diagonal(k))[1].sub(
             (table @ table.T).diagonal(k).min()
         ),
@@ -180,7 +189,7 @@ spread = exercise(
             lambda table, k: _range((table * table.roll(-k, 0)).sum(dim=1)),
         ),
         mistake(
-            "takes rows k plus 1 apart",
+            "takes rows k + 1 apart",
             "These rows are k + 1 apart",
             lambda table, k: _range(_products(table, k + 1)) if len(table) > k + 1 else 0.0,
         ),
@@ -232,28 +241,28 @@ def right_turn(k, speed):
     return _matrix([[c, s], [-s, c]])
 
 
-def turn_also(k, speed):
+def by_a_complex_number(k, speed):
     z = cmath.exp(1j * k * speed)
     return _matrix([[z.real, z.imag], [-z.imag, z.real]])
 
 
-def turn_also_by_solving(k, speed):
+def by_solving(k, speed):
     now = torch.tensor([[0.0, math.sin(1)], [1.0, math.cos(1)]], dtype=torch.float64)
     angles = torch.tensor([0.0, 1.0], dtype=torch.float64) + k * speed
     return torch.stack((angles.sin(), angles.cos())) @ now.inverse()
 
 
-def forgets_the_minus(k, speed):
+def forgets_a_minus(k, speed):
     s, c = math.sin(k * speed), math.cos(k * speed)
     return _matrix([[c, s], [s, c]])
 
 
-def swaps_sine_and_cosine_turn(k, speed):
+def swaps_both(k, speed):
     s, c = math.sin(k * speed), math.cos(k * speed)
     return _matrix([[s, c], [c, -s]])
 
 
-def stretches_where_it_should(k, speed):
+def stretches_only(k, speed):
     s, c = math.sin(k * speed), math.cos(k * speed)
     return _matrix([[s, 0.0], [0.0, c]])
 
@@ -261,49 +270,49 @@ def stretches_where_it_should(k, speed):
 turn = exercise(
     "3.3",
     "turn(k, speed) -> (2, 2), takes (sin, cos) of any place to those of the place k later",
-    cases=((2, 0.3), (1, 1.0), (-3, 0.5), (0, 0.7), (50, 0.01)),
+    cases=((2, 0.3), (1, 1.0), (-3, 0.5), (0, 0.7), (50, 0.01), (7, 1.234), (13, 0.0277)),
     praise="One matrix moves the hand k places on, from every place.",
-    right=[right_turn, turn_also, turn_also_by_solving],
+    right=[right_turn, by_a_complex_number, by_solving],
     mistakes=[
         mistake(
             "turns backwards",
             "It turns the other way: look which of the two formulas has the minus",
-            lambda k, speed: turn.right(-k, speed),
+            lambda k, speed: right_turn(-k, speed),
         ),
         mistake(
             "forgets the minus",
             "Both signs are plus: the formula of the cosine has a minus",
-            forgets_the_minus,
+            forgets_a_minus,
         ),
         mistake(
             "swaps the rows",
             "The rows are swapped: the sine comes first in the pair",
-            lambda k, speed: turn.right(k, speed).flip(0),
+            lambda k, speed: right_turn(k, speed).flip(0),
         ),
         mistake(
             "swaps sine and cosine",
             "Sine and cosine are swapped: for k = 0 nothing may move",
-            swaps_sine_and_cosine_turn,
+            swaps_both,
         ),
         mistake(
             "forgets the speed",
             "The angle is k times the speed, not k",
-            lambda k, speed: turn.right(k, 1.0),
+            lambda k, speed: right_turn(k, 1.0),
         ),
         mistake(
             "divides by the speed",
             "The angle is k times the speed: multiply, do not divide",
-            lambda k, speed: turn.right(k, 1 / speed),
+            lambda k, speed: right_turn(k, 1 / speed),
         ),
         mistake(
             "takes degrees",
             "The angle is in radians, not degrees",
-            lambda k, speed: turn.right(k, math.radians(speed)),
+            lambda k, speed: right_turn(k, math.radians(speed)),
         ),
         mistake(
             "stretches where it should turn",
             "The zeros stretch each number by itself: the new sine needs the old cosine too",
-            stretches_where_it_should,
+            stretches_only,
         ),
         mistake(
             "returns the hand k places on",
@@ -313,9 +322,9 @@ turn = exercise(
         mistake(
             "returns four numbers in a row",
             "The four numbers stand in a row: make a matrix of two rows",
-            lambda k, speed: turn.right(k, speed).flatten(),
+            lambda k, speed: right_turn(k, speed).flatten(),
         ),
-        refused("returns a list", "is a list, but", lambda k, speed: turn.right(k, speed).tolist()),
+        refused("returns a list", "is a list, but", lambda k, speed: right_turn(k, speed).tolist()),
     ],
 )
 
@@ -327,6 +336,8 @@ def _tables():
     yield sizes, torch.tensor([[2, 3], [3, 2]])
     yield sizes, torch.tensor([[4, 3, 2, 1, 0]])
     yield {"vocab_size": 3, "context_length": 2, "d_model": 6}, torch.tensor([[2], [0]])
+    ids = torch.tensor([[8, 0, 3, 3, 7, 1, 2], [5, 5, 4, 6, 0, 8, 8], [1, 2, 3, 4, 5, 6, 7]])
+    yield {"vocab_size": 9, "context_length": 12, "d_model": 10}, ids
 
 
 class _TokenAndPosition(nn.Module):
@@ -341,12 +352,12 @@ class RightTokenAndPosition(_TokenAndPosition):
         return self.token(ids) + self.position(torch.arange(ids.shape[1]))
 
 
-class Also(_TokenAndPosition):
+class ByIndex(_TokenAndPosition):
     def forward(self, ids):
         return self.token.weight[ids] + self.position.weight[: ids.shape[1]]
 
 
-class AlsoWithPlacesForEachText(_TokenAndPosition):
+class WithPlacesForEachText(_TokenAndPosition):
     def forward(self, ids):
         places = torch.ones_like(ids).cumsum(dim=1) - 1
         return F.embedding(ids, self.token.weight) + self.position(places)
@@ -362,7 +373,7 @@ class ForgetsTheTokens(_TokenAndPosition):
         return self.position(torch.arange(ids.shape[1])).expand(*ids.shape, -1)
 
 
-class LooksUpTheIdInTheTableOfPlaces(_TokenAndPosition):
+class LooksUpTheIdTwice(_TokenAndPosition):
     def forward(self, ids):
         return self.token(ids) + self.position(ids)
 
@@ -422,7 +433,7 @@ TokenAndPosition = exercise(
     "3.4",
     "TokenAndPosition(vocab_size, context_length, d_model)(ids: (B, T)) -> (B, T, C)",
     cases=_tables,
-    right=[RightTokenAndPosition, Also, AlsoWithPlacesForEachText],
+    right=[RightTokenAndPosition, ByIndex, WithPlacesForEachText],
     mistakes=[
         mistake(
             "forgets the positions",
@@ -437,7 +448,7 @@ TokenAndPosition = exercise(
         mistake(
             "looks up the id in the table of places",
             "The table of places is asked for the token's id: ask for 0, 1, 2, … instead",
-            LooksUpTheIdInTheTableOfPlaces,
+            LooksUpTheIdTwice,
         ),
         mistake("counts places from 1", "Places start at 0", CountsPlacesFrom1),
         mistake(
@@ -464,7 +475,9 @@ TokenAndPosition = exercise(
             "The tokens of a text are summed up: return one vector for each token",
             SumsOverTheText,
         ),
-        refused("has a table of other sizes", "`position.weight` has shape", HasATableOfOtherSizes),
+        refused(
+            "has a table of another size", "`position.weight` has shape", HasATableOfOtherSizes
+        ),
         refused(
             "calls its tables otherwise",
             "the parameter `position.weight` is missing",

@@ -11,6 +11,7 @@ from scratchformer_course.kit.checks.engine import alike, exercise, mistake, ref
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 IDS = torch.tensor([5, 3, 8, 1, 9, 2, 7, 4, 6])
+LONG = torch.arange(40).square() % 29
 
 
 def _windows(ids, length, starts, ahead=1):
@@ -35,7 +36,7 @@ def right_windows(ids, length, stride):
     return _windows(ids, length, [*range(0, last, stride), last])
 
 
-def windows_also(ids, length, stride):
+def step_by_step(ids, length, stride):
     if stride <= 0:
         raise ValueError("the stride must be positive")
     start, found = 0, []
@@ -47,7 +48,7 @@ def windows_also(ids, length, stride):
     return torch.stack(found)[:, :-1], torch.stack(found)[:, 1:]
 
 
-def windows_also_by_index(ids, length, stride):
+def by_index(ids, length, stride):
     if stride < 1:
         raise ValueError("no stride below 1")
     last = len(ids) - length - 1
@@ -57,12 +58,12 @@ def windows_also_by_index(ids, length, stride):
 
 
 def gives_x_as_its_own_target(ids, length, stride):
-    x, _ = windows.right(ids, length, stride)
+    x, _ = right_windows(ids, length, stride)
     return x, x
 
 
 def gives_one_target_a_window(ids, length, stride):
-    x, y = windows.right(ids, length, stride)
+    x, y = right_windows(ids, length, stride)
     return x, y[:, -1]
 
 
@@ -72,11 +73,11 @@ def repeats_the_last_window(ids, length, stride):
 
 
 def swaps_x_and_y(ids, length, stride):
-    x, y = windows.right(ids, length, stride)
+    x, y = right_windows(ids, length, stride)
     return y, x
 
 
-def lets_range_complain_about(ids, length, stride):
+def lets_range_complain(ids, length, stride):
     last = len(ids) - length - 1
     return _windows(ids, length, [*range(0, last, stride), last])
 
@@ -84,9 +85,17 @@ def lets_range_complain_about(ids, length, stride):
 windows = exercise(
     "4.1",
     "windows(ids: (N,), length, stride) -> x (W, length) and y (W, length), y one id later",
-    cases=((IDS, 3, 3), (IDS, 3, 5), (IDS, 2, 1), (IDS[:3], 2, 9)),
+    cases=(
+        (IDS, 3, 3),
+        (IDS, 3, 5),
+        (IDS, 2, 1),
+        (IDS[:3], 2, 9),
+        (LONG, 8, 5),
+        (LONG[:21], 1, 4),
+        (LONG[:21], 5, 5),  # the steps end with the last id
+    ),
     judge=judge_windows,
-    right=[right_windows, windows_also, windows_also_by_index],
+    right=[right_windows, step_by_step, by_index],
     mistakes=[
         mistake(
             "drops the last window",
@@ -106,8 +115,8 @@ windows = exercise(
         *alike(
             "The stride is ignored: windows begin `stride` ids apart",
             {
-                "ignores the stride": lambda ids, length, stride: windows.right(ids, length, 1),
-                "takes the length for the stride": lambda ids, length, stride: windows.right(
+                "ignores the stride": lambda ids, length, stride: right_windows(ids, length, 1),
+                "takes the length for the stride": lambda ids, length, stride: right_windows(
                     ids, length, length
                 ),
             },
@@ -115,7 +124,7 @@ windows = exercise(
         mistake(
             "stops one id too early",
             "The last window stops one id too early: `y` ends with the last id",
-            lambda ids, length, stride: windows.right(ids[:-1], length, stride),
+            lambda ids, length, stride: right_windows(ids[:-1], length, stride),
         ),
         mistake(
             "repeats the last window",
@@ -130,20 +139,24 @@ windows = exercise(
         refused(
             "returns pairs",
             "is a tuple, but an int64 tensor",
-            lambda ids, length, stride: list(zip(*windows.right(ids, length, stride), strict=True)),
+            lambda ids, length, stride: list(zip(*right_windows(ids, length, stride), strict=True)),
         ),
         refused(
             "returns windows for stride 0",
             "`stride=0` must raise a ValueError",
-            lambda ids, length, stride: windows.right(ids, length, max(stride, 1)),
+            lambda ids, length, stride: right_windows(ids, length, max(stride, 1)),
         ),
         refused(
             "lets range complain about 0 alone",
             "`stride=-1` must raise a ValueError",
-            lets_range_complain_about,
+            lets_range_complain,
         ),
     ],
 )
+
+
+def _random(*shape, seed):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 LOGITS = torch.tensor([[2.0, 1.0, -1.0], [0.5, -0.5, 0.0], [1.0, 3.0, 2.0], [-2.0, 0.0, 1.0]])
@@ -176,15 +189,26 @@ def right_cross_entropy(logits, targets):
     return -log_p[torch.arange(len(targets)), targets].mean()
 
 
-def cross_entropy_also_row(logits, targets):
+def row_by_row(logits, targets):
     losses = [-row.log_softmax(0)[t] for row, t in zip(logits, targets, strict=True)]
     return torch.stack(losses).mean()
 
 
-def cross_entropy_also(logits, targets):
+def by_gather(logits, targets):
     largest = logits.detach().amax(dim=1, keepdim=True)
     log_sum = (logits - largest).exp().sum(dim=1).log() + largest.squeeze(1)
     return (log_sum - logits.gather(1, targets[:, None]).squeeze(1)).mean()
+
+
+def subtracts_the_mean(logits, targets):
+    logits = logits - logits.mean(dim=1, keepdim=True)
+    log_p = logits - logits.exp().sum(dim=1, keepdim=True).log()
+    return -log_p[torch.arange(len(targets)), targets].mean()
+
+
+def subtracts_the_largest_of_all(logits, targets):
+    log_p = logits - logits.max() - (logits - logits.max()).exp().sum(dim=1, keepdim=True).log()
+    return -log_p[torch.arange(len(targets)), targets].mean()
 
 
 def lets_exp_overflow(logits, targets):
@@ -221,19 +245,40 @@ cross_entropy = exercise(
         (LOGITS, TARGETS),
         (torch.zeros(2, 65), torch.tensor([0, 64])),
         (torch.tensor([[1000.0, 998.0], [-1000.0, -999.0]]), torch.tensor([1, 0])),
+        (torch.tensor([[1000.0, 0.0, -1000.0], [-1000.0, 0.0, 1000.0]]), torch.tensor([0, 2])),
+        (torch.tensor([[80.0, 0.0]]), torch.tensor([1])),
+        (3 * _random(7, 11, seed=4), torch.tensor([0, 10, 3, 3, 7, 9, 1])),
     ),
     judge=judge_cross_entropy,
     right=[
         right_cross_entropy,
         lambda logits, targets: F.cross_entropy(logits, targets),
-        cross_entropy_also_row,
-        cross_entropy_also,
+        row_by_row,
+        by_gather,
     ],
     mistakes=[
         mistake(
             "lets exp overflow",
             "`exp` of a large logit is infinite: take the row's largest logit away first",
             lets_exp_overflow,
+        ),
+        mistake(
+            "subtracts the mean",
+            "`exp` of a large logit is still infinite: take the row's largest away, not its mean",
+            subtracts_the_mean,
+        ),
+        mistake(
+            "subtracts the largest of the batch",
+            "One number is taken from all rows, and `exp` gives only zeros in a row far below it: "
+            "each row has a largest logit of its own",
+            subtracts_the_largest_of_all,
+        ),
+        mistake(
+            "adds a small number before the logarithm",
+            "A small number is added before the logarithm: the loss of a very wrong guess is wrong",
+            lambda logits, targets: (
+                -(logits.softmax(1)[torch.arange(len(targets)), targets] + 1e-9).log().mean()
+            ),
         ),
         mistake(
             "forgets the softmax",
@@ -267,17 +312,17 @@ cross_entropy = exercise(
         mistake(
             "forgets the minus",
             "The sign is wrong: ln p is negative, a loss is not",
-            lambda logits, targets: -cross_entropy.right(logits, targets),
+            lambda logits, targets: -right_cross_entropy(logits, targets),
         ),
         mistake(
             "adds up",
             "This is the sum over the batch: take the mean",
-            lambda logits, targets: cross_entropy.right(logits, targets) * len(targets),
+            lambda logits, targets: right_cross_entropy(logits, targets) * len(targets),
         ),
         mistake(
             "takes bits",
             "These are logarithms to base 2: take natural ones",
-            lambda logits, targets: cross_entropy.right(logits, targets) / math.log(2),
+            lambda logits, targets: right_cross_entropy(logits, targets) / math.log(2),
         ),
         mistake(
             "takes every target in every row",
@@ -297,7 +342,7 @@ cross_entropy = exercise(
         refused(
             "returns a float",
             "must stay a tensor",
-            lambda logits, targets: cross_entropy.right(logits, targets).item(),
+            lambda logits, targets: right_cross_entropy(logits, targets).item(),
         ),
         refused(
             "makes a new tensor of the number",
@@ -322,10 +367,6 @@ cross_entropy = exercise(
 )
 
 
-def _random(*shape, seed):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
 X, W1, W2 = _random(4, seed=1), _random(4, 6, seed=2), _random(6, 5, seed=3)
 
 
@@ -343,14 +384,14 @@ def right_slopes(x, W1, W2, target):
     return x[:, None] * at_hidden, hidden[:, None] * at_logits
 
 
-def slopes_also(x, W1, W2, target):
+def by_one_hot(x, W1, W2, target):
     hidden = (x @ W1).relu()
     at_logits = (hidden @ W2).softmax(0) - F.one_hot(torch.tensor(target), W2.shape[1])
     at_hidden = torch.where(x @ W1 > 0, at_logits @ W2.T, 0.0)
     return torch.outer(x, at_hidden), torch.outer(hidden, at_logits)
 
 
-def slopes_also_by_backward(x, W1, W2, target):
+def by_backward(x, W1, W2, target):
     W1, W2 = W1.clone().requires_grad_(), W2.clone().requires_grad_()
     loss = -((x @ W1).relu() @ W2).log_softmax(dim=0)[target]
     return torch.autograd.grad(loss, (W1, W2))
@@ -379,31 +420,37 @@ def takes_1_away_everywhere(x, W1, W2, target):
 
 
 def turns_the_sign(x, W1, W2, target):
-    first, second = slopes.right(x, W1, W2, target)
+    first, second = right_slopes(x, W1, W2, target)
     return -first, -second
 
 
 def stops_at_the_logits_with_p(x, W1, W2, target):
     hidden = (x @ W1).relu()
     p = (hidden @ W2).softmax(dim=0)
-    return torch.outer(x, (W2 @ p) * (hidden > 0)), slopes.right(x, W1, W2, target)[1]
+    return torch.outer(x, (W2 @ p) * (hidden > 0)), right_slopes(x, W1, W2, target)[1]
 
 
 def turns_the_matrices(x, W1, W2, target):
-    first, second = slopes.right(x, W1, W2, target)
+    first, second = right_slopes(x, W1, W2, target)
     return first.T, second.T
 
 
 def returns_the_new_weights(x, W1, W2, target):
-    first, second = slopes.right(x, W1, W2, target)
+    first, second = right_slopes(x, W1, W2, target)
     return W1 - first, W2 - second
 
 
 slopes = exercise(
     "4.3",
     "slopes(x: (C,), W1: (C, H), W2: (H, V), target) -> slope of W1 (C, H), slope of W2 (H, V)",
-    cases=((X, W1, W2, 2), (-X, W1, W2, 0)),
-    right=[right_slopes, slopes_also, slopes_also_by_backward],
+    cases=(
+        (X, W1, W2, 2),
+        (-X, W1, W2, 0),
+        (_random(3, seed=4), _random(3, 5, seed=5), _random(5, 8, seed=6), 7),
+        (3 * _random(7, seed=7), _random(7, 4, seed=8), _random(4, 3, seed=9), 1),
+        (_random(2, seed=1), _random(3, 2, seed=2).T, _random(6, 3, seed=3).T, 1),
+    ),
+    right=[right_slopes, by_one_hot, by_backward],
     mistakes=[
         mistake(
             "lets slopes through a closed ReLU",
@@ -439,14 +486,14 @@ slopes = exercise(
             "takes x as it is after the ReLU",
             "W1 is multiplied by x itself, negative numbers too: no ReLU on x",
             lambda x, W1, W2, target: (
-                slopes.right(x, W1, W2, target)[0] * (x > 0)[:, None],
-                slopes.right(x, W1, W2, target)[1],
+                right_slopes(x, W1, W2, target)[0] * (x > 0)[:, None],
+                right_slopes(x, W1, W2, target)[1],
             ),
         ),
         mistake(
             "swaps the two",
             "The two are swapped: first W1's, then W2's",
-            lambda x, W1, W2, target: slopes.right(x, W1, W2, target)[::-1],
+            lambda x, W1, W2, target: right_slopes(x, W1, W2, target)[::-1],
         ),
         mistake(
             "turns the matrices",
@@ -467,8 +514,10 @@ SETTINGS = {"vocab_size": 6, "length": 4, "d_model": 3, "d_hidden": 7}
 
 
 def cases_of_text_network():
-    other = {"vocab_size": 6, "length": 2, "d_model": 5, "d_hidden": 4}
-    return (SETTINGS, WINDOWS), (other, WINDOWS[:1, :2])
+    yield SETTINGS, WINDOWS
+    yield {"vocab_size": 6, "length": 2, "d_model": 5, "d_hidden": 4}, WINDOWS[:1, :2]
+    large = {"vocab_size": 29, "length": 5, "d_model": 8, "d_hidden": 40}
+    yield large, LONG.view(8, 5)
 
 
 class RightTextNetwork(nn.Module):
@@ -477,19 +526,21 @@ class RightTextNetwork(nn.Module):
         self.embed = nn.Embedding(vocab_size, d_model)
         self.hidden = nn.Linear(length * d_model, d_hidden)
         self.out = nn.Linear(d_hidden, vocab_size)
+        for p in self.parameters():
+            nn.init.normal_(p)  # large numbers: every other bend than a ReLU shows
 
     def forward(self, ids):
         joined = self.embed(ids).flatten(1)
         return self.out(self.hidden(joined).relu())
 
 
-class Also(RightTextNetwork):
+class WithConcatenation(RightTextNetwork):
     def forward(self, ids):
         joined = torch.cat([self.embed(column) for column in ids.T], dim=1)
         return self.out(F.relu(self.hidden(joined)))
 
 
-class AlsoWithMatrices(RightTextNetwork):
+class WithMatrices(RightTextNetwork):
     def forward(self, ids):
         x = self.embed.weight[ids].reshape(len(ids), -1)
         hidden = (x @ self.hidden.weight.T + self.hidden.bias).clamp(min=0)
@@ -513,12 +564,12 @@ class HasAReLUOnTheVectors(RightTextNetwork):
 
 class ReturnsProbabilities(RightTextNetwork):
     def forward(self, ids):
-        return TextNetwork.right.forward(self, ids).softmax(dim=1)
+        return super().forward(ids).softmax(dim=1)
 
 
 class ReturnsLogProbabilities(RightTextNetwork):
     def forward(self, ids):
-        return TextNetwork.right.forward(self, ids).log_softmax(dim=1)
+        return super().forward(ids).log_softmax(dim=1)
 
 
 class JoinsTheWrongWay(RightTextNetwork):
@@ -528,7 +579,7 @@ class JoinsTheWrongWay(RightTextNetwork):
 
 class ReadsBackwards(RightTextNetwork):
     def forward(self, ids):
-        return TextNetwork.right.forward(self, ids.flip(1))
+        return super().forward(ids.flip(1))
 
 
 class AddsTheVectors(RightTextNetwork):
@@ -541,7 +592,7 @@ class JoinsTheBatchToo(RightTextNetwork):
         return self.out(self.hidden(self.embed(ids).flatten()).relu())
 
 
-class HasAHiddenLayerForOneVector(RightTextNetwork):
+class HasHiddenForOneVector(RightTextNetwork):
     def __init__(self, vocab_size, length, d_model, d_hidden):
         super().__init__(vocab_size, length, d_model, d_hidden)
         self.hidden = nn.Linear(d_model, d_hidden)
@@ -557,7 +608,7 @@ TextNetwork = exercise(
     "4.4",
     "TextNetwork(vocab_size, length, d_model, d_hidden)(ids: (B, T)) -> logits (B, V)",
     cases=cases_of_text_network,
-    right=[RightTextNetwork, Also, AlsoWithMatrices],
+    right=[RightTextNetwork, WithConcatenation, WithMatrices],
     mistakes=[
         mistake(
             "forgets the ReLU",
@@ -604,7 +655,7 @@ TextNetwork = exercise(
         refused(
             "has a hidden layer for one vector",
             "`hidden.weight` has shape (7, 3), but (7, 12)",
-            HasAHiddenLayerForOneVector,
+            HasHiddenForOneVector,
         ),
         refused("has no biases", "the parameter `hidden.bias` is missing", HasNoBiases),
     ],
@@ -620,7 +671,7 @@ def _descend(w, rate, steps, move):
     return places
 
 
-def forgetful_descent_also(w, rate, steps):
+def with_a_running_sum(w, rate, steps):
     places, slope = [w], 0.0
     for _ in range(steps):
         slope += 2 * (w - 3)
@@ -632,8 +683,15 @@ def forgetful_descent_also(w, rate, steps):
 forgetful_descent = exercise(
     "4.5",
     "forgetful_descent(w, rate, steps) -> steps + 1 places, each step along all slopes so far",
-    cases=((1.0, 0.25, 4), (5.0, 0.1, 6), (0.0, 0.5, 0)),
-    right=[lambda w, rate, steps: _descend(w, rate, steps, sum), forgetful_descent_also],
+    cases=(
+        (1.0, 0.25, 4),
+        (5.0, 0.1, 6),
+        (0.0, 0.5, 0),
+        (-4.0, 0.05, 12),
+        (3.0, 0.2, 3),
+        (4.0, 0.5, 5),  # comes by the 3
+    ),
+    right=[lambda w, rate, steps: _descend(w, rate, steps, sum), with_a_running_sum],
     mistakes=[
         mistake(
             "sets the slope to zero",

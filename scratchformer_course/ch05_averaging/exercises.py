@@ -8,31 +8,40 @@ from torch.nn import functional as F
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import expect
 
+
+def _random(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
 X = torch.tensor([[1.0, 6.0], [3.0, 2.0], [8.0, 1.0], [0.0, 5.0]])
-LOW = torch.randn(4, 4, generator=torch.Generator().manual_seed(1))
-ZERO = LOW.clone()
+SCORES = torch.randn(4, 4, generator=torch.Generator().manual_seed(1))
+ZERO = SCORES.clone()
 ZERO[2, 0] = ZERO[3, 1] = 0.0  # allowed, and as large as what tril leaves
 CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 OTHER = torch.tensor([[1, 0, 1, 0], [0, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 1]]).bool()
 
 
+def right_running_mean(x):
+    return x.cumsum(dim=0) / torch.arange(1, len(x) + 1).unsqueeze(1)
+
+
 running_mean = exercise(
     "5.1",
     "running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t",
-    cases=(X, X[:1]),
+    cases=(X, X[:1], 100 * _random(7, 3), _random(5, 1) - 10, _random(4, 9).T),
     right=[
-        lambda x: x.cumsum(dim=0) / torch.arange(1, len(x) + 1).unsqueeze(1),
+        right_running_mean,
         lambda x: torch.stack([x[: t + 1].mean(dim=0) for t in range(len(x))]),
-        lambda x: torch.einsum("ts,sc->tc", averaging_weights.right(len(x)), x),
+        lambda x: torch.einsum("ts,sc->tc", right_averaging_weights(len(x)), x),
     ],
     mistakes=[
         *alike(
             "Position t leaves itself out: rows 0 to t, and t belongs to them (`x[: t + 1]`)",
             {
-                "leaves the position itself out and has NaN in the first row": lambda x: (
-                    torch.stack([x[:t].mean(dim=0) for t in range(len(x))])
+                "leaves the position itself out, with NaN in the first row": lambda x: torch.stack(
+                    [x[:t].mean(dim=0) for t in range(len(x))]
                 ),
-                "leaves the position itself out and has zeros in the first row": lambda x: (
+                "leaves the position itself out, with zeros in the first row": lambda x: (
                     torch.stack([x[:t].sum(dim=0) / max(t, 1) for t in range(len(x))])
                 ),
             },
@@ -44,7 +53,7 @@ running_mean = exercise(
             lambda x: x.cumsum(dim=0) / len(x),
         ),
         mistake(
-            "divides by t instead of t plus 1",
+            "divides by t instead of t + 1",
             "Row t is divided by t, but rows 0 … t are t + 1",
             lambda x: x.cumsum(dim=0) / torch.arange(len(x)).unsqueeze(1),
         ),
@@ -63,7 +72,7 @@ running_mean = exercise(
         mistake(
             "has the rows in reverse order",
             "The rows are in reverse order",
-            lambda x: running_mean.right(x).flip(0),
+            lambda x: right_running_mean(x).flip(0),
         ),
         mistake(
             "averages along the channels",
@@ -89,7 +98,7 @@ def right_averaging_weights(T):
     return ones / ones.sum(dim=1, keepdim=True)
 
 
-def averaging_weights_also(T):
+def by_softmax(T):
     hidden = torch.ones(T, T).triu(1).bool()
     return torch.zeros(T, T).masked_fill(hidden, -math.inf).softmax(dim=1)
 
@@ -109,27 +118,36 @@ def leaves_the_diagonal_out(T):
     return ones / ones.sum(dim=1, keepdim=True)
 
 
-def leaves_the_diagonal_out_averaging_weights(T):
+def never_divides_by_0(T):
     ones = torch.ones(T, T).tril(-1)
     return ones / ones.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def judge_averaging_weights(call):
+    praise = averaging_weights.compare(call)
+    weights = call(9).like(torch.eye(9))
+    leak = float(weights.triu(1).abs().max())  # too small for a comparison, and large for many rows
+    expect(leak < 1e-6, f"The future gets weights up to {leak:.2g}: 0 is expected.")
+    return praise
 
 
 averaging_weights = exercise(
     "5.2",
     "averaging_weights(T: int) -> (T, T), so that weights @ x is the running mean of x",
-    cases=(4, 1, 7),
-    right=[right_averaging_weights, averaging_weights_also],
+    cases=(4, 1, 7, 2, 12),
+    judge=judge_averaging_weights,
+    right=[right_averaging_weights, by_softmax],
     mistakes=[
         mistake(
             "upper triangle",
             "The matrix is transposed: row t holds the weights of output t. Position t "
             "takes in positions after it: it may use 0 … t, no more",
-            lambda T: averaging_weights.right(T).T,
+            lambda T: right_averaging_weights(T).T,
         ),
         mistake(
             "triu with rows divided by their sum",
             "Position t takes in positions after it: it may use 0 … t, no more",
-            lambda T: averaging_weights.right(T).flip(0).flip(1),
+            lambda T: right_averaging_weights(T).flip(0).flip(1),
         ),
         mistake(
             "weighs all positions alike",
@@ -161,13 +179,18 @@ averaging_weights = exercise(
             "The diagonal is empty: each position belongs to its own past",
             {
                 "leaves the diagonal out": leaves_the_diagonal_out,
-                "leaves the diagonal out but never divides by 0": leaves_the_diagonal_out_averaging_weights,
+                "leaves the diagonal out, but never divides by 0": never_divides_by_0,
             },
         ),
         mistake(
-            "softmax over zeros instead of minus infinity",
+            "softmax over zeros instead of −∞",
             "Softmax sees 0 above the diagonal, and exp(0) is 1: use -inf",
             lambda T: torch.ones(T, T).tril().softmax(dim=1),
+        ),
+        mistake(
+            "softmax over −10",
+            "Softmax sees −10 above the diagonal, and exp(-10) is small, but not 0: use -inf",
+            lambda T: right_masked_softmax(torch.full((T, T), -10.0).triu(1), torch.ones(T, T) > 0),
         ),
         mistake(
             "sees only itself",
@@ -178,7 +201,11 @@ averaging_weights = exercise(
 )
 
 
-def masked_softmax_also(scores, mask):
+def right_masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -math.inf).softmax(dim=1)
+
+
+def by_exponentials(scores, mask):
     e = (scores - scores.amax(dim=1, keepdim=True)).exp() * mask
     return e / e.sum(dim=1, keepdim=True)
 
@@ -203,11 +230,21 @@ def explain_masked_softmax(got, scores, mask):
 masked_softmax = exercise(
     "5.3",
     "masked_softmax(scores: (T, T), mask: (T, T) bool, True = may look) -> (T, T)",
-    cases=((LOW, CAUSAL), (ZERO, CAUSAL), (LOW, OTHER), (LOW - 1000, CAUSAL)),
+    cases=(
+        (SCORES, CAUSAL),
+        (ZERO, CAUSAL),
+        (SCORES, OTHER),
+        (SCORES - 1000, CAUSAL),
+        (SCORES + 1000, OTHER),
+        (SCORES + 60 * ~OTHER, OTHER),  # what is hidden is large
+        (90 * _random(6, 6), torch.eye(6).bool() | (_random(6, 6) > 0.3)),
+        (_random(6, 6).mT.round(), torch.ones(6, 6).bool()),
+        (_random(1, 1), torch.ones(1, 1).bool()),
+    ),
     explain=explain_masked_softmax,
     right=[
-        lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(dim=1),
-        masked_softmax_also,
+        right_masked_softmax,
+        by_exponentials,
         lambda scores, mask: torch.softmax(torch.where(mask, scores, -1e9), dim=-1),
     ],
     mistakes=[
@@ -222,8 +259,8 @@ masked_softmax = exercise(
                 "hides where the mask is True": lambda scores, mask: scores.masked_fill(
                     mask, -math.inf
                 ).softmax(dim=1),
-                "hides where the mask is True and removes the NaN": lambda scores, mask: (
-                    masked_softmax.right(scores, ~mask).nan_to_num()
+                "hides where the mask is True, and removes the NaN": lambda scores, mask: (
+                    right_masked_softmax(scores, ~mask).nan_to_num()
                 ),
             },
         ),
@@ -238,9 +275,9 @@ masked_softmax = exercise(
             lambda scores, mask: scores.softmax(dim=1) * mask,
         ),
         mistake(
-            "hides by the data wherever the masked scores are 0",
+            "hides wherever the masked scores are 0",
             "Scores that happen to be 0 are hidden as well: the mask alone decides, never the data",
-            lambda scores, mask: masked_softmax.right(scores, mask & (scores != 0)),
+            lambda scores, mask: right_masked_softmax(scores, mask & (scores != 0)),
         ),
         mistake(
             "hard argmax",
@@ -258,7 +295,7 @@ masked_softmax = exercise(
             lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(dim=0),
         ),
         mistake(
-            "adds mask times minus infinity",
+            "adds the mask times −∞",
             "Multiplying by -inf gives NaN where the mask is 0: use `masked_fill`",
             lambda scores, mask: (scores + (~mask).float() * -math.inf).softmax(dim=1),
         ),
@@ -268,12 +305,12 @@ masked_softmax = exercise(
             divides_exponentials,
         ),
         refused(
-            "hides with minus 10",
+            "hides with −10",
             "below any other, so -inf",
             lambda scores, mask: scores.masked_fill(~mask, -10.0).softmax(dim=1),
         ),
         refused(
-            "hides with minus 100 which some scores are below",
+            "hides with −100, and some scores are below it",
             "below any other, so -inf",
             lambda scores, mask: scores.masked_fill(~mask, -100.0).softmax(dim=1),
         ),
@@ -282,7 +319,7 @@ masked_softmax = exercise(
 
 
 def judge_hidden_leak(call):
-    for T in (6, 9):
+    for T in (6, 9, 3, 4):
         causal = torch.ones(T, T, dtype=torch.bool).tril()
         mask = call(T).like(causal, "A comparison such as `weights > 0` makes booleans.")
         dtype = f"The mask is {mask.dtype}, but torch.bool is expected."
@@ -308,7 +345,7 @@ def right_hidden_leak(T):
     return mask
 
 
-def hidden_leak_also(T):
+def by_comparison(T):
     i, j = torch.arange(T).unsqueeze(1), torch.arange(T)
     return (j <= i) | ((i == 0) & (j == T - 2))
 
@@ -316,6 +353,12 @@ def hidden_leak_also(T):
 def leaks_in_the_last_column(T):
     mask = torch.ones(T, T).tril().bool()
     mask[0, -1] = True
+    return mask
+
+
+def leaks_at_4(T):
+    mask = torch.ones(T, T).tril().bool()
+    mask[2, 4] = True
     return mask
 
 
@@ -329,7 +372,7 @@ hidden_leak = exercise(
     "5.4",
     "hidden_leak(T: int) -> (T, T) bool, causal but for one True that the usual test misses",
     judge=judge_hidden_leak,
-    right=[right_hidden_leak, hidden_leak_also],
+    right=[right_hidden_leak, by_comparison],
     mistakes=[
         refused(
             "the causal mask itself",
@@ -351,8 +394,9 @@ hidden_leak = exercise(
         refused(
             "upper triangle", "allowed places are False", lambda T: torch.ones(T, T).triu().bool()
         ),
-        refused("floats", "makes booleans", lambda T: hidden_leak.right(T).float()),
-        refused("integers", "torch.bool is expected", lambda T: hidden_leak.right(T).long()),
-        refused("always the same size", "is expected", lambda T: hidden_leak.right(6)),
+        refused("floats", "makes booleans", lambda T: right_hidden_leak(T).float()),
+        refused("integers", "torch.bool is expected", lambda T: right_hidden_leak(T).long()),
+        refused("leaks at a place that small masks lack", "IndexError", leaks_at_4),
+        refused("always the same size", "is expected", lambda T: right_hidden_leak(6)),
     ],
 )

@@ -87,14 +87,18 @@ def judge_verb_finder(call):
     return f"Every word finds the verb, and the least sure gives it {weights[:, 3].min():.2f}."
 
 
-def verb_finder_also(C):
+def right_verb_finder(C):
+    return _design(C, {(row, 1): 6 for row in range(4)}, {(3, 1): 1})
+
+
+def with_one_column(C):
     W_q, W_k = torch.zeros(C, 1), torch.zeros(C, 1)
     W_q[[0, 1, 2, 3]], W_k[3] = 3.0, 3.0
     return W_q, W_k
 
 
-def gives_them_different(C):
-    W_q, W_k = verb_finder.right(C)
+def different_widths(C):
+    W_q, W_k = right_verb_finder(C)
     return W_q, W_k[:, 1:]
 
 
@@ -103,20 +107,20 @@ verb_finder = exercise(
     "verb_finder(C) -> W_q and W_k, both (C, 2), so that every word gives 0.8 to the verb",
     judge=judge_verb_finder,
     right=[
-        lambda C: _design(C, {(row, 1): 6 for row in range(4)}, {(3, 1): 1}),
-        verb_finder_also,
+        right_verb_finder,
+        with_one_column,
         lambda C: _design(
             C, {(row, 1): 3 for row in range(4)}, {(3, 1): 3, (0, 1): -1, (1, 1): -1, (2, 1): -1}
         ),
     ],
     mistakes=[
         refused(
-            "leaves the verbs own query out",
+            "leaves the verb's own query out",
             "the word *sleeps* gives 0.25 to *sleeps*, and as much to *the*, *old*, *king*",
             lambda C: _design(C, {(row, 1): 6 for row in range(3)}, {(3, 1): 1}),
         ),
         refused(
-            "leaves the articles query out",
+            "leaves the article's query out",
             "the word *the* gives 0.25",
             lambda C: _design(C, {(row, 1): 6 for row in range(1, 4)}, {(3, 1): 1}),
         ),
@@ -126,7 +130,7 @@ verb_finder = exercise(
             lambda C: _design(C, {(row, 1): 1 for row in range(4)}, {(3, 1): 1}),
         ),
         refused(
-            "gives every word the verbs key",
+            "gives every word the verb's key",
             "and as much to *the*, *old*, *king*: their scores are equal",
             lambda C: _design(
                 C, {(row, 1): 6 for row in range(4)}, {(row, 1): 1 for row in range(4)}
@@ -148,18 +152,18 @@ verb_finder = exercise(
             lambda C: _design(C, {(row, 1): -6 for row in range(4)}, {(3, 1): 1}),
         ),
         refused(
-            "swaps W q and W k",
+            "swaps W_q and W_k",
             "the word *the* gives 0.25 to *sleeps*",
-            lambda C: verb_finder.right(C)[::-1],
+            lambda C: right_verb_finder(C)[::-1],
         ),
         refused(
             "returns columns as rows",
             "W_q has shape (2, 7)",
-            lambda C: tuple(matrix.T for matrix in verb_finder.right(C)),
+            lambda C: tuple(matrix.T for matrix in right_verb_finder(C)),
         ),
-        refused("returns W q only", "but a tuple", lambda C: verb_finder.right(C)[0]),
+        refused("returns W_q only", "but a tuple", lambda C: right_verb_finder(C)[0]),
         refused(
-            "gives them different widths", "a query and a key must be as long", gives_them_different
+            "gives them different widths", "a query and a key must be as long", different_widths
         ),
     ],
 )
@@ -184,8 +188,12 @@ def judge_near_noun(call):
     return f"Each adjective finds its noun in five sentences, with {least:.2f} or more."
 
 
-def near_noun_also(C):
-    W_q, W_k = near_noun.right(C)
+def right_near_noun(C):
+    return _design(C, {(1, 0): 20, (7, 1): 10, (8, 2): 10}, {(2, 0): 1, (7, 1): 1, (8, 2): 1})
+
+
+def asks_one_place_on(C):
+    W_q, W_k = right_near_noun(C)
     cos, sin = math.cos(0.5), math.sin(0.5)
     W_q[7:, 1:] = 10 * torch.tensor([[cos, sin], [-sin, cos]])
     return W_q, W_k
@@ -196,11 +204,9 @@ near_noun = exercise(
     "near_noun(C) -> W_q and W_k, both (C, 3), so that each adjective finds the noun after it",
     judge=judge_near_noun,
     right=[
-        lambda C: _design(
-            C, {(1, 0): 20, (7, 1): 10, (8, 2): 10}, {(2, 0): 1, (7, 1): 1, (8, 2): 1}
-        ),
+        right_near_noun,
         lambda C: _design(C, {(1, 0): 9, (7, 1): 4, (8, 2): 4}, {(2, 0): 3, (7, 1): 3, (8, 2): 3}),
-        near_noun_also,
+        asks_one_place_on,
     ],
     mistakes=[
         refused(
@@ -274,7 +280,7 @@ def _first_factor(scores, limit, start=1):
     return factor
 
 
-def vanishing_scale_also(scores, limit):
+def by_autograd(scores, limit):
     def killed(factor):
         jacobian = torch.autograd.functional.jacobian(
             lambda s: s.softmax(dim=0), factor * scores.double()
@@ -286,13 +292,13 @@ def vanishing_scale_also(scores, limit):
 
 def explain_vanishing_scale(got, scores, limit):
     expect(got >= 1, f"The factor is a whole number from 1 on, but yours is {got}.")
-    left, first = _largest_slope(scores, got), vanishing_scale.right(scores, limit)
+    left, first = _largest_slope(scores, got), _first_factor(scores, limit)
     alive = f"At the factor {got} a gradient of {left:.2g} is left, above {limit:g}"
     expect(left <= limit, f"{alive}: a larger factor is needed.")
     raise Wrong(f"{got} kills it, but {first} is enough: return the smallest.")
 
 
-def looks_at_the_mean_instead(scores, limit):
+def looks_at_the_mean(scores, limit):
     for factor in range(1, 10_000):
         w = (factor * scores).softmax(dim=0)
         if (w.diag() - w.outer(w)).abs().mean() <= limit:
@@ -319,34 +325,37 @@ SEARCHED = (
     (torch.tensor([3.0, -3.0]), 0.1),
     # No slope exceeds this limit at the factor 0, nor at 2, where no weight reaches 0.8.
     (torch.tensor([0.5, -1.0, 0.2, 1.3]), 0.2),
+    (torch.tensor([-2.0, -2.1, -5.0]), 0.01),
+    (torch.tensor([0.3, 0.1, 0.29, -0.7, 0.0, 0.2]), 0.03),
+    (torch.tensor([40.0, 10.0, -30.0]), 0.001),
 )
 
 
 vanishing_scale = exercise(
     "6.3",
-    "vanishing_scale(scores: (S,), limit) -> the smallest whole factor ≥ 1 that kills "
-    "the gradient Killed: no entry of the Jacobian of softmax at factor × scores "
-    "exceeds `limit`. One score is larger than all others.",
+    "vanishing_scale(scores: (S,), limit) -> the smallest whole factor ≥ 1 that kills the "
+    "gradient. Killed: no entry of the Jacobian of softmax at factor × scores exceeds `limit`. "
+    "One score is larger than all others.",
     cases=SEARCHED,
     praise=f"At a factor of {_first_factor(*SEARCHED[0])} this softmax has stopped learning.",
     explain=explain_vanishing_scale,
-    right=[lambda scores, limit: _first_factor(scores, limit), vanishing_scale_also],
+    right=[lambda scores, limit: _first_factor(scores, limit), by_autograd],
     mistakes=[
         refused("does not search", "a larger factor is needed", lambda scores, limit: 1),
         refused(
             "stops one too early",
             "a larger factor is needed",
-            lambda scores, limit: max(1, vanishing_scale.right(scores, limit) - 1),
+            lambda scores, limit: max(1, _first_factor(scores, limit) - 1),
         ),
         refused(
-            "looks at the mean instead of the largest",
+            "looks at the mean, not the largest",
             "a larger factor is needed",
-            looks_at_the_mean_instead,
+            looks_at_the_mean,
         ),
         refused(
             "stops one too late",
             "is enough: return the smallest",
-            lambda scores, limit: vanishing_scale.right(scores, limit) + 1,
+            lambda scores, limit: _first_factor(scores, limit) + 1,
         ),
         refused("doubles the factor", "is enough: return the smallest", doubles_the_factor),
         refused(
@@ -411,15 +420,22 @@ def _attend(q, k, v, mask=None, scale=None, hide=None, dim=-1):
 CORNERS = torch.tensor([[1.0, 1.0, 0.0, 0.0], [0, 1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]])
 CAUSAL = torch.ones(5, 5, dtype=torch.bool).tril()
 OTHER = torch.tensor([[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1]]).bool()
+# All scores of a query are near −80, 0 or 80: the hidden ones too.
+_SIZES = torch.tensor([-80.0, 0, 80])[:, None] * torch.tensor([1.0, 0])
+_NEAR = torch.cat((torch.ones(4, 1), torch.linspace(-1, 1, 4)[:, None]), dim=1)
+LARGE = tuple(
+    ((_SIZES + torch.tensor([0.0, 1])) * math.sqrt(2), _NEAR, _random(15, (4, 3))[0], mask)
+    for mask in (None, OTHER)
+)
 
 
-def attention_also(q, k, v, mask):
+def by_one_hot_values(q, k, v, mask):
     one_hot = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
     attend = F.scaled_dot_product_attention
     return attend(q, k, v, mask), attend(q, k, one_hot, mask)
 
 
-def attention_also_as_a_list(q, k, v, mask):
+def by_einsum(q, k, v, mask):
     e = (torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5).exp()
     e = e if mask is None else e * mask
     weights = e / e.sum(dim=-1, keepdim=True)
@@ -427,7 +443,7 @@ def attention_also_as_a_list(q, k, v, mask):
 
 
 def explain_attention(got, q, k, v, mask):
-    weights, right = got[1].double(), attention.right(q, k, v, mask)[1].double()
+    weights, right = got[1].double(), _attend(q, k, v, mask)[1].double()
     if weights.shape != right.shape or not weights.isfinite().all() or same(got[1], right):
         return
     sums = weights.sum(dim=-1)
@@ -445,6 +461,16 @@ def explain_attention(got, q, k, v, mask):
     # The logarithm of a softmax is its scores, up to a constant in each row.
     scores, known = (x.log() - x.log().mean(dim=-1, keepdim=True) for x in (weights, right))
     _explain_scale(scores, known, q.shape[-1], "Each row sums to 1")
+
+
+def judge_attention(call):
+    praise = attention.compare(call)
+    q, k, v, mask = LARGE[1]
+    weights = call(q, k, v, mask).like((v, q @ k.mT))[1]
+    leak = float(weights.masked_fill(mask, 0).abs().max())
+    why = f"A weight of {leak:.2g} stands where the mask is False: a hidden score is −∞"
+    expect(leak < 1e-12, f"{why}, below any other.")
+    return praise
 
 
 def takes_the_sigmoid(q, k, v, mask):
@@ -469,6 +495,15 @@ def hides_after_the_softmax(q, k, v, mask):
     return weights @ v, weights
 
 
+def _hides_with(fill):
+    def attend(q, k, v, mask):
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        weights = (scores if mask is None else scores.masked_fill(~mask, fill)).softmax(dim=-1)
+        return weights @ v, weights
+
+    return attend
+
+
 def takes_any_mask(q, k, v, mask):
     future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
     return _attend(q, k, v, None if mask is None else ~future)
@@ -483,10 +518,15 @@ attention = exercise(
         (CORNERS, torch.eye(4), *_random(9, (4, 3)), None),
         (*_random(10, (5, 8), (5, 8), (5, 3)), CAUSAL),
         (*_random(11, (2, 3, 4), (2, 4, 4), (2, 4, 2)), OTHER),
+        (*_random(12, (2, 3, 4, 6), (2, 3, 7, 6), (2, 3, 7, 6)), None),
+        (*_random(13, (3, 2, 1, 2), (3, 2, 1, 2), (3, 2, 1, 5)), None),
+        (*(x.mT for x in _random(14, (2, 9, 5), (2, 9, 5), (2, 6, 5))), CAUSAL),
+        *LARGE,
     ),
+    judge=judge_attention,
     praise="Scores, scale, mask, softmax and mixture are right, also on a batch.",
     explain=explain_attention,
-    right=[lambda q, k, v, mask: _attend(q, k, v, mask), attention_also, attention_also_as_a_list],
+    right=[lambda q, k, v, mask: _attend(q, k, v, mask), by_one_hot_values, by_einsum],
     mistakes=[
         refused(
             "does not divide",
@@ -603,6 +643,10 @@ attention = exercise(
             "sets hidden scores to 0",
             "Hidden scores are 0, and exp(0) is 1, not 0: −∞ gives the weight 0",
             sets_hidden_scores_to_0,
+        ),
+        *(
+            refused(f"hides with {fill}", "stands where the mask is False", _hides_with(fill))
+            for fill in (-30, -100)
         ),
         mistake(
             "hides after the softmax",

@@ -33,7 +33,7 @@ def _turn(d_model, places):
     return turn
 
 
-def _smallest_weight(call, d_model):
+def _smallest_weight(call, d_model, count=PLACES):
     """The smallest weight that a place gives to the one before it."""
     W_q, W_k = (W.float() for W in call(d_model).like((torch.eye(2), torch.eye(2))))
     for name, W in (("W_q", W_q), ("W_k", W_k)):
@@ -41,15 +41,15 @@ def _smallest_weight(call, d_model):
         expect(W.dim() == 2 and len(W) == d_model, shape)
     widths = f"Queries are {W_q.shape[1]} wide and keys {W_k.shape[1]}: make them equal."
     expect(W_q.shape == W_k.shape, widths)
-    x = sinusoidal(PLACES, d_model)
+    x = sinusoidal(count, d_model)
     weights = ((x @ W_q) @ (x @ W_k).T / math.sqrt(W_q.shape[1])).softmax(dim=1)
     expect(bool(weights.isfinite().all()), "A weight is NaN: the scores are too large.")
-    best, places = weights.argmax(dim=1), torch.arange(PLACES)
+    best, places = weights.argmax(dim=1), torch.arange(count)
     own = "Each place looks at itself: turn its query back by one place."
     expect((best != places)[1:].any(), own)
     following = "Each place looks at the next one: turn the other way."
     expect((best != places + 1)[:-1].any(), following)
-    for t in range(1, PLACES):
+    for t in range(1, count):
         there = int(best[t])
         most = f"Place {t} looks at place {there} most, not at place {t - 1}."
         expect(there == t - 1, most)
@@ -62,10 +62,11 @@ def _smallest_weight(call, d_model):
 
 def judge_previous_word(call):
     least = min(_smallest_weight(call, d_model) for d_model in (32, 64))
+    _smallest_weight(call, d_model=48, count=3 * PLACES)
     return f"Every place gives at least {least:.2f} to the place before it."
 
 
-def previous_word_also(d_model):
+def by_least_squares(d_model):
     x = sinusoidal(65, d_model).double()  # the turn, found by least squares
     turn = torch.linalg.pinv(x[1:]) @ x[:-1]
     return (40 * turn).float(), torch.eye(d_model)
@@ -83,7 +84,7 @@ previous_word = exercise(
     judge=judge_previous_word,
     right=[
         lambda d_model: (30 * _turn(d_model, -1), torch.eye(d_model)),
-        previous_word_also,
+        by_least_squares,
         lambda d_model: (6 * torch.eye(d_model), 6 * _turn(d_model, 1)),
     ],
     mistakes=[
@@ -132,6 +133,10 @@ previous_word = exercise(
 )
 
 
+def right_split_heads(x, n_heads):
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
 split_heads = exercise(
     "7.2",
     "split_heads(x: (B, T, C), n_heads) -> (B, H, T, D), D = C / H",
@@ -139,9 +144,11 @@ split_heads = exercise(
         (torch.arange(48.0).view(2, 3, 8), 2),
         (torch.arange(32.0).view(1, 4, 8), 4),
         (torch.arange(30.0).view(2, 3, 5), 1),
+        (torch.randn(3, 5, 12, generator=GENERATOR), 3),
+        (torch.randn(4, 2, 4, generator=GENERATOR), 4),
     ),
     right=[
-        lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).transpose(1, 2),
+        right_split_heads,
         lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=1),
     ],
     mistakes=[
@@ -158,7 +165,7 @@ split_heads = exercise(
             lambda x, n_heads: x.unflatten(-1, (n_heads, -1)),
         ),
         mistake(
-            "gives head h every Hth channel",
+            "gives head h every H-th channel",
             "Head h takes every H-th channel: it takes D neighbours, so split C into "
             "(H, D), not (D, H)",
             lambda x, n_heads: x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2),
@@ -166,12 +173,12 @@ split_heads = exercise(
         mistake(
             "reverses the heads",
             "The heads come in reverse order",
-            lambda x, n_heads: split_heads.right(x, n_heads).flip(1),
+            lambda x, n_heads: right_split_heads(x, n_heads).flip(1),
         ),
         mistake(
             "swaps T and D",
             "T and D are swapped: each head is (T, D)",
-            lambda x, n_heads: split_heads.right(x, n_heads).mT,
+            lambda x, n_heads: right_split_heads(x, n_heads).mT,
         ),
     ],
 )
@@ -217,16 +224,13 @@ class _Attention(nn.Module):
         return self.c_proj(x)
 
 
-_x = torch.randn(2, 5, 12, generator=GENERATOR)
+X = torch.randn(2, 5, 12, generator=GENERATOR)
+OTHER = torch.tensor([1, 0, 0, 0, 1]).bool() | torch.eye(5, dtype=torch.bool)
+EACH = torch.stack((_past(5), OTHER))[:, None]  # (B, 1, T, T)
+PADDED = torch.tensor([[1, 1, 1, 0, 0], [0, 1, 1, 1, 1]]).bool()[:, None, None]  # (B, 1, 1, T)
 
 
-_other = torch.tensor([1, 0, 0, 0, 1]).bool() | torch.eye(5, dtype=torch.bool)
-
-
-_each = torch.stack((_past(5), _other))[:, None]  # (B, 1, T, T)
-
-
-class Also(nn.Module):
+class WithUnflatten(nn.Module):
     def __init__(self, d_model, n_heads):
         super().__init__()
         self.heads = n_heads
@@ -239,13 +243,13 @@ class Also(nn.Module):
         return self.c_proj(heads.permute(0, 2, 1, 3).reshape(x.shape))
 
 
-class AlsoHoldsABuffer(_Attention):
+class HoldsABuffer(_Attention):
     def __init__(self, d_model, n_heads):
         super().__init__(d_model, n_heads)
         self.register_buffer("places", torch.arange(d_model))
 
 
-class AlsoAListOfHeads(_Attention):
+class ListOfHeads(_Attention):
     def forward(self, x, mask=None):
         q, k, v = (t.chunk(self.n_heads, dim=-1) for t in self.project(x))
         if mask is not None and mask.dim() == 4:
@@ -298,12 +302,17 @@ class HidesWithAScoreOf0(_Attention):
         return scores * mask
 
 
+class HidesWithMinus30(_Attention):
+    def hide(self, scores, mask):
+        return scores.masked_fill(~mask, -30.0)
+
+
 class IsCausalWhateverTheMask(_Attention):
     def forward(self, x, mask=None):
         return super().forward(x, _past(x.shape[1]))
 
 
-class DividesByTheRootOfTheModelsWidth(_Attention):
+class DividesByTheRootOfC(_Attention):
     def scale(self, D, C):
         return C**0.5
 
@@ -313,7 +322,7 @@ class DoesNotScale(_Attention):
         return 1
 
 
-class MultipliesByTheRootOfTheWidth(_Attention):
+class MultipliesByTheRootOfD(_Attention):
     def scale(self, D, C):
         return D**-0.5
 
@@ -347,14 +356,19 @@ MultiHeadAttention = exercise(
     "7.3",
     "MultiHeadAttention(d_model, n_heads)(x: (B, T, C), mask=None) -> (B, T, C)",
     cases=(
-        ({"d_model": 12, "n_heads": 3}, _x),
-        ({"d_model": 12, "n_heads": 3}, _x, _past(5)),
-        ({"d_model": 12, "n_heads": 3}, _x, _each),
-        ({"d_model": 8, "n_heads": 4}, _x[:1, :, :8], _other),
-        ({"d_model": 6, "n_heads": 1}, _x[..., :6], _past(5)),
+        ({"d_model": 12, "n_heads": 3}, X),
+        ({"d_model": 12, "n_heads": 3}, X, _past(5)),
+        ({"d_model": 12, "n_heads": 3}, X, EACH),
+        ({"d_model": 8, "n_heads": 4}, X[:1, :, :8], OTHER),
+        ({"d_model": 6, "n_heads": 1}, X[..., :6], _past(5)),
+        ({"d_model": 12, "n_heads": 3}, 8 * X, EACH),  # scores of ±60
+        ({"d_model": 12, "n_heads": 3}, X, PADDED),
+        ({"d_model": 16, "n_heads": 4}, torch.randn(3, 7, 16, generator=GENERATOR), _past(7)),
+        ({"d_model": 12, "n_heads": 4}, 4 * X[:, :1]),
+        ({"d_model": 32, "n_heads": 1}, torch.randn(2, 4, 32, generator=GENERATOR)),
     ),
     praise="`MultiHeadAttention` is right: with and without masks, for 1, 3 and 4 heads.",
-    right=[_Attention, Also, AlsoHoldsABuffer, AlsoAListOfHeads],
+    right=[_Attention, WithUnflatten, HoldsABuffer, ListOfHeads],
     mistakes=[
         mistake(
             "has one head of full width",
@@ -394,20 +408,25 @@ MultiHeadAttention = exercise(
             HidesWithAScoreOf0,
         ),
         mistake(
+            "hides with a score of −30",
+            "A score of −30 can still be the largest of its row: minus infinity is below any other",
+            HidesWithMinus30,
+        ),
+        mistake(
             "is causal whatever the mask",
             "The causal mask is used always: use the `mask` that is given",
             IsCausalWhateverTheMask,
         ),
         mistake(
-            "divides by the root of the models width",
+            "divides by the root of the model's width",
             "Scores are divided by √C: a query is D wide",
-            DividesByTheRootOfTheModelsWidth,
+            DividesByTheRootOfC,
         ),
         mistake("does not scale", "Scores are not divided by √D", DoesNotScale),
         mistake(
             "multiplies by the root of the width",
             "Scores are multiplied by √D: divide",
-            MultipliesByTheRootOfTheWidth,
+            MultipliesByTheRootOfD,
         ),
         mistake(
             "takes the key for the query",
@@ -415,14 +434,14 @@ MultiHeadAttention = exercise(
             TakesTheKeyForTheQuery,
         ),
         mistake(
-            "splits into heads before q k and v",
+            "splits into heads before q, k and v",
             "`c_attn` holds all queries, then all keys, then all values: cut it into "
             "three first, each of them into heads",
             SplitsIntoHeadsBeforeQKAndV,
         ),
-        refused("has no c attn", "the parameter `c_attn", HasNoCAttn),
+        refused("has no c_attn", "the parameter `c_attn", HasNoCAttn),
         refused(
-            "makes c attn too narrow",
+            "makes c_attn too narrow",
             "`c_attn.weight` has shape (12, 12), but (36, 12) is expected",
             MakesCAttnTooNarrow,
         ),
@@ -435,7 +454,7 @@ def right_combine_masks(ids, pad_id):
     return past & real
 
 
-def combine_masks_also(ids, pad_id):
+def by_loops(ids, pad_id):
     B, T = ids.shape
     mask = torch.zeros(B, T, T, dtype=torch.bool)
     for b in range(B):
@@ -486,8 +505,11 @@ combine_masks = exercise(
     cases=(
         (torch.tensor([[5, 6, 0, 0], [0, 0, 5, 6]]), 0),
         (torch.tensor([[9, 9, 2, 3, 0]]), 9),
+        (torch.tensor([[4, 2, 1, 3, 7, 5], [-1, -1, 0, 6, 0, 2], [8, 8, 8, -1, -1, -1]]), -1),
+        (torch.tensor([[3, 1, 2], [1, 3, 1]]), 5),  # no padding at all
+        (torch.tensor([[6], [2]]), 2),
     ),
-    right=[right_combine_masks, combine_masks_also],
+    right=[right_combine_masks, by_loops],
     mistakes=[
         mistake(
             "lets the padding mask replace the causal mask",
@@ -507,7 +529,7 @@ combine_masks = exercise(
         mistake(
             "says True for hidden",
             "The mask is the wrong way round: True = may attend",
-            lambda ids, pad_id: ~combine_masks.right(ids, pad_id),
+            lambda ids, pad_id: ~right_combine_masks(ids, pad_id),
         ),
         mistake(
             "hides the rows of the padding",
@@ -537,18 +559,20 @@ combine_masks = exercise(
         mistake(
             "takes 0 for padding always",
             "The padding is not always 0: compare with `pad_id`",
-            lambda ids, pad_id: combine_masks.right(ids, 0),
+            lambda ids, pad_id: right_combine_masks(ids, 0),
         ),
         mistake(
             "returns numbers",
             "The mask holds numbers: make it boolean, True = may attend",
-            lambda ids, pad_id: combine_masks.right(ids, pad_id).long(),
+            lambda ids, pad_id: right_combine_masks(ids, pad_id).long(),
         ),
     ],
 )
 
 
-_OTHER = torch.randn(2, 6, 4, generator=GENERATOR)
+def _other(x):
+    """Other random numbers in the shape of x."""
+    return torch.randn(x.shape, generator=torch.Generator().manual_seed(1))
 
 
 def _layer(mask):
@@ -583,35 +607,67 @@ def _leaks_in_the_last_channel(x):
     return torch.cat((x[..., :-1], _layer(_opened(6, 4, 5))(x[..., -1:])), dim=-1)
 
 
-def _moves(layer, x, change, look, other):
+def _leaks_a_little(x):
+    """Place 0 sees a channel of the last place, and hundreds of times weaker than itself."""
+    out = x + 5
+    out[:, 0, 0] += 2e-3 * x[:, -1, 1]
+    return out
+
+
+def _turns_by_the_future(x):
+    """Each pair of channels is turned by what comes later: no length tells."""
+    later = x.sum(dim=(1, 2))[:, None] - x.sum(dim=2).cumsum(dim=1)
+    sin, cos = later.sin()[..., None], later.cos()[..., None]
+    first, second = x[..., 0::2], x[..., 1::2]
+    return torch.cat((cos * first - sin * second, sin * first + cos * second), dim=-1)
+
+
+def _is_sound_but_rounds(x):
+    """The past alone, found by taking the future from the whole: the last digits move with it."""
+    return 1 + 0.1 * (x.sum(dim=1, keepdim=True) - (x.flip(1).cumsum(dim=1).flip(1) - x))
+
+
+def _is_close(a, b):
+    return torch.allclose(a, b, atol=1e-5)
+
+
+def _moves(layer, x, change, look, other=None, close=_is_close):
     """Whether an output in `look(t)` moves when the inputs in `change(t)` become others."""
+    other = _other(x) if other is None else other
     for t in range(1, x.shape[1]):
         changed = x.clone()
         changed[:, change(t)] = other[:, change(t)]
-        if not torch.allclose(layer(changed)[:, look(t)], layer(x)[:, look(t)], atol=1e-5):
+        if not close(layer(changed)[:, look(t)], layer(x)[:, look(t)]):
             return True
     return False
 
 
-_x = torch.randn(2, 6, 4, generator=GENERATOR)
+def _tells_by(other=lambda x: None, close=_is_close):
+    """The right test, but for the numbers that are put in or for the comparison."""
+
+    def sees_the_future(layer, x):
+        return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(t), other(x), close)
+
+    return sees_the_future
 
 
-_first = torch.stack((_opened(6, 0, 1), _past(6)))
-
-
-_second = torch.stack((_past(6), _opened(6, 1, 2)))
+TEXTS = torch.randn(2, 6, 4, generator=GENERATOR)
+ZEROS = TEXTS.clone()
+ZEROS[:, 4] = 0
+FIRST = torch.stack((_opened(6, 0, 1), _past(6)))
+SECOND = torch.stack((_past(6), _opened(6, 1, 2)))
 
 
 def right_sees_the_future(layer, x):
     for t in range(1, x.shape[1]):
         changed = x.clone()
-        changed[:, t:] = _OTHER[:, t:]
+        changed[:, t:] = _other(x)[:, t:]
         if not torch.allclose(layer(changed)[:, :t], layer(x)[:, :t], atol=1e-5):
             return True
     return False
 
 
-def sees_the_future_also(layer, x):
+def by_slopes(layer, x):
     x = x.clone().requires_grad_()
     out = layer(x)
     for i in range(x.shape[1] - 1):
@@ -621,14 +677,14 @@ def sees_the_future_also(layer, x):
     return False
 
 
-def sees_the_future_also_cuts(layer, x):
+def by_cuts(layer, x):
     whole = layer(x)
     return any(
         not torch.allclose(layer(x[:, :t]), whole[:, :t], atol=1e-5) for t in range(1, x.shape[1])
     )
 
 
-def sees_the_future_also_sees_the_future(layer, x):
+def by_each_place(layer, x):
     before = layer(x)
     moved = torch.zeros(x.shape[1], x.shape[1], dtype=torch.bool)
     for t in range(x.shape[1]):
@@ -640,27 +696,25 @@ def sees_the_future_also_sees_the_future(layer, x):
 
 def tries_the_middle(layer, x):
     half = x.shape[1] // 2
-    return _moves(layer, x, lambda t: slice(half, None), lambda t: slice(half), _OTHER)
+    return _moves(layer, x, lambda t: slice(half, None), lambda t: slice(half))
 
 
 def looks_at_the_first_text(layer, x):
-
     def first(changed):
         return layer(changed)[:1]
 
-    return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+    return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t))
 
 
 def looks_at_the_second_text(layer, x):
-
     def second(changed):
         return layer(changed)[1:]
 
-    return _moves(second, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+    return _moves(second, x, lambda t: slice(t, None), lambda t: slice(t))
 
 
 def changes_the_first_channel(layer, x):
-    other = torch.cat((_OTHER[..., :1], x[..., 1:]), dim=-1)
+    other = torch.cat((_other(x)[..., :1], x[..., 1:]), dim=-1)
     return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(t), other)
 
 
@@ -668,15 +722,14 @@ def watches_the_first_channel(layer, x):
     def first(changed):
         return layer(changed)[..., :1]
 
-    return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+    return _moves(first, x, lambda t: slice(t, None), lambda t: slice(t))
 
 
 def compares_means(layer, x):
-
     def means(changed):
         return layer(changed).mean(dim=(0, 2))[None]
 
-    return _moves(means, x, lambda t: slice(t, None), lambda t: slice(t), _OTHER)
+    return _moves(means, x, lambda t: slice(t, None), lambda t: slice(t))
 
 
 def takes_the_slope_of_a_sum(layer, x):
@@ -693,22 +746,28 @@ sees_the_future = exercise(
     "7.5",
     "sees_the_future(layer, x: (B, T, C)) -> bool, True if a later input moves an output",
     cases=(
-        (_layer(_past(6)), _x),
-        (_leaks_up_and_down, _x),
-        (_layer(_first), _x),
-        (_layer(_opened(6, 2, 4)), _x),
-        (_leaks_in_the_last_channel, _x),
-        (_layer(_second), _x),
-        (_normed_over_time, _x),
-        (lambda x: x.cumsum(dim=1), _x),
-        (lambda x: 3 * x, _x),
+        (_layer(_past(6)), TEXTS),
+        (_leaks_up_and_down, TEXTS),
+        (_layer(FIRST), TEXTS),
+        (_layer(_opened(6, 2, 4)), TEXTS),
+        (_leaks_in_the_last_channel, TEXTS),
+        (_layer(SECOND), TEXTS),
+        (_normed_over_time, TEXTS),
+        (lambda x: x.cumsum(dim=1), TEXTS),
+        (lambda x: 3 * x, TEXTS),
+        (_is_sound_but_rounds, TEXTS),
+        (_leaks_a_little, TEXTS),
+        (_turns_by_the_future, TEXTS),
+        (_layer(_opened(6, 2, 4)), ZEROS),  # the input that leaks is 0
+        (_layer(_opened(5, 0, 4)), TEXTS[:1, :5, :3]),
+        (_layer(_past(5)), TEXTS[1:, :5, :3]),
     ),
     praise="`sees_the_future` finds every leak, and accuses no layer that is sound.",
     right=[
         right_sees_the_future,
-        sees_the_future_also,
-        sees_the_future_also_cuts,
-        sees_the_future_also_sees_the_future,
+        by_slopes,
+        by_cuts,
+        by_each_place,
     ],
     mistakes=[
         *alike(
@@ -716,10 +775,10 @@ sees_the_future = exercise(
             "the outputs before t",
             {
                 "looks at the changed place too": lambda layer, x: _moves(
-                    layer, x, lambda t: slice(t, None), lambda t: slice(t + 1), _OTHER
+                    layer, x, lambda t: slice(t, None), lambda t: slice(t + 1)
                 ),
                 "compares all outputs": lambda layer, x: _moves(
-                    layer, x, lambda t: slice(t, None), lambda t: slice(None), _OTHER
+                    layer, x, lambda t: slice(t, None), lambda t: slice(None)
                 ),
                 "suspects every layer": lambda layer, x: True,
             },
@@ -728,27 +787,23 @@ sees_the_future = exercise(
             "changes the past",
             "A sound layer is accused: the past may move the future. Change the inputs "
             "from t on and compare the outputs before t",
-            lambda layer, x: _moves(layer, x, lambda t: slice(t), lambda t: slice(t, None), _OTHER),
+            lambda layer, x: _moves(layer, x, lambda t: slice(t), lambda t: slice(t, None)),
         ),
         mistake(
             "changes the last input only",
             "A leak is missed: the last input alone is changed. Any place may be the "
             "one that is seen too early",
-            lambda layer, x: _moves(
-                layer, x, lambda t: slice(-1, None), lambda t: slice(-1), _OTHER
-            ),
+            lambda layer, x: _moves(layer, x, lambda t: slice(-1, None), lambda t: slice(-1)),
         ),
         mistake(
             "watches the first output only",
             "A leak is missed: the first output alone is watched. Any place may see too much",
-            lambda layer, x: _moves(layer, x, lambda t: slice(t, None), lambda t: slice(1), _OTHER),
+            lambda layer, x: _moves(layer, x, lambda t: slice(t, None), lambda t: slice(1)),
         ),
         mistake(
             "looks one place ahead only",
             "A leak is missed: a layer can look further ahead than one place",
-            lambda layer, x: _moves(
-                layer, x, lambda t: slice(t, t + 1), lambda t: slice(t - 1, t), _OTHER
-            ),
+            lambda layer, x: _moves(layer, x, lambda t: slice(t, t + 1), lambda t: slice(t - 1, t)),
         ),
         mistake(
             "tries the middle only",
@@ -781,9 +836,35 @@ sees_the_future = exercise(
             },
         ),
         mistake(
+            "compares lengths",
+            "A leak is missed: numbers can move while their length stays. Compare the numbers",
+            _tells_by(
+                close=lambda a, b: bool((a.norm(dim=-1) - b.norm(dim=-1)).abs().max() < 1e-5)
+            ),
+        ),
+        mistake(
+            "compares digit by digit",
+            "A sound layer is accused: rounding moves the last digits. Compare with `atol=1e-5`",
+            _tells_by(close=torch.equal),
+        ),
+        mistake(
+            "allows a large difference",
+            "A leak is missed: it moves an output by a few thousandths. Compare more strictly",
+            _tells_by(close=lambda a, b: torch.allclose(a, b, atol=0.1)),
+        ),
+        *alike(
+            "A leak is missed: the change must change something. An input can be 0 already, or "
+            "there is one text only: put random numbers there",
+            {
+                "sets later inputs to 0": _tells_by(torch.zeros_like),
+                "doubles later inputs": _tells_by(lambda x: 2 * x),
+                "takes the later inputs of the other text": _tells_by(lambda x: x.flip(0)),
+            },
+        ),
+        mistake(
             "says True for a sound layer",
             "True and False are swapped: True = it sees the future",
-            lambda layer, x: not sees_the_future.right(layer, x),
+            lambda layer, x: not right_sees_the_future(layer, x),
         ),
         mistake(
             "looks at shapes and sums",

@@ -18,7 +18,7 @@ def right_rotate(pair, angle):
     return _times(pair, [[c, -s], [s, c]])
 
 
-def rotate_also(pair, angle):
+def by_a_complex_number(pair, angle):
     z = complex(*pair.tolist()) * cmath.exp(1j * angle)
     return torch.tensor([z.real, z.imag])
 
@@ -38,18 +38,23 @@ def forgets_the_minus(pair, angle):
 rotate = exercise(
     "8.1",
     "rotate(pair: (2,), angle: float, in radians) -> (2,), turned counter-clockwise",
-    cases=((torch.tensor([2.0, 1.0]), 0.5), (torch.tensor([-1.0, 3.0]), 2.0)),
-    right=[right_rotate, rotate_also],
+    cases=(
+        (torch.tensor([2.0, 1.0]), 0.5),
+        (torch.tensor([-1.0, 3.0]), 2.0),
+        (torch.tensor([30.0, -0.2]), -1.234),
+        (torch.tensor([0.0, -4.0]), 40.0),
+    ),
+    right=[right_rotate, by_a_complex_number],
     mistakes=[
         mistake(
             "turns clockwise",
             "This turns clockwise: the minus belongs in the first line",
-            lambda pair, angle: rotate.right(pair, -angle),
+            lambda pair, angle: right_rotate(pair, -angle),
         ),
         mistake(
             "takes degrees",
             "The angle is in radians, not degrees",
-            lambda pair, angle: rotate.right(pair, math.radians(angle)),
+            lambda pair, angle: right_rotate(pair, math.radians(angle)),
         ),
         mistake(
             "overwrites the first number too early",
@@ -59,7 +64,7 @@ rotate = exercise(
         mistake(
             "swaps the two numbers",
             "The two numbers are swapped",
-            lambda pair, angle: rotate.right(pair, angle).flip(0),
+            lambda pair, angle: right_rotate(pair, angle).flip(0),
         ),
         mistake(
             "forgets the minus",
@@ -80,7 +85,7 @@ rotate = exercise(
         refused(
             "returns plain numbers",
             "is a tuple, but",
-            lambda pair, angle: tuple(rotate.right(pair, angle).tolist()),
+            lambda pair, angle: tuple(right_rotate(pair, angle).tolist()),
         ),
     ],
 )
@@ -109,7 +114,15 @@ def _exponentials(*shape):
     return torch.linspace(-1, 2, math.prod(shape)).view(shape).exp()
 
 
-def rotary_also(x, positions):
+def _random(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(8))
+
+
+def right_rotary(x, positions):
+    return _pairs(*_turned(x, positions))
+
+
+def by_complex_numbers(x, positions):
     z = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())  # (…, T, D/2)
     D = x.shape[-1]
     angles = torch.outer(positions, 10_000 ** (-2 * torch.arange(D // 2) / D))
@@ -117,7 +130,7 @@ def rotary_also(x, positions):
     return torch.view_as_real(z * turns).flatten(-2)
 
 
-def rotary_also_a_loop_over(x, positions):
+def pair_by_pair(x, positions):
     turned, D = [], x.shape[-1]
     for i in range(0, D, 2):
         angle = positions * 10_000 ** (-i / D)
@@ -139,15 +152,17 @@ rotary = exercise(
         (_exponentials(5, 8), torch.arange(5.0)),
         (_exponentials(3, 4), torch.tensor([0.5, 7.0, 100.0])),
         (_exponentials(2, 3, 4, 6), torch.arange(4.0)),
+        (_random(2, 5, 5, 10).transpose(1, 2), torch.tensor([9.0, 0.0, 9.0, 300.0, 2.0])),
+        (_random(3, 1, 2), torch.tensor([6.0])),
     ),
     right=[
-        lambda x, positions: _pairs(*_turned(x, positions)),
-        rotary_also,
-        rotary_also_a_loop_over,
+        right_rotary,
+        by_complex_numbers,
+        pair_by_pair,
     ],
     mistakes=[
         mistake(
-            "pairs channel i with channel i plus half of D",
+            "pairs channel i with channel i + D/2",
             "Channel i is paired with i + D/2. Some libraries do so; on this page neighbours turn",
             pairs_channel_i,
         ),
@@ -159,17 +174,17 @@ rotary = exercise(
         mistake(
             "turns clockwise",
             "It turns clockwise: a cos − b sin comes first",
-            lambda x, positions: rotary.right(x, -positions),
+            lambda x, positions: right_rotary(x, -positions),
         ),
         mistake(
             "counts positions itself",
             "Row t stands at `positions[t]`, not at t",
-            lambda x, positions: rotary.right(x, torch.arange(float(len(positions)))),
+            lambda x, positions: right_rotary(x, torch.arange(float(len(positions)))),
         ),
         mistake(
             "counts positions from 1",
             "The positions are taken one too large",
-            lambda x, positions: rotary.right(x, positions + 1),
+            lambda x, positions: right_rotary(x, positions + 1),
         ),
         mistake(
             "adds the waves",
@@ -193,7 +208,7 @@ rotary = exercise(
             lambda x, positions: _pairs(*_turned(x, positions, exponent=1)),
         ),
         mistake(
-            "takes 1000 for 10000",
+            "takes 1,000 for 10,000",
             "The base is 1,000, not 10,000",
             lambda x, positions: _pairs(*_turned(x, positions, base=1_000)),
         ),
@@ -235,15 +250,18 @@ class _Attention:
         return (q @ k.T / math.sqrt(q.shape[1])).softmax(dim=1) @ v
 
 
-_turn = rotary.right
+_turn = right_rotary
 ATTENTIONS = (
     _Attention("turns_queries_and_keys", lambda q, k, v, p: (_turn(q, p), _turn(k, p), v)),
     _Attention("turns_queries_alone", lambda q, k, v, p: (_turn(q, p), k, v)),
     _Attention("turns_keys_twice_as_fast", lambda q, k, v, p: (_turn(q, p), _turn(k, 2 * p), v)),
     _Attention("turns_values_too", lambda q, k, v, p: (_turn(q, p), _turn(k, p), _turn(v, p))),
     _Attention("turns_nothing", lambda q, k, v, p: (q, k, v)),
+    _Attention("turns_keys_alone", lambda q, k, v, p: (q, _turn(k, p), v)),
+    _Attention("adds_a_little_of_the_place", lambda q, k, v, p: (q, k, v + 5e-4 * p[:, None])),
+    _Attention("turns_back", lambda q, k, v, p: (_turn(q, -p), _turn(k, -p), v)),
 )
-QKV = tuple(torch.randn(3, 5, 8, generator=torch.Generator().manual_seed(8)))
+QKV = tuple(_random(3, 5, 8))
 _q, _k, _v = QKV
 _rising = torch.zeros(3, 5, 8)  # the last query turns towards key 0, slowly; it reads one channel
 _rising[0, 4, 7] = _rising[1, 0, 6] = 10
@@ -255,6 +273,9 @@ GIVEN = (
     tuple(_rising),  # one number moves, upwards
     (_q, _k, _falling),  # numbers move downwards, lengths stay
     QKV,
+    tuple(_random(3, 7, 4)),
+    tuple(_random(3, 6, 4)),
+    tuple(_random(3, 9, 6)),
 )
 
 
@@ -264,7 +285,12 @@ def _moved(attend, q, k, v, by=100.0) -> tuple[torch.Tensor, torch.Tensor]:
     return attend(q, k, v, positions), attend(q, k, v, positions + by)
 
 
-def ignores_the_start_also(attend, q, k, v):
+def right_ignores_the_start(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return torch.allclose(first, second, atol=1e-4)
+
+
+def from_three_starts(attend, q, k, v):
     outputs = [
         attend(q, k, v, torch.arange(start, start + len(q)).float()) for start in (0, 3, 100)
     ]
@@ -303,9 +329,19 @@ def takes_a_rise_for_no_change(attend, q, k, v):
     return bool((first - second < 1e-4).all())
 
 
+def allows_a_large_difference(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return torch.allclose(first, second, atol=0.1)
+
+
 def watches_the_first_row(attend, q, k, v):
     first, second = _moved(attend, q, k, v)
     return torch.allclose(first[0], second[0], atol=1e-4)
+
+
+def watches_the_last_row(attend, q, k, v):
+    first, second = _moved(attend, q, k, v)
+    return torch.allclose(first[-1], second[-1], atol=1e-4)
 
 
 def watches_the_first_channel(attend, q, k, v):
@@ -325,12 +361,15 @@ def returns_a_table(attend, q, k, v):
 
 ignores_the_start = exercise(
     "8.3",
-    "ignores_the_start(attend, q: (T, D), k: (T, D), v: (T, D)) -> bool `attend(q, k, "
-    "v, positions)` returns (T, D).",
-    cases=tuple((attend, *qkv) for attend, qkv in zip(ATTENTIONS, GIVEN, strict=True)),
+    "ignores_the_start(attend, q: (T, D), k: (T, D), v: (T, D)) -> bool. "
+    "`attend(q, k, v, positions)` returns (T, D).",
+    cases=(
+        *((attend, *qkv) for attend, qkv in zip(ATTENTIONS, GIVEN, strict=True)),
+        (ATTENTIONS[1], torch.cat((_q[:4], torch.zeros(1, 8))), _k, _v),  # the last query stays
+    ),
     right=[
-        lambda attend, q, k, v: torch.allclose(*_moved(attend, q, k, v), atol=1e-4),
-        ignores_the_start_also,
+        right_ignores_the_start,
+        from_three_starts,
     ],
     mistakes=[
         *alike(
@@ -361,14 +400,20 @@ ignores_the_start = exercise(
                 "takes a fall for no change": takes_a_fall_for_no_change,
                 "takes a rise for no change": takes_a_rise_for_no_change,
                 "watches the first row only": watches_the_first_row,
+                "watches the last row only": watches_the_last_row,
                 "watches the first channel only": watches_the_first_channel,
                 "compares sums": compares_sums,
             },
         ),
         mistake(
+            "allows a difference of 0.1",
+            "A small difference is taken for rounding: allow no more than `atol=1e-4`",
+            allows_a_large_difference,
+        ),
+        mistake(
             "answers the opposite question",
             "True and False are swapped",
-            lambda attend, q, k, v: not ignores_the_start.right(attend, q, k, v),
+            lambda attend, q, k, v: not right_ignores_the_start(attend, q, k, v),
         ),
         refused("returns a table of booleans", "is a bool tensor of shape", returns_a_table),
     ],
@@ -379,12 +424,16 @@ def _places(T, step=1.0):
     return torch.arange(float(T)) * step
 
 
-def squeezed_also(T, trained):
+def right_squeezed(T, trained):
+    return _places(T, min(1.0, trained / T))
+
+
+def place_by_place(T, trained):
     places = [float(t) if trained >= T else t * trained / T for t in range(T)]
     return torch.tensor(places)
 
 
-def squeezed_also_by_linspace(T, trained):
+def by_linspace(T, trained):
     room = max(T, trained)
     return torch.linspace(0, trained, room + 1)[:T]
 
@@ -392,11 +441,11 @@ def squeezed_also_by_linspace(T, trained):
 squeezed = exercise(
     "8.4",
     "squeezed(T, trained) -> (T,), places of a text of T tokens, none of them `trained` or more",
-    cases=((8, 4), (3, 4), (4, 4), (10, 4), (1, 4)),
+    cases=((8, 4), (3, 4), (4, 4), (10, 4), (1, 4), (9, 6), (5, 6), (3, 1), (40, 16)),
     right=[
-        lambda T, trained: _places(T, min(1.0, trained / T)),
-        squeezed_also,
-        squeezed_also_by_linspace,
+        right_squeezed,
+        place_by_place,
+        by_linspace,
     ],
     mistakes=[
         mistake(
@@ -424,7 +473,7 @@ squeezed = exercise(
         mistake(
             "rounds down to whole places",
             "Two tokens share a place: keep the fractions",
-            lambda T, trained: squeezed.right(T, trained).floor(),
+            lambda T, trained: right_squeezed(T, trained).floor(),
         ),
         mistake(
             "lets the last token stand on the last place",
@@ -432,12 +481,12 @@ squeezed = exercise(
             lambda T, trained: _places(T, min(1.0, (trained - 1) / max(T - 1, 1))),
         ),
         mistake(
-            "starts at 1", "The first place is 0", lambda T, trained: squeezed.right(T, trained) + 1
+            "starts at 1", "The first place is 0", lambda T, trained: right_squeezed(T, trained) + 1
         ),
         refused(
             "returns a list",
             "is a list, but",
-            lambda T, trained: squeezed.right(T, trained).tolist(),
+            lambda T, trained: right_squeezed(T, trained).tolist(),
         ),
         refused("returns the step", "but", lambda T, trained: min(1.0, trained / T)),
     ],

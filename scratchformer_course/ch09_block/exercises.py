@@ -24,13 +24,13 @@ class RightFeedForward(nn.Module):
         return self.c_proj(self.activation(self.c_fc(x)))
 
 
-class Also(RightFeedForward):
+class ByMatrices(RightFeedForward):
     def forward(self, x):
         hidden = F.gelu(x @ self.c_fc.weight.T + self.c_fc.bias, approximate="tanh")
         return hidden @ self.c_proj.weight.T + self.c_proj.bias
 
 
-class AlsoThePackage(blocks.FeedForward):
+class ThePackages(blocks.FeedForward):
     def __init__(self, d_model, d_ff):
         super().__init__(d_model, d_ff)
 
@@ -67,7 +67,7 @@ class UsesTheExactGELU(RightFeedForward):
 
 class AddsX(RightFeedForward):
     def forward(self, x):
-        return x + FeedForward.right.forward(self, x)
+        return x + super().forward(x)
 
 
 class ReturnsTheWideVectors(RightFeedForward):
@@ -78,35 +78,37 @@ class ReturnsTheWideVectors(RightFeedForward):
 class MixesThePositions(RightFeedForward):
     def forward(self, x):
         x = x.mean(dim=-2, keepdim=True).expand(x.shape)
-        return FeedForward.right.forward(self, x)
+        return super().forward(x)
 
 
-class Takes4DModelForDFf(RightFeedForward):
+class Takes4DModel(RightFeedForward):
     def __init__(self, d_model, d_ff):
-        FeedForward.right.__init__(self, d_model, 4 * d_model)
+        super().__init__(d_model, 4 * d_model)
 
 
 class SwapsTheWidths(RightFeedForward):
     def __init__(self, d_model, d_ff):
-        FeedForward.right.__init__(self, d_ff, d_model)
+        super().__init__(d_ff, d_model)
 
 
 class HasNoBias(RightFeedForward):
     def __init__(self, d_model, d_ff):
-        FeedForward.right.__init__(self, d_model, d_ff)
+        super().__init__(d_model, d_ff)
         self.c_fc = nn.Linear(d_model, d_ff, bias=False)
 
 
 FeedForward = exercise(
     "9.1",
     "FeedForward(d_model, d_ff): x (..., C) -> (..., C), up to d_ff, activation, down "
-    "again Its two linear layers are called `c_fc` and `c_proj`.",
+    "again. Its two linear layers are called `c_fc` and `c_proj`.",
     cases=(
         ({"d_model": 4, "d_ff": 6}, 3 * _random(0, 2, 3, 4)),
         ({"d_model": 3, "d_ff": 12}, 3 * _random(1, 5, 3)),
+        ({"d_model": 8, "d_ff": 5}, 3 * _random(2, 2, 1, 3, 8)),
+        ({"d_model": 6, "d_ff": 40}, 3 * _random(3, 8, 4, 6).transpose(0, 1)),
     ),
     praise="`FeedForward` is right: up, bend, down, for each position by itself.",
-    right=[RightFeedForward, Also, AlsoThePackage],
+    right=[RightFeedForward, ByMatrices, ThePackages],
     mistakes=[
         mistake(
             "leaves the activation out",
@@ -149,7 +151,7 @@ FeedForward = exercise(
             "Each position must come from its own vector alone: this takes their mean",
             MixesThePositions,
         ),
-        refused("takes 4 d model for d ff", "but (6, 4) is expected", Takes4DModelForDFf),
+        refused("takes 4 · d_model for d_ff", "but (6, 4) is expected", Takes4DModel),
         refused("swaps the widths", "but (6, 4) is expected", SwapsTheWidths),
         refused("has no bias", "the parameter `c_fc.bias` is missing", HasNoBias),
     ],
@@ -162,6 +164,10 @@ def _normed(x, eps, dims=(-1,), correction=0):
 
 
 _shapes = (((2, 3, 4), 1e-5), ((3, 5, 6), 0.5), ((7, 4), 0.1), ((5,), 1e-3))
+
+
+def right_layer_norm(x, weight, bias, eps):
+    return _normed(x, eps) * weight + bias
 
 
 def adds_eps_outside_the_root(x, weight, bias, eps):
@@ -177,12 +183,16 @@ def divides_by_the_variance(x, weight, bias, eps):
 layer_norm = exercise(
     "9.2",
     "layer_norm(x: (..., C), weight: (C,), bias: (C,), eps) -> like x, equal to nn.LayerNorm's",
-    cases=tuple(
-        (2 * _random(seed, *shape) + 1, *_random(seed + 10, 2, shape[-1]), eps)
-        for seed, (shape, eps) in enumerate(_shapes)
+    cases=(
+        *(
+            (2 * _random(seed, *shape) + 1, *_random(seed + 10, 2, shape[-1]), eps)
+            for seed, (shape, eps) in enumerate(_shapes)
+        ),
+        (100 * _random(20, 3, 10).T - 50, *_random(21, 2, 3), 1e-5),
+        (torch.tensor([[7.0, 7.0, 7.0, 7.0], [0.0, 0.0, 0.0, 0.01]]), *_random(22, 2, 4), 1e-5),
     ),
     right=[
-        lambda x, weight, bias, eps: _normed(x, eps) * weight + bias,
+        right_layer_norm,
         lambda x, weight, bias, eps: F.layer_norm(x, weight.shape, weight, bias, eps),
     ],
     mistakes=[
@@ -192,13 +202,13 @@ layer_norm = exercise(
                 "normalises over the time axis": lambda x, weight, bias, eps: (
                     _normed(x, eps, dims=(-2,)) * weight + bias
                 ),
-                "normalises over dim 1 the time axis of a batch": lambda x, weight, bias, eps: (
+                "normalises over dim 1, the time axis of a batch": lambda x, weight, bias, eps: (
                     _normed(x, eps, dims=(1,)) * weight + bias
                 ),
             },
         ),
         mistake(
-            "normalises over the batch as batch norm does",
+            "normalises over the batch, as batch norm does",
             "This normalises over the batch: each position must use its own channels alone",
             lambda x, weight, bias, eps: _normed(x, eps, dims=(0,)) * weight + bias,
         ),
@@ -214,7 +224,7 @@ layer_norm = exercise(
             },
         ),
         mistake(
-            "divides by C minus 1",
+            "divides by C − 1",
             "The variance divides by C, not by C − 1: `correction=0`",
             lambda x, weight, bias, eps: _normed(x, eps, correction=1) * weight + bias,
         ),
@@ -226,8 +236,8 @@ layer_norm = exercise(
         *alike(
             "`eps` is not used: add the one that is given, it is not always 1e-5",
             {
-                "leaves eps out": lambda x, weight, bias, eps: layer_norm.right(x, weight, bias, 0),
-                "takes 1e 5 for eps": lambda x, weight, bias, eps: layer_norm.right(
+                "leaves eps out": lambda x, weight, bias, eps: right_layer_norm(x, weight, bias, 0),
+                "takes 1e-5 for eps": lambda x, weight, bias, eps: right_layer_norm(
                     x, weight, bias, 1e-5
                 ),
             },
@@ -299,14 +309,14 @@ class RightTransformerBlock(nn.Module):
         return x + self.mlp(self.ln_2(x))
 
 
-class AlsoOfTransformerBlock(RightTransformerBlock):
+class WithWeights(RightTransformerBlock):
     def forward(self, x, mask=None):
         attended, _ = self.attn(self.ln_1(x), mask=mask, need_weights=True)
         middle = x + attended
         return self.mlp(self.ln_2(middle)) + middle
 
 
-class AlsoThePackageOfTransformerBlock(blocks.TransformerBlock):
+class ThePackagesBlock(blocks.TransformerBlock):
     def __init__(self, d_model, n_heads):
         super().__init__(d_model, n_heads)
 
@@ -356,13 +366,13 @@ class UsesNoNorm(RightTransformerBlock):
 
 class ForgetsTheMask(RightTransformerBlock):
     def forward(self, x, mask=None):
-        return TransformerBlock.right.forward(self, x)
+        return super().forward(x)
 
 
 class TurnsTheMaskRound(RightTransformerBlock):
     def forward(self, x, mask=None):
         mask = None if mask is None else ~mask
-        return TransformerBlock.right.forward(self, x, mask)
+        return super().forward(x, mask)
 
 
 class StopsAfterTheAttention(RightTransformerBlock):
@@ -389,26 +399,32 @@ class DigestsFirst(RightTransformerBlock):
 
 class HasANarrowNetwork(RightTransformerBlock):
     def __init__(self, d_model, n_heads):
-        TransformerBlock.right.__init__(self, d_model, n_heads)
+        super().__init__(d_model, n_heads)
         self.mlp = blocks.FeedForward(d_model, d_model)
 
 
 class HasOneNorm(RightTransformerBlock):
     def __init__(self, d_model, n_heads):
-        TransformerBlock.right.__init__(self, d_model, n_heads)
+        super().__init__(d_model, n_heads)
         del self.ln_2
 
 
 TransformerBlock = exercise(
     "9.3",
     "TransformerBlock(d_model, n_heads): x (B, T, C), mask (T, T) -> (B, T, C), "
-    "pre-norm Its parts are called `ln_1`, `attn`, `ln_2` and `mlp`.",
+    "pre-norm. Its parts are called `ln_1`, `attn`, `ln_2` and `mlp`.",
     cases=(
         ({"d_model": 8, "n_heads": 2}, _random(5, 2, 4, 8), causal_mask(4)),
         ({"d_model": 6, "n_heads": 3}, _random(6, 1, 3, 6)),
+        (
+            {"d_model": 8, "n_heads": 4},
+            3 * _random(7, 3, 6, 8),
+            _random(8, 6, 6).fill_diagonal_(1) > 0,
+        ),
+        ({"d_model": 16, "n_heads": 2}, 0.1 * _random(9, 2, 7, 16), causal_mask(7).flip(0, 1)),
     ),
     praise="`TransformerBlock` is right: two sublayers, and each adds to the stream.",
-    right=[RightTransformerBlock, AlsoOfTransformerBlock, AlsoThePackageOfTransformerBlock],
+    right=[RightTransformerBlock, WithWeights, ThePackagesBlock],
     mistakes=[
         mistake(
             "is post norm", "This is post-norm, norm(x + f(x)): write x + f(norm(x))", IsPostNorm
@@ -467,8 +483,8 @@ TransformerBlock = exercise(
 )
 
 
-def judge_leaky_norm(call):
-    x = 2 * _random(3, 2, 5, 16) + 1
+def _leak(call, x):
+    """By how much an output moves with a later token; raises `Wrong` if it looks like no norm."""
 
     def output(x):
         return call(x).like(x).double()
@@ -484,30 +500,39 @@ def judge_leaky_norm(call):
     expect(off < 0.02, far)
     expect(output(x).equal(before), "The same input gives another result the second time.")
     leak = 0.0
-    for t in range(1, 5):
-        changed = x.clone()
-        changed[0, t] = _random(4, 16)
-        moved = (output(changed) - before).abs()
-        why = "Sequence 2 moves when sequence 1 changes: that is another fault, keep them apart."
-        expect(moved[1].max() < 1e-4, why)
-        leak = max(leak, float(moved[0, :t].max()))
-        changed = x.clone()
-        changed[1, t] = _random(4, 16)
-        moved = (output(changed) - before).abs()
-        why = "Sequence 1 moves when sequence 2 changes: that is another fault, keep them apart."
-        expect(moved[0].max() < 1e-4, why)
+    texts = range(len(x))
+    for t in range(1, x.shape[1]):
+        for text in texts:
+            changed = x.clone()
+            changed[text, t] = _random(4, x.shape[2])
+            moved = (output(changed) - before).abs()
+            for other in texts:
+                pair = f"Sequence {other + 1} moves when sequence {text + 1} changes"
+                why = f"{pair}: that is another fault, keep them apart."
+                expect(other == text or moved[other].max() < 1e-4, why)
+            leak = max(leak, float(moved[text, :t].max()))
+    return leak
+
+
+def judge_leaky_norm(call):
+    leaks = _leak(call, 2 * _random(3, 2, 5, 16) + 1), _leak(call, _random(5, 3, 4, 8))
+    leak = leaks[0] if leaks[0] > 1e-3 else leaks[1]
     expect(leak > 1e-3, "No output moves when a later token changes: this does not leak.")
     moves = f"an output moves by {leak:.2g} when a later token changes"
     return f"It leaks: {moves}, and looks normal."
 
 
-def has_mean_0_but_leaves(x):
+def right_leaky_norm(x):
+    return _normed(_normed(x, 1e-5, dims=(1,)), 1e-5)
+
+
+def has_mean_0_only(x):
     x = x - x.mean(dim=1, keepdim=True)
     return x - x.mean(dim=2, keepdim=True)
 
 
-def lets_the_first_sequence(x):
-    x = leaky_norm.right(x)
+def lets_1_see_2(x):
+    x = right_leaky_norm(x)
     mixed = x + 0.1 * x[-1:] * torch.tensor([1.0, 0.0])[: len(x), None, None]
     return F.layer_norm(mixed, x.shape[-1:])
 
@@ -515,11 +540,11 @@ def lets_the_first_sequence(x):
 leaky_norm = exercise(
     "9.4",
     "leaky_norm(x: (B, T, C)) -> like x; mean 0, variance 1 at each position, yet the "
-    "past moves It must not mix the sequences of a batch, and give the same answer "
+    "past moves. It must not mix the sequences of a batch, and give the same answer "
     "twice.",
     judge=judge_leaky_norm,
     right=[
-        lambda x: _normed(_normed(x, 1e-5, dims=(1,)), 1e-5),
+        right_leaky_norm,
         lambda x: F.layer_norm(x + 0.1 * x[:, -1:], x.shape[-1:]),
     ],
     mistakes=[
@@ -543,9 +568,9 @@ leaky_norm = exercise(
             lambda x: _normed(_normed(x, 1e-5), 1e-5, dims=(1,)),
         ),
         refused(
-            "has mean 0 but leaves the variance",
+            "has mean 0, but leaves the variance",
             "away from 1: it is noticed",
-            has_mean_0_but_leaves,
+            has_mean_0_only,
         ),
         refused(
             "mixes the batch",
@@ -560,7 +585,7 @@ leaky_norm = exercise(
         refused(
             "lets the first sequence see the second",
             "Sequence 1 moves when sequence 2 changes",
-            lets_the_first_sequence,
+            lets_1_see_2,
         ),
         refused(
             "is random",
@@ -570,7 +595,7 @@ leaky_norm = exercise(
         refused(
             "returns one sequence only",
             "Return as many numbers as came",
-            lambda x: leaky_norm.right(x[:1])[0],
+            lambda x: right_leaky_norm(x[:1])[0],
         ),
     ],
 )
