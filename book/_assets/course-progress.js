@@ -4,7 +4,8 @@
 "use strict";
 
 const courseProgress = (() => {
-  const KEY = "course-progress", VERSION = 1;
+  const KEY = "course-progress";
+  const VERSION = 1;
   const COURSE = "Transformers from Scratch";
   const ID = /^(\d\d|\d{1,2}\.\d{1,2})$/; // a chapter, "05", or an exercise, "5.1"
   const LARGEST = 100000; // characters of a file: all ticks of the course are some 600
@@ -33,7 +34,8 @@ const courseProgress = (() => {
     }
     if (told.version !== VERSION) {
       throw new Error(
-        `It has version ${brief(told.version)}, and this page reads version ${VERSION}.`);
+        `It has version ${brief(told.version)}, and this page reads version ${VERSION}.`,
+      );
     }
     if (!Array.isArray(told.done)) throw new Error("It has no list of what is done.");
     const strange = told.done.find((id) => typeof id !== "string" || !ID.test(id));
@@ -43,8 +45,12 @@ const courseProgress = (() => {
     return new Set(told.done);
   }
 
-  const toFile = (done) => JSON.stringify(
-    { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() }, null, 1);
+  const toFile = (done) =>
+    JSON.stringify(
+      { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() },
+      null,
+      1,
+    );
 
   // Whether a stored text is of a newer edition, whose ticks this page can neither read nor change
   function isNewer(text) {
@@ -118,15 +124,18 @@ const courseProgress = (() => {
 
   // ---- on a page ---------------------------------------------------------------------------
 
-  const NO_STORE = "This browser keeps no data for this page (private mode, a blocked store, or a " +
+  const NO_STORE =
+    "This browser keeps no data for this page (private mode, a blocked store, or a " +
     "page inside another one), so ticks cannot be kept here.";
 
   const FULL = "This browser did not keep the ticks: its store is full or blocked.";
 
-  const NEWER = "The ticks in this browser are of a newer edition of the course. This page cannot " +
+  const NEWER =
+    "The ticks in this browser are of a newer edition of the course. This page cannot " +
     "read them, and leaves them as they are.";
 
-  const FROM_DISK = "These pages are opened from disk. Some browsers then keep the data of each page " +
+  const FROM_DISK =
+    "These pages are opened from disk. Some browsers then keep the data of each page " +
     "apart, and the ticks of other pages are missing here.";
 
   function make(tag, attributes, ...children) {
@@ -140,21 +149,31 @@ const courseProgress = (() => {
   }
 
   function tick(id, text, hiddenText) {
-    const box = make("input", { type: "checkbox", "data-tick": id, onchange: () => {
-      const done = load();
-      if (box.checked) done.add(id);
-      else done.delete(id);
-      fault.textContent = "";
-      try {
-        save(done);
-      } catch (error) {
-        box.checked = !box.checked;
-        fault.textContent = ` (${error.message})`;
-      }
-    } });
+    const box = make("input", {
+      type: "checkbox",
+      "data-tick": id,
+      onchange: () => {
+        const done = load();
+        if (box.checked) done.add(id);
+        else done.delete(id);
+        fault.textContent = "";
+        try {
+          save(done);
+        } catch (error) {
+          box.checked = !box.checked;
+          fault.textContent = ` (${error.message})`;
+        }
+      },
+    });
     const fault = make("span", { role: "status" });
-    return make("label", { class: "course-tick" }, box, ` ${text}`,
-      make("span", { class: "course-unseen" }, hiddenText), fault);
+    return make(
+      "label",
+      { class: "course-tick" },
+      box,
+      ` ${text}`,
+      make("span", { class: "course-unseen" }, hiddenText),
+      fault,
+    );
   }
 
   function showTicks() {
@@ -178,8 +197,9 @@ const courseProgress = (() => {
       const exercise = heading.textContent.match(/^Exercise (\d+\.\d+) · /)?.[1];
       if (exercise) heading.after(tick(exercise, "Done", ` with exercise ${exercise}`));
     }
-    end?.before(make("p", { class: "course-tick-end" },
-      tick(number, "I am done with this chapter", "")));
+    end?.before(
+      make("p", { class: "course-tick-end" }, tick(number, "I am done with this chapter", "")),
+    );
     showTicks();
     addEventListener("storage", showTicks);
     addEventListener("pageshow", showTicks); // a page that comes back from the browser's cache
@@ -187,53 +207,81 @@ const courseProgress = (() => {
 
   function onWelcome(host) {
     const cards = [...document.querySelectorAll("[data-chapter]")];
-    const chapters = cards.map((card) => ({ card, number: card.dataset.chapter,
-      exercises: card.dataset.exercises.split(" "), link: card.querySelector("a") }));
+    const chapters = cards.map((card) => ({
+      card,
+      number: card.dataset.chapter,
+      exercises: card.dataset.exercises.split(" "),
+      link: card.querySelector("a"),
+    }));
     host.replaceChildren();
     const hindrance = hindranceOfTicks();
     if (hindrance) {
       host.append(make("p", {}, hindrance));
       return;
     }
-    const summary = make("p", {}), onward = make("p", { class: "course-onward" });
+    const summary = make("p", {});
+    const onward = make("p", { class: "course-onward" });
     const status = make("p", { role: "status" });
     const question = make("div", { class: "course-question", role: "group", tabindex: -1 });
-    const file = make("input", { type: "file", accept: ".json,application/json",
-      "aria-label": "File of ticks", onchange: () => read() });
+    const file = make("input", {
+      type: "file",
+      accept: ".json,application/json",
+      "aria-label": "File of ticks",
+      onchange: () => read(),
+    });
     file.hidden = true;
     const button = (text, onclick) =>
       make("button", { type: "button", class: "course-button", onclick }, text);
     const importing = button("Import a file", () => file.click());
     const clearing = button("Clear all ticks", () =>
-      ask("Clear all ticks in this browser?", clearing, [["Clear them", () => {
-        if (newerIsStored()) throw new Error(NEWER);
-        localStorage.removeItem(KEY);
-        return "All ticks are cleared.";
-      }]]));
+      ask("Clear all ticks in this browser?", clearing, [
+        [
+          "Clear them",
+          () => {
+            if (newerIsStored()) throw new Error(NEWER);
+            localStorage.removeItem(KEY);
+            return "All ticks are cleared.";
+          },
+        ],
+      ]),
+    );
     const exporting = button("Export to a file", () => {
       const url = URL.createObjectURL(new Blob([toFile(load())], { type: "application/json" }));
       make("a", { href: url, download: "transformers-from-scratch-ticks.json" }).click();
       setTimeout(() => URL.revokeObjectURL(url), 1000);
       status.textContent = "The ticks were written to a file.";
     });
-    host.append(summary, onward, make("p", { class: "course-buttons" }, exporting, importing,
-      clearing, file), question, status);
+    host.append(
+      summary,
+      onward,
+      make("p", { class: "course-buttons" }, exporting, importing, clearing, file),
+      question,
+      status,
+    );
     if (location.protocol === "file:") host.append(make("p", { class: "course-aside" }, FROM_DISK));
 
     function show() {
-      const done = load(), sums = count(chapters, done), to = next(chapters, done);
-      summary.textContent = `You have ticked ${sums.chapters} of ${sums.allChapters} ` +
+      const done = load();
+      const sums = count(chapters, done);
+      const to = next(chapters, done);
+      summary.textContent =
+        `You have ticked ${sums.chapters} of ${sums.allChapters} ` +
         `chapters and ${sums.exercises} of ${sums.allExercises} exercises.`;
       clearing.disabled = exporting.disabled = done.size === 0;
       for (const place of [onward, document.getElementById("course-next")]) {
         place.hidden = !to;
-        place.replaceChildren(...(to ? ["Go on with ", make("a", { href: to.link.href },
-          to.link.textContent), "."] : []));
+        place.replaceChildren(
+          ...(to
+            ? ["Go on with ", make("a", { href: to.link.href }, to.link.textContent), "."]
+            : []),
+        );
       }
       for (const { card, number, exercises } of chapters) {
         const solved = exercises.filter((id) => done.has(id)).length;
-        const words = [done.has(number) ? "✓ done" : "",
-          solved ? `${solved} of ${exercises.length} exercises` : ""].filter(Boolean);
+        const words = [
+          done.has(number) ? "✓ done" : "",
+          solved ? `${solved} of ${exercises.length} exercises` : "",
+        ].filter(Boolean);
         card.classList.toggle("course-done", done.has(number));
         card.querySelector(".course-ticked").textContent = words.join(" · ");
       }
@@ -258,9 +306,15 @@ const courseProgress = (() => {
       };
       status.textContent = "";
       question.setAttribute("aria-label", text);
-      question.replaceChildren(make("p", {}, text), make("p", { class: "course-buttons" },
-        ...answers.map(([name, act]) => button(name, () => close(act))),
-        button("Cancel", () => close(() => "Nothing was changed."))));
+      question.replaceChildren(
+        make("p", {}, text),
+        make(
+          "p",
+          { class: "course-buttons" },
+          ...answers.map(([name, act]) => button(name, () => close(act))),
+          button("Cancel", () => close(() => "Nothing was changed.")),
+        ),
+      );
       question.focus();
     }
 
@@ -270,15 +324,20 @@ const courseProgress = (() => {
       putAway(); // a question about another file
       status.textContent = "";
       try {
-        const listed = fromFile(await chosen.text()), found = known(chapters, listed);
-        const mine = known(chapters, load()), unknown = listed.size - found.size;
-        const leftOut = !unknown ? "" :
-          ` ${counted(unknown, "id")} of no chapter or exercise of this course ` +
-          `${unknown === 1 ? "was" : "were"} left out.`;
+        const listed = fromFile(await chosen.text());
+        const found = known(chapters, listed);
+        const mine = known(chapters, load());
+        const unknown = listed.size - found.size;
+        const leftOut = !unknown
+          ? ""
+          : ` ${counted(unknown, "id")} of no chapter or exercise of this course ` +
+            `${unknown === 1 ? "was" : "were"} left out.`;
         const store = (done) => {
           save(done);
-          return `${counted(found.size, "tick")} ${found.size === 1 ? "was" : "were"} read from ` +
-            `the file.${leftOut}`;
+          return (
+            `${counted(found.size, "tick")} ${found.size === 1 ? "was" : "were"} read from ` +
+            `the file.${leftOut}`
+          );
         };
         const merge = () => store(new Set([...load(), ...found]));
         if (!mine.size) {
@@ -286,9 +345,14 @@ const courseProgress = (() => {
           show();
           return;
         }
-        ask(`The file holds ${counted(found.size, "tick")}, and this browser has ${mine.size}.`,
-          importing, [["Merge the two", merge],
-            ["Replace mine by the file’s", () => store(found)]]);
+        ask(
+          `The file holds ${counted(found.size, "tick")}, and this browser has ${mine.size}.`,
+          importing,
+          [
+            ["Merge the two", merge],
+            ["Replace mine by the file’s", () => store(found)],
+          ],
+        );
       } catch (error) {
         status.textContent = `This file was not read. ${error.message}`;
       } finally {
@@ -310,5 +374,6 @@ const courseProgress = (() => {
 
   return { fromFile, toFile, isNewer, known, next, count, start };
 })();
-if (typeof module !== "undefined") module.exports = courseProgress; // Node
+if (typeof module !== "undefined")
+  module.exports = courseProgress; // Node
 else courseProgress.start();

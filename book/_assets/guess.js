@@ -36,7 +36,8 @@
   function fault(text, unit) {
     const number = parse(bare(text, unit));
     if (!text.trim()) return "Write a number first.";
-    if (Number.isNaN(number)) return `“${text.trim()}” is not a number. Write one such as 12 or 0.5.`;
+    if (Number.isNaN(number))
+      return `“${text.trim()}” is not a number. Write one such as 12 or 0.5.`;
     if (unit === "%" && (number < 0 || number > 100)) return "Write a share from 0 to 100 %.";
     return "";
   }
@@ -45,12 +46,16 @@
 
   // How far a number is off, in a sentence
   function verdict(guess, answer, unit) {
-    const off = parse(guess) - parse(answer), size = Math.abs(off);
+    const off = parse(guess) - parse(answer);
+    const size = Math.abs(off);
     if (size < 1e-9) return "You are exactly right.";
     const digits = `${guess}${answer}`.includes("/")
       ? { maximumSignificantDigits: 2 }
-      : { maximumFractionDigits: Math.max(...[guess, answer].map((text) =>
-        decimals(String(parse(text))))) };
+      : {
+          maximumFractionDigits: Math.max(
+            ...[guess, answer].map((text) => decimals(String(parse(text)))),
+          ),
+        };
     const shown = size.toLocaleString("en-US", digits);
     if (!/[1-9]/.test(shown)) return "You are very close."; // nearer than its digits can say
     return `You are ${shown}${unit === "%" ? " points" : ""} too ${off > 0 ? "high" : "low"}.`;
@@ -58,7 +63,8 @@
 
   const choicesOf = (text) => text.split("|").map((choice) => choice.trim());
 
-  if (typeof module !== "undefined") { // Node
+  // Node
+  if (typeof module !== "undefined") {
     module.exports = { bare, parse, fault, verdict, choicesOf };
     return;
   }
@@ -78,12 +84,14 @@
     }
   })();
 
-  const recall = (question) => (storage?.getItem(keyOf(question)) ?? visit.get(question) ?? null);
+  const recall = (question) => storage?.getItem(keyOf(question)) ?? visit.get(question) ?? null;
   function keep(question, guess) {
     visit.set(question, guess);
     try {
       storage?.setItem(keyOf(question), guess);
-    } catch { /* the storage is full: the guess holds for this visit */ }
+    } catch {
+      // the storage is full: the guess holds for this visit
+    }
   }
   function forget(question) {
     visit.delete(question);
@@ -106,8 +114,11 @@
   // The next output after an element that is not folded away
   function outputAfter(element) {
     const outputs = document.querySelectorAll("article .cell_output");
-    return Array.from(outputs).find((output) => !output.closest("details") &&
-      element.compareDocumentPosition(output) & Node.DOCUMENT_POSITION_FOLLOWING);
+    return Array.from(outputs).find(
+      (output) =>
+        !output.closest("details") &&
+        element.compareDocumentPosition(output) & Node.DOCUMENT_POSITION_FOLLOWING,
+    );
   }
 
   function build(box) {
@@ -122,29 +133,46 @@
 
     const status = el("p", { class: "course-guess-status", role: "status", id: name("status") });
     const field = choices
-      ? choices.map((choice, i) => el("input", { type: "radio", name: name("choice"),
-        id: name(i), value: choice }))
-      : [el("input", { type: "text", inputmode: "decimal", autocomplete: "off", maxlength: 24,
-        id: name("number"), "aria-describedby": status.id })];
+      ? choices.map((choice, i) =>
+          el("input", { type: "radio", name: name("choice"), id: name(i), value: choice }),
+        )
+      : [
+          el("input", {
+            type: "text",
+            inputmode: "decimal",
+            autocomplete: "off",
+            maxlength: 24,
+            id: name("number"),
+            "aria-describedby": status.id,
+          }),
+        ];
     const send = el("button", { type: "submit" }, "Keep my guess");
     const first = () => el("strong", {}, "Guess first: ");
     const form = el("form", { novalidate: "", onsubmit: submit });
     if (choices) {
       const options = field.map((input, i) =>
-        el("label", { for: name(i) }, input, el("span", {}, choices[i])));
-      form.append(el("fieldset", { "aria-describedby": status.id }, el("legend", {}, first(), ask),
-        el("div", { class: "course-guess-row" }, ...options, send)));
+        el("label", { for: name(i) }, input, el("span", {}, choices[i])),
+      );
+      form.append(
+        el(
+          "fieldset",
+          { "aria-describedby": status.id },
+          el("legend", {}, first(), ask),
+          el("div", { class: "course-guess-row" }, ...options, send),
+        ),
+      );
     } else {
       const shown = unit ? `${ask}, in ${unit}` : ask;
-      form.append(el("label", { for: name("number") }, first(), shown),
-        el("div", { class: "course-guess-row" }, ...field, send));
+      form.append(
+        el("label", { for: name("number") }, first(), shown),
+        el("div", { class: "course-guess-row" }, ...field, send),
+      );
     }
     form.append(status);
     box.replaceChildren(form);
 
-    const typed = () => (choices
-      ? field.find((input) => input.checked)?.value ?? ""
-      : field[0].value);
+    const typed = () =>
+      choices ? (field.find((input) => input.checked)?.value ?? "") : field[0].value;
     const toFill = () => field.find((input) => input.checked) ?? field[0];
 
     function submit(event) {
@@ -160,8 +188,11 @@
       show();
       if (!later) line.firstChild.focus();
       else {
-        status.append("Your guess is kept. ",
-          el("a", { href: `#${name("result")}` }, "The result comes later"), ".");
+        status.append(
+          "Your guess is kept. ",
+          el("a", { href: `#${name("result")}` }, "The result comes later"),
+          ".",
+        );
       }
     }
 
@@ -169,22 +200,53 @@
     function show() {
       const guess = recall(question);
       const told = choices
-        ? [`Your guess: ${guess}.`, `The output shows: ${answer}.`,
-          ...(guess === answer ? ["You are right."] : [])]
-        : [`Your guess: ${withUnit(guess)}.`, `The output shows ${withUnit(answer)}.`,
-          verdict(guess, answer, unit)];
+        ? [
+            `Your guess: ${guess}.`,
+            `The output shows: ${answer}.`,
+            ...(guess === answer ? ["You are right."] : []),
+          ]
+        : [
+            `Your guess: ${withUnit(guess)}.`,
+            `The output shows ${withUnit(answer)}.`,
+            verdict(guess, answer, unit),
+          ];
       if (!isKept(question)) {
         told.push("This browser keeps no guesses, so this one is lost when you leave the page.");
       }
-      const text = el("p", { tabindex: -1 }, el("strong", {}, told[0]),
-        ` ${told.slice(1).join(" ")}`);
-      const fresh = el("div", { class: "course-guess-line", id: name("result"), role: "group",
-        "aria-label": `Guess: ${ask}` }, text,
-      el("span", {},
-        el("button", { type: "button", "aria-label": `Change the guess: ${ask}`,
-          onclick: () => toFill().focus() }, "Change"),
-        el("button", { type: "button", "aria-label": `Forget the guess: ${ask}`,
-          onclick: drop }, "Forget")));
+      const text = el(
+        "p",
+        { tabindex: -1 },
+        el("strong", {}, told[0]),
+        ` ${told.slice(1).join(" ")}`,
+      );
+      const fresh = el(
+        "div",
+        {
+          class: "course-guess-line",
+          id: name("result"),
+          role: "group",
+          "aria-label": `Guess: ${ask}`,
+        },
+        text,
+        el(
+          "span",
+          {},
+          el(
+            "button",
+            {
+              type: "button",
+              "aria-label": `Change the guess: ${ask}`,
+              onclick: () => toFill().focus(),
+            },
+            "Change",
+          ),
+          el(
+            "button",
+            { type: "button", "aria-label": `Forget the guess: ${ask}`, onclick: drop },
+            "Forget",
+          ),
+        ),
+      );
       if (line) line.replaceWith(fresh);
       else output.before(fresh);
       line = fresh;

@@ -5,7 +5,7 @@
 // 256 + n tokens. A piece is a tree: {id, bytes, step, from}, `from` the pieces it was made of.
 "use strict";
 
-var scratchformerMerges = (() => {
+scratchformerLive.figures.merges = (() => {
   const BYTES = 256;
   const stepOf = (id) => Math.max(0, id - BYTES + 1); // the merge that makes the token `id`
 
@@ -13,8 +13,12 @@ var scratchformerMerges = (() => {
 
   function load({ merged, pattern }) {
     const bytes = Array.from({ length: BYTES }, (_, i) => String.fromCharCode(i));
-    return scratchformerTokenizer.load({ tokenizer: "ByteBPE", tokens: [...bytes, ...merged],
-      special_tokens: {}, pattern });
+    return scratchformerTokenizer.load({
+      tokenizer: "ByteBPE",
+      tokens: [...bytes, ...merged],
+      special_tokens: {},
+      pattern,
+    });
   }
 
   // What happens to a chunk, in order. A merge may make room for one that was learned before it;
@@ -40,8 +44,12 @@ var scratchformerMerges = (() => {
 
   // The pieces of a chunk after so many merges
   function piecesAt({ chunk, changes }, step) {
-    const pieces = Array.from(chunk, (bytes) =>
-      ({ id: bytes.charCodeAt(0), bytes, step: 0, from: [] }));
+    const pieces = Array.from(chunk, (bytes) => ({
+      id: bytes.charCodeAt(0),
+      bytes,
+      step: 0,
+      from: [],
+    }));
     for (const change of changes) {
       if (change.step > step) break;
       const from = pieces.slice(change.place, change.place + change.n);
@@ -57,14 +65,18 @@ var scratchformerMerges = (() => {
     function visit({ id, step, from }) {
       if (!from.length) return;
       from.forEach(visit);
-      const ids = from.map((piece) => piece.id), key = [step, id, ...ids].join();
+      const ids = from.map((piece) => piece.id);
+      const key = [step, id, ...ids].join();
       if (!found.has(key)) found.set(key, { step, from: ids, id, times: 0 });
       found.get(key).times++;
     }
     for (const chunk of chunks) piecesAt(chunk, Infinity).forEach(visit);
     let left = chunks.reduce((n, { chunk }) => n + chunk.length, 0);
     const rows = [...found.values()].sort((a, b) => a.step - b.step || b.id - a.id);
-    return rows.map((row) => ({ ...row, left: (left -= row.times * (row.from.length - 1)) }));
+    return rows.map((row) => {
+      left -= row.times * (row.from.length - 1);
+      return { ...row, left };
+    });
   }
 
   // A token as a reader can see it; bytes that are no text are written as numbers
@@ -72,10 +84,15 @@ var scratchformerMerges = (() => {
     const numbers = Array.from(bytes, (byte) => byte.charCodeAt(0));
     try {
       const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-      const text = decoder.decode(Uint8Array.from(numbers))
-        .replaceAll(" ", "·").replaceAll("\n", "⏎").replaceAll("\t", "⇥");
+      const text = decoder
+        .decode(Uint8Array.from(numbers))
+        .replaceAll(" ", "·")
+        .replaceAll("\n", "⏎")
+        .replaceAll("\t", "⇥");
       if (!/[\p{C}\p{Z}]/u.test(text)) return text;
-    } catch { /* a part of a character */ }
+    } catch {
+      // a part of a character
+    }
     return numbers.map((number) => `<${number}>`).join("");
   }
 
@@ -88,90 +105,146 @@ var scratchformerMerges = (() => {
 
   // Bytes above, the piece below, a line from each part to what it became
   function tree(root) {
-    const parts = [], lines = [], told = [], level = 62;
+    const parts = [];
+    const lines = [];
+    const told = [];
+    const level = 62;
     const wide = [...root.bytes].some((byte) => label(byte).length > 1) ? 52 : 36;
     let leaves = 0;
     function place(piece) {
       const from = piece.from.map(place);
       const height = from.length ? 1 + Math.max(...from.map((part) => part.height)) : 0;
       const x = from.length ? (from[0].x + from.at(-1).x) / 2 : (leaves++ + 0.5) * wide;
-      const y = 2 + height * level, text = label(piece.bytes);
+      const y = 2 + height * level;
+      const text = label(piece.bytes);
       const width = Math.max(text.length * 8.6, String(piece.id).length * 8) + 8;
       for (const part of from) {
         lines.push(el("svg:line", { x1: part.x, y1: 44 + part.height * level, x2: x, y2: y }));
       }
       parts.push(
         el("svg:rect", { x: x - width / 2, y, width, height: 42, rx: 5, class: "sx-token" }),
-        words(x, y + 17, text, { class: "sx-mono" }), words(x, y + 35, piece.id));
+        words(x, y + 17, text, { class: "sx-mono" }),
+        words(x, y + 35, piece.id),
+      );
       if (from.length) told.push(`${piece.from.map((p) => label(p.bytes)).join(" + ")} = ${text}`);
       return { x, height };
     }
-    const { height } = place(root), size = [leaves * wide + 40, 48 + height * level];
+    const { height } = place(root);
+    const size = [leaves * wide + 40, 48 + height * level];
     const name = told.length ? `Merges, first to last: ${told.join("; ")}` : "A single byte";
-    return el("svg:svg", { viewBox: `-20 0 ${size.join(" ")}`, width: size[0], height: size[1],
-      role: "img", "aria-label": `${name}, id ${root.id}.` }, lines, parts);
+    return el(
+      "svg:svg",
+      {
+        viewBox: `-20 0 ${size.join(" ")}`,
+        width: size[0],
+        height: size[1],
+        role: "img",
+        "aria-label": `${name}, id ${root.id}.`,
+      },
+      [lines, parts],
+    );
   }
 
   // The number of tokens against the number of merges
   function chart(rows, bytes, step, most, left) {
     const [x0, y0, width, height] = [44, 132, 250, 100];
-    const x = (n) => x0 + (n / most) * width, y = (n) => y0 - (n / (bytes || 1)) * height;
+    const x = (n) => x0 + (n / most) * width;
+    const y = (n) => y0 - (n / (bytes || 1)) * height;
     const path = rows.map((row) => `H${x(row.step).toFixed(1)}V${y(row.left).toFixed(1)}`);
-    const end = { class: "sx-end" }, late = step > 0.85 * most; // where its number has no room
-    return el("svg:svg", { viewBox: "0 0 320 174", width: 320, role: "img",
-      "aria-label": `Tokens of the text against merges: ${bytes} without a merge, ` +
-        `${left} after ${step}, ${rows.at(-1)?.left ?? bytes} after all ${most}.` },
-      el("svg:path", { class: "sx-axis", d: `M${x0} ${y0 - height}V${y0}H${x0 + width}` }),
-      el("svg:path", { class: "sx-curve", d: `M${x0} ${y(bytes)}${path.join("")}H${x0 + width}` }),
-      el("svg:line", { class: "sx-now", x1: x(step), x2: x(step), y1: y0, y2: y(left) }),
-      el("svg:circle", { cx: x(step), cy: y(left), r: 5 }),
-      step > 0 && bytes ? words(x(step) + (late ? 5 : 8), y(left) - 9, left,
-        { class: late ? "sx-left sx-end" : "sx-left sx-start" }) : null,
-      words(x0 - 6, y(bytes) + 4, bytes, end), words(x0 - 6, y0 + 4, 0, end),
-      words(x0, y0 + 19, 0), words(x0 + width, y0 + 19, most),
-      words(x0 + width / 2, y0 + 37, "merges learned"),
-      words(x0 - 36, y0 - height - 18, "tokens of the text", { class: "sx-start" }));
+    const end = { class: "sx-end" };
+    const late = step > 0.85 * most; // where the number has no room on the right
+    return el(
+      "svg:svg",
+      {
+        viewBox: "0 0 320 174",
+        width: 320,
+        role: "img",
+        "aria-label":
+          `Tokens of the text against merges: ${bytes} without a merge, ` +
+          `${left} after ${step}, ${rows.at(-1)?.left ?? bytes} after all ${most}.`,
+      },
+      [
+        el("svg:path", { class: "sx-axis", d: `M${x0} ${y0 - height}V${y0}H${x0 + width}` }),
+        el("svg:path", {
+          class: "sx-curve",
+          d: `M${x0} ${y(bytes)}${path.join("")}H${x0 + width}`,
+        }),
+        el("svg:line", { class: "sx-now", x1: x(step), x2: x(step), y1: y0, y2: y(left) }),
+        el("svg:circle", { cx: x(step), cy: y(left), r: 5 }),
+        step > 0 && bytes
+          ? words(x(step) + (late ? 5 : 8), y(left) - 9, left, {
+              class: late ? "sx-left sx-end" : "sx-left sx-start",
+            })
+          : null,
+        words(x0 - 6, y(bytes) + 4, bytes, end),
+        words(x0 - 6, y0 + 4, 0, end),
+        words(x0, y0 + 19, 0),
+        words(x0 + width, y0 + 19, most),
+        words(x0 + width / 2, y0 + 37, "merges learned"),
+        words(x0 - 36, y0 - height - 18, "tokens of the text", { class: "sx-start" }),
+      ],
+    );
   }
 
   function build(settings) {
-    const tokenizer = load(settings), most = settings.merged.length;
+    const tokenizer = load(settings);
+    const most = settings.merged.length;
     const name = (id) => label(tokenizer.tokens[id]);
     const joined = ({ from, id }) => `${from.map(name).join(" + ")} → ${name(id)}, id ${id}`;
-    let chunks, rows, bytes, chosen; // `chosen` is a byte's place: its piece is the one looked at
+    let chunks;
+    let rows;
+    let bytes;
+    let chosen; // a byte's place: its piece is the one looked at
 
     const fieldId = newId("text");
-    const field = el("textarea", { id: fieldId, rows: 2, spellcheck: "false",
-      oninput: () => typed() });
+    const field = el("textarea", {
+      id: fieldId,
+      rows: 2,
+      spellcheck: "false",
+      oninput: () => typed(),
+    });
     field.value = settings.text;
     const warning = el("p", { class: "sx-caption", role: "status" });
     const merge = slider("Merges", { min: 0, max: most, step: 1, value: 0 }, () => draw());
     const status = el("p", { class: "sx-status", role: "status" });
     const list = el("div", { class: "sx-pieces", role: "group", "aria-label": "Pieces" });
-    const heading = title(), made = scrolling("sx-scroll", "What the piece was made of");
-    const curve = el("div"), history = scrolling("sx-scroll", "All merges of this text");
-    const details = el("details", { ontoggle: () => drawHistory() },
-      el("summary", {}, "All merges of this text as a table"), history);
+    const heading = title();
+    const made = scrolling("sx-scroll", "What the piece was made of");
+    const curve = el("div");
+    const history = scrolling("sx-scroll", "All merges of this text");
+    const details = el("details", { ontoggle: () => drawHistory() }, [
+      el("summary", {}, "All merges of this text as a table"),
+      history,
+    ]);
     let buttons = [];
-    roving(list, (row, column) => (row === 0 ? buttons[column] : undefined), (b) => b.click());
+    roving(
+      list,
+      (row, column) => (row === 0 ? buttons[column] : undefined),
+      (b) => b.click(),
+    );
 
     const before = () => rows.findLast((row) => row.step < merge.get())?.step ?? 0;
     const after = () => rows.find((row) => row.step > merge.get())?.step ?? most;
 
     // The longest token of the text is the piece that is looked at first
     function typed() {
-      const letters = Array.from(field.value), text = letters.slice(0, settings.longest).join("");
+      const letters = Array.from(field.value);
+      const text = letters.slice(0, settings.longest).join("");
       chunks = read(tokenizer, text);
       rows = summary(chunks);
       bytes = chunks.reduce((n, { chunk }) => n + chunk.length, 0);
-      let place = 0, longest = 0;
+      let place = 0;
+      let longest = 0;
       for (const piece of chunks.flatMap((chunk) => piecesAt(chunk, Infinity))) {
         if (piece.bytes.length > longest) [chosen, longest] = [place, piece.bytes.length];
         place += piece.bytes.length;
       }
       const faults = [];
       if (letters.length > settings.longest) {
-        faults.push(`Only the first ${settings.longest.toLocaleString("en")} of ` +
-          `${letters.length.toLocaleString("en")} characters are read.`);
+        faults.push(
+          `Only the first ${settings.longest.toLocaleString("en")} of ` +
+            `${letters.length.toLocaleString("en")} characters are read.`,
+        );
       }
       if (tokenizer.whole(text) !== text) faults.push("Half a character was read as �.");
       if (!bytes) faults.push("Type a text.");
@@ -181,7 +254,8 @@ var scratchformerMerges = (() => {
     }
 
     function draw() {
-      const step = merge.get(), now = rows.filter((row) => row.step === step);
+      const step = merge.get();
+      const now = rows.filter((row) => row.step === step);
       const pieces = chunks.map((chunk) => piecesAt(chunk, step));
       const left = pieces.reduce((n, some) => n + some.length, 0);
       status.textContent = `${said(step, now)} ${left} ${left === 1 ? "token" : "tokens"}.`;
@@ -192,36 +266,50 @@ var scratchformerMerges = (() => {
     function said(step, now) {
       if (step === 0) return "No merge yet: each byte is a piece.";
       if (now.length) {
-        return `Merge ${step}: ${now.map((row) =>
-          `${joined(row)}, ${times(row.times)} in this text`).join("; ")}.`;
+        return `Merge ${step}: ${now
+          .map((row) => `${joined(row)}, ${times(row.times)} in this text`)
+          .join("; ")}.`;
       }
-      const id = step + BYTES - 1, chunk = tokenizer.tokens[id];
+      const id = step + BYTES - 1;
+      const chunk = tokenizer.tokens[id];
       const from = piecesAt({ chunk, changes: changesOf(tokenizer, chunk) }, step - 1);
-      return `Merge ${step}: ${joined({ from: from.map((piece) => piece.id), id })}, ` +
-        "not in this text.";
+      return (
+        `Merge ${step}: ${joined({ from: from.map((piece) => piece.id), id })}, ` +
+        "not in this text."
+      );
     }
 
     function drawPieces(pieces, step) {
       let place = 0;
       buttons = [];
-      list.replaceChildren(...pieces.flatMap((some) => {
-        const drawn = some.map((piece) => {
-          const at = place, column = buttons.length;
-          place += piece.bytes.length;
-          const choice = button("", () => choose(piece, at, choice), { "data-row": 0,
-            "data-column": column, tabindex: -1, "aria-pressed": "false",
-            class: `sx-piece${column % 2 ? " sx-odd" : ""}` +
-              (step > 0 && piece.step === step ? " sx-new" : "") });
-          choice.append(el("span", {}, label(piece.bytes)), el("small", {}, String(piece.id)));
-          buttons.push(choice);
-          if (at <= chosen && chosen < place) choose(piece, at, choice);
-          return choice;
-        });
-        const ends = some.some((piece) => piece.bytes.includes("\n"));
-        return [el("span", { class: "sx-chunk" }, drawn),
-          ...(ends ? [el("span", { class: "sx-break" })] : [])];
-      }));
-      if (!buttons.length) [heading, made].forEach((element) => element.replaceChildren());
+      list.replaceChildren(
+        ...pieces.flatMap((some) => {
+          const drawn = some.map((piece) => {
+            const at = place;
+            const column = buttons.length;
+            place += piece.bytes.length;
+            const choice = button("", () => choose(piece, at, choice), {
+              "data-row": 0,
+              "data-column": column,
+              tabindex: -1,
+              "aria-pressed": "false",
+              class:
+                `sx-piece${column % 2 ? " sx-odd" : ""}` +
+                (step > 0 && piece.step === step ? " sx-new" : ""),
+            });
+            choice.append(el("span", {}, label(piece.bytes)), el("small", {}, String(piece.id)));
+            buttons.push(choice);
+            if (at <= chosen && chosen < place) choose(piece, at, choice);
+            return choice;
+          });
+          const ends = some.some((piece) => piece.bytes.includes("\n"));
+          return [
+            el("span", { class: "sx-chunk" }, drawn),
+            ...(ends ? [el("span", { class: "sx-break" })] : []),
+          ];
+        }),
+      );
+      if (!buttons.length) for (const element of [heading, made]) element.replaceChildren();
     }
 
     function choose(piece, place, choice) {
@@ -234,37 +322,62 @@ var scratchformerMerges = (() => {
       choice.tabIndex = 0;
       const n = piece.bytes.length;
       heading.textContent = piece.from.length
-        ? `${label(piece.bytes)} was made of ${n} bytes` : `${label(piece.bytes)} is a byte`;
+        ? `${label(piece.bytes)} was made of ${n} bytes`
+        : `${label(piece.bytes)} is a byte`;
       made.replaceChildren(tree(piece));
     }
 
     function drawHistory() {
       history.replaceChildren();
       if (!details.open) return; // it may be long
-      history.append(table(["merge", "pieces", "token", "id", "times", "tokens left"],
-        rows.map((row) => [row.step, row.from.map(name).join(" + "), name(row.id), row.id,
-          row.times, row.left].map(String))));
+      history.append(
+        table(
+          ["merge", "pieces", "token", "id", "times", "tokens left"],
+          rows.map((row) =>
+            [
+              row.step,
+              row.from.map(name).join(" + "),
+              name(row.id),
+              row.id,
+              row.times,
+              row.left,
+            ].map(String),
+          ),
+        ),
+      );
     }
 
     typed();
-    return el("div", { class: "sx-merges" },
+    return el("div", { class: "sx-merges" }, [
       el("div", { class: "sx-prompt" }, el("label", { for: fieldId }, "Text"), field, warning),
       merge.element,
-      el("div", { class: "sx-bar" },
+      el("div", { class: "sx-bar" }, [
         button("Back", () => merge.set(before())),
         button("Next merge", () => merge.set(after())),
-        button("All merges", () => merge.set(most))),
+        button("All merges", () => merge.set(most)),
+      ]),
       status,
-      el("div", { class: "sx-columns" },
-        el("div", { class: "sx-main" }, list, note("A dot stands for a space, and <159> for a " +
-          "byte that is no character by itself. A grey field is a chunk: no merge leaves it. " +
-          "A thick border marks what the last merge made."), curve),
-        el("div", { class: "sx-detail" }, heading, note("Choose another piece to see what it " +
-          "was made of."), made)),
-      details);
+      el("div", { class: "sx-columns" }, [
+        el("div", { class: "sx-main" }, [
+          list,
+          note(
+            "A dot stands for a space, and <159> for a " +
+              "byte that is no character by itself. A grey field is a chunk: no merge leaves it. " +
+              "A thick border marks what the last merge made.",
+          ),
+          curve,
+        ]),
+        el("div", { class: "sx-detail" }, [
+          heading,
+          note("Choose another piece to see what it " + "was made of."),
+          made,
+        ]),
+      ]),
+      details,
+    ]);
   }
 
-  return { load, read, piecesAt, summary, label, build };
+  return Object.assign(build, { load, read, piecesAt, summary, label });
 })();
-scratchformerLive.figures.merges = scratchformerMerges.build;
-if (typeof module !== "undefined") module.exports = scratchformerMerges; // Node
+
+if (typeof module !== "undefined") module.exports = scratchformerLive.figures.merges; // Node

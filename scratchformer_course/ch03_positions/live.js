@@ -4,7 +4,11 @@
 
 scratchformerLive.figures.clock_hands = (() => {
   const { el, slider, note, table, format } = scratchformerLive;
-  const STEP = 90, RADIUS = 37, MIDDLE = 80, HEIGHT = 142; // of a clock, in units of the drawing
+  // Of a clock, in units of the drawing
+  const STEP = 90;
+  const RADIUS = 37;
+  const MIDDLE = 80;
+  const HEIGHT = 142;
   const SMALL = 13; // the radius of the arc between two hands
 
   // ---- calculations ----
@@ -19,8 +23,10 @@ scratchformerLive.figures.clock_hands = (() => {
 
   // What each hand adds to the dot product of two vectors
   const products = (a, b) =>
-    Array.from({ length: a.length / 2 }, (_, i) =>
-      a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1]);
+    Array.from(
+      { length: a.length / 2 },
+      (_, i) => a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1],
+    );
 
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
@@ -31,69 +37,108 @@ scratchformerLive.figures.clock_hands = (() => {
 
   function hand(x, right, up, name) {
     const [tipX, tipY] = [x + RADIUS * right, MIDDLE - RADIUS * up];
-    return [el("svg:line", { x1: x, y1: MIDDLE, x2: tipX, y2: tipY, class: name }),
-      el("svg:circle", { cx: tipX, cy: tipY, r: 4, class: name })];
+    return [
+      el("svg:line", { x1: x, y1: MIDDLE, x2: tipX, y2: tipY, class: name }),
+      el("svg:circle", { cx: tipX, cy: tipY, r: 4, class: name }),
+    ];
   }
 
   // A piece of a circle, clockwise from one hand to the other
   function between(x, from, angle) {
-    const turn = angle % (2 * Math.PI), to = from + turn;
+    const turn = angle % (2 * Math.PI);
+    const to = from + turn;
     const at = (a) => `${x + SMALL * Math.sin(a)} ${MIDDLE - SMALL * Math.cos(a)}`;
     const large = turn > Math.PI ? 1 : 0;
-    return el("svg:path", { d: `M${at(from)}A${SMALL} ${SMALL} 0 ${large} 1 ${at(to)}`,
-      class: "sx-between" });
+    return el("svg:path", {
+      d: `M${at(from)}A${SMALL} ${SMALL} 0 ${large} 1 ${at(to)}`,
+      class: "sx-between",
+    });
   }
 
   function build(settings) {
-    const { d_model, base } = settings, speed = speeds(d_model, base);
-    const place = slider("Place", { min: 0, max: settings.most_place, step: 1,
-      value: settings.place }, draw);
-    const distance = slider("Distance", { min: 0, max: settings.most_distance, step: 1,
-      value: settings.distance }, draw);
-    const svg = el("svg:svg", { viewBox: `0 0 ${STEP * speed.length} ${HEIGHT}`,
-      class: "sx-clocks", role: "img" });
+    const { d_model, base } = settings;
+    const speed = speeds(d_model, base);
+    const place = slider(
+      "Place",
+      { min: 0, max: settings.most_place, step: 1, value: settings.place },
+      draw,
+    );
+    const distance = slider(
+      "Distance",
+      { min: 0, max: settings.most_distance, step: 1, value: settings.distance },
+      draw,
+    );
+    const svg = el("svg:svg", {
+      viewBox: `0 0 ${STEP * speed.length} ${HEIGHT}`,
+      class: "sx-clocks",
+      role: "img",
+    });
     const names = ["position", "stream"].map((colour) =>
-      el("span", { class: "sx-name", style: `--colour: var(--sx-${colour})` }));
-    const status = el("p", { class: "sx-status", role: "status" }), list = el("div");
+      el("span", { class: "sx-name", style: `--colour: var(--sx-${colour})` }),
+    );
+    const status = el("p", { class: "sx-status", role: "status" });
+    const list = el("div");
 
     function clock(i, t, k, a, b) {
-      const x = STEP * (i + 0.5), text = (words, y) => el("svg:text", { x, y }, words);
-      return [text(`hand ${i}`, 15), text(`speed ${three(speed[i])}`, 33),
+      const x = STEP * (i + 0.5);
+      const text = (words, y) => el("svg:text", { x, y }, words);
+      return [
+        text(`hand ${i}`, 15),
+        text(`speed ${three(speed[i])}`, 33),
         el("svg:circle", { cx: x, cy: MIDDLE, r: RADIUS, class: "sx-face" }),
         between(x, t * speed[i], k * speed[i]),
-        hand(x, a[2 * i], a[2 * i + 1], "sx-first"), hand(x, b[2 * i], b[2 * i + 1], "sx-second"),
-        text(`${three(k * speed[i])} rad`, HEIGHT - 7)].flat();
+        hand(x, a[2 * i], a[2 * i + 1], "sx-first"),
+        hand(x, b[2 * i], b[2 * i + 1], "sx-second"),
+        text(`${three(k * speed[i])} rad`, HEIGHT - 7),
+      ].flat();
     }
 
     function draw() {
-      const t = place.get(), k = distance.get(), u = t + k;
+      const t = place.get();
+      const k = distance.get();
+      const u = t + k;
       const [a, b] = [encoding(t, d_model, base), encoding(u, d_model, base)];
       const product = products(a, b);
       svg.replaceChildren(...speed.flatMap((_, i) => clock(i, t, k, a, b)));
-      svg.setAttribute("aria-label", `${speed.length} clocks with the hand at place ${t} and, ` +
-        `dashed, at place ${u}. The angles between the two are ` +
-        `${speed.map((s) => three(k * s)).join(", ")} radians.`);
+      svg.setAttribute(
+        "aria-label",
+        `${speed.length} clocks with the hand at place ${t} and, ` +
+          `dashed, at place ${u}. The angles between the two are ` +
+          `${speed.map((s) => three(k * s)).join(", ")} radians.`,
+      );
       names[0].textContent = `place ${t}`;
       names[1].textContent = `place ${u}, dashed`;
-      status.textContent = `Places ${t} and ${u}, distance ${k}: ` +
-        "the dot product of their vectors " +
+      status.textContent =
+        `Places ${t} and ${u}, distance ${k}: the dot product of their vectors ` +
         `is ${show(sum(product))}.`;
-      const heads = [t, u].flatMap((p) => ["sin", "cos"].map((f) =>
-        el("span", {}, `at ${p}`, el("br"), f)));
-      const rows = product.map((p, i) => [`hand ${i}`,
-        ...[a[2 * i], a[2 * i + 1], b[2 * i], b[2 * i + 1], p].map(show)]);
+      const heads = [t, u].flatMap((p) =>
+        ["sin", "cos"].map((f) => el("span", {}, `at ${p}`, el("br"), f)),
+      );
+      const rows = product.map((p, i) => [
+        `hand ${i}`,
+        ...[a[2 * i], a[2 * i + 1], b[2 * i], b[2 * i + 1], p].map(show),
+      ]);
       list.replaceChildren(table(["", ...heads, "product"], rows));
     }
 
     draw();
-    return el("div", { class: "sx-columns" },
-      el("div", { class: "sx-main sx-hands" }, el("div", { class: "sx-bar" }, names), svg,
-        place.element, distance.element),
-      el("div", { class: "sx-detail" }, status, list,
-        note("Under each clock stands the angle between its two hands. " +
-          "A row of the table holds the " +
-          "two channels of one hand at both places. The products sin · sin + cos · cos add up to " +
-          "the dot product.")));
+    return el("div", { class: "sx-columns" }, [
+      el("div", { class: "sx-main sx-hands" }, [
+        el("div", { class: "sx-bar" }, names),
+        svg,
+        place.element,
+        distance.element,
+      ]),
+      el("div", { class: "sx-detail" }, [
+        status,
+        list,
+        note(
+          "Under each clock stands the angle between its two hands. A row of the table holds the " +
+            "two channels of one hand at both places. The products sin · sin + cos · cos add up " +
+            "to the dot product.",
+        ),
+      ]),
+    ]);
   }
 
   if (typeof module !== "undefined") module.exports = { speeds, encoding, products, sum }; // Node

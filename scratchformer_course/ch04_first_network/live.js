@@ -4,7 +4,12 @@
 
 scratchformerLive.figures.parabola = (() => {
   const { el, newId, slider, button, note, scrolling, table, format } = scratchformerLive;
-  const WIDTH = 340, HEIGHT = 240, LEFT = 36, RIGHT = 332, TOP = 10, BOTTOM = 196;
+  const WIDTH = 340;
+  const HEIGHT = 240;
+  const LEFT = 36;
+  const RIGHT = 332;
+  const TOP = 10;
+  const BOTTOM = 196;
   const REACH = 6; // how far from the lowest point the drawing goes, to both sides
   const TANGENT = 1.3; // how far from the point its tangent goes
 
@@ -43,16 +48,35 @@ scratchformerLive.figures.parabola = (() => {
     const points = (places) =>
       places.map((w) => `${x(w).toFixed(2)},${y(lossAt(w, lowest)).toFixed(2)}`).join(" ");
 
-    const rate = slider("Learning rate", { min: 0.01, max: settings.largest_rate, step: 0.01,
-      value: settings.rates[0], show: (r) => r.toFixed(2) }, draw);
-    const start = slider("Start w", { min: lowest - 5, max: lowest + 5, step: 0.5,
-      value: settings.start, show: (w) => show(w, 1) }, draw);
+    const rate = slider(
+      "Learning rate",
+      {
+        min: 0.01,
+        max: settings.largest_rate,
+        step: 0.01,
+        value: settings.rates[0],
+        show: (r) => r.toFixed(2),
+      },
+      draw,
+    );
+    const start = slider(
+      "Start w",
+      {
+        min: lowest - 5,
+        max: lowest + 5,
+        step: 0.5,
+        value: settings.start,
+        show: (w) => show(w, 1),
+      },
+      draw,
+    );
     const choices = settings.rates.map((r) => button(String(r), () => rate.set(r)));
     const go = (more) => () => {
       steps = more ? Math.min(steps + more, most_steps) : 0;
       draw();
     };
-    const clip = newId("bowl"), moving = el("svg:g", { "clip-path": `url(#${clip})` });
+    const clip = newId("bowl");
+    const moving = el("svg:g", { "clip-path": `url(#${clip})` });
     const svg = drawing();
     const status = el("p", { class: "sx-status", role: "status" });
     const list = scrolling("sx-scroll", "Steps");
@@ -60,52 +84,83 @@ scratchformerLive.figures.parabola = (() => {
     function drawing() {
       const grid = Array.from({ length: 49 }, (_, i) => lowest + REACH * (i / 24 - 1));
       const text = (words, x, y, anchor) => el("svg:text", { x, y, "text-anchor": anchor }, words);
-      return el("svg:svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sx-bowl", role: "img" },
-        el("svg:clipPath", { id: clip },
-          el("svg:rect", { x: LEFT, y: 0, width: RIGHT - LEFT, height: BOTTOM + 6 })),
+      return el("svg:svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sx-bowl", role: "img" }, [
+        el("svg:clipPath", { id: clip }, [
+          el("svg:rect", { x: LEFT, y: 0, width: RIGHT - LEFT, height: BOTTOM + 6 }),
+        ]),
         el("svg:path", { d: `M${LEFT} ${TOP}V${BOTTOM}H${RIGHT}`, class: "sx-frame" }),
         [-6, -3, 0, 3, 6].map((d) =>
-          text(show(lowest + d, 0), x(lowest + d), BOTTOM + 19, "middle")),
+          text(show(lowest + d, 0), x(lowest + d), BOTTOM + 19, "middle"),
+        ),
         [0, 12, 24, 36].map((loss) => text(loss, LEFT - 6, y(loss) + 5, "end")),
         text("w", (LEFT + RIGHT) / 2, BOTTOM + 38, "middle"),
         text("loss", LEFT + 8, TOP + 8, "start"),
-        el("svg:polyline", { points: points(grid), class: "sx-curve" }), moving);
+        el("svg:polyline", { points: points(grid), class: "sx-curve" }),
+        moving,
+      ]);
     }
 
     function draw() {
       const places = descend(start.get(), rate.get(), steps, lowest);
-      const w = places[steps], loss = lossAt(w, lowest), slope = slopeAt(w, lowest);
+      const w = places[steps];
+      const loss = lossAt(w, lowest);
+      const slope = slopeAt(w, lowest);
       moving.replaceChildren(
         el("svg:polyline", { points: points(places), class: "sx-path" }),
-        ...places.slice(0, -1).map((p) =>
-          el("svg:circle", { cx: x(p), cy: y(lossAt(p, lowest)), r: 4, class: "sx-place" })),
-        el("svg:line", { x1: x(w - TANGENT), y1: y(loss - TANGENT * slope), x2: x(w + TANGENT),
-          y2: y(loss + TANGENT * slope), class: "sx-tangent" }),
-        el("svg:circle", { cx: x(w), cy: y(loss), r: 5.5, class: "sx-now" }));
+        ...places
+          .slice(0, -1)
+          .map((p) =>
+            el("svg:circle", { cx: x(p), cy: y(lossAt(p, lowest)), r: 4, class: "sx-place" }),
+          ),
+        el("svg:line", {
+          x1: x(w - TANGENT),
+          y1: y(loss - TANGENT * slope),
+          x2: x(w + TANGENT),
+          y2: y(loss + TANGENT * slope),
+          class: "sx-tangent",
+        }),
+        el("svg:circle", { cx: x(w), cy: y(loss), r: 5.5, class: "sx-now" }),
+      );
       const outside = Math.abs(w - lowest) > REACH ? " It lies outside the drawing." : "";
       const taken = `After ${steps} ${steps === 1 ? "step" : "steps"} w is ${show(w)}.${outside}`;
-      svg.setAttribute("aria-label", `The bowl (w − ${lowest})² and a path from w = ` +
-        `${show(places[0])} with learning rate ${rate.get().toFixed(2)}. ${taken} The slope ` +
-        `there is ${show(slope)}, and a line with this slope touches the bowl.`);
-      status.textContent = `${taken} Each step multiplies w − ${lowest} by ` +
+      svg.setAttribute(
+        "aria-label",
+        `The bowl (w − ${lowest})² and a path from w = ` +
+          `${show(places[0])} with learning rate ${rate.get().toFixed(2)}. ${taken} The slope ` +
+          `there is ${show(slope)}, and a line with this slope touches the bowl.`,
+      );
+      status.textContent =
+        `${taken} Each step multiplies w − ${lowest} by ` +
         `1 − 2 · ${rate.get().toFixed(2)} = ${show(1 - 2 * rate.get())}.`;
       const rows = places.map((p, step) =>
-        [step, show(p), show(slopeAt(p, lowest)), show(lossAt(p, lowest), 3)].map(String));
+        [step, show(p), show(slopeAt(p, lowest)), show(lossAt(p, lowest), 3)].map(String),
+      );
       list.replaceChildren(table(["step", "w", "slope", "loss"], rows));
       list.scrollTop = list.scrollHeight;
-      choices.forEach((choice, i) => choice.setAttribute("aria-pressed",
-        Math.abs(settings.rates[i] - rate.get()) < 1e-9));
+      choices.forEach((choice, i) => {
+        choice.setAttribute("aria-pressed", Math.abs(settings.rates[i] - rate.get()) < 1e-9);
+      });
     }
 
     draw();
-    return el("div", { class: "sx-columns" },
-      el("div", { class: "sx-main sx-descent" }, svg, rate.element,
+    return el("div", { class: "sx-columns" }, [
+      el("div", { class: "sx-main sx-descent" }, [
+        svg,
+        rate.element,
         el("div", { class: "sx-bar", role: "group", "aria-label": "Learning rates" }, choices),
         start.element,
-        el("div", { class: "sx-bar" }, button("Step", go(1)), button("10 steps", go(10)),
-          button("Start again", go(0)))),
-      el("div", { class: "sx-detail" }, status, list,
-        note("The orange line has the slope at the last place. A step goes against it.")));
+        el("div", { class: "sx-bar" }, [
+          button("Step", go(1)),
+          button("10 steps", go(10)),
+          button("Start again", go(0)),
+        ]),
+      ]),
+      el("div", { class: "sx-detail" }, [
+        status,
+        list,
+        note("The orange line has the slope at the last place. A step goes against it."),
+      ]),
+    ]);
   }
 
   if (typeof module !== "undefined") module.exports = { descend, lossAt, slopeAt }; // Node

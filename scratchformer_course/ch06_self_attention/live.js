@@ -4,23 +4,19 @@
 
 scratchformerLive.figures.attention_steps = (() => {
   const { el, newId, roving, button, note, title, table, bar } = scratchformerLive;
+  const { softmax } = scratchformerModel;
   const LARGEST = 99; // the size of a number that can be typed
   const SEEN = 0.005; // a weight that changes by less looks the same
 
   // ---- calculations ------------------------------------------------------------------------
 
   // (T, C) @ (C, D) -> (T, D)
-  const product = (a, b) => a.map((row) =>
-    b[0].map((_, column) => row.reduce((sum, number, i) => sum + number * b[i][column], 0)));
+  const product = (a, b) =>
+    a.map((row) =>
+      b[0].map((_, column) => row.reduce((sum, number, i) => sum + number * b[i][column], 0)),
+    );
 
   const transposed = (a) => a[0].map((_, column) => a.map((row) => row[column]));
-
-  function softmax(row) {
-    const largest = Math.max(...row);
-    const grown = row.map((number) => Math.exp(number - largest));
-    const sum = grown.reduce((a, b) => a + b, 0);
-    return grown.map((number) => number / sum);
-  }
 
   // All steps of one head. With `causal`, no word sees a later one.
   function attend({ x, W_q, W_k, W_v }, causal = false) {
@@ -28,14 +24,16 @@ scratchformerLive.figures.attention_steps = (() => {
     const scores = product(q, transposed(k)); // (T, T)
     const scaled = scores.map((row) => row.map((score) => score / Math.sqrt(q[0].length)));
     const weights = scaled.map((row, t) =>
-      softmax(row.map((score, s) => (causal && s > t ? -Infinity : score))));
+      softmax(row.map((score, s) => (causal && s > t ? -Infinity : score))),
+    );
     return { q, k, v, scores, scaled, weights, context: product(weights, v) };
   }
 
   // The rows of two maps in which a weight differs, and how many weights do
   function difference(before, after) {
     const cells = after.map((row, t) =>
-      row.map((weight, s) => Math.abs(weight - before[t][s]) >= SEEN));
+      row.map((weight, s) => Math.abs(weight - before[t][s]) >= SEEN),
+    );
     const rows = [...cells.keys()].filter((t) => cells[t].includes(true));
     return { cells, rows, count: cells.flat().filter(Boolean).length };
   }
@@ -43,8 +41,10 @@ scratchformerLive.figures.attention_steps = (() => {
   // ---- numbers as text ---------------------------------------------------------------------
 
   const digits = (number) => number.toFixed(2).replace("-0.00", "0.00").replace("-", "−");
-  const short = (number) => (Math.abs(number - Math.round(number)) < 1e-9
-    ? String(Math.round(number) + 0).replace("-", "−") : digits(number));
+  const short = (number) =>
+    Math.abs(number - Math.round(number)) < 1e-9
+      ? String(Math.round(number) + 0).replace("-", "−")
+      : digits(number);
   const vector = (numbers) => `(${numbers.map(short).join(", ")})`;
 
   // ---- the figure --------------------------------------------------------------------------
@@ -52,15 +52,26 @@ scratchformerLive.figures.attention_steps = (() => {
   function build(settings) {
     const { words, features, columns, gives, x, W_v } = settings;
     const root = `÷ √${columns.length}`;
-    let matrices, asks, run;
-    let before, changed; // the weights when an edit began, and whether there was one
+    let matrices;
+    let asks;
+    let run;
+    let before; // the weights when an edit began
+    let changed; // whether there was one
 
     // The fields of both matrices, with one row for each feature
     const fields = [];
     function field(name, row, column) {
       const label = `${name}, ${features[row]} to ${columns[column]}`;
-      const input = el("input", { type: "number", min: -LARGEST, max: LARGEST, step: "any",
-        "aria-label": label, onfocus: () => { before = run.weights; }, oninput: () => {
+      const input = el("input", {
+        type: "number",
+        min: -LARGEST,
+        max: LARGEST,
+        step: "any",
+        "aria-label": label,
+        onfocus: () => {
+          before = run.weights;
+        },
+        oninput: () => {
           const number = input.value === "" ? NaN : Number(input.value);
           const isGood = Math.abs(number) <= LARGEST; // NaN is not
           input.setAttribute("aria-invalid", !isGood);
@@ -70,52 +81,93 @@ scratchformerLive.figures.attention_steps = (() => {
           }
           matrices[name][row][column] = number;
           edited(`${label}: ${short(number)}.`);
-        }, onblur: () => mark() });
+        },
+        onblur: () => mark(),
+      });
       fields.push({ input, name, row, column });
       return input;
     }
-    const group = (name, colour) => el("th", { scope: "colgroup", colspan: columns.length,
-      class: name === "W_k" ? "sx-att-key" : null },
-    el("span", { style: `--colour: var(--sx-${colour})` }, name));
+    const group = (name, colour) =>
+      el(
+        "th",
+        { scope: "colgroup", colspan: columns.length, class: name === "W_k" ? "sx-att-key" : null },
+        [el("span", { style: `--colour: var(--sx-${colour})` }, name)],
+      );
     const isFirstOfKey = (name, d) => (name === "W_k" && d === 0 ? "sx-att-key" : null);
-    const both = (cell) => ["W_q", "W_k"].map((name) =>
-      columns.map((_, d) => cell(name, d, isFirstOfKey(name, d))));
-    const grid = el("table", { class: "sx-att-matrices" },
-      el("thead", {},
+    const both = (cell) =>
+      ["W_q", "W_k"].map((name) => columns.map((_, d) => cell(name, d, isFirstOfKey(name, d))));
+    const grid = el("table", { class: "sx-att-matrices" }, [
+      el("thead", {}, [
         el("tr", {}, el("td"), group("W_q", "query"), group("W_k", "key")),
-        el("tr", {}, el("td"), both((_, d, kind) =>
-          el("th", { scope: "col", class: kind }, columns[d])))),
-      el("tbody", {}, features.map((feature, row) => el("tr", {},
-        el("th", { scope: "row" }, feature),
-        both((name, d, kind) => el("td", { class: kind }, field(name, row, d)))))));
+        el("tr", {}, [
+          el("td"),
+          both((_, d, kind) => el("th", { scope: "col", class: kind }, columns[d])),
+        ]),
+      ]),
+      el(
+        "tbody",
+        {},
+        features.map((feature, row) =>
+          el("tr", {}, [
+            el("th", { scope: "row" }, feature),
+            both((name, d, kind) => el("td", { class: kind }, field(name, row, d))),
+          ]),
+        ),
+      ),
+    ]);
 
     // The map: its rows' names choose the word that asks
-    const choices = words.map((word, t) => button(word, () => choose(t), {
-      "data-row": t, "data-column": 0, "aria-label": `${word} asks` }));
+    const choices = words.map((word, t) =>
+      button(word, () => choose(t), {
+        "data-row": t,
+        "data-column": 0,
+        "aria-label": `${word} asks`,
+      }),
+    );
     const cells = words.map(() => words.map(() => el("td")));
-    const map = el("table", { class: "sx-att-map" },
-      el("thead", {},
-        el("tr", {}, el("td"), words.map((word) => el("th", { scope: "col" }, word)))),
-      el("tbody", {}, choices.map((choice, t) =>
-        el("tr", {}, el("th", { scope: "row" }, choice), cells[t]))));
-    roving(map, (row, column) => (column === 0 ? choices[row] : undefined), (to) => to.click());
+    const map = el("table", { class: "sx-att-map" }, [
+      el("thead", {}, [
+        el("tr", {}, [el("td"), words.map((word) => el("th", { scope: "col" }, word))]),
+      ]),
+      el(
+        "tbody",
+        {},
+        choices.map((choice, t) => el("tr", {}, el("th", { scope: "row" }, choice), cells[t])),
+      ),
+    ]);
+    roving(
+      map,
+      (row, column) => (column === 0 ? choices[row] : undefined),
+      (to) => to.click(),
+    );
 
     const maskId = newId("mask");
-    const mask = el("input", { type: "checkbox", id: maskId, onchange: () => {
-      before = run.weights;
-      edited(mask.checked ? "No word sees a later word." : "Every word sees all words.");
-    } });
+    const mask = el("input", {
+      type: "checkbox",
+      id: maskId,
+      onchange: () => {
+        before = run.weights;
+        edited(mask.checked ? "No word sees a later word." : "Every word sees all words.");
+      },
+    });
     const status = el("p", { class: "sx-status", role: "status" });
     const row = el("div", { class: "sx-att-row", role: "group", "aria-label": "The chosen row" });
-    const element = el("div", { class: "sx-att" },
-      el("div", {}, title("1 · The matrices"),
-        note("Edit a number. Rows: features of a word."), grid,
-        button("As in the chapter", restore)),
-      el("div", { class: "sx-att-weights" }, title("2 · The weights of all words"),
-        note("Rows ask, columns answer. Choose a row."), map,
+    const element = el("div", { class: "sx-att" }, [
+      el("div", {}, [
+        title("1 · The matrices"),
+        note("Edit a number. Rows: features of a word."),
+        grid,
+        button("As in the chapter", restore),
+      ]),
+      el("div", { class: "sx-att-weights" }, [
+        title("2 · The weights of all words"),
+        note("Rows ask, columns answer. Choose a row."),
+        map,
         el("label", { for: maskId, class: "sx-att-mask" }, mask, " Mask: hide later words"),
-        status),
-      row);
+        status,
+      ]),
+      row,
+    ]);
 
     // Marks of a field: a zero is paler, an edited number bold, and a wrong one goes when left
     function mark() {
@@ -135,20 +187,24 @@ scratchformerLive.figures.attention_steps = (() => {
       changed = true;
       draw();
       const { rows, count } = difference(before, run.weights);
-      const where = rows.length ? ` (underlined), in ${rows.length} of ${words.length} rows: ` +
-        rows.map((t) => words[t]).join(", ") : "";
+      const where = rows.length
+        ? ` (underlined), in ${rows.length} of ${words.length} rows: ` +
+          rows.map((t) => words[t]).join(", ")
+        : "";
       status.textContent = `${what} ${count} of ${words.length ** 2} weights changed${where}.`;
     }
 
     function draw() {
       run = attend({ x, W_v, ...matrices }, mask.checked);
       const marks = changed ? difference(before, run.weights).cells : null;
-      cells.forEach((line, t) => line.forEach((cell, s) => {
-        cell.textContent = digits(run.weights[t][s]);
-        cell.style.setProperty("--w", run.weights[t][s].toFixed(4));
-        cell.className = mask.checked && s > t ? "sx-att-closed" : "";
-        cell.classList.toggle("sx-att-changed", Boolean(marks?.[t][s]));
-      }));
+      for (const [t, line] of cells.entries()) {
+        for (const [s, cell] of line.entries()) {
+          cell.textContent = digits(run.weights[t][s]);
+          cell.style.setProperty("--w", run.weights[t][s].toFixed(4));
+          cell.className = mask.checked && s > t ? "sx-att-closed" : "";
+          cell.classList.toggle("sx-att-changed", Boolean(marks?.[t][s]));
+        }
+      }
       mark();
       drawRow();
     }
@@ -165,33 +221,59 @@ scratchformerLive.figures.attention_steps = (() => {
 
     // From the query of the word that asks to what it gets
     function drawRow() {
-      const isMasked = mask.checked, weights = run.weights[asks];
+      const isMasked = mask.checked;
+      const weights = run.weights[asks];
       const kinds = ["word", "key", "q · k", root, ...(isMasked ? ["mask"] : []), "weight", ""];
-      const steps = table(kinds, words.map((word, s) => [word, vector(run.k[s]),
-        short(run.scores[asks][s]), short(run.scaled[asks][s]),
-        ...(isMasked ? [s > asks ? "−∞" : "open"] : []), digits(weights[s]),
-        weights[s] ? bar(weights[s]) : ""]));
+      const steps = table(
+        kinds,
+        words.map((word, s) => [
+          word,
+          vector(run.k[s]),
+          short(run.scores[asks][s]),
+          short(run.scaled[asks][s]),
+          ...(isMasked ? [s > asks ? "−∞" : "open"] : []),
+          digits(weights[s]),
+          weights[s] ? bar(weights[s]) : "",
+        ]),
+      );
       steps.querySelectorAll("tbody tr").forEach((line, s) => {
         line.lastChild.className = "sx-att-bar";
         line.classList.toggle("sx-att-most", weights[s] === Math.max(...weights));
       });
-      const mixture = table(["weight × value", ...gives], words.map((word, s) =>
-        [`${digits(weights[s])} × ${word}`, ...run.v[s].map(short)]));
-      mixture.append(el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, `${words[asks]} gets`),
-        run.context[asks].map((number) => el("td", {}, digits(number))))));
+      const mixture = table(
+        ["weight × value", ...gives],
+        words.map((word, s) => [`${digits(weights[s])} × ${word}`, ...run.v[s].map(short)]),
+      );
+      mixture.append(
+        el("tfoot", {}, [
+          el("tr", {}, [
+            el("th", { scope: "row" }, `${words[asks]} gets`),
+            run.context[asks].map((number) => el("td", {}, digits(number))),
+          ]),
+        ]),
+      );
       const named = (colour, text) =>
         el("span", { class: "sx-att-name", style: `--colour: var(--sx-${colour})` }, text);
-      const query = ["The query of ", el("em", {}, words[asks]), " is ",
-        el("b", {}, vector(run.q[asks])), "."];
-      row.replaceChildren(title(`3 · The row of ${words[asks]}`),
-        el("div", { class: "sx-att-parts" },
+      const query = [
+        "The query of ",
+        el("em", {}, words[asks]),
+        " is ",
+        el("b", {}, vector(run.q[asks])),
+        ".",
+      ];
+      row.replaceChildren(
+        title(`3 · The row of ${words[asks]}`),
+        el("div", { class: "sx-att-parts" }, [
           el("div", {}, el("p", {}, named("query", query)), steps),
-          el("div", {}, el("p", {}, named("value", "The weights mix the values.")), mixture)));
+          el("div", {}, el("p", {}, named("value", "The weights mix the values.")), mixture),
+        ]),
+      );
     }
 
     function restore() {
-      matrices = Object.fromEntries(["W_q", "W_k"].map((name) =>
-        [name, settings[name].map((numbers) => [...numbers])]));
+      matrices = Object.fromEntries(
+        ["W_q", "W_k"].map((name) => [name, settings[name].map((numbers) => [...numbers])]),
+      );
       changed = false;
       mask.checked = false;
       draw();

@@ -4,19 +4,24 @@
 
 scratchformerLive.figures.turning_pairs = (() => {
   const { el, slider, button, note, table, format } = scratchformerLive;
-  const SIZE = 284, MIDDLE = SIZE / 2, RADIUS = 112; // of the drawing
-  const SMALL = 34, HEAD = 12; // the arc between the arrows, the head of an arrow
+  // Of the drawing
+  const SIZE = 284;
+  const MIDDLE = SIZE / 2;
+  const RADIUS = 112;
+  const SMALL = 34; // the radius of the arc between the arrows
+  const HEAD = 12; // of an arrow
 
   // ---- calculations ----
 
   // The pair (a, b) turned counter-clockwise by an angle in radians
   const rotate = ([a, b], angle) => [
-    a * Math.cos(angle) - b * Math.sin(angle), a * Math.sin(angle) + b * Math.cos(angle)];
+    a * Math.cos(angle) - b * Math.sin(angle),
+    a * Math.sin(angle) + b * Math.cos(angle),
+  ];
 
   const dot = ([a, b], [c, d]) => a * c + b * d;
 
-  const score = (query, key, speed, m, n) =>
-    dot(rotate(query, m * speed), rotate(key, n * speed));
+  const score = (query, key, speed, m, n) => dot(rotate(query, m * speed), rotate(key, n * speed));
 
   // The angle from one arrow to another, from −π to π, counter-clockwise
   const angleBetween = ([a, b], [c, d]) => Math.atan2(a * d - b * c, a * c + b * d);
@@ -31,12 +36,27 @@ scratchformerLive.figures.turning_pairs = (() => {
     const unit = RADIUS / Math.max(Math.hypot(...query), Math.hypot(...key));
     let before = 0; // words in front of the text
     const placed = (place) => String(place + before);
-    const m = slider("Query at m", { min: 0, max: most_place, step: 1, value: settings.m,
-      show: placed }, draw);
-    const n = slider("Key at n", { min: 0, max: most_place, step: 1, value: settings.n,
-      show: placed }, draw);
-    const speed = slider("Radians a place", { min: 0, max: settings.largest_speed, step: 0.01,
-      value: settings.speed, show: (x) => x.toFixed(2) }, draw);
+    const m = slider(
+      "Query at m",
+      { min: 0, max: most_place, step: 1, value: settings.m, show: placed },
+      draw,
+    );
+    const n = slider(
+      "Key at n",
+      { min: 0, max: most_place, step: 1, value: settings.n, show: placed },
+      draw,
+    );
+    const speed = slider(
+      "Radians a place",
+      {
+        min: 0,
+        max: settings.largest_speed,
+        step: 0.01,
+        value: settings.speed,
+        show: (x) => x.toFixed(2),
+      },
+      draw,
+    );
     const on = button("Move both by 1", () => move(1));
     const back = button("Move both back by 1", () => move(-1));
     const front = button("", () => {
@@ -44,55 +64,92 @@ scratchformerLive.figures.turning_pairs = (() => {
       for (const place of [m, n]) place.set(place.get()); // which draws
     });
     const svg = el("svg:svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "sx-arrows", role: "img" });
-    const status = el("p", { class: "sx-score", role: "status" }), list = el("div");
+    const status = el("p", { class: "sx-score", role: "status" });
+    const list = el("div");
 
-    const fits = (step) => [m, n].every((place) =>
-      place.get() + step >= 0 && place.get() + step <= most_place);
+    const fits = (step) =>
+      [m, n].every((place) => place.get() + step >= 0 && place.get() + step <= most_place);
     function move(step) {
       if (fits(step)) for (const place of [m, n]) place.set(place.get() + step);
     }
 
     const at = ([right, up]) => [MIDDLE + unit * right, MIDDLE - unit * up];
     function arrow(pair, name, letter) {
-      const [x, y] = at(pair), angle = Math.atan2(y - MIDDLE, x - MIDDLE);
+      const [x, y] = at(pair);
+      const angle = Math.atan2(y - MIDDLE, x - MIDDLE);
       const corner = (turn) =>
         `${x - HEAD * Math.cos(angle + turn)},${y - HEAD * Math.sin(angle + turn)}`;
       const [endX, endY] = [x - 8 * Math.cos(angle), y - 8 * Math.sin(angle)];
-      return [el("svg:line", { x1: MIDDLE, y1: MIDDLE, x2: endX, y2: endY, class: name }),
+      return [
+        el("svg:line", { x1: MIDDLE, y1: MIDDLE, x2: endX, y2: endY, class: name }),
         el("svg:polygon", { points: `${x},${y} ${corner(0.42)} ${corner(-0.42)}`, class: name }),
-        el("svg:text", { x: x + 16 * Math.cos(angle), y: y + 16 * Math.sin(angle), class: name },
-          letter)];
+        el(
+          "svg:text",
+          { x: x + 16 * Math.cos(angle), y: y + 16 * Math.sin(angle), class: name },
+          letter,
+        ),
+      ];
     }
-    function ghost(pair, name) { // where the arrow stands at place 0
+    // Where the arrow stands at place 0
+    function ghost(pair, name) {
       const [x, y] = at(pair);
       return el("svg:line", { x1: MIDDLE, y1: MIDDLE, x2: x, y2: y, class: `${name} sx-before` });
     }
-    function between(k, q) { // a piece of a circle from key to query, the short way
+    // A piece of a circle from key to query, the short way
+    function between(k, q) {
       const end = (pair) => pair.map((x) => (SMALL * x) / (unit * Math.hypot(...pair)));
-      const [from, to] = [at(end(k)), at(end(q))], clockwise = angleBetween(k, q) < 0 ? 1 : 0;
-      return el("svg:path", { class: "sx-between",
-        d: `M${from.join(" ")}A${SMALL} ${SMALL} 0 0 ${clockwise} ${to.join(" ")}` });
+      const [from, to] = [at(end(k)), at(end(q))];
+      const clockwise = angleBetween(k, q) < 0 ? 1 : 0;
+      return el("svg:path", {
+        class: "sx-between",
+        d: `M${from.join(" ")}A${SMALL} ${SMALL} 0 0 ${clockwise} ${to.join(" ")}`,
+      });
     }
 
     function draw() {
       const [at_m, at_n, theta] = [m.get() + before, n.get() + before, speed.get()];
-      const q = rotate(query, at_m * theta), k = rotate(key, at_n * theta);
-      const ring = (pair) => el("svg:circle", { cx: MIDDLE, cy: MIDDLE,
-        r: unit * Math.hypot(...pair), class: "sx-ring" });
-      svg.replaceChildren(ring(query), ring(key), ghost(query, "sx-q"), ghost(key, "sx-k"),
-        between(k, q), ...arrow(q, "sx-q", "q"), ...arrow(k, "sx-k", "k"));
+      const q = rotate(query, at_m * theta);
+      const k = rotate(key, at_n * theta);
+      const ring = (pair) =>
+        el("svg:circle", {
+          cx: MIDDLE,
+          cy: MIDDLE,
+          r: unit * Math.hypot(...pair),
+          class: "sx-ring",
+        });
+      svg.replaceChildren(
+        ring(query),
+        ring(key),
+        ghost(query, "sx-q"),
+        ghost(key, "sx-k"),
+        between(k, q),
+        ...arrow(q, "sx-q", "q"),
+        ...arrow(k, "sx-k", "k"),
+      );
       const angle = show(Math.abs(angleBetween(k, q)));
-      svg.setAttribute("aria-label",
+      svg.setAttribute(
+        "aria-label",
         `Two arrows: the query at place ${at_m} ends at ${shown(q)}, ` +
-        `the key at place ${at_n} at ${shown(k)}. The angle between them is ${angle} radians.`);
-      status.replaceChildren(`Distance m − n = ${show(at_m - at_n, 0)}, `,
-        el("b", {}, `score ${show(score(query, key, theta, at_m, at_n), 3)}`));
-      list.replaceChildren(table(["", "at place 0", "turn", "turned"], [
-        [`query at ${at_m}`, shown(query), show(at_m * theta), shown(q)],
-        [`key at ${at_n}`, shown(key), show(at_n * theta), shown(k)]]),
-        note("The score is the dot product of the turned pairs. " +
-          `The angle between them is ${angle} ` +
-          "radians. Dashed: where the arrows stand at place 0."));
+          `the key at place ${at_n} at ${shown(k)}. The angle between them is ${angle} radians.`,
+      );
+      status.replaceChildren(
+        `Distance m − n = ${show(at_m - at_n, 0)}, `,
+        el("b", {}, `score ${show(score(query, key, theta, at_m, at_n), 3)}`),
+      );
+      list.replaceChildren(
+        table(
+          ["", "at place 0", "turn", "turned"],
+          [
+            [`query at ${at_m}`, shown(query), show(at_m * theta), shown(q)],
+            [`key at ${at_n}`, shown(key), show(at_n * theta), shown(k)],
+          ],
+        ),
+        note(
+          "The score is the dot product of the turned pairs. " +
+            `The angle between them is ${angle} ` +
+            "radians. Dashed: where the arrows stand at place 0.",
+        ),
+      );
       on.setAttribute("aria-disabled", !fits(1));
       back.setAttribute("aria-disabled", !fits(-1));
       front.setAttribute("aria-pressed", before > 0);
@@ -100,10 +157,16 @@ scratchformerLive.figures.turning_pairs = (() => {
     }
 
     draw();
-    return el("div", { class: "sx-columns" },
+    return el("div", { class: "sx-columns" }, [
       el("div", { class: "sx-main sx-turns" }, svg, status),
-      el("div", { class: "sx-main sx-turns" }, m.element, n.element,
-        el("div", { class: "sx-bar" }, on, back, front), speed.element, list));
+      el("div", { class: "sx-main sx-turns" }, [
+        m.element,
+        n.element,
+        el("div", { class: "sx-bar" }, on, back, front),
+        speed.element,
+        list,
+      ]),
+    ]);
   }
 
   if (typeof module !== "undefined") module.exports = { rotate, dot, score, angleBetween }; // Node

@@ -18,11 +18,16 @@
     const ids = tokenizer.encode(prompt).slice(-context_length);
     if (!ids.length) throw new Error("Type at least one character.");
     const { attention } = forward(model, ids);
-    const writer = generate(model, ids, { temperature, seed }), text = [];
+    const writer = generate(model, ids, { temperature, seed });
+    const text = [];
     while (text.length < written) text.push(writer.next().value);
     const lineIds = tokenizer.encode(line);
-    return { ids, attention, text: tokenizer.decode(text),
-      losses: losses(forward(model, lineIds).logits, lineIds) };
+    return {
+      ids,
+      attention,
+      text: tokenizer.decode(text),
+      losses: losses(forward(model, lineIds).logits, lineIds),
+    };
   }
 
   // For each of T queries, from `first` on: the key with the largest weight -> [query, key, weight]
@@ -37,7 +42,9 @@
   // Where losses stand in a picture, from 0 (top) to 1 (bottom), the counted ones among them
   function heights(losses, counted) {
     const all = [...losses, ...counted.map(([, loss]) => loss)];
-    const highest = Math.max(...all), lowest = Math.min(...all), range = highest - lowest || 1;
+    const highest = Math.max(...all);
+    const lowest = Math.min(...all);
+    const range = highest - lowest || 1;
     return (loss) => 0.05 + (0.8 * (highest - loss)) / range;
   }
 
@@ -49,25 +56,41 @@
   // ---- the picture of the run ----
 
   function lossCurve({ steps, losses, counted }) {
-    const y = heights(losses, counted), last = losses.length - 1;
+    const y = heights(losses, counted);
+    const last = losses.length - 1;
     const style = (i, loss) => `--x: ${i / last}; --y: ${y(loss).toFixed(4)}`;
     const dot = el("span", { class: "sx-dot" });
-    const late = losses[Math.floor((3 * losses.length) / 4)]; // a name on the right would stand
-    const lines = counted.map(([name, loss]) => [ //  in the way of a curve that is above it here
+    // A name on the right would stand in the way of a curve that is above it here
+    const late = losses[Math.floor((3 * losses.length) / 4)];
+    const lines = counted.map(([name, loss]) => [
       el("span", { class: "sx-counted", style: style(0, loss) }),
-      el("span", { class: `sx-counted-name ${losses[last] < loss ? "sx-above" : ""} ` +
-        `${late > loss ? "sx-left" : ""}`,
-        style: style(last, loss) }, `${name}: ${format(loss, 2)}`)]);
+      el(
+        "span",
+        {
+          class:
+            `sx-counted-name ${losses[last] < loss ? "sx-above" : ""} ` +
+            `${late > loss ? "sx-left" : ""}`,
+          style: style(last, loss),
+        },
+        `${name}: ${format(loss, 2)}`,
+      ),
+    ]);
     const path = losses.map((loss, i) => `${i ? "L" : "M"}${i / last} ${y(loss)}`).join("");
-    const element = el("div", { class: "sx-run", role: "img" },
-      el("svg:svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" },
-        el("svg:path", { d: path })), lines, dot);
+    const element = el("div", { class: "sx-run", role: "img" }, [
+      el("svg:svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, [
+        el("svg:path", { d: path }),
+      ]),
+      lines,
+      dot,
+    ]);
     function mark(i) {
       dot.setAttribute("style", style(i, losses[i]));
-      element.setAttribute("aria-label", `The loss on the validation text, from ` +
-        `${format(losses[0], 2)} before the first step to ${format(losses[last], 2)} after step ` +
-        `${thousands(steps[last])}; marked: ${format(losses[i], 2)} at step ` +
-        `${thousands(steps[i])}`);
+      const marked = `${format(losses[i], 2)} at step ${thousands(steps[i])}`;
+      element.setAttribute(
+        "aria-label",
+        `The loss on the validation text, from ${format(losses[0], 2)} before the first step to ` +
+          `${format(losses[last], 2)} after step ${thousands(steps[last])}; marked: ${marked}`,
+      );
     }
     return { element, mark };
   }
@@ -76,40 +99,68 @@
 
   function build(settings, host) {
     const { modelOf, promptField, views } = scratchformerExplorer;
-    const { steps, losses, counted } = settings, hashes = host.dataset.models.split(" ");
-    let prompt = settings.prompt, chosen = 0, layer = 0, head = 0, seen = null;
+    const { steps, losses, counted } = settings;
+    const hashes = host.dataset.models.split(" ");
+    let prompt = settings.prompt;
+    let chosen = 0;
+    let layer = 0;
+    let head = 0;
+    let seen = null;
 
     const curve = lossCurve(settings);
-    const step = slider("Steps of training", { min: 0, max: steps.length - 1, step: 1, value: 0,
-      show: (i) => thousands(steps[i]) }, () => {
-      chosen = step.get();
-      show();
-    });
+    const step = slider(
+      "Steps of training",
+      { min: 0, max: steps.length - 1, step: 1, value: 0, show: (i) => thousands(steps[i]) },
+      () => {
+        chosen = step.get();
+        show();
+      },
+    );
     const status = el("p", { class: "sx-status", role: "status" });
-    const { model: { config } } = modelOf(hashes[chosen]);
+    const {
+      model: { config },
+    } = modelOf(hashes[chosen]);
     const heads = views.attention.headChoice(config, (i, h) => {
       [layer, head] = [i, h];
       drawMap();
     });
     const field = promptField(settings, read);
-    const name = title(), map = el("div"), text = scrolling("sx-text", "Text of the model");
-    const line = scrolling("sx-tokens", "The loss of each character"), lineMean = title();
+    const name = title();
+    const map = el("div");
+    const text = scrolling("sx-text", "Text of the model");
+    const line = scrolling("sx-tokens", "The loss of each character");
+    const lineMean = title();
     const weightTable = scrolling("sx-scroll", "What each character looks at most");
     const lossTable = scrolling("sx-scroll", "The loss of each character, in numbers");
-    const lookedAt = el("div", { class: "sx-detail" }, title("It looks back"),
-      note("Every head, on the prompt. Rows: blocks. Choose one."), heads.element, name, map,
-      el("details", {}, el("summary", {}, "The largest weights as a table"), weightTable));
-    const element = el("div", { class: "sx-time" }, curve.element, step.element, status,
-      el("div", { class: "sx-columns" },
-        el("div", { class: "sx-main" }, field.element,
-          title("It writes"), text,
+    const lookedAt = el("div", { class: "sx-detail" }, [
+      title("It looks back"),
+      note("Every head, on the prompt. Rows: blocks. Choose one."),
+      heads.element,
+      name,
+      map,
+      el("details", {}, el("summary", {}, "The largest weights as a table"), weightTable),
+    ]);
+    const element = el("div", { class: "sx-time" }, [
+      curve.element,
+      step.element,
+      status,
+      el("div", { class: "sx-columns" }, [
+        el("div", { class: "sx-main" }, [
+          field.element,
+          title("It writes"),
+          text,
           note(`Temperature ${settings.temperature}, seed ${settings.seed}, at every step.`),
-          lineMean, line,
-          note("A line of the validation text. A bar over each character: its loss. " +
-            "The tallest are " +
-            `${TALLEST} nats or more.`),
-          el("details", {}, el("summary", {}, "Every character as a table"), lossTable)),
-        lookedAt));
+          lineMean,
+          line,
+          note(
+            "A line of the validation text. A bar over each character: its loss. " +
+              `The tallest are ${TALLEST} nats or more.`,
+          ),
+          el("details", {}, el("summary", {}, "Every character as a table"), lossTable),
+        ]),
+        lookedAt,
+      ]),
+    ]);
 
     // A prompt that cannot be read is told, and the last good one stays
     function read(typed) {
@@ -117,7 +168,8 @@
       prompt = typed;
       try {
         show();
-        const T = seen.ids.length, n = Array.from(typed).length;
+        const T = seen.ids.length;
+        const n = Array.from(typed).length;
         field.say(n > T ? `The last ${T} of ${n} characters: more do not fit.` : `${n} characters`);
       } catch (error) {
         prompt = old;
@@ -127,9 +179,11 @@
 
     function show() {
       seen = look(modelOf(hashes[chosen]), prompt, settings);
-      const loss = losses[chosen], names = passed(counted, loss);
+      const loss = losses[chosen];
+      const names = passed(counted, loss);
       curve.mark(chosen);
-      status.textContent = `After ${thousands(steps[chosen])} ` +
+      status.textContent =
+        `After ${thousands(steps[chosen])} ` +
         `${steps[chosen] === 1 ? "step" : "steps"}: ${format(loss, 2)} nats a character on the ` +
         `validation text${names.length ? `, better than counted ${joined(names)}` : ""}.`;
       heads.show(seen.attention, seen.ids.length);
@@ -141,40 +195,78 @@
     const letter = (id) => visible(modelOf(hashes[chosen]).tokenizer.decode([id]));
 
     function drawMap() {
-      const T = seen.ids.length, first = Math.max(0, T - WINDOW);
+      const T = seen.ids.length;
+      const first = Math.max(0, T - WINDOW);
       const weights = seen.attention[layer].subarray(head * T * T, (head + 1) * T * T);
-      const names = seen.ids.map(letter), shown = names.slice(first);
+      const names = seen.ids.map(letter);
+      const shown = names.slice(first);
       heads.mark(layer, head);
       name.textContent = `Block ${layer + 1}, head ${head + 1}`;
       const top = strongest(weights, T, first);
-      const told = top.slice(-3).map(([t, s, w]) =>
-        `“${names[t]}” at “${names[s]}”, ${percent(w)}`);
-      const cell = (t, s) => el("td", { class: s > t ? "sx-closed" : null,
-        style: `--w: ${weights[t * T + s].toFixed(4)}` });
+      const told = top
+        .slice(-3)
+        .map(([t, s, w]) => `“${names[t]}” at “${names[s]}”, ${percent(w)}`);
+      const cell = (t, s) =>
+        el("td", {
+          class: s > t ? "sx-closed" : null,
+          style: `--w: ${weights[t * T + s].toFixed(4)}`,
+        });
       map.replaceChildren(
-        el("div", { role: "img", "aria-label": `${name.textContent}: a row for each character, ` +
-          `coloured where it looks. Largest weights of the last rows: ${told.join("; ")}` },
-        el("table", { class: "sx-grid", style: `--n: ${shown.length}` },
-          el("thead", {}, el("tr", {}, el("td"), shown.map((n) => el("th", {}, n)))),
-          el("tbody", {}, shown.map((n, r) => el("tr", {}, el("th", {}, n),
-            shown.map((_, c) => cell(first + r, first + c))))))),
-        note(`${first ? `The last ${T - first} of ${T} characters. ` : ""}` +
-          "Each row is a character. The fuller the colour of a cell, the more it looks there."));
-      weightTable.replaceChildren(table(["character", "looks most at", "place", "weight"],
-        top.map(([t, s, w]) => [names[t], names[s], t === s ? "itself" : `${t - s} back`,
-          percent(w)])));
+        el(
+          "div",
+          {
+            role: "img",
+            "aria-label":
+              `${name.textContent}: a row for each character, ` +
+              `coloured where it looks. Largest weights of the last rows: ${told.join("; ")}`,
+          },
+          [
+            el("table", { class: "sx-grid", style: `--n: ${shown.length}` }, [
+              el("thead", {}, [el("tr", {}, [el("td"), shown.map((n) => el("th", {}, n))])]),
+              el(
+                "tbody",
+                {},
+                shown.map((n, r) =>
+                  el("tr", {}, [el("th", {}, n), shown.map((_, c) => cell(first + r, first + c))]),
+                ),
+              ),
+            ]),
+          ],
+        ),
+        note(
+          `${first ? `The last ${T - first} of ${T} characters. ` : ""}` +
+            "Each row is a character. The fuller the colour of a cell, the more it looks there.",
+        ),
+      );
+      weightTable.replaceChildren(
+        table(
+          ["character", "looks most at", "place", "weight"],
+          top.map(([t, s, w]) => [
+            names[t],
+            names[s],
+            t === s ? "itself" : `${t - s} back`,
+            percent(w),
+          ]),
+        ),
+      );
     }
 
     function drawLine() {
       const letters = Array.from(settings.line, visible);
       lineMean.textContent = `It reads: ${format(mean(seen.losses))} nats a character`;
-      line.replaceChildren(...letters.map((text, t) => {
-        // nothing foretells the first
-        const height = t ? Math.min(1, seen.losses[t - 1] / TALLEST) : 0;
-        return el("span", { style: `--w: ${height.toFixed(3)}` }, text);
-      }));
-      lossTable.replaceChildren(table(["character", "loss"],
-        seen.losses.map((loss, t) => [letters[t + 1], format(loss)])));
+      line.replaceChildren(
+        ...letters.map((text, t) => {
+          // nothing foretells the first
+          const height = t ? Math.min(1, seen.losses[t - 1] / TALLEST) : 0;
+          return el("span", { style: `--w: ${height.toFixed(3)}` }, text);
+        }),
+      );
+      lossTable.replaceChildren(
+        table(
+          ["character", "loss"],
+          seen.losses.map((loss, t) => [letters[t + 1], format(loss)]),
+        ),
+      );
     }
 
     read(prompt);
@@ -182,7 +274,8 @@
   }
 
   scratchformerLive.figures.time_machine = build;
-  if (typeof module !== "undefined") { // Node
+  // Node
+  if (typeof module !== "undefined") {
     module.exports = { look, strongest, heights, passed, joined };
   }
 })();

@@ -7,10 +7,18 @@ scratchformerLive.figures.costs = (() => {
   const FORMATS = { "32 bits": 4, "16 bits": 2 }; // bytes of a number
   const OPTIMIZERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
   const COLOURS = {
-    "token table": "token", "position table": "position", norms: "muted",
-    attention: "query", "attention's matrices": "query", "scores and mixing": "key",
-    "feed-forward": "value", "output head": "token",
-    weights: "stream", gradients: "key", optimizer: "query", activations: "value",
+    "token table": "token",
+    "position table": "position",
+    norms: "muted",
+    attention: "query",
+    "attention's matrices": "query",
+    "scores and mixing": "key",
+    "feed-forward": "value",
+    "output head": "token",
+    weights: "stream",
+    gradients: "key",
+    optimizer: "query",
+    activations: "value",
     "three tables of logits": "token",
   };
 
@@ -79,52 +87,81 @@ scratchformerLive.figures.costs = (() => {
   // A bar of pieces; `most` is the number that fills it, and what is more does not show
   function pieces(parts, most) {
     let room = 1;
-    return el("div", { class: "sx-pieces", "aria-hidden": "true" },
+    return el(
+      "div",
+      { class: "sx-pieces", "aria-hidden": "true" },
       Object.entries(parts).map(([part, n]) => {
         const width = Math.min(n / most, room);
         room -= width;
         return width > 0 ? el("i", { style: `${colour(part)}; width: ${100 * width}%` }) : null;
-      }));
+      }),
+    );
   }
 
   // One sum: its name, its bar and its table
   function card(name, total, parts, say) {
     const all = sum(parts);
-    const rows = Object.entries(parts).map(([part, n]) =>
-      [el("span", { class: "sx-part", style: colour(part) }, part), say(n), share(n / all)]);
-    return el("section", {},
-      el("p", { class: "sx-title" }, name, el("b", {}, total)), pieces(parts, all),
-      table(["", "", ""], rows, { class: "sx-parts", "aria-label": name }));
+    const rows = Object.entries(parts).map(([part, n]) => [
+      el("span", { class: "sx-part", style: colour(part) }, part),
+      say(n),
+      share(n / all),
+    ]);
+    return el("section", {}, [
+      el("p", { class: "sx-title" }, name, el("b", {}, total)),
+      pieces(parts, all),
+      table(["", "", ""], rows, { class: "sx-parts", "aria-label": name }),
+    ]);
   }
 
   function build({ presets, start, scales, gigabytes }) {
-    const names = { n_layers: "Layers, L", d_model: "Width, C", context_length: "Context, T",
-      vocab_size: "Vocabulary, V", batch_size: "Texts" };
+    const names = {
+      n_layers: "Layers, L",
+      d_model: "Width, C",
+      context_length: "Context, T",
+      vocab_size: "Vocabulary, V",
+      batch_size: "Texts",
+    };
     let quiet = false; // while several sliders move at once
-    const sliders = Object.fromEntries(Object.entries(names).map(([name, label]) => {
-      const scale = scales[name], value = scale.indexOf(presets[start][name]);
-      const show = (i) => grouped(scale[i]);
-      return [name, slider(label, { min: 0, max: scale.length - 1, step: 1, value, show },
-        () => quiet || draw())];
-    }));
-    const now = () => Object.fromEntries(Object.entries(sliders).map(([name, one]) =>
-      [name, scales[name][one.get()]]));
+    const sliders = Object.fromEntries(
+      Object.entries(names).map(([name, label]) => {
+        const scale = scales[name];
+        const value = scale.indexOf(presets[start][name]);
+        const show = (i) => grouped(scale[i]);
+        return [
+          name,
+          slider(
+            label,
+            { min: 0, max: scale.length - 1, step: 1, value, show },
+            () => quiet || draw(),
+          ),
+        ];
+      }),
+    );
+    const now = () =>
+      Object.fromEntries(
+        Object.entries(sliders).map(([name, one]) => [name, scales[name][one.get()]]),
+      );
 
     // Buttons of which one is pressed; the choice is one of the values of `options`
     function choice(label, options, get, set) {
-      const all = Object.keys(options).map((name) => button(name, () => {
-        set(options[name]);
-        draw();
-      }));
-      const mark = () => all.forEach((one) =>
-        one.setAttribute("aria-pressed", options[one.textContent] === get()));
+      const all = Object.keys(options).map((name) =>
+        button(name, () => {
+          set(options[name]);
+          draw();
+        }),
+      );
+      const mark = () => {
+        for (const one of all) one.setAttribute("aria-pressed", options[one.textContent] === get());
+      };
       const group = el("div", { class: "sx-choices", role: "group", "aria-label": label }, all);
       return { element: el("div", { class: "sx-choice" }, el("span", {}, label), group), mark };
     }
     const chosen = { bytes: 4, means: 2 };
     const sizesOnly = ["vocab_size", "context_length", "d_model", "n_layers"];
     const choices = [
-      choice("Model", Object.fromEntries(presets.map((preset) => [preset.name, preset])),
+      choice(
+        "Model",
+        Object.fromEntries(presets.map((preset) => [preset.name, preset])),
         () => presets.find((preset) => sizesOnly.every((name) => preset[name] === now()[name])),
         (preset) => {
           quiet = true;
@@ -132,49 +169,84 @@ scratchformerLive.figures.costs = (() => {
             sliders[name].set(scales[name].indexOf(preset[name]));
           }
           quiet = false;
-        }),
-      choice("Numbers", FORMATS, () => chosen.bytes, (bytes) => { chosen.bytes = bytes; }),
-      choice("Optimizer", OPTIMIZERS, () => chosen.means, (means) => { chosen.means = means; }),
+        },
+      ),
+      choice(
+        "Numbers",
+        FORMATS,
+        () => chosen.bytes,
+        (bytes) => {
+          chosen.bytes = bytes;
+        },
+      ),
+      choice(
+        "Optimizer",
+        OPTIMIZERS,
+        () => chosen.means,
+        (means) => {
+          chosen.means = means;
+        },
+      ),
     ];
     const cards = el("div", { class: "sx-cards" });
     const status = el("p", { class: "sx-status", role: "status" });
 
     function devices(size, parts) {
       const all = sum(parts);
-      const rows = gigabytes.map((n) => [`${n} GB`,
+      const rows = gigabytes.map((n) => [
+        `${n} GB`,
         el("div", { class: all > n * 1e9 ? "sx-over" : null }, pieces(parts, n * 1e9)),
-        share(all / (n * 1e9)), texts(largestBatch(n * 1e9, size, chosen))]);
-      return el("section", {}, el("p", { class: "sx-title" }, "Does it fit?"),
-        table(["memory", "", "used", "holds at most"], rows, { class: "sx-devices" }));
+        share(all / (n * 1e9)),
+        texts(largestBatch(n * 1e9, size, chosen)),
+      ]);
+      return el("section", {}, [
+        el("p", { class: "sx-title" }, "Does it fit?"),
+        table(["memory", "", "used", "holds at most"], rows, { class: "sx-devices" }),
+      ]);
     }
 
     function draw() {
       const { batch_size: batch, ...size } = now();
-      const n = sum(parameters(size)), token = operations(size), held = memory(size, batch, chosen);
+      const n = sum(parameters(size));
+      const token = operations(size);
+      const held = memory(size, batch, chosen);
       const step = sum(token) * size.context_length * batch;
-      choices.forEach((one) => one.mark());
+      for (const one of choices) one.mark();
       cards.replaceChildren(
         card("Memory, worst moment", inBytes(sum(held)), held, inBytes),
         devices(size, held),
         card("Parameters", grouped(n), parameters(size), grouped),
-        el("div", {}, card("Operations for a token", inWords(sum(token)), token, inWords),
-          note(`The rule 6 N says ${inWords(6 * n)}: the count is ` +
-            `${(sum(token) / (6 * n)).toFixed(2)} times as much. A step takes ${inWords(step)}.`)));
+        el("div", {}, [
+          card("Operations for a token", inWords(sum(token)), token, inWords),
+          note(
+            `The rule 6 N says ${inWords(6 * n)}: the count is ` +
+              `${(sum(token) / (6 * n)).toFixed(2)} times as much. A step takes ${inWords(step)}.`,
+          ),
+        ]),
+      );
       const fits = gigabytes.find((most) => sum(held) <= most * 1e9);
-      status.textContent = `${grouped(n)} parameters. A step of ${texts(batch)} needs ` +
+      status.textContent =
+        `${grouped(n)} parameters. A step of ${texts(batch)} needs ` +
         `${inBytes(sum(held))}: ` +
         (fits ? `it fits in ${fits} GB.` : `more than ${gigabytes[gigabytes.length - 1]} GB.`);
     }
 
     draw();
-    return el("div", { class: "sx-costs" },
-      note("Choose a model, then move one size at a time. Heads are missing here: by these " +
-        "formulas their number costs nothing."),
+    return el("div", { class: "sx-costs" }, [
+      note(
+        "Choose a model, then move one size at a time. Heads are missing here: by these " +
+          "formulas their number costs nothing.",
+      ),
       choices[0].element,
-      el("div", { class: "sx-columns" },
-        el("div", { class: "sx-side" }, Object.values(sliders).map((one) => one.element),
-          choices.slice(1).map((one) => one.element), status),
-        el("div", { class: "sx-main" }, cards)));
+      el("div", { class: "sx-columns" }, [
+        el("div", { class: "sx-side" }, [
+          Object.values(sliders).map((one) => one.element),
+          choices.slice(1).map((one) => one.element),
+          status,
+        ]),
+        el("div", { class: "sx-main" }, cards),
+      ]),
+    ]);
   }
 
   return Object.assign(build, { parameters, operations, memory, largestBatch });

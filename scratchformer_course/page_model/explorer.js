@@ -5,9 +5,10 @@
 // prompt has changed and the view is in sight.
 "use strict";
 
-var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
-  const { el, newId, button, visible, roving, tabs } = scratchformerLive;
-  const views = {}, models = {}; // models: hash -> {model, tokenizer}, made when first needed
+globalThis.scratchformerExplorer ??= (() => {
+  const { el, newId, visible, tabs } = scratchformerLive;
+  const views = {};
+  const models = {}; // hash -> {model, tokenizer}, made when first needed
 
   // ---- the page's models -------------------------------------------------------------------
 
@@ -31,7 +32,8 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
     let timer = setTimeout(frame, 0);
     function frame() {
       const until = performance.now() + FRAME;
-      do step(); while (--times > 0 && performance.now() < until);
+      do step();
+      while (--times > 0 && performance.now() < until);
       show();
       if (times > 0) timer = setTimeout(frame, 0);
       else done();
@@ -47,19 +49,28 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
   function promptField(settings, read) {
     const id = newId("prompt");
     let waiting = 0;
-    const field = el("textarea", { id, rows: 2, spellcheck: "false", autocomplete: "off",
+    const field = el("textarea", {
+      id,
+      rows: 2,
+      spellcheck: "false",
+      autocomplete: "off",
       oninput: () => {
         clearTimeout(waiting);
         waiting = setTimeout(() => read(field.value), 150);
-      } });
+      },
+    });
     field.value = settings.prompt;
     const status = el("p", { class: "sx-status", role: "status" });
-    const element = el("div", { class: "sx-prompt" },
-      el("label", { for: id }, "Prompt"), field, status);
+    const element = el("div", { class: "sx-prompt" }, [
+      el("label", { for: id }, "Prompt"),
+      field,
+      status,
+    ]);
     let old = [];
     function tell(text, shown) {
       for (const one of old) one.inert = false;
-      for (const one of (old = shown)) one.inert = true;
+      for (const one of shown) one.inert = true;
+      old = shown;
       field.setAttribute("aria-invalid", shown.length > 0);
       status.classList.toggle("sx-refused", shown.length > 0);
       status.textContent = text;
@@ -72,37 +83,51 @@ var scratchformerExplorer = globalThis.scratchformerExplorer ?? (() => {
 
   function build(settings, host) {
     const { model, tokenizer } = modelOf(host.dataset.models);
-    let state = null, inSight = null;
+    let state = null;
+    let inSight = null;
 
     function read(text) {
       try {
         let ids = tokenizer.encode(text);
-        const length = model.config.context_length, cut = ids.length - length;
+        const length = model.config.context_length;
+        const cut = ids.length - length;
         if (!ids.length) throw new Error("Type at least one character.");
         if (cut > 0) ids = ids.slice(-length);
         const seen = {};
-        const hook = (name, array) => { seen[name] = array; };
+        const hook = (name, array) => {
+          seen[name] = array;
+        };
         const run = scratchformerModel.forward(model, ids, { hook });
         state = { text: tokenizer.decode(ids), ids, run, seen };
         const dropped = cut > 0 ? `, the last of ${ids.length + cut}: more do not fit` : "";
         prompt.say(`${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}`);
-        inSight.view.update((inSight.updated = state));
+        update(inSight);
       } catch (error) {
-        prompt.refuse(error.message, parts.map((part) => part.panel));
+        prompt.refuse(
+          error.message,
+          parts.map((part) => part.panel),
+        );
       }
     }
     const prompt = promptField(settings, read);
-    const context = { model, tokenizer, settings,
+    const context = {
+      model,
+      tokenizer,
+      settings,
       label: (id) => visible(tokenizer.decode([id])),
-      setPrompt: (text) => { prompt.field.value = text; read(text); } };
+    };
     const parts = settings.views.map((name) => {
       const view = views[name].build(context);
       const panel = el("div", { class: `sx-panel sx-${name}`, id: newId("panel") }, view.element);
       return { view, panel, title: views[name].title, updated: null };
     });
+    function update(part) {
+      part.updated = state;
+      part.view.update(state);
+    }
     function show(part) {
       inSight = part;
-      if (state && part.updated !== state) part.view.update((part.updated = state));
+      if (state && part.updated !== state) update(part);
     }
     const element = el("div", {}, prompt.element);
     if (parts.length > 1) {

@@ -2,24 +2,25 @@
 //
 // It runs weights that PyTorch trained, in a browser or in Node, to the same logits.
 // Names are those of scratchformer_course/ch17_speedrun/model.py.
-// A matrix (rows, columns) is one Float32Array, row after row: entry (i, j) is
-// m[i * columns + j].
+// A matrix (rows, columns) is one Float32Array, and entry (i, j) is m[i * columns + j].
 // T: new tokens, S: all so far, C: d_model, H: heads, D: C / H, V: vocabulary.
 "use strict";
 
-var scratchformerModel = (() => {
+globalThis.scratchformerModel ??= (function model() {
   // ---- from the exported description to a model ----
 
   // sign, 5 bits of exponent, 10 bits of fraction -> a number
   function float16(bits) {
-    const sign = bits >> 15 ? -1 : 1, exponent = (bits >> 10) & 31;
+    const sign = bits >> 15 ? -1 : 1;
+    const exponent = (bits >> 10) & 31;
     const part = (bits & 1023) / 1024;
     return sign * (exponent ? (1 + part) * 2 ** (exponent - 15) : part / 2 ** 14);
   }
 
   // A description of export.py -> {config, weights: name -> Float32Array}
   function load({ config, tensors, weights: base64 }) {
-    const text = atob(base64), weights = {};
+    const text = atob(base64);
+    const weights = {};
     let n = 0; // bytes read so far
     const byte = () => text.charCodeAt(n++);
     for (const { name, shape } of tensors) {
@@ -37,7 +38,9 @@ var scratchformerModel = (() => {
 
   // The dot product of `length` numbers, from a[i] and from b[j] on.
   function dot(a, i, b, j, length) {
-    let even = 0, odd = 0, n = 0; // two sums are quicker than one
+    let even = 0; // two sums are quicker than one
+    let odd = 0;
+    let n = 0;
     for (; n + 1 < length; n += 2) {
       even += a[i + n] * b[j + n];
       odd += a[i + n + 1] * b[j + n + 1];
@@ -49,14 +52,18 @@ var scratchformerModel = (() => {
   // (T, outputs). Four outputs at a time: each x is read once for the four.
   // `| 0`: whole numbers are faster.
   function linear(x, T, weight, bias) {
-    const inputs = (x.length / T) | 0, outputs = (weight.length / inputs) | 0;
+    const inputs = (x.length / T) | 0;
+    const outputs = (weight.length / inputs) | 0;
     const y = new Float32Array(T * outputs);
     for (let t = 0; t < T; t++) {
       const start = t * inputs;
       let o = 0;
       for (; o + 3 < outputs; o += 4) {
-        const a = o * inputs, b = a + inputs, c = b + inputs, d = c + inputs;
-        let sumA = 0, sumB = 0, sumC = 0, sumD = 0;
+        const a = o * inputs;
+        const b = a + inputs;
+        const c = b + inputs;
+        const d = c + inputs;
+        let [sumA, sumB, sumC, sumD] = [0, 0, 0, 0];
         for (let i = 0; i < inputs; i++) {
           const value = x[start + i];
           sumA += value * weight[a + i];
@@ -65,7 +72,10 @@ var scratchformerModel = (() => {
           sumD += value * weight[d + i];
         }
         const to = t * outputs + o;
-        y[to] = sumA, y[to + 1] = sumB, y[to + 2] = sumC, y[to + 3] = sumD;
+        y[to] = sumA;
+        y[to + 1] = sumB;
+        y[to + 2] = sumC;
+        y[to + 3] = sumD;
       }
       for (; o < outputs; o++) {
         y[t * outputs + o] = dot(x, start, weight, o * inputs, inputs);
@@ -77,9 +87,11 @@ var scratchformerModel = (() => {
 
   // Each row to mean 0 and variance 1; times weight, plus bias, if there are any
   function layerNorm(x, rows, weight, bias) {
-    const width = (x.length / rows) | 0, y = new Float32Array(x.length);
+    const width = (x.length / rows) | 0;
+    const y = new Float32Array(x.length);
     for (let start = 0; start < x.length; start += width) {
-      let mean = 0, variance = 0;
+      let mean = 0;
+      let variance = 0;
       const row = x.subarray(start, start + width); // no copy
       for (const value of row) mean += value / width;
       for (const value of row) variance += (value - mean) ** 2 / width;
@@ -110,15 +122,19 @@ var scratchformerModel = (() => {
     return 0.5 * x * (1 + Math.tanh(inner)); // GELU
   }
 
-  // Scores -> weights that sum to 1
-  function softmax(scores) {
-    const weights = new Float64Array(scores.length);
-    let largest = -Infinity, sum = 0;
-    for (const score of scores) largest = Math.max(largest, score);
-    for (let s = 0; s < scores.length; s++) {
-      sum += weights[s] = Math.exp(scores[s] - largest);
+  // Scores -> weights that sum to 1, in place: `length` of them, from `start` on
+  function softmax(scores, start = 0, length = scores.length, scale = 1) {
+    const end = start + length;
+    let largest = -Infinity;
+    let sum = 0;
+    for (let s = start; s < end; s++) largest = Math.max(largest, scores[s]);
+    for (let s = start; s < end; s++) {
+      const weight = Math.exp(scale * (scores[s] - largest));
+      scores[s] = weight;
+      sum += weight;
     }
-    return weights.map((weight) => weight / sum);
+    for (let s = start; s < end; s++) scores[s] /= sum;
+    return scores;
   }
 
   // Channels 2i and 2i + 1 of each head turn by place · 10000^(-2i / D)
@@ -126,7 +142,8 @@ var scratchformerModel = (() => {
     const y = new Float32Array(x.length);
     for (let n = 0; n < x.length; n += 2) {
       const angle = (old + Math.floor(n / C)) * 10000 ** (-(n % D) / D);
-      const cos = Math.cos(angle), sin = Math.sin(angle);
+      const cos = Math.cos(angle);
+      const sin = Math.sin(angle);
       y[n] = x[n] * cos - x[n + 1] * sin;
       y[n + 1] = x[n] * sin + x[n + 1] * cos;
     }
@@ -144,23 +161,26 @@ var scratchformerModel = (() => {
 
   // What the first block reads: ids, new from `old` on -> (T, C)
   function embed(model, ids, old, off) {
-    const { config, weights } = model, { d_model: C, vocab_size: V } = config;
-    const first = Math.max(0, old - config.smear), rows = ids.length - first;
+    const { config, weights } = model;
+    const { d_model: C, vocab_size: V } = config;
+    const first = Math.max(0, old - config.smear);
+    const rows = ids.length - first;
+    const pairs = weights["bigrams.table.weight"];
     let x = new Float32Array(rows * C);
     for (let r = 0; r < rows; r++) {
-      const id = ids[first + r], pair = (ids[first + r - 1] ?? 0) * V + id;
+      const id = ids[first + r];
+      const pair = (ids[first + r - 1] ?? 0) * V + id;
       for (let c = 0; c < C; c++) {
         x[r * C + c] = weights["wte.weight"][id * C + c];
-        if (config.bigram_rows) {
-          x[r * C + c] += weights["bigrams.table.weight"][(pair % config.bigram_rows) * C + c];
-        }
+        if (pairs) x[r * C + c] += pairs[(pair % config.bigram_rows) * C + c];
       }
     }
     if (config.embedding_norm) x = norm(model, "ln_e", x, rows);
     let mixed = x; // with the last tokens: x(t) + Σ W_k x(t - k)
     for (let k = 1; k <= config.smear && k < rows; k++) {
-      const back = apply(model, `smear.back.${k - 1}`, x.subarray(0, (rows - k) * C), rows - k);
-      mixed = mixed.map((value, i) => (i < k * C ? value : value + back[i - k * C]));
+      const earlier = x.subarray(0, (rows - k) * C);
+      const back = apply(model, `smear.back.${k - 1}`, earlier, rows - k);
+      mixed = mixed.map((value, i) => value + (i < k * C ? 0 : back[i - k * C]));
     }
     x = mixed.slice((old - first) * C);
     if (config.positions !== "learned" || off.positions) return x;
@@ -170,8 +190,12 @@ var scratchformerModel = (() => {
   // Each new token asks all that it may see: x (T, C) -> heads side by side, (T, C),
   // and weights, (H, T, S). The cache gets the new tokens' keys and values.
   function attend(model, i, x, ids, cache, off, hook) {
-    const { config } = model, { d_model: C, n_heads: H } = config;
-    const D = (C / H) | 0, T = (x.length / C) | 0, old = cache.ids.length, S = old + T;
+    const { config } = model;
+    const { d_model: C, n_heads: H } = config;
+    const D = (C / H) | 0;
+    const T = (x.length / C) | 0;
+    const old = cache.ids.length;
+    const S = old + T;
     const name = `h.${i}.attn`;
     const qkv = apply(model, `${name}.c_attn`, x, T); // (T, 3 C)
     let [q, k, v] = [0, 1, 2].map((part) => {
@@ -183,7 +207,8 @@ var scratchformerModel = (() => {
     });
     if (config.value_embeddings) {
       const table = model.weights[`values.${i}.weight`]; // (V, C)
-      v = v.map((value, n) => value + table[ids[Math.floor(n / C)] * C + (n % C)]);
+      const at = (n) => ids[Math.floor(n / C)] * C + (n % C);
+      v = v.map((value, n) => value + table[at(n)]);
     }
     if (config.qk_norm) [q, k] = [q, k].map((rows) => layerNorm(rows, T * H));
     if (config.positions === "rotary" && !off.positions) {
@@ -192,9 +217,12 @@ var scratchformerModel = (() => {
     cache.k[i].set(k, old * C);
     cache.v[i].set(v, old * C);
     [k, v] = [cache.k, cache.v].map((all) => all[i].subarray(0, S * C)); // (S, C)
-    hook?.(`${name}.q`, q), hook?.(`${name}.k`, k), hook?.(`${name}.v`, v);
+    hook?.(`${name}.q`, q);
+    hook?.(`${name}.k`, k);
+    hook?.(`${name}.v`, v);
 
-    const heads = new Float32Array(T * C), weights = new Float32Array(H * T * S);
+    const heads = new Float32Array(T * C);
+    const weights = new Float32Array(H * T * S);
     const scale = off.scale ? 1 : 1 / Math.sqrt(D);
     for (let h = 0; h < H; h++) {
       for (let t = 0; t < T; t++) {
@@ -208,7 +236,8 @@ var scratchformerModel = (() => {
         weights.set(row, (h * T + t) * S);
         if (off.heads.some(([b, n]) => b === i && n === h)) continue; // zeros
         for (let s = 0; s < seen; s++) {
-          const weight = row[s], from = s * C + h * D;
+          const weight = row[s];
+          const from = s * C + h * D;
           for (let d = 0; d < D; d++) heads[to + d] += weight * v[from + d];
         }
       }
@@ -224,7 +253,8 @@ var scratchformerModel = (() => {
   function forward(model, ids, { cache = newCache(model), off = {}, hook } = {}) {
     off = checkedOff(model, off);
     checkIds(model, ids, cache, off);
-    const T = ids.length, attention = [];
+    const T = ids.length;
+    const attention = [];
     let x = embed(model, [...cache.ids, ...ids], cache.ids.length, off);
     const stream = [x];
     for (let i = 0; i < model.config.n_layers; i++) {
@@ -254,31 +284,39 @@ var scratchformerModel = (() => {
   }
 
   const isBelow = (n, limit) => Number.isInteger(n) && n >= 0 && n < limit;
+  function check(isRight, message) {
+    if (!isRight) throw new Error(message);
+  }
 
-  // `off` with all its parts
-  function checkedOff({ config }, off) {
-    const all = { heads: [], blocks: [], positions: false, scale: false, causal: false };
-    const unknown = Object.keys(off).find((name) => !(name in all));
-    if (unknown) throw new Error(`off has ${unknown}, expected ${Object.keys(all).join(", ")}`);
-    Object.assign(all, off);
-    for (const [block, head] of [...all.heads, ...all.blocks.map((layer) => [layer, 0])]) {
-      if (!isBelow(block, config.n_layers) || !isBelow(head, config.n_heads)) {
-        throw new Error(`off has block ${block}, head ${head}: there is none`);
-      }
+  // `off` with its lists, which may be empty
+  function checkedOff({ config: { n_layers, n_heads } }, off) {
+    const names = ["heads", "blocks", "positions", "scale", "causal"];
+    const unknown = Object.keys(off).find((name) => !names.includes(name));
+    check(
+      unknown === undefined,
+      `off has ${unknown}, expected ${names.join(", ")}`,
+    );
+    const all = { heads: [], blocks: [], ...off };
+    const named = [...all.heads, ...all.blocks.map((block) => [block, 0])];
+    for (const [block, head] of named) {
+      const exists = isBelow(block, n_layers) && isBelow(head, n_heads);
+      check(exists, `off has block ${block}, head ${head}: there is none`);
     }
     return all;
   }
 
-  function checkIds({ config: { vocab_size, context_length } }, ids, cache, off) {
-    const S = cache.ids.length + ids.length, wrong = ids.find((id) => !isBelow(id, vocab_size));
-    if (ids.length === 0) throw new Error("got no token, expected at least one");
-    if (wrong !== undefined) throw new Error(`id ${wrong} is not one of ${vocab_size} tokens`);
-    if (S > context_length) {
-      throw new Error(`got ${S} tokens, expected at most context_length=${context_length}`);
-    }
-    if (off.causal && cache.ids.length) {
-      throw new Error("got a cache without the causal mask: old tokens would change");
-    }
+  function checkIds({ config }, ids, cache, off) {
+    const { vocab_size, context_length: most } = config;
+    const old = cache.ids.length;
+    const S = old + ids.length;
+    const wrong = ids.find((id) => !isBelow(id, vocab_size));
+    check(ids.length > 0, "got no token, expected at least one");
+    check(wrong === undefined, `id ${wrong} is not one of ${vocab_size} tokens`);
+    check(S <= most, `got ${S} tokens, expected at most context_length=${most}`);
+    check(
+      !off.causal || !old,
+      "got a cache without the causal mask: old tokens would change",
+    );
   }
 
   // ---- text ----
@@ -286,22 +324,27 @@ var scratchformerModel = (() => {
   // -ln of the probability that each token got from those before it: T - 1 numbers
   function losses(logits, ids) {
     const V = logits.length / ids.length;
-    return ids.slice(1).map((id, t) =>
-      -Math.log(softmax(logits.subarray(t * V, (t + 1) * V))[id]));
+    return ids.slice(1).map((id, t) => {
+      const p = softmax(Float64Array.from(logits.subarray(t * V, (t + 1) * V)));
+      return -Math.log(p[id]);
+    });
   }
 
-  // Logits (V) -> probabilities; a temperature of 0 gives all to the likeliest token. top_k keeps
-  // the k likeliest, then top_p the fewest that reach p together.
-  function probabilities(logits, { temperature = 1, top_k = null, top_p = null } = {}) {
-    if (!(temperature >= 0)) throw new Error(`temperature=${temperature}, expected 0 or more`);
-    if (!((top_k ?? 1) >= 1)) throw new Error(`top_k=${top_k}, expected at least 1`);
-    if (!(top_p === null || (top_p > 0 && top_p <= 1))) {
-      throw new Error(`top_p=${top_p}, expected 0 < top_p <= 1`);
-    }
+  // Logits (V) -> probabilities; a temperature of 0 gives all to the likeliest token.
+  // top_k keeps the k likeliest, then top_p the fewest that reach p together.
+  function probabilities(logits, rules = {}) {
+    let { temperature = 1, top_k = null, top_p = null } = rules;
+    check(temperature >= 0, `temperature=${temperature}, expected 0 or more`);
+    check((top_k ?? 1) >= 1, `top_k=${top_k}, expected at least 1`);
+    const pFits = (top_p ?? 1) > 0 && (top_p ?? 1) <= 1;
+    check(pFits, `top_p=${top_p}, expected 0 < top_p <= 1`);
     if (temperature === 0) [temperature, top_k] = [1, 1];
     const largest = logits.reduce((a, b) => Math.max(a, b)); // any temperature may divide 0
-    const p = softmax(Float64Array.from(logits, (z) => (z - largest) / temperature));
-    const order = Array.from(p.keys()).sort((a, b) => p[b] - p[a]).slice(0, top_k ?? p.length);
+    const p = softmax(
+      Float64Array.from(logits, (z) => (z - largest) / temperature),
+    );
+    const likeliest = Array.from(p.keys()).sort((a, b) => p[b] - p[a]);
+    const order = likeliest.slice(0, top_k ?? p.length);
     const together = order.reduce((sum, id) => sum + p[id], 0);
     const kept = new Float64Array(p.length);
     let before = 0; // what the likelier ones hold
@@ -326,25 +369,31 @@ var scratchformerModel = (() => {
   // The token on whose stretch of the line from 0 to 1 the number u falls
   function pick(p, u) {
     let sum = 0;
-    const id = p.findIndex((value) => u < (sum += value));
+    const id = p.findIndex((value) => {
+      sum += value;
+      return u < sum;
+    });
     return id >= 0 ? id : p.findLastIndex((value) => value > 0); // sum just below 1
   }
 
   // New ids after `ids`, without end. While all fit, the cache saves reading them
   // again; after that the last context_length are read, each at a new place.
   function* generate(model, ids, { seed = 0, off = {}, ...rules } = {}) {
-    const random = generator(seed), { context_length, vocab_size } = model.config;
+    const random = generator(seed);
+    const { context_length, vocab_size } = model.config;
     const cache = off.causal ? null : newCache(model);
     for (ids = [...ids]; ; ) {
-      const { logits } = cache && ids.length <= context_length
-        ? forward(model, ids.slice(cache.ids.length), { cache, off })
-        : forward(model, ids.slice(-context_length), { off });
+      const { logits } =
+        cache && ids.length <= context_length
+          ? forward(model, ids.slice(cache.ids.length), { cache, off })
+          : forward(model, ids.slice(-context_length), { off });
       ids.push(pick(probabilities(logits.slice(-vocab_size), rules), random()));
       yield ids.at(-1);
     }
   }
 
-  return { load, newCache, forward, readOut, losses, probabilities, generator, pick, generate };
+  const text = { softmax, losses, probabilities, generator, pick, generate };
+  return { load, newCache, forward, readOut, ...text, source: `(${model})()` };
 })();
 
 if (typeof module !== "undefined") module.exports = scratchformerModel; // Node

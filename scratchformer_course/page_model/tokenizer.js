@@ -4,7 +4,7 @@
 // each chunk into bytes, and merges neighbours, those with the lowest id first. It learns nothing.
 "use strict";
 
-var scratchformerTokenizer = (() => {
+globalThis.scratchformerTokenizer ??= (() => {
   function charTokenizer({ characters }) {
     const ids = new Map(characters.map((character, id) => [character, id]));
     const encode = (text) =>
@@ -37,15 +37,16 @@ var scratchformerTokenizer = (() => {
     }
 
     // The ids of a chunk's pieces when no merge is left. A chunk that is a token becomes it, even
-    // if
-    // no merges lead to it. told(place, n, id), if given, hears of each step: at this place, n
+    // if no merges lead to it. told(place, n, id), if given, hears of each step: at this place, n
     // pieces become the token `id`.
     function merge(bytes, told = null) {
       const whole = idOf.get(bytes) ?? Infinity;
       if (!told && whole < Infinity) return [whole];
       const pieces = [...bytes];
       for (;;) {
-        let best = Infinity, place = -1, n = 2;
+        let best = Infinity;
+        let place = -1;
+        let n = 2;
         for (let i = 0; i + 1 < pieces.length; i++) {
           const id = idOf.get(pieces[i] + pieces[i + 1]) ?? Infinity;
           if (id < best) [best, place] = [id, i];

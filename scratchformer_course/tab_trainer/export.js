@@ -1,20 +1,27 @@
 // A trained model for others: a description that model.js runs, and a file that Python opens.
 "use strict";
 
-var scratchformerExport = globalThis.scratchformerExport ?? (function exporter() {
-  const number = new Float32Array(1), bitsOf = new Uint32Array(number.buffer);
+globalThis.scratchformerExport ??= (function exporter() {
+  const number = new Float32Array(1);
+  const bitsOf = new Uint32Array(number.buffer);
 
   // A number of float32 -> sign, 5 bits of exponent, 10 bits of fraction; halves go to the even one
   function float16(x) {
     if (!(Math.abs(x) < 65520)) throw new Error(`a weight is ${x}, which float16 cannot hold`);
     number[0] = x;
-    const bits = bitsOf[0], sign = (bits >>> 16) & 0x8000, size = bits & 0x7fffffff;
-    if (size < 0x38800000) { // below 2^-14 float16 counts in steps of 2^-24
-      const steps = Math.abs(x) * 2 ** 24, low = Math.floor(steps), rest = steps - low;
+    const bits = bitsOf[0];
+    const sign = (bits >>> 16) & 0x8000;
+    const size = bits & 0x7fffffff;
+    // Below 2^-14 float16 counts in steps of 2^-24
+    if (size < 0x38800000) {
+      const steps = Math.abs(x) * 2 ** 24;
+      const low = Math.floor(steps);
+      const rest = steps - low;
       return sign | (low + (rest > 0.5 || (rest === 0.5 && low % 2) ? 1 : 0));
     }
     // the exponent's zero moves, and 13 bits go
-    const kept = (size - 0x38000000) >>> 13, rest = size & 0x1fff;
+    const kept = (size - 0x38000000) >>> 13;
+    const rest = size & 0x1fff;
     return sign | (kept + (rest > 0x1000 || (rest === 0x1000 && kept % 2) ? 1 : 0));
   }
 
@@ -37,18 +44,23 @@ var scratchformerExport = globalThis.scratchformerExport ?? (function exporter()
         bytes[n++] = bits >> 8;
       }
     }
-    return { config, tensors: weights.map(({ name, shape }) => ({ name, shape })),
-      weights: base64(bytes), tokenizer: { tokenizer: "CharTokenizer", characters } };
+    return {
+      config,
+      tensors: weights.map(({ name, shape }) => ({ name, shape })),
+      weights: base64(bytes),
+      tokenizer: { tokenizer: "CharTokenizer", characters },
+    };
   }
 
   // The bytes of a safetensors file that SpeedrunGPT.from_pretrained reads
   function safetensors(config, weights, characters) {
-    const record = { config, characters }, header = {
-      __metadata__: { scratchformer: JSON.stringify({ record }) },
-    };
+    const record = { config, characters };
+    const header = { __metadata__: { scratchformer: JSON.stringify({ record }) } };
     let end = 0;
     for (const { name, shape, data } of weights) {
-      header[name] = { dtype: "F32", shape, data_offsets: [end, (end += 4 * data.length)] };
+      const start = end;
+      end += 4 * data.length;
+      header[name] = { dtype: "F32", shape, data_offsets: [start, end] };
     }
     const text = new TextEncoder().encode(JSON.stringify(header));
     const padded = Math.ceil(text.length / 8) * 8;

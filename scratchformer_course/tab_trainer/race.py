@@ -14,22 +14,15 @@ from scratchformer.data.corpora import Corpus, load_corpus
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
+from scratchformer_course.page_model.explorer import MODEL_FILES, VIEWS
 
+COMPUTES = ("matrix", "trainer", "text", "session", "export")  # what a worker runs
+SHOWS = ("workers", "controls", "plot", "samples", "result", "race")  # what the page runs
 FILES = (
-    *(
-        "page_model/explorer.css",
-        "page_model/model.js",
-        "page_model/tokenizer.js",
-        "page_model/explorer.js",
-    ),
-    *(f"page_model/views/{view}.js" for view in ("attention", "next", "switches", "lens")),
-    *(
-        "tab_trainer/race.css",
-        "tab_trainer/matrix.js",
-        "tab_trainer/trainer.js",
-        "tab_trainer/text.js",
-    ),
-    *("tab_trainer/session.js", "tab_trainer/export.js", "tab_trainer/race.js"),
+    *MODEL_FILES,
+    *(f"page_model/views/{view}.js" for view in VIEWS),
+    "tab_trainer/race.css",
+    *(f"tab_trainer/{name}.js" for name in (*COMPUTES, *SHOWS)),
 )
 # The setting of configs/record-every-seed.toml, a speedrun's GPT of one block, but for the steps
 FIXED = {

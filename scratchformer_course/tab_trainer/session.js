@@ -10,23 +10,30 @@
 // A second worker may help. Both are told to by {do: "meet", port} and {do: "help", port}, the two
 // ends of a channel, and {do: "alone"} says that the second has failed. Each half of a batch is
 // computed on its own, by whichever worker, so a run gives the same numbers with one as with two.
-var scratchformerSession = globalThis.scratchformerSession ?? (function session() {
+globalThis.scratchformerSession ??= (function session() {
   const SAMPLE = 160; // characters of a sample
   // Whether two workers gain is tried: steps that are not counted, since the browser is still
   // translating the program, then some by the first worker alone, then some by both
-  const ALONE = 5, TOGETHER = 11, DECIDED = 17;
+  const ALONE = 5;
+  const TOGETHER = 11;
+  const DECIDED = 17;
 
   // ---- the second worker ---------------------------------------------------------------------
 
   // It keeps the same weights as the first, and learns and scores what it is asked to
   function newHelper(Tr, post) {
-    let run = null, name = null, own = []; // what it has learned of this step's batch
+    let run = null;
+    let name = null;
+    let own = []; // what it has learned of this step's batch
     const work = {
       start: ({ config, settings, seed }) => {
         run = Tr.newRun(config, settings, seed);
         own = [];
       },
-      learn: (half) => (own = [run.learn(half)])[0],
+      learn: (half) => {
+        own = [run.learn(half)];
+        return own[0];
+      },
       apply: ({ parts }) => {
         run.apply([...parts, ...own]);
         own = [];
@@ -56,20 +63,25 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
     port.onmessage = ({ data }) => answered(data.number, data.answer);
     return {
       tell: (message) => port.postMessage(message),
-      ask: (message) => new Promise((then) => {
-        open.set(++count, then);
-        port.postMessage({ ...message, number: count });
-      }),
-      leave: () => { for (const number of [...open.keys()]) answered(number, null); },
+      ask: (message) =>
+        new Promise((then) => {
+          open.set(++count, then);
+          port.postMessage({ ...message, number: count });
+        }),
+      leave: () => {
+        for (const number of [...open.keys()]) answered(number, null);
+      },
     };
   }
 
   // ---- the first ------------------------------------------------------------------------------
 
   // `later(f)` calls f when messages have been read; `send(message, transfer)` posts one
-  function newSession({ trainer: Tr, text: Text, export: Export }, send, later) {
-    let current = 0, partner = null; // which run is wanted; the second worker
-    let resume = null, waiting = Promise.resolve(); // how a pause ends; when it has
+  function newSession({ model, trainer: Tr, text: Text, export: Export }, send, later) {
+    let current = 0; // which run is wanted
+    let partner = null; // the second worker
+    let resume = null; // how a pause ends
+    let waiting = Promise.resolve(); // when it has
 
     function receive(message) {
       if (message.do === "help") {
@@ -81,7 +93,11 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
         partner?.leave();
         partner = null;
       }
-      if (message.do === "pause" && !resume) waiting = new Promise((then) => { resume = then; });
+      if (message.do === "pause" && !resume) {
+        waiting = new Promise((then) => {
+          resume = then;
+        });
+      }
       if (message.do === "resume" || message.do === "start" || message.do === "stop") {
         resume?.();
         resume = null;
@@ -100,7 +116,8 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
       }
       try {
         const text = Text.prepare(await Text.read(told), told.prompt, told.config, told.settings);
-        post({ is: "begun", characters: text.characters, config: text.config, first: text.first });
+        const { characters, config, first } = text;
+        post({ is: "begun", characters, config, first });
         await train({ ...told, ...text, name }, post, turn);
       } catch (error) {
         const is = error.isRefusal ? "refused" : "failed";
@@ -109,8 +126,10 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
     }
 
     async function train({ name, config, settings, seed, train: ids, ...told }, post, turn) {
-      const { context_length: T, vocab_size } = config, { batch_size, steps } = settings;
-      let helper = partner, seconds = 0;
+      const { context_length: T } = config;
+      const { batch_size, steps } = settings;
+      let helper = partner;
+      let seconds = 0;
       helper?.tell({ do: "start", run: name, config, settings, seed });
       const run = Tr.newRun(config, settings, seed);
       const batches = Tr.windows(ids, batch_size, T, seed);
@@ -122,17 +141,18 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
         const asked = together && second && helper.ask({ do: "learn", run: name, ...second });
         const parts = [run.learn(first)];
         if (asked) helper.tell({ do: "apply", run: name, parts });
-        if (second) parts.push((asked && await asked) || run.learn(second));
+        if (second) parts.push((asked && (await asked)) || run.learn(second));
         if (!asked) helper?.tell({ do: "apply", run: name, parts });
         return run.apply(parts);
       }
       while (run.done < steps) {
-        if (!await turn()) return;
+        if (!(await turn())) return;
         if (helper !== partner) helper = null; // it has failed
         const usual = { alone: median(times.alone), together: median(times.together) };
         if (run.done === DECIDED && !(usual.together < usual.alone)) helper = null;
         const together = helper !== null && (run.done < ALONE || run.done >= TOGETHER);
-        const before = performance.now(), way = together ? "together" : "alone";
+        const before = performance.now();
+        const way = together ? "together" : "alone";
         const loss = await update(batches.next().value, together);
         const took = (performance.now() - before) / 1000;
         seconds += took;
@@ -143,31 +163,44 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
         if (run.done % told.every === 0 || run.done === steps) {
           const maps = [];
           run.logits(told.first, (_, weights) => maps.push(weights.slice()));
-          post({ is: "look", step: run.done, maps, sample: sample(Tr, run, told.first, seed) });
+          post({ is: "look", step: run.done, maps, sample: sample(model, run, told.first, seed) });
         }
       }
-      let sum = 0, count = 0;
-      const all = [...Tr.pieces(told.validation, T, batch_size)];
+      const loss = await score(run, helper, { name, ...told }, post, turn);
+      if (loss === null) return;
+      const weights = Object.entries(run.weights).map(([own, W]) => ({
+        name: own,
+        shape: [W.rows, W.columns],
+        data: W.data.slice(),
+      }));
+      const description = describe({ ...told.fixed, ...config }, weights, told.characters);
+      post(
+        { is: "done", loss, seconds, weights, description },
+        weights.map(({ data }) => data.buffer),
+      );
+    }
+
+    // The mean loss of the whole validation text, by both workers; null if the run is stopped
+    async function score(run, helper, { name, validation }, post, turn) {
+      let sum = 0;
+      let count = 0;
+      const all = [...Tr.pieces(validation, run.config.context_length, run.settings.batch_size)];
       while (all.length) {
-        if (!await turn()) return;
+        if (!(await turn())) return null;
         const [one, other] = all.splice(0, 2);
         const asked = other && helper?.ask({ do: "score", run: name, ...other });
         sum += run.score(one) * one.y.length;
-        if (other) sum += ((asked && await asked) ?? run.score(other)) * other.y.length;
+        if (other) sum += ((asked && (await asked)) ?? run.score(other)) * other.y.length;
         count += one.y.length + (other?.y.length ?? 0);
-        post({ is: "score", share: count / (told.validation.length - 1) });
+        post({ is: "score", share: count / (validation.length - 1) });
       }
-      const weights = Object.entries(run.weights).map(([own, W]) =>
-        ({ name: own, shape: [W.rows, W.columns], data: W.data.slice() }));
-      const description = describe({ ...told.fixed, ...config }, weights, told.characters);
-      post({ is: "done", loss: sum / count, seconds, weights, description },
-        weights.map(({ data }) => data.buffer));
+      return sum / count;
     }
 
     // For the views of the page; null if a number is too large for them
-    function describe(...model) {
+    function describe(...trained) {
       try {
-        return Export.describe(...model);
+        return Export.describe(...trained);
       } catch {
         return null;
       }
@@ -179,17 +212,13 @@ var scratchformerSession = globalThis.scratchformerSession ?? (function session(
   const median = (numbers) => numbers.slice().sort((a, b) => a - b)[numbers.length >> 1] ?? null;
 
   // Text of the model's own: the last T characters are read anew for each one
-  function sample(Tr, run, prompt, seed) {
-    const { context_length: T, vocab_size: V } = run.config, ids = Array.from(prompt);
-    const random = Tr.generator(seed + 1);
+  function sample({ generator, probabilities, pick }, run, prompt, seed) {
+    const { context_length: T, vocab_size: V } = run.config;
+    const ids = Array.from(prompt);
+    const random = generator(seed + 1);
     for (let i = 0; i < SAMPLE; i++) {
       const logits = run.logits(Int32Array.from(ids.slice(-T))).slice(-V);
-      let largest = -Infinity, sum = 0, u = random(), id = 0;
-      for (const z of logits) largest = Math.max(largest, z);
-      const p = logits.map((z) => Math.exp(z - largest));
-      for (const x of p) sum += x;
-      for (u *= sum; id < V - 1 && u >= p[id]; id++) u -= p[id];
-      ids.push(id);
+      ids.push(pick(probabilities(logits), random()));
     }
     return ids.slice(prompt.length);
   }

@@ -1,46 +1,42 @@
 // A GPT that learns, from scratch: tensors, gradients by a tape, the model, Muon and AdamW.
 //
-// It computes what scratchformer_course/ch17_speedrun/model.py and scratchformer/training compute, and the
-// names are theirs. Every tensor is a matrix: the B windows of T tokens are N = B T rows.
+// It computes what scratchformer_course/ch17_speedrun/model.py and scratchformer/training
+// compute, and the names are theirs. Softmax and random numbers are those of model.js.
+// Every tensor is a matrix: the B windows of T tokens are N = B T rows.
 // C: d_model, H: heads, D = C / H, V: vocabulary.
 "use strict";
 
-var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer() {
-  const { create, view, transposed } = globalThis.scratchformerMatrix ?? require("./matrix.js");
+globalThis.scratchformerTrainer ??= (function trainer() {
+  const { create, view, transposed } =
+    globalThis.scratchformerMatrix ?? require("./matrix.js");
+  const { generator, softmax } =
+    globalThis.scratchformerModel ?? require("../page_model/model.js");
 
-  // ---- numbers at random -----------------------------------------------------------------------
-
-  // Uniform numbers from 0 to 1, the same for the same seed (mulberry32)
-  function generator(seed) {
-    let state = seed >>> 0;
-    return () => {
-      state = (state + 0x6d2b79f5) >>> 0;
-      let n = Math.imul(state ^ (state >>> 15), state | 1);
-      n ^= n + Math.imul(n ^ (n >>> 7), n | 61);
-      return ((n ^ (n >>> 14)) >>> 0) / 2 ** 32;
-    };
-  }
+  // ---- numbers at random ------------------------------------------------------
 
   // A draw from the normal distribution (Box and Muller 1958)
   const normal = (random) =>
     Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
-  // ---- tensors and the tape --------------------------------------------------------------------
+  // ---- tensors and the tape ---------------------------------------------------
 
-  // Where all numbers live: those of the weights first, behind them those of one step at a time.
-  // Every operation writes on the tape how its gradients are computed; `backward` reads it from
-  // its end.
+  // Where all numbers live: those of the weights first, behind them those of one step at
+  // a time. Every operation writes on the tape how its gradients are computed; `backward`
+  // reads it from its end.
   function newTape(bytes, kind) {
     const { buffer, product, reserved, kind: used } = create(bytes, kind);
     const numbers = new Float32Array(buffer);
-    let next = reserved / 4, kept = next; // the next free number; the first that a step may use
-    let tape = [], recording = true;
+    let next = reserved / 4; // the next free number
+    let kept = next; // the first that a step may use
+    let tape = [];
+    let recording = true;
 
     function take(length) {
       const from = next;
       next += Math.ceil(length / 4) * 4;
       if (next > numbers.length) {
-        throw new Error(`these sizes need more than ${Math.round(buffer.byteLength / 2 ** 20)} MB`);
+        const megabytes = Math.round(buffer.byteLength / 2 ** 20);
+        throw new Error(`these sizes need more than ${megabytes} MB`);
       }
       return numbers.subarray(from, from + length);
     }
@@ -49,7 +45,9 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       const grad = recording ? take(rows * columns) : null;
       return { rows, columns, data, grad };
     }
-    const then = (gradients) => { if (recording) tape.push(gradients); };
+    const then = (gradients) => {
+      if (recording) tape.push(gradients);
+    };
 
     // Forget the last step; `record` says whether the next will need gradients
     function begin(record = true) {
@@ -62,7 +60,10 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       for (const gradients of tape.reverse()) gradients();
       tape = [];
     }
-    const keep = () => { kept = next; }; // what exists now is the model's
+    // What exists now is the model's
+    const keep = () => {
+      kept = next;
+    };
 
     // ---- operations: each gives a new tensor and says where its gradient goes
 
@@ -70,22 +71,24 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
     // x Wᵀ: x (N, inputs), W (outputs, inputs) -> (N, outputs)
     function linear(x, W) {
-      const { rows: N, columns: inputs } = x, outputs = W.rows;
-      const y = tensor(N, outputs), w = whole(W.data, inputs);
-      product(whole(y.data, outputs), whole(x.data, inputs), transposed(w),
-        N, outputs, inputs);
+      const { rows: N, columns: inputs } = x;
+      const outputs = W.rows;
+      const y = tensor(N, outputs);
+      const w = whole(W.data, inputs);
+      const from = whole(x.data, inputs);
+      product(whole(y.data, outputs), from, transposed(w), N, outputs, inputs);
       then(() => {
         const dy = whole(y.grad, outputs);
         product(whole(x.grad, inputs), dy, w, N, inputs, outputs);
-        product(whole(W.grad, inputs), transposed(dy), whole(x.data, inputs),
-          outputs, inputs, N);
+        product(whole(W.grad, inputs), transposed(dy), from, outputs, inputs, N);
       });
       return y;
     }
 
     // One row of the table (rows, C) for each id -> (N, C)
     function embedding(table, ids) {
-      const C = table.columns, y = tensor(ids.length, C);
+      const C = table.columns;
+      const y = tensor(ids.length, C);
       gather(y.data, table.data, ids, C);
       then(() => scatter(table.grad, y.grad, ids, C));
       return y;
@@ -112,7 +115,9 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
     // Each row to mean 0 and variance 1
     function layerNorm(x) {
-      const { rows, columns: C } = x, y = tensor(rows, C), scales = take(rows);
+      const { rows, columns: C } = x;
+      const y = tensor(rows, C);
+      const scales = take(rows);
       normalize(y.data, x.data, scales, C);
       then(() => normalizeBack(x.grad, y.grad, y.data, scales, C));
       return y;
@@ -120,7 +125,9 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
     // The rows of each window of T, k places later; the first k are zeros
     function shift(x, T, k) {
-      const C = x.columns, y = tensor(x.rows, C), length = (T - k) * C; // numbers of a window
+      const C = x.columns;
+      const y = tensor(x.rows, C);
+      const length = (T - k) * C; // numbers of a window
       for (let i = 0; i < x.data.length; i += T * C) {
         addScaled(y.data, 1, x.data, length, i + k * C, i);
       }
@@ -132,25 +139,33 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       return y;
     }
 
-    // Queries and keys, the first 2 C of each row's 3 C channels, turned by their place: channels
-    // 2i and 2i + 1 of a head by t · 10000^(-2i / D)
+    // Queries and keys, the first 2 C of each row's 3 C channels, turned by their place:
+    // channels 2i and 2i + 1 of a head by t · 10000^(-2i / D)
     function rotary(qkv, T, D) {
-      const y = tensor(qkv.rows, qkv.columns), cos = take((T * D) / 2), sin = take((T * D) / 2);
+      const y = tensor(qkv.rows, qkv.columns);
+      const cos = take((T * D) / 2);
+      const sin = take((T * D) / 2);
       angles(cos, sin, T, D);
       turn(y.data, qkv.data, cos, sin, qkv.columns, D, 1);
-      then(() => turn(qkv.grad, y.grad, cos, sin, qkv.columns, D, -1)); // gradients turn back
+      then(() => turn(qkv.grad, y.grad, cos, sin, qkv.columns, D, -1)); // back
       return y;
     }
 
     // Causal self-attention of all windows and heads: qkv (N, 3 C) -> (N, C),
     // and the weights
     function attention(qkv, T, H) {
-      const N = qkv.rows, C = qkv.columns / 3, D = C / H, y = tensor(N, C);
-      const weights = take(N * H * T), scale = 1 / Math.sqrt(D); // (B, H, T, T)
-      const each = (visit) => { // the views of one head of one window
+      const N = qkv.rows;
+      const C = qkv.columns / 3;
+      const D = C / H;
+      const y = tensor(N, C);
+      const weights = take(N * H * T); // (B, H, T, T)
+      const scale = 1 / Math.sqrt(D);
+      // The views of one head of one window
+      const each = (visit) => {
         for (let b = 0; b < N / T; b++) {
           for (let h = 0; h < H; h++) {
-            const start = b * T * 3 * C + h * D, from = (b * H + h) * T * T;
+            const start = b * T * 3 * C + h * D;
+            const from = (b * H + h) * T * T;
             const part = (data, i) => view(data, 3 * C, start + i * C);
             visit(part, view(weights, T, from), from, b * T * C + h * D);
           }
@@ -165,7 +180,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       then(() => {
         const slopes = take(T * T);
         each((part, p, from, to) => {
-          const dy = view(y.grad, C, to), ds = view(slopes, T);
+          const dy = view(y.grad, C, to);
+          const ds = view(slopes, T);
           const [q, k, v] = [0, 1, 2].map((i) => part(qkv.data, i));
           const [dq, dk, dv] = [0, 1, 2].map((i) => part(qkv.grad, i));
           product(dv, transposed(p), dy, T, D, T); // dv = Pᵀ dy
@@ -181,7 +197,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
     // The mean of -ln p(target), in nats; with it the gradients of all logits (N, V) begin
     function crossEntropy(logits, targets) {
-      const { rows: N, columns: V } = logits, p = take(N * V);
+      const { rows: N, columns: V } = logits;
+      const p = take(N * V);
       p.set(logits.data);
       const loss = meanLoss(p, targets, V);
       then(() => {
@@ -191,12 +208,30 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       return loss;
     }
 
-    return { begin, backward, keep, tensor, take, product, kind: used, linear, embedding, add,
-      squaredRelu, layerNorm, shift, rotary, attention, crossEntropy };
+    return {
+      begin,
+      backward,
+      keep,
+      tensor,
+      take,
+      product,
+      kind: used,
+      linear,
+      embedding,
+      add,
+      squaredRelu,
+      layerNorm,
+      shift,
+      rotary,
+      attention,
+      crossEntropy,
+    };
   }
 
-  // ---- what the operations compute; loops of their own, so that browsers translate them once ----
-  // Whatever is called ...Back adds to gradients
+  // ---- what the operations compute --------------------------------------------
+
+  // Loops of their own, so that browsers translate them once. What is called ...Back adds
+  // to gradients
 
   // `length` numbers of `from`, times a factor, are added to those of `to`
   function addScaled(to, factor, from, length = to.length, start = 0, first = 0) {
@@ -208,7 +243,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       for (let c = 0; c < C; c++) rows[t * C + c] = table[ids[t] * C + c];
     }
   }
-  function scatter(table, rows, ids, C) { // adds
+  // Adds to the table
+  function scatter(table, rows, ids, C) {
     for (let t = 0; t < ids.length; t++) {
       for (let c = 0; c < C; c++) table[ids[t] * C + c] += rows[t * C + c];
     }
@@ -216,7 +252,9 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
   // max(0, x) is (x + |x|) / 2: an `if` would be slow for numbers at random
   function relu2(y, x) {
-    for (let i = 0; i < y.length; i++) y[i] = 0.5 * (x[i] + Math.abs(x[i])) * x[i];
+    for (let i = 0; i < y.length; i++) {
+      y[i] = 0.5 * (x[i] + Math.abs(x[i])) * x[i];
+    }
   }
   function relu2Back(dx, dy, x) {
     for (let i = 0; i < dx.length; i++) dx[i] += (x[i] + Math.abs(x[i])) * dy[i];
@@ -224,28 +262,38 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
   function normalize(y, x, scales, C) {
     for (let t = 0, start = 0; t < scales.length; t++, start += C) {
-      let sum = 0, squares = 0;
+      let sum = 0;
+      let squares = 0;
       for (let i = start; i < start + C; i++) sum += x[i];
       const mean = sum / C;
-      for (let i = start; i < start + C; i++) squares += (x[i] - mean) * (x[i] - mean);
-      const scale = (scales[t] = 1 / Math.sqrt(squares / C + 1e-5));
+      for (let i = start; i < start + C; i++) {
+        squares += (x[i] - mean) * (x[i] - mean);
+      }
+      const scale = 1 / Math.sqrt(squares / C + 1e-5);
+      scales[t] = scale;
       for (let i = start; i < start + C; i++) y[i] = (x[i] - mean) * scale;
     }
   }
   // dx = scale (dy - mean of dy - y · mean of dy y)
   function normalizeBack(dx, dy, y, scales, C) {
     for (let t = 0, start = 0; t < scales.length; t++, start += C) {
-      let sum = 0, along = 0;
+      let sum = 0;
+      let along = 0;
       for (let i = start; i < start + C; i++) {
         sum += dy[i];
         along += dy[i] * y[i];
       }
-      const mean = sum / C, part = along / C, scale = scales[t];
-      for (let i = start; i < start + C; i++) dx[i] += scale * (dy[i] - mean - y[i] * part);
+      const mean = sum / C;
+      const part = along / C;
+      const scale = scales[t];
+      for (let i = start; i < start + C; i++) {
+        dx[i] += scale * (dy[i] - mean - y[i] * part);
+      }
     }
   }
 
-  function angles(cos, sin, T, D) { // (T, D / 2)
+  // Cosines and sines, (T, D / 2)
+  function angles(cos, sin, T, D) {
     for (let t = 0; t < T; t++) {
       for (let i = 0; i < D / 2; i++) {
         const angle = t * 10000 ** ((-2 * i) / D);
@@ -257,26 +305,21 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
   // Pairs of the first two thirds of each row, turned; the rest as it is. Adds to `to`
   function turn(to, from, cos, sin, width, D, direction) {
     const turned = (width / 3) * 2;
-    for (let start = 0, place = 0; start < to.length; start += width, place += D / 2) {
+    let place = 0; // in `cos` and `sin`
+    for (let start = 0; start < to.length; start += width) {
       if (place === cos.length) place = 0; // the next window
       for (let c = 0; c < turned; c += 2) {
-        const n = place + (c % D) / 2, i = start + c, s = direction * sin[n];
+        const n = place + (c % D) / 2;
+        const i = start + c;
+        const s = direction * sin[n];
         to[i] += from[i] * cos[n] - from[i + 1] * s;
         to[i + 1] += from[i] * s + from[i + 1] * cos[n];
       }
       for (let i = start + turned; i < start + width; i++) to[i] += from[i];
+      place += D / 2;
     }
   }
 
-  // In place: `open` scores from `start` on become weights that sum to 1
-  function softmax(scores, start, open, scale) {
-    let largest = -Infinity, sum = 0;
-    for (let i = start; i < start + open; i++) largest = Math.max(largest, scores[i]);
-    for (let i = start; i < start + open; i++) {
-      sum += scores[i] = Math.exp(scale * (scores[i] - largest));
-    }
-    for (let i = start; i < start + open; i++) scores[i] /= sum;
-  }
   // In place: T rows of T scores become weights; a row sees itself and what is before it
   function causalSoftmax(scores, start, T, scale) {
     for (let t = 0; t < T; t++) {
@@ -299,25 +342,30 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
   function meanLoss(p, targets, V) {
     let loss = 0;
     for (let t = 0; t < targets.length; t++) {
-      softmax(p, t * V, V, 1);
+      softmax(p, t * V, V);
       loss -= Math.log(p[t * V + targets[t]] + 1e-38) / targets.length;
     }
     return loss;
   }
 
-  // ---- the model -------------------------------------------------------------------------------
+  // ---- the model --------------------------------------------------------------
 
   // {name: tensor} of a SpeedrunGPT without biases or weights in its norms, as it starts
   function newWeights(tape, config, seed = 0) {
-    const { vocab_size: V, context_length, d_model: C, n_layers, smear, bigram_rows } = config;
-    const random = generator(seed), weights = {};
+    const { vocab_size: V, d_model: C, n_layers, smear, bigram_rows } = config;
+    const random = generator(seed);
+    const weights = {};
     function matrix(name, rows, columns, std) {
       const data = tape.take(rows * columns);
-      if (std) for (let i = 0; i < data.length; i++) data[i] = std * normal(random);
+      if (std > 0) {
+        for (let i = 0; i < data.length; i++) data[i] = std * normal(random);
+      }
       weights[name] = { rows, columns, data, grad: null };
     }
     matrix("wte.weight", V, C, 0.02);
-    if (config.positions === "learned") matrix("wpe.weight", context_length, C, 0.02);
+    if (config.positions === "learned") {
+      matrix("wpe.weight", config.context_length, C, 0.02);
+    }
     if (bigram_rows) matrix("bigrams.table.weight", bigram_rows, C, 0);
     for (let k = 0; k < smear; k++) matrix(`smear.back.${k}.weight`, C, C, 0);
     for (let i = 0; i < n_layers; i++) {
@@ -333,9 +381,13 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
   // Room for the gradients of all weights, side by side: together they are one vector
   function newGradients(tape, weights) {
     const all = Object.values(weights);
-    const gradients = tape.take(all.reduce((sum, { data }) => sum + data.length, 0));
+    const length = all.reduce((sum, { data }) => sum + data.length, 0);
+    const gradients = tape.take(length);
     let from = 0;
-    for (const W of all) W.grad = gradients.subarray(from, (from += W.data.length));
+    for (const W of all) {
+      W.grad = gradients.subarray(from, from + W.data.length);
+      from += W.data.length;
+    }
     tape.keep();
     return gradients;
   }
@@ -346,8 +398,9 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     const { vocab_size: V, n_heads: H, n_layers, smear, bigram_rows } = config;
     let x = tape.embedding(weights["wte.weight"], ids);
     if (bigram_rows) {
-      const pairs = ids.map((id, i) =>
-        ((i % T ? ids[i - 1] : 0) * V + id) % bigram_rows);
+      const pairs = ids.map(
+        (id, i) => ((i % T ? ids[i - 1] : 0) * V + id) % bigram_rows,
+      );
       x = tape.add(x, tape.embedding(weights["bigrams.table.weight"], pairs));
     }
     x = tape.layerNorm(x);
@@ -376,13 +429,15 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     return tape.linear(tape.layerNorm(x), weights["lm_head.weight"]);
   }
 
-  // ---- the optimisers --------------------------------------------------------------------------
+  // ---- the optimisers ---------------------------------------------------------
 
   // X X^T … five times: singular values to about 1, as newton_schulz in Python
   function newtonSchulz(tape, G, rows, columns) {
     const [a, b, c] = [3.4445, -4.775, 2.0315];
-    const m = Math.min(rows, columns), n = Math.max(rows, columns);
-    let X = tape.take(m * n), size = 0;
+    const m = Math.min(rows, columns);
+    const n = Math.max(rows, columns);
+    let X = tape.take(m * n);
+    let size = 0;
     for (let i = 0; i < G.length; i++) size += G[i] * G[i];
     const wide = rows === m ? G : turned(tape, G, n, m);
     addScaled(X, 1 / (Math.sqrt(size) + 1e-7), wide);
@@ -411,13 +466,17 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     return copy;
   }
 
-  // Muon for the matrices inside the network, AdamW for embeddings and the head (or for all, if
-  // muon_lr is null). step(rate) changes the weights; rate goes from 1 to 0
-  function newOptimizer(tape, weights, { lr, muon_lr, muon_momentum, betas: [beta1, beta2] }) {
+  // Muon for the matrices inside the network, AdamW for embeddings and the head (or for
+  // all, if muon_lr is null). step(rate) changes the weights; rate goes from 1 to 0
+  function newOptimizer(tape, weights, settings) {
+    const { lr, muon_lr, muon_momentum } = settings;
+    const [beta1, beta2] = settings.betas;
     const isInside = (name) => /^(h|smear)\./.test(name);
     const parts = Object.entries(weights).map(([name, W]) => ({
-      W, muon: muon_lr !== null && isInside(name),
-      mean: new Float32Array(W.data.length), square: new Float32Array(W.data.length),
+      W,
+      muon: muon_lr !== null && isInside(name),
+      mean: new Float32Array(W.data.length),
+      square: new Float32Array(W.data.length),
     }));
     let steps = 0;
 
@@ -427,7 +486,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       ahead.set(W.grad);
       follow(ahead, mean, muon_momentum);
       const step = newtonSchulz(tape, ahead, W.rows, W.columns);
-      addScaled(W.data, -rate * muon_lr * Math.sqrt(Math.max(1, W.rows / W.columns)), step);
+      const by = rate * muon_lr * Math.sqrt(Math.max(1, W.rows / W.columns));
+      addScaled(W.data, -by, step);
     }
     function adamStep({ W, mean, square }, rate) {
       follow(mean, W.grad, 1 - beta1);
@@ -444,12 +504,17 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
   // A running mean goes a share of the way to the new numbers
   function follow(mean, numbers, share) {
-    for (let i = 0; i < mean.length; i++) mean[i] += share * (numbers[i] - mean[i]);
+    for (let i = 0; i < mean.length; i++) {
+      mean[i] += share * (numbers[i] - mean[i]);
+    }
   }
   function followSquares(mean, numbers, share) {
-    for (let i = 0; i < mean.length; i++) mean[i] += share * (numbers[i] * numbers[i] - mean[i]);
+    for (let i = 0; i < mean.length; i++) {
+      mean[i] += share * (numbers[i] * numbers[i] - mean[i]);
+    }
   }
-  function adamW(weights, mean, square, by, correction) { // no weights decay in this recipe
+  // No weights decay in this recipe
+  function adamW(weights, mean, square, by, correction) {
     for (let i = 0; i < weights.length; i++) {
       weights[i] -= (by * mean[i]) / (Math.sqrt(square[i]) * correction + 1e-8);
     }
@@ -464,17 +529,18 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
     for (let i = 0; i < gradients.length; i++) gradients[i] *= scale;
   }
 
-  // ---- training --------------------------------------------------------------------------------
+  // ---- training ---------------------------------------------------------------
 
   // Windows of the text so that no character is an input twice in a pass, in random order
   function* windows(ids, B, T, seed) {
     const random = generator(seed);
     for (;;) {
-      const offset = Math.floor(random() * T), starts = [];
+      const offset = Math.floor(random() * T);
+      const starts = [];
       for (let i = offset; i + T < ids.length; i += T) starts.push(i);
       if (starts.length < B) {
-        throw new Error(`${ids.length} tokens hold ${starts.length} windows of ${T}, ` +
-          `expected at least ${B}`);
+        const found = `${ids.length} tokens hold ${starts.length} windows of ${T}`;
+        throw new Error(`${found}, expected at least ${B}`);
       }
       for (let i = starts.length - 1; i > 0; i--) {
         const j = Math.floor(random() * (i + 1));
@@ -488,7 +554,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
 
   // Inputs x and targets y, each B T ids
   function windowsAt(ids, starts, T) {
-    const x = new Int32Array(starts.length * T), y = new Int32Array(starts.length * T);
+    const x = new Int32Array(starts.length * T);
+    const y = new Int32Array(starts.length * T);
     starts.forEach((start, b) => {
       x.set(ids.subarray(start, start + T), b * T);
       y.set(ids.subarray(start + 1, start + T + 1), b * T);
@@ -499,7 +566,8 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
   // A run: update(batch) makes one step and gives its loss in nats, score(batch) only the loss
   function newRun(config, settings, seed = 0, kind = undefined) {
     const tape = newTape(memoryFor(config, settings.batch_size), kind);
-    const weights = newWeights(tape, config, seed), gradients = newGradients(tape, weights);
+    const weights = newWeights(tape, config, seed);
+    const gradients = newGradients(tape, weights);
     const optimizer = newOptimizer(tape, weights, settings);
     let done = 0;
 
@@ -542,19 +610,35 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
       tape.begin(false);
       return forward(tape, weights, config, ids, ids.length, look).data.slice();
     }
-    return { config, weights, tape, update, learn, apply, score, logits,
-      get done() { return done; } };
+    return {
+      config,
+      settings,
+      weights,
+      tape,
+      update,
+      learn,
+      apply,
+      score,
+      logits,
+      get done() {
+        return done;
+      },
+    };
   }
 
   // The two halves of a batch of windows of T; a single window stays as it is
   function halves({ x, y }, T) {
     const middle = Math.ceil(x.length / T / 2) * T;
-    const part = (from, to) => ({ x: x.subarray(from, to), y: y.subarray(from, to) });
+    const part = (from, to) => ({
+      x: x.subarray(from, to),
+      y: y.subarray(from, to),
+    });
     return middle < x.length ? [part(0, middle), part(middle)] : [part(0)];
   }
 
-  // Every target of a text once: batches of `rows` windows of T, and at last what is left, a window
-  // that is shorter. The mean of their scores is that of scratchformer.training.evaluate
+  // Every target of a text once: batches of `rows` windows of T, and at last what is left,
+  // a window that is shorter. The mean of their scores is that of
+  // scratchformer.training.evaluate
   function* pieces(ids, T, rows) {
     const starts = [];
     let start = 0;
@@ -570,15 +654,28 @@ var scratchformerTrainer = globalThis.scratchformerTrainer ?? (function trainer(
   function memoryFor(config, B) {
     const { vocab_size: V, context_length: T, d_model: C } = config;
     const { n_heads: H, n_layers: L, smear, bigram_rows } = config;
-    const N = (B + 1) * T, weights = 2 * C * (2 * V + T + bigram_rows + smear * C + 12 * L * C);
+    const N = (B + 1) * T;
+    const weights = 2 * C * (2 * V + T + bigram_rows + smear * C + 12 * L * C);
     // numbers and gradients of half a batch are as many as the numbers of a whole one
     const step = N * (C * (8 + 3 * smear) + L * (22 * C + H * T) + 3 * V);
     const muon = (L * 12 + smear) * C * C * 24;
     return 4 * (weights + step + muon + 2 ** 19);
   }
 
-  return { generator, normal, newTape, newWeights, forward, newOptimizer, newtonSchulz, clip,
-    windows, windowsAt, newRun, halves, pieces, source: `(${trainer})()` };
+  return {
+    newTape,
+    newWeights,
+    forward,
+    newOptimizer,
+    newtonSchulz,
+    clip,
+    windows,
+    windowsAt,
+    newRun,
+    halves,
+    pieces,
+    source: `(${trainer})()`,
+  };
 })();
 
 if (typeof module !== "undefined") module.exports = scratchformerTrainer; // Node

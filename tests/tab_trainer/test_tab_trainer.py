@@ -25,6 +25,7 @@ from tests.node import JavaScriptError, Node
 KINDS = ["plain", "simd"]
 B = ROWS
 in_node = Node(
+    scratchformerModel="page_model/model.js",
     scratchformerMatrix="tab_trainer/matrix.js",
     scratchformerTrainer="tab_trainer/trainer.js",
     Tr="tab_trainer/trainer.js",
@@ -223,7 +224,7 @@ def test_a_text_becomes_ids_a_validation_part_and_a_prompt():
 
 SESSION = """
   const posted = [], waiting = [];
-  const all = { trainer: Tr, text: Text, export: Export };
+  const all = { model: scratchformerModel, trainer: Tr, text: Text, export: Export };
   const { receive } = Session.newSession(
     all, (m) => posted.push(m), (f) => waiting.push(f));
   const settle = () => new Promise(setImmediate);

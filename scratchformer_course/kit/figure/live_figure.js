@@ -6,9 +6,9 @@
 "use strict";
 
 // A page holds the description of each model once, by its hash, however many figures show it
-var scratchformerDescriptions = globalThis.scratchformerDescriptions ?? {};
+globalThis.scratchformerDescriptions ??= {};
 
-var scratchformerLive = globalThis.scratchformerLive ?? (() => {
+globalThis.scratchformerLive ??= (() => {
   const figures = {};
   let count = 0; // of what needs an id of its own
 
@@ -55,30 +55,54 @@ var scratchformerLive = globalThis.scratchformerLive ?? (() => {
 
   // Bars up and down from a middle line, each number one bar: for vectors
   function bars(numbers, colour, name, height = 34) {
-    const n = numbers.length, width = 320, half = height / 2;
+    const n = numbers.length;
+    const width = 320;
+    const half = height / 2;
     const largest = numbers.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
     const path = Array.from(numbers, (number, i) => {
-      const tall = (Math.abs(number) / (largest || 1)) * (half - 1), x = (i * width) / n;
+      const tall = (Math.abs(number) / (largest || 1)) * (half - 1);
+      const x = (i * width) / n;
       const bar = Math.max(0.5, (width / n) * 0.8);
-      return `M${x.toFixed(1)} ${(number > 0 ? half - tall : half).toFixed(1)}h${bar.toFixed(1)}` +
-        `v${tall.toFixed(1)}h-${bar.toFixed(1)}z`;
+      return (
+        `M${x.toFixed(1)} ${(number > 0 ? half - tall : half).toFixed(1)}h${bar.toFixed(1)}` +
+        `v${tall.toFixed(1)}h-${bar.toFixed(1)}z`
+      );
     }).join("");
-    return el("div", { class: "sx-vector" },
+    return el("div", { class: "sx-vector" }, [
       el("span", { class: "sx-name", style: `--colour: var(--sx-${colour})` }, name),
-      el("svg:svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none",
-        role: "img", "aria-label": `${name}: ${n} numbers, at most ${format(largest)} in size` },
-        el("svg:line", { x1: 0, x2: width, y1: half, y2: half, class: "sx-axis" }),
-        el("svg:path", { d: path, fill: `var(--sx-${colour})` })));
+      el(
+        "svg:svg",
+        {
+          viewBox: `0 0 ${width} ${height}`,
+          preserveAspectRatio: "none",
+          role: "img",
+          "aria-label": `${name}: ${n} numbers, at most ${format(largest)} in size`,
+        },
+        [
+          el("svg:line", { x1: 0, x2: width, y1: half, y2: half, class: "sx-axis" }),
+          el("svg:path", { d: path, fill: `var(--sx-${colour})` }),
+        ],
+      ),
+    ]);
   }
 
   // A labelled slider that shows its number: get() reads it, set(number) moves it
-  function slider(label, { min, max, step, value, show = String }, oninput) {
-    const id = newId("slider"), output = el("output", { for: id }, show(value));
-    const input = el("input", { id, type: "range", min, max, step, value, oninput: () => {
-      output.textContent = show(Number(input.value));
-      input.setAttribute("aria-valuetext", output.textContent);
-      oninput();
-    } });
+  function slider(label, { min, max, step, value, show = String }, oninput = () => {}) {
+    const id = newId("slider");
+    const output = el("output", { for: id }, show(value));
+    const input = el("input", {
+      id,
+      type: "range",
+      min,
+      max,
+      step,
+      value,
+      oninput: () => {
+        output.textContent = show(Number(input.value));
+        input.setAttribute("aria-valuetext", output.textContent);
+        oninput();
+      },
+    });
     input.setAttribute("aria-valuetext", show(value));
     const named = el("label", { for: id }, label);
     const element = el("div", { class: "sx-slider" }, named, input, output);
@@ -97,14 +121,19 @@ var scratchformerLive = globalThis.scratchformerLive ?? (() => {
 
   // A box that may scroll, and so is a tab stop with a name
   const scrolling = (kind, name) =>
-    el(kind === "sx-scroll" ? "div" : "p",
-      { class: kind, tabindex: 0, role: "group", "aria-label": name });
+    el(kind === "sx-scroll" ? "div" : "p", {
+      class: kind,
+      tabindex: 0,
+      role: "group",
+      "aria-label": name,
+    });
 
   // A table of texts or elements; the first of each row is its header
   function table(columns, rows, attributes = {}) {
     const head = columns.map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
     const body = rows.map(([first, ...cells]) =>
-      el("tr", {}, el("th", { scope: "row" }, first), cells.map((cell) => el("td", {}, cell))));
+      el("tr", {}, [el("th", { scope: "row" }, first), cells.map((cell) => el("td", {}, cell))]),
+    );
     return el("table", attributes, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body));
   }
 
@@ -118,8 +147,13 @@ var scratchformerLive = globalThis.scratchformerLive ?? (() => {
   function tabs(parts, show) {
     const list = el("div", { class: "sx-tabs", role: "tablist", "aria-label": "Views" });
     parts.forEach((part, column) => {
-      part.tab = button(part.title, () => choose(part), { role: "tab", id: newId("tab"),
-        "data-row": 0, "data-column": column, "aria-controls": part.panel.id });
+      part.tab = button(part.title, () => choose(part), {
+        role: "tab",
+        id: newId("tab"),
+        "data-row": 0,
+        "data-column": column,
+        "aria-controls": part.panel.id,
+      });
       part.panel.setAttribute("role", "tabpanel");
       part.panel.setAttribute("aria-labelledby", part.tab.id);
       list.append(part.tab);
@@ -133,7 +167,11 @@ var scratchformerLive = globalThis.scratchformerLive ?? (() => {
       }
       show(chosen);
     }
-    roving(list, (_, column) => parts[column]?.tab, (tab) => tab.click());
+    roving(
+      list,
+      (_, column) => parts[column]?.tab,
+      (tab) => tab.click(),
+    );
     return { list, choose };
   }
 
@@ -146,15 +184,16 @@ var scratchformerLive = globalThis.scratchformerLive ?? (() => {
     if (!build) return;
     try {
       host.replaceChildren(build(JSON.parse(host.dataset.settings), host));
-    } catch (error) { // the still figure stays
-      if (!last) return;
+    } catch (error) {
+      if (!last) return; // the still figure stays
       host.dataset.live = "failed";
       host.append(note(`The live figure could not start: ${error.message}`));
       return;
     }
     host.dataset.live = "yes";
-    host.addEventListener("focusin", ({ target }) => { // in JupyterLab, keys pressed here are not
-      target.dataset.lmSuppressShortcuts = "true"; // commands, such as "dd", which deletes a cell
+    // In JupyterLab, keys pressed here are not commands, such as "dd", which deletes a cell
+    host.addEventListener("focusin", ({ target }) => {
+      target.dataset.lmSuppressShortcuts = "true";
     });
   }
 
@@ -176,7 +215,24 @@ var scratchformerLive = globalThis.scratchformerLive ?? (() => {
     }
   }
 
-  return { figures, el, newId, format, percent, visible, roving, bars, bar, slider, button, title,
-    note, scrolling, table, tabs, start };
+  return {
+    figures,
+    el,
+    newId,
+    format,
+    percent,
+    visible,
+    roving,
+    bars,
+    bar,
+    slider,
+    button,
+    title,
+    note,
+    scrolling,
+    table,
+    tabs,
+    start,
+  };
 })();
 if (typeof module !== "undefined") module.exports = scratchformerLive; // Node

@@ -16,13 +16,17 @@ scratchformerExplorer.views.attention = (() => {
         if (shade > 0) paths[shade - 1] += `M${s} ${t}h1v1h-1z`;
       }
     }
-    return el("svg:svg", { viewBox: `0 0 ${T} ${T}`, "aria-hidden": "true" },
-      paths.map((d, i) => el("svg:path", { d, "fill-opacity": (i + 1) / LEVELS })));
+    return el(
+      "svg:svg",
+      { viewBox: `0 0 ${T} ${T}`, "aria-hidden": "true" },
+      paths.map((d, i) => el("svg:path", { d, "fill-opacity": (i + 1) / LEVELS })),
+    );
   }
 
   // The way of an arc from a down to b, in a picture of this height
   function arcPath(a, b, height) {
-    if (a === b) { // a loop
+    const isLoop = a === b;
+    if (isLoop) {
       const top = height - 16;
       return `M${a - 4} ${height}C${a - 9} ${top} ${a + 9} ${top} ${a + 4} ${height}`;
     }
@@ -33,19 +37,27 @@ scratchformerExplorer.views.attention = (() => {
   // The buttons that choose a head: rows are blocks, each with a small picture of its weights
   function headChoice({ n_layers: L, n_heads: H }, choose) {
     const choices = [];
-    const element = el("div", { class: "sx-heads", role: "group", style: `--columns: ${H}`,
-      "aria-label": "Heads: rows are blocks" });
+    const element = el("div", {
+      class: "sx-heads",
+      role: "group",
+      style: `--columns: ${H}`,
+      "aria-label": "Heads: rows are blocks",
+    });
     for (let i = 0; i < L; i++) {
       element.append(el("span", { class: "sx-block-name", "aria-hidden": "true" }, String(i + 1)));
       for (let h = 0; h < H; h++) {
-        const choice = button("", () => choose(i, h), { "data-row": i, "data-column": h,
-          "aria-label": `Block ${i + 1}, head ${h + 1}` });
+        const choice = button("", () => choose(i, h), {
+          "data-row": i,
+          "data-column": h,
+          "aria-label": `Block ${i + 1}, head ${h + 1}`,
+        });
         choices.push(choice);
         element.append(choice);
       }
     }
     roving(element, (row, column) =>
-      column >= 0 && column < H ? choices[row * H + column] : undefined);
+      column >= 0 && column < H ? choices[row * H + column] : undefined,
+    );
     function mark(layer, head) {
       choices.forEach((choice, n) => {
         choice.setAttribute("aria-pressed", n === layer * H + head);
@@ -63,10 +75,18 @@ scratchformerExplorer.views.attention = (() => {
   }
 
   function build({ model, label }) {
-    const { n_heads: H, d_model: C } = model.config, D = C / H;
-    let state, layer = 0, head = 0; // which head
-    let query = 0, key = 0; // which weight
-    let form = "heatmap", first = 0; // how it is shown, and from which token on
+    const { n_heads: H, d_model: C } = model.config;
+    const D = C / H;
+    let state;
+    // which head
+    let layer = 0;
+    let head = 0;
+    // which of its weights
+    let query = 0;
+    let key = 0;
+    // how it is shown, and from which token on
+    let form = "heatmap";
+    let first = 0;
 
     const heads = headChoice(model.config, (i, h) => {
       [layer, head] = [i, h];
@@ -76,19 +96,29 @@ scratchformerExplorer.views.attention = (() => {
       button(name, () => {
         form = name.toLowerCase();
         draw();
-      }));
-    const name = title(), map = el("div", { class: "sx-map" });
-    const detail = el("div", { class: "sx-detail", role: "group",
-      "aria-label": "The dot product behind the weight" });
+      }),
+    );
+    const name = title();
+    const map = el("div", { class: "sx-map" });
+    const detail = el("div", {
+      class: "sx-detail",
+      role: "group",
+      "aria-label": "The dot product behind the weight",
+    });
     const list = scrolling("sx-scroll", "All weights of the query");
-    const rows = el("details", { ontoggle: () => drawTable() },
-      el("summary", {}, "The query’s weights as a table"), list);
+    const rows = el("details", { ontoggle: () => drawTable() }, [
+      el("summary", {}, "The query’s weights as a table"),
+      list,
+    ]);
     const switcher = el("span", { class: "sx-group", role: "group", "aria-label": "Form" }, forms);
-    const element = el("div", { class: "sx-columns" },
-      el("div", { class: "sx-side" },
-        note("Every head of the model. Rows: blocks. Choose one."), heads.element),
+    const element = el("div", { class: "sx-columns" }, [
+      el("div", { class: "sx-side" }, [
+        note("Every head of the model. Rows: blocks. Choose one."),
+        heads.element,
+      ]),
       el("div", { class: "sx-main" }, el("div", { class: "sx-bar" }, name, switcher), map, rows),
-      detail);
+      detail,
+    ]);
 
     // ---- numbers ----
     const T = () => state.ids.length;
@@ -128,18 +158,40 @@ scratchformerExplorer.views.attention = (() => {
     function heatmap() {
       const names = state.ids.slice(first).map(label);
       const cell = (t, s) => {
-        const isOpen = s <= t, said = isOpen ? percent(weight(t, s)) : "closed";
-        return el("td", { class: isOpen ? null : "sx-closed",
-          "data-row": t - first, "data-column": s - first,
-          tabindex: t === query && s === key ? 0 : -1, style: `--w: ${weight(t, s).toFixed(4)}`,
-          "aria-label": `${quoted(t)} at ${quoted(s)}: ${said}` });
+        const isOpen = s <= t;
+        const said = isOpen ? percent(weight(t, s)) : "closed";
+        return el("td", {
+          class: isOpen ? null : "sx-closed",
+          "data-row": t - first,
+          "data-column": s - first,
+          tabindex: t === query && s === key ? 0 : -1,
+          style: `--w: ${weight(t, s).toFixed(4)}`,
+          "aria-label": `${quoted(t)} at ${quoted(s)}: ${said}`,
+        });
       };
       const columns = names.map((text) => el("th", { scope: "col" }, text));
-      const grid = el("table", { class: "sx-grid", role: "grid", style: `--n: ${names.length}`,
-        "aria-label": "Attention: rows are queries, columns are keys" },
-        el("thead", {}, el("tr", {}, el("td"), columns)),
-        el("tbody", {}, names.map((text, r) => el("tr", {}, el("th", { scope: "row" }, text),
-          names.map((_, c) => cell(first + r, first + c))))));
+      const grid = el(
+        "table",
+        {
+          class: "sx-grid",
+          role: "grid",
+          style: `--n: ${names.length}`,
+          "aria-label": "Attention: rows are queries, columns are keys",
+        },
+        [
+          el("thead", {}, el("tr", {}, el("td"), columns)),
+          el(
+            "tbody",
+            {},
+            names.map((text, r) =>
+              el("tr", {}, [
+                el("th", { scope: "row" }, text),
+                names.map((_, c) => cell(first + r, first + c)),
+              ]),
+            ),
+          ),
+        ],
+      );
       const take = ({ target }) => {
         if (target.dataset.column === undefined) return;
         grid.querySelector("[tabindex='0']").tabIndex = -1;
@@ -154,12 +206,17 @@ scratchformerExplorer.views.attention = (() => {
     }
 
     function arcs() {
-      const n = T() - first, step = 480 / n, height = 184;
+      const n = T() - first;
+      const step = 480 / n;
+      const height = 184;
       const svg = el("svg:svg", { viewBox: `0 0 480 ${height}`, "aria-hidden": "true" });
       const words = state.ids.slice(first).map((id, i) =>
         button(label(id), () => choose(first + i, Math.min(key, first + i)), {
-          "data-row": 0, "data-column": i,
-          "aria-label": `Query ${quoted(first + i)}, token ${first + i + 1}` }));
+          "data-row": 0,
+          "data-column": i,
+          "aria-label": `Query ${quoted(first + i)}, token ${first + i + 1}`,
+        }),
+      );
 
       function choose(t, s) {
         select(t, s);
@@ -170,31 +227,54 @@ scratchformerExplorer.views.attention = (() => {
         });
         svg.replaceChildren(...faint(), ...strong());
       }
-      const path = (t, s) =>
-        arcPath((s - first + 0.5) * step, (t - first + 0.5) * step, height);
-      function faint() { // of all tokens, only weights that stand out
+      const path = (t, s) => arcPath((s - first + 0.5) * step, (t - first + 0.5) * step, height);
+      // Of all tokens, only weights that stand out
+      function faint() {
         const found = [];
         for (let t = first; t < T(); t++) {
           for (let s = first; s <= t; s++) {
             if (t === query || weight(t, s) < 0.15) continue;
-            found.push(el("svg:path", { d: path(t, s), class: "sx-faint",
-              "stroke-width": 3 * weight(t, s) }));
+            found.push(
+              el("svg:path", {
+                d: path(t, s),
+                class: "sx-faint",
+                "stroke-width": 3 * weight(t, s),
+              }),
+            );
           }
         }
         return found;
       }
-      function strong() { // of the query, all
+      // Of the query, all
+      function strong() {
         return state.ids.slice(first, query + 1).map((_, i) => {
-          const s = first + i, w = weight(query, s);
-          return el("svg:path", { d: path(query, s), class: s === key ? "sx-chosen" : "sx-strong",
-            "stroke-width": 0.5 + 7 * w, "stroke-opacity": 0.25 + 0.75 * w,
-            onpointerover: () => key !== s && choose(query, s) });
+          const s = first + i;
+          const w = weight(query, s);
+          return el("svg:path", {
+            d: path(query, s),
+            class: s === key ? "sx-chosen" : "sx-strong",
+            "stroke-width": 0.5 + 7 * w,
+            "stroke-opacity": 0.25 + 0.75 * w,
+            onpointerover: () => key !== s && choose(query, s),
+          });
         });
       }
 
-      const line = el("div", { class: "sx-words", role: "group", style: `--n: ${n}`,
-        "aria-label": "Tokens: choose the query; up and down choose the key" }, words);
-      roving(line, (row, column) => (row === 0 ? words[column] : undefined), (to) => to.click());
+      const line = el(
+        "div",
+        {
+          class: "sx-words",
+          role: "group",
+          style: `--n: ${n}`,
+          "aria-label": "Tokens: choose the query; up and down choose the key",
+        },
+        words,
+      );
+      roving(
+        line,
+        (row, column) => (row === 0 ? words[column] : undefined),
+        (to) => to.click(),
+      );
       line.addEventListener("keydown", (event) => {
         const move = { ArrowUp: 1, ArrowDown: -1 }[event.key];
         if (!move) return;
@@ -202,39 +282,72 @@ scratchformerExplorer.views.attention = (() => {
         choose(query, Math.max(first, Math.min(query, key + move)));
       });
       choose(query, Math.min(key, query));
-      const help = "Thick arcs: what the chosen token looks at. Faint ones: the other tokens. " +
+      const help =
+        "Thick arcs: what the chosen token looks at. Faint ones: the other tokens. " +
         "Left and right choose the query, up and down the key.";
       return [svg, line, note(shownNote() + help)];
     }
 
     // ---- one weight, term by term ----
     function drawDetail() {
-      const isOpen = key <= query, w = isOpen ? weight(query, key) : 0;
+      const isOpen = key <= query;
+      const w = isOpen ? weight(query, key) : 0;
       const [q, k, v] = [vector("q", query), vector("k", key), vector("v", key)];
-      const terms = products(query, key), dot = score(query, key), scaled = dot / Math.sqrt(D);
-      const length = Math.hypot(...v), sum = Math.exp(scaled) / w;
+      const terms = products(query, key);
+      const dot = score(query, key);
+      const scaled = dot / Math.sqrt(D);
+      const length = Math.hypot(...v);
+      const sum = Math.exp(scaled) / w;
       const total = sum > 1e5 ? sum.toExponential(2) : format(sum, 2);
       const steps = [
         ["q · k", format(dot), `the sum of the ${D} products`],
         [`÷ √${D}`, format(scaled), ""],
         ["mask", isOpen ? "open" : "−∞", `the key is ${isOpen ? "not " : ""}later than the query`],
-        ["softmax", format(w, 4), isOpen
-          ? `e to the ${format(scaled)}, of ${total} for all ${query + 1} keys`
-          : "nothing is taken from it"],
+        [
+          "softmax",
+          format(w, 4),
+          isOpen
+            ? `e to the ${format(scaled)}, of ${total} for all ${query + 1} keys`
+            : "nothing is taken from it",
+        ],
         ["w × v", format(w * length), `is what it brings, of a value ${format(length)} long`],
       ];
       const wasOpen = detail.querySelector("details")?.open;
       const all = scrolling("sx-scroll", "Terms of the dot product");
-      all.append(table(["channel", "q", "k", "q × k", "w × v"], Array.from(q, (_, d) =>
-        [String(d + 1), ...[q[d], k[d], terms[d], w * v[d]].map((number) => format(number))])));
+      all.append(
+        table(
+          ["channel", "q", "k", "q × k", "w × v"],
+          Array.from(q, (_, d) => [
+            String(d + 1),
+            ...[q[d], k[d], terms[d], w * v[d]].map((number) => format(number)),
+          ]),
+        ),
+      );
       detail.replaceChildren(
         title(`${quoted(query)} looks at ${quoted(key)}`),
-        bars(q, "query", "q"), bars(k, "key", "k"), bars(terms, "stream", "q × k"),
-        el("dl", { class: "sx-steps" }, steps.map(([step, value, why]) => el("div", {},
-          el("dt", {}, step), el("dd", {}, el("b", {}, value), el("span", {}, why))))),
-        bars(v.map((value) => value * w), "value", "w × v"),
-        el("details", wasOpen ? { open: "" } : {},
-          el("summary", {}, `The ${D} terms as a table`), all));
+        bars(q, "query", "q"),
+        bars(k, "key", "k"),
+        bars(terms, "stream", "q × k"),
+        el(
+          "dl",
+          { class: "sx-steps" },
+          steps.map(([step, value, why]) =>
+            el("div", {}, [
+              el("dt", {}, step),
+              el("dd", {}, el("b", {}, value), el("span", {}, why)),
+            ]),
+          ),
+        ),
+        bars(
+          v.map((value) => value * w),
+          "value",
+          "w × v",
+        ),
+        el("details", wasOpen ? { open: "" } : {}, [
+          el("summary", {}, `The ${D} terms as a table`),
+          all,
+        ]),
+      );
     }
 
     function drawTable() {
@@ -242,11 +355,22 @@ scratchformerExplorer.views.attention = (() => {
       const columns = ["token", "key", "q · k", `÷ √${D}`, "mask", "weight"];
       list.replaceChildren(
         note(`Query ${quoted(query)}, token ${query + 1}`),
-        table(columns, state.ids.map((id, s) => {
-          const dot = score(query, s), isOpen = s <= query;
-          return [String(s + 1), label(id), format(dot), format(dot / Math.sqrt(D)),
-            isOpen ? "open" : "−∞", format(isOpen ? weight(query, s) : 0, 4)];
-        })));
+        table(
+          columns,
+          state.ids.map((id, s) => {
+            const dot = score(query, s);
+            const isOpen = s <= query;
+            return [
+              String(s + 1),
+              label(id),
+              format(dot),
+              format(dot / Math.sqrt(D)),
+              isOpen ? "open" : "−∞",
+              format(isOpen ? weight(query, s) : 0, 4),
+            ];
+          }),
+        ),
+      );
     }
 
     // A new prompt: its last token and what that looks at most

@@ -12,34 +12,59 @@ scratchformerExplorer.views.lens = (() => {
 
   function build({ model, label }) {
     const { n_layers: L, vocab_size: V } = model.config;
-    let state, first, p; // p[i][t]: probabilities after i blocks, for the token after t
-    const map = el("div", { class: "sx-scroll" }), detail = el("div", { class: "sx-detail" });
-    const element = el("div", { class: "sx-columns" },
-      el("div", { class: "sx-main sx-wide" }, map,
-        note("Each cell: the likeliest next token, were the model to stop there; the fuller, the " +
-          "surer. A frame: it is what the prompt has next. Point at a cell, or move with the " +
-          "arrow keys.")),
-      detail);
+    let state;
+    let first;
+    let p; // p[i][t]: probabilities after i blocks, for the token after t
+    const map = el("div", { class: "sx-scroll" });
+    const detail = el("div", { class: "sx-detail" });
+    const element = el("div", { class: "sx-columns" }, [
+      el("div", { class: "sx-main sx-wide" }, [
+        map,
+        note(
+          "Each cell: the likeliest next token, were the model to stop there; the fuller, the " +
+            "surer. A frame: it is what the prompt has next. Point at a cell, or move with the " +
+            "arrow keys.",
+        ),
+      ]),
+      detail,
+    ]);
 
     function select(i, t) {
-      const numbers = p[i][t], next = state.ids[t + 1];
+      const numbers = p[i][t];
+      const next = state.ids[t + 1];
       const order = Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a]);
       detail.replaceChildren(
         title(`After “${label(state.ids[t])}” (token ${t + 1}), ${name(i)}`),
         note("The likeliest next tokens"),
-        table(["token", "probability", ""], order.slice(0, BARS).map((id) =>
-          [label(id), percent(numbers[id]), bar(numbers[id])]), { class: "sx-bars" }),
-        note(next === undefined ? "The prompt ends here."
-          : `The prompt has “${label(next)}” next: ${percent(numbers[next])}.`));
+        table(
+          ["token", "probability", ""],
+          order.slice(0, BARS).map((id) => [label(id), percent(numbers[id]), bar(numbers[id])]),
+          { class: "sx-bars" },
+        ),
+        note(
+          next === undefined
+            ? "The prompt ends here."
+            : `The prompt has “${label(next)}” next: ${percent(numbers[next])}.`,
+        ),
+      );
     }
 
     function cell(i, t) {
-      const id = best(p[i][t]), w = p[i][t][id];
+      const id = best(p[i][t]);
+      const w = p[i][t][id];
       const said = `${name(i)}, after “${label(state.ids[t])}”: “${label(id)}” ${percent(w)}`;
-      return el("td", { tabindex: i === L && t === state.ids.length - 1 ? 0 : -1,
-        "data-row": L - i, "data-column": t - first, style: `--w: ${w.toFixed(4)}`,
-        class: id === state.ids[t + 1] ? "sx-right" : null, "aria-label": said },
-        el("span", {}, label(id)));
+      return el(
+        "td",
+        {
+          tabindex: i === L && t === state.ids.length - 1 ? 0 : -1,
+          "data-row": L - i,
+          "data-column": t - first,
+          style: `--w: ${w.toFixed(4)}`,
+          class: id === state.ids[t + 1] ? "sx-right" : null,
+          "aria-label": said,
+        },
+        [el("span", {}, label(id))],
+      );
     }
 
     // The last block on top, the prompt at the bottom: read it upwards
@@ -50,11 +75,19 @@ scratchformerExplorer.views.lens = (() => {
         return el("tr", {}, el("th", { scope: "row" }, name(L - row)), cells);
       });
       const prompt = shown.map((t) => el("th", { scope: "col" }, label(state.ids[t])));
-      const grid = el("table", { class: "sx-grid sx-lens-grid", role: "grid",
-        style: `--n: ${shown.length}; --longest: ${longest}`,
-        "aria-label": "Logit lens: rows are blocks, the last one on top; columns are tokens" },
-        el("tbody", {}, rows),
-        el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "prompt"), prompt)));
+      const grid = el(
+        "table",
+        {
+          class: "sx-grid sx-lens-grid",
+          role: "grid",
+          style: `--n: ${shown.length}; --longest: ${longest}`,
+          "aria-label": "Logit lens: rows are blocks, the last one on top; columns are tokens",
+        },
+        [
+          el("tbody", {}, rows),
+          el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "prompt"), prompt)),
+        ],
+      );
       const take = (event) => {
         const target = event.target.closest("[data-column]");
         if (!target) return;

@@ -10,36 +10,58 @@ scratchformerExplorer.views.next = (() => {
 
   function build({ model, tokenizer, label, settings }) {
     const { vocab_size: V, context_length } = model.config;
-    let state, written, cache, logits, random;
+    let state;
+    let written;
+    let cache;
+    let logits;
+    let random;
     let interrupt = null; // while text is being written: what stops it
 
     const orAll = (most) => (value) => (value === most ? "all" : String(value));
     const rules = {
-      temperature: slider("Temperature",
-        { min: 0, max: 2, step: 0.05, value: 1, show: (x) => x.toFixed(2) }, drawBars),
+      temperature: slider(
+        "Temperature",
+        { min: 0, max: 2, step: 0.05, value: 1, show: (x) => x.toFixed(2) },
+        drawBars,
+      ),
       top_k: slider("Top-k", { min: 1, max: V, step: 1, value: V, show: orAll(V) }, drawBars),
       top_p: slider("Top-p", { min: 0.05, max: 1, step: 0.05, value: 1, show: orAll(1) }, drawBars),
     };
     const seedId = newId("seed");
-    const seed = el("input", { id: seedId, type: "number", min: 0, max: 9999, step: 1,
-      value: settings.seed, onchange: () => restart() });
+    const seed = el("input", {
+      id: seedId,
+      type: "number",
+      min: 0,
+      max: 9999,
+      step: 1,
+      value: settings.seed,
+      onchange: () => restart(),
+    });
     const run = button("Generate", () => (interrupt ? stop() : start()));
     const text = scrolling("sx-text", "Text");
     const drawn = el("p", { class: "sx-status", role: "status" });
     const list = el("div");
-    const element = el("div", { class: "sx-columns" },
-      el("div", { class: "sx-side" }, Object.values(rules).map((rule) => rule.element),
+    const element = el("div", { class: "sx-columns" }, [
+      el("div", { class: "sx-side" }, [
+        Object.values(rules).map((rule) => rule.element),
         el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
-        el("div", { class: "sx-bar" },
+        el("div", { class: "sx-bar" }, [
           button("Step", () => {
             stop();
             drawToken();
             draw();
           }),
-          run, button("Start again", () => restart()))),
+          run,
+          button("Start again", () => restart()),
+        ]),
+      ]),
       el("div", { class: "sx-detail" }, text, drawn),
-      el("div", { class: "sx-main" }, note("The likeliest next tokens"), list,
-        note("Full bars may be drawn, hollow ones may not. Choose a token to write it yourself.")));
+      el("div", { class: "sx-main" }, [
+        note("The likeliest next tokens"),
+        list,
+        note("Full bars may be drawn, hollow ones may not. Choose a token to write it yourself."),
+      ]),
+    ]);
 
     const settingsNow = () => ({
       temperature: rules.temperature.get(),
@@ -50,9 +72,10 @@ scratchformerExplorer.views.next = (() => {
     // Logits for the token after all so far: with the cache while they fit, then window by window
     function predict() {
       const ids = [...state.ids, ...written];
-      const result = ids.length <= context_length
-        ? forward(model, ids.slice(cache.ids.length), { cache })
-        : forward(model, ids.slice(-context_length));
+      const result =
+        ids.length <= context_length
+          ? forward(model, ids.slice(cache.ids.length), { cache })
+          : forward(model, ids.slice(-context_length));
       logits = result.logits.slice(-V);
     }
 
@@ -71,7 +94,9 @@ scratchformerExplorer.views.next = (() => {
 
     // A random number from 0 to 1 falls on the stretch of one token
     function drawToken() {
-      const u = random(), p = probabilities(logits, settingsNow()), id = pick(p, u);
+      const u = random();
+      const p = probabilities(logits, settingsNow());
+      const id = pick(p, u);
       drawn.textContent = `Drew ${u.toFixed(3)}: “${label(id)}”, which had ${percent(p[id])}.`;
       write(id);
     }
@@ -92,14 +117,20 @@ scratchformerExplorer.views.next = (() => {
     function drawBars() {
       const full = probabilities(logits, { temperature: rules.temperature.get() });
       const kept = probabilities(logits, settingsNow());
-      const shown = Array.from(full.keys()).sort((a, b) => full[b] - full[a]).slice(0, BARS);
+      const shown = Array.from(full.keys())
+        .sort((a, b) => full[b] - full[a])
+        .slice(0, BARS);
       const focused = list.contains(document.activeElement) && document.activeElement.dataset.place;
       const rows = shown.map((id, place) => {
-        const choice = button(label(id), () => {
-          stop();
-          write(id);
-          draw();
-        }, { "aria-label": `Write ${label(id)}`, "data-place": place });
+        const choice = button(
+          label(id),
+          () => {
+            stop();
+            write(id);
+            draw();
+          },
+          { "aria-label": `Write ${label(id)}`, "data-place": place },
+        );
         return [choice, percent(kept[id]), bar(kept[id] || full[id])];
       });
       list.replaceChildren(table(["token", "probability", ""], rows, { class: "sx-bars" }));

@@ -21,18 +21,36 @@ scratchformerExplorer.views.switches = (() => {
   // A button for each block and each of its heads, (L, 1 + H)
   function partToggles({ n_layers: L, n_heads: H }, changed) {
     const toggle = (row, column, text, name) =>
-      button(text, ({ target }) => {
-        target.setAttribute("aria-pressed", !isOff(target));
-        changed();
-      }, { "data-row": row, "data-column": column, "aria-pressed": "false",
-        tabindex: row || column ? -1 : 0, "aria-label": `Switch off ${name}` });
+      button(
+        text,
+        ({ target }) => {
+          target.setAttribute("aria-pressed", !isOff(target));
+          changed();
+        },
+        {
+          "data-row": row,
+          "data-column": column,
+          "aria-pressed": "false",
+          tabindex: row || column ? -1 : 0,
+          "aria-label": `Switch off ${name}`,
+        },
+      );
     const rows = Array.from({ length: L }, (_, i) => [
       toggle(i, 0, `block ${i + 1}`, `block ${i + 1}`),
       ...Array.from({ length: H }, (_, h) =>
-        toggle(i, h + 1, String(h + 1), `head ${h + 1} of block ${i + 1}`)),
+        toggle(i, h + 1, String(h + 1), `head ${h + 1} of block ${i + 1}`),
+      ),
     ]);
-    const element = el("div", { class: "sx-toggles", role: "group", style: `--columns: ${H}`,
-      "aria-label": "Blocks and heads" }, rows);
+    const element = el(
+      "div",
+      {
+        class: "sx-toggles",
+        role: "group",
+        style: `--columns: ${H}`,
+        "aria-label": "Blocks and heads",
+      },
+      rows,
+    );
     roving(element, (row, column) => rows[row]?.[column]);
     element.addEventListener("focusin", ({ target }) => {
       for (const one of rows.flat()) one.tabIndex = one === target ? 0 : -1;
@@ -54,21 +72,39 @@ scratchformerExplorer.views.switches = (() => {
       compare();
     });
 
-    const numbers = el("div"), list = scrolling("sx-scroll", "Loss of each token, in numbers");
+    const numbers = el("div");
+    const list = scrolling("sx-scroll", "Loss of each token, in numbers");
     const tokens = scrolling("sx-tokens", "Loss of each token");
     const before = scrolling("sx-text", "Text of the model");
     const after = scrolling("sx-text", "Text of the changed model");
     const status = el("p", { class: "sx-status", role: "status" });
-    const element = el("div", { class: "sx-columns" },
-      el("div", { class: "sx-side" }, note("Switch off:"), parts.element,
-        el("div", { class: "sx-checks", role: "group", "aria-label": "Without" },
-          note("Without:"), boxes.map((one) => one.element)), reset),
-      el("div", { class: "sx-main" }, numbers,
-        note("A bar over each token of the text: how much more it loses by the change " +
-          "(orange), or less (green, hatched)."),
-        tokens, el("details", {}, el("summary", {}, "Every token as a table"), list)),
-      el("div", { class: "sx-detail" }, title("The model writes"), before,
-        title("Changed, it writes"), after, status));
+    const element = el("div", { class: "sx-columns" }, [
+      el("div", { class: "sx-side" }, [
+        note("Switch off:"),
+        parts.element,
+        el("div", { class: "sx-checks", role: "group", "aria-label": "Without" }, [
+          note("Without:"),
+          boxes.map((one) => one.element),
+        ]),
+        reset,
+      ]),
+      el("div", { class: "sx-main" }, [
+        numbers,
+        note(
+          "A bar over each token of the text: how much more it loses by the change " +
+            "(orange), or less (green, hatched).",
+        ),
+        tokens,
+        el("details", {}, el("summary", {}, "Every token as a table"), list),
+      ]),
+      el("div", { class: "sx-detail" }, [
+        title("The model writes"),
+        before,
+        title("Changed, it writes"),
+        after,
+        status,
+      ]),
+    ]);
 
     function off() {
       const rows = parts.rows.map((row) => row.map(isOff));
@@ -85,26 +121,47 @@ scratchformerExplorer.views.switches = (() => {
       const ids = tokenizer.encode(text).slice(0, model.config.context_length);
       const was = losses(forward(model, ids).logits, ids);
       const is = losses(forward(model, ids, { off: off() }).logits, ids);
-      const means = [["the model", mean(was)], ["changed", mean(is)]];
+      const means = [
+        ["the model", mean(was)],
+        ["changed", mean(is)],
+      ];
       means.push(["difference", mean(is) - mean(was)]);
       numbers.replaceChildren(
         note(`Mean loss over ${was.length} tokens, in nats`),
-        table(["", ""], means.map(([name, loss]) => [name, was.length ? format(loss) : "–"]),
-          { class: "sx-losses" }));
-      tokens.replaceChildren(...ids.map((id, t) => {
-        const change = t ? is[t - 1] - was[t - 1] : 0; // nothing foretells the first
-        const height = Math.min(1, Math.abs(change) / TALLEST).toFixed(3);
-        return el("span", { class: change < 0 ? "sx-gain" : "sx-loss", style: `--w: ${height}` },
-          label(id));
-      }));
-      list.replaceChildren(table(["token", "the model", "changed", "difference"],
-        was.map((loss, t) =>
-          [label(ids[t + 1]), ...[loss, is[t], is[t] - loss].map((number) => format(number))])));
+        table(
+          ["", ""],
+          means.map(([name, loss]) => [name, was.length ? format(loss) : "–"]),
+          { class: "sx-losses" },
+        ),
+      );
+      tokens.replaceChildren(
+        ...ids.map((id, t) => {
+          const change = t ? is[t - 1] - was[t - 1] : 0; // nothing foretells the first
+          const height = Math.min(1, Math.abs(change) / TALLEST).toFixed(3);
+          return el(
+            "span",
+            { class: change < 0 ? "sx-gain" : "sx-loss", style: `--w: ${height}` },
+            [label(id)],
+          );
+        }),
+      );
+      list.replaceChildren(
+        table(
+          ["token", "the model", "changed", "difference"],
+          was.map((loss, t) => [
+            label(ids[t + 1]),
+            ...[loss, is[t], is[t] - loss].map((number) => format(number)),
+          ]),
+        ),
+      );
       writeBoth();
     }
 
     function writeBoth() {
-      const writers = [[before, {}], [after, off()]].map(([place, switched]) => {
+      const writers = [
+        [before, {}],
+        [after, off()],
+      ].map(([place, switched]) => {
         const rules = { seed: settings.seed, temperature: TEMPERATURE, off: switched };
         return { place, ids: [], text: generate(model, state.ids, rules) };
       });

@@ -1,0 +1,94 @@
+// The settings of a run that a reader may change, and the field for a text of one's own.
+"use strict";
+
+globalThis.scratchformerControls ??= (() => {
+  const { el, newId, slider } = scratchformerLive;
+  const MOST_PAIRS = 10000; // rows of the table of pairs, for a text of many characters
+  const IDEAS = {
+    rotary: "rotary positions (off: learned ones)",
+    bigrams: "a vector for each pair of characters",
+    smear: "smear: the three characters before mixed in",
+    muon: "Muon for the matrices (off: AdamW)",
+  };
+
+  function newSliders({ config, training }) {
+    const power = (x) => String(2 ** x);
+    const times = (x) => (x ? `× ${(2 ** x).toPrecision(2)}` : "× 1");
+    const doubling = (name, min, max, value) =>
+      slider(name, { min, max, step: 1, value: Math.log2(value), show: power });
+    return {
+      width: doubling("Width", 5, 7, config.d_model),
+      heads: doubling("Heads", 0, 2, config.n_heads),
+      layers: slider("Blocks", { min: 1, max: 4, step: 1, value: config.n_layers }),
+      context: doubling("Context", 4, 7, config.context_length),
+      steps: slider("Steps", { min: 20, max: 400, step: 2, value: training.steps }),
+      rate: slider("Rates", { min: -3, max: 5, step: 0.5, value: 0, show: times }),
+    };
+  }
+
+  // read() gives a run's configuration, settings and seed; text() the reader's own text, which is
+  // empty for the page's; allow(may) says whether they can be changed
+  function newControls(settings) {
+    const { config, training, corpus } = settings;
+    const sliders = newSliders(settings);
+    const boxes = Object.fromEntries(
+      Object.keys(IDEAS).map((name) => [
+        name,
+        el("input", { type: "checkbox", id: newId(name), checked: "" }),
+      ]),
+    );
+    const seedId = newId("seed");
+    const seed = el("input", { id: seedId, type: "number", min: 0, max: 9999, step: 1, value: 0 });
+    const textId = newId("text");
+    const text = el("textarea", {
+      id: textId,
+      rows: 3,
+      spellcheck: "false",
+      placeholder: `Empty: ${corpus}. Or paste some 10,000 characters or more of your own.`,
+    });
+    const fields = el("fieldset", { class: "sx-fields" }, [
+      Object.values(sliders).map((one) => one.element),
+      el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
+      el("div", { class: "sx-checks" }, [
+        Object.entries(IDEAS).map(([name, words]) => el("label", {}, boxes[name], ` ${words}`)),
+      ]),
+      el("div", { class: "sx-prompt" }, el("label", { for: textId }, "Text"), text),
+    ]);
+    const element = el("details", {}, [
+      el("summary", {}, "Settings, and a text of your own"),
+      fields,
+    ]);
+
+    // What depends on the text is added when that is read
+    function read() {
+      const factor = 2 ** sliders.rate.get();
+      const { rotary, smear, bigrams, muon } = boxes;
+      return {
+        seed: Math.max(0, Math.floor(Number(seed.value)) || 0),
+        config: {
+          ...config,
+          d_model: 2 ** sliders.width.get(),
+          n_heads: 2 ** sliders.heads.get(),
+          n_layers: sliders.layers.get(),
+          context_length: 2 ** sliders.context.get(),
+          positions: rotary.checked ? "rotary" : "learned",
+          smear: smear.checked ? config.smear : 0,
+          bigram_rows: bigrams.checked ? MOST_PAIRS : 0,
+        },
+        training: {
+          ...training,
+          steps: sliders.steps.get(),
+          lr: training.lr * factor,
+          muon_lr: muon.checked ? training.muon_lr * factor : null,
+          betas: muon.checked ? training.betas : [0.9, 0.95],
+        },
+      };
+    }
+    function allow(may) {
+      fields.disabled = !may;
+    }
+    return { element, read, allow, text: () => text.value.replaceAll("\r\n", "\n") };
+  }
+
+  return { newControls };
+})();

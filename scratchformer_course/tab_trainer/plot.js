@@ -1,0 +1,106 @@
+// The plot of a run: loss against seconds, with stored curves, the run before, and a line that
+// grows.
+"use strict";
+
+globalThis.scratchformerPlot ??= (() => {
+  const { el, format } = scratchformerLive;
+  // Of the plot, in pixels
+  const HEIGHT = 260;
+  const LEFT = 40;
+  const BOTTOM = 30;
+  const TOP = 22;
+  const RIGHT = 12;
+  const FROM = 0.05; // seconds at the left end of an axis of tenfold steps
+
+  // The places of seconds and losses in a drawing that is `width` wide
+  function newScales(width, longest, lowest, highest) {
+    const x = (seconds) => {
+      const share = Math.log(Math.max(seconds, FROM) / FROM) / Math.log(longest / FROM);
+      return LEFT + share * (width - LEFT - RIGHT);
+    };
+    const y = (loss) => {
+      const seen = Math.max(lowest, Math.min(loss, highest));
+      return TOP + ((highest - seen) / (highest - lowest)) * (HEIGHT - TOP - BOTTOM);
+    };
+    const path = (points) =>
+      points
+        .map(([s, loss], i) => `${i ? "L" : "M"}${x(s).toFixed(1)} ${y(loss).toFixed(1)}`)
+        .join("");
+    return { x, y, path };
+  }
+
+  // Lines and numbers of both axes
+  function axes({ x, y }, width, longest, lowest, highest) {
+    const text = (words, tx, ty, anchor) =>
+      el("svg:text", { x: tx, y: ty, "text-anchor": anchor }, words);
+    const line = (x1, y1, x2, y2) => el("svg:line", { x1, x2, y1, y2, class: "sx-axis" });
+    const seconds = [0.1, 1, 10, 100, 1000, 10000].filter((s) => s < longest);
+    const apart = highest < 13 ? 1 : Math.ceil(highest / 30) * 5;
+    const losses = Array.from({ length: 13 }, (_, i) => apart * i);
+    const shown = losses.filter((loss) => loss >= lowest && loss < highest);
+    return [
+      seconds.map((s) => [
+        line(x(s), TOP, x(s), HEIGHT - BOTTOM),
+        text(`${s} s`, x(s), HEIGHT - 10, "middle"),
+      ]),
+      shown.map((loss) => [
+        line(LEFT, y(loss), width - RIGHT, y(loss)),
+        text(String(loss), LEFT - 8, y(loss) + 4, "end"),
+      ]),
+      text("loss, nats a character", 4, 13, "start"),
+    ];
+  }
+
+  function newLegend({ curves, goal, floor, before }) {
+    const entry = (kind, words) => el("li", { class: kind }, words);
+    const entropy = floor && `${format(floor, 2)}: the text’s own entropy, which nothing can pass`;
+    return el("ul", { class: "sx-legend" }, [
+      entry("sx-own", "this tab"),
+      before.length ? entry("sx-before", "your run before") : [],
+      curves.map(({ label }, i) => entry(`sx-stored-${i}`, label)),
+      goal ? entry("sx-level", goal.label) : [],
+      floor ? entry("sx-level sx-floor", entropy) : [],
+    ]);
+  }
+
+  // `curves` are stored, `goal` and `floor` are levels or null, `guess` is the loss of a blind one.
+  // The line shows `points`, [seconds, loss], as they are when draw() is called
+  function newPlot({ curves, goal, floor, guess, before = [], longest = 200, highest = 0 }) {
+    const width = Math.max(330, Math.min(600, innerWidth - 40));
+    const top = Math.max(highest, guess + 0.2);
+    const lowest = goal ? Math.floor(10 * goal.loss - 2) / 10 : 0;
+    const scales = newScales(width, longest, lowest, top);
+    const { x, y, path } = scales;
+    const level = (loss, kind) =>
+      el("svg:line", { x1: LEFT, x2: width - RIGHT, y1: y(loss), y2: y(loss), class: kind });
+    const own = el("svg:path", { class: "sx-own" });
+    const point = el("svg:circle", { r: 4, class: "sx-point", cx: -9, cy: 0 });
+    const frame = { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", class: "sx-plot" };
+    const svg = el("svg:svg", frame, [
+      axes(scales, width, longest, lowest, top),
+      goal ? level(goal.loss, "sx-level") : [],
+      floor ? level(floor, "sx-level sx-floor") : [],
+      curves.map(({ seconds, losses }, i) =>
+        el("svg:path", { d: path(seconds.map((s, n) => [s, losses[n]])), class: `sx-stored-${i}` }),
+      ),
+      el("svg:path", { d: path(before), class: "sx-before" }),
+      own,
+      point,
+    ]);
+    const points = [];
+    function draw() {
+      const [s, loss] = points.at(-1);
+      own.setAttribute("d", path(points));
+      point.setAttribute("cx", x(s));
+      point.setAttribute("cy", y(loss));
+    }
+    function describe(words) {
+      svg.setAttribute("aria-label", `Loss against seconds of training. ${words}`);
+    }
+    describe("Nothing is trained yet.");
+    const element = el("div", {}, svg, newLegend({ curves, goal, floor, before }));
+    return { element, points, longest, highest: top, draw, describe };
+  }
+
+  return { newPlot };
+})();
