@@ -1,22 +1,17 @@
 """What attention costs in memory and time as texts grow: written out, and by the fused kernel.
 
-Usage: python lab/attention_memory.py [--quick]
-
-One head, 64 wide, over T positions, causal, float32. Explicit attention makes the (T, T) matrix of
-weights; PyTorch's fused kernel goes over it in blocks and never has it whole, if it is told that
-attention is causal, as the course's GPT says. Given the mask as a matrix, it turns that into
-numbers: one (T, T) matrix for all heads and the whole batch. Memory is the most that PyTorch's
-allocator has given out at any moment, inputs not counted; what a library uses beside it, as
-oneDNN does for its own copies, is not seen.
+`python -m lab.table --only attention_memory` runs it. One head, 64 wide, over T positions, causal,
+float32. Explicit attention makes the (T, T) matrix of weights; PyTorch's fused kernel goes over it
+in blocks and never has it whole, if it is told that attention is causal, as the course's GPT says.
+Given the mask as a matrix, it turns that into numbers: one (T, T) matrix for all heads and the
+whole batch. Memory is the most that PyTorch's allocator has given out at any moment, inputs not
+counted; what a library uses beside it, as oneDNN does for its own copies, is not seen.
 """
 
 import math
 import os
 import statistics
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # or the profiler tells each start and stop
 
@@ -24,6 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch.profiler import ProfilerActivity, profile
 
+from lab.runs import in_turns, row, seconds
 from scratchformer.attention import causal_mask, scaled_dot_product_attention
 
 LENGTHS, WIDTH = (512, 1024, 2048, 4096), 64
@@ -61,7 +57,7 @@ def attentions(T: int) -> dict[str, Callable]:
 
 
 def measured(T: int, backward: bool, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Name -> {"MB": …, "ms": …}, one figure a round; the three take turns."""
+    """The unit, "MB" or "ms" -> name -> one figure a round; the three take turns."""
     generator = torch.Generator().manual_seed(0)
     inputs = [torch.randn(1, 1, T, WIDTH, generator=generator) for _ in "qkv"]
     for x in inputs:
@@ -72,17 +68,13 @@ def measured(T: int, backward: bool, rounds: int) -> dict[str, dict[str, list[fl
         if backward:
             torch.autograd.grad(out.sum(), inputs)
 
-    ways = attentions(T)
-    found = {name: {"MB": [], "ms": []} for name in ways}
-    for turn in range(rounds + 1):
-        for name, attend in ways.items():
-            start = time.perf_counter()
-            run(attend)
-            taken = 1000 * (time.perf_counter() - start)
-            if turn:  # the first round warms up
-                found[name]["ms"].append(taken)
-                found[name]["MB"].append(peak_bytes(lambda attend=attend: run(attend)) / 1e6)
-    return found
+    def clocks(measure: Callable) -> dict:
+        return {name: lambda f=f: measure(lambda: run(f)) for name, f in attentions(T).items()}
+
+    return {
+        "ms": in_turns(clocks(lambda job: 1000 * seconds(job)), rounds),
+        "MB": in_turns(clocks(lambda job: peak_bytes(job) / 1e6), rounds, warm=0),
+    }
 
 
 def slope(lengths: list[int], medians: list[float]) -> float:
@@ -101,35 +93,24 @@ def rows(quick: bool = False) -> list[dict]:
     result = []
     for unit in ("MB", "ms"):
         grows = {
-            name: slope(lengths, [statistics.median(both[T][name][unit]) for T in lengths])
-            for name in both[longest]
+            way: slope(lengths, [statistics.median(both[T][unit][way]) for T in lengths])
+            for way in ("causal", "mask", "explicit")
         }
         for way, found, T in [
             *(("causal", both[T], T) for T in lengths),
             ("mask", both[longest], longest),
             ("causal", forward, longest),
         ]:
-            result.append(
-                {
-                    "what": f"{names[way]}, T = {T:,}" + ", forward only" * (found is forward),
-                    "reference": "explicit attention",
-                    "unit": unit,
-                    "better": "lower",
-                    "ours": found[way][unit],
-                    "theirs": found["explicit"][unit],
-                    "note": "",
-                }
-            )
-            if found is both[longest]:
-                result[-1]["note"] = (
+            what = f"{names[way]}, T = {T:,}" + ", forward only" * (found is forward)
+            note = (
+                ""
+                if found is not both[longest]
+                else (
                     f"from T = {lengths[0]:,} on, {'memory' if unit == 'MB' else 'time'} grows as "
                     f"T to the power {grows[way]:.2f}, with explicit attention as T to the power "
                     f"{grows['explicit']:.2f}."
                 )
+            )
+            ours, theirs = found[unit][way], found[unit]["explicit"]
+            result.append(row(what, "explicit attention", unit, ours, theirs, note))
     return result
-
-
-if __name__ == "__main__":
-    import table  # beside this file
-
-    table.main(["--only", Path(__file__).stem, *sys.argv[1:]])

@@ -1,23 +1,18 @@
 """Learning 4,000 and 20,000 merges on Tiny Shakespeare, and encoding it and two texts without a
 space: ours beside its peers, in one run.
 
-Usage: python lab/bpe.py [--quick]
-
-The fast trainers take turns, seven rounds; the textbook's loop (three to ten minutes) and minbpe
-(longer still, if it is installed) run once. `--quick` learns 100 merges only, in one round.
-`table.py` says how a row is read.
+`python -m lab.table --only bpe` runs it. The fast trainers take turns, seven rounds; the textbook's
+loop (three to ten minutes) and minbpe (longer still, if it is installed) run once. With --quick 100
+merges are learned, in one round.
 """
 
 import importlib.util
 import random
 import string
-import sys
-import time
 from collections import Counter
 from itertools import islice, pairwise
-from pathlib import Path
 
-from scratchformer.data import load_corpus
+from lab.runs import in_turns, load_text, row, seconds
 from scratchformer.tokenizers import ByteBPE, WordBPE, load_gpt2_tokenizer
 
 MERGES, MANY_MERGES, ROUNDS = 4_000, 20_000, 7
@@ -79,30 +74,16 @@ def train_rust(text: str, pre_tokenizer, vocab_size: int, **options):
     return tok
 
 
-def seconds(job) -> float:
-    """How long one call takes."""
-    start = time.perf_counter()
-    job()
-    return time.perf_counter() - start
-
-
-def in_turn(rounds: int, *jobs) -> list[list[float]]:
-    """Seconds of each job, one figure a round."""
-    found = [[seconds(job) for job in jobs] for _ in range(rounds)]
-    return [list(times) for times in zip(*found, strict=True)]
-
-
-def row(what: str, reference: str, ours: list[float], theirs: list[float], note: str = "") -> dict:
-    """A row of the table, in seconds."""
-    return {"what": what, "reference": reference, "unit": "s", "better": "lower",
-            "ours": ours, "theirs": theirs, "note": note}  # fmt: skip
+def side_by_side(rounds: int, *jobs) -> list[list[float]]:
+    """Seconds of each job, one figure a round; the jobs take turns."""
+    clocks = {str(i): lambda job=job: seconds(job) for i, job in enumerate(jobs)}
+    return list(in_turns(clocks, rounds, warm=0).values())
 
 
 def rows(quick: bool = False) -> list[dict]:
     """Training on words and on bytes, then encoding."""
-    corpus = load_corpus("tinyshakespeare")
-    text, merges, rounds = corpus.text, 100 if quick else MERGES, 1 if quick else ROUNDS
-    print(f"corpus: {corpus.name}, {len(text):,} characters; {merges:,} merges", flush=True)
+    text, merges, rounds = load_text(), 100 if quick else MERGES, 1 if quick else ROUNDS
+    print(f"{len(text):,} characters; {merges:,} merges", flush=True)
     have = {name for name in PEERS if importlib.util.find_spec(name)}
     for name in sorted(set(PEERS) - have):
         print(f"skipped: {PEERS[name]} (the package {name} is not installed)", flush=True)
@@ -120,17 +101,17 @@ def rows(quick: bool = False) -> list[dict]:
         result += rows_against_rust(text, merges, rounds)
         if not quick:
             result += rows_against_rust(text, MANY_MERGES, rounds)
-    (ours,) = in_turn(rounds, train_words)
+    (ours,) = side_by_side(rounds, train_words)
     print("the textbook's loop …", flush=True)
     textbook = [seconds(lambda: train_textbook(text, merges))]
-    result.insert(0, row("`WordBPE.train`", "textbook recount", ours, textbook, once))
+    result.insert(0, row("`WordBPE.train`", "textbook recount", "s", ours, textbook, once))
     if "minbpe" in have:
         from minbpe import RegexTokenizer
 
         print("minbpe …", flush=True)
-        (ours,) = in_turn(rounds, train_bytes)
+        (ours,) = side_by_side(rounds, train_bytes)
         theirs = [seconds(lambda: RegexTokenizer().train(text, 256 + merges))]
-        result.append(row("`ByteBPE.train`", "minbpe `RegexTokenizer`", ours, theirs, once))
+        result.append(row("`ByteBPE.train`", "minbpe `RegexTokenizer`", "s", ours, theirs, once))
     result.append(row_against_tiktoken("nothing cached", text, tok, rounds))
     gpt2 = load_gpt2_tokenizer()
     for what, long_text in NO_SPACES.items():
@@ -144,13 +125,13 @@ def rows_against_rust(text: str, merges: int, rounds: int) -> list[dict]:
 
     split, levels = pre_tokenizers.WhitespaceSplit(), pre_tokenizers.ByteLevel
     symbols = len({*text}) + len({word[-1] for word in text.split()})
-    words = in_turn(
+    words = side_by_side(
         rounds,
         lambda: WordBPE.train(text, merges),
         lambda: train_rust(text, split, symbols + merges, end_of_word_suffix="</w>"),
     )
     alphabet, pieces = levels.alphabet(), levels(add_prefix_space=False)
-    by_bytes = in_turn(
+    by_bytes = side_by_side(
         rounds,
         lambda: ByteBPE.train(text, 256 + merges),
         lambda: train_rust(text, pieces, 256 + merges, initial_alphabet=alphabet),
@@ -158,8 +139,8 @@ def rows_against_rust(text: str, merges: int, rounds: int) -> list[dict]:
     name = "Hugging Face `tokenizers` (Rust)"
     many = f", {merges:,} merges" if merges == MANY_MERGES else ""
     return [
-        row(f"`WordBPE.train`{many}", name, *words),
-        row(f"`ByteBPE.train`{many}", name, *by_bytes),
+        row(f"`WordBPE.train`{many}", name, "s", *words),
+        row(f"`ByteBPE.train`{many}", name, "s", *by_bytes),
     ]
 
 
@@ -167,11 +148,9 @@ def row_against_tiktoken(what: str, text: str, tok: ByteBPE, rounds: int) -> dic
     """Encoding `text`, by a tokenizer made anew in each round so that it has cached nothing."""
     rust = tok.to_tiktoken()
     fresh = [ByteBPE(tok.tokens) for _ in range(rounds)]
-    both = in_turn(rounds, lambda: fresh.pop().encode(text), lambda: rust.encode_ordinary(text))
-    return row(f"`ByteBPE.encode`, {what}", "`tiktoken` (Rust)", *both)
-
-
-if __name__ == "__main__":
-    import table  # beside this file
-
-    table.main(["--only", Path(__file__).stem, *sys.argv[1:]])
+    both = side_by_side(
+        rounds,
+        lambda: fresh.pop().encode(text),
+        lambda: rust.encode_ordinary(text),
+    )
+    return row(f"`ByteBPE.encode`, {what}", "`tiktoken` (Rust)", "s", *both)

@@ -1,26 +1,21 @@
-"""What training on several GPUs takes and costs: the tables and the drawing of a page of the book.
+"""What training on several GPUs takes and costs: the tables of a page of the book.
 
-Usage: python lab/cost.py [--write]
+Usage: python -m lab.cost [--write]
 
 Prints the tables of book/past_one_machine.md. Measured figures are ddp.json's. Those of GPUs are
 quoted from the sources beside them, or computed from assumptions, and none of them has been run.
-`--write` puts the tables into the page, between the comments that name them, and writes the drawing
-of the ring that the page shows. Tests hold both to it.
+`--write` puts the tables into the page, between the comments that name them. A test holds the page
+to them.
 """
 
-import argparse
-import json
 import re
 import statistics
-import sys
-from pathlib import Path
 
+from lab import runs
+from lab.ddp import STORED
 from scratchformer.files import atomic_write
-from scratchformer_course.prose.drawings import ring_all_reduce
 
-FOLDER = Path(__file__).resolve().parent
-PAGE = FOLDER.parent / "book" / "past_one_machine.md"
-DRAWING = FOLDER.parent / "book" / "_assets" / "ring.svg"
+PAGE = runs.ROOT / "book" / "past_one_machine.md"
 GPT2, BIG = 124e6, 10.8e6  # parameters
 STEP_TOKENS = 512 * 1024  # in a step of llm.c's run, and of our configuration
 TOKENS = 19_560 * STEP_TOKENS  # llm.c's run on FineWeb, by the log of the baseline below
@@ -116,11 +111,10 @@ def all_reduced(result: dict) -> str:
     for name in ("small", "big"):
         r = result[name]
         sent, times = ring_bytes(r["parameters"], 2), r["all_reduce"]
-        middle = statistics.median(times)
-        low, high = (1000 * f(times) for f in (min, max))
+        middle, low, high = runs.spread(times)
         lines.append(
             f"| {r['parameters'] / 1e6:.1f} M gradients, float32 | {sent / 1e6:.1f} MB | "
-            f"{1000 * middle:.1f} ms ({low:.1f}–{high:.1f}, n = {len(times)}) | "
+            f"{1000 * middle:.1f} ms ({1000 * low:.1f}–{1000 * high:.1f}, n = {len(times)}) | "
             f"{sent / middle / 1e9:.1f} GB |"
         )
     return "\n".join(lines)
@@ -148,7 +142,7 @@ def records() -> str:
     return "\n".join(lines)
 
 
-def runs() -> str:
+def eight_gpus() -> str:
     """Hours and dollars of two runs on eight of each kind of GPU."""
     lines = [
         "| Eight GPUs | llm.c's run: 10.26 billion tokens | nanoGPT's: 295 billion | A step |",
@@ -186,10 +180,10 @@ def published() -> str:
 
 def tables() -> dict[str, str]:
     """Name in the page -> its table now."""
-    result = json.loads((FOLDER / "ddp.json").read_text(encoding="utf-8"))
+    result = runs.read(STORED)
     found = {"measured": measured(result), "exchanged": exchanged()}
     found |= {"all-reduced": all_reduced(result), "records": records()}
-    return found | {"published": published(), "runs": runs()}
+    return found | {"published": published(), "runs": eight_gpus()}
 
 
 def renewed(page: str) -> str:
@@ -202,22 +196,15 @@ def renewed(page: str) -> str:
     return page
 
 
-def drawing() -> str:
-    """The drawing of the ring, as the page shows it."""
-    return ring_all_reduce().data + "\n"
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help=f"renew {PAGE.name} and its drawing")
-    options = parser.parse_args()
+    writes = f"the tables of {PAGE.name}"
+    options = runs.command_line(__doc__, writes, quick=False).parse_args()
     print("\n\n".join(tables().values()))
     if options.write:
         page = renewed(PAGE.read_text(encoding="utf-8"))
-        with atomic_write(PAGE) as part, atomic_write(DRAWING) as drawing_part:
+        with atomic_write(PAGE) as part:
             part.write_text(page, encoding="utf-8")
-            drawing_part.write_text(drawing(), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

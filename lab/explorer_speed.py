@@ -1,25 +1,20 @@
 """How many tokens a second the model in JavaScript writes in headless Chromium.
 
-Usage: python lab/explorer_speed.py [ROUNDS]
+Usage: python -m lab.explorer_speed
 
 Each round writes 200 tokens after a short prompt with the shipped model, cache and sampling
 included. It prints all rounds and their median; other programs at work make them slower.
 """
 
-import json
-import shutil
 import statistics
-import sys
-from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
+from lab import runs
 from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.page_model import describe
 
-SOURCE = Path(__file__).resolve().parents[1] / "scratchformer_course" / "page_model" / "model.js"
-NAME, TOKENS = "tiny-shakespeare", 200
+SOURCE = runs.ROOT / "scratchformer_course" / "page_model" / "model.js"
+NAME, TOKENS, ROUNDS = "tiny-shakespeare", 200, 7
 PROGRAM = """(description) => {
   const start = performance.now(), model = scratchformerModel.load(description);
   const loaded = performance.now(), rates = [];
@@ -33,19 +28,16 @@ PROGRAM = """(description) => {
 }"""
 
 
-def main(rounds: int) -> None:
+def main() -> None:
     description = describe(GPT.pretrained(NAME), CharTokenizer.pretrained(NAME))
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+    with runs.chromium() as browser:
         page = browser.new_page()
         page.add_script_tag(path=str(SOURCE))
-        result = page.evaluate(PROGRAM, {**description, "rounds": rounds, "count": TOKENS})
-        browser.close()
+        result = page.evaluate(PROGRAM, {**description, "rounds": ROUNDS, "count": TOKENS})
     rates = [round(rate) for rate in result["rates"]]
     print(f"weights read in {result['loaded']:.0f} ms")
-    print(f"tokens a second: {json.dumps(rates)}, median {statistics.median(rates):.0f}")
+    print(f"tokens a second: {rates}, median {statistics.median(rates):.0f}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 7)
+    main()

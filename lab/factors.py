@@ -9,18 +9,20 @@ import statistics
 
 import numpy as np
 
+from lab import runs
+from lab.runs import four_digits
+
 DRAWS = 4000  # for an interval
 
 
-def mean_loss(runs: list[dict], key: str = "loss") -> float:
-    return statistics.mean(run[key] for run in runs)
+def mean_loss(trained: list[dict], key: str = "loss") -> float:
+    return statistics.mean(run[key] for run in trained)
 
 
-def spread(runs: list[dict], key: str, digits: int) -> str:
+def spread(trained: list[dict], key: str, digits: int) -> str:
     """Median, least and greatest."""
-    values = [run[key] for run in runs]
-    median = f"{statistics.median(values):.{digits}f}"
-    return f"{median} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+    median, low, high = (f"{x:.{digits}f}" for x in runs.spread(run[key] for run in trained))
+    return f"{median} ({low} to {high})"
 
 
 def at_target(amounts, losses, target):
@@ -37,7 +39,7 @@ def at_target(amounts, losses, target):
 
 def interval(draws) -> list[float]:
     """The middle 95 % of draws, to four digits."""
-    return [float(f"{x:.4g}") for x in np.percentile(draws, (2.5, 97.5))]
+    return [four_digits(x) for x in np.percentile(draws, (2.5, 97.5))]
 
 
 def race_summary(race: dict) -> dict:
@@ -64,12 +66,12 @@ def race_summary(race: dict) -> dict:
     ]).T  # fmt: skip
     names = ("ratio", "seconds_at_target", "ratio_at_target")
     found = {
-        name: {"value": float(f"{value:.4g}"), "interval": interval(of_draws)}
+        name: {"value": four_digits(value), "interval": interval(of_draws)}
         for name, value, of_draws in zip(names, figures(theirs, ours), draws, strict=True)
     }
     mine = ours[counts.index(race["steps"]), :, 0]
     extremes = theirs[:, 0].min() / mine.max(), theirs[:, 0].max() / mine.min()
-    found["ratio"]["range"] = [float(f"{x:.4g}") for x in extremes]
+    found["ratio"]["range"] = [four_digits(x) for x in extremes]
     return found | {"target": round(float(theirs[:, 1].mean()), 4)}
 
 
@@ -103,7 +105,7 @@ def factors(found: dict, groups: dict, elsewhere: dict, reference_steps: int) ->
 
     def quotient(slow: tuple, fast: tuple) -> dict:
         value = slow[0] * slow[1] / (fast[0] * fast[1])
-        return {"value": float(f"{value:.4g}"), "interval": interval(slow[2] / fast[2])}
+        return {"value": four_digits(value), "interval": interval(slow[2] / fast[2])}
 
     measured, rung = {}, (reference_steps, None, None, reference_steps)
     for name in names:
@@ -112,7 +114,7 @@ def factors(found: dict, groups: dict, elsewhere: dict, reference_steps: int) ->
     for before, name in zip([None, *names], names, strict=False):
         steps, ms, drawn, _ = measured[name]
         told[name] = {"steps": round(steps, 1), "ms": round(ms, 2)}
-        told[name]["seconds"] = float(f"{steps * ms / 1000:.4g}")
+        told[name]["seconds"] = four_digits(steps * ms / 1000)
         told[name]["interval"] = interval(drawn)
         if before:
             slow = measured[before]
@@ -122,15 +124,15 @@ def factors(found: dict, groups: dict, elsewhere: dict, reference_steps: int) ->
             products[groups[name]] = value, draws * slow[2] / drawn
     places = {}
     for name, (idea, place) in elsewhere.items():
-        here = to_target(found["elsewhere"][name], rung)
-        pair = (measured[place], here) if place in groups else (here, measured[last])
+        moved = to_target(found["elsewhere"][name], rung)
+        pair = (measured[place], moved) if place in groups else (moved, measured[last])
         places[name] = {"idea": idea, **quotient(*pair)}
     return {
         "target": round(target, 4),
         "noise": round(math.sqrt(variance), 4),
         "rungs": told,
         "products": {
-            name: {"value": float(f"{value:.4g}"), "interval": interval(draws)}
+            name: {"value": four_digits(value), "interval": interval(draws)}
             for name, (value, draws) in products.items()
         },
         "total": quotient(measured[names[0]], measured[last]),

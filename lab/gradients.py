@@ -8,17 +8,17 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from lab.runs import ROOT
 from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.tab_trainer.race import FIXED
 
-FOLDER = Path(__file__).resolve().parents[1] / "scratchformer_course" / "tab_trainer"
+FOLDER = ROOT / "scratchformer_course" / "tab_trainer"
 SMALL = {"vocab_size": 13, "context_length": 9, "d_model": 24, "n_heads": 2, "n_layers": 2}
 IDEAS = {"positions": "rotary", "smear": 3, "bigram_rows": 29}
 ROWS = 5  # windows of a batch
@@ -66,16 +66,15 @@ def told(model: SpeedrunGPT) -> dict[str, Any]:
     return {"config": config, "weights": {n: p.tolist() for n, p in model.named_parameters()}}
 
 
-def in_node(asked: dict[str, Any], *flags: str) -> dict[str, Any]:
-    """What COMPUTE gives in Node.js. Raises CalledProcessError if it fails."""
-    node = shutil.which("node") or "node"
+def in_node(asked: dict[str, Any], *flags: str, program: str = IN_NODE) -> dict[str, Any]:
+    """What a program gives in Node.js. Raises CalledProcessError if it fails."""
     done = subprocess.run(
-        [node, *flags, "-e", IN_NODE, str(FOLDER)],
+        [shutil.which("node") or "node", *flags, "-e", program, str(FOLDER)],
         input=json.dumps(asked),
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=600,
     )
     return json.loads(done.stdout)
 

@@ -1,44 +1,32 @@
 """The ladder of chapter 10 with all its steps, and what batched heads save: -> ladder.json.
 
-Usage: python lab/ladder.py [--write] [--seeds N] [--steps N] [--repeats N] [--speed-steps N]
+Usage: python -m lab.ladder [--quick | --write]
 
 Losses: every rung is trained with each seed and scored on the whole validation split. Speed: each
-rung in three ways, in turn, round after round, `--speed-steps` steps a turn; a ratio is a time
-divided by the package's in the same round. Nothing is stored without `--write`; then
-measurements/ladder.json is replaced. About seven minutes on one thread, most of them
-for the losses.
+rung in three ways, in turn, round after round; a ratio is a time divided by the package's in the
+same round. About seven minutes on one thread, most of them for the losses.
 """
 
-import argparse
 import copy
-import json
 import math
-import platform
 import statistics
 import time
-from pathlib import Path
 
-import numpy
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from scratchformer.data import load_corpus, train_val_split
+from lab import runs
+from lab.variants import Heads, Rung
 from scratchformer.data.batches import random_batch
-from scratchformer.files import atomic_write
 from scratchformer.models import Bigram, KneserNey
-from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import eval_mode, token_loss, train
 from scratchformer_course.measurements import FOLDER
 
-if __package__:
-    from lab.variants import Heads, Rung
-else:  # it lies beside this file
-    from variants import Heads, Rung
-
-STORED = FOLDER / f"{Path(__file__).stem}.json"
+STORED = FOLDER / "ladder.json"
 SEEDS = (1337, 1, 2)
 CONTEXT, BATCH = 8, 32
+ROUNDS, STEPS_A_ROUND = 7, 100  # of the speed
 SETTINGS = {
     "betas": (0.9, 0.999),
     "weight_decay": 0.01,
@@ -61,7 +49,6 @@ RUNGS = {
     "residuals": (SLOW, FULL | {"residual": True}, 2.068),
     "layer norm": (SLOW, FULL | {"residual": True, "norm": True}, 2.059),
 }
-
 
 TITLE = "The ladder from a bigram to a GPT"
 ABOUT = (
@@ -153,15 +140,16 @@ def on_random_batches(model: nn.Module, val_ids, batches: int = 200) -> float:
     return total / batches
 
 
-def climb(name: str, ids, val_ids, vocab_size: int, seeds, steps: int | None) -> dict:
+def climb(name: str, ids, val_ids, vocab_size: int, quick: bool) -> dict:
     """Train one rung with each seed."""
-    (full, lr), settings, published = RUNGS[name]
-    rung = {"name": name, "settings": settings, "steps": steps or full, "lr": lr}
-    rung |= {"published": published, "runs": {}}
+    (steps, lr), settings, published = RUNGS[name]
+    steps, seeds = (2, SEEDS[:1]) if quick else (steps, SEEDS)
+    rung = {"name": name, "settings": settings, "steps": steps, "lr": lr, "published": published}
+    rung["runs"] = {}
     for seed in seeds:
         model = build(name, vocab_size, seed)
         every = 500 if seed == seeds[0] else None  # the chapter's shorter run is compared with it
-        history = by_package(model, ids, val_ids, rung["steps"], lr, seed, evaluate_every=every)
+        history = by_package(model, ids, val_ids, steps, lr, seed, evaluate_every=every)
         rung["runs"][str(seed)] = {
             "at": history.steps,
             "val_loss": [round(loss, 4) for loss in history.val_loss],
@@ -169,129 +157,102 @@ def climb(name: str, ids, val_ids, vocab_size: int, seeds, steps: int | None) ->
             "seconds": round(history.seconds[-1], 1),
         }
     rung["parameters"] = sum(p.numel() for p in model.parameters())
-    rung["val_loss"] = round(
-        statistics.mean(run["val_loss"][-1] for run in rung["runs"].values()), 4
-    )
+    rung["val_loss"] = round(statistics.mean(final_losses(rung)), 4)
     return rung
 
 
-def step_times(name: str, ids, vocab_size: int, steps: int, repeats: int) -> dict:
-    """Milliseconds a step in three ways, which take turns: one figure a round.
+def final_losses(rung: dict) -> list[float]:
+    """After the last step, of each seed."""
+    return [run["val_loss"][-1] for run in rung["runs"].values()]
 
-    The first evaluation comes after the last step and is not in `History.seconds`.
-    """
-    lr = RUNGS[name][0][1]
+
+def step_times(name: str, ids, vocab_size: int, quick: bool) -> dict[str, list[float]]:
+    """Milliseconds a step in three ways, which take turns: one figure a round."""
+    lr, steps = RUNGS[name][0][1], 1 if quick else STEPS_A_ROUND
     batched = build(name, vocab_size, 0)
     listed, textbook = (with_list_of_heads(batched) for _ in "12")
-    times = {"textbook": [], "list of heads": [], "batched": []}
-    for turn in range(repeats + 1):
-        start = time.perf_counter()
-        by_textbook(textbook, ids, steps, lr, seed=0)
-        taken = [time.perf_counter() - start]
-        for model in (listed, batched):
-            history = by_package(model, ids, ids[:100], steps, lr, seed=0)
-            taken.append(history.seconds[-1])
-        if turn:  # the first round warms up
-            for series, t in zip(times.values(), taken, strict=True):
-                series.append(1000 * t / steps)
-    return times
+
+    def tutorial() -> float:
+        taken = runs.seconds(lambda: by_textbook(textbook, ids, steps, lr, seed=0))
+        return 1000 * taken / steps
+
+    def package(model: nn.Module) -> float:
+        # the first evaluation comes after the last step and is not in `History.seconds`
+        return 1000 * by_package(model, ids, ids[:100], steps, lr, 0).seconds[-1] / steps
+
+    jobs = {
+        "textbook": tutorial,
+        "list of heads": lambda: package(listed),
+        "batched": lambda: package(batched),
+    }
+    return runs.in_turns(jobs, 1 if quick else ROUNDS)
 
 
-def speed(name: str, ids, vocab_size: int, steps: int, repeats: int) -> dict:
+def speed(name: str, ids, vocab_size: int, quick: bool) -> dict:
     """Medians of `step_times`, and how much longer than the package's two of the ways take."""
-    times = step_times(name, ids, vocab_size, steps, repeats)
+    times = step_times(name, ids, vocab_size, quick)
     ratios = {
-        way: [a / b for a, b in zip(times[way], times["batched"], strict=True)]
+        way: runs.spread(a / b for a, b in zip(times[way], times["batched"], strict=True))
         for way in ("textbook", "list of heads")
     }
     return {
         "name": name,
         "ms_a_step": {way: round(statistics.median(t), 3) for way, t in times.items()},
-        "ratio": {way: [round(f(r), 2) for f in (statistics.median, min, max)]
-                  for way, r in ratios.items()},
-    }  # fmt: skip
+        "ratio": {way: [round(x, 2) for x in ratio] for way, ratio in ratios.items()},
+    }
 
 
 def rows(quick: bool = False) -> list[dict]:
     """Speed alone, for the table: every rung of the ladder, losses left out."""
     torch.set_num_threads(1)
-    corpus = load_corpus("tinyshakespeare")
-    tok = CharTokenizer.train(corpus.text)
-    ids = torch.tensor(tok.encode(corpus.text))
-    result = []
+    splits, vocab_size = runs.load_splits()
+    ids, result = splits["validation"][0], []
     for name in RUNGS:
         if name.startswith("("):
             continue
-        times = step_times(name, ids, tok.vocab_size, *((3, 1) if quick else (100, 7)))
-        heads = ", list of heads" * any(getattr(build(name, tok.vocab_size, 0), "h", []))
+        times = step_times(name, ids, vocab_size, quick)
+        heads = ", list of heads" * any(getattr(build(name, vocab_size, 0), "h", []))
         references = {"textbook": f"textbook's loop{heads}"}
         if name == "layer norm":
             references["list of heads"] = f"package's loop{heads}"
         for way, reference in references.items():
-            result.append(
-                {
-                    "what": f"{name}, package's loop",
-                    "reference": reference,
-                    "unit": "ms",
-                    "better": "lower",
-                    "ours": times["batched"],
-                    "theirs": times[way],
-                    "note": "",
-                }
-            )
+            what = f"{name}, package's loop"
+            result.append(runs.row(what, reference, "ms", times["batched"], times[way]))
     return result
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help=f"replace {STORED.name}")
-    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="how many of them")
-    parser.add_argument("--steps", type=int, help="steps of every rung; its own by default")
-    parser.add_argument("--repeats", type=int, default=7, help="rounds for the speed")
-    parser.add_argument("--speed-steps", type=int, default=100, help="steps in a round")
-    options = parser.parse_args(arguments)
+    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
     torch.set_num_threads(1)
-    start = time.perf_counter()
-    corpus = load_corpus("tinyshakespeare")
-    if options.write and not corpus.is_real:
-        raise SystemExit("Tiny Shakespeare is not here: the stored figures are not replaced")
-    tok = CharTokenizer.train(corpus.text)
-    ids, val_ids = train_val_split(torch.tensor(tok.encode(corpus.text)), 0.9)
-    seeds, V = SEEDS[: options.seeds], tok.vocab_size
+    start, quick = time.perf_counter(), options.quick
+    splits, V = runs.load_splits(write=options.write)
+    ids, val_ids = splits["validation"]
 
     print(f"{'':16}{'textbook':>10}{'list':>10}{'batched':>10}   ms a step; ratio (min–max)")
     speeds = []
     for name in RUNGS:
-        measured = speed(name, ids, V, options.speed_steps, options.repeats)
+        measured = speed(name, ids, V, quick)
         median, low, high = measured["ratio"]["textbook"]
         columns = "".join(f"{t:10.2f}" for t in measured["ms_a_step"].values())
         print(f"{name:16}{columns}   {median:.2f} ({low:.2f}–{high:.2f})", flush=True)
         speeds.append(measured)
 
-    print(f"\n{'':16}{'published':>10}{'here':>10}   nats a character; range over seeds")
+    print(f"\n{'':16}{'published':>10}{'ours':>10}   nats a character; range over seeds")
     rungs = []
     for name in RUNGS:
-        rung = climb(name, ids, val_ids, V, seeds, options.steps)
-        last = [run["val_loss"][-1] for run in rung["runs"].values()]
-        print(
-            f"{name:16}{rung['published'] or '':>10}{rung['val_loss']:10.3f}"
-            f"   {min(last):.3f}–{max(last):.3f}",
-            flush=True,
-        )
+        rung = climb(name, ids, val_ids, V, quick)
+        figures = f"{rung['published'] or '':>10}{rung['val_loss']:10.3f}"
+        last = final_losses(rung)
+        print(f"{name:16}{figures}   {min(last):.3f}–{max(last):.3f}", flush=True)
         rungs.append(rung)
 
     kneser_ney = {n: KneserNey(n).fit(ids, V).nats_per_token(val_ids) for n in range(1, 10)}
     result = {
         "what": "losses in nats a character on the whole validation split of Tiny Shakespeare",
         "settings": {"batch_size": BATCH, "context_length": CONTEXT, "train_part": 0.9}
-        | {"seeds": list(seeds), "optimizer": "AdamW", "threads": 1}
+        | {"seeds": list(SEEDS), "optimizer": "AdamW", "threads": 1}
         | {name: str(value) if value == math.inf else value for name, value in SETTINGS.items()},
-        "versions": {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "numpy": numpy.__version__,
-        },
-        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        **runs.stamp(),
         "seconds": round(time.perf_counter() - start),
         "rungs": rungs,
         "kneser_ney": {str(n): round(loss, 4) for n, loss in kneser_ney.items()},
@@ -299,11 +260,10 @@ def main(arguments: list[str] | None = None) -> dict:
             "what": "6 layers, 6 heads, width 384, context 256, on a GPU; not run here",
             "published": 1.494,
         },
-        "speed": {"steps": options.speed_steps, "rounds": options.repeats, "rungs": speeds},
+        "speed": {"steps": STEPS_A_ROUND, "rounds": ROUNDS, "rungs": speeds},
     }
     if options.write:
-        with atomic_write(STORED) as part:
-            part.write_text(json.dumps(result, indent=1) + "\n")
+        runs.store(STORED, result)
     return result
 
 

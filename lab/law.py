@@ -1,6 +1,6 @@
 """Two micro scaling laws, and what breaks them: many small runs on two corpora -> law.json.
 
-Usage: python lab/law.py [--write] [--stages NAME …] [--minutes M] [--workers N]
+Usage: python -m lab.law [--write]
 
 Playhouse never ends: no text is read twice, and the least possible loss is known
 (playhouse_floor.py). Tiny Shakespeare ends after one million characters. The stages, in order:
@@ -16,43 +16,28 @@ isoflop     one budget of operations, the size that the law prefers, half of it 
 Settings of Shakespeare are chosen on the development split (the last tenth of the training split)
 by models that read the other nine tenths (`core`). All other runs read the whole training split
 and are scored once, on the validation split. Beside them stand counters (Kneser–Ney), whose order
-is chosen in the same way.
-
-Each run is kept in _build/law as soon as it is done, and a call makes what is missing, unless
-the code of a run has changed. A process starts no run when it has computed for --minutes. --write
-replaces the stored file; that needs the tuning, and names the runs that are missing. All together
-takes about 40 minutes of one core.
+is chosen in the same way. All together takes about 40 minutes of one core.
 """
 
-import argparse
-import hashlib
-import inspect
 import itertools
 import json
 import math
-import platform
-import subprocess
-import time
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache, lru_cache
-from multiprocessing import get_context
-from pathlib import Path
+from functools import lru_cache
 
 import numpy as np
 import torch
 
-from scratchformer.data import load_corpus, train_val_split
+from lab import runs
+from scratchformer.data import train_val_split
 from scratchformer.data.batches import WindowSampler
 from scratchformer.data.playhouse import Playhouse
-from scratchformer.files import atomic_write
 from scratchformer.models import GPT, GPTConfig, KneserNey
 from scratchformer.scaling import ScalingLaw, fit_law, non_embedding
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
 from scratchformer_course.measurements import FOLDER
 
-STORED = FOLDER / f"{Path(__file__).stem}.json"
-KEPT = Path(__file__).resolve().parents[1] / "_build" / "law"
+STORED = FOLDER / "law.json"
 CORPORA = ("playhouse", "tinyshakespeare")
 CONTEXT, BATCH, WARMUP = 64, 8, 100  # 512 characters a step
 WIDTHS = (32, 48, 64, 96)  # two blocks, heads of 16: only the width changes
@@ -73,7 +58,6 @@ SLICE = 1500  # characters of a slice, where a share of a text is taken
 MIDDLE = 64  # the width of the stage repetition
 ISOFLOP = (2e11, 5e11, 1.25e12)  # operations, 6 N D; the second is tried
 ORDERS = range(2, 9)  # of counters
-STAGES = ("tuning", "grid", "forecast", "split", "rotated", "repetition", "isoflop")
 
 
 def size_of(width: int) -> tuple[int, int, int]:
@@ -97,7 +81,7 @@ def operations(width: int, steps: int) -> float:
 @lru_cache(maxsize=1)
 def shakespeare() -> dict:
     """The parts of Tiny Shakespeare as ids, and the size of its vocabulary."""
-    text = load_corpus("tinyshakespeare").text
+    text = runs.load_text()
     tok = CharTokenizer.train(text)
     ids = torch.tensor(tok.encode(text))
     training, val = train_val_split(ids, 0.9)
@@ -160,7 +144,6 @@ def train_one(job: dict) -> dict:
     ids = text_of(job)
     torch.manual_seed(job["seed"])
     model = GPT(config_of(job["width"], vocab_size(job["corpus"])))
-    start = time.perf_counter()
     fit(
         model,
         WindowSampler(ids, BATCH, CONTEXT, job["seed"], replacement=False),
@@ -172,7 +155,6 @@ def train_one(job: dict) -> dict:
             warmup=min(WARMUP, job["steps"] // 2),
         ),
     )
-    seconds = time.perf_counter() - start
     D = job["steps"] * BATCH * CONTEXT
     losses = {
         part: round(evaluate(model, scored(job["corpus"], part), CONTEXT), 4)
@@ -183,24 +165,7 @@ def train_one(job: dict) -> dict:
         "D": D,
         "passes": round(D / (len(ids) - CONTEXT), 2),
         "losses": losses,
-        "seconds": round(seconds, 1),
     }
-
-
-@cache
-def code() -> str:
-    """A fingerprint of what makes a run: those kept from other code are made anew."""
-    functions = [train_one, text_of, scored, slices, shakespeare.__wrapped__, play.__wrapped__]
-    functions += [config_of, size_of, play_tokenizer.__wrapped__]
-    functions += [GPT.__init__, GPT._initialise, GPT.forward]
-    functions += [CharTokenizer.train, CharTokenizer.encode]
-    parts = [inspect.getsource(function) for function in functions]
-    used = (WindowSampler, Playhouse, TrainingConfig, evaluate, fit, token_loss)
-    modules = {inspect.getsourcefile(thing) for thing in used}
-    modules |= {FOLDER.parent / name for name in ("blocks.py", "attention.py")}
-    parts += [Path(file).read_text() for file in sorted(map(str, modules))]
-    settings = (CONTEXT, BATCH, WARMUP, TEXTS, HELD_OUT, SLICE, torch.__version__)
-    return hashlib.sha256("\n".join([*parts, str(settings)]).encode()).hexdigest()[:16]
 
 
 def make_job(
@@ -211,38 +176,7 @@ def make_job(
     if text is None:
         text = TEXTS["training"][seed] if corpus == "playhouse" else "training"
     return {"corpus": corpus, "width": width, "steps": steps, "lr": float(f"{lr:.3g}"),
-            "seed": seed, "text": text, "share": share, "scores": list(scores)}  # fmt: skip
-
-
-def file_of(job: dict) -> Path:
-    name = "{corpus}-{width}-{steps}-{lr:g}-{seed}-{text}-{share:g}".format(**job)
-    return KEPT / code() / f"{name}-{'+'.join(job['scores'])}.json"
-
-
-def kept(job: dict) -> dict | None:
-    """The run of a job, if it has been made."""
-    file = file_of(job)
-    return json.loads(file.read_text()) if file.exists() else None
-
-
-def made(jobs: list[dict]) -> list[dict] | None:
-    """The runs of all jobs, or None if one is missing."""
-    runs = [kept(job) for job in jobs]
-    return None if None in runs else runs
-
-
-def make(job: dict, seconds: float) -> dict | None:
-    """The run of a job, made unless it is kept; None if this process has computed that long."""
-    run = kept(job)
-    if run is None and time.process_time() < seconds:
-        run = train_one(job)
-        with atomic_write(file_of(job)) as part:
-            part.write_text(json.dumps(run))
-        line = "{corpus:16}{text!s:9} width {width:4} {steps:5} steps rate {lr:<8g} seed {seed}"
-        losses = " ".join(f"{part} {loss:.3f}" for part, loss in run["losses"].items())
-        print(f"{line.format(**job)} share {job['share']:<7g} {losses}  {run['seconds']:.0f} s",
-              flush=True)  # fmt: skip
-    return run
+            "seed": seed, "text": text, "share": float(share), "scores": list(scores)}  # fmt: skip
 
 
 # --- what is run ---------------------------------------------------------------------------------
@@ -255,20 +189,20 @@ def tuning(corpus: str) -> list[dict]:
     return [make_job(corpus, width, n, lr, text=text, scores=["dev"]) for width, n, lr in tries]
 
 
-def rule_of(runs: list[dict]) -> dict:
+def rule_of(trained: list[dict]) -> dict:
     """How a corpus' best rates follow from its tuning runs: rate · width^width · steps^steps.
 
     One fit of all runs. With x = log rate, the log loss of each width and number of steps is a
     parabola c + k (x - m)². All have one curvature k, and m is linear in log width and log steps.
     Written out this is linear in c + k m², k and the products of -2 k with the parts of m.
     """
-    sets = sorted({(run["width"], run["steps"]) for run in runs})
-    x = np.log([run["lr"] for run in runs])
-    width = np.log([run["width"] for run in runs])
-    steps = np.log([run["steps"] / TUNED_AT for run in runs])
-    own = [[(run["width"], run["steps"]) == each for each in sets] for run in runs]
+    sets = sorted({(run["width"], run["steps"]) for run in trained})
+    x = np.log([run["lr"] for run in trained])
+    width = np.log([run["width"] for run in trained])
+    steps = np.log([run["steps"] / TUNED_AT for run in trained])
+    own = [[(run["width"], run["steps"]) == each for each in sets] for run in trained]
     columns = np.column_stack([np.array(own, dtype=float), x * x, x, x * width, x * steps])
-    loss = np.log([run["losses"]["dev"] for run in runs])
+    loss = np.log([run["losses"]["dev"] for run in trained])
     *_, k, a, b, c = np.linalg.lstsq(columns, loss, rcond=None)[0]
     if k <= 0:
         raise ValueError("the tuning runs have no best rate: their losses are no valleys")
@@ -352,30 +286,33 @@ def rotated(rule: dict) -> list[dict]:
     ]
 
 
-def law_of(runs: list[dict], where=lambda run: True) -> ScalingLaw:
-    return fit_law(*rows([run for run in runs if where(run)]))
+def law_of(trained: list[dict]) -> ScalingLaw:
+    """The law fitted to N, D and loss of some runs."""
+    return fit_law(*np.array([(run["N"], run["D"], run["losses"]["val"]) for run in trained]).T)
 
 
-def rows(runs: list[dict]) -> np.ndarray:
-    """N, D and loss of the runs, as three rows."""
-    return np.array([(run["N"], run["D"], run["losses"]["val"]) for run in runs]).T
+def all_runs() -> tuple[list[dict], dict]:
+    """Every run, with its stage, and the rules of the rates. What two stages ask for runs once."""
+    trained: dict[str, dict] = {}
 
+    def train(stage: str, jobs: list[dict]) -> list[dict]:
+        for job in jobs:
+            if json.dumps(job) not in trained:
+                trained[json.dumps(job)] = run = {"stage": stage} | train_one(job)
+                print(run, flush=True)
+        return [trained[json.dumps(job)] for job in jobs]
 
-def plan(stage: str) -> list[dict] | None:
-    """The jobs of a stage, or None if it waits for an earlier one."""
-    if stage == "tuning":
-        return [job for corpus in CORPORA for job in tuning(corpus)]
-    tuned = {corpus: made(tuning(corpus)) for corpus in CORPORA}
-    if None in tuned.values():
-        return None
-    rules = {corpus: rule_of(runs) for corpus, runs in tuned.items()}
-    if stage in ("grid", "forecast", "repetition"):
-        make_jobs = {"grid": grid, "forecast": forecast, "repetition": repetition}[stage]
-        return [job for corpus in CORPORA[::-1] for job in make_jobs(corpus, rules[corpus])]
-    if stage == "isoflop":
-        runs = made(grid("playhouse", rules["playhouse"]))
-        return None if runs is None else isoflop(law_of(runs), rules["playhouse"])
-    return {"split": split, "rotated": rotated}[stage](rules["tinyshakespeare"])
+    rules = {corpus: rule_of(train("tuning", tuning(corpus))) for corpus in CORPORA}
+    of_playhouse, of_shakespeare = (rules[corpus] for corpus in CORPORA)
+    grids = {corpus: train("grid", grid(corpus, rule)) for corpus, rule in rules.items()}
+    for corpus, rule in rules.items():
+        train("forecast", forecast(corpus, rule))
+    train("split", split(of_shakespeare))
+    train("rotated", rotated(of_shakespeare))
+    for corpus, rule in rules.items():
+        train("repetition", repetition(corpus, rule))
+    train("isoflop", isoflop(law_of(grids["playhouse"]), of_playhouse))
+    return list(trained.values()), rules
 
 
 # --- what is stored ------------------------------------------------------------------------------
@@ -392,11 +329,14 @@ def chosen_order(corpus: str, ids: torch.Tensor) -> int:
     return min(ORDERS, key=lambda order: count(corpus, ids, "dev", order))
 
 
-def counters() -> list[dict]:
-    """Counts beside the networks: on the same characters, of an order chosen as their rates are."""
+def counters(repeated: list[dict]) -> list[dict]:
+    """Counts beside the networks: on the same characters, of an order chosen as their rates are.
+
+    `repeated` are the jobs of the stage repetition.
+    """
     found = []
     n = STEPS["tinyshakespeare"][-1]
-    for job in plan("repetition"):
+    for job in repeated:
         if job["steps"] != n:
             continue
         ids = text_of(job)
@@ -418,31 +358,10 @@ def counters() -> list[dict]:
     return found
 
 
-def commit() -> str | None:
-    asked = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=FOLDER
-    )
-    return asked.stdout.strip() or None
-
-
-def collected() -> dict:
-    """All that is stored. Raises ValueError if a run of the tuning is missing."""
-    from table import machine  # beside this file
-
-    runs, left_out, seen = [], [], set()
-    for stage in STAGES:
-        jobs = plan(stage)
-        if stage == "tuning" and made(jobs) is None:
-            raise ValueError("a run of the tuning is missing: all others wait for it")
-        for job in [] if jobs is None else jobs:  # isoflop waits for the whole grid
-            run = kept(job)
-            if run is None:
-                left_out.append({"stage": stage} | job)
-            elif file_of(job) not in seen:
-                seen.add(file_of(job))
-                del run["seconds"]  # a machine that others use too
-                runs.append({"stage": stage} | run)
-    rules = {corpus: rule_of(made(tuning(corpus))) for corpus in CORPORA}
+def measure() -> dict:
+    """All that is stored."""
+    trained, rules = all_runs()
+    repeated = [job for corpus, rule in rules.items() for job in repetition(corpus, rule)]
     return {
         "what": "losses in nats a character of small GPTs, by size, characters read and text",
         "settings": {
@@ -466,56 +385,18 @@ def collected() -> dict:
             "isoflop": list(ISOFLOP),
         },
         "rules": rules,
-        "commit": commit(),
-        "versions": {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-        },
-        "hardware": {key: machine()[key] for key in ("processor", "cores")},
-        "day": time.strftime("%Y-%m-%d", time.gmtime()),
-        "counters": counters(),
-        "runs": runs,
-        "left_out": left_out,  # there was no time for them
+        **runs.stamp(),
+        "counters": counters(repeated),
+        "runs": trained,
     }
 
 
-def as_text(result: dict) -> str:
-    """JSON with one line for each run and each counter."""
-    parts = []
-    for key, value in result.items():
-        if isinstance(value, list):
-            lines = ",\n".join(f"  {json.dumps(each)}" for each in value)
-            parts.append(f' "{key}": [\n{lines}\n ]')
-        else:
-            parts.append(f' "{key}": {json.dumps(value)}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help=f"replace {STORED.name}")
-    parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES)
-    parser.add_argument(
-        "--minutes", type=float, default=90, help="of computing, after which no run starts"
-    )
-    parser.add_argument("--workers", type=int, default=1, help="processes of one thread each")
-    options = parser.parse_args(arguments)
-    if not load_corpus("tinyshakespeare").is_real:
-        raise SystemExit("Tiny Shakespeare is not here, and Playhouse must not stand in for it")
-    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
-        for stage in options.stages:
-            jobs = plan(stage)
-            if jobs is None:
-                print(f"{stage} waits for runs of an earlier stage", flush=True)
-                continue
-            runs = list(pool.map(make, jobs, [60 * options.minutes] * len(jobs)))
-            print(f"{stage}: {sum(run is not None for run in runs)} of {len(runs)}", flush=True)
-            if None in runs and not options.write:
-                return
+    options = runs.command_line(__doc__, STORED.name, quick=False).parse_args(arguments)
+    runs.load_text(write=True)  # whether stored or not: Playhouse must not stand in for it
+    result = measure()
     if options.write:
-        with atomic_write(STORED) as part:
-            part.write_text(as_text(collected()))
+        runs.store(STORED, result)
 
 
 if __name__ == "__main__":

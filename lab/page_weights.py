@@ -1,6 +1,6 @@
 """What each page of the built site weighs, and how soon a browser shows it -> page_weights.json.
 
-Usage: python lab/page_weights.py [--rounds N] [--write]
+Usage: python -m lab.page_weights [--quick | --write]
 
 `make book` first. Sizes are those of the page's HTML, of all scripts, styles and pictures that it
 names and of the fonts it loads, as they are and compressed by gzip as a server sends them. Times
@@ -8,15 +8,9 @@ are those of headless Chromium, which opens the page from disk with an empty cac
 loading, and until the first live figure is alive. The rounds go through all pages by turns.
 """
 
-import argparse
 import gzip
-import json
 import os
 import re
-import shutil
-import statistics
-import sys
-import time
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -24,10 +18,12 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
-SITE = ROOT / "_build" / "html"
-STORED = Path(__file__).with_name("page_weights.json")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+from lab import runs
+from lab.benchmarks_page import PAGE_WEIGHTS as STORED
+from lab.benchmarks_page import pages_section, write_page
+
+SITE = runs.ROOT / "_build" / "html"
+ROUNDS = 5
 NAMED = re.compile(
     r'<script[^>]*\ssrc="([^"]+)"|<img[^>]*\ssrc="([^"]+)"'
     r'|<link(?=[^>]*rel="(?:stylesheet|preload|icon)")[^>]*\shref="([^"]+)"'
@@ -43,7 +39,7 @@ new MutationObserver(() => {
 
 def toc() -> list[str]:
     """The pages of the table of contents, the root first."""
-    told = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    told = yaml.safe_load((runs.ROOT / "_toc.yml").read_text(encoding="utf-8"))
     return [told["root"], *(page["file"] for part in told["parts"] for page in part["chapters"])]
 
 
@@ -90,13 +86,9 @@ def times(
     site: Path, names: list[str], rounds: int
 ) -> tuple[dict[str, dict[str, list[int]]], dict[str, set[Path]]]:
     """Milliseconds of each round, for each page; and the fonts that each page asked for."""
-    from playwright.sync_api import sync_playwright
-
     found: dict[str, dict[str, list[int]]] = {name: {"load": [], "figure": []} for name in names}
     fonts: dict[str, set[Path]] = {name: set() for name in names}
-    with sync_playwright() as playwright:
-        program = shutil.which("chromium") or shutil.which("google-chrome")
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+    with runs.chromium() as browser:
         for _ in range(rounds):
             for name in names:
                 context = browser.new_context(viewport={"width": 1280, "height": 900})
@@ -113,7 +105,6 @@ def times(
                 page.evaluate("() => window.MathJax?.startup?.promise")
                 page.evaluate("() => document.fonts.ready.then(() => 0)")
                 context.close()
-        browser.close()
     return found, fonts
 
 
@@ -124,95 +115,34 @@ def keep_font(kept: set[Path], address: str) -> None:
         kept.add(path)
 
 
-def spread(numbers: list[int]) -> list[float]:
-    """Median, least and greatest."""
-    return [statistics.median(numbers), min(numbers), max(numbers)]
-
-
 def measure(site: Path, rounds: int) -> dict:
     """All pages, with the day, the machine and the theme's share."""
-    from table import machine  # beside this file
-
     names, pages, load = toc(), {}, os.getloadavg()[0]
     timed, fonts = times(site, names, rounds)
     for name in names:
         pages[name] = sizes(site, name, fonts[name]) | {
-            kind: spread(numbers) for kind, numbers in timed[name].items() if numbers
+            kind: runs.spread(numbers) for kind, numbers in timed[name].items() if numbers
         }
     return {
         "what": "bytes of each page, [as it is, compressed], and milliseconds [median, min, max]",
-        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        "day": runs.today(),
         "rounds": rounds,
         "load": round(load, 1),  # other programs at work, before the browser is
-        "machine": machine(),
+        "machine": runs.machine(),
         "pages": pages,
     }
 
 
-def kilobytes(size: list[int]) -> str:
-    """Compressed, and in brackets as it is."""
-    return f"{size[1] / 1e3:,.0f} ({size[0] / 1e3:,.0f})" if size[0] else "–"
-
-
-def milliseconds(found: list[float] | None) -> str:
-    return f"**{found[0]:,.0f}** ({found[1]:,.0f}–{found[2]:,.0f})" if found else "–"
-
-
-def section(stored: dict) -> list[str]:
-    """The lines of the benchmarks' page that show what is stored."""
-    pages, here = stored["pages"], stored["machine"]
-    parts = ("html", "live", "pictures", "mathjax", "fonts")
-    rest = [p["all"][1] - sum(p[part][1] for part in parts) for p in pages.values()]
-    fonts = [p["fonts"][1] for p in pages.values()]
-    mathjax = max(p["mathjax"][1] for p in pages.values())
-    busy = f", beside other programs (a load of {stored['load']})" if stored["load"] > 2 else ""
-    heaviest = max(pages, key=lambda name: pages[name]["all"][1])
-    lines = [
-        "",
-        "## The pages of this site",
-        "",
-        "How much does a page load, and how soon is it there? Sizes are in kilobytes, compressed "
-        "as a server sends them, and in brackets as they are on a disk. *HTML* and *Live figures* "
-        "are what a page needs for itself. *All* adds what pages share: the theme's scripts and "
-        f"styles, {min(rest) / 1e3:,.0f} to {max(rest) / 1e3:,.0f} kB compressed, and on pages "
-        f"with formulas MathJax, {mathjax / 1e3:,.0f} kB, and {min(fonts) / 1e3:,.0f} to "
-        f"{max(fonts) / 1e3:,.0f} kB of fonts. A browser keeps them from page to page, and so it "
-        f"keeps the weights of the live figures. The heaviest page is `{heaviest}` with "
-        f"{pages[heaviest]['all'][1] / 1e6:.2f} MB.",
-        "",
-        "Times are milliseconds in headless Chromium, which opens the page from disk with nothing "
-        f"kept: median, least and greatest of {stored['rounds']} rounds, of {stored['day']}, on "
-        f"{here['cores']} cores of “{here['processor']}”{busy}. *Loaded* is the end of all "
-        "scripts and styles. *Alive* is when the first live figure is.",
-        "",
-        "| Page | HTML, kB | Live figures, kB | All, kB | Loaded, ms | Alive, ms |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name, page in pages.items():
-        cells = [kilobytes(page[part]) for part in ("html", "live", "all")]
-        cells += [milliseconds(page.get(kind)) for kind in ("load", "figure")]
-        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
-    return lines
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help="store it, and renew the page")
-    options = parser.parse_args()
+def main(arguments: list[str] | None = None) -> None:
+    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
     if not (SITE / "index.html").is_file():
         raise SystemExit(f"there is no site in {SITE}: run `make book` first")
-    stored = measure(SITE, options.rounds)
-    print("\n".join(section(stored)))
+    stored = measure(SITE, 1 if options.quick else ROUNDS)
+    print("\n".join(pages_section(stored)))
     if options.write:
-        import table
-
-        from scratchformer.files import atomic_write
-
-        with atomic_write(STORED) as part:
-            part.write_text(json.dumps(stored).replace('}, "', '},\n "') + "\n", encoding="utf-8")
-        table.write_page(json.loads(table.STORED.read_text(encoding="utf-8")))
+        runs.store(STORED, stored)
+        write_page()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,29 +1,24 @@
 """What a reader of windows can reach at best on Playhouse -> playhouse_floor.json.
 
-Usage: python lab/playhouse_floor.py [--write] [--windows N]
+Usage: python -m lab.playhouse_floor [--quick | --write]
 
 A model that reads windows of 64 characters cannot reach the entropy of the text: at the start of
 a window it does not know what came before. The least loss that it can have follows from the
-grammar. It is computed here on a sample of windows, in less than a minute. Nothing is stored
-without --write.
+grammar. It is computed here on a sample of windows, in less than a minute.
 """
 
-import argparse
 import json
 import math
-import platform
 import statistics
-import subprocess
 import time
 from collections import Counter, defaultdict
 from functools import cache, lru_cache
-from pathlib import Path
 
+from lab import runs
 from scratchformer.data.playhouse import RULES, Playhouse
-from scratchformer.files import atomic_write
 from scratchformer_course.measurements import FOLDER
 
-STORED = FOLDER / f"{Path(__file__).stem}.json"
+STORED = FOLDER / "playhouse_floor.json"
 WINDOW, WINDOWS, SEED = 64, 300, 9
 
 # A node is (the words and symbols still to come, whether a line has just begun, which of the two
@@ -161,30 +156,21 @@ def window_floor(T: int, windows: int, seed: int) -> tuple[float, float]:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help=f"replace {STORED.name}")
-    parser.add_argument("--windows", type=int, default=WINDOWS, help="the sample")
-    options = parser.parse_args(arguments)
-    start = time.perf_counter()
-    floor, error = window_floor(WINDOW, options.windows, SEED)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=FOLDER
-    )
+    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
+    start, windows = time.perf_counter(), 15 if options.quick else WINDOWS
+    floor, error = window_floor(WINDOW, windows, SEED)
     result = {
         "what": "the least loss on Playhouse of a model that reads windows, in nats a character",
         "entropy": Playhouse().entropy_per_char(),
         "floor": floor,
         "standard_error": error,
-        "settings": {"window": WINDOW, "windows": options.windows, "seed": SEED},
-        "commit": commit.stdout.strip() or None,
-        "versions": {"python": platform.python_version()},
-        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        "settings": {"window": WINDOW, "windows": windows, "seed": SEED},
+        **runs.stamp(),
         "seconds": round(time.perf_counter() - start),
     }
     print(json.dumps(result, indent=1))
     if options.write:
-        with atomic_write(STORED) as part:
-            part.write_text(json.dumps(result, indent=1) + "\n")
+        runs.store(STORED, result)
     return result
 
 

@@ -1,54 +1,61 @@
 """What masked pretraining is worth: chapter 13's runs at full length -> pretraining.json.
 
-Usage: python lab/pretraining.py [--seeds 0 1 2] [--long] [--quick] [--write]
+Usage: python -m lab.pretraining [--quick | --write]
 
 One small network reads pairs of an English and a German text. It is trained as a BERT (hidden
 words), as a GPT (a causal mask, next words), or not at all. Then it learns to judge whether the
 German says the same as the English, from few judged pairs; the wrong ones have the same words.
 A fourth judge starts untrained and trains as long as pretraining and judging together, with the
 same optimiser. Beside them stand tables of counts. Test pairs are drawn anew here: settings were
-chosen on others. What is stored with the same settings is kept: seeds may run one by one.
+chosen on others. About an hour.
 """
 
-import argparse
 import collections
 import copy
 import itertools
-import json
 import math
 import random
 import statistics
 import time
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from lab import runs
 from scratchformer.attention import causal_mask, padding_mask
 from scratchformer.data.masking import IGNORED, mask_tokens
 from scratchformer.data.synthetic_pairs import random_scramble, random_sentence
-from scratchformer.files import atomic_write
 from scratchformer.models import BERT, BERTConfig
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
 from scratchformer_course.measurements import FOLDER
 
 PAD, CLS, SEP, MASK = range(4)
 SPECIAL = (PAD, CLS, SEP)
-TEXTS = 20_000  # pairs to pretrain on and to count
 PRETRAINING = {"lr": 3e-3, "muon_lr": 0.02, "warmup": 100}
 ROWS, HIDDEN = 64, 0.3
 LONG = {"lr": 3e-3, "muon_lr": 0.02, "warmup": 100}  # of the control that trains as long
 TUNING = {"steps": 600, "lr": 5e-4, "warmup": 20}
-LABELLED = (100, 400, 1600, 6400)
-TESTED = 1000  # judged pairs of each kind
 KINDS = ("seen", "unseen")
-STORED = FOLDER / "bert.json"
+FULL = {
+    "texts": 20_000,  # pairs to pretrain on and to count
+    "steps": 3000,
+    "tuning": TUNING,
+    "labelled": (100, 400, 1600, 6400),
+    "tested": 1000,  # judged pairs of each kind
+    "gaps": 300,  # pairs of each kind whose words are hidden
+    "seeds": (0, 1, 2),
+}
+QUICK = {"texts": 1000, "steps": 2, "tuning": TUNING | {"steps": 2, "warmup": 1}}
+QUICK |= {"labelled": (20,), "tested": 10, "gaps": 4, "seeds": (0,)}
+STORED = FOLDER / "pretraining.json"
 
 
 class Data:
     """The texts, their vocabulary, and how a row of ids is made of them."""
 
-    def __init__(self, n: int = TEXTS, seed: int = 0):
+    def __init__(self, n: int, seed: int = 0):
         rng = random.Random(seed)
         self.pairs = [tuple(t.split() for t in random_sentence(rng)) for _ in range(n)]
         words = sorted({word for pair in self.pairs for text in pair for word in text})
@@ -87,7 +94,12 @@ def next_word_loss(model, inputs, segments, targets):
     return token_loss(model(inputs, segments, mask), targets)
 
 
-def pretrained(data, seed, steps, causal=False, rate=HIDDEN, **changes):
+def for_steps(settings, steps):
+    """With so many steps, and no longer a warm-up than half of them."""
+    return settings | {"steps": steps, "warmup": min(settings["warmup"], steps // 2)}
+
+
+def pretrained(data, seed, steps, causal=False):
     """The network, trained on half pairs and half single texts: as a BERT or as a GPT."""
 
     def batch(generator):
@@ -96,12 +108,12 @@ def pretrained(data, seed, steps, causal=False, rate=HIDDEN, **changes):
         if causal:
             later = F.pad(ids[:, 1:], (0, 1), value=PAD)
             return ids, segments, later.masked_fill(later == PAD, IGNORED)
-        inputs, targets = mask_tokens(ids, MASK, data.vocab_size, SPECIAL, rate, generator)
+        inputs, targets = mask_tokens(ids, MASK, data.vocab_size, SPECIAL, HIDDEN, generator)
         return inputs, segments, targets
 
     torch.manual_seed(seed)
     model = BERT(data.config())
-    settings = PRETRAINING | {"steps": steps, "seed": seed} | changes
+    settings = for_steps(PRETRAINING, steps) | {"seed": seed}
     fit(model, batch, next_word_loss if causal else masked_loss, TrainingConfig(**settings))
     return model
 
@@ -131,7 +143,7 @@ def judged(n, kind, seed):
     return texts, torch.arange(1, n + 1) % 2
 
 
-def taught(data, judge, texts, same, seed, **changes):
+def taught(data, judge, texts, same, seed, **settings):
     ids, segments = data.rows(texts)
 
     def batch(generator):
@@ -141,7 +153,7 @@ def taught(data, judge, texts, same, seed, **changes):
     def loss(model, ids, segments, same):
         return token_loss(model(ids, segments), same)
 
-    fit(judge, batch, loss, TrainingConfig(seed=seed, **TUNING | changes))
+    fit(judge, batch, loss, TrainingConfig(seed=seed, **settings))
     return judge
 
 
@@ -236,18 +248,15 @@ def counted(data, labelled, tests):
     def features(own, texts):
         return torch.tensor([[x for t in own for x in t.features(a, b)] for a, b in texts])
 
+    ways = {name: partial(features, own) for name, own in tables.items()}
+    ways["bag of words"] = partial(bags, data)
     result = {}
-    for name, own in tables.items():
-        ready = [(features(own, texts), same) for texts, same in tests]
+    for name, way in ways.items():
+        ready = [(way(texts), same) for texts, same in tests]
         result[name] = {
-            n: dict(zip(KINDS, linear(features(own, texts), same, ready), strict=True))
+            n: dict(zip(KINDS, linear(way(texts), same, ready), strict=True))
             for n, (texts, same) in labelled.items()
         }
-    ready = [(bags(data, texts), same) for texts, same in tests]
-    result["bag of words"] = {
-        n: dict(zip(KINDS, linear(bags(data, texts), same, ready), strict=True))
-        for n, (texts, same) in labelled.items()
-    }
     return result
 
 
@@ -289,103 +298,81 @@ def gap_tables(data, texts):
     return {name: count / n for name, count in hits.items()}
 
 
-def three_models(data, seed, steps, gaps, labelled, tests, result):
-    """A BERT, a GPT and an untrained network: gaps and judgements go into `result`."""
-    models = {
-        "BERT": pretrained(data, seed, steps),
-        "GPT": pretrained(data, seed, steps, causal=True),
-    }
+def gap_rows(data, models, seed, gaps):
+    """How many gaps each model fills, of each kind and language, with the other text and alone."""
     for (name, model), (kind, texts), which, alone in itertools.product(
         models.items(), gaps.items(), (0, 1), (False, True)
     ):
         share = filled(data, model, texts, which, alone, causal=name == "GPT")
         row = {"model": name, "seed": seed, "kind": kind, "text": ("English", "German")[which]}
-        result["gaps"].append(row | {"alone": alone, "share": round(share, 4)})
-        print(result["gaps"][-1], flush=True)
+        yield row | {"alone": alone, "share": round(share, 4)}
+
+
+def judged_rows(data, models, seed, steps, labelled, tests, tuning):
+    """How well each model judges after some judged pairs, and one that trains on them for long."""
+
+    def row(name, n, judge):
+        shares = [round(accuracy(data, judge, *test), 4) for test in tests]
+        found = {"model": name, "seed": seed, "labelled": n}
+        return found | dict(zip(KINDS, shares, strict=True))
+
     torch.manual_seed(seed)
-    models["scratch"] = BERT(data.config())
+    models = models | {"scratch": BERT(data.config())}
     for (name, model), (n, lessons) in itertools.product(models.items(), labelled.items()):
         torch.manual_seed(seed)
         judge = Judge(copy.deepcopy(model), causal=name == "GPT")
         changes = {"lr": 1e-3} if name == "scratch" else {}
-        taught(data, judge, *lessons, seed, **changes)
-        keep_judged(result, name, seed, n, data, judge, tests)
-        print(result["judged"][-1], flush=True)
+        yield row(name, n, taught(data, judge, *lessons, seed, **tuning | changes))
+    most, lessons = list(labelled.items())[-1]
+    long = tuning | for_steps(LONG, steps + tuning["steps"])
+    torch.manual_seed(seed)
+    judge = taught(data, Judge(BERT(data.config())), *lessons, seed, **long)
+    own = round(accuracy(data, judge, *lessons), 4)
+    yield row("scratch, long", most, judge) | {"own pairs": own}
 
 
-def keep_judged(result, name, seed, n, data, judge, tests):
-    shares = [round(accuracy(data, judge, *test), 4) for test in tests]
-    row = {"model": name, "seed": seed, "labelled": n}
-    result["judged"].append(row | dict(zip(KINDS, shares, strict=True)))
-
-
-def main():
-    from table import machine  # beside this file
-
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--steps", type=int, default=3000)
-    parser.add_argument("--long", action="store_true", help="only the control that trains long")
-    parser.add_argument("--quick", action="store_true", help="few steps; stores nothing")
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    steps = 120 if options.quick else options.steps
-    start, data = time.perf_counter(), Data()
-    rng = random.Random(7)
+def measure(size):
+    """Everything that is stored but the seconds."""
+    data, rng = Data(size["texts"]), random.Random(7)
     gaps = {
-        kind: [tuple(t.split() for t in random_sentence(rng, kind)) for _ in range(300)]
+        kind: [tuple(t.split() for t in random_sentence(rng, kind)) for _ in range(size["gaps"])]
         for kind in KINDS
     }
-    labelled = {n: judged(n, "train", seed=100 + n) for n in LABELLED}
-    tests = [judged(TESTED, kind, seed=i) for i, kind in enumerate(KINDS, start=8)]
+    labelled = {n: judged(n, "train", seed=100 + n) for n in size["labelled"]}
+    tests = [judged(size["tested"], kind, seed=i) for i, kind in enumerate(KINDS, start=8)]
     result = {
-        "machine": machine(),
-        "settings": {
-            "steps": steps,
-            "pretraining": PRETRAINING,
-            "rows": ROWS,
-            "hidden": HIDDEN,
-            "tuning": TUNING,
-            "texts": TEXTS,
-            "tested": TESTED,
-        },
+        "machine": runs.machine(),
+        "settings": {"pretraining": PRETRAINING, "rows": ROWS, "hidden": HIDDEN}
+        | {name: size[name] for name in ("steps", "tuning", "texts", "tested")},
         "counted": counted(data, labelled, tests),
         "gaps counted": {kind: gap_tables(data, texts) for kind, texts in gaps.items()},
         "gaps": [],
         "judged": [],
     }
-    print(json.dumps(result["counted"]), json.dumps(result["gaps counted"]), flush=True)
-    for seed in options.seeds:
-        if not options.long:
-            three_models(data, seed, steps, gaps, labelled, tests, result)
-        long = LONG | {"steps": steps + TUNING["steps"]}
-        torch.manual_seed(seed)
-        judge = taught(data, Judge(BERT(data.config())), *labelled[LABELLED[-1]], seed, **long)
-        own = accuracy(data, judge, *labelled[LABELLED[-1]])
-        keep_judged(result, "scratch, long", seed, LABELLED[-1], data, judge, tests)
-        result["judged"][-1]["own pairs"] = round(own, 4)
-        print(result["judged"][-1], flush=True)
-    result["seconds"] = {
-        f"seeds {options.seeds}{' long' * options.long}": round(time.perf_counter() - start)
-    }
-    if options.write and not options.quick:
-        result = merged(result)
-        with atomic_write(STORED) as part:
-            part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(result["counted"], result["gaps counted"], flush=True)
+    steps = size["steps"]
+    for seed in size["seeds"]:
+        models = {
+            "BERT": pretrained(data, seed, steps),
+            "GPT": pretrained(data, seed, steps, causal=True),
+        }
+        for row in gap_rows(data, models, seed, gaps):
+            result["gaps"].append(row)
+            print(row, flush=True)
+        for row in judged_rows(data, models, seed, steps, labelled, tests, size["tuning"]):
+            result["judged"].append(row)
+            print(row, flush=True)
+    return result
 
 
-def merged(result):
-    """The new rows, and all others that were stored with the same settings."""
-    if not STORED.is_file():
-        return result
-    old = json.loads(STORED.read_text(encoding="utf-8"))
-    if old["settings"] != json.loads(json.dumps(result["settings"])):
-        return result
-    for rows in ("gaps", "judged"):
-        done = {(row["seed"], row["model"]) for row in result[rows]}
-        kept = [row for row in old[rows] if (row["seed"], row["model"]) not in done]
-        result[rows] = sorted(kept + result[rows], key=lambda row: row["seed"])
-    return result | {"seconds": old["seconds"] | result["seconds"]}
+def main(arguments=None):
+    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
+    start = time.perf_counter()
+    result = measure(QUICK if options.quick else FULL)
+    result |= runs.stamp() | {"seconds": round(time.perf_counter() - start)}
+    if options.write:
+        runs.store(STORED, result)
+    return result
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Records on two CPU cores, each with its rules and its rivals -> records.json.
 
-Usage: python lab/records.py [--only two_minutes|ten_seeds|tracks] [--quick] [--write]
+Usage: python -m lab.records [--quick | --write]
 
 Losses are nats a character. Seconds are seconds of training: starting processes, counting and
 fitting of mixtures are left out. Splits of Tiny Shakespeare, 1,115,394 characters:
@@ -12,11 +12,10 @@ fitting of mixtures are left out. Splits of Tiny Shakespeare, 1,115,394 characte
 - "rotated": the first tenth of the text is scored, the other nine are trained on. Nothing was ever
   chosen on it. It is read once, too.
 
-two_minutes: configs/record-two-minutes.toml, by two processes of one thread each, as many steps as
-two otherwise idle cores make in about 120 seconds. Other work on the machine changes the seconds of
-a run, but not its losses: a run beside other work is not timed. Alone; mixed with counts of the
-same text by constant weights; and by a small learned gate. Both are fitted on development with the
-first seed's model, whose own "mixed" and "gated" there are no forecast.
+two_minutes: lab/configs/record-two-minutes.toml, by two processes of one thread each, as many steps
+as two otherwise idle cores make in about 120 seconds. Alone; mixed with counts of the same text by
+constant weights; and by a small learned gate. Both are fitted on development with the first seed's
+model, whose own "mixed" and "gated" there are no forecast.
 
     The validation split continues the text where the training split ends: two thirds of it are
     the rest of *The Taming of the Shrew*, whose beginning ends the training split. The setting's
@@ -24,10 +23,10 @@ first seed's model, whose own "mixed" and "gated" there are no forecast.
     came from looking at that. They are chosen on development, which continues its text likewise.
     On the rotated split, where nothing is continued, they cannot help: compare.
 
-ten_seeds: the fewest steps to nanoGPT's loss for a CPU. configs/record-mean.toml is for a mean of
-ten seeds that reaches it, configs/record-every-seed.toml for ten seeds that all do. Both are chosen
-on development, where nanoGPT's own settings reach 1.865 (mean of three seeds), and then checked on
-validation, for which its README gives 1.88. One process of one thread, and no tail.
+ten_seeds: the fewest steps to nanoGPT's loss for a CPU. lab/configs/record-mean.toml is for a mean
+of ten seeds that reaches it, record-every-seed.toml beside it for ten seeds that all do. Both are
+chosen on development, where nanoGPT's own settings reach 1.865 (mean of three seeds), and then
+checked on validation, for which its README gives 1.88. One process of one thread, and no tail.
 
 tracks: the final models of two_minutes once more, under three other rules. What is usual, windows
 of 256 characters each scored once, stands beside each. Counts are treated likewise where they can
@@ -39,39 +38,23 @@ be: they see all characters before in any case, so that overlapping windows chan
   descent on it. Its rival is the adaptive counts, alone; mixed, it has them beside it.
 """
 
-import argparse
-import json
 import os
-import platform
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
-import numpy
 import torch
 from torch import Tensor
 
+from lab import runs
+from lab.mixing import Gate, counted_rows, fit_weights, mixed, nats, network_rows
 from scratchformer.cli import read_config
-from scratchformer.data import load_corpus, scored_split
 from scratchformer.data.batches import WindowSampler
-from scratchformer.files import atomic_write
-from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
 from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
-from scratchformer_course.measurements import FOLDER, load_measurements
+from scratchformer_course.measurements import FOLDER
 
-ROOT = Path(__file__).resolve().parents[1]
-if __package__:
-    from lab.mixing import Gate, counted_rows, fit_weights, mixed, nats, network_rows
-    from lab.table import machine
-else:  # run as a script
-    from mixing import Gate, counted_rows, fit_weights, mixed, nats, network_rows
-    from table import machine
-
-STORED = FOLDER / f"{Path(__file__).stem}.json"
+STORED = FOLDER / "records.json"
 SPLITS = ("development", "validation", "rotated")
 SEEDS = {"development": (0, 1), "validation": (0, 1, 2), "rotated": (0,)}  # of two_minutes
 TEN = tuple(range(10))
@@ -93,40 +76,33 @@ QUICK = {"data.corpus": "playhouse", "model.d_model": 16, "model.n_layers": 1,
 RATES = (0.03, 0.1, 0.3)  # of the track "a step a window": one is chosen on dev
 
 
-def texts(quick: bool = False) -> tuple[dict[str, tuple[Tensor, Tensor]], int, bool]:
-    """Split -> (ids to train on, ids to score); vocabulary size; whether it is Shakespeare's."""
-    corpus = load_corpus("playhouse" if quick else "tinyshakespeare")
-    tokenizer = CharTokenizer.train(corpus.text)
-    ids = torch.tensor(tokenizer.encode(corpus.text))
-    found = {split: scored_split(ids, split) for split in SPLITS}
+def load_texts(quick: bool, write: bool = False) -> tuple[dict[str, tuple[Tensor, Tensor]], int]:
+    """Split -> (ids to train on, ids to score); and the vocabulary's size."""
+    found, vocab_size = runs.load_splits("playhouse" if quick else "tinyshakespeare", write)
     if quick:
         found = {split: (text[-9000:], scored[:900]) for split, (text, scored) in found.items()}
-    return found, tokenizer.vocab_size, corpus.is_real
+    return found, vocab_size
 
 
 # --- two minutes -------------------------------------------------------------------------------
 
 
-def by_two_processes(split: str, seed: int, folder: Path, quick: bool) -> tuple:
-    """configs/record-two-minutes.toml trained on a split: (model, {"seed", "seconds", "steps"}).
+def two_minute_model(split: str, seed: int, folder: Path, quick: bool) -> tuple:
+    """record-two-minutes.toml, trained on a split: (model, {"seed", "seconds", "steps"}).
 
-    A run that is in the folder already is not repeated; a file "untimed" beside it says that other
-    work went on meanwhile, so that its seconds do not count. A quick run serves all splits.
+    A run that is in the folder already is not repeated. A quick run serves all splits.
     """
     out = folder / ("quick" if quick else f"{split}-{seed}")
-    if not (out / "history.json").is_file():
-        torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-        config = ROOT / "lab" / "configs" / "record-two-minutes.toml"
-        train = ["-m", "scratchformer", "train", "--config", str(config), "--out", str(out)]
+    if not out.exists():
+        config = runs.CONFIGS / "record-two-minutes.toml"
+        train = ["train", "--config", str(config), "--out", str(out)]
         changes = {"data.split": split, "training.seed": seed, **(QUICK if quick else {})}
         for name, value in changes.items():
             train += ["--set", f"{name}={value}"]
-        command = [sys.executable, "-m", *torchrun, *train]
-        subprocess.run(command, check=True, env={**os.environ, **ENVIRONMENT})
-    history = json.loads((out / "history.json").read_text())
-    seconds = None if (out / "untimed").exists() else round(history["seconds"][-1], 1)
-    record = {"seed": seed, "seconds": seconds, "steps": history["steps"][-1]}
-    return SpeedrunGPT.from_pretrained(out), record
+        runs.by_two_processes("scratchformer", *train, **ENVIRONMENT)
+    history = runs.read(out / "history.json")
+    record = {"seed": seed, "seconds": round(history["seconds"][-1], 1)}
+    return SpeedrunGPT.from_pretrained(out), record | {"steps": history["steps"][-1]}
 
 
 def counts(
@@ -162,36 +138,36 @@ class Mixture:
 
 def two_minutes(folder: Path, quick: bool) -> dict:
     """Train and score on each split; the mixtures come from dev's first seed."""
-    split_texts, vocab_size, _ = texts(quick)
-    mixture, tables_alone, runs = None, {}, {}
+    split_texts, vocab_size = load_texts(quick)
+    mixture, tables_alone, found = None, {}, {}
     for split in SPLITS:
         text, scored = split_texts[split]
         targets, tables = scored[1:], counts(text, scored, vocab_size)
         tables_alone[split] = {name: round(nats(t, targets), 4) for name, t in tables.items()}
         print(f"{split}: {tables_alone[split]}", flush=True)
-        runs[split] = []
+        found[split] = []
         for seed in SEEDS[split][: 1 if quick else None]:
-            model, run = by_two_processes(split, seed, folder, quick)
+            model, run = two_minute_model(split, seed, folder, quick)
             network = network_rows(model, scored, WINDOW)
             mixture = mixture or Mixture(network, tables, targets)
-            runs[split].append(run | mixture.losses(network, tables, targets))
-            print(f"{split}: {runs[split][-1]}", flush=True)
+            found[split].append(run | mixture.losses(network, tables, targets))
+            print(f"{split}: {found[split][-1]}", flush=True)
     return {
-        "settings": read_config(ROOT / "lab" / "configs" / "record-two-minutes.toml"),
+        "settings": read_config(runs.CONFIGS / "record-two-minutes.toml"),
         "parameters": sum(p.numel() for p in model.parameters()),
         "processes": 2,
         "environment": ENVIRONMENT,
         "counted": tables_alone,
         "weights": dict(zip(["network", *COUNTS], mixture.weights, strict=True)),
-        "runs": runs,
-        "means": {split: means(found) for split, found in runs.items()},
+        "runs": found,
+        "means": {split: means(of_split) for split, of_split in found.items()},
     }
 
 
-def means(runs: list[dict]) -> dict:
-    """Of each figure of the runs: mean, least and greatest."""
-    keys = [key for key in runs[0] if key not in ("seed", "steps")]
-    columns = {key: [run[key] for run in runs if run[key] is not None] for key in keys}
+def means(of_split: list[dict]) -> dict:
+    """Of each figure of the runs: mean, least and greatest. (Some stored runs have no seconds.)"""
+    keys = [key for key in of_split[0] if key not in ("seed", "steps")]
+    columns = {key: [run[key] for run in of_split if run[key] is not None] for key in keys}
     return {
         key: [round(x, 4) for x in (statistics.mean(found), min(found), max(found))]
         for key, found in columns.items()
@@ -204,7 +180,7 @@ def means(runs: list[dict]) -> dict:
 
 def by_one_process(name: str, ids: Tensor, vocab_size: int, seed: int, quick: bool) -> tuple:
     """A model trained in this process as lab/configs/NAME.toml says: (model, seconds, steps)."""
-    config = read_config(ROOT / "lab" / "configs" / f"{name}.toml")
+    config = read_config(runs.CONFIGS / f"{name}.toml")
     sizes, training = dict(config["model"]), dict(config["training"])
     sizes.pop("type")
     training |= {"seed": seed, "steps": 4 if quick else training["steps"]}
@@ -224,26 +200,26 @@ def by_one_process(name: str, ids: Tensor, vocab_size: int, seed: int, quick: bo
 
 def ten_seeds(folder: Path, quick: bool) -> dict:
     """Both configurations, every seed, on each split; `folder` is not used."""
-    split_texts, vocab_size, _ = texts(quick)
+    split_texts, vocab_size = load_texts(quick)
     seeds = TEN[: 1 if quick else None]
     torch.set_num_threads(THREADS)
     found = {"threads": THREADS, "targets": TARGETS, "seeds": list(seeds)}
     found["environment"] = {name: os.environ.get(name) for name in ENVIRONMENT}
     for name in ("record-mean", "record-every-seed"):
-        runs: dict[str, list[dict]] = {split: [] for split in SPLITS}
+        trained: dict[str, list[dict]] = {split: [] for split in SPLITS}
         by_one_process(name, split_texts["development"][0], vocab_size, 0, quick)  # warms up
         for split, (text, scored) in split_texts.items():
             for seed in seeds:
                 model, seconds, steps = by_one_process(name, text, vocab_size, seed, quick)
                 loss = round(evaluate(model, scored, model.context_length), 4)
                 run = {"seed": seed, "seconds": seconds, "steps": steps, "loss": loss}
-                runs[split].append(run)
-            print(f"{name}, {split}: {means(runs[split])}", flush=True)
+                trained[split].append(run)
+            print(f"{name}, {split}: {means(trained[split])}", flush=True)
         found[name] = {
-            "settings": read_config(ROOT / "lab" / "configs" / f"{name}.toml"),
+            "settings": read_config(runs.CONFIGS / f"{name}.toml"),
             "parameters": sum(p.numel() for p in model.parameters()),
-            "runs": runs,
-            "means": {split: means(runs[split]) for split in SPLITS},
+            "runs": trained,
+            "means": {split: means(trained[split]) for split in SPLITS},
         }
     return found
 
@@ -253,16 +229,16 @@ def ten_seeds(folder: Path, quick: bool) -> dict:
 
 def tracks(folder: Path, quick: bool) -> dict:
     """The models of two_minutes under other rules; rate and mixtures come from dev's first seed."""
-    split_texts, vocab_size, _ = texts(quick)
+    split_texts, vocab_size = load_texts(quick)
     every = 200 if quick else EVERY
-    rate, mixtures, runs, rates = None, {}, {"development": [], "validation": []}, {}
-    for split, found in runs.items():
+    rate, mixtures, tracked, rates = None, {}, {"development": [], "validation": []}, {}
+    for split, found in tracked.items():
         text, scored = split_texts[split]
         targets = scored[1:]
         fixed = counts(text, scored, vocab_size)
         adaptive = counts(text, scored, vocab_size, every)
         for seed in SEEDS[split][: 1 if quick or split == "development" else None]:
-            model, _ = by_two_processes(split, seed, folder, quick)
+            model, _ = two_minute_model(split, seed, folder, quick)
             usual = network_rows(model, scored, WINDOW)
             if rate is None:
                 for sgd in RATES:
@@ -292,51 +268,23 @@ def tracks(folder: Path, quick: bool) -> dict:
             name: dict(zip(["network", *COUNTS], mixture.weights, strict=True))
             for name, mixture in mixtures.items()
         },
-        "runs": runs,
-        "means": {name: means([run[name] for run in runs["validation"]]) for name in mixtures},
+        "runs": tracked,
+        "means": {name: means([run[name] for run in tracked["validation"]]) for name in mixtures},
     }
 
 
 PARTS = {"two_minutes": two_minutes, "ten_seeds": ten_seeds, "tracks": tracks}
 
 
-def origin() -> dict:
-    """Where and with what a part was measured."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT
-    ).stdout.strip()
-    return {
-        "commit": commit,
-        "day": time.strftime("%Y-%m-%d", time.gmtime()),
-        "hardware": {key: machine()[key] for key in ("processor", "cores")},
-        "versions": {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "numpy": numpy.__version__,
-        },
-    }
-
-
 def main(arguments: list[str] | None = None) -> dict:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=PARTS, help="one part; the others stay as stored")
-    parser.add_argument("--quick", action="store_true", help="few steps on Playhouse, not stored")
-    parser.add_argument("--write", action="store_true", help=f"store the parts in {STORED.name}")
-    parser.add_argument("--models", type=Path, help="a folder for trained models, used again")
-    options = parser.parse_args(arguments)
-    quick = options.quick
-    if options.write and not (texts(quick)[2] or quick):
-        raise SystemExit("Tiny Shakespeare is not here: the stored figures are not replaced")
+    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
+    load_texts(options.quick, options.write)  # in time, if they are not there
     result = {}
-    with tempfile.TemporaryDirectory() as temporary:
-        for part in [options.only] if options.only else PARTS:
-            folder = options.models or Path(temporary)
-            result[part] = origin() | PARTS[part](folder, quick)
-            if options.write and not quick:
-                stored = load_measurements(STORED.stem) if STORED.is_file() else {}
-                with atomic_write(STORED) as file:
-                    text = json.dumps(stored | {part: result[part]}, indent=1)
-                    file.write_text(text + "\n", encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        for part, measure in PARTS.items():
+            result[part] = runs.stamp() | measure(Path(folder), options.quick)
+    if options.write:
+        runs.store(STORED, result)
     return result
 
 

@@ -1,11 +1,11 @@
 """From a finished run to the model that travels with the package -> scratchformer/shipped/NAME.
 
-Usage: python lab/ship.py NAME [--run FOLDER] [--development FOLDER] [--write]
+Usage: python -m lab.ship NAME [--write]
 
     scratchformer train --config lab/configs/NAME.toml
     scratchformer train --config lab/configs/NAME.toml --out runs/NAME-development
         --set data.split=development
-    python lab/ship.py NAME --write
+    python -m lab.ship NAME --write
 
 The first command trains on nine tenths of the text; its validation loss is read once, after the
 last step. The second, which may be left out, trains in the same way on the first nine tenths of
@@ -14,27 +14,22 @@ scores them again on the whole validation split, beside counted n-grams trained 
 It writes model.safetensors, tokenizer.json and record.json, with `--write` only.
 """
 
-import argparse
 import json
-import platform
 import shutil
-import subprocess
-import time
 from pathlib import Path
 
 import torch
-from table import machine  # beside this file
 
+from lab import runs
 from scratchformer.cli import read_config
-from scratchformer.data import load_corpus, scored_split
-from scratchformer.files import atomic_write
+from scratchformer.data import scored_split
 from scratchformer.models import GPT, KneserNey
 from scratchformer.models.pretrained import save_model
 from scratchformer.shipped import FOLDER
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import evaluate
 
-ROOT = Path(__file__).resolve().parents[1]
+RUNS = runs.ROOT / "runs"  # where the two commands leave what they have trained
 ORDERS = range(1, 9)  # of the counted n-grams
 
 
@@ -63,8 +58,7 @@ def round_to_half(model: GPT) -> GPT:
 
 def described(run: Path) -> dict:
     """What the folder of a run says of its settings, its seconds and its last losses."""
-    history = json.loads((run / "history.json").read_text(encoding="utf-8"))
-    settings = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    history, settings = runs.read(run / "history.json"), runs.read(run / "run.json")
     return {
         "settings": {key: settings[key] for key in ("data", "model", "training")},
         "steps": history["steps"][-1],
@@ -74,52 +68,35 @@ def described(run: Path) -> dict:
     }
 
 
-def commit() -> str:
-    """The commit that this file stands in, or "unknown"."""
-    words = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    found = subprocess.run(words, capture_output=True, text=True)
-    return found.stdout.strip() or "unknown"
-
-
 def write(name: str, run: Path, model: GPT, record: dict) -> None:
     """Model, tokenizer and record, into the package."""
     folder = FOLDER / name
     folder.mkdir(exist_ok=True)
     save_model(folder, model.half())
     shutil.copyfile(run / "tokenizer.json", folder / "tokenizer.json")
-    with atomic_write(folder / "record.json") as part:
-        part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    runs.store(folder / "record.json", record)
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = runs.command_line(__doc__, "the shipped model", quick=False)
     parser.add_argument("name", help="a configuration in configs/")
-    parser.add_argument("--run", type=Path, help="runs/NAME")
-    parser.add_argument("--development", type=Path, help="runs/NAME-development")
-    parser.add_argument("--write", action="store_true", help="replace the shipped model")
     options = parser.parse_args(arguments)
-    run = options.run or ROOT / "runs" / options.name
-    development = options.development or ROOT / "runs" / f"{options.name}-development"
-    config = read_config(ROOT / "lab" / "configs" / f"{options.name}.toml")
-    corpus = load_corpus(config["data"]["corpus"])
-    if options.write and not corpus.is_real:
-        raise SystemExit(f"{config['data']['corpus']} is not here: nothing is replaced")
+    name, run, tried = options.name, RUNS / options.name, RUNS / f"{options.name}-development"
+    config = read_config(runs.CONFIGS / f"{name}.toml")
+    text = runs.load_text(config["data"]["corpus"], write=options.write)
     model, tok = GPT.from_pretrained(run), CharTokenizer.load(run / "tokenizer.json")
     record = {
-        "command": f"scratchformer train --config lab/configs/{options.name}.toml",
+        "command": f"scratchformer train --config lab/configs/{name}.toml",
         "parameters": sum(p.numel() for p in model.parameters()),
         **described(run),
-        "losses": scores(model, tok, corpus.text),
-        "commit": commit(),
-        "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        "hardware": {key: machine()[key] for key in ("processor", "cores")},
-        "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        "losses": scores(model, tok, text),
+        **runs.stamp(),
     }
-    if development.is_dir():
-        tried = described(development)
-        record["development"] = {"steps": tried["steps"], "loss": tried["scored_loss"]}
+    if tried.is_dir():
+        last = described(tried)
+        record["development"] = {"steps": last["steps"], "loss": last["scored_loss"]}
     if options.write:
-        write(options.name, run, model, record)
+        write(name, run, model, record)
     print(json.dumps(record["losses"], indent=1))
     return record
 

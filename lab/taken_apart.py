@@ -1,6 +1,6 @@
 """The speedrun taken apart: nanoGPT's setting for a CPU against ours -> taken_apart.json.
 
-Usage: python lab/taken_apart.py [--quick] [--write] [--only PART …] [--rungs NAME …]
+Usage: python -m lab.taken_apart [--quick | --write] [--only PART …]
 
 Tiny Shakespeare is split in three ways. The training split is the first 90 % of the text, and the
 rest is the validation split. The development split scores the last tenth of the training split and
@@ -9,9 +9,9 @@ of the text and trains on the rest. Nothing was ever chosen there: it is read on
 
 The parts, in the order in which they run:
 - race (timed, two threads): nanoGPT's setting, computed as its own code computes it, three times,
-  and configs/record-mean.toml with ten seeds in blocks between them. Ours runs with three numbers
-  of steps, so that the seconds to nanoGPT's mean loss can be interpolated. Trained on the training
-  split, scored on validation.
+  and lab/configs/record-mean.toml with ten seeds in blocks between them. Ours runs with three
+  numbers of steps, so that the seconds to nanoGPT's mean loss can be interpolated. Trained on the
+  training split, scored on validation.
 - reference: nanoGPT's setting on the development split. Its mean loss is the ladder's target.
 - development: our setting with ten seeds on the development split.
 - counts: n-grams with Kneser–Ney smoothing, orders 1 to 8, on all three splits.
@@ -24,53 +24,35 @@ From steps and times the factors are computed: each rung against the one before 
 
 Seconds are seconds of training, without evaluation. Losses are nats a character over a whole split,
 read once, after a run's last step. With `--write` each part is merged into the stored file as soon
-as it is done, with its day, commit and hardware. `--only` runs some parts, `--rungs` some rungs of
-the ladder. `--quick` takes few steps and stores nothing. Less than two hours in all: untimed parts
-run on one thread.
+as it is done, with its day, commit and hardware. `--only` runs some parts. Less than two hours in
+all: untimed parts run on one thread.
 """
 
-import argparse
 import hashlib
 import json
 import math
 import os
-import platform
-import re
 import statistics
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
-from pathlib import Path
 
-import numpy as np
 import torch
 
+from lab import runs, variants
+from lab.factors import factors, mean_loss, race_summary, spread
+from lab.nanogpt import NANOGPT, POINTS, curve, reference_run
 from scratchformer.cli import read_config
-from scratchformer.cli.run_config import RunConfig
-from scratchformer.data import load_corpus, scored_split
-from scratchformer.data.batches import WindowSampler
+from scratchformer.cli.run_config import options_of
 from scratchformer.data.corpora import SPLITS
-from scratchformer.files import atomic_write
 from scratchformer.models import KneserNey
-from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
+from scratchformer_course.ch17_speedrun.windows import RaceWindows
 from scratchformer_course.measurements import FOLDER
 
-if __package__:
-    from lab import variants
-    from lab.factors import factors, mean_loss, race_summary, spread
-    from lab.nanogpt import NANOGPT, POINTS, curve, reference_run
-    from lab.table import machine
-else:  # they lie beside this file
-    import variants
-    from factors import factors, mean_loss, race_summary, spread
-    from nanogpt import NANOGPT, POINTS, curve, reference_run
-    from table import machine
-
-STORED = FOLDER / f"{Path(__file__).stem}.json"
-CONFIG = Path(__file__).resolve().parent / "configs" / "record-mean.toml"
+STORED = FOLDER / "taken_apart.json"
+CONFIG = runs.CONFIGS / "record-mean.toml"
 SPEEDRUN = "scratchformer_course.ch17_speedrun.model:SpeedrunGPT"  # a `type` of models
 SEEDS = (0, 1, 2)
 TEN_SEEDS = tuple(range(10))
@@ -181,9 +163,9 @@ def our_run(model: dict, training: dict, ids, vocab_size: int, seed: int, steps=
         if settings.get(name) is not None:
             settings[name] = min(settings[name] * steps // training["steps"], steps - 1)
     config = TrainingConfig(**entries_of(TrainingConfig, settings))
-    windows = RunConfig(**entries_of(RunConfig, settings))
-    T = windows.context_length or gpt.context_length
-    sampler = WindowSampler(ids, windows.batch_size, T, seed, **windows.sampling())
+    sampling = {name: settings[name] for name in options_of(RaceWindows) if name in settings}
+    T = settings.get("context_length") or gpt.context_length
+    sampler = RaceWindows(ids, settings["batch_size"], T, seed, **sampling)
     history = fit(gpt, sampler, lambda model, x, y: token_loss(model(x), y), config)
     return gpt, curve(history.steps, history.train_loss, history.seconds)
 
@@ -222,30 +204,21 @@ def elsewhere() -> dict[str, tuple[dict, dict]]:
     return found
 
 
-def splits() -> tuple[dict, int, bool]:
-    """The splits, name -> (ids to train on, ids to score); the vocabulary's size; is it real?"""
-    corpus = load_corpus("tinyshakespeare")
-    tok = CharTokenizer.train(corpus.text)
-    ids = torch.tensor(tok.encode(corpus.text))
-    found = {name: scored_split(ids, name) for name in SPLITS}
-    return found, tok.vocab_size, corpus.is_real
-
-
 class Runner:
     """What every part needs: the texts, and how much of everything is done."""
 
-    def __init__(self, quick: bool):
-        self.splits, self.vocab_size, self.is_real = splits()
+    def __init__(self, quick: bool, write: bool = False):
+        self.splits, self.vocab_size = runs.load_splits(write=write)
         self.quick = quick
         self.seeds = SEEDS[:1] if quick else SEEDS
         self.ten_seeds = SEEDS[:1] if quick else TEN_SEEDS
         if quick:
-            self.splits = {name: (ids, text[:3000]) for name, (ids, text) in self.splits.items()}
+            self.splits = {name: (ids, text[:300]) for name, (ids, text) in self.splits.items()}
 
     def nanogpt(self, split: str, seed: int) -> tuple[float, dict]:
         """One run of nanoGPT's setting: its loss and its curve."""
         ids, scored = self.splits[split]
-        model, way = reference_run(ids, self.vocab_size, seed, 20 if self.quick else None)
+        model, way = reference_run(ids, self.vocab_size, seed, 3 if self.quick else None)
         return round(evaluate(model, scored, NANOGPT["model"]["context_length"]), 4), way
 
     def ours(self, split: str, seed: int, model: dict, training: dict, steps=None) -> tuple:
@@ -253,7 +226,7 @@ class Runner:
         ids, scored = self.splits[split]
         steps = steps or training["steps"]
         if self.quick:
-            steps = max(3, steps // 10)
+            steps = min(3, steps)
         gpt, way = our_run(model, training, ids, self.vocab_size, seed, steps)
         return round(evaluate(gpt, scored, gpt.context_length), 4), way
 
@@ -281,7 +254,7 @@ def race(runner: Runner, seeds=SEEDS, ten_seeds=TEN_SEEDS, scales=SCALES) -> dic
     """nanoGPT's setting, and ours in blocks before, between and after its runs."""
     model, training = configuration()
     if runner.quick:
-        seeds, ten_seeds = seeds[:1], ten_seeds[:2]
+        seeds, ten_seeds = seeds[:1], ten_seeds[:1]
     nanogpt, ours, curves = [], [], {}
     reference_run(runner.splits["validation"][0], runner.vocab_size, 0, 3)  # warm up
     our_run(model, training, runner.splits["validation"][0], runner.vocab_size, 0, 3)
@@ -308,18 +281,18 @@ def around(runner: Runner, setting: tuple[dict, dict], target: float) -> dict:
     Runs of at most 150 steps have two seeds each. Longer ones have one, and another for the other
     number of steps. Raises RuntimeError if the search for the two numbers leads nowhere.
     """
-    n, runs, curves = setting[1]["steps"], {}, {}
+    n, trained, curves = setting[1]["steps"], {}, {}
     if setting[0].get("type") == SPEEDRUN:  # the same numbers, sooner
         setting = setting[0] | {"explicit_attention": False}, setting[1]
 
     def loss(steps: int) -> float:
-        if steps not in runs:
-            another = runner.seeds[len(runs) :][:1] or runner.seeds[:1]
-            seeds, runs[steps] = another if n > 150 else runner.seeds[:2], []
+        if steps not in trained:
+            another = runner.seeds[len(trained) :][:1] or runner.seeds[:1]
+            seeds, trained[steps] = another if n > 150 else runner.seeds[:2], []
             for seed in seeds:
                 scored, curves[steps] = runner.ours("development", seed, *setting, steps)
-                runs[steps].append({"steps": steps, "seed": seed, "loss": scored})
-        return mean_loss(runs[steps])
+                trained[steps].append({"steps": steps, "seed": seed, "loss": scored})
+        return mean_loss(trained[steps])
 
     low, high = round(n / 1.12), round(1.12 * n)
     for _ in range(8):
@@ -329,11 +302,11 @@ def around(runner: Runner, setting: tuple[dict, dict], target: float) -> dict:
             low, high = round(low / 1.25), low
         else:
             way = {key: curves[high][key] for key in ("steps", "train_loss")}
-            return {"runs": runs[low] + runs[high], "curve": way}
+            return {"runs": trained[low] + trained[high], "curve": way}
     raise RuntimeError(f"no numbers of steps lie around {target:.3f}: {setting}")
 
 
-def climb(runner: Runner, target: float, names: list[str]) -> dict:
+def climb(runner: Runner, target: float) -> dict:
     """The runs around the target of every rung, and of ELSEWHERE.
 
     None for the first, whose mean loss is the target, and for the one that changes seconds alone.
@@ -341,19 +314,15 @@ def climb(runner: Runner, target: float, names: list[str]) -> dict:
     found = {"ladder": {}, "elsewhere": {}}
     for part, settings in (("ladder", rungs()), ("elsewhere", elsewhere())):
         for name, setting in settings.items():
-            if name not in names or name in (FIRST, EXPLICIT):
+            if name in (FIRST, EXPLICIT):
                 continue
             found[part][name] = around(runner, setting, target) | {"settings": sum_of(setting)}
-            runs = found[part][name]["runs"]
-            losses = " and ".join(
-                f"{n} steps {mean_loss([r for r in runs if r['steps'] == n]):.3f}"
-                for n in sorted({run["steps"] for run in runs})
-            )
-            print(f"{name:26} {losses} (target {target:.3f})", flush=True)
+            losses = [(run["steps"], run["loss"]) for run in found[part][name]["runs"]]
+            print(f"{name:26} steps and losses {losses} (target {target:.3f})", flush=True)
     return found
 
 
-def step_times(runner: Runner, names: list[str]) -> dict:
+def step_times(runner: Runner) -> dict:
     """Milliseconds a step of all rungs and of ELSEWHERE, which take turns, one figure a round.
 
     The first steps of a turn warm up and are not counted.
@@ -365,8 +334,6 @@ def step_times(runner: Runner, names: list[str]) -> dict:
     for _ in range(1 if runner.quick else ROUNDS):
         for part, settings in (("ladder", rungs()), ("elsewhere", elsewhere())):
             for name, setting in settings.items():
-                if name not in names:
-                    continue
                 run = reference_run if name == FIRST else partial(our_run, *setting)
                 model, way = run(ids, runner.vocab_size, 0, steps=steps)
                 ms = 1000 * (way["seconds"][-1] - way["seconds"][warm - 1]) / (steps - warm)
@@ -384,12 +351,12 @@ def one_at_a_time(runner: Runner) -> dict:
     """Our setting varied, on the development split."""
     (model, training), found = configuration(), {}
     for name, (of_model, of_training) in WITHOUT.items():
-        settings, runs = (model | of_model, training | of_training), []
+        settings, trained = (model | of_model, training | of_training), []
         for seed in runner.seeds:
             loss, _ = runner.ours("development", seed, *settings)
-            runs.append({"seed": seed, "loss": loss})
-        found[name] = {"model": of_model, "training": of_training, "runs": runs}
-        print(f"{name:26} {spread(runs, 'loss', 3)} nats on dev", flush=True)
+            trained.append({"seed": seed, "loss": loss})
+        found[name] = {"model": of_model, "training": of_training, "runs": trained}
+        print(f"{name:26} {spread(trained, 'loss', 3)} nats on dev", flush=True)
     return found
 
 
@@ -412,14 +379,14 @@ def summarised(found: dict) -> dict:
         found["ratio"] = race_summary(race)
         ours = [run for run in race["ours"] if run["steps"] == race["steps"]]
         losses = {
-            side: [{"seed": run["seed"], "loss": run["val_loss"]} for run in runs]
-            for side, runs in (("nanoGPT", race["nanoGPT"]), ("ours", ours))
+            side: [{"seed": run["seed"], "loss": run["val_loss"]} for run in trained]
+            for side, trained in (("nanoGPT", race["nanoGPT"]), ("ours", ours))
         }
         found["splits"] = merged(found.get("splits", {}), {"validation": losses})
     parts = {"ladder": LADDER, "elsewhere": ELSEWHERE, "without": WITHOUT, "splits": SPLITS}
     for part, names in parts.items():  # in order, and nothing that is measured no longer
-        here = found.get(part, {})
-        found[part] = {name: here[name] for name in names if name in here}
+        measured = found.get(part, {})
+        found[part] = {name: measured[name] for name in names if name in measured}
     entries = [found["ladder"].get(name, {}) for name in LADDER]
     entries += [found["elsewhere"].get(name, {}) for name in ELSEWHERE]
     climbed = all("ms" in entry for entry in entries)
@@ -429,12 +396,6 @@ def summarised(found: dict) -> dict:
         places = {name: place[:2] for name, place in ELSEWHERE.items()}
         found["factors"] = factors(found, groups, places, NANOGPT["steps"])
     return found
-
-
-def as_text(found: dict) -> str:
-    """JSON with a line for each innermost list or object."""
-    text = json.dumps(found, indent=1, ensure_ascii=False)
-    return re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda m: " ".join(m[0].split()), text) + "\n"
 
 
 def report(found: dict) -> None:
@@ -462,45 +423,29 @@ def sum_of(settings) -> str:
 
 def stored() -> dict:
     """What has been stored; empty if nothing has."""
-    return json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+    return runs.read(STORED) if STORED.exists() else {}
 
 
 def stamp(seconds: float) -> dict:
     """When, where and by what a part was measured."""
-    git = ["git", "-C", str(CONFIG.parent), "rev-parse", "--short", "HEAD"]
-    try:
-        commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        commit = None
-    return {
-        "day": time.strftime("%Y-%m-%d", time.gmtime()),
-        "commit": commit,
+    return runs.stamp() | {
         "settings": sum_of([NANOGPT, *configuration()]),
         "threads": torch.get_num_threads(),
         "environment": {k: v for k, v in os.environ.items() if k.startswith(("OMP_", "MALLOC_"))},
         "seconds": round(seconds),
-        "hardware": {key: machine()[key] for key in ("processor", "cores")},
-        "versions": {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-        },
     }
 
 
 PARTS = {  # name -> (threads, what it measures, given what has been measured before)
-    "race": (2, lambda runner, found, _: {"race": race(runner)}),
-    "reference": (1, lambda runner, found, _: on("development", runner.reference_losses)),
-    "development": (1, lambda runner, found, _: on("development", runner.our_losses)),
-    "counts": (
-        1,
-        lambda runner, found, _: {"splits": {s: runner.counts(s) for s in runner.splits}},
-    ),
-    "steps": (1, lambda runner, found, names: climb(runner, target_of(found), names)),
-    "times": (2, lambda runner, found, names: step_times(runner, names)),
-    "without": (1, lambda runner, found, _: {"without": one_at_a_time(runner)}),
-    "rotated-reference": (1, lambda runner, found, _: on("rotated", runner.reference_losses)),
-    "rotated": (1, lambda runner, found, _: on("rotated", runner.our_losses)),
+    "race": (2, lambda runner, _: {"race": race(runner)}),
+    "reference": (1, lambda runner, _: on("development", runner.reference_losses)),
+    "development": (1, lambda runner, _: on("development", runner.our_losses)),
+    "counts": (1, lambda runner, _: {"splits": {s: runner.counts(s) for s in runner.splits}}),
+    "steps": (1, lambda runner, found: climb(runner, target_of(found))),
+    "times": (2, lambda runner, _: step_times(runner)),
+    "without": (1, lambda runner, _: {"without": one_at_a_time(runner)}),
+    "rotated-reference": (1, lambda runner, _: on("rotated", runner.reference_losses)),
+    "rotated": (1, lambda runner, _: on("rotated", runner.our_losses)),
 }
 
 
@@ -516,55 +461,41 @@ def target_of(found: dict) -> float:
 def rows(quick: bool = False) -> list[dict]:
     """The race, for the table of all benchmarks."""
     torch.set_num_threads(2)
-    return rows_of({"race": race(Runner(quick), scales=(1.0,))})
-
-
-def rows_of(result: dict) -> list[dict]:
-    """The table's rows of a whole run as it is stored: a round for a rival's run."""
-    race = result["race"]
-    ours = [run for run in race["ours"] if run["steps"] == race["steps"]]
-    blocks = [[run for run in ours if run["block"] == i] for i in range(len(race["nanoGPT"]))]
+    found = race(Runner(quick), scales=(1.0,))
+    ours, theirs = found["ours"], found["nanoGPT"]
+    blocks = [[run["seconds"] for run in ours if run["block"] == i] for i in range(len(theirs))]
     return [
-        {
-            "what": "training to nanoGPT's loss",
-            "reference": "nanoGPT's settings for a CPU",
-            "unit": "s",
-            "better": "lower",
-            "ours": [statistics.median(run["seconds"] for run in block) for block in blocks],
-            "theirs": [run["seconds"] for run in race["nanoGPT"]],
-            "note": "loss on the whole validation split: ours "
-            f"{mean_loss(ours, 'val_loss'):.3f} (mean of {len(ours)} seeds), nanoGPT's "
-            f"{mean_loss(race['nanoGPT'], 'val_loss'):.3f} nats a character (mean of "
-            f"{len(race['nanoGPT'])}); a round is a run of nanoGPT's and the median of ours before "
+        runs.row(
+            "training to nanoGPT's loss",
+            "nanoGPT's settings for a CPU",
+            "s",
+            [statistics.median(block) for block in blocks],
+            [run["seconds"] for run in theirs],
+            f"loss on the whole validation split: ours {mean_loss(ours, 'val_loss'):.3f} (mean of "
+            f"{len(ours)} seeds), nanoGPT's {mean_loss(theirs, 'val_loss'):.3f} nats a character "
+            f"(mean of {len(theirs)}); a round is a run of nanoGPT's and the median of ours before "
             "it; chapter 17 tells of a longer race",
-        }
+        )
     ]
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few steps, nothing stored")
-    parser.add_argument("--write", action="store_true", help=f"merge into {STORED.name}")
+    parser = runs.command_line(__doc__, STORED.name)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    everywhere = [*LADDER, *ELSEWHERE]
-    parser.add_argument("--rungs", nargs="+", choices=everywhere, default=everywhere)
     options = parser.parse_args(arguments)
-    runner = Runner(options.quick)
-    if options.write and not runner.is_real:
-        raise SystemExit("Tiny Shakespeare is not here: the stored figures are not replaced")
+    runner = Runner(options.quick, options.write)
     found = {} if options.quick else stored()
     for name, (threads, measure) in PARTS.items():
         if name not in options.only:
             continue
         torch.set_num_threads(threads)
         start = time.perf_counter()
-        new = measure(runner, found, options.rungs)
+        new = measure(runner, found)
         new["parts"] = {name: stamp(time.perf_counter() - start)}
         # another part may have been stored meanwhile
         found = summarised(merged(found if options.quick else merged(found, stored()), new))
-        if options.write and not options.quick:
-            with atomic_write(STORED) as part:
-                part.write_text(as_text(found), encoding="utf-8")
+        if options.write:
+            runs.store(STORED, found)
     report(found)
     return found
 

@@ -1,29 +1,22 @@
 """A small GPT at twenty steps of its training -> chapter 11's checkpoints.safetensors.
 
-Usage: python lab/time_machine.py [--write]
+Usage: python -m lab.time_machine [--quick | --write]
 
 The settings below are those of chapter 11: AdamW, warm-up, cosine. The rate is the best of RATES
 by the loss on development after a fifth of the steps. With it the model is trained once on the
 development split's training text, and once on the validation split's. The second run is shipped:
 its weights at each of STEPS, as float16. Its losses on the whole validation split are read when it
 has ended, beside n-grams counted on the same text. Everything takes some ten minutes of one core.
-Without `--write` nothing is replaced.
 """
 
-import argparse
 import json
-import platform
 import time
-from pathlib import Path
 
 import torch
-from ship import commit, round_to_half  # beside this file
-from table import machine
 
-from scratchformer.data import load_corpus, scored_split
-from scratchformer.files import atomic_write
+from lab import runs
+from lab.ship import round_to_half
 from scratchformer.models import GPT, GPTConfig, KneserNey
-from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import evaluate, train
 from scratchformer_course.ch11_training.stored_steps import STORED, save_checkpoints
 
@@ -61,10 +54,9 @@ def losses(checkpoints: list, scored: torch.Tensor) -> dict[str, float]:
     }
 
 
-def measure(text: str, tok: CharTokenizer, steps: list[int]) -> tuple[list, dict]:
+def measure(splits: dict, V: int, steps: list[int]) -> tuple[list, dict]:
     """The checkpoints of the run on the training text, and what the record tells of it."""
-    ids, V = torch.tensor(tok.encode(text)), tok.vocab_size
-    training, scored = scored_split(ids, "development")
+    training, scored = splits["development"]
     fifth = [steps[-1] // 5]
     tried = {}
     for lr in RATES:
@@ -73,7 +65,7 @@ def measure(text: str, tok: CharTokenizer, steps: list[int]) -> tuple[list, dict
         print(f"rate {lr}: {tried[lr]} on development", flush=True)
     lr = min(tried, key=lambda rate: tried[rate])
     development = losses(trained(training, scored, steps, lr=lr, vocab_size=V), scored)
-    training, scored = scored_split(ids, "validation")
+    training, scored = splits["validation"]
     start = time.process_time()
     checkpoints = trained(training, scored, steps, lr=lr, vocab_size=V)
     seconds = round(time.process_time() - start)
@@ -89,34 +81,17 @@ def measure(text: str, tok: CharTokenizer, steps: list[int]) -> tuple[list, dict
     }
 
 
-def write(path: Path, checkpoints: list, record: dict) -> None:
-    """Checkpoints and record, into the chapter's slice."""
-    save_checkpoints(checkpoints, path)
-    with atomic_write(path.with_suffix(".json")) as part:
-        part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-
-
-def main(arguments: list[str] | None = None) -> dict:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="replace the shipped checkpoints")
-    options = parser.parse_args(arguments)
+def main(arguments: list[str] | None = None) -> tuple[list, dict]:
+    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
     torch.set_num_threads(1)
-    corpus = load_corpus("tinyshakespeare")
-    if options.write and not corpus.is_real:
-        raise SystemExit("tinyshakespeare is not here: nothing is replaced")
-    tok = CharTokenizer.train(corpus.text)
-    checkpoints, record = measure(corpus.text, tok, STEPS)
-    record = {"command": "python lab/time_machine.py --write", **record}
-    record |= {
-        "commit": commit(),
-        "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        "hardware": {key: machine()[key] for key in ("processor", "cores")},
-        "day": time.strftime("%Y-%m-%d", time.gmtime()),
-    }
+    splits, vocab_size = runs.load_splits(write=options.write)
+    checkpoints, record = measure(splits, vocab_size, [0, 1, 5, 10] if options.quick else STEPS)
+    record = {"command": "python -m lab.time_machine --write", **record, **runs.stamp()}
     if options.write:
-        write(STORED, checkpoints, record)
+        save_checkpoints(checkpoints, STORED)
+        runs.store(STORED.with_suffix(".json"), record)
     print(json.dumps({key: record[key] for key in ("validation", "counted")}, indent=1))
-    return record
+    return checkpoints, record
 
 
 if __name__ == "__main__":

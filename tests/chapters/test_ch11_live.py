@@ -1,7 +1,6 @@
 """The time machine: its checkpoints are what their record says, its JavaScript gives PyTorch's."""
 
 import dataclasses
-import json
 import random
 import re
 import sys
@@ -137,24 +136,6 @@ def test_what_was_saved_is_loaded(tmp_path):
         assert a.config == b.config
         for x, y in zip(a.parameters(), b.parameters(), strict=True):
             assert torch.equal(x, y)
-
-
-def test_the_benchmark_keeps_the_weights_of_each_step(monkeypatch, tmp_path):
-    from lab import time_machine as bench
-
-    sizes = {"context_length": 16, "d_model": 8, "n_heads": 2, "n_layers": 1}
-    monkeypatch.setattr(bench, "SIZES", sizes)
-    monkeypatch.setattr(bench, "TRAINING", bench.TRAINING | {"context_length": 16, "warmup": 1})
-    monkeypatch.setattr(bench, "RATES", (0.001, 0.03))
-    text = load_corpus("playhouse").text[:6_000]
-    tok = CharTokenizer.train(text)
-    kept, told = bench.measure(text, tok, [0, 1, 5, 10])
-    assert [step for step, _ in kept] == [0, 1, 5, 10] == [int(s) for s in told["validation"]]
-    assert told["validation"]["10"] < told["validation"]["0"]
-    first, last = (dict(model.named_parameters()) for model in (kept[0][1], kept[-1][1]))
-    assert not any(torch.equal(first[name], last[name]) for name in first)
-    bench.write(tmp_path / "own", kept, tok, told)
-    assert json.loads((tmp_path / "own" / "record.json").read_text()) == told
 
 
 # ---- the JavaScript ----

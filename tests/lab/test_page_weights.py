@@ -1,8 +1,8 @@
 """What a page weighs: itself and each file that it names, once."""
 
 import gzip
-import json
 
+from lab import benchmarks_page, runs
 from lab import page_weights as pages
 
 HTML = """<link rel="stylesheet" href="_static/theme.css?v=1"><link rel="next" href="other.html">
@@ -50,16 +50,10 @@ def test_only_requests_for_fonts_are_kept():
 
 
 def test_the_stored_table_is_whole():
-    stored = json.loads(pages.STORED.read_text(encoding="utf-8"))
+    stored = runs.read(pages.STORED)
     assert stored["rounds"] >= 3
     for name, page in stored["pages"].items():
         low, high = page["load"][1:]
         assert low <= page["load"][0] <= high and page["all"][1] < page["all"][0], name
         assert ("figure" in page) == (page["live"][0] > 0), name
-        assert sum(f"| `{name}` |" in line for line in pages.section(stored)) == 1
-
-
-def test_a_page_without_figures_has_no_time_for_them():
-    assert pages.kilobytes([0, 0]) == pages.milliseconds(None) == "–"
-    assert pages.kilobytes([2_345_678, 1_234_567]) == "1,235 (2,346)"
-    assert pages.milliseconds([5.5, 3, 1200]) == "**6** (3–1,200)"
+        assert sum(f"| `{name}` |" in line for line in benchmarks_page.pages_section(stored)) == 1

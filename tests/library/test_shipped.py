@@ -1,6 +1,5 @@
 """The shipped model: small, better than counting, and what its record says it is."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import torch
 from scratchformer.cli import read_config
 from scratchformer.data import load_corpus, scored_split
 from scratchformer.generation import generate
-from scratchformer.models import GPT, GPTConfig, KneserNey
+from scratchformer.models import GPT, KneserNey
 from scratchformer.scaling import count_parameters
 from scratchformer.shipped import shipped_folder, shipped_record
 from scratchformer.tokenizers import CharTokenizer
@@ -28,20 +27,6 @@ def model():
 @pytest.fixture(scope="module")
 def tok():
     return CharTokenizer.pretrained(NAME)
-
-
-@pytest.fixture(scope="module")
-def ship():
-    import sys
-
-    sys.path.insert(0, str(ROOT / "lab"))
-    try:
-        spec = importlib.util.spec_from_file_location("ship", ROOT / "lab" / "ship.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.pop(0)
-    return module
 
 
 def test_an_unknown_name_is_told():
@@ -98,40 +83,3 @@ def test_it_writes_words_of_its_text(model, tok):
     text = tok.decode(generate(model, ids, 300, temperature=0.5, seed=0)[0].tolist())
     words = [word.strip(".,:;!?'").lower() for word in text.split()]
     assert sum(word in {"the", "and", "to", "of", "i", "my", "is", "you"} for word in words) >= 5
-
-
-def test_a_finished_run_becomes_a_shipped_model(ship, tmp_path, monkeypatch):
-    tok = CharTokenizer.train(load_corpus("playhouse").text)
-    sizes = {"context_length": 16, "d_model": 16, "n_heads": 2, "n_layers": 1}
-    torch.manual_seed(0)
-    trained = GPT(GPTConfig(vocab_size=tok.vocab_size, **sizes))
-    config = {"data": {"corpus": "playhouse"}, "model": sizes, "training": {"seed": 3}}
-    history = {"steps": [7], "seconds": [1.2], "train_loss": [3.0], "val_loss": [3.1]}
-    for name in ("runs/small", "runs/small-development"):
-        run = tmp_path / name
-        trained.save(run)
-        tok.save(run / "tokenizer.json")
-        (run / "run.json").write_text(json.dumps(config))
-        (run / "history.json").write_text(json.dumps(history))
-    monkeypatch.setattr(ship, "ROOT", tmp_path)
-    monkeypatch.setattr(ship, "FOLDER", tmp_path / "shipped")
-    monkeypatch.setattr(ship, "read_config", lambda path: config)
-
-    class Here:
-        text, is_real = load_corpus("playhouse").text[:20_000], True
-
-    monkeypatch.setattr(ship, "load_corpus", lambda name: Here)
-    (tmp_path / "shipped").mkdir()
-    record = ship.main(["small"])
-    assert not list((tmp_path / "shipped").iterdir())  # not asked to write
-    assert ship.main(["small", "--write"])["losses"] == record["losses"]
-    folder = tmp_path / "shipped" / "small"
-    assert json.loads((folder / "record.json").read_text())["losses"] == record["losses"]
-    assert record["development"] == {"steps": 7, "loss": 3.1}
-    again = GPT.from_pretrained(folder)
-    _, validation = scored_split(torch.tensor(tok.encode(Here.text)), "validation")
-    loss = evaluate(again, validation, 16)
-    assert loss == pytest.approx(record["losses"]["validation_float16"], abs=1e-4)
-    Here.is_real = False
-    with pytest.raises(SystemExit, match="playhouse is not here: nothing is replaced"):
-        ship.main(["small", "--write"])

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from html import unescape
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from bs4 import BeautifulSoup
 from conftest import toc_pages
 from test_browser import start
 
+from lab import page_weights
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "lab"))
-import page_weights  # noqa: E402  (a benchmark, not part of the package)
 
 FIGURE = ".live-figure"
 MODEL = re.compile(r"model-([0-9a-f]{16})\.js$")
@@ -175,7 +174,7 @@ def test_no_page_is_heavier_than_a_reader_can_wait_for(site):
 
 def test_the_table_of_benchmarks_has_every_page():
     stored = json.loads(page_weights.STORED.read_text(encoding="utf-8"))
-    assert list(stored["pages"]) == toc_pages(), "run python lab/page_weights.py --write"
+    assert list(stored["pages"]) == toc_pages(), "run python -m lab.page_weights --write"
 
 
 def test_the_playground_shows_or_names_each_figure_of_the_chapters(live_pages, site):

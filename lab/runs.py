@@ -1,0 +1,229 @@
+"""What every script that measures needs: its command line, texts, clocks, ratios and files.
+
+A script runs from the root of the repository as `python -m lab.NAME [--quick] [--write]`. With
+--quick it takes little of everything and stores nothing. Without --write it replaces nothing.
+"""
+
+import argparse
+import json
+import math
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy
+import torch
+
+from scratchformer.data import load_corpus, scored_split
+from scratchformer.data.corpora import SPLITS
+from scratchformer.files import atomic_write
+from scratchformer.tokenizers import CharTokenizer
+
+LAB = Path(__file__).resolve().parent
+ROOT, CONFIGS = LAB.parent, LAB / "configs"
+FEWEST = 3  # rounds
+
+# --- the command line, and files -----------------------------------------------------------------
+
+
+def command_line(doc: str, writes: str, quick: bool = True) -> argparse.ArgumentParser:
+    """A parser with --write, which replaces the file `writes`, or with --quick instead of it."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--write", action="store_true", help=f"replace {writes}")
+    if quick:
+        either.add_argument("--quick", action="store_true", help="little of all; nothing is stored")
+    return parser
+
+
+def store(path: Path, result: dict) -> None:
+    """Replace a JSON file in one step."""
+    with atomic_write(path) as part:
+        part.write_text(as_text(json.loads(json.dumps(result))) + "\n", encoding="utf-8")
+
+
+def as_text(value, indent: int = 0) -> str:
+    """JSON in which a list or an object stands on one line if it is short, or holds no other."""
+    line, inner = json.dumps(value, ensure_ascii=False), " " * (indent + 1)
+    if not isinstance(value, dict | list):
+        return line
+    nested = any(isinstance(x, dict | list) for x in (value.values() if line[0] == "{" else value))
+    if len(line) <= 200 or not nested:
+        return line
+    if isinstance(value, dict):
+        lines = [f"{json.dumps(key)}: {as_text(x, indent + 1)}" for key, x in value.items()]
+    else:
+        lines = [as_text(x, indent + 1) for x in value]
+    return f"{line[0]}\n{inner}" + f",\n{inner}".join(lines) + f"\n{' ' * indent}{line[-1]}"
+
+
+def read(path: Path) -> dict:
+    """What a JSON file holds."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+# --- where, when and with what -------------------------------------------------------------------
+
+
+def today() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
+def commit() -> str | None:
+    """The commit of this checkout; None outside of one."""
+    git = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(git, capture_output=True, text=True).stdout.strip() or None
+    except OSError:
+        return None
+
+
+def machine() -> dict:
+    """Processor, cores, memory and, if PyTorch finds one, GPU of this computer."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    processor = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor = next(li.split(":")[1].strip() for li in lines if li.startswith("model name"))
+    except (OSError, StopIteration):
+        pass  # no Linux
+    try:
+        gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    except (AttributeError, ValueError, OSError):
+        gigabytes = None
+    return {
+        "processor": processor,
+        "cores": len(affinity(0)) if affinity else os.cpu_count(),
+        "memory_gigabytes": gigabytes and round(gigabytes),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def stamp() -> dict:
+    """What every measurement says of its origin: commit, day, hardware, versions."""
+    versions = {"python": platform.python_version(), "torch": torch.__version__}
+    return {
+        "commit": commit(),
+        "day": today(),
+        "hardware": {key: machine()[key] for key in ("processor", "cores")},
+        "versions": versions | {"numpy": numpy.__version__},
+    }
+
+
+# --- texts ---------------------------------------------------------------------------------------
+
+
+def load_text(name: str = "tinyshakespeare", write: bool = False) -> str:
+    """A corpus' text. Raises SystemExit if it is to be written about and another stands in."""
+    corpus = load_corpus(name)
+    if write and not corpus.is_real:
+        raise SystemExit(f"{name} is not here: what is stored is not replaced")
+    return corpus.text
+
+
+def load_splits(name: str = "tinyshakespeare", write: bool = False) -> tuple[dict, int]:
+    """Split -> (ids of characters to train on, ids to score); and the vocabulary's size."""
+    text = load_text(name, write)
+    tok = CharTokenizer.train(text)
+    ids = torch.tensor(tok.encode(text))
+    return {split: scored_split(ids, split) for split in SPLITS}, tok.vocab_size
+
+
+# --- other programs ------------------------------------------------------------------------------
+
+
+def by_two_processes(module: str, *arguments: str, **environment: str) -> None:
+    """Run `python -m MODULE ARGUMENTS` as two processes of one thread each, by torchrun."""
+    torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", module]
+    places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(places)} | environment
+    command = [sys.executable, "-m", *torchrun, *arguments]
+    subprocess.run(command, check=True, env=os.environ | own)
+
+
+@contextmanager
+def chromium() -> Iterator:
+    """Headless Chromium, or Chrome, of this computer, driven by Playwright."""
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=flags)
+        yield browser
+        browser.close()
+
+
+# --- clocks and ratios ---------------------------------------------------------------------------
+
+
+def seconds(job: Callable[[], object]) -> float:
+    """How long one call takes, work still under way on a GPU included."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()  # nothing of before is still under way
+    start = time.perf_counter()
+    job()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def in_turns(jobs: dict[str, Callable[[], float]], rounds: int, warm: int = 1) -> dict[str, list]:
+    """The figures of each job, one a round. The jobs take turns; `warm` rounds go before."""
+    found: dict[str, list] = {name: [] for name in jobs}
+    for i in range(-warm, rounds):
+        for name, job in jobs.items():
+            figure = job()
+            if i >= 0:
+                found[name].append(figure)
+    return found
+
+
+def spread(values: Iterable[float]) -> list[float]:
+    """Median, least and greatest."""
+    values = list(values)
+    return [statistics.median(values), min(values), max(values)]
+
+
+def four_digits(x: float) -> float:
+    return float(f"{x:.4g}")
+
+
+def row(what: str, reference: str, unit: str, ours: list, theirs: list, note: str = "") -> dict:
+    """A row of the table of benchmarks: "ours" and "theirs" have one figure a round.
+
+    More is better where the unit is a rate, less is better elsewhere. `theirs` may hold one figure
+    only, if the note says why.
+    """
+    better = "higher" if "/" in unit else "lower"
+    return {"what": what, "reference": reference, "unit": unit, "better": better,
+            "ours": ours, "theirs": theirs, "note": note}  # fmt: skip
+
+
+def with_ratio(row: dict, fewest: int = FEWEST) -> dict:
+    """`row` with "ratio" (median, min, max) and "n" added, its figures to four digits.
+
+    A ratio is theirs / ours where less is better and ours / theirs where more is, so that above 1
+    is always in our favour. Raises ValueError for figures that make no ratio, and for fewer than
+    `fewest` rounds without a note.
+    """
+    row = row | {side: [four_digits(x) for x in row[side]] for side in ("ours", "theirs")}
+    ours, theirs = row["ours"], row["theirs"]
+    if not ours or len(theirs) not in (1, len(ours)):
+        raise ValueError(f"{row['what']}: {len(ours)} figures of ours, {len(theirs)} of theirs")
+    if not all(math.isfinite(x) and x > 0 for x in ours + theirs):
+        raise ValueError(f"{row['what']}: got {ours} and {theirs}, expected positive figures")
+    n = len(theirs)
+    if n < fewest and not row["note"]:
+        raise ValueError(f"{row['what']}: {n} of {fewest} rounds, and no note that says why")
+    pairs = zip(ours, theirs * (len(ours) // n), strict=True)
+    ratios = [t / o if row["better"] == "lower" else o / t for o, t in pairs]
+    return row | {"ratio": [four_digits(x) for x in spread(ratios)], "n": n}

@@ -1,0 +1,19 @@
+"""A text so short that every script runs in seconds."""
+
+import pytest
+import torch
+
+from lab import runs
+
+
+@pytest.fixture
+def short_text(monkeypatch):
+    """In place of each corpus; threads are afterwards as they were."""
+
+    class Short:
+        is_real, text = True, "to be or not to be, that is the question. " * 250
+
+    monkeypatch.setattr(runs, "load_corpus", lambda name: Short)
+    threads = torch.get_num_threads()
+    yield Short.text
+    torch.set_num_threads(threads)

@@ -1,0 +1,57 @@
+"""What all scripts share: ratios round by round, rounds in turn, files that say their origin."""
+
+import json
+
+import pytest
+
+from lab import runs
+
+
+def row(**changes):
+    return runs.row("ours", "theirs", "s", [1.0, 2.0, 4.0], [8.0, 8.0, 8.0]) | changes
+
+
+def test_a_ratio_is_taken_round_by_round_and_above_one_is_ours():
+    assert runs.with_ratio(row())["ratio"] == [4.0, 2.0, 8.0]
+    assert runs.with_ratio(row(better="higher"))["ratio"] == [0.25, 0.125, 0.5]
+    assert runs.row("", "", "tokens/s", [1], [1])["better"] == "higher"
+    once = runs.with_ratio(row(theirs=[8.0], note="takes minutes"))
+    assert once["ratio"] == [4.0, 2.0, 8.0] and once["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"theirs": [8.0]}, "1 of 3 rounds, and no note"),
+        ({"theirs": [8.0, 8.0], "note": "why"}, "3 figures of ours, 2 of theirs"),
+        ({"ours": [1.0, float("nan"), 1.0]}, "expected positive"),
+    ],
+)
+def test_a_row_that_makes_no_ratio_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        runs.with_ratio(row(**changes))
+
+
+def test_jobs_take_turns_and_the_first_round_only_warms_up():
+    order = []
+    jobs = {name: lambda name=name: order.append(name) or len(order) for name in "ab"}
+    assert runs.in_turns(jobs, rounds=2) == {"a": [3, 5], "b": [4, 6]}
+    assert "".join(order) == "ababab"
+
+
+def test_a_stored_file_holds_what_was_measured_and_where(tmp_path):
+    result = runs.stamp() | {"runs": [{"loss": 1.5, "at": [1, 2]}] * 40, 3: {"ä": None}}
+    runs.store(tmp_path / "new.json", result)
+    assert runs.read(tmp_path / "new.json") == json.loads(json.dumps(result))
+    assert max(map(len, (tmp_path / "new.json").read_text().splitlines())) < 200
+    assert result["hardware"]["cores"] >= 1 and {"python", "torch"} < set(result["versions"])
+
+
+def test_no_stand_in_is_written_about(monkeypatch):
+    class StandIn:
+        is_real, text = False, "to be"
+
+    monkeypatch.setattr(runs, "load_corpus", lambda name: StandIn)
+    assert runs.load_text() == "to be"
+    with pytest.raises(SystemExit, match="not replaced"):
+        runs.load_text(write=True)
