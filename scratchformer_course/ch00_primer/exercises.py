@@ -116,9 +116,8 @@ split_columns = exercise(
     mistakes=[
         mistake(
             "reshapes at once",
-            "The numbers are read row by row into the new shape, so rows are torn "
-            "apart: split C into (parts, C // parts) first, and then swap the first "
-            "two axes",
+            "The numbers are read row by row into the new shape, so rows are torn apart: split C "
+            "into (parts, C // parts) first, and then swap the first two axes",
             lambda x, parts: x.reshape(parts, x.shape[0], x.shape[1] // parts),
         ),
         mistake(

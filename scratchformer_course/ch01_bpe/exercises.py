@@ -635,8 +635,7 @@ def judge_byte_tokenizer(call, tokens):
     methods = [getattr(tokenizer, name, None) for name in ("encode", "decode")]
     what = f"`{brief(tokenizer)}` is {kind(tokenizer)}, "
     expect(
-        all(map(callable, methods)),
-        what + "but an object with `encode` and `decode` is expected.",
+        all(map(callable, methods)), what + "but an object with `encode` and `decode` is expected."
     )
     encode = Call(methods[0], "encode", ["text"])
     decode = Call(methods[1], "decode", ["ids"])
@@ -831,11 +830,7 @@ ByteTokenizer = exercise(
             "A line end is changed or lost",
             ChangesLineEndsBeforeEncoding,
         ),
-        refused(
-            "returns the tokens instead of ids",
-            "is a bytes, but an int",
-            ReturnsTokens,
-        ),
+        refused("returns the tokens instead of ids", "is a bytes, but an int", ReturnsTokens),
         refused("takes characters for chunks", "cut too often", TakesCharactersForChunks),
         refused(
             "decodes token by token",

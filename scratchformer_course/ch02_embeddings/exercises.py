@@ -384,8 +384,8 @@ moves = exercise(
         refused("does not add up the pushes", "shape (3, 2, 4)", leaves_the_pushes_apart),
         mistake(
             "cannot do without strangers",
-            "K may be 0, as in exercise 2.4: without strangers there is nothing to "
-            "stack or to push",
+            "K may be 0, as in exercise 2.4: without strangers there is nothing to stack or to "
+            "push",
             needs_strangers,
         ),
     ],
@@ -449,11 +449,7 @@ nearest = exercise(
         (TWINS, 3, 1),
         (TWINS, 1, 1),
     ),
-    right=[
-        right_nearest,
-        with_a_low_score_for_i,
-        word_by_word,
-    ],
+    right=[right_nearest, with_a_low_score_for_i, word_by_word],
     mistakes=[
         mistake(
             "lists the word itself",
@@ -599,12 +595,7 @@ mean_cosine = exercise(
         100 * _vectors(10, 5) + 80,
         _vectors(5, 8).T,
     ),
-    right=[
-        right_mean_cosine,
-        by_a_mask,
-        by_the_sum_of_rows,
-        by_loops,
-    ],
+    right=[right_mean_cosine, by_a_mask, by_the_sum_of_rows, by_loops],
     mistakes=[
         mistake(
             "counts each row with itself",

@@ -65,11 +65,7 @@ sinusoidal = exercise(
     "3.1",
     "sinusoidal(T, d_model) -> (T, C), sine and cosine of a hand side by side",
     cases=((2, 4), (3, 6), (5, 8), (1, 2), (40, 10), (70, 64)),
-    right=[
-        right_sinusoidal,
-        entry_by_entry,
-        by_cosines_alone,
-    ],
+    right=[right_sinusoidal, entry_by_entry, by_cosines_alone],
     mistakes=[
         mistake(
             "swaps sine and cosine",

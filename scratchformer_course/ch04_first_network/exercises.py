@@ -647,10 +647,7 @@ TextNetwork = exercise(
         ),
         *alike(
             "The hidden layer needs all vectors of the window side by side: (B, T * C)",
-            {
-                "adds the vectors": AddsTheVectors,
-                "joins the batch too": JoinsTheBatchToo,
-            },
+            {"adds the vectors": AddsTheVectors, "joins the batch too": JoinsTheBatchToo},
         ),
         refused(
             "has a hidden layer for one vector",

@@ -59,14 +59,14 @@ running_mean = exercise(
         ),
         mistake(
             "averages everything in every row",
-            "All rows are the mean of everything. Position t takes in positions after "
-            "it: it may use 0 … t, no more",
+            "All rows are the mean of everything. Position t takes in positions after it: it may "
+            "use 0 … t, no more",
             lambda x: x.mean(dim=0).expand(len(x), -1),
         ),
         mistake(
             "averages the future",
-            "The mean runs backwards. Position t takes in positions after it: it may "
-            "use 0 … t, no more",
+            "The mean runs backwards. Position t takes in positions after it: it may use 0 … t, no "
+            "more",
             lambda x: torch.stack([x[t:].mean(dim=0) for t in range(len(x))]),
         ),
         mistake(
@@ -140,8 +140,8 @@ averaging_weights = exercise(
     mistakes=[
         mistake(
             "upper triangle",
-            "The matrix is transposed: row t holds the weights of output t. Position t "
-            "takes in positions after it: it may use 0 … t, no more",
+            "The matrix is transposed: row t holds the weights of output t. Position t takes in "
+            "positions after it: it may use 0 … t, no more",
             lambda T: right_averaging_weights(T).T,
         ),
         mistake(
@@ -151,8 +151,8 @@ averaging_weights = exercise(
         ),
         mistake(
             "weighs all positions alike",
-            "Every row weighs all positions. Position t takes in positions after it: "
-            "it may use 0 … t, no more",
+            "Every row weighs all positions. Position t takes in positions after it: it may use 0 "
+            "… t, no more",
             lambda T: torch.full((T, T), 1 / T),
         ),
         mistake(

@@ -334,8 +334,8 @@ SEARCHED = (
 vanishing_scale = exercise(
     "6.3",
     "vanishing_scale(scores: (S,), limit) -> the smallest whole factor ≥ 1 that kills the "
-    "gradient. Killed: no entry of the Jacobian of softmax at factor × scores exceeds `limit`. "
-    "One score is larger than all others.",
+    "gradient. Killed: no entry of the Jacobian of softmax at factor × scores exceeds `limit`. One "
+    "score is larger than all others.",
     cases=SEARCHED,
     praise=f"At a factor of {_first_factor(*SEARCHED[0])} this softmax has stopped learning.",
     explain=explain_vanishing_scale,
@@ -348,9 +348,7 @@ vanishing_scale = exercise(
             lambda scores, limit: max(1, _first_factor(scores, limit) - 1),
         ),
         refused(
-            "looks at the mean, not the largest",
-            "a larger factor is needed",
-            looks_at_the_mean,
+            "looks at the mean, not the largest", "a larger factor is needed", looks_at_the_mean
         ),
         refused(
             "stops one too late",
@@ -644,10 +642,8 @@ attention = exercise(
             "Hidden scores are 0, and exp(0) is 1, not 0: −∞ gives the weight 0",
             sets_hidden_scores_to_0,
         ),
-        *(
-            refused(f"hides with {fill}", "stands where the mask is False", _hides_with(fill))
-            for fill in (-30, -100)
-        ),
+        refused("hides with −30", "stands where the mask is False", _hides_with(-30)),
+        refused("hides with −100", "stands where the mask is False", _hides_with(-100)),
         mistake(
             "hides after the softmax",
             "The mask comes after the softmax, so that the rows do not sum to 1: hide the scores",

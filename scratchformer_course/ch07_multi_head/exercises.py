@@ -147,16 +147,12 @@ split_heads = exercise(
         (torch.randn(3, 5, 12, generator=GENERATOR), 3),
         (torch.randn(4, 2, 4, generator=GENERATOR), 4),
     ),
-    right=[
-        right_split_heads,
-        lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=1),
-    ],
+    right=[right_split_heads, lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=1)],
     mistakes=[
         mistake(
             "views without swapping",
-            "The shape is right and the numbers are not: a head of `view(B, H, T, D)` "
-            "holds whole tokens, all channels of a few. Split C first, then swap T and "
-            "H",
+            "The shape is right and the numbers are not: a head of `view(B, H, T, D)` holds whole "
+            "tokens, all channels of a few. Split C first, then swap T and H",
             lambda x, n_heads: x.view(len(x), n_heads, x.shape[1], -1),
         ),
         mistake(
@@ -166,8 +162,8 @@ split_heads = exercise(
         ),
         mistake(
             "gives head h every H-th channel",
-            "Head h takes every H-th channel: it takes D neighbours, so split C into "
-            "(H, D), not (D, H)",
+            "Head h takes every H-th channel: it takes D neighbours, so split C into (H, D), not "
+            "(D, H)",
             lambda x, n_heads: x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2),
         ),
         mistake(
@@ -387,8 +383,8 @@ MultiHeadAttention = exercise(
         ),
         mistake(
             "shuffles the channels of the heads",
-            "The channels of the heads are shuffled together: head 0's D channels come "
-            "first, then head 1's",
+            "The channels of the heads are shuffled together: head 0's D channels come first, then "
+            "head 1's",
             ShufflesTheChannelsOfTheHeads,
         ),
         mistake(
@@ -435,8 +431,8 @@ MultiHeadAttention = exercise(
         ),
         mistake(
             "splits into heads before q, k and v",
-            "`c_attn` holds all queries, then all keys, then all values: cut it into "
-            "three first, each of them into heads",
+            "`c_attn` holds all queries, then all keys, then all values: cut it into three first, "
+            "each of them into heads",
             SplitsIntoHeadsBeforeQKAndV,
         ),
         refused("has no c_attn", "the parameter `c_attn", HasNoCAttn),
@@ -763,16 +759,11 @@ sees_the_future = exercise(
         (_layer(_past(5)), TEXTS[1:, :5, :3]),
     ),
     praise="`sees_the_future` finds every leak, and accuses no layer that is sound.",
-    right=[
-        right_sees_the_future,
-        by_slopes,
-        by_cuts,
-        by_each_place,
-    ],
+    right=[right_sees_the_future, by_slopes, by_cuts, by_each_place],
     mistakes=[
         *alike(
-            "A sound layer is accused: place t may move when input t changes. Compare "
-            "the outputs before t",
+            "A sound layer is accused: place t may move when input t changes. Compare the outputs "
+            "before t",
             {
                 "looks at the changed place too": lambda layer, x: _moves(
                     layer, x, lambda t: slice(t, None), lambda t: slice(t + 1)
@@ -785,14 +776,14 @@ sees_the_future = exercise(
         ),
         mistake(
             "changes the past",
-            "A sound layer is accused: the past may move the future. Change the inputs "
-            "from t on and compare the outputs before t",
+            "A sound layer is accused: the past may move the future. Change the inputs from t on "
+            "and compare the outputs before t",
             lambda layer, x: _moves(layer, x, lambda t: slice(t), lambda t: slice(t, None)),
         ),
         mistake(
             "changes the last input only",
-            "A leak is missed: the last input alone is changed. Any place may be the "
-            "one that is seen too early",
+            "A leak is missed: the last input alone is changed. Any place may be the one that is "
+            "seen too early",
             lambda layer, x: _moves(layer, x, lambda t: slice(-1, None), lambda t: slice(-1)),
         ),
         mistake(
@@ -828,8 +819,8 @@ sees_the_future = exercise(
             },
         ),
         *alike(
-            "A leak is missed: what rises in one channel can fall in another. Compare "
-            "the numbers, not their mean or sum",
+            "A leak is missed: what rises in one channel can fall in another. Compare the numbers, "
+            "not their mean or sum",
             {
                 "compares means": compares_means,
                 "takes the slope of a sum": takes_the_slope_of_a_sum,

@@ -155,11 +155,7 @@ rotary = exercise(
         (_random(2, 5, 5, 10).transpose(1, 2), torch.tensor([9.0, 0.0, 9.0, 300.0, 2.0])),
         (_random(3, 1, 2), torch.tensor([6.0])),
     ),
-    right=[
-        right_rotary,
-        by_complex_numbers,
-        pair_by_pair,
-    ],
+    right=[right_rotary, by_complex_numbers, pair_by_pair],
     mistakes=[
         mistake(
             "pairs channel i with channel i + D/2",
@@ -361,20 +357,17 @@ def returns_a_table(attend, q, k, v):
 
 ignores_the_start = exercise(
     "8.3",
-    "ignores_the_start(attend, q: (T, D), k: (T, D), v: (T, D)) -> bool. "
-    "`attend(q, k, v, positions)` returns (T, D).",
+    "ignores_the_start(attend, q: (T, D), k: (T, D), v: (T, D)) -> bool. `attend(q, k, v, "
+    "positions)` returns (T, D).",
     cases=(
         *((attend, *qkv) for attend, qkv in zip(ATTENTIONS, GIVEN, strict=True)),
         (ATTENTIONS[1], torch.cat((_q[:4], torch.zeros(1, 8))), _k, _v),  # the last query stays
     ),
-    right=[
-        right_ignores_the_start,
-        from_three_starts,
-    ],
+    right=[right_ignores_the_start, from_three_starts],
     mistakes=[
         *alike(
-            "It says False too often: move all positions on by one step (do not "
-            "stretch or reverse them), and allow for rounding with `atol=1e-4`",
+            "It says False too often: move all positions on by one step (do not stretch or reverse "
+            "them), and allow for rounding with `atol=1e-4`",
             {
                 "compares digit by digit": lambda attend, q, k, v: torch.equal(
                     *_moved(attend, q, k, v)
@@ -392,8 +385,8 @@ ignores_the_start = exercise(
             lambda attend, q, k, v: torch.allclose(*_moved(attend, q, k, v, by=0), atol=1e-4),
         ),
         *alike(
-            "All numbers of all rows must stay: compare each of them, by the absolute "
-            "value of its difference. A sum or a length can stay while they move",
+            "All numbers of all rows must stay: compare each of them, by the absolute value of its "
+            "difference. A sum or a length can stay while they move",
             {
                 "compares lengths": compares_lengths,
                 "asks for one equal number": asks_for_one_equal_number,
@@ -442,11 +435,7 @@ squeezed = exercise(
     "8.4",
     "squeezed(T, trained) -> (T,), places of a text of T tokens, none of them `trained` or more",
     cases=((8, 4), (3, 4), (4, 4), (10, 4), (1, 4), (9, 6), (5, 6), (3, 1), (40, 16)),
-    right=[
-        right_squeezed,
-        place_by_place,
-        by_linspace,
-    ],
+    right=[right_squeezed, place_by_place, by_linspace],
     mistakes=[
         mistake(
             "stretches short texts too",

@@ -99,13 +99,13 @@ class HasNoBias(RightFeedForward):
 
 FeedForward = exercise(
     "9.1",
-    "FeedForward(d_model, d_ff): x (..., C) -> (..., C), up to d_ff, activation, down "
-    "again. Its two linear layers are called `c_fc` and `c_proj`.",
+    "FeedForward(d_model, d_ff): x (..., C) -> (..., C), up to d_ff, activation, down again. Its "
+    "two linear layers are called `c_fc` and `c_proj`.",
     cases=(
         ({"d_model": 4, "d_ff": 6}, 3 * _random(0, 2, 3, 4)),
         ({"d_model": 3, "d_ff": 12}, 3 * _random(1, 5, 3)),
         ({"d_model": 8, "d_ff": 5}, 3 * _random(2, 2, 1, 3, 8)),
-        ({"d_model": 6, "d_ff": 40}, 3 * _random(3, 8, 4, 6).transpose(0, 1)),
+        ({"d_model": 6, "d_ff": 40}, 3 * _random(3, 8, 4, 6)),
     ),
     praise="`FeedForward` is right: up, bend, down, for each position by itself.",
     right=[RightFeedForward, ByMatrices, ThePackages],
@@ -411,8 +411,8 @@ class HasOneNorm(RightTransformerBlock):
 
 TransformerBlock = exercise(
     "9.3",
-    "TransformerBlock(d_model, n_heads): x (B, T, C), mask (T, T) -> (B, T, C), "
-    "pre-norm. Its parts are called `ln_1`, `attn`, `ln_2` and `mlp`.",
+    "TransformerBlock(d_model, n_heads): x (B, T, C), mask (T, T) -> (B, T, C), pre-norm. Its "
+    "parts are called `ln_1`, `attn`, `ln_2` and `mlp`.",
     cases=(
         ({"d_model": 8, "n_heads": 2}, _random(5, 2, 4, 8), causal_mask(4)),
         ({"d_model": 6, "n_heads": 3}, _random(6, 1, 3, 6)),
@@ -539,14 +539,10 @@ def lets_1_see_2(x):
 
 leaky_norm = exercise(
     "9.4",
-    "leaky_norm(x: (B, T, C)) -> like x; mean 0, variance 1 at each position, yet the "
-    "past moves. It must not mix the sequences of a batch, and give the same answer "
-    "twice.",
+    "leaky_norm(x: (B, T, C)) -> like x; mean 0, variance 1 at each position, yet the past moves. "
+    "It must not mix the sequences of a batch, and give the same answer twice.",
     judge=judge_leaky_norm,
-    right=[
-        right_leaky_norm,
-        lambda x: F.layer_norm(x + 0.1 * x[:, -1:], x.shape[-1:]),
-    ],
+    right=[right_leaky_norm, lambda x: F.layer_norm(x + 0.1 * x[:, -1:], x.shape[-1:])],
     mistakes=[
         refused("is an honest layer norm", "this does not leak", lambda x: _normed(x, 1e-5)),
         refused(
@@ -568,9 +564,7 @@ leaky_norm = exercise(
             lambda x: _normed(_normed(x, 1e-5), 1e-5, dims=(1,)),
         ),
         refused(
-            "has mean 0, but leaves the variance",
-            "away from 1: it is noticed",
-            has_mean_0_only,
+            "has mean 0, but leaves the variance", "away from 1: it is noticed", has_mean_0_only
         ),
         refused(
             "mixes the batch",
