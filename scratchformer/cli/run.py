@@ -12,11 +12,17 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from scratchformer.cli.run_config import DataConfig, RunConfig, model_classes, read_config
+from scratchformer.cli.run_config import (
+    DataConfig,
+    RunConfig,
+    model_classes,
+    options_of,
+    read_config,
+    sampler_class,
+)
 from scratchformer.cli.run_folder import RunFolder, best_of, lock_folder
 from scratchformer.cli.tokenizer_names import tokenizer_of
 from scratchformer.data import load_corpus, scored_split
-from scratchformer.data.batches import WindowSampler
 from scratchformer.data.token_files import fingerprint, read_header, read_tokens
 from scratchformer.training import TrainingConfig, TrainingState, distributed, train
 
@@ -53,16 +59,17 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
     model = model_class(config_class(vocab_size=data.tokenizer.vocab_size, **sizes))
     n_parameters = sum(p.numel() for p in model.parameters())
     T = model.context_length if windows.context_length is None else windows.context_length
-    longest = T if windows.double_after is None else 2 * T
-    if model.context_length < longest:
-        raise ValueError(
-            f"[training] has windows of {longest}, expected at most the model's context_length, "
-            f"{model.context_length}"
-        )
+    sampler, given = sampler_class(windows.sampler), config["training"]
+    sampling = {name: given[name] for name in options_of(sampler) if name in given}
     # Refuses sizes that make no batch, before anything is written.
-    WindowSampler(data.train_ids, windows.batch_size, T, training.seed, **windows.sampling())
+    batches = sampler(data.train_ids, windows.batch_size, T, training.seed, **sampling)
+    if model.context_length < batches.context_length:
+        raise ValueError(
+            f"[training] has windows of {batches.context_length}, expected at most the model's "
+            f"context_length, {model.context_length}"
+        )
     settings = asdict(training) | {"batch_size": windows.batch_size, "context_length": T}
-    settings["sampling"] = windows.sampling()
+    settings |= {"sampler": sampler, "sampling": sampling}
     with lock_folder(out):
         folder = RunFolder(out)
         described = {**config, "sums": data.sums}

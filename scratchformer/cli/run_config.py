@@ -4,6 +4,7 @@ Which values make sense together is for these classes to say, when they are made
 """
 
 import importlib
+import inspect
 import sys
 import types
 import typing
@@ -35,22 +36,15 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """What [training] says beside TrainingConfig's fields: the batches, and where to compute."""
+    """What [training] says beside TrainingConfig's fields: the batches, and where to compute.
+
+    The options of the sampler stand there too.
+    """
 
     batch_size: int  # windows, of all processes together
     context_length: int | None = None  # of the windows; None: the model's
     device: str = "auto"
-    # What follows are options of WindowSampler.
-    replacement: bool = True  # whether a window may come twice in a pass over the text
-    double_after: int | None = None  # batches after which windows are twice as long, half as many
-    tail_after: int | None = None  # batches after which some windows come from the text's tail
-    tail_share: float = 0.1  # how much of the text is its tail
-    tail_chance: float = 0.15  # of each window, to come from there
-
-    def sampling(self) -> dict[str, Any]:
-        """The options of WindowSampler."""
-        names = ("replacement", "double_after", "tail_after", "tail_share", "tail_chance")
-        return {name: getattr(self, name) for name in names}
+    sampler: str | None = None  # "MODULE:CLASS", in place of WindowSampler
 
 
 def read_config(path: str | Path, changes: Sequence[str] = ()) -> dict[str, dict]:
@@ -72,7 +66,7 @@ def read_config(path: str | Path, changes: Sequence[str] = ()) -> dict[str, dict
         if table not in known or not isinstance(config.get(table), dict):
             wrong = "missing" if table in known else "unknown"
             raise ValueError(f"{source}: [{table}] is {wrong}, expected tables {', '.join(known)}")
-        config[table] = _checked(f"{source}: [{table}]", config[table], known[table])
+        config[table] = check_table(f"{source}: [{table}]", config[table], known[table])
     return config
 
 
@@ -91,15 +85,13 @@ def _tables(config: dict) -> dict[str, dict[str, tuple[typing.Any, bool]]]:
     """Table -> key -> (type, whether it is needed), as the dataclasses have them."""
     from scratchformer.training import TrainingConfig
 
-    model = config.get("model")
-    name = model.get("type", "gpt") if isinstance(model, dict) else "gpt"
-    model_keys = {"type": (str, False), **_keys(model_classes(name)[1])}
+    tables = {name: t if isinstance(t, dict) else {} for name, t in config.items()}
+    model_class = model_classes(tables.get("model", {}).get("type", "gpt"))[1]
+    model_keys = {"type": (str, False), **keys_of(model_class)}
     del model_keys["vocab_size"]  # the tokenizer's
-    return {
-        "data": _keys(DataConfig),
-        "model": model_keys,
-        "training": _keys(TrainingConfig) | _keys(RunConfig),
-    }
+    sampler = sampler_class(tables.get("training", {}).get("sampler"))
+    training_keys = keys_of(TrainingConfig) | keys_of(RunConfig) | options_of(sampler)
+    return {"data": keys_of(DataConfig), "model": model_keys, "training": training_keys}
 
 
 def model_classes(name: Any) -> tuple[Any, Any]:
@@ -112,21 +104,41 @@ def model_classes(name: Any) -> tuple[Any, Any]:
 
     if name == "gpt":
         return GPT, GPTConfig
-    expected = f"[model] has type = {name!r}, expected 'gpt' or 'MODULE:CLASS'"
-    module, _, model = name.partition(":") if isinstance(name, str) else ("", "", "")
+    found = _class_at(name, f"[model] has type = {name!r}, expected 'gpt' or 'MODULE:CLASS'")
+    return found, typing.get_type_hints(found.__init__)["config"]
+
+
+def sampler_class(name: Any) -> Any:
+    """The sampler of a configuration: WindowSampler, or one made as it is, at "MODULE:CLASS"."""
+    from scratchformer.data.batches import WindowSampler
+
+    if name is None:
+        return WindowSampler
+    return _class_at(name, f"[training] has sampler = {name!r}, expected 'MODULE:CLASS'")
+
+
+def _class_at(address: Any, problem: str) -> Any:
+    module, _, name = address.partition(":") if isinstance(address, str) else ("", "", "")
     try:
-        found = getattr(importlib.import_module(module), model)
-        return found, typing.get_type_hints(found.__init__)["config"]
-    except (ImportError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{expected} ({error})") from error
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"{problem} ({error})") from error
 
 
-def _keys(config_class: type) -> dict[str, tuple[typing.Any, bool]]:
+def options_of(sampler: Any) -> dict[str, tuple[typing.Any, bool]]:
+    """Like `keys_of`: those arguments of a sampler that have a default."""
+    hints = typing.get_type_hints(sampler.__init__)
+    arguments = inspect.signature(sampler.__init__).parameters.values()
+    return {a.name: (hints[a.name], False) for a in arguments if a.default is not a.empty}
+
+
+def keys_of(config_class: type) -> dict[str, tuple[typing.Any, bool]]:
+    """Field -> (its type, whether it is needed) of a dataclass."""
     hints = typing.get_type_hints(config_class)
     return {f.name: (hints[f.name], f.default is MISSING) for f in fields(config_class)}
 
 
-def _checked(where: str, table: dict, known: dict[str, tuple[typing.Any, bool]]) -> dict:
+def check_table(where: str, table: dict, known: dict[str, tuple[typing.Any, bool]]) -> dict:
     """The table with its values in the types of the fields."""
     values = {}
     for key, value in table.items():

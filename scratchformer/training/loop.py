@@ -136,6 +136,7 @@ def train(
     *,
     batch_size: int,
     context_length: int,
+    sampler: Callable[..., Any] = WindowSampler,
     sampling: Mapping[str, Any] | None = None,
     callbacks: Sequence[Callable[[TrainingState], object]] = (),
     checkpoint: str | Path | None = None,
@@ -144,24 +145,25 @@ def train(
 ) -> History:
     """`fit` for a language model: windows of `train_ids`, evaluated on all of `val_ids`.
 
-    The windows of an evaluation are as long as the longest that the run trains on.
-    `settings` are TrainingConfig's: steps, lr and seed are needed. `sampling` holds options of
-    WindowSampler, such as {"replacement": False}. `batch_size` counts the windows of all processes
-    together. Raises what `fit`, TrainingConfig and WindowSampler raise.
+    `settings` are TrainingConfig's: steps, lr and seed are needed. `batch_size` counts the windows
+    of all processes together. Another `sampler` is made as WindowSampler is, and says in its
+    `context_length` how long its longest windows are: so long are those of an evaluation.
+    `sampling` holds its options, such as {"replacement": False}. Raises what `fit`, TrainingConfig
+    and the sampler raise.
     """
     config = TrainingConfig(**settings)
-    batches = WindowSampler(train_ids, batch_size, context_length, config.seed, **(sampling or {}))
+    batches = sampler(train_ids, batch_size, context_length, config.seed, **(sampling or {}))
     if batch_size < (n := distributed.world_size()):
         raise ValueError(f"batch_size={batch_size}, expected one for each of {n} processes")
     if len(val_ids) < 2:  # or it would be found out after the last step
         raise ValueError(f"val_ids hold {len(val_ids)} tokens, expected at least 2")
-    rows, (_, longest) = min(64, max(1, batch_size // n)), batches.sizes[-1]
+    rows = min(64, max(1, batch_size // n))
     return fit(
         model,
         batches,
         lambda model, x, y: token_loss(model(x), y),
         config,
-        validate=lambda: evaluate(model, val_ids, longest, rows, config.precision),
+        validate=lambda: evaluate(model, val_ids, batches.context_length, rows, config.precision),
         callbacks=callbacks,
         checkpoint=checkpoint,
         resume=resume,

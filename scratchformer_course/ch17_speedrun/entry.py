@@ -16,18 +16,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from scratchformer.cli.run_config import RunConfig, _checked, _keys
+from scratchformer.cli.run_config import RunConfig, check_table, keys_of, options_of
 from scratchformer.data import load_corpus, scored_split
-from scratchformer.data.batches import WindowSampler
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
 from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.ch17_speedrun.windows import RaceWindows
 from scratchformer_course.measurements import load_measurements
 
 LONGEST = 60  # seconds of training
 LARGEST = 20_000_000  # parameters
 # What the rules or the machine decide, and no entry.
-FIXED = {"vocab_size", "seed", "device", "compile", "parallel", "checkpoint_every"}
+FIXED = {"vocab_size", "seed", "device", "compile", "sampler", "checkpoint_every"}
 FIXED |= {"evaluate_every", "gradient_accumulation_steps"}
 
 
@@ -135,7 +135,8 @@ def entry_settings(record: dict[str, dict], changes: Any) -> dict[str, dict]:
     """The record's tables with `changes` in them; ValueError for what an entry cannot have."""
     if not isinstance(changes, Mapping):
         raise ValueError(f"got a {type(changes).__name__}, expected a dict of settings")
-    keys = {"model": _keys(SpeedrunConfig), "training": _keys(TrainingConfig) | _keys(RunConfig)}
+    training = keys_of(TrainingConfig) | keys_of(RunConfig) | options_of(RaceWindows)
+    keys = {"model": keys_of(SpeedrunConfig), "training": training}
     known = {
         table: {name: key for name, key in found.items() if name not in FIXED}
         for table, found in keys.items()
@@ -152,7 +153,7 @@ def entry_settings(record: dict[str, dict], changes: Any) -> dict[str, dict]:
     for table, found in settings.items():
         as_toml = {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
         given = {name: value for name, value in as_toml.items() if value is not None}
-        settings[table] = _checked("your entry", given, known[table])
+        settings[table] = check_table("your entry", given, known[table])
     _check_sizes(settings["model"], settings["training"])
     return settings
 
@@ -193,9 +194,9 @@ def _run(settings: dict, ids: Tensor, vocab_size: int, seed: int) -> tuple[Speed
     torch.manual_seed(seed)
     model = SpeedrunGPT(SpeedrunConfig(vocab_size=vocab_size, **settings["model"]))
     training = settings["training"]
-    run = RunConfig(**_of(RunConfig, training))
-    T = model.context_length // (1 if run.double_after is None else 2)
-    sampler = WindowSampler(ids, run.batch_size, T, seed, **run.sampling())
+    sampling = {name: training[name] for name in options_of(RaceWindows) if name in training}
+    T = model.context_length // (1 if training.get("double_after") is None else 2)
+    sampler = RaceWindows(ids, training["batch_size"], T, seed, **sampling)
     start = time.perf_counter()
 
     def stop_in_time(state) -> None:

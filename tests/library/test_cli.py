@@ -375,8 +375,9 @@ def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monke
         ("folder", 'corpus = "playhouse"\nfolder', "[data] needs either corpus"),
         ("[data]", '[data]\nsplit = "rotated"', "[data] needs either corpus"),
         ('folder = "tokens"', 'corpus = "playhouse"\nsplit = "test"', "split='test', expected one"),
-        ("seed = 0", "seed = 0\ntail_after = 0\ntail_share = 2.0", "tail_share=2.0, expected"),
-        ("seed = 0", "seed = 0\ndouble_after = 5", "has windows of 32, expected at most"),
+        ("seed = 0", "seed = 0\ncontext_length = 32", "has windows of 32, expected at most"),
+        ("seed = 0", "seed = 0\nsampler = 'late'", "sampler = 'late', expected 'MODULE:CLASS'"),
+        ("seed = 0", "seed = 0\nreplacement = 1", "[training] has replacement = 1, expected bool"),
         ('"tokens"', '"nowhere"', "train.bin is missing: `scratchformer prepare` writes it"),
     ],
 )

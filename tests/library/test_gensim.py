@@ -4,8 +4,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 
 def test_chapter_2s_word_vectors_are_the_same_in_every_process():
+    pytest.importorskip("gensim")
     program = (
         "import hashlib; from gensim.models import Word2Vec\n"
         "texts = [f'the {c} king {d} sat'.split() for c in 'abcdef' for d in 'uvwxyz'] * 9\n"

@@ -23,6 +23,7 @@ from scratchformer.training import (
     train,
     update,
 )
+from scratchformer_course.ch17_speedrun.windows import RaceWindows
 
 IDS = torch.tensor([0, 1, 2, 3, 1, 2, 0, 2, 1, 3] * 20)
 
@@ -314,7 +315,8 @@ def test_evaluation_takes_no_more_rows_at_once_than_training():
 def test_evaluation_reads_windows_as_long_as_the_longest_that_are_trained_on():
     model, lengths = small_gpt(), []
     model.register_forward_pre_hook(lambda _, inputs: lengths.append(inputs[0].shape[1]))
-    sampling, size = {"double_after": 1}, {"batch_size": 4, "context_length": 4}
-    train(model, IDS, IDS, steps=1, lr=0.1, seed=0, sampling=sampling, **size)
+    sampling = {"sampler": RaceWindows, "sampling": {"double_after": 1}}
+    size = {"batch_size": 4, "context_length": 4}
+    train(model, IDS, IDS, steps=1, lr=0.1, seed=0, **sampling, **size)
     assert lengths[0] == 4  # the step, before the windows double
     assert lengths[1] == 8

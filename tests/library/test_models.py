@@ -13,6 +13,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from scratchformer.cli.run_config import model_classes
 from scratchformer.models import GPT, Bigram, GPTConfig
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}

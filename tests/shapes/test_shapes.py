@@ -136,7 +136,6 @@ def test_a_lie_in_a_function_of_the_package_is_caught_with_file_and_line(trace, 
     line = source[: source.index(true)].count("\n") + 1
     source += "\nrandom_batch(torch.arange(20), 4, 8, torch.Generator())\n"
     source += "next(WindowSampler(torch.arange(40), 4, 8, 0, False))\n"
-    source += "next(WindowSampler(torch.arange(40), 4, 8, 0, tail_after=0, tail_share=0.5))\n"
     assert trace(source, file) == []
     with pytest.raises(ShapeLie) as error:
         trace(source.replace(true, f"-> {lie}\n"), file)

@@ -1,0 +1,143 @@
+"""The race's batches: those of WindowSampler until late in the run, and what changes then."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+
+from scratchformer.cli import main, run
+from scratchformer.data import Playhouse
+from scratchformer.data.batches import WindowSampler
+from scratchformer.data.corpora import Corpus
+from scratchformer_course.ch17_speedrun.windows import RaceWindows
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_without_late_options_they_are_window_samplers(replacement):
+    ids = torch.arange(300)
+    ours, plain = (kind(ids, 4, 8, 3, replacement) for kind in (RaceWindows, WindowSampler))
+    for _ in range(20):
+        assert all(map(torch.equal, next(ours), next(plain)))
+
+
+def test_windows_double_after_some_batches_and_each_pass_still_takes_a_window_once():
+    sampler = RaceWindows(torch.arange(200), 4, 8, 0, replacement=False, double_after=3)
+    shapes = [next(sampler)[0].shape for _ in range(3)]
+    assert shapes == [(4, 8)] * 3
+    long = torch.cat([next(sampler)[0] for _ in range(sampler.samplers[1].batches_per_pass)])
+    assert long.shape[1] == 16 and len(long.unique()) == long.numel()
+    drawn = RaceWindows(torch.arange(200), 4, 8, 0, double_after=0)
+    assert next(drawn)[0].shape == (2, 16)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_only_late_windows_come_from_the_tail_and_about_as_many_as_asked(replacement):
+    options = {"replacement": replacement, "tail_share": 0.05}
+    ids = torch.arange(10_000)
+    sampler = RaceWindows(ids, 40, 5, 1, tail_after=20, tail_chance=0.5, **options)
+    plain = RaceWindows(ids, 40, 5, 1, **options)
+    for step in range(60):
+        x, usual = next(sampler)[0], next(plain)[0]
+        changed = (x != usual).any(dim=1)
+        assert step >= 20 or not changed.any()
+        assert (x[changed] >= 9500).all()
+        if step >= 20:
+            assert 8 <= changed.sum() <= 32  # 20 of 40: four deviations
+    everywhere = RaceWindows(ids, 40, 5, 1, tail_after=0, tail_chance=1.0, **options)
+    assert (next(everywhere)[0] >= 9500).all()
+
+
+def test_late_windows_resume_exactly():
+    make = lambda: RaceWindows(  # noqa: E731
+        torch.arange(300), 4, 8, 2, replacement=False, double_after=3, tail_after=2, tail_share=0.3
+    )
+    whole, first = make(), make()
+    batches = [next(whole) for _ in range(8)]
+    for _ in range(4):
+        next(first)
+    second = make()
+    second.load_state_dict(first.state_dict())
+    for x, y in batches[4:]:
+        other = next(second)
+        assert torch.equal(x, other[0]) and torch.equal(y, other[1])
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"double_after": -1}, "double_after=-1, expected a number of batches"),
+        ({"double_after": 0, "batch_size": 1}, "batch_size=1, expected at least 2"),
+        ({"double_after": 0, "context_length": 60}, "context_length=120 must be at least 1"),
+        ({"tail_after": 1, "tail_share": 0.0}, "tail_share=0.0, expected more than 0"),
+        ({"tail_after": 1, "tail_share": 0.05}, "less than the number of ids, 5"),
+        ({"tail_after": 1, "tail_chance": 1.5}, "tail_chance=1.5, expected 0 to 1"),
+    ],
+)
+def test_options_without_sense_are_refused(wrong, message):
+    sizes = {"batch_size": 4, "context_length": 8, "seed": 0} | wrong
+    with pytest.raises(ValueError, match=message):
+        RaceWindows(torch.arange(100), **sizes)
+
+
+def test_a_configuration_may_name_them_and_the_checkpoint_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = """
+[data]
+corpus = "playhouse"
+[model]
+n_layers = 1
+n_heads = 1
+d_model = 4
+context_length = 16
+[training]
+batch_size = 4
+context_length = 8
+sampler = "scratchformer_course.ch17_speedrun.windows:RaceWindows"
+double_after = 3
+tail_after = 2
+replacement = false
+steps = 5
+checkpoint_every = 4
+lr = 1e-2
+seed = 0
+"""
+    text = Playhouse().text(3000)
+    monkeypatch.setattr(run, "load_corpus", lambda name: Corpus("playhouse", text, "embedded"))
+    (tmp_path / "late.toml").write_text(config)
+    (tmp_path / "plain.toml").write_text(re.sub("sampler.*|(double|tail)_after.*", "", config))
+    train, seen = run.train, []
+
+    def watched(*args, callbacks, **options):
+        stop = [lambda state: os.kill(os.getpid(), signal.SIGINT)] if not seen else []
+        seen.append(options["sampling"])
+        return train(*args, callbacks=[*callbacks, *stop], **options)
+
+    call = "train --config late.toml --out".split()
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "train", watched)
+        assert main([*call, "halves"]) == 130
+    assert seen == [{"double_after": 3, "tail_after": 2, "replacement": False}]
+    for arguments in ([*call, "halves", "--resume"], [*call, "whole"]):
+        assert main(arguments) == 0
+    assert main("train --config plain.toml --out plain".split()) == 0
+    halves, whole, plain = (
+        (tmp_path / name / "model.safetensors").read_bytes()
+        for name in ("halves", "whole", "plain")
+    )
+    assert halves == whole != plain
+
+
+def test_windows_longer_than_the_model_are_refused(tmp_path, monkeypatch, capsys):
+    change = ["--set", "training.context_length=200"]
+    config = ROOT / "lab" / "configs" / "record-two-minutes.toml"
+    arguments = ["train", "--config", str(config), "--out", str(tmp_path), *change]
+    text = Playhouse().text(20_000)
+    monkeypatch.setattr(run, "load_corpus", lambda name: Corpus("playhouse", text, "embedded"))
+    assert main(arguments) == 1
+    words = "has windows of 400, expected at most the model's context_length, 256"
+    assert words in capsys.readouterr().err
