@@ -19,13 +19,13 @@ def _power(x, y):
     return math.exp(start), -slope
 
 
-def fit_power_also(x, y):
+def fit_by_lstsq(x, y):
     columns = np.stack([np.ones(len(x)), np.log2(x)], axis=1)
     start, slope = np.linalg.lstsq(columns, np.log2(y), rcond=None)[0]
     return 2**start, -slope
 
 
-def fit_power_also_by_hand(x, y):
+def fit_by_hand(x, y):
     u, v = [math.log(a) for a in x], [math.log(b) for b in y]
     u_mean, v_mean = sum(u) / len(u), sum(v) / len(v)
     over = sum((a - u_mean) * (b - v_mean) for a, b in zip(u, v, strict=True))
@@ -75,9 +75,11 @@ fit_power = exercise(
         ([2.0, 4.0, 8.0, 16.0], [9.0, 6.0, 3.5, 2.5]),  # the points do not lie on a line
         ([10.0, 100.0, 1000.0], [8.0, 4.0, 2.0]),
         ([1.0, 3.0, 9.0, 27.0, 81.0], [3.0, 1.9, 1.5, 1.3, 1.25]),
+        ([4e7, 1e6, 9e8, 3e6], [2.4, 4.1, 1.9, 3.2]),  # in no order
+        ([5, 20], [300, 7]),
     ),
     praise="`fit_power` is right: a power is a straight line between logarithms.",
-    right=[lambda x, y: _power(x, y), fit_power_also, fit_power_also_by_hand],
+    right=[lambda x, y: _power(x, y), fit_by_lstsq, fit_by_hand],
     mistakes=[
         mistake(
             "returns the slope",
@@ -90,7 +92,7 @@ fit_power = exercise(
             leaves_A_in_logarithms,
         ),
         mistake(
-            "leaves A in logarithms and returns the slope",
+            "leaves A in logarithms, and returns the slope",
             "The line starts at log A and its slope is −alpha: turn both back",
             lambda x, y: _line(np.log(x), np.log(y)),
         ),
@@ -132,17 +134,25 @@ fit_power = exercise(
 )
 
 
-def _misses(x, y, floor):
-    """Squares of the misses of log y, when the power is fitted above the floor."""
+def _law(x, y, floor):
+    """What the law says at x, when the power is fitted above the floor."""
     A, alpha = _power(x, np.subtract(y, floor))
-    law = floor + A / np.array(x) ** alpha
-    return float(np.square(np.log(y) - np.log(law)).sum())
+    return floor + A / np.array(x) ** alpha
+
+
+def _misses(x, y, floor):
+    """Squares of the misses of log y."""
+    return float(np.square(np.log(y) - np.log(_law(x, y, floor))).sum())
+
+
+def right_find_floor(x, y, floors):
+    return min(floors, key=lambda floor: _misses(x, y, floor))
 
 
 _X = [1.0, 2.0, 4.0, 8.0, 16.0]
 
 
-def find_floor_also(x, y, floors):
+def floor_by_loop(x, y, floors):
     best, least = None, math.inf
     for floor in floors:
         start, slope = _line([math.log(v) for v in x], [math.log(v - floor) for v in y])
@@ -171,29 +181,47 @@ def forgets_to_add_the_floor(x, y, floors):
     return min(floors, key=misses)
 
 
-def adds_the_misses_without(x, y, floors):
+def adds_without_squares(x, y, floors):
+    return min(floors, key=lambda floor: (np.log(y) - np.log(_law(x, y, floor))).sum())
 
+
+def adds_absolute_misses(x, y, floors):
+    return min(floors, key=lambda floor: abs(np.log(y) - np.log(_law(x, y, floor))).sum())
+
+
+def compares_the_losses(x, y, floors):
+    return min(floors, key=lambda floor: np.square(y - _law(x, y, floor)).sum())
+
+
+def compares_above_the_floor(x, y, floors):
     def misses(floor):
-        A, alpha = _power(x, np.subtract(y, floor))
-        return float((np.log(y) - np.log(floor + A / np.array(x) ** alpha)).sum())
+        left = np.log(np.subtract(y, floor)) - np.log(_law(x, y, floor) - floor)
+        return np.square(left).sum()
 
     return min(floors, key=misses)
 
 
 find_floor = exercise(
     "16.2",
-    "find_floor(x, y, floors) -> that of `floors` above which a power fits best The "
+    "find_floor(x, y, floors) -> that of `floors` above which a power fits best. The "
     "misses are those of log y, and their squares are added.",
     cases=(
         (_X, [0.5 + 2 / v**0.7 for v in _X], [0.0, 0.2, 0.4, 0.5, 0.6]),
         (_X, [2.31, 1.68, 1.33, 1.08, 0.98], [0.0, 0.25, 0.5, 0.75]),
         (_X, [3.0 / v**0.3 for v in _X], [0.0, 0.3, 0.6]),
         ([1.0, 2.0, 4.0], [0.6925, 0.5059, 0.4147], [0.2, 0.3, 0.35, 0.25]),
+        # other measures of the misses have their smallest values at other floors
+        (
+            [2.0, 8.0, 1.0, 4.0, 16.0, 32.0],
+            [1.08, 0.63, 3.06, 0.6, 0.2, 0.22],
+            [0.18, 0.13, 0.04, 0.06],
+        ),
+        ([2.0, 4.0, 8.0, 1.0], [2.08, 1.6, 2.17, 3.76], [0.02, 0.51, 1.31, 1.56]),
     ),
     praise="`find_floor` is right: try all, keep the one with the smallest misses.",
     right=[
-        lambda x, y, floors: min(floors, key=lambda floor: _misses(x, y, floor)),
-        find_floor_also,
+        right_find_floor,
+        floor_by_loop,
     ],
     mistakes=[
         mistake(
@@ -204,7 +232,7 @@ find_floor = exercise(
         mistake(
             "returns the place",
             "That is the place of the floor in the list: return the floor itself",
-            lambda x, y, floors: floors.index(find_floor.right(x, y, floors)),
+            lambda x, y, floors: floors.index(right_find_floor(x, y, floors)),
         ),
         mistake(
             "returns the misses",
@@ -222,7 +250,22 @@ find_floor = exercise(
         mistake(
             "adds the misses without squares",
             "Misses of both signs cancel: add their squares",
-            adds_the_misses_without,
+            adds_without_squares,
+        ),
+        mistake(
+            "adds absolute misses",
+            "Absolute misses are added: add their squares",
+            adds_absolute_misses,
+        ),
+        mistake(
+            "compares the losses themselves",
+            "These are misses of y: take those of log y",
+            compares_the_losses,
+        ),
+        mistake(
+            "compares above the floor",
+            "These are misses of log(y − floor), where the line is fitted: take those of log y",
+            compares_above_the_floor,
         ),
         mistake(
             "takes the largest",
@@ -246,6 +289,10 @@ def _flat(N, D):
     return 1.69 + 406.4 / N**0.34 + 410.7 / D**0.28
 
 
+def _two_valleys(N, D):
+    return 1e6 + 1000 * abs((N - 5) * (N - 20)) / N + D
+
+
 def _best(law, operations, sizes, per_token=6):
     return min(sizes, key=lambda N: law(N, operations / (per_token * N)))
 
@@ -255,7 +302,7 @@ def right_best_size(law, operations, sizes):
     return N, operations / (6 * N)
 
 
-def best_size_also(law, operations, sizes):
+def best_size_by_sorting(law, operations, sizes):
     table = [(law(N, operations / 6 / N), N) for N in sizes]
     _, N = sorted(table)[0]
     return N, operations / N / 6
@@ -271,7 +318,7 @@ def counts_the_forward_pass(law, operations, sizes):
     return N, operations / (2 * N)
 
 
-def gives_every_size_the_same(law, operations, sizes):
+def gives_all_the_same_text(law, operations, sizes):
     D = operations / (6 * sizes[0])
     N = min(sizes, key=lambda N: law(N, D))
     return N, operations / (6 * N)
@@ -297,7 +344,7 @@ def returns_the_place(law, operations, sizes):
     return sizes.index(N), operations / (6 * N)
 
 
-def gives_the_law(law, operations, sizes):
+def swaps_arguments_of_the_law(law, operations, sizes):
     N = min(sizes, key=lambda N: law(operations / (6 * N), N))
     return N, operations / (6 * N)
 
@@ -305,14 +352,15 @@ def gives_the_law(law, operations, sizes):
 best_size = exercise(
     "16.3",
     "best_size(law, operations, sizes) -> N, D: of these sizes that of least loss for "
-    "6 N D law(N, D) is a loss.",
+    "6 N D. law(N, D) is a loss.",
     cases=(
         (_flat, 5.76e23, [1e9, 1e10, 3e10, 1e11, 1e12, 1e14]),
         (_steep, 6e11, [10_000, 20_000, 50_000, 100_000, 200_000, 500_000]),
         (_flat, 1e19, [3e9, 1e9, 1e8, 3e8, 2e8]),
+        (_two_valleys, 1000, [3, 5, 9, 14, 20, 30]),  # D is no whole number
     ),
     praise="`best_size` is right: try each size with all the text that it can pay for.",
-    right=[right_best_size, best_size_also],
+    right=[right_best_size, best_size_by_sorting],
     mistakes=[
         mistake(
             "counts one operation a token",
@@ -327,7 +375,7 @@ best_size = exercise(
         *alike(
             "The largest size wins if all read the same text: a larger one can pay for less",
             {
-                "gives every size the same text": gives_every_size_the_same,
+                "gives every size the same text": gives_all_the_same_text,
                 "takes the largest": lambda law, operations, sizes: (
                     max(sizes),
                     operations / (6 * max(sizes)),
@@ -350,7 +398,7 @@ best_size = exercise(
         mistake(
             "gives the law its arguments the wrong way round",
             "The law takes N first, and then D",
-            gives_the_law,
+            swaps_arguments_of_the_law,
         ),
         refused(
             "returns N alone",
@@ -361,7 +409,12 @@ best_size = exercise(
 )
 
 
-def judge_two_laws(call, x):
+def judge_two_laws(call, *budgets):
+    praise = [_judge_laws(call, x) for x in budgets]
+    return praise[0]
+
+
+def _judge_laws(call, x):
     laws = call(x).like(((0.0, 1.0, 1.0), (1.0, 1.0, 1.0)))
     expect(all(len(law) == 3 for law in laws), "Each law is three numbers: E, A and alpha.")
     numbers = [tuple(float(n) for n in law) for law in laws]
@@ -391,7 +444,7 @@ def right_two_laws(x):
     return (0, A, alpha), second
 
 
-def two_laws_also(x):
+def laws_through_the_ends(x):
     A = x[0] ** 0.4
     ends = [1.0 + A / v**0.4 for v in (x[0], x[-1])]
     alpha = math.log(ends[0] / ends[1]) / math.log(x[-1] / x[0])
@@ -404,30 +457,30 @@ def takes_a_steep_second_law(x):
     return (0, A, alpha), second
 
 
-def takes_a_floor_that_hides(x):
+def floor_that_hides_all(x):
     second = (100.0, x[0] ** 0.3, 0.3)
     A, alpha = _power(x, [100.0 + second[1] / v**0.3 for v in x])
     return (0, A, alpha), second
 
 
-def takes_a_floor_that_is_too(x):
+def floor_too_low(x):
     second = (0.1, 0.7 * x[0] ** 0.3, 0.3)
     return (0, *_power(x, [0.1 + second[1] / v**0.3 for v in x])), second
 
 
 def lets_the_loss_rise(x):
-    A, alpha = two_laws.right(x)[0][1:]
-    return (0, A, -alpha), two_laws.right(x)[1]
+    A, alpha = right_two_laws(x)[0][1:]
+    return (0, A, -alpha), right_two_laws(x)[1]
 
 
 two_laws = exercise(
     "16.4",
     "two_laws(x) -> (0, A, alpha) and (E, A, alpha) with E >= 0.3, alike at x, unlike "
-    "far beyond Alike: within 1 % at each x. Unlike: at 1000 times the last x by more "
+    "far beyond. Alike: within 1 % at each x. Unlike: at 1000 times the last x by more "
     "than 20 %.",
-    given=([500_000.0, 1_000_000.0, 2_000_000.0],),
+    given=([500_000.0, 1_000_000.0, 2_000_000.0], [3.0, 6.0, 9.0], [2e12, 3e12, 7e12]),
     judge=judge_two_laws,
-    right=[right_two_laws, two_laws_also],
+    right=[right_two_laws, laws_through_the_ends],
     mistakes=[
         refused(
             "gives the same law twice",
@@ -441,19 +494,17 @@ two_laws = exercise(
         ),
         refused("takes a steep second law", "1% is allowed", takes_a_steep_second_law),
         refused(
-            "takes a floor that hides all", "only: more than 20% is asked", takes_a_floor_that_hides
+            "takes a floor that hides all", "only: more than 20% is asked", floor_that_hides_all
         ),
         refused(
-            "swaps the laws", "The first law has the floor 0.3", lambda x: two_laws.right(x)[::-1]
+            "swaps the laws", "The first law has the floor 0.3", lambda x: right_two_laws(x)[::-1]
         ),
-        refused(
-            "takes a floor that is too low", "it must be 0.3 or more", takes_a_floor_that_is_too
-        ),
+        refused("takes a floor that is too low", "it must be 0.3 or more", floor_too_low),
         refused("lets the loss rise", "The first law does not fall", lets_the_loss_rise),
         refused(
             "leaves the floor out of the first law",
             "Each law is three numbers",
-            lambda x: (two_laws.right(x)[0][1:], two_laws.right(x)[1]),
+            lambda x: (right_two_laws(x)[0][1:], right_two_laws(x)[1]),
         ),
     ],
 )

@@ -5,7 +5,7 @@ from itertools import pairwise
 import torch
 from torch.nn import functional as F
 
-from scratchformer_course.kit.checks.engine import alike, exercise, mistake
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 
 
 def _steps(X, steps, a=3.4445, b=-4.7750, c=2.0315):
@@ -19,7 +19,11 @@ def _steps(X, steps, a=3.4445, b=-4.7750, c=2.0315):
 GRADIENTS = 4 * torch.randn(3, 5, 5, generator=torch.Generator().manual_seed(1))
 
 
-def newton_schulz_also(G, steps):  # the same polynomial of each of them
+def right_newton_schulz(G, steps):
+    return _steps(G / (G.norm() + 1e-7), steps)
+
+
+def by_singular_values(G, steps):  # the same polynomial of each of them
     U, s, V = torch.linalg.svd(G, full_matrices=False)
     s = s / (s.square().sum().sqrt() + 1e-7)
     for _ in range(steps):
@@ -27,10 +31,10 @@ def newton_schulz_also(G, steps):  # the same polynomial of each of them
     return U @ s.diag() @ V
 
 
-def newton_schulz_also_newton_schulz(G, steps):
+def turns_tall_matrices(G, steps):
     if len(G) > G.shape[1]:
-        return newton_schulz.right(G.T, steps).T
-    return newton_schulz.right(G, steps)
+        return right_newton_schulz(G.T, steps).T
+    return right_newton_schulz(G, steps)
 
 
 def normalises_at_every_step(G, steps):
@@ -60,11 +64,14 @@ newton_schulz = exercise(
         (GRADIENTS[1, :4, :4], 2),
         (GRADIENTS[2, :, :3], 5),
         (torch.zeros(2, 3), 5),
+        (300 * GRADIENTS[1, 1:3].T.double(), 4),
+        (torch.tensor([[-0.02]]), 1),
+        (GRADIENTS[0, 4:] / 50, 2),
     ),
     right=[
-        lambda G, steps: _steps(G / (G.norm() + 1e-7), steps),
-        newton_schulz_also,
-        newton_schulz_also_newton_schulz,
+        right_newton_schulz,
+        by_singular_values,
+        turns_tall_matrices,
     ],
     mistakes=[
         mistake(
@@ -125,7 +132,7 @@ newton_schulz = exercise(
         mistake(
             "multiplies the norm back",
             "The norm is multiplied back: the size of G is to be forgotten",
-            lambda G, steps: newton_schulz.right(G, steps) * G.norm(),
+            lambda G, steps: right_newton_schulz(G, steps) * G.norm(),
         ),
         mistake(
             "divides by the largest singular value",
@@ -145,7 +152,7 @@ newton_schulz = exercise(
         mistake(
             "returns the transposed result",
             "The result is transposed: it has the shape of G",
-            lambda G, steps: newton_schulz.right(G, steps).T,
+            lambda G, steps: right_newton_schulz(G, steps).T,
         ),
         mistake(
             "divides 0 by 0",
@@ -177,14 +184,18 @@ SMEARED = torch.randn(2, 2, 5, 3, generator=torch.Generator().manual_seed(2))
 MATRICES = torch.randn(3, 3, 3, generator=torch.Generator().manual_seed(4))
 
 
-def smear_also(x, matrices):
+def right_smear(x, matrices):
+    return x + _mixed(x, matrices)
+
+
+def smear_by_slices(x, matrices):
     out = x.clone()
     for k in range(1, len(matrices) + 1):
         out[:, k:] += x[:, :-k] @ matrices[k - 1]
     return out
 
 
-def smear_also_as_a_causal(x, matrices):
+def smear_by_convolution(x, matrices):
     filters = torch.cat([matrices.flip(0), torch.eye(x.shape[-1])[None]]).permute(2, 1, 0)
     return F.conv1d(F.pad(x.mT, (len(matrices), 0)), filters).mT
 
@@ -195,7 +206,7 @@ def adds_what_was_smeared(x, matrices):
     return x
 
 
-def adds_in_a_loop_over(x, matrices):
+def adds_over_the_result(x, matrices):
     out = x.clone()
     for t in range(x.shape[1]):
         for k, W in enumerate(matrices[:t], 1):
@@ -206,8 +217,14 @@ def adds_in_a_loop_over(x, matrices):
 smear = exercise(
     "17.2",
     "smear(x: (B, T, C), matrices: (n, C, C)) -> (B, T, C), with mixed earlier vectors added",
-    cases=((SMEARED[0, :, :4], MATRICES[:1]), (SMEARED[1], MATRICES[1:])),
-    right=[lambda x, matrices: x + _mixed(x, matrices), smear_also, smear_also_as_a_causal],
+    cases=(
+        (SMEARED[0, :, :4], MATRICES[:1]),
+        (SMEARED[1], MATRICES[1:]),
+        (SMEARED.flatten(0, 1)[:3, :4], 30 * MATRICES),
+        (SMEARED[0, :1, :, :2].double(), MATRICES[:2, 1:, :2].double()),
+        (SMEARED[1, :, :, :3].mT, GRADIENTS[:2]),  # 3 positions of 5 channels
+    ),
+    right=[right_smear, smear_by_slices, smear_by_convolution],
     mistakes=[
         mistake(
             "wraps around",
@@ -253,36 +270,36 @@ smear = exercise(
         mistake(
             "drops the first positions",
             "The first positions are lost: keep all T",
-            lambda x, matrices: smear.right(x, matrices)[:, len(matrices) :],
+            lambda x, matrices: right_smear(x, matrices)[:, len(matrices) :],
         ),
         *alike(
             "What is added was smeared already: shift the vectors that were given",
             {
                 "adds what was smeared already": adds_what_was_smeared,
-                "adds in a loop over the result": adds_in_a_loop_over,
+                "adds in a loop over the result": adds_over_the_result,
             },
         ),
         mistake(
             "takes the matrices in reverse",
             "The matrices are in the wrong order: the first is for the position just before",
-            lambda x, matrices: smear.right(x, matrices.flip(0)),
+            lambda x, matrices: right_smear(x, matrices.flip(0)),
         ),
         mistake(
             "transposes the matrices",
             "The matrix is transposed: a row vector stands on its left, x @ W",
-            lambda x, matrices: smear.right(x, matrices.mT),
+            lambda x, matrices: right_smear(x, matrices.mT),
         ),
         mistake(
             "multiplies number by number",
             "Only the diagonal of each matrix is used: multiply by the whole matrix, x @ W",
-            lambda x, matrices: smear.right(
+            lambda x, matrices: right_smear(
                 x, torch.stack([W.diagonal().diag() for W in matrices])
             ),
         ),
         mistake(
             "mixes in one position only",
             "Only one position is mixed in: there are two",
-            lambda x, matrices: smear.right(x, matrices[:1]),
+            lambda x, matrices: right_smear(x, matrices[:1]),
         ),
         mistake("adds nothing", "Nothing was added", lambda x, matrices: x),
     ],
@@ -291,6 +308,8 @@ smear = exercise(
 
 TOKENS = torch.randint(6, (2, 5), generator=torch.Generator().manual_seed(5))
 TABLE = torch.randn(6, 6, generator=torch.Generator().manual_seed(6))
+FLAT = torch.zeros(3, 7, dtype=torch.int64)
+PAIRS = [torch.tensor([[a, b]]) for a in range(2) for b in range(2)]
 
 
 def _past(ids):
@@ -302,9 +321,14 @@ def _honest(ids):
     return _past(ids)
 
 
-def _rounded_anew(ids):
+def _rounded_anew(ids, digits=1e-7):
     """Honest, but its last digits differ from call to call, as sums in parallel may."""
-    return _past(ids) + 1e-7 * torch.rand(1)
+    return _past(ids) + digits * torch.rand(1)
+
+
+def _rounded_coarsely(ids):
+    """Honest, and moved by nearly as much as rounding may."""
+    return _rounded_anew(ids, digits=9e-5)
 
 
 def _peeks(ids):
@@ -317,9 +341,14 @@ def _peeks_far(ids):
     return _past(ids) + _shifted(TABLE[ids], -2)
 
 
+def _at(ids, place):
+    """1 at this place of each text and 0 at the others, (T, 1)."""
+    return (torch.arange(ids.shape[1]) == place).unsqueeze(1)
+
+
 def _leaks_at_the_start(ids):
     """The first position alone sees the second token; all others are honest."""
-    return _past(ids) + torch.cat((TABLE[ids[:, 1:2]], torch.zeros(len(ids), 4, 6)), dim=1)
+    return _past(ids) + _at(ids, 0) * _shifted(TABLE[ids], -1)
 
 
 def _leaks_in_the_second_row(ids):
@@ -329,11 +358,24 @@ def _leaks_in_the_second_row(ids):
     return _past(ids) + own * _shifted(TABLE[ids], -1)
 
 
-def _moved(model, ids, V, t):
+def _whispers(ids):
+    """The first position sees the last token, by a hundredth; the sum of its logits stays."""
+    heard = TABLE[ids[:, -1:], :1] / 100
+    places = _at(ids, 0) & (torch.arange(ids.shape[1]) < ids.shape[1] - 1).unsqueeze(1)
+    return _past(ids) + places * torch.cat((heard, -heard, torch.zeros(len(ids), 1, 4)), dim=2)
+
+
+def _moved(model, ids, V, t, change=lambda old, V: (old + 1) % V):
     """How far each logit moves if the token at t becomes another, (B, T, V)."""
     changed = ids.clone()
-    changed[:, t] = (changed[:, t] + 1) % V
+    changed[:, t] = change(changed[:, t], V)
     return (model(changed) - model(ids)).abs()
+
+
+def _moves_before(model, ids, V, change, far=1e-4):
+    """Whether a token changed by `change(old, V)` moves a logit before it by more than `far`."""
+    times = range(1, ids.shape[1])
+    return any(bool((_moved(model, ids, V, t, change)[:, :t] > far).any()) for t in times)
 
 
 def right_sees_the_future(model, ids, vocab_size):
@@ -341,7 +383,7 @@ def right_sees_the_future(model, ids, vocab_size):
     return any(bool((_moved(model, ids, vocab_size, t)[:, :t] > 1e-4).any()) for t in times)
 
 
-def sees_the_future_also(model, ids, vocab_size):
+def changes_all_from_t(model, ids, vocab_size):
     before = model(ids)
     for t in range(1, ids.shape[1]):
         changed = torch.cat((ids[:, :t], (ids[:, t:] + 1) % vocab_size), dim=1)
@@ -350,18 +392,15 @@ def sees_the_future_also(model, ids, vocab_size):
     return False
 
 
-def sees_the_future_also_sees_the_future(
-    model, ids, vocab_size
-):  # what is not there cannot be seen
+def reads_the_beginning_alone(model, ids, vocab_size):  # what is not there cannot be seen
     before = model(ids)
     for t in range(1, ids.shape[1]):
-        alone = model(torch.cat((ids[:, :t], torch.zeros_like(ids[:, t:])), dim=1))
-        if (alone[:, :t] - before[:, :t]).abs().max() > 1e-4:
+        if (model(ids[:, :t]) - before[:, :t]).abs().max() > 1e-4:
             return True
     return False
 
 
-def looks_at_the_position_just(model, ids, vocab_size):
+def looks_one_place_back(model, ids, vocab_size):
     times = range(1, ids.shape[1])
     return any(bool((_moved(model, ids, vocab_size, t)[:, t - 1] > 1e-4).any()) for t in times)
 
@@ -371,7 +410,7 @@ def compares_all_positions(model, ids, vocab_size):
     return any(bool((_moved(model, ids, vocab_size, t) > 1e-4).any()) for t in times)
 
 
-def compares_the_changed(model, ids, vocab_size):
+def compares_the_changed_too(model, ids, vocab_size):
     times = range(1, ids.shape[1])
     return any(bool((_moved(model, ids, vocab_size, t)[:, : t + 1] > 1e-4).any()) for t in times)
 
@@ -394,19 +433,26 @@ def looks_at_the_first_text(model, ids, vocab_size):
 sees_the_future = exercise(
     "17.3",
     "sees_the_future(model, ids: (B, T), vocab_size) -> bool: does a later token move a logit?",
-    cases=tuple(
-        (model, TOKENS, 6)
-        for model in (
-            _honest,
-            _peeks,
-            _leaks_at_the_start,
-            _peeks_far,
-            _rounded_anew,
-            _leaks_in_the_second_row,
-        )
+    cases=(
+        *(
+            (model, TOKENS, 6)
+            for model in (
+                _honest,
+                _peeks,
+                _leaks_at_the_start,
+                _peeks_far,
+                _rounded_anew,
+                _leaks_in_the_second_row,
+                _rounded_coarsely,
+                _whispers,
+            )
+        ),
+        (_peeks_far, FLAT, 6),
+        (_peeks_far, FLAT + 5, 6),
+        *((_peeks, ids, 2) for ids in 2 * PAIRS),  # a random change is none half of the time
     ),
-    praise="`sees_the_future` finds four leaks of four kinds, and accuses no honest model.",
-    right=[right_sees_the_future, sees_the_future_also, sees_the_future_also_sees_the_future],
+    praise="`sees_the_future` finds five leaks of five kinds, and accuses no honest model.",
+    right=[right_sees_the_future, changes_all_from_t, reads_the_beginning_alone],
     mistakes=[
         mistake(
             "changes the last token only",
@@ -418,13 +464,13 @@ sees_the_future = exercise(
         mistake(
             "looks at the position just before",
             "This leak reaches two places back: compare all earlier positions",
-            looks_at_the_position_just,
+            looks_one_place_back,
         ),
         *alike(
             "An honest model is accused: only what stands before the changed token must stay",
             {
                 "compares all positions": compares_all_positions,
-                "compares the changed position too": compares_the_changed,
+                "compares the changed position too": compares_the_changed_too,
                 "compares later positions": compares_later_positions,
             },
         ),
@@ -434,6 +480,31 @@ sees_the_future = exercise(
             compares_to_the_last_digit,
         ),
         mistake(
+            "allows a tenth",
+            "This leak moves a logit by less than a tenth: only 1e-4 is rounding",
+            lambda model, ids, vocab_size: _moves_before(
+                model, ids, vocab_size, lambda old, V: (old + 1) % V, far=0.1
+            ),
+        ),
+        *alike(
+            "The new token may be the old one, and then nothing is changed: take another for sure",
+            {
+                "changes every token to 0": lambda model, ids, vocab_size: _moves_before(
+                    model, ids, vocab_size, lambda old, V: 0
+                ),
+                "changes every token to the last one": lambda model, ids, vocab_size: _moves_before(
+                    model, ids, vocab_size, lambda old, V: V - 1
+                ),
+            },
+        ),
+        refused(
+            "changes every token to a random one",
+            "returned `False`, expected `True`",
+            lambda model, ids, vocab_size: _moves_before(
+                model, ids, vocab_size, lambda old, V: torch.randint(V, old.shape)
+            ),
+        ),
+        mistake(
             "looks at the first text only",
             "A leak in the second text of the batch is missed: compare all of them",
             looks_at_the_first_text,
@@ -441,7 +512,7 @@ sees_the_future = exercise(
         mistake(
             "says the opposite",
             "True and False are swapped: True is for a model that sees the future",
-            lambda model, ids, vocab_size: not sees_the_future.right(model, ids, vocab_size),
+            lambda model, ids, vocab_size: not right_sees_the_future(model, ids, vocab_size),
         ),
         mistake(
             "trusts everybody",
@@ -455,13 +526,13 @@ sees_the_future = exercise(
 IDS = torch.tensor([[3, 1, 4, 1], [5, 0, 2, 5]])
 
 
-def pair_numbers_also(ids, vocab_size):
+def pair_numbers_in_place(ids, vocab_size):
     numbers = ids.clone()
     numbers[:, 1:] += vocab_size * ids[:, :-1]
     return numbers
 
 
-def pair_numbers_also_pair_numbers(ids, vocab_size):
+def pair_numbers_by_loop(ids, vocab_size):
     rows = [[0, *row] for row in ids.tolist()]
     pairs = [list(pairwise(row)) for row in rows]
     return torch.tensor([[a * vocab_size + b for a, b in row] for row in pairs])
@@ -469,13 +540,19 @@ def pair_numbers_also_pair_numbers(ids, vocab_size):
 
 pair_numbers = exercise(
     "17.4",
-    "pair_numbers(ids: (B, T), vocab_size) -> (B, T), previous * vocab_size + current "
+    "pair_numbers(ids: (B, T), vocab_size) -> (B, T), previous * vocab_size + current. "
     "The first token of a text has nothing before it: its previous token counts as 0.",
-    cases=((IDS, 6), (IDS[:1, :1], 6), (torch.tensor([[9, 0, 7]]), 10)),
+    cases=(
+        (IDS, 6),
+        (IDS[:1, :1], 6),
+        (torch.tensor([[9, 0, 7]]), 10),
+        (IDS.T + 30, 47),
+        (torch.tensor([[50_256, 50_255, 0]]), 50_257),
+    ),
     right=[
         lambda ids, vocab_size: F.pad(ids[:, :-1], (1, 0)) * vocab_size + ids,
-        pair_numbers_also,
-        pair_numbers_also_pair_numbers,
+        pair_numbers_in_place,
+        pair_numbers_by_loop,
     ],
     mistakes=[
         mistake(

@@ -13,19 +13,19 @@ from scratchformer_course.kit.checks.verdict import Wrong, expect
 MASKS = (".attn.bias", ".attn.masked_bias")  # what old files hold besides: the causal masks
 
 
-def _gpt2_file(prefix, blocks, is_old):
-    """Small random weights under GPT-2's names; the table of positions is square by chance."""
+def _gpt2_file(prefix, blocks, is_old, V=9, T=6, C=6):
+    """Small random weights under GPT-2's names; where T = C the table of positions is square."""
     generator = torch.Generator().manual_seed(17)
-    shapes: dict[str, tuple[int, ...]] = {"wte.weight": (9, 6), "wpe.weight": (6, 6)}
-    shapes |= {"ln_f.weight": (6,), "ln_f.bias": (6,)}
+    shapes: dict[str, tuple[int, ...]] = {"wte.weight": (V, C), "wpe.weight": (T, C)}
+    shapes |= {"ln_f.weight": (C,), "ln_f.bias": (C,)}
     for i in blocks:
-        block: dict[str, tuple[int, ...]] = {"ln_1.weight": (6,), "ln_1.bias": (6,)}
-        block |= {"ln_2.weight": (6,), "ln_2.bias": (6,)}
-        block |= {"attn.c_attn.weight": (6, 18), "attn.c_attn.bias": (18,)}
-        block |= {"attn.c_proj.weight": (6, 6), "attn.c_proj.bias": (6,)}
-        block |= {"mlp.c_fc.weight": (6, 24), "mlp.c_fc.bias": (24,)}
-        block |= {"mlp.c_proj.weight": (24, 6), "mlp.c_proj.bias": (6,)}
-        block |= {"attn.bias": (1, 1, 6, 6), "attn.masked_bias": ()} if is_old else {}
+        block: dict[str, tuple[int, ...]] = {"ln_1.weight": (C,), "ln_1.bias": (C,)}
+        block |= {"ln_2.weight": (C,), "ln_2.bias": (C,)}
+        block |= {"attn.c_attn.weight": (C, 3 * C), "attn.c_attn.bias": (3 * C,)}
+        block |= {"attn.c_proj.weight": (C, C), "attn.c_proj.bias": (C,)}
+        block |= {"mlp.c_fc.weight": (C, 4 * C), "mlp.c_fc.bias": (4 * C,)}
+        block |= {"mlp.c_proj.weight": (4 * C, C), "mlp.c_proj.bias": (C,)}
+        block |= {"attn.bias": (1, 1, T, T), "attn.masked_bias": ()} if is_old else {}
         shapes |= {f"h.{i}.{name}": shape for name, shape in block.items()}
     weights = {prefix + n: torch.randn(s, generator=generator) for n, s in shapes.items()}
     return weights | ({"lm_head.weight": weights[f"{prefix}wte.weight"].clone()} if is_old else {})
@@ -35,6 +35,7 @@ FILES = (
     _gpt2_file("transformer.", (0, 1), is_old=True),
     _gpt2_file("", (0, 10), is_old=True),
     _gpt2_file("transformer.", (0,), is_old=False),
+    _gpt2_file("", (0, 1, 2), is_old=False, V=4, T=7, C=4),  # the table of tokens is square
 )
 
 
@@ -85,7 +86,7 @@ def judge_from_gpt2(call):
     return "`from_gpt2` is right for old and new files: 4 matrices of each block are transposed."
 
 
-def from_gpt2_also(weights):
+def from_gpt2_by_suffix(weights):
     matrices = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
     ours = {}
     for name in weights:
@@ -128,7 +129,7 @@ from_gpt2 = exercise(
     "18.1",
     "from_gpt2(weights: dict of GPT-2's names and tensors) -> dict with ours",
     judge=judge_from_gpt2,
-    right=[lambda weights: _translated(weights), from_gpt2_also],
+    right=[lambda weights: _translated(weights), from_gpt2_by_suffix],
     mistakes=[
         refused(
             "transposes nothing",
@@ -159,7 +160,9 @@ from_gpt2 = exercise(
         refused("keeps the head", "The head is the token table itself", keeps_the_head),
         refused("keeps the prefix", "our names do not begin with `transformer.`", keeps_the_prefix),
         refused(
-            "drops the bias of c attn", "its name ends in `attn.bias` too", drops_the_bias_of_c_attn
+            "drops the bias of `c_attn`",
+            "its name ends in `attn.bias` too",
+            drops_the_bias_of_c_attn,
         ),
         refused(
             "drops all biases",
@@ -214,7 +217,7 @@ def _rank(known, left, right):
     return known.get(left + right)
 
 
-def find_merges_also(tokens):
+def merges_by_tokenizer(tokens):
     ids = {token: i for i, token in enumerate(tokens)}
     found = []
     for i, token in enumerate(tokens):
@@ -247,11 +250,13 @@ find_merges = exercise(
         [b"\xe2", b"\x80", b"\x99", b"\xe2\x80", b"\xe2\x80\x99"],
         [b"a", b"b", b"c", b"d", b"cd", b"ab", b"abcd"],
         [b"x", b"y"],
+        [b"o", b"h", b"oo", b"ooo", b"ooooo", b"oooo", b"hoo"],  # the leftmost of equal pairs
+        [b"a", b"b", b"c", b"d", b"bc", b"abc", b"abcd", b"bcd"],
     ),
-    praise="`find_merges` is right in all 7 vocabularies, and it goes by the order of learning.",
+    praise="`find_merges` is right in all 9 vocabularies, and it goes by the order of learning.",
     right=[
         lambda tokens: _merged(tokens, lambda ranks: min(ranks, key=ranks.get)),
-        find_merges_also,
+        merges_by_tokenizer,
     ],
     mistakes=[
         *alike(
@@ -315,6 +320,7 @@ find_merges = exercise(
 
 CONFIG: dict[str, Any] = {"vocab_size": 11, "context_length": 8, "d_model": 12, "n_heads": 4}
 CONFIG |= {"n_layers": 2, "dropout": 0.0, "bias": True}
+LARGER = CONFIG | {"vocab_size": 17, "context_length": 9, "d_model": 24, "n_layers": 1}
 
 
 def _gpt(config):
@@ -322,14 +328,19 @@ def _gpt(config):
 
 
 def judge_break_config(call):
-    config = call(CONFIG).like({}, "Return a dict.")
-    expect(config.keys() == CONFIG.keys(), "Return all seven fields, under the same names.")
-    changed = [name for name in CONFIG if config[name] != CONFIG[name]]
+    praise = [_judge_config(call, given) for given in (CONFIG, LARGER)]
+    return praise[0]
+
+
+def _judge_config(call, given):
+    config = call(given).like({}, "Return a dict.")
+    expect(config.keys() == given.keys(), "Return all seven fields, under the same names.")
+    changed = [name for name in given if config[name] != given[name]]
     expect(changed, "Nothing is changed yet.")
     expect(len(changed) == 1, f"Change one field, not {len(changed)}: {', '.join(changed)}.")
     name = changed[0]
     changed_to = f"With {name}={config[name]!r}"
-    right = _gpt(CONFIG)
+    right = _gpt(given)
     with torch.no_grad():
         for p in right.parameters():
             p.normal_(generator=torch.Generator().manual_seed(p.numel()))
@@ -349,7 +360,7 @@ def judge_break_config(call):
     return f"Broken, and no shape tells: {name}={config[name]} moves a logit by {moved:.1f}."
 
 
-def break_config_also(config):
+def a_head_for_each_channel(config):
     config = dict(config)
     config["n_heads"] = config["d_model"]
     return config
@@ -364,7 +375,7 @@ break_config = exercise(
     "18.3",
     "break_config(config: GPTConfig's fields as a dict) -> a dict: same shapes, other logits",
     judge=judge_break_config,
-    right=[lambda config: {**config, "n_heads": 1}, break_config_also],
+    right=[lambda config: {**config, "n_heads": 1}, a_head_for_each_channel],
     mistakes=[
         refused(
             "changes the width",
@@ -423,7 +434,7 @@ def _mask(*rows):
     return torch.tensor([[letter == "x" for letter in row] for row in rows])
 
 
-def positions_also(mask):
+def positions_by_padding(mask):
     n_padding = (~mask).sum(dim=1, keepdim=True)
     return (torch.arange(mask.shape[1]) - n_padding).relu()
 
@@ -436,9 +447,11 @@ positions = exercise(
         _mask(".x", "xx", ".x"),
         _mask("xxx"),
         _mask("...xx", "....x", "xxxxx"),
+        _mask("x"),
+        _mask(12 * "." + 25 * "x", 37 * "x", 36 * "." + "x", 5 * "." + 32 * "x"),
     ),
     praise="`positions` is right: the first real token of each row has position 0.",
-    right=[lambda mask: (mask.cumsum(dim=1) - 1).clamp(min=0), positions_also],
+    right=[lambda mask: (mask.cumsum(dim=1) - 1).clamp(min=0), positions_by_padding],
     mistakes=[
         mistake(
             "numbers the places from 0",
@@ -451,7 +464,7 @@ positions = exercise(
             lambda mask: mask.cumsum(dim=1),
         ),
         mistake(
-            "leaves padding at minus 1",
+            "leaves padding at −1",
             "Padding gets −1, which is no row of the table of positions: give it 0",
             lambda mask: mask.cumsum(dim=1) - 1,
         ),
@@ -471,7 +484,7 @@ positions = exercise(
             lambda mask: mask.flip(1).cumsum(dim=1).flip(1) - mask.long(),
         ),
         mistake(
-            "sets padding to 0 but counts it",
+            "sets padding to 0, but counts it",
             "Padding has 0, but it was counted: the first real token of row 0 must have 0 too",
             lambda mask: torch.arange(mask.shape[1]) * mask,
         ),
