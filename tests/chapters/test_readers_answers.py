@@ -9,8 +9,6 @@ wrong one the chapter goes on as it is stored, which is tested where it is compa
 which is short on this budget, will do.
 """
 
-import importlib
-import inspect
 import os
 import re
 from pathlib import Path
@@ -20,11 +18,10 @@ import pytest
 from nbclient import NotebookClient
 from test_stored_notebooks import NOTEBOOKS
 
-from scratchformer_course.kit.checks.engine import Exercise
+from tools.usual_mistakes import EXERCISES
 
 ROOT = Path(__file__).resolve().parents[2]
 CALL = re.compile(r"^checks\.(\w+)\((\w+)\)$", re.MULTILINE)
-IMPORT = re.compile(r"^from scratchformer\.checks import (\w+) as checks$", re.MULTILINE)
 
 
 def stubs(notebook):
@@ -35,20 +32,12 @@ def stubs(notebook):
             yield cell, call.group(1)
 
 
-def exercises(notebook) -> dict[str, Exercise]:
-    module = IMPORT.search("\n".join(cell.source for cell in notebook.cells)).group(1)
-    module = importlib.import_module(f"scratchformer.checks.{module}")
-    return {name: e for name, e in vars(module).items() if isinstance(e, Exercise)}
-
-
 def answered(path, answer):
     """The chapter with `answer`, "right" or "wrong", in place of every stub, executed."""
     notebook = nbformat.read(path, as_version=4)
-    module = IMPORT.search("\n".join(cell.source for cell in notebook.cells)).group(1)
     pick = {"right": "solutions[-1]", "wrong": "mistakes[0].function"}[answer]
     for cell, name in stubs(notebook):
-        exercise = f"__import__('scratchformer.checks.{module}', fromlist=['x']).{name}"
-        cell.source = f"{name} = {exercise}.{pick}\ncheck = checks.{name}({name})\ncheck"
+        cell.source = f"{name} = checks.{name}.{pick}\ncheck = checks.{name}({name})\ncheck"
         cell.source += f"\nassert bool(check) is {answer == 'right'}, str(check)"
     resources = {"metadata": {"path": str(path.parent)}}
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
@@ -88,14 +77,11 @@ def test_every_exercise_has_a_stub_with_a_docstring_and_a_solution_behind_it(pat
     notebook = nbformat.read(path, as_version=4)
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     asked = {name: cell.source for cell, name in stubs(notebook)}
-    expected = exercises(notebook)
-    assert list(asked) == list(expected)
-    for name, source in asked.items():
-        assert '"""' in source, f"{name}: the stub has no docstring"
-        number = expected[name].number
-        solution = next(text for text in code if f"# @title Worked solution {number}\n" in text)
+    assert list(asked) == [exercise.name for exercise in EXERCISES[path.stem]]
+    for exercise in EXERCISES[path.stem]:
+        source, title = asked[exercise.name], f"# @title Worked solution {exercise.number}\n"
+        assert '"""' in source, f"{exercise.name}: the stub has no docstring"
+        solution = next(text for text in code if title in text)
         assert code.index(source) < code.index(solution)
     wanted = 2 if path.stem == "00_primer" else 3
     assert wanted <= len(asked) <= 6
-    first = [inspect.cleandoc(exercise.__doc__) for exercise in expected.values()]
-    assert all(first)
