@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -53,8 +54,14 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Put the chapters that take longest first, by what their first lines say."""
+    """Put the chapters that take longest first, by what their first lines say.
+
+    Chapter 02 does without gensim where there is none, and one cell then prints a line less.
+    """
     items.sort(key=lambda item: -_seconds(item.path))
+    for item in items if find_spec("gensim") is None else ():
+        if "gensim_seeds]" in item.cell.source:
+            item.options["check"] = False
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""The drawing of the page on several machines: gradients added up in a ring of processes."""
+"""The drawings of two pages: gradients added up in a ring of processes, and the house's rooms."""
 
 from scratchformer_course.kit.canvas import Drawing
 
@@ -64,4 +64,39 @@ def ring_all_reduce():
         "passes one cell of each row has grown by one, along a diagonal, so that each row ends "
         "with one piece that says 4: a finished sum. After each of the next three passes one more "
         "cell of each row says 4. At the end all of them do: every process has every sum."
+    )
+
+
+def house():
+    """The rooms of the repository in floors: each imports from the floors below its own."""
+    d = Drawing(480, 456)
+    for i, name in enumerate(("notebooks", "book", "lab", "tools", "tests")):
+        d.box(3 + 96 * i, 8, 90, 34, name, "muted", size=13)
+    d.box(3, 78, 474, 226, "", "muted", fill=0, dashed=True)
+    d.text(14, 96, "scratchformer_course", "muted", size=13, anchor="start", mono=True)
+    d.text(466, 96, "one slice a chapter", "query", size=13, anchor="end")
+    for i, name in enumerate(("ch00", "ch01", "…", "ch17", "ch18", "prose")):
+        d.box(14 + 76.8 * i, 110, 68, 34, name, "query", size=13)
+    d.box(14, 182, 144, 40, "page_model", "key", size=13)
+    d.box(168, 182, 144, 40, "tab_trainer", "key", size=13)
+    d.box(14, 256, 298, 36, "kit", "value", size=13)
+    d.box(322, 256, 144, 36, "measurements", "value", size=13)
+    library = "scratchformer: the library\nfiles → data → … → generation"
+    d.box(3, 340, 474, 60, library, "stream", size=13)
+    for x, top, bottom in ((240, 42, 78), (86, 144, 182), (86, 222, 256), (240, 304, 340)):
+        d.arrow(x, top, x, bottom)
+    d.arrow(168, 202, 158, 202)
+    d.arrow(394, 144, 394, 256)
+    d.arrow(140, 182, 260, 144, "muted", dashed=True)
+    d.text(212, 170, "one file", "muted", size=13, anchor="start")
+    legend = "An arrow leads from a room to what it may import:", "that, and all further down."
+    for i, line in enumerate(legend):
+        d.text(3, 424 + 18 * i, line, size=13, anchor="start")
+    return d.show(
+        "Five floors. On top stand notebooks, book, lab, tools and tests, which may import all "
+        "that is below. Under them lies scratchformer_course: first the slices, one for each "
+        "chapter, from ch00 to ch18, and prose for the other pages, with no arrow between them; "
+        "then page_model and tab_trainer; then kit and measurements. A dashed arrow leads up from "
+        "page_model to one file of ch17. The ground floor is scratchformer, the library, which "
+        "runs from files and data to generation, and imports nothing from above."
     )
