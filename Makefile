@@ -82,5 +82,5 @@ set-repository: $(READY)  ## URL=https://github.com/NAME/REPO: change the reposi
 	@$(BIN)/python -m tools.set_repository "$(URL)"
 
 clean:  ## remove what the other commands made
-	rm -rf _build .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build .venv node_modules build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

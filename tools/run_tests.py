@@ -28,6 +28,7 @@ PARTS = {
         [*PYTHON, "ruff", "format", "--check", "."],
         [*PYTHON, "codespell_lib"],
         [*PYTHON, "mypy"],
+        [*PYTHON, "tools.lint_javascript"],
     ],
     "book": [[*BOOK, "--all", "-W", "-n", "--keep-going"]],
     "unit": [[*PYTEST, *SIDE_BY_SIDE, "tests", "--ignore=tests/site", "--ignore=tests/lone"]],

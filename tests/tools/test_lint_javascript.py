@@ -1,0 +1,67 @@
+"""The JavaScript step of `make lint`: what it says where it cannot check, and what is pinned."""
+
+import json
+import stat
+import sys
+
+import pytest
+
+from tools import lint_javascript
+from tools.lint_javascript import BIOME, ROOT
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder that pins a Biome, and an empty PATH."""
+    pins = {"devDependencies": {"@biomejs/biome": "1.2.3"}}
+    (tmp_path / "package.json").write_text(json.dumps(pins))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    (tmp_path / "bin").mkdir()
+    return tmp_path
+
+
+def program(project, name, body):
+    path = project / "bin" / name
+    path.write_text(f"#!{sys.executable}\nimport sys\n{body}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_without_node_it_says_so_and_passes(project, capsys):
+    assert lint_javascript.main(project) == 0
+    assert capsys.readouterr().out.startswith("javascript: not checked")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is no program on Windows")
+@pytest.mark.parametrize(("code", "status"), [("ENOTFOUND", 0), ("EUSAGE", 1)])
+def test_without_a_network_it_passes_and_with_a_wrong_lock_it_fails(project, capsys, code, status):
+    program(project, "node", "")
+    program(project, "npm", f"sys.exit('npm error code {code}')")
+    assert lint_javascript.main(project) == status
+    said = capsys.readouterr().out
+    assert code in said and said.startswith("javascript: not checked") == (status == 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is no program on Windows")
+@pytest.mark.parametrize(("version", "installs"), [("1.2.3", False), ("1.2.2", True)])
+def test_it_installs_what_is_missing_and_its_verdict_is_biomes(project, version, installs):
+    (project / BIOME).mkdir(parents=True)
+    (project / BIOME / "package.json").write_text(json.dumps({"version": version}))
+    program(project, "npm", "open('installed', 'w').close()")
+    program(project, "node", "sys.exit(7)")
+    assert lint_javascript.main(project) == 7
+    assert (project / "installed").exists() == installs
+
+
+def test_the_pins_are_exact_for_every_platform_and_name_no_other_registry():
+    pinned = json.loads((ROOT / "package.json").read_text())["devDependencies"]
+    locked = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    assert locked[""]["devDependencies"] == pinned
+    for name, version in pinned.items():
+        package = locked[f"node_modules/{name}"]
+        assert package["version"] == version
+        for part, exact in package.get("optionalDependencies", {}).items():
+            assert locked[f"node_modules/{part}"]["version"] == exact
+    for package in locked.values():
+        assert package.get("resolved", "https://registry.npmjs.org/").startswith(
+            "https://registry.npmjs.org/"
+        )
