@@ -1,7 +1,5 @@
 """Figures that several chapters draw: each takes Axes, draws on them, and returns them."""
 
-from typing import Any
-
 import torch
 from matplotlib.axes import Axes
 
@@ -25,13 +23,12 @@ def heatmap(
     rows: list[str] | None = None,
     columns: list[str] | None = None,
     numbers: bool = True,
-    signed: bool = False,
     **options,
 ) -> Axes:
     """A (rows, columns) matrix as coloured squares, labelled with tokens, numbers inside.
 
-    Darker is more, from 0; `signed` gives two colours that part at 0. `options` go to seaborn's
-    `heatmap`. Raises ValueError if the matrix has not two axes or a label list does not fit.
+    Darker is more, from 0. `options` go to seaborn's `heatmap`. Raises ValueError if the matrix
+    has not two axes or a label list does not fit.
     """
     import seaborn  # here, since it takes a second and few figures need it
 
@@ -41,29 +38,10 @@ def heatmap(
     for name, given, n in zip(("rows", "columns"), (rows, columns), matrix.shape, strict=True):
         if given is not None and len(given) != n:
             raise ValueError(f"got {len(given)} labels for {n} {name}")
-    colours: dict[str, Any] = (
-        {"cmap": "PuOr_r", "center": 0} if signed else {"cmap": "Blues", "vmin": 0}
-    )
-    labels = {"xticklabels": columns or False, "yticklabels": rows or False}
     defaults = {"square": True, "linewidths": 0.5, "cbar": False, "fmt": ".2f", "annot": numbers}
-    seaborn.heatmap(matrix.float().numpy(), ax=ax, **{**defaults, **colours, **labels, **options})
+    defaults |= {"cmap": "Blues", "vmin": 0}
+    defaults |= {"xticklabels": columns or False, "yticklabels": rows or False}
+    seaborn.heatmap(matrix.float().numpy(), ax=ax, **defaults | options)
     ax.tick_params(length=0)
     ax.tick_params(axis="y", rotation=0)
     return ax
-
-
-def attention_grid(weights, tokens: list[str], axes, titles: list[str] | None = None):
-    """One heatmap a head: `weights` (H, T, T) on the H Axes of an array, which is returned.
-
-    The tokens label both axes, row = query; all heads share one scale, so that shades compare.
-    Raises ValueError if there are not as many Axes as heads.
-    """
-    if len(weights) != axes.size:
-        raise ValueError(f"got {axes.size} axes for {len(weights)} heads")
-    for i, (ax, head) in enumerate(zip(axes.flat, weights, strict=True)):
-        heatmap(
-            head, ax, tokens, tokens, numbers=False, linewidths=0, vmax=float(torch.max(weights))
-        )
-        ax.set_title(titles[i] if titles else f"head {i}", fontsize=10)
-        ax.tick_params(axis="both", labelsize=7, labelrotation=0)
-    return axes

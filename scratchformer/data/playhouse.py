@@ -12,7 +12,7 @@ from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, zip_longest
+from itertools import accumulate
 from typing import NamedTuple
 
 # "|" parts a rule's alternatives, listed from common to rare; "/" ends a line, "//" leaves a blank
@@ -100,7 +100,6 @@ class Rule(NamedTuple):
     alternatives: list[tuple[str, ...]]
     probabilities: list[float]
     cumulative: list[int]  # the weights, added up
-    by_first_word: dict[str, int]  # word -> index of the alternative that can begin with it
 
 
 def _read_grammar(source: str) -> dict[str, Rule]:
@@ -120,12 +119,12 @@ def _read_grammar(source: str) -> dict[str, Rule]:
 
     rules = {}
     for symbol, choices in alternatives.items():
-        pairs = [(word, i) for i, parts in enumerate(choices) for word in first_words(parts[0])]
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError(f"two alternatives of {symbol} begin with the same word: {pairs}")
+        first = [word for parts in choices for word in first_words(parts[0])]
+        if len(set(first)) < len(first):
+            raise ValueError(f"two alternatives of {symbol} begin with the same word: {first}")
         weights = [5040 // (k + 2) for k in range(len(choices))]  # Zipf's law, a little flattened
         probabilities = [weight / sum(weights) for weight in weights]
-        rules[symbol] = Rule(choices, probabilities, list(accumulate(weights)), dict(pairs))
+        rules[symbol] = Rule(choices, probabilities, list(accumulate(weights)))
     return rules
 
 
@@ -163,37 +162,6 @@ class Playhouse:
             pieces.append(next(scenes))
             length += len(pieces[-1])
         return "".join(pieces)[:n_chars]
-
-    def log_prob(self, text: str) -> float:
-        """The log-probability in nats that the stream begins with the whole scenes of `text`.
-
-        Each word leaves one way to go on; the probabilities of the choices on that way multiply.
-        Raises ValueError, with the position, where `text` leaves the grammar or stops in a scene.
-        """
-        matches = list(re.finditer(r"\n+|[,.;:?]|[^\s,.;:?]+", text))
-        words = [match[0].replace("\n", "/") for match in matches]
-        pairs = zip(words, _others(words), strict=True)
-        words = ["OTHER" if word == other else word for word, other in pairs]
-        log_p = 0.0
-        stack: list[str] = []  # what the scene still has to spell, the next symbol last
-        for match, word in zip(matches, words, strict=True):
-            stack = stack or ["SCENE"]
-            while (symbol := stack.pop()) in RULES:
-                rule = RULES[symbol]
-                if word not in rule.by_first_word:
-                    raise _lost(text, match.start(), " or ".join(rule.by_first_word))
-                chosen = rule.by_first_word[word]
-                log_p += math.log(rule.probabilities[chosen])
-                stack.extend(reversed(rule.alternatives[chosen]))
-            if symbol != word:
-                raise _lost(text, match.start(), symbol)
-        if stack or not words:
-            raise _lost(text, len(text), "the rest of a scene")
-        spelled = _spell(words)
-        if spelled != text:  # the words are right, the spaces are not
-            position = next(i for i, (a, b) in enumerate(zip_longest(text, spelled)) if a != b)
-            raise _lost(text, position, repr(spelled[position : position + 20]))
-        return log_p
 
     def entropy_per_char(self) -> float:
         """The stream's entropy rate in nats per character: H(scene) / E[len(scene)], exact.
@@ -246,9 +214,3 @@ def _others(words: list[str]) -> Iterator[str]:
             cast = (words[i - 2], word)
         elif word == ":":  # who was silent speaks
             turn += 1
-
-
-def _lost(text: str, position: int, expected: str) -> ValueError:
-    got = repr(text[position : position + 20]) if position < len(text) else "the end"
-    expected = expected.replace("OTHER", "the name of the other")
-    return ValueError(f"at character {position}: expected {expected:.200}, got {got}")

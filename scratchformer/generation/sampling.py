@@ -2,7 +2,7 @@
 
 Works for any model that maps ids (B, T) to logits (B, T, V) and says in `context_length` how
 many tokens it can use; one that offers `new_cache()` is read token by token, the same text in
-less time. There is no beam search.
+less time.
 """
 
 from typing import cast

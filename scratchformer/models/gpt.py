@@ -1,7 +1,7 @@
 """GPT: token and position embeddings, a stack of causal blocks, logits for the next token.
 
 Architecture, initialisation and parameter names are GPT-2's (Radford et al. 2019), and nothing
-else is here: what has been found since is in `models/speedrun.py`. Losses belong to training and
+else is here: what has been found since has a model of its own. Losses belong to training and
 sampling to generation.
 """
 

@@ -3,7 +3,6 @@
 It builds nothing a reader should learn from; chapters import models and data from their rooms.
 """
 
-import inspect
 import io
 import os
 import re
@@ -13,7 +12,6 @@ from typing import TypeVar
 
 import matplotlib.pyplot as plt
 from IPython import get_ipython
-from IPython.display import Markdown
 from matplotlib.figure import Figure
 
 T = TypeVar("T")
@@ -120,8 +118,3 @@ def budget(cpu: T, gpu: T | None = None, smoke: T | None = None) -> T:
 def is_smoke() -> bool:
     """Whether this run takes the smoke budget, under which a claim about a loss is not tested."""
     return os.environ.get("SCRATCHFORMER_BUDGET") == "smoke"
-
-
-def show_source(thing) -> Markdown:
-    """The source of a function or class of the package, highlighted, as a cell's output."""
-    return Markdown(f"```python\n{inspect.getsource(thing).rstrip()}\n```")

@@ -43,11 +43,6 @@ def test_only_the_smoke_budget_says_that_numbers_mean_nothing(monkeypatch, capsy
     assert "numbers below mean nothing" in lines[0]
 
 
-def test_show_source_shows_the_source():
-    shown = chapter.show_source(chapter.budget).data
-    assert shown.startswith("```python\ndef budget(") and shown.endswith("\n```")
-
-
 @pytest.fixture
 def plot():
     """A figure as a chapter would draw it, and the SVG that a page shows."""

@@ -1,5 +1,6 @@
 """Playhouse: the same text everywhere, one derivation for each, and an entropy that is true."""
 
+import functools
 import hashlib
 import itertools
 import math
@@ -8,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from scratchformer.data.playhouse import RULES, Playhouse, _read_grammar
+from scratchformer.data.playhouse import RULES, Playhouse, _others, _read_grammar
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +114,31 @@ def test_an_ambiguous_grammar_is_refused():
 # --- the entropy -----------------------------------------------------------------------------
 
 
+@functools.cache
+def by_first_word(symbol):
+    """Word -> the place of that alternative of a symbol which begins with it."""
+    if symbol not in RULES:
+        return {symbol: 0}
+    choices = RULES[symbol].alternatives
+    return {word: i for i, parts in enumerate(choices) for word in by_first_word(parts[0])}
+
+
+def log_prob(text):
+    """ln of the probability that the stream begins with these scenes, read word by word."""
+    words = [word.replace("\n", "/") for word in re.findall(r"\n+|[,.;:?]|[^\s,.;:?]+", text)]
+    log_p, stack = 0.0, []  # what the scene still has to spell, the next symbol last
+    for word, other in zip(words, _others(words), strict=True):
+        word = "OTHER" if word == other else word
+        stack = stack or ["SCENE"]
+        while (symbol := stack.pop()) in RULES:
+            chosen = by_first_word(symbol)[word]  # a word leaves one way to go on
+            log_p += math.log(RULES[symbol].probabilities[chosen])
+            stack.extend(reversed(RULES[symbol].alternatives[chosen]))
+        assert symbol == word
+    assert not stack
+    return log_p
+
+
 def test_weights_are_unequal_and_sum_to_one():
     for rule in RULES.values():
         assert math.isclose(sum(rule.probabilities), 1)
@@ -120,9 +146,8 @@ def test_weights_are_unequal_and_sum_to_one():
 
 
 def test_the_exact_entropy_agrees_with_the_measured_log_probability_of_many_scenes(scenes):
-    play = Playhouse(seed=1)
-    entropy = play.entropy_per_char()
-    costs = [-play.log_prob(scene) for scene in scenes]
+    entropy = Playhouse(seed=1).entropy_per_char()
+    costs = [-log_prob(scene) for scene in scenes]
     n, length = len(scenes), sum(map(len, scenes))
     measured = sum(costs) / length
     # Standard error of a ratio of sums (delta method): that of the residuals' mean over the
@@ -152,9 +177,8 @@ def test_choices_are_drawn_with_the_probabilities_the_entropy_assumes(scenes):
 
 
 def test_log_probabilities_of_independent_scenes_add_up(scenes):
-    play = Playhouse()
-    parts = sum(play.log_prob(scene) for scene in scenes[:20])
-    assert math.isclose(play.log_prob("".join(scenes[:20])), parts)
+    parts = sum(log_prob(scene) for scene in scenes[:20])
+    assert math.isclose(log_prob("".join(scenes[:20])), parts)
 
 
 def test_the_probability_of_a_scene_counted_by_hand():
@@ -173,47 +197,4 @@ def test_the_probability_of_a_scene_counted_by_hand():
     choices += [(6, 7), (1, 5), (5, 5), (2, 2)]  # yet I | choose the | tray | no more lines
     choices += [(2, 2), (2, 8), (9, 9), (2, 2), (2, 2)]  # name | I beg | burn | no more | Exeunt
     expected = sum(math.log(weight(k, of)) for k, of in choices)
-    assert math.isclose(Playhouse().log_prob(scene), expected)
-
-
-# --- texts that are not Playhouse's ----------------------------------------------------------
-
-SCENE = (
-    "Scene. A draughty castle, at midnight.\nEnter Odile and Tobias.\n\n"
-    "Odile:\nI swear by the day,\nyet I choose the tray.\n\n"
-    "Tobias:\nOdile, say no more of love.\n\nExeunt.\n\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "where"),
-    [
-        ("castle", "spaceship", "spaceship"),  # a word the grammar has not
-        ("castle,", "Castle,", "Castle"),
-        ("the tray", "the moon", "moon"),  # no rhyme
-        ("Tobias:", "Odile:", "Odile:\nOdile, say"),  # out of turn
-        ("\nOdile, say", "\nTobias, say", "Tobias, say"),  # speaks to himself
-        ("and Tobias", "and Odile", "Odile.\n\nOdile"),
-        ("Tobias:", "OTHER:", "OTHER"),  # the grammar's own sign for a name
-        ("day,\n", "day, / ", " / "),  # and for a line's end
-        ("I swear", "I  swear", " swear"),
-        ("day,", "day ,", " ,"),
-        ("Exeunt.\n\n", "Exeunt.\n\n ", " "),
-        ("Exeunt.\n\n", "Exeunt.\n", "\n"),
-        ("\n\nTobias", "\nTobias", "Tobias"),
-        ("Scene. A", " Scene. A", " Scene"),
-    ],
-)
-def test_a_text_that_leaves_the_grammar_is_refused_where_it_does(old, new, where):
-    play = Playhouse()
-    assert play.log_prob(SCENE) < 0
-    text = SCENE.replace(old, new)
-    assert text != SCENE
-    with pytest.raises(ValueError, match=rf"at character {text.rindex(where)}: expected"):
-        play.log_prob(text)
-
-
-@pytest.mark.parametrize("text", ["", SCENE[:-9], SCENE + "Scene. A", "\n", "Enter", "Enter and"])
-def test_half_a_scene_or_none_is_refused(text):
-    with pytest.raises(ValueError, match="at character"):
-        Playhouse().log_prob(text)
+    assert math.isclose(log_prob(scene), expected)
