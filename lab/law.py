@@ -54,6 +54,7 @@ RATES = {32: (8e-3, 16e-3, 32e-3), 48: (8e-3, 16e-3, 32e-3), 64: (8e-3, 16e-3, 3
 LATER = {32: (8e-3, 16e-3), 48: (4e-3, 8e-3, 16e-3)}  # rates of the later ones
 TEXTS = {"tokenizer": 0, "dev": 1, "val": 2, "tuning": 99, "training": (100, 101, 102)}
 HELD_OUT = {"dev": 100_000, "val": 200_000}  # characters of Playhouse
+COUNTED = 1_000_000  # of which its tokenizer is made
 SLICE = 1500  # characters of a slice, where a share of a text is taken
 MIDDLE = 64  # the width of the stage repetition
 ISOFLOP = (2e11, 5e11, 1.25e12)  # operations, 6 N D; the second is tried
@@ -94,7 +95,7 @@ def shakespeare() -> dict:
 
 @lru_cache(maxsize=1)
 def play_tokenizer() -> CharTokenizer:
-    return CharTokenizer.train(Playhouse(TEXTS["tokenizer"]).text(1_000_000))
+    return CharTokenizer.train(Playhouse(TEXTS["tokenizer"]).text(COUNTED))
 
 
 @lru_cache(maxsize=8)

@@ -48,6 +48,7 @@ from torch import Tensor
 
 from lab import runs
 from lab.mixing import Gate, counted_rows, fit_weights, mixed, nats, network_rows
+from scratchformer import cli
 from scratchformer.cli import read_config
 from scratchformer.data.batches import WindowSampler
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
@@ -76,7 +77,7 @@ QUICK = {"data.corpus": "playhouse", "model.d_model": 16, "model.n_layers": 1,
 RATES = (0.03, 0.1, 0.3)  # of the track "a step a window": one is chosen on dev
 
 
-def load_texts(quick: bool, write: bool = False) -> tuple[dict[str, tuple[Tensor, Tensor]], int]:
+def load_texts(quick: bool, write: bool) -> tuple[dict[str, tuple[Tensor, Tensor]], int]:
     """Split -> (ids to train on, ids to score); and the vocabulary's size."""
     found, vocab_size = runs.load_splits("playhouse" if quick else "tinyshakespeare", write)
     if quick:
@@ -90,7 +91,8 @@ def load_texts(quick: bool, write: bool = False) -> tuple[dict[str, tuple[Tensor
 def two_minute_model(split: str, seed: int, folder: Path, quick: bool) -> tuple:
     """record-two-minutes.toml, trained on a split: (model, {"seed", "seconds", "steps"}).
 
-    A run that is in the folder already is not repeated. A quick run serves all splits.
+    A run that is in the folder already is not repeated. A quick run is one of one process, and
+    serves all splits.
     """
     out = folder / ("quick" if quick else f"{split}-{seed}")
     if not out.exists():
@@ -99,7 +101,10 @@ def two_minute_model(split: str, seed: int, folder: Path, quick: bool) -> tuple:
         changes = {"data.split": split, "training.seed": seed, **(QUICK if quick else {})}
         for name, value in changes.items():
             train += ["--set", f"{name}={value}"]
-        runs.by_two_processes("scratchformer", *train, **ENVIRONMENT)
+        if quick:
+            cli.main(train)
+        else:
+            runs.by_two_processes("scratchformer", *train, **ENVIRONMENT)
     history = runs.read(out / "history.json")
     record = {"seed": seed, "seconds": round(history["seconds"][-1], 1)}
     return SpeedrunGPT.from_pretrained(out), record | {"steps": history["steps"][-1]}
@@ -136,9 +141,8 @@ class Mixture:
         return {name: round(loss, 4) for name, loss in found.items()}
 
 
-def two_minutes(folder: Path, quick: bool) -> dict:
+def two_minutes(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dict:
     """Train and score on each split; the mixtures come from dev's first seed."""
-    split_texts, vocab_size = load_texts(quick)
     mixture, tables_alone, found = None, {}, {}
     for split in SPLITS:
         text, scored = split_texts[split]
@@ -198,9 +202,8 @@ def by_one_process(name: str, ids: Tensor, vocab_size: int, seed: int, quick: bo
     return model, round(history.seconds[-1], 3), training["steps"]
 
 
-def ten_seeds(folder: Path, quick: bool) -> dict:
+def ten_seeds(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dict:
     """Both configurations, every seed, on each split; `folder` is not used."""
-    split_texts, vocab_size = load_texts(quick)
     seeds = TEN[: 1 if quick else None]
     torch.set_num_threads(THREADS)
     found = {"threads": THREADS, "targets": TARGETS, "seeds": list(seeds)}
@@ -227,9 +230,8 @@ def ten_seeds(folder: Path, quick: bool) -> dict:
 # --- three more tracks -------------------------------------------------------------------------
 
 
-def tracks(folder: Path, quick: bool) -> dict:
+def tracks(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dict:
     """The models of two_minutes under other rules; rate and mixtures come from dev's first seed."""
-    split_texts, vocab_size = load_texts(quick)
     every = 200 if quick else EVERY
     rate, mixtures, tracked, rates = None, {}, {"development": [], "validation": []}, {}
     for split, found in tracked.items():
@@ -278,11 +280,12 @@ PARTS = {"two_minutes": two_minutes, "ten_seeds": ten_seeds, "tracks": tracks}
 
 def main(arguments: list[str] | None = None) -> dict:
     options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
-    load_texts(options.quick, options.write)  # in time, if they are not there
+    split_texts, vocab_size = load_texts(options.quick, options.write)
     result = {}
     with tempfile.TemporaryDirectory() as folder:
         for part, measure in PARTS.items():
-            result[part] = runs.stamp() | measure(Path(folder), options.quick)
+            result[part] = runs.stamp()
+            result[part] |= measure(split_texts, vocab_size, Path(folder), options.quick)
     if options.write:
         runs.store(STORED, result)
     return result

@@ -11,7 +11,7 @@ def short_text(monkeypatch):
     """In place of each corpus; threads are afterwards as they were."""
 
     class Short:
-        is_real, text = True, "to be or not to be, that is the question. " * 250
+        is_real, text = True, "to be or not to be, that is the question. " * 150
 
     monkeypatch.setattr(runs, "load_corpus", lambda name: Short)
     threads = torch.get_num_threads()

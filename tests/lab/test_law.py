@@ -106,19 +106,22 @@ def test_with_windows_of_one_character_the_floor_is_what_bigrams_leave_open(monk
 
 
 SMALL = {
+    "CONTEXT": 16,
+    "BATCH": 2,
     "WIDTHS": (8, 12, 16, 24),
     "HEAD": 4,
     "LARGE": 28,
-    "STEPS": {"playhouse": (2, 3, 4), "tinyshakespeare": (2, 3, 4, 8)},
+    "STEPS": {"playhouse": (2, 3, 4), "tinyshakespeare": (2, 3, 4, 60)},
     "ONE_PASS": 4,
     "TUNED_AT": 2,
     "TUNED_LATER": 3,
-    "RATES": dict.fromkeys((8, 12, 16, 24), (0.001, 0.004)),
-    "LATER": {8: (1e-3, 4e-3), 12: (1e-3, 4e-3, 16e-3)},
-    "HELD_OUT": {"dev": 600, "val": 600},
-    "SLICE": 100,
+    "RATES": dict.fromkeys((8, 12, 16, 24), (0.001,)),
+    "LATER": {8: (1e-3,), 12: (1e-3,)},
+    "HELD_OUT": {"dev": 300, "val": 300},
+    "COUNTED": 50_000,
+    "SLICE": 40,
     "MIDDLE": 16,
-    "ISOFLOP": (1e7, 3e7, 9e7),
+    "ISOFLOP": (1e6, 2e6, 4e6),
     "ORDERS": range(2, 4),
 }
 
