@@ -73,6 +73,7 @@ constraints:  ## fix all that requirements.txt brings along, on every Python: co
 		{ echo "# What \`make\` installs on Python $$python: \`make constraints\` writes this."; \
 			grep -vE '^(cuda|nvidia|triton)' build/uv/resolved.txt; } > constraints/$$python.txt; \
 	done
+	rm -rf build/uv
 
 pictures: book  ## draw the picture of shared links, and photograph the welcome page for README
 	$(BIN)/python -m tools.draw_social
