@@ -630,7 +630,7 @@ def _attend(x, memory, mask=None):
 
 
 def _normed(x):
-    return F.layer_norm(x, x.shape[-1:])
+    return F.layer_norm(x, x.shape[-1:], eps=1e-12)  # what is added or multiplied is gone
 
 
 def _one_text(x, b):
@@ -661,7 +661,7 @@ _BLOCKS = (
     lambda x, memory: 3 * x,
     # honest, but its last digits differ from call to call, as sums in parallel may
     lambda x, memory: (x + _attend(x, x, _PLACES.tril())) * (1 + 1e-6 * torch.rand(1)),
-    # before a norm, 1 added to all channels changes nothing
+    # before a norm, what is added to all channels changes nothing, nor does a factor
     lambda x, memory: x + _attend(_normed(x), _normed(x)) + _attend(_normed(x), _normed(memory)),
     # behind a norm, the sum over the channels is always the same
     lambda x, memory: _normed(x + _attend(x, x, _PLACES.triu())),
@@ -834,6 +834,9 @@ depends_on = exercise(
             {
                 "adds 1 to all channels": lambda block, x, memory: right_depends_on(
                     block, x, memory, change=lambda old: old + 1
+                ),
+                "doubles the numbers": lambda block, x, memory: right_depends_on(
+                    block, x, memory, change=lambda old: 2 * old
                 ),
                 "turns the signs round": lambda block, x, memory: right_depends_on(
                     block, x, memory, change=torch.neg

@@ -449,6 +449,7 @@ sees_the_future = exercise(
         ),
         (_peeks_far, FLAT, 6),
         (_peeks_far, FLAT + 5, 6),
+        (_peeks_far, FLAT + 2, 5),
         *((_peeks, ids, 2) for ids in 2 * PAIRS),  # a random change is none half of the time
     ),
     praise="`sees_the_future` finds five leaks of five kinds, and accuses no honest model.",
@@ -474,10 +475,14 @@ sees_the_future = exercise(
                 "compares later positions": compares_later_positions,
             },
         ),
-        mistake(
-            "compares to the last digit",
+        *alike(
             "Rounding is taken for a leak: allow 1e-4",
-            compares_to_the_last_digit,
+            {
+                "compares to the last digit": compares_to_the_last_digit,
+                "allows a millionth": lambda model, ids, vocab_size: _moves_before(
+                    model, ids, vocab_size, lambda old, V: (old + 1) % V, far=1e-6
+                ),
+            },
         ),
         mistake(
             "allows a tenth",
