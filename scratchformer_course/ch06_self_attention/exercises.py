@@ -328,6 +328,7 @@ SEARCHED = (
     (torch.tensor([-2.0, -2.1, -5.0]), 0.01),
     (torch.tensor([0.3, 0.1, 0.29, -0.7, 0.0, 0.2]), 0.03),
     (torch.tensor([40.0, 10.0, -30.0]), 0.001),
+    (torch.tensor([1.0, *[0.0] * 30]), 0.05),  # the two largest do not tell
 )
 
 
@@ -418,13 +419,17 @@ def _attend(q, k, v, mask=None, scale=None, hide=None, dim=-1):
 CORNERS = torch.tensor([[1.0, 1.0, 0.0, 0.0], [0, 1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]])
 CAUSAL = torch.ones(5, 5, dtype=torch.bool).tril()
 OTHER = torch.tensor([[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1]]).bool()
-# All scores of a query are near −80, 0 or 80: the hidden ones too.
-_SIZES = torch.tensor([-80.0, 0, 80])[:, None] * torch.tensor([1.0, 0])
-_NEAR = torch.cat((torch.ones(4, 1), torch.linspace(-1, 1, 4)[:, None]), dim=1)
-LARGE = tuple(
-    ((_SIZES + torch.tensor([0.0, 1])) * math.sqrt(2), _NEAR, _random(15, (4, 3))[0], mask)
-    for mask in (None, OTHER)
-)
+
+
+def _of_scores(scores, mask):
+    """A case with these scores (T, S): each query reads one channel of the keys."""
+    T, S = scores.shape
+    return torch.eye(T), scores.mT * math.sqrt(T), *_random(15, (S, 3)), mask
+
+
+NEAR = _random(16, (3, 4))[0]
+LARGE = NEAR + torch.tensor([[-80.0], [0.0], [80.0]])  # what is hidden lies near what is not
+HIDDEN = NEAR + 60 * ~OTHER  # what is hidden is the largest
 
 
 def by_one_hot_values(q, k, v, mask):
@@ -463,7 +468,7 @@ def explain_attention(got, q, k, v, mask):
 
 def judge_attention(call):
     praise = attention.compare(call)
-    q, k, v, mask = LARGE[1]
+    q, k, v, mask = _of_scores(LARGE, OTHER)
     weights = call(q, k, v, mask).like((v, q @ k.mT))[1]
     leak = float(weights.masked_fill(mask, 0).abs().max())
     why = f"A weight of {leak:.2g} stands where the mask is False: a hidden score is −∞"
@@ -519,7 +524,9 @@ attention = exercise(
         (*_random(12, (2, 3, 4, 6), (2, 3, 7, 6), (2, 3, 7, 6)), None),
         (*_random(13, (3, 2, 1, 2), (3, 2, 1, 2), (3, 2, 1, 5)), None),
         (*(x.mT for x in _random(14, (2, 9, 5), (2, 9, 5), (2, 6, 5))), CAUSAL),
-        *LARGE,
+        _of_scores(LARGE, None),
+        _of_scores(LARGE, OTHER),
+        _of_scores(HIDDEN, OTHER),
     ),
     judge=judge_attention,
     praise="Scores, scale, mask, softmax and mixture are right, also on a batch.",
