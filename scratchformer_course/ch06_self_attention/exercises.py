@@ -522,7 +522,7 @@ attention = exercise(
         (*_random(10, (5, 8), (5, 8), (5, 3)), CAUSAL),
         (*_random(11, (2, 3, 4), (2, 4, 4), (2, 4, 2)), OTHER),
         (*_random(12, (2, 3, 4, 6), (2, 3, 7, 6), (2, 3, 7, 6)), None),
-        (*_random(13, (3, 2, 1, 2), (3, 2, 1, 2), (3, 2, 1, 5)), None),
+        (*_random(13, (3, 2, 1, 2), (3, 2, 4, 2), (3, 2, 4, 5)), None),
         (*(x.mT for x in _random(14, (2, 9, 5), (2, 9, 5), (2, 6, 5))), CAUSAL),
         _of_scores(LARGE, None),
         _of_scores(LARGE, OTHER),
