@@ -121,11 +121,26 @@ def _refuse_other_sizes(config: Any, weights: dict[str, Tensor], source: str | P
         )
 
 
-def _downloaded(name: str) -> list[Path]:
-    from huggingface_hub import hf_hub_download  # only a download needs it
+def _cached(name: str) -> list[Path] | None:
+    """Both files of a model in Hugging Face's cache, None where they are not. No network."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tqdm's, in a notebook without ipywidgets
+        from huggingface_hub import try_to_load_from_cache
+    paths = [try_to_load_from_cache(name, file) for file in FILES]
+    found = [Path(path) for path in paths if isinstance(path, str)]
+    return found if len(found) == len(FILES) else None
 
+
+def _downloaded(name: str) -> list[Path]:
+    """Both files, downloaded unless they are in the cache."""
     try:
-        return [Path(hf_hub_download(name, f, local_files_only=is_offline())) for f in FILES]
+        if is_offline():  # hf_hub_download would connect even for a file that it has
+            if cached := _cached(name):
+                return cached
+            raise FileNotFoundError("SCRATCHFORMER_OFFLINE forbids downloads")
+        from huggingface_hub import hf_hub_download  # only a download needs it
+
+        return [Path(hf_hub_download(name, file)) for file in FILES]
     except Exception as error:  # whatever the network does, the reader learns what to do
         raise OSError(
             f"{name!r} is no folder, and Hugging Face's hub did not give it "
@@ -143,9 +158,6 @@ def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
     download that fails ends in a warning. Raises FileNotFoundError if SCRATCHFORMER_GPT2 is set
     and holds no model.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # tqdm's, in a notebook without ipywidgets
-        from huggingface_hub import try_to_load_from_cache
     if own := os.environ.get("SCRATCHFORMER_GPT2"):
         folder = Path(own).expanduser()
         if missing := [file for file in FILES if not (folder / file).is_file()]:
@@ -155,9 +167,8 @@ def find_gpt2(name: str = "gpt2", download: bool = False) -> Path | None:
             return folder
         sizes = f"(blocks, width) {found}, and {name} has {expected}"
         warnings.warn(f"SCRATCHFORMER_GPT2 is {own}, a model of {sizes}: not used", stacklevel=2)
-    cached = [try_to_load_from_cache(name, file) for file in FILES]
-    if isinstance(cached[0], str) and isinstance(cached[1], str):
-        return Path(cached[0]).parent
+    if cached := _cached(name):
+        return cached[0].parent
     try:
         return _downloaded(name)[0].parent if download else None
     except OSError as error:

@@ -119,9 +119,7 @@ def test_prepare_reads_a_pipe(place):
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
-def test_prepare_reads_a_hugging_face_dataset(place, monkeypatch, kind):
-    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def test_prepare_reads_a_hugging_face_dataset(place, datasets, kind):
     rows = datasets.Dataset.from_dict({"id": [1, 2], "story": ["To be,\nor not", 'she said "é"']})
     (place / "data").mkdir()
     write = {"jsonl": rows.to_json, "csv": rows.to_csv, "parquet": rows.to_parquet}[kind]
@@ -160,8 +158,7 @@ def test_prepare_into_a_used_folder_is_refused_unless_told_to_overwrite(place, c
     assert Path("out/train.bin").read_bytes() != before
 
 
-def test_prepare_names_the_columns_there_are(place, capsys, monkeypatch):
-    pytest.importorskip("datasets", reason="datasets is not installed")
+def test_prepare_names_the_columns_there_are(place, datasets, capsys):
     Path("data").mkdir()
     Path("data/train.jsonl").write_text('{"story": "To be"}\n')
     words = refused(capsys, "prepare", "--dataset", "data", "--tokenizer", "char", "--out", "out")

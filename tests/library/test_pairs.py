@@ -77,12 +77,6 @@ def test_a_table_of_tabs_is_read_and_its_further_columns_ignored(tmp_path):
 # --- through Hugging Face datasets, from files on this disk ------------------------------------
 
 
-@pytest.fixture
-def datasets(monkeypatch, tmp_path):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    return pytest.importorskip("datasets", reason="datasets is not installed")
-
-
 def as_wmt(folder, split="train"):
     rows = [{"translation": {"de": a, "en": b}} for a, b in PAIRS]
     text = "".join(json.dumps(row) + "\n" for row in rows)

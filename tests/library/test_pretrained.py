@@ -467,6 +467,7 @@ def test_a_file_that_is_not_there_is_not_asked_of_the_hub(tmp_path, monkeypatch)
 
 
 def test_a_name_is_looked_up_on_the_hub(saved, monkeypatch):
+    monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
     asked = []
 
     def download(name, file, **options):
@@ -479,6 +480,7 @@ def test_a_name_is_looked_up_on_the_hub(saved, monkeypatch):
 
 
 def test_a_hub_that_does_not_answer_says_what_to_do(monkeypatch):
+    monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
     def fail(*args, **options):
         raise ConnectionError("no route to host")
 
@@ -568,11 +570,13 @@ def test_a_model_in_the_cache_is_found_if_it_is_whole(cache, no_network):
 
 
 def test_asked_for_it_is_downloaded(cache, saved, monkeypatch):
+    monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
     monkeypatch.setattr("huggingface_hub.hf_hub_download", lambda name, f, **_: str(saved / f))
     assert find_gpt2("gpt2", download=True) == saved
 
 
 def test_a_download_that_fails_is_a_warning(cache, monkeypatch):
+    monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
     def fail(*args, **options):
         raise ConnectionError("no route to host")
 
