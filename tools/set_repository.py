@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from book._ext.facts import pages_address
+from book._ext.course_ext import pages_address
 
 PLACEHOLDER = "YOUR_ACCOUNT/scratchformer"  # GitHub gives out no name with an underscore
 PLACES = [

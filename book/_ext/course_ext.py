@@ -19,7 +19,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from docutils import nodes
-from facts import pages_address
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -50,6 +49,13 @@ def complete_config(app: Sphinx, config: Config) -> None:
         config["html_baseurl"] = pages_address(config.html_theme_options["repository_url"])
     config["ogp_site_url"] = config.html_baseurl
     config["ogp_site_name"] = config.html_title
+
+
+def pages_address(repository: str) -> str:
+    """The GitHub Pages address of `https://github.com/owner/name`, with a slash at its end."""
+    owner, name = repository.rstrip("/").split("/")[-2:]
+    site = f"{owner}.github.io"
+    return f"https://{site}/" if name.lower() == site.lower() else f"https://{site}/{name}/"
 
 
 def installed_mathjax() -> Path:

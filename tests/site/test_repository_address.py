@@ -3,14 +3,13 @@
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
+from tools import set_repository as tool
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from tools import set_repository as tool  # noqa: E402
 
 ADDRESS = re.compile(r"(?:github\.com|/github)/([\w.-]+/[\w-]+)")
 FORK = "a-teacher-nobody-has-met/their-own-course"

@@ -2,15 +2,14 @@
 
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from book._ext.course_ext import pages_address
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from book._ext.facts import pages_address  # noqa: E402
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 

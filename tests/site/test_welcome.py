@@ -23,9 +23,9 @@ from tools import draw_social
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-import facts  # noqa: E402  (of our Sphinx extensions, not part of the package)
+import chapters_ext as facts  # noqa: E402  (a Sphinx extension, not part of the package)
 
-from book._ext.facts import pages_address  # noqa: E402
+from book._ext.course_ext import pages_address  # noqa: E402
 
 SOURCE = (ROOT / "book" / "welcome.md").read_text(encoding="utf-8")
 WORDS = " ".join(SOURCE.split())

@@ -20,13 +20,13 @@ def slow(request) -> dict[str, str]:
 
 def test_slow_files_are_there_and_those_that_may_be_split_make_nothing_once(slow):
     for name, way in slow.items():
-        (path,) = [*TESTS.glob(name), *TESTS.glob(f"unit/{name}"), *TESTS.glob(f"shapes/{name}")]
+        (path,) = TESTS.rglob(name)
         once = re.search(r'scope="(module|session|package)"', path.read_text(encoding="utf-8"))
         assert way == "together" or (way == "split" and not once), name
 
 
 def test_a_tests_file_is_its_name_without_folders():
-    assert file_of("tests/unit/test_loop.py::test_it[a/b::c]") == "test_loop.py"
+    assert file_of("tests/library/test_loop.py::test_it[a/b::c]") == "test_loop.py"
     assert file_of("notebooks/01_bpe.ipynb::Cell 3") == "01_bpe.ipynb"
 
 

@@ -1,30 +1,131 @@
-"""A Sphinx extension: what the welcome page shows of the chapters and of the model.
+"""A Sphinx extension: what the chapters say of themselves, as cards, routes and a map.
 
-Its directives take short texts from the page, and everything else from where it is true: titles,
-minutes, needs and exercises from the chapters (facts.py), numbers and pictures from the model.
+The first cell of a chapter holds a line of facts, and that line is the only source: titles,
+minutes, needs and exercises come from the chapters at each build. Directives take short texts:
 
-    :::{way} tiny-shakespeare       six steps from text to prediction, with the model's own numbers
     :::{routes}                     "Name: 01 02 04. A sentence." in paragraphs of their own
     :::{chapter-map}                chapters in rows as they shall stand, "." for an empty place
     :::{chapter-cards}              "01. A sentence." in paragraphs of their own
 """
 
+import json
 import posixpath
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
-import facts
+import yaml
 from docutils import nodes
-from docutils.parsers.rst import Directive, directives
-from facts import Chapter, chapters
+from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[2]
+FACTS = re.compile(
+    r"Needs: (?P<needs>.*?) Reading: about (?P<minutes>\d+) minutes\. "
+    r"Running: about (?P<seconds>\d+) seconds"
+)
+CHAPTER = re.compile(r"<(?:/notebooks/)?(\d\d)_\w+>")
+EXERCISE = re.compile(r"^### Exercise (\d+\.\d+) · ", re.MULTILINE)
+
+
+class Chapter(NamedTuple):
+    """A chapter; others are named by their two digits."""
+
+    number: str  # "05"
+    docname: str  # notebooks/05_averaging
+    title: str  # without the number
+    needs: tuple[str, ...]  # chapters to have read before
+    helped_by: tuple[str, ...]  # chapters that help, and that it does without
+    minutes: int  # of reading
+    seconds: int  # of running
+    exercises: tuple[str, ...]  # "5.1", …
+
+
+@lru_cache(maxsize=1)
+def chapters(root: Path = ROOT) -> dict[str, Chapter]:
+    """All chapters by number, in order. ValueError for one without a title or a line of facts."""
+    return {(c := read(path)).number: c for path in sorted(root.glob("notebooks/*.ipynb"))}
+
+
+def read(path: Path) -> Chapter:
+    """The facts of one notebook."""
+    cells = json.loads(path.read_text(encoding="utf-8")).get("cells", [])
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    if not texts:
+        raise ValueError(f"{path.name}: no markdown cell, expected one with a title and the facts")
+    title = re.match(r"# (\d\d) · (.*)\n", texts[0])
+    facts = FACTS.search(" ".join(texts[0].split()))
+    if not title or not facts:
+        raise ValueError(f"{path.name}: no title or no line of facts in its first cell")
+    needs, helped_by = split_needs(facts["needs"])
+    return Chapter(
+        number=title[1],
+        docname=f"notebooks/{path.stem}",
+        title=title[2].split(":")[0],
+        needs=needs,
+        helped_by=helped_by,
+        minutes=int(facts["minutes"]),
+        seconds=int(facts["seconds"]),
+        exercises=tuple(EXERCISE.findall("\n\n".join(texts))),
+    )
+
+
+def split_needs(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The chapters that a line of facts needs, and those that it says help."""
+    needs, helped_by = [], []
+    for clause in re.split(r"[;.]", line):
+        if "not needed" not in clause:
+            (helped_by if "helps" in clause else needs).extend(CHAPTER.findall(clause))
+    return tuple(sorted(needs)), tuple(sorted(helped_by))
+
+
+def parts(root: Path = ROOT) -> dict[str, list[str]]:
+    """The chapters of each part of the table of contents, by the part's name."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    found = {
+        part["caption"]: [
+            number[1]
+            for page in part["chapters"]
+            if (number := re.match(r"notebooks/(\d\d)_", page["file"]))
+        ]
+        for part in toc["parts"]
+    }
+    return {name: numbers for name, numbers in found.items() if numbers}
+
+
+def taken_for_granted(route: list[str]) -> list[str]:
+    """What the chapters of a route need, and the route does not hold before them."""
+    known = chapters()
+    return sorted(
+        {
+            need
+            for i, number in enumerate(route)
+            for need in known[number].needs
+            if need not in route[:i]
+        }
+    )
+
+
+def missing_arrows() -> set[tuple[str, str]]:
+    """Needs that other needs imply, as (needed, chapter): the map leaves these arrows out."""
+    known = chapters()
+
+    def before(number: str) -> set[str]:
+        return {p for need in known[number].needs for p in {need, *before(need)}}
+
+    return {
+        (need, chapter.number)
+        for chapter in known.values()
+        for need in chapter.needs
+        if any(need in before(other) for other in chapter.needs if other != need)
+    }
+
 
 # the map, in units of a pixel: a phone of 390 px has room for 358
 COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 120, 68, 106, 46
-CELL = 16  # of the pictures on the way
 
 
 class FromChapters(Directive):
@@ -83,7 +184,7 @@ class Cards(FromChapters):
         if set(texts) != set(chapters()):
             raise self.error(f"cards for {sorted(set(texts) ^ set(chapters()))}: no such chapters")
         html = ""
-        for name, numbers in facts.parts().items():
+        for name, numbers in parts().items():
             minutes = duration(sum(self.chapter(number).minutes for number in numbers))
             cards = "".join(self.card(self.chapter(n), texts[n]) for n in numbers)
             html += f'<h3 class="course-part">{escape(name)} <span>{minutes}</span></h3>'
@@ -121,7 +222,7 @@ class Routes(FromChapters):
         if listed != "all":
             items = "".join(f"<li>{self.link(number)}</li>" for number in numbers)
             steps = f"<ol>{items}</ol>"
-            if granted := facts.taken_for_granted(numbers):
+            if granted := taken_for_granted(numbers):
                 links = [self.link(number, number) for number in granted]
                 steps += f'<p class="course-granted">It takes for granted: {in_words(links)}.</p>'
         return (
@@ -154,7 +255,7 @@ class Map(FromChapters):
         if set(places) != set(chapters()):
             raise self.error(f"chapters {sorted(set(places) ^ set(chapters()))}: not in the map")
         width, height = COLUMN * max(map(len, rows)), ROW * len(rows) - ROW + BOX_HEIGHT + 2
-        left_out = facts.missing_arrows()
+        left_out = missing_arrows()
         arrows = "".join(
             arrow(places[need], places[c.number], dashed=need in c.helped_by)
             for c in chapters().values()
@@ -216,190 +317,10 @@ def arrow(start: tuple[int, int], end: tuple[int, int], dashed: bool) -> str:
     return f'<path class="course-arrow" marker-end="url(#course-map-head)" d="{path}"{dashes}/>'
 
 
-# ---- the way from text to prediction -----------------------------------------------------------
-
-
-class Way(FromChapters):
-    """Six steps from a text to its next token, drawn with the numbers of a shipped model."""
-
-    required_arguments = 1
-    option_spec: ClassVar[dict] = {"prompt": directives.unchanged_required}
-
-    def run(self) -> list[nodes.Node]:
-        name, prompt = self.arguments[0], self.options["prompt"]
-        pictures = way_pictures(name, prompt)
-        steps = re.findall(r"(?m)^([\w ]+): ((?:\d\d ?)+)\. (.+)$", "\n".join(self.paragraphs()))
-        if len(steps) != len(pictures):
-            raise self.error(f"{len(steps)} steps, expected {len(pictures)}")
-        items = ""
-        for (step, numbers, text), picture in zip(steps, pictures, strict=True):
-            links = "".join(f"<li>{self.link(number)}</li>" for number in numbers.split())
-            items += (
-                f'<li><p class="course-step">{escape(step)}</p>{picture}'
-                f"<p>{escape(text)}</p><ul>{links}</ul></li>"
-            )
-        return self.raw(f'<ol class="course-way">{items}</ol>')
-
-
-def way_pictures(name: str, prompt: str) -> list[str]:
-    """Tokens, vectors, attention, blocks, probabilities, the longer text: as SVG."""
-    import torch
-
-    from scratchformer.attention import recorded_attention
-    from scratchformer.models import GPT
-    from scratchformer.tokenizers import CharTokenizer
-
-    model, tokenizer = GPT.pretrained(name).eval(), CharTokenizer.pretrained(name)
-    ids = tokenizer.encode(prompt)
-    taken: dict[str, Any] = {}
-    hook = model.h[0].register_forward_pre_hook(lambda _, args: taken.update(x=args[0][0]))
-    with torch.no_grad(), recorded_attention(model) as weights:
-        p = model(torch.tensor([ids]))[0, -1].softmax(dim=-1)
-    hook.remove()
-    letters = [tokenizer.decode([i]).replace(" ", "␣") for i in ids]
-    heads = [head for block in range(len(model.h)) for head in weights[f"h.{block}.attn"][0]]
-    before, spread = max(heads, key=on_the_one_before), max(heads, key=entropy)
-    values, best = (t.tolist() for t in p.topk(5))
-    likeliest = [(tokenizer.decode([i]), value) for i, value in zip(best, values, strict=True)]
-    return [
-        draw_tokens(letters, ids),
-        draw_vectors(taken["x"][:, :6].T.tolist()),
-        draw_attention([before.tolist(), spread.tolist()]),
-        draw_blocks(len(model.h)),
-        draw_probabilities(likeliest),
-        draw_longer(prompt, likeliest[0][0]),
-    ]
-
-
-def on_the_one_before(weights: Any) -> float:
-    """How much a head's positions look at the position before them."""
-    return weights.diagonal(offset=-1).mean().item()
-
-
-def entropy(weights: Any) -> float:
-    """How widely a head's positions look."""
-    return -weights.clamp(min=1e-9).log().mul(weights).sum().item()
-
-
-def picture(width: float, height: float, shapes: str, label: str) -> str:
-    return (
-        f'<svg viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
-        f'role="img" aria-label="{escape(label)}">{shapes}</svg>'
-    )
-
-
-def word(x: float, y: float, text: str, anchor: str = "middle", kind: str = "") -> str:
-    return (
-        f'<text x="{x:g}" y="{y:g}" dy=".35em" text-anchor="{anchor}" class="{kind}">'
-        f"{escape(text)}</text>"
-    )
-
-
-def cell(x: float, y: float, size: float, colour: str, opacity: float) -> str:
-    return (
-        f'<rect x="{x:g}" y="{y:g}" width="{size:g}" height="{size:g}" '
-        f'fill="var(--course-{colour})" fill-opacity="{opacity:.2f}"/>'
-    )
-
-
-def draw_tokens(letters: list[str], ids: list[int]) -> str:
-    shapes, in_a_row = "", 8
-    top = 0 if len(ids) > in_a_row else 22
-    for i, (letter, number) in enumerate(zip(letters, ids, strict=True)):
-        row, column = divmod(i, in_a_row)
-        x, y = 27 * column + 13, top + 50 * row
-        shapes += (
-            f'<rect x="{x - 10:g}" y="{y}" width="20" height="24" rx="3" '
-            'class="course-token-box"/>' + word(x, y + 12, letter, kind="course-mono")
-        )
-        shapes += word(x, y + 35, str(number))
-    label = "the tokens " + ", ".join(f"{a} is {b}" for a, b in zip(letters, ids, strict=True))
-    return picture(220, 96, shapes, label)
-
-
-def draw_vectors(rows: list[list[float]]) -> str:
-    largest, step = max(abs(number) for row in rows for number in row), 220 / len(rows[0])
-    size = min(step, CELL) - 1
-    shapes = "".join(
-        cell(step * j, CELL * i, size, "stream" if number > 0 else "key", abs(number) / largest)
-        for i, row in enumerate(rows)
-        for j, number in enumerate(row)
-    )
-    label = f"the first {len(rows)} numbers of each token's vector, as squares of two colours"
-    return picture(220, CELL * len(rows), shapes, label)
-
-
-def draw_attention(heads: list[list[list[float]]]) -> str:
-    size = 96 / len(heads[0])
-    shapes = "".join(
-        cell(size * j + 120 * k, size * i, size - 1, "query", max(weight, 0.04))
-        for k, weights in enumerate(heads)
-        for i, row in enumerate(weights)
-        for j, weight in enumerate(row[: i + 1])
-    )
-    label = "the weights of two heads, two triangles of squares: one bright below its diagonal"
-    return picture(220, 96, shapes, label)
-
-
-def draw_blocks(n_blocks: int) -> str:
-    step = 220 / n_blocks
-    shapes = '<path class="course-arrow" d="M0 48H220"/>'
-    for i in range(n_blocks):
-        for y, colour in ((22, "query"), (52, "value")):
-            shapes += (
-                f'<rect x="{step * i + 6:g}" y="{y}" width="{step - 12:g}" height="22" rx="4" '
-                f'class="course-part-box" style="--colour: var(--course-{colour})"/>'
-            )
-        shapes += word(step * (i + 0.5), 86, str(i + 1))
-    label = f"{n_blocks} blocks in a row, each with attention and a feed-forward network"
-    return picture(220, 96, shapes, label)
-
-
-def draw_probabilities(likeliest: list[tuple[str, float]]) -> str:
-    shapes, largest = "", likeliest[0][1]
-    for i, (token, p) in enumerate(likeliest):
-        y = 10 + 19 * i
-        shapes += word(14, y, visible(token), kind="course-mono")
-        shapes += (
-            f'<rect x="30" y="{y - 7}" width="{124 * p / largest:.1f}" height="14" rx="2" '
-            'fill="var(--course-query)"/>'
-        )
-        shapes += word(162, y, f"{100 * p:.1f} %", "start")
-    label = "the likeliest next tokens: " + ", ".join(
-        f"{visible(token)} {100 * p:.1f} %" for token, p in likeliest
-    )
-    return picture(220, 96, shapes, label)
-
-
-def draw_longer(prompt: str, token: str) -> str:
-    shapes = word(4, 36, prompt.replace(" ", "␣"), "start", "course-mono course-large")
-    x = 4 + 9.7 * len(prompt)
-    shapes += (
-        f'<rect x="{x + 2:g}" y="22" width="18" height="28" rx="3" class="course-token-box"/>'
-        + word(x + 11, 36, visible(token), kind="course-mono course-large")
-    )
-    shapes += (
-        f'<path class="course-arrow" d="M{x + 11:g} 54V74Q{x + 11:g} 82 {x:g} 82H20'
-        'Q12 82 12 74V55M7 62L12 54L17 62"/>'
-    )
-    label = f"the text {prompt!r} with {visible(token)} behind it, and an arrow back to its start"
-    return picture(220, 96, shapes, label)
-
-
-def visible(token: str) -> str:
-    return token.replace(" ", "␣").replace("\n", "⏎")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives, and the files of the welcome page and of the readers' ticks."""
-    directives_by_name = {
-        "way": Way,
-        "routes": Routes,
-        "chapter-map": Map,
-        "chapter-cards": Cards,
-    }
-    for name, directive in directives_by_name.items():
-        app.add_directive(name, directive)
-    app.add_css_file("welcome.css")
+    """Register the directives, and the script of the readers' ticks."""
+    app.add_directive("routes", Routes)
+    app.add_directive("chapter-map", Map)
+    app.add_directive("chapter-cards", Cards)
     app.add_js_file("course-progress.js", defer="defer")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
