@@ -38,7 +38,7 @@ SLOW = {
     "test_models.py": "split",
     "test_taken_apart.py": "split",
     "test_distributed.py": "together",
-    "test_wrong_answers.py": "together",
+    "test_exercises.py": "together",
     "test_cli.py": "split",
     "test_shapes.py": "split",
     "test_law.py": "split",
