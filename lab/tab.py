@@ -121,31 +121,33 @@ def measure(seeds: int, quick: bool) -> dict:
     runner, steps = Runner(quick), 5 if quick else TRAINING["steps"]
     few, has_node = range(min(3, seeds)), shutil.which("node") is not None
     found: dict = {"tab": [], "firefox": [], "node": [], "nanoGPT": [], "without": {}}
-    with tempfile.TemporaryDirectory() as folder, runs.chromium() as browser:
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "race.html"
         race().save(path)
-        page = browser.new_page()
 
-        def run_tab(some, page: Page | Firefox = page, name: str = "tab") -> None:
+        def run_tab(page: Page | Firefox, some: range, name: str = "tab") -> None:
             for seed in some:
                 run = in_the_tab(page, path.as_uri(), seed, steps)
                 found[name].append(run)
                 print(name, {k: v for k, v in run.items() if k != "curve"}, flush=True)
 
-        run_tab(range(seeds // 2))
-        loss, way = runner.nanogpt("validation", 0)
-        rival = {"seed": 0, "loss": loss, "seconds": way["seconds"][-1], "curve": way}
-        found["nanoGPT"].append(rival)
-        print("nanoGPT", loss, way["seconds"][-1], flush=True)
-        found["pytorch"] = [in_pytorch(runner, seed, steps) for seed in range(1 if quick else 3)]
-        run_tab(range(seeds // 2, seeds))
-        found["browser"] = browser.version
-        in_page = partial(page.evaluate, gradients.COMPUTE)
-        found["gradients"] = [gradients.compare(in_page, **gradients.IDEAS)]
-    if PROGRAM is not None:
-        with Firefox() as other:
-            found["firefox_version"] = other.version
-            run_tab(few, other, "firefox")
+        with runs.chromium() as browser:
+            page = browser.new_page()
+            run_tab(page, range(seeds // 2))
+            loss, way = runner.nanogpt("validation", 0)
+            rival = {"seed": 0, "loss": loss, "seconds": way["seconds"][-1], "curve": way}
+            found["nanoGPT"].append(rival)
+            print("nanoGPT", loss, way["seconds"][-1], flush=True)
+            own = range(1 if quick else 3)
+            found["pytorch"] = [in_pytorch(runner, seed, steps) for seed in own]
+            run_tab(page, range(seeds // 2, seeds))
+            found["browser"] = browser.version
+            in_page = partial(page.evaluate, gradients.COMPUTE)
+            found["gradients"] = [gradients.compare(in_page, **gradients.IDEAS)]
+        if PROGRAM is not None:
+            with Firefox() as other:
+                found["firefox_version"] = other.version
+                run_tab(other, few, "firefox")
     for idea in IDEAS if has_node else ():
         found["without"][idea] = [in_node(runner, seed, steps, idea) for seed in few]
     if has_node:
