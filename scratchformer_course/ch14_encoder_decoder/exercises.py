@@ -1,5 +1,6 @@
 """The exercises of chapter 14, the encoder-decoder."""
 
+import itertools
 import math
 
 import torch
@@ -649,6 +650,7 @@ def _opened(*pairs):
 _PLACES = torch.ones(5, 5, dtype=torch.bool)
 _ALONE = torch.eye(5, dtype=torch.bool)
 _LAST = torch.tensor([False, False, False, True])  # one place of the memory
+_CALLS = itertools.count()
 _BLOCKS = (
     lambda x, memory: x + _attend(x, x, _PLACES.tril()) + _attend(x, memory),  # sound
     lambda x, memory: x + _attend(x, x, _PLACES.tril()),
@@ -660,7 +662,7 @@ _BLOCKS = (
     lambda x, memory: x + _attend(x, x, _ALONE | _ALONE.roll(2, 0).tril()),  # i sees i - 2
     lambda x, memory: 3 * x,
     # honest, but its last digits differ from call to call, as sums in parallel may
-    lambda x, memory: (x + _attend(x, x, _PLACES.tril())) * (1 + 1e-6 * torch.rand(1)),
+    lambda x, memory: (x + _attend(x, x, _PLACES.tril())) * (1 + 2e-7 * (next(_CALLS) % 7)),
     # before a norm, what is added to all channels changes nothing, nor does a factor
     lambda x, memory: x + _attend(_normed(x), _normed(x)) + _attend(_normed(x), _normed(memory)),
     # behind a norm, the sum over the channels is always the same
