@@ -69,9 +69,8 @@ bigram_counts = exercise(
         ),
         mistake(
             "adds 1 with whole tensors, which drops repeats",
-            "A pair seen twice counts once. `counts[a, b] += 1` with whole tensors "
-            "writes each place once: use a loop, `bincount` or `index_put_(…, "
-            "accumulate=True)`",
+            "A pair seen twice counts once. `counts[a, b] += 1` with whole tensors writes each "
+            "place once: use a loop, `bincount` or `index_put_(…, accumulate=True)`",
             drops_repeats,
         ),
         mistake(
@@ -454,8 +453,8 @@ class StartsAtZero(RightGPT):
 
 GPT = exercise(
     "10.3",
-    "GPT(vocab_size, context_length, d_model, n_heads, n_layers): ids (B, T) -> logits "
-    "(B, T, V). Its parts are called `wte`, `wpe`, `h`, `ln_f` and `lm_head`.",
+    "GPT(vocab_size, context_length, d_model, n_heads, n_layers): ids (B, T) -> logits (B, T, V). "
+    "Its parts are called `wte`, `wpe`, `h`, `ln_f` and `lm_head`.",
     cases=gpt_cases,
     praise="`GPT` is right: a whole language model, tied and started small.",
     judge=judge_gpt,
@@ -668,9 +667,9 @@ def divides_in_place(logits, temperature, generator):
 
 sample_next = exercise(
     "10.4",
-    "sample_next(logits: (V,), temperature: float, generator: torch.Generator) -> int. "
-    "A whole number is needed; a tensor without dimensions counts as one, shape (1,) "
-    "does not. All generators are seeded here, so the verdict is always the same.",
+    "sample_next(logits: (V,), temperature: float, generator: torch.Generator) -> int. A whole "
+    "number is needed; a tensor without dimensions counts as one, shape (1,) does not. All "
+    "generators are seeded here, so the verdict is always the same.",
     judge=judge_sample_next,
     right=[right_sample_next, sample_by_gumbel_noise, sample_by_running_sum],
     mistakes=[

@@ -817,8 +817,8 @@ def judge_stuck(call):
 
 stuck = exercise(
     "11.5",
-    "stuck(share) -> (weight, step), two floats: added in bfloat16, the step moves "
-    "nothing. The step is at least `share` of the weight.",
+    "stuck(share) -> (weight, step), two floats: added in bfloat16, the step moves nothing. The "
+    "step is at least `share` of the weight.",
     judge=judge_stuck,
     right=[
         lambda share: (1.0, share),

@@ -358,8 +358,8 @@ until_it_breaks = exercise(
         ),
         mistake(
             "loses the last token",
-            "The last token is lost. A full context is readable: the model fails on "
-            "one token more, and that token was written",
+            "The last token is lost. A full context is readable: the model fails on one token "
+            "more, and that token was written",
             lambda model, ids: right_until_it_breaks(model, ids)[:, :-1],
         ),
         mistake(
@@ -548,9 +548,8 @@ def softmax_over_the_heads(q, keys, values):
 
 grouped_step = exercise(
     "12.5",
-    "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D). H "
-    "query heads share G heads of keys and values; neighbouring heads read the same "
-    "ones.",
+    "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D). H query heads "
+    "share G heads of keys and values; neighbouring heads read the same ones.",
     cases=(
         *(_heads(4, 2, 3), _heads(6, 3, 5), _heads(4, 1, 3), _heads(3, 3, 2)),
         *(_heads(6, 2, 4, D=9), _heads(2, 2, 1, D=1)),
@@ -562,8 +561,8 @@ grouped_step = exercise(
     mistakes=[
         mistake(
             "deals the groups out in turn",
-            "The groups are dealt out in turn: heads 0 and 1 of four should read group "
-            "0, 2 and 3 group 1",
+            "The groups are dealt out in turn: heads 0 and 1 of four should read group 0, 2 and 3 "
+            "group 1",
             deals_the_groups_out,
         ),
         mistake(

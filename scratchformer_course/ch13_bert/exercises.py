@@ -463,9 +463,9 @@ class DoesNotTie(RightBERT):
 
 BERT = exercise(
     "13.3",
-    "BERT(vocab_size, context_length, d_model, n_heads, n_layers): ids -> logits (B, "
-    "T, V). It is called with ids, segments and a mask. Its parts are called `wte`, "
-    "`wpe`, `wse`, `ln_e`, `h`, `transform` and `lm_head`.",
+    "BERT(vocab_size, context_length, d_model, n_heads, n_layers): ids -> logits (B, T, V). It is "
+    "called with ids, segments and a mask. Its parts are called `wte`, `wpe`, `wse`, `ln_e`, `h`, "
+    "`transform` and `lm_head`.",
     cases=bert_cases,
     praise="`BERT` is right: it reads both sides, and two texts, and not the padding.",
     judge=judge_bert,

@@ -68,8 +68,8 @@ def end_behind_the_padding(rows, begin_id, end_id, pad_id):
 
 shift_right = exercise(
     "14.1",
-    "shift_right(rows, begin_id, end_id, pad_id) -> (inputs, labels), both (B, T). "
-    "`rows` are lists of ids. Labels are padded with -100, inputs with pad_id.",
+    "shift_right(rows, begin_id, end_id, pad_id) -> (inputs, labels), both (B, T). `rows` are "
+    "lists of ids. Labels are padded with -100, inputs with pad_id.",
     cases=(
         ([[7, 8, 9], [5]], 1, 2, 0),
         ([[0], [4, 4]], 3, 6, 5),  # a token has the number that pads elsewhere
@@ -289,8 +289,8 @@ class MakesKeyValueTooNarrow(RightCrossAttention):
 
 CrossAttention = exercise(
     "14.2",
-    "CrossAttention(d_model, n_heads): x (B, T, C), memory (B, S, C), mask (B, 1, S) "
-    "-> (B, T, C). Its parts are called `query`, `key_value` and `c_proj`.",
+    "CrossAttention(d_model, n_heads): x (B, T, C), memory (B, S, C), mask (B, 1, S) -> (B, T, "
+    "C). Its parts are called `query`, `key_value` and `c_proj`.",
     cases=(
         ({"d_model": 8, "n_heads": 2}, 2 * _random(0, 2, 4, 8), 2 * _random(1, 2, 4, 8), _SEES),
         ({"d_model": 6, "n_heads": 3}, _random(2, 2, 3, 6), _random(3, 2, 4, 6), _SEES),
@@ -524,9 +524,8 @@ class HasTwoNorms(RightDecoderBlock):
 
 DecoderBlock = exercise(
     "14.3",
-    "DecoderBlock(d_model, n_heads): x, mask, memory, memory_mask -> (B, T, C), "
-    "post-norm. Its parts are called `attn`, `ln_1`, `cross_attn`, `ln_cross`, `mlp` "
-    "and `ln_2`.",
+    "DecoderBlock(d_model, n_heads): x, mask, memory, memory_mask -> (B, T, C), post-norm. Its "
+    "parts are called `attn`, `ln_1`, `cross_attn`, `ln_cross`, `mlp` and `ln_2`.",
     cases=(
         (
             {"d_model": 8, "n_heads": 2},
@@ -576,8 +575,8 @@ DecoderBlock = exercise(
         ),
         mistake(
             "asks with the old x",
-            "The cross-attention asks with the x that came in: let it ask with what "
-            "the first sublayer has made",
+            "The cross-attention asks with the x that came in: let it ask with what the first "
+            "sublayer has made",
             AsksWithTheOldX,
         ),
         mistake(
@@ -777,9 +776,8 @@ def adds_the_channels_up(block, x, memory):
 
 depends_on = exercise(
     "14.4",
-    "depends_on(block, x: (B, T, C), memory: (B, S, C)) -> three bools: past, future, "
-    "source. Whether an output depends on an earlier place of x, on a later one, on the "
-    "memory.",
+    "depends_on(block, x: (B, T, C), memory: (B, S, C)) -> three bools: past, future, source. "
+    "Whether an output depends on an earlier place of x, on a later one, on the memory.",
     cases=(
         *((block, _random(10, 2, 5, 4), _random(11, 2, 4, 4)) for block in _BLOCKS),
         *(
@@ -795,8 +793,8 @@ depends_on = exercise(
     mistakes=[
         mistake(
             "swaps past and future",
-            "Past and future are swapped: an output that moves with an earlier place "
-            "depends on its past",
+            "Past and future are swapped: an output that moves with an earlier place depends on "
+            "its past",
             swaps_past_and_future,
         ),
         *alike(

@@ -79,7 +79,7 @@ fit_power = exercise(
         ([5, 20], [300, 7]),
     ),
     praise="`fit_power` is right: a power is a straight line between logarithms.",
-    right=[lambda x, y: _power(x, y), fit_by_lstsq, fit_by_hand],
+    right=[_power, fit_by_lstsq, fit_by_hand],
     mistakes=[
         mistake(
             "returns the slope",
@@ -203,8 +203,8 @@ def compares_above_the_floor(x, y, floors):
 
 find_floor = exercise(
     "16.2",
-    "find_floor(x, y, floors) -> that of `floors` above which a power fits best. The "
-    "misses are those of log y, and their squares are added.",
+    "find_floor(x, y, floors) -> that of `floors` above which a power fits best. The misses are "
+    "those of log y, and their squares are added.",
     cases=(
         (_X, [0.5 + 2 / v**0.7 for v in _X], [0.0, 0.2, 0.4, 0.5, 0.6]),
         (_X, [2.31, 1.68, 1.33, 1.08, 0.98], [0.0, 0.25, 0.5, 0.75]),
@@ -351,8 +351,8 @@ def swaps_arguments_of_the_law(law, operations, sizes):
 
 best_size = exercise(
     "16.3",
-    "best_size(law, operations, sizes) -> N, D: of these sizes that of least loss for "
-    "6 N D. law(N, D) is a loss.",
+    "best_size(law, operations, sizes) -> N, D: of these sizes that of least loss for 6 N D. "
+    "law(N, D) is a loss.",
     cases=(
         (_flat, 5.76e23, [1e9, 1e10, 3e10, 1e11, 1e12, 1e14]),
         (_steep, 6e11, [10_000, 20_000, 50_000, 100_000, 200_000, 500_000]),
@@ -475,9 +475,8 @@ def lets_the_loss_rise(x):
 
 two_laws = exercise(
     "16.4",
-    "two_laws(x) -> (0, A, alpha) and (E, A, alpha) with E >= 0.3, alike at x, unlike "
-    "far beyond. Alike: within 1 % at each x. Unlike: at 1000 times the last x by more "
-    "than 20 %.",
+    "two_laws(x) -> (0, A, alpha) and (E, A, alpha) with E >= 0.3, alike at x, unlike far beyond. "
+    "Alike: within 1 % at each x. Unlike: at 1000 times the last x by more than 20 %.",
     given=([500_000.0, 1_000_000.0, 2_000_000.0], [3.0, 6.0, 9.0], [2e12, 3e12, 7e12]),
     judge=judge_two_laws,
     right=[right_two_laws, laws_through_the_ends],

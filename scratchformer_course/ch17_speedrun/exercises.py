@@ -545,8 +545,8 @@ def pair_numbers_by_loop(ids, vocab_size):
 
 pair_numbers = exercise(
     "17.4",
-    "pair_numbers(ids: (B, T), vocab_size) -> (B, T), previous * vocab_size + current. "
-    "The first token of a text has nothing before it: its previous token counts as 0.",
+    "pair_numbers(ids: (B, T), vocab_size) -> (B, T), previous * vocab_size + current. The first "
+    "token of a text has nothing before it: its previous token counts as 0.",
     cases=(
         (IDS, 6),
         (IDS[:1, :1], 6),

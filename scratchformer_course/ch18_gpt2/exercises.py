@@ -260,8 +260,8 @@ find_merges = exercise(
     ],
     mistakes=[
         *alike(
-            "This cut gives two tokens, but not those that were merged: join bytes in "
-            "the order of learning",
+            "This cut gives two tokens, but not those that were merged: join bytes in the order "
+            "of learning",
             {
                 "takes the first cut into two tokens": lambda tokens: _split(
                     tokens, lambda cuts: cuts[0]
