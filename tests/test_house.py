@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY, COURSE = "scratchformer", "scratchformer_course"
+ROOTS = (LIBRARY, COURSE, "lab", "tools")
 LIBRARY_LINES = 3600  # an afternoon's reading
 LINES, PARAMETERS, CODE = 60, 10, 250  # of a function, and of a file
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
@@ -93,7 +94,7 @@ def too_large(source):
 
 
 def imported(source, module, is_package=False):
-    """The course's and the library's modules that `source` imports anywhere, names included."""
+    """The house's own modules that `source` imports anywhere, names included."""
     package = module.split(".") if is_package else module.split(".")[:-1]
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -104,7 +105,7 @@ def imported(source, module, is_package=False):
             found = [f"{base}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name for name in found if name.split(".")[0] in (LIBRARY, COURSE))
+        yield from (name for name in found if name.split(".")[0] in ROOTS)
 
 
 def wrong_ways(source, module, is_package=False):
