@@ -59,8 +59,9 @@ class RaceWindows:
         if self.tail_after is None or position < self.tail_after:
             return x, y
         generator = torch.Generator().manual_seed((1_000_003 * self.seed + position) % 2**63)
-        tail_x, tail_y = random_batch(self.tail, *x.shape, generator)
-        is_replaced = torch.rand(len(x), 1, generator=generator) < self.tail_chance  # (B, 1)
+        B, T = x.shape
+        tail_x, tail_y = random_batch(self.tail, B, T, generator)
+        is_replaced = torch.rand(B, 1, generator=generator) < self.tail_chance  # (B, 1)
         return torch.where(is_replaced, tail_x, x), torch.where(is_replaced, tail_y, y)
 
     def state_dict(self) -> dict[str, Tensor]:

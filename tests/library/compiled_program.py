@@ -1,7 +1,8 @@
 """What tests of compiling run, in a process of its own: the tests' shape checks cannot be traced.
 
-`python compiled_program.py DEVICE` compiles models by Inductor, in one graph each, and a training
-run with `compile=True`. Both must compute what they compute uncompiled. Prints what was compared.
+`python compiled_program.py DEVICE` traces each model and its gradients in one graph, and compiles a
+training run, `compile=True`, by Inductor, which takes longest. Both must compute what they compute
+uncompiled. Prints what was compared.
 """
 
 import copy
@@ -29,7 +30,7 @@ for model, arguments in inputs.items():
     for p in model.parameters():
         torch.nn.init.normal_(p, std=0.2)
     found = []
-    for form in (model, torch.compile(model, fullgraph=True)):
+    for form in (model, torch.compile(model, fullgraph=True, backend="aot_eager")):
         logits = form(*arguments)
         logits.square().mean().backward()
         found.append([logits, *(p.grad.clone() for p in model.parameters())])

@@ -377,7 +377,7 @@ import torch
 torch.set_num_threads(int(sys.argv[3]))  # sums differ in their last digit with another number
 sys.path.insert(0, sys.argv[2])
 import test_checkpoints as t
-slow = {"steps": 120, "evaluate_every": 50}
+slow = {"steps": 60, "evaluate_every": 25}
 history, weights = t.run(checkpoint=sys.argv[1], checkpoint_every=5, resume=True,
     callbacks=[lambda state: print(state.step, flush=True)], **slow)
 t.safetensors.torch.save_file(weights, sys.argv[1] + ".result", {"history": t.json.dumps(history)})
@@ -391,12 +391,12 @@ def start(path):
 
 
 def test_a_killed_run_loses_nothing_but_its_last_interval(tmp_path):
-    """Killed several times without warning; the end equals that of a run nobody touched."""
+    """Killed twice without warning; the end equals that of a run nobody touched."""
     path, chance = tmp_path / "run", random.Random(0)
     last = 0
-    for _ in range(3):
+    for _ in range(2):
         process = start(path)
-        target = last + chance.randrange(1, 30)
+        target = last + chance.randrange(1, 20)
         for line in process.stdout:
             if int(line) >= target:
                 break
@@ -412,7 +412,7 @@ def test_a_killed_run_loses_nothing_but_its_last_interval(tmp_path):
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     assert first == last + 1  # it went on where the last checkpoint was
-    expected = run(steps=120, evaluate_every=50)
+    expected = run(steps=60, evaluate_every=25)
     with safetensors.safe_open(f"{path}.result", "pt") as file:
         history = json.loads(file.metadata()["history"])
         assert_same((history, {name: file.get_tensor(name) for name in file.keys()}), expected)  # noqa: SIM118

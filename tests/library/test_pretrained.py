@@ -481,6 +481,7 @@ def test_a_name_is_looked_up_on_the_hub(saved, monkeypatch):
 
 def test_a_hub_that_does_not_answer_says_what_to_do(monkeypatch):
     monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
+
     def fail(*args, **options):
         raise ConnectionError("no route to host")
 
@@ -577,6 +578,7 @@ def test_asked_for_it_is_downloaded(cache, saved, monkeypatch):
 
 def test_a_download_that_fails_is_a_warning(cache, monkeypatch):
     monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
+
     def fail(*args, **options):
         raise ConnectionError("no route to host")
 
