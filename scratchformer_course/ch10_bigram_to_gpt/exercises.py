@@ -594,7 +594,7 @@ def _expect_shares(tokens, temperature, logits):
     shares = torch.bincount(torch.tensor(tokens), minlength=len(logits)) / len(tokens)
 
     def near(p):
-        return (shares - p).abs().max() <= 0.07
+        return (shares - p).abs().max() <= 1.6 / len(tokens) ** 0.5  # three standard deviations
 
     right = (logits / temperature).softmax(dim=0)
     if near(right):
@@ -622,8 +622,12 @@ def judge_sample_next(call):
     expect(one == again, f"{differ}: pass `generator` on to the draw.")
     alike = "Generators with different seeds give the same tokens: is a seed set inside?"
     expect(one != other, alike)
-    for temperature, logits in ((0.5, LOGITS), (2.0, LOGITS), (0.8, UNSORTED)):
-        _expect_shares(_draws(call, temperature, 5, 500, logits), temperature, logits)
+    for temperature, logits, count in (
+        (0.5, LOGITS, 450),
+        (2.0, LOGITS, 450),
+        (0.8, UNSORTED, 160),
+    ):
+        _expect_shares(_draws(call, temperature, 5, count, logits), temperature, logits)
     why = "`exp` makes infinity or 0 of logits far from 0: use `torch.softmax`"
     for logits in FAR:
         expect(set(_draws(call, 1.0, 4, 5, logits, why)) == {1}, f"{why}.")
