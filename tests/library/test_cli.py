@@ -13,9 +13,11 @@ import pytest
 import torch
 
 from scratchformer import cli
+from scratchformer.cli import run
 from scratchformer.cli.run_config import model_classes
 from scratchformer.cli.run_folder import lock_folder
 from scratchformer.data import Playhouse, token_files
+from scratchformer.data.corpora import Corpus
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
 from scratchformer.models import GPT
@@ -211,10 +213,9 @@ def test_train_writes_a_model_its_history_and_a_plot(tokens, capsys):
     assert len(tokenizer.decode(ids[0].tolist())) == 21
 
 
-def test_train_from_a_corpus_equals_train_from_its_token_files(place):
-    Path("whole.txt").write_text(Playhouse(seed=0).text(1_115_394))
-    assert cli.main("prepare whole.txt --tokenizer char --out tokens".split()) == 0
-    config = CONFIG.replace("steps = 60", "steps = 2").replace("d_model = 16", "d_model = 2")
+def test_train_from_a_corpus_equals_train_from_its_token_files(tokens, monkeypatch):
+    monkeypatch.setattr(run, "load_corpus", lambda name: Corpus(name, TEXT, "embedded"))
+    config = CONFIG.replace("steps = 60", "steps = 2")
     Path("files.toml").write_text(config)
     Path("corpus.toml").write_text(config.replace('folder = "tokens"', 'corpus = "playhouse"'))
     for name in ("files", "corpus"):
