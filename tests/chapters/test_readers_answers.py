@@ -1,12 +1,8 @@
-"""What the reader writes is what the page then uses: every chapter runs to its end with any answer.
+"""What the reader writes is what the page then uses: every chapter runs to its end with it.
 
-Each chapter is run twice on the smoke budget: once with another right answer
-in the place of every stub, once with a wrong one. With a right answer the page says that the
-reader's own function is used from there on, with a wrong one that the worked one is.
-
-A right answer meets the real corpora, if they are here, and so all claims that hold on them. With a
-wrong one the chapter goes on as it is stored, which is tested where it is compared: the stand-in,
-which is short on this budget, will do.
+Another right answer stands in the place of every stub, on the smoke budget and with the real
+corpora, if they are at hand. `tests/lone` runs every chapter with wrong answers, and as they are
+stored the chapters have none: then the page goes on with the worked ones.
 """
 
 import os
@@ -16,60 +12,26 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from test_stored_notebooks import NOTEBOOKS
+from readers import NOTEBOOKS, choices, fill, stubs
 
 from tools.usual_mistakes import EXERCISES
 
 ROOT = Path(__file__).resolve().parents[2]
-CALL = re.compile(r"^checks\.(\w+)\((\w+)\)$", re.MULTILINE)
 
 
-def stubs(notebook):
-    """The cells in which a reader writes, each with the name of what is asked for."""
-    for cell in notebook.cells:
-        call = CALL.search(cell.source) if cell.cell_type == "code" else None
-        if call and call.group(1) == call.group(2) and "..." in cell.source:
-            yield cell, call.group(1)
-
-
-def answered(path, answer):
-    """The chapter with `answer`, "right" or "wrong", in place of every stub, executed."""
-    notebook = nbformat.read(path, as_version=4)
-    pick = {"right": "solutions[-1]", "wrong": "mistakes[0].function"}[answer]
-    for cell, name in stubs(notebook):
-        cell.source = f"{name} = checks.{name}.{pick}\ncheck = checks.{name}({name})\ncheck"
-        cell.source += f"\nassert bool(check) is {answer == 'right'}, str(check)"
-    resources = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
-    return notebook
-
-
-@pytest.fixture(autouse=True)
-def a_few_steps(monkeypatch):
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_a_chapter_runs_to_its_end_and_uses_what_the_reader_wrote(path, monkeypatch):
     monkeypatch.setenv("SCRATCHFORMER_BUDGET", "smoke")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
-
-
-@pytest.fixture
-def no_corpora(monkeypatch, tmp_path):
-    """A kernel that is started now finds stand-ins alone."""
-    monkeypatch.delenv("SCRATCHFORMER_DATA", raising=False)
-    monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path))
-    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
-
-
-@pytest.mark.parametrize("answer", ["right", "wrong"])
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
-def test_a_chapter_runs_to_its_end_and_uses_what_the_reader_wrote(path, answer, request):
-    if answer == "wrong":
-        request.getfixturevalue("no_corpora")
-    notebook = answered(path, answer)
+    notebook = nbformat.read(path, as_version=4)
+    fill(notebook, "right")
+    resources = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
     outputs = [out.get("text", "") for cell in notebook.cells for out in cell.get("outputs", [])]
     said = re.findall(r"From here on: (your|the worked) `", "".join(outputs))
-    chosen = sum(".choose(" in cell.source for cell in notebook.cells if cell.cell_type == "code")
-    assert said == ["your" if answer == "right" else "the worked"] * chosen
+    assert said == ["your"] * len(choices(notebook))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
