@@ -247,7 +247,9 @@ def install(hook) -> Tracer:
         source = loader.get_source(loader.name)
         file = str(Path(loader.path).relative_to(Path(__file__).parents[2]))
         tree = tracer.instrument(source, ast.parse(source), f"{file}:", file)
-        if not loader.name.endswith(".exercises"):  # wrong on purpose
+        wrong_on_purpose = loader.name.endswith(".exercises")
+        without_shapes = ".kit.checks." in loader.name  # and called a million times
+        if not wrong_on_purpose and not without_shapes:
             tree = JaxtypingTransformer(typechecker=loader._typechecker).visit(tree)
         return compile(ast.fix_missing_locations(tree), loader.path, "exec", dont_inherit=True)
 
