@@ -4,19 +4,18 @@ A guess stands in a markdown cell as an empty element (see book/_assets/guess.js
 reads its answer off the output that the page shows it beside.
 """
 
-import json
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from tests.node import Node
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SCRIPT = ROOT / "book" / "_assets" / "guess.js"
+in_node = Node(guess="../book/_assets/guess.js")
 
 
 def found(pattern):
@@ -295,18 +294,14 @@ def test_the_answer_is_what_the_stored_output_says(name, attrs, cell):
     }  # fmt: skip
 
 
-def in_node(expression):
-    if shutil.which("node") is None:
-        pytest.skip("Node is not installed")
-    code = f"const guess = require({json.dumps(str(SCRIPT))});\n"
-    code += f"console.log(JSON.stringify({expression}));"
-    done = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+def parsed(texts):
+    """The numbers that the page takes texts for; None for what is none."""
+    return in_node("return input.texts.map(guess.parse)", texts=texts)
 
 
 def unreadable(answers):
     """Those answers that the page would take for no number."""
-    read = in_node(f"{json.dumps(answers)}.map(guess.parse)")
+    read = parsed(answers)
     return [answer for answer, number in zip(answers, read, strict=True) if number is None]
 
 
@@ -318,7 +313,7 @@ def test_an_answer_that_is_no_number_is_refused():
 def test_every_numeric_answer_can_be_read_by_the_page():
     answers = [a["data-answer"] for _, a, _ in GUESSES if "data-choices" not in a]
     assert unreadable(answers) == []
-    read = in_node(f"{json.dumps(answers)}.map(guess.parse)")
+    read = parsed(answers)
     for answer, number in zip(answers, read, strict=True):
         top, _, bottom = answer.replace(",", "").partition("/")
         assert number == pytest.approx(float(top) / float(bottom or 1))
@@ -330,24 +325,32 @@ def test_typed_numbers():
         "1/256": 1 / 256, ".5": 0.5, "0,125": 0.125, "12.": 12, "abc": None, "": None, "1/0": None,
         "1e3": None, "1 2": None, "1/2/3": None, "0x10": None, "Infinity": None,
     }  # fmt: skip
-    assert in_node(f"{json.dumps(list(typed))}.map(guess.parse)") == list(typed.values())
+    assert parsed(list(typed)) == list(typed.values())
 
 
 def test_units_faults_and_verdicts():
-    assert in_node('guess.bare(" 30 % ", "%")') == "30"
-    assert in_node('guess.bare("4,600 Tokens", "tokens")') == "4,600"
-    faults = in_node(
-        '[guess.fault("12", "%"), guess.fault("", ""), guess.fault("many", ""),'
-        ' guess.fault("120", "%"), guess.fault("120", "days")]'
-    )
-    assert faults[0] == faults[4] == ""
-    assert "Write a number" in faults[1]
-    assert "“many” is not a number" in faults[2]
-    assert "from 0 to 100" in faults[3]
-    assert in_node('guess.verdict("30", "12", "%")') == "You are 18 points too high."
-    assert in_node('guess.verdict("3,000", "4,608", "tokens")') == "You are 1,608 too low."
-    assert in_node('guess.verdict("0,5", "10.61", "nats")') == "You are 10.11 too low."
-    assert in_node('guess.verdict("1/16", "1/256", "")') == "You are 0.059 too high."
-    assert in_node('guess.verdict("0.1", "0.10", "")') == "You are exactly right."
-    assert in_node('guess.verdict("0.0000001", "0", "")') == "You are very close."
-    assert in_node('guess.verdict("0.000001", "0", "")') == "You are 0.000001 too high."
+    def calls(name, *given):
+        return in_node(f"return input.given.map((each) => guess.{name}(...each))", given=given)
+
+    assert calls("bare", [" 30 % ", "%"], ["4,600 Tokens", "tokens"]) == ["30", "4,600"]
+    faults = calls("fault", ["12", "%"], ["120", "days"], ["", ""], ["many", ""], ["120", "%"])
+    assert [bool(fault) for fault in faults] == [False, False, True, True, True]
+    assert "many" in faults[3] and len(set(faults)) == 4
+    assert calls(
+        "verdict",
+        ["30", "12", "%"],
+        ["3,000", "4,608", "tokens"],
+        ["0,5", "10.61", "nats"],
+        ["1/16", "1/256", ""],
+        ["0.1", "0.10", ""],
+        ["0.0000001", "0", ""],
+        ["0.000001", "0", ""],
+    ) == [
+        "You are 18 points too high.",
+        "You are 1,608 too low.",
+        "You are 10.11 too low.",
+        "You are 0.059 too high.",
+        "You are exactly right.",
+        "You are very close.",
+        "You are 0.000001 too high.",
+    ]

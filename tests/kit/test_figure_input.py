@@ -11,9 +11,9 @@ NAN, INFINITY = float("nan"), float("inf")
 
 @pytest.mark.parametrize("said", ["1", "Stored", "off", " stored"])
 def test_an_unknown_word_in_the_environment_is_told(monkeypatch, said):
-    figure = LiveFigure("x", {}, "still")
+    figure = LiveFigure("x", {}, "still", [])
     monkeypatch.setenv("SCRATCHFORMER_LIVE", said)
-    for show in (figure._repr_html_, lambda: LiveFigure("x", {}, "still")):
+    for show in (figure._repr_html_, lambda: LiveFigure("x", {}, "still", [])):
         with pytest.raises(ValueError, match=f"SCRATCHFORMER_LIVE='{said}', expected 'stored'"):
             show()
 
@@ -23,7 +23,7 @@ def test_the_environment_decides_on_scripts(monkeypatch, said, scripts):
     monkeypatch.delenv("SCRATCHFORMER_LIVE", raising=False)
     if said is not None:
         monkeypatch.setenv("SCRATCHFORMER_LIVE", said)
-    assert ("<script>" in LiveFigure("law", {}, "still")._repr_html_()) == scripts
+    assert ("<script>" in LiveFigure("law", {}, "still", [])._repr_html_()) == scripts
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_the_environment_decides_on_scripts(monkeypatch, said, scripts):
 @pytest.mark.usefixtures("plain_signatures")
 def test_settings_that_no_page_can_hold_are_refused_when_the_figure_is_made(settings, said):
     with pytest.raises(ValueError, match=said):
-        LiveFigure("x", settings, "still")
+        LiveFigure("x", settings, "still", [])
     with pytest.raises(ValueError, match="half a character"):
-        LiveFigure("x", {}, "still \ud83c")
+        LiveFigure("x", {}, "still \ud83c", [])
 
 
 def test_numbers_are_finite_and_no_truth_values():

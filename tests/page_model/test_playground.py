@@ -15,6 +15,7 @@ from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.page_model import describe
+from tests.told import absent
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
 PAGE, MODEL_PAGE = (
@@ -23,11 +24,6 @@ PAGE, MODEL_PAGE = (
 )
 TEXT = yaml.safe_load(re.search(r"\n---\n(.*?)\n---\n", PAGE, re.DOTALL)[1])["text"]
 NAME = "tiny-shakespeare"
-
-
-def absent(*numbers, page=PAGE):
-    """Those of some written numbers that the page does not hold."""
-    return set(numbers) - set(re.findall(r"\d[\d,]*(?:\.\d+)?", page))
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +63,7 @@ def whole(model, ids):
 
 
 def test_the_passage_was_not_trained_on_and_is_as_long_as_told(ids):
-    assert not absent(str(len(ids)))
+    assert not absent(PAGE, str(len(ids)))
     corpus = load_corpus("tinyshakespeare")
     if not corpus.is_real:
         pytest.skip("Tiny Shakespeare is not here")
@@ -79,7 +75,7 @@ def test_the_heads_that_look_back(whole):
     _, weights = whole
     back = torch.stack([weights.diagonal(-n, -2, -1).mean(dim=-1) for n in (1, 2)])  # (2, L, H)
     percent = 100 * back
-    assert not absent(f"{percent[0, 0, 2]:.0f}", f"{percent[1, 0, 0]:.0f}")
+    assert not absent(PAGE, f"{percent[0, 0, 2]:.0f}", f"{percent[1, 0, 0]:.0f}")
     percent[0, 0, 2] = percent[1, 0, 0] = 0
     assert percent.max() < 50
 
@@ -90,20 +86,20 @@ def test_what_the_heads_are_worth(model, ids, whole):
         (i, h): run(model, ids, heads=[(i, h)])[0] - base for i in range(4) for h in range(4)
     }
     looks_back, other = changes.pop((0, 2)), changes.pop((0, 0))
-    assert not absent(f"{base:.3f}", f"{base + looks_back:.3f}", f"{other:.3f}")
+    assert not absent(PAGE, f"{base:.3f}", f"{base + looks_back:.3f}", f"{other:.3f}")
     assert max(changes.values()) < 0.1 and sum(change < 0 for change in changes.values()) == 4
 
 
 def test_what_is_left_without_positions_division_and_mask(model, ids, whole):
     without = {name: run(model, ids, **{name: False}) for name in ("positions", "scale", "causal")}
-    assert not absent(*(f"{loss:.3f}" for loss, _ in without.values()))
+    assert not absent(PAGE, *(f"{loss:.3f}" for loss, _ in without.values()))
     counted = shipped_record(NAME)["losses"]["counted"]["1"]
-    assert not absent(f"{counted:.3f}") and without["positions"][0] > counted
+    assert not absent(PAGE, f"{counted:.3f}") and without["positions"][0] > counted
     largest = (w.max(dim=-1).values.mean() for w in (whole[1], without["scale"][1]))
-    assert not absent(f"{math.sqrt(32):.1f}", *(f"{x:.2f}" for x in largest))
+    assert not absent(PAGE, f"{math.sqrt(32):.1f}", *(f"{x:.2f}" for x in largest))
     future = without["causal"][1] * ~causal_mask(len(ids))
     shares = 100 * future.sum(dim=-1).mean(dim=(1, 2))  # (L,)
-    assert not absent(f"{shares.min():.0f}", f"{shares.max():.0f}")
+    assert not absent(PAGE, f"{shares.min():.0f}", f"{shares.max():.0f}")
 
 
 def test_the_page_on_the_model_tells_its_sizes(model):
@@ -113,5 +109,5 @@ def test_the_page_on_the_model_tells_its_sizes(model):
     assert losses["validation"] == losses["validation_float16"]
     finite = 2 * 31 * 1024  # signs, exponents below the last, fractions
     told = [f"{weights:,}", f"{2 * weights / 1e6:.2f}", f"{letters / 1e6:.2f}", f"{finite:,}"]
-    assert not absent(*told, f"{losses['validation']:.4f}", page=MODEL_PAGE)
-    assert not absent(f"{weights:,}")
+    assert not absent(MODEL_PAGE, *told, f"{losses['validation']:.4f}")
+    assert not absent(PAGE, f"{weights:,}")

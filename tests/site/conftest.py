@@ -14,6 +14,8 @@ import pytest
 import yaml
 from side_by_side import file_of, together
 
+from tests.site.browsing import axe_script, opened
+
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # one process of the browser, and none of its own calls home
@@ -36,21 +38,22 @@ def toc_pages() -> list[str]:
 
 def pytest_generate_tests(metafunc):
     if "page_name" in metafunc.fixturenames:
-        metafunc.parametrize("page_name", toc_pages(), scope="module")
+        metafunc.parametrize("page_name", toc_pages())
     if "chapter" in metafunc.fixturenames:
         names = [name for name in toc_pages() if name.startswith("notebooks/")]
-        metafunc.parametrize("chapter", names, scope="module")
+        metafunc.parametrize("chapter", names)
+
+
+SPLIT = {"test_browser.py", "test_figures.py", "test_race.py", "test_build.py"}  # in any process
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A visit of a page is one process's; so are the files that look at the pages as files."""
+    """The tests of the longest files are shared, each other file is one process's."""
 
     def group(nodeid):
         name = file_of(nodeid)
-        if name == "test_browser.py" and "[" in nodeid:
-            return nodeid[nodeid.index("[") :]
-        return nodeid if name == "test_build.py" else name
+        return nodeid if name in SPLIT else name
 
     return together(config, log, group)
 
@@ -90,3 +93,33 @@ def browser():
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    package = pytest.importorskip("axe_playwright_python", reason="axe is not installed")
+    return axe_script(package)
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory):
+    """A function: the address of a page of its own with a figure, which is saved once."""
+    from tests.site.figures import FIGURES
+
+    folder = tmp_path_factory.mktemp("figures")
+
+    def address(name: str) -> str:
+        path = folder / f"{name}.html"
+        if not path.is_file():
+            FIGURES[name].make().save(path)
+        return path.as_uri()
+
+    return address
+
+
+@pytest.fixture
+def page(browser, saved, request):
+    """The figure that the test's file is about (its FIGURE), alive in a page of its own."""
+    with opened(browser, saved(request.module.FIGURE)) as page:
+        page.locator(".live-figure[data-live=yes]").wait_for()
+        yield page

@@ -1,188 +1,129 @@
 """The pages in a real browser: offline, quiet, readable on a phone, accessible.
 
-Each page is opened twice, and all checks of a page share these two visits: over http in dark mode,
-from disk in light mode. A visit begins on a phone and goes on at a desk.
+Each page is visited twice, and a visit looks at everything: over http in dark mode, on a phone;
+from disk in light mode, on a phone and then at a desk.
 """
 
 import io
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import pytest
 from matplotlib.image import imread
 
-PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1280, "height": 900}
-# The article only: sidebar and header belong to the theme.
-ARTICLE = "article.bd-article"
-# A page has thousands of coloured words of code, and axe takes milliseconds for each. Its rules on
-# colours depend on the style of a text and of all that it stands in: one text of each look will do.
-AXE = """async ([selector, allRules]) => {
-  const colours = ['color-contrast', 'link-in-text-block'], looks = new Map();
-  const hasText = element => [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
-  for (const element of document.querySelectorAll(`${selector}, ${selector} *`)) {
-    if (!hasText(element)) continue;
-    const own = getComputedStyle(element);
-    const look = [own.fontSize, own.fontWeight, own.textShadow, own.textDecorationLine];
-    for (let up = element; up; up = up.parentElement) {
-      const style = getComputedStyle(up);
-      look.push(up.localName, style.color, style.backgroundColor, style.backgroundImage,
-        style.opacity, style.filter, style.display, style.visibility, style.position);
-    }
-    const key = look.join('|');
-    if (!looks.has(key)) looks.set(key, element);
-  }
-  const results = [await axe.run({include: [...looks.values()]},
-    {runOnly: {type: 'rule', values: colours}, resultTypes: ['violations']})];
-  if (allRules) results.push(await axe.run(selector,
-    {rules: Object.fromEntries(colours.map(rule => [rule, {enabled: false}])),
-     resultTypes: ['violations']}));
-  return {
-    violations: results.flatMap(result => result.violations),
-    passed: results.flatMap(result => result.passes).map(rule => rule.id),
-  };
-}"""
+from tests.site.browsing import (
+    ARTICLE,
+    DESK,
+    HEIGHT,
+    PHONE,
+    WIDE,
+    axe_finds,
+    open_folds,
+    opened,
+)
+from tests.site.test_guess_pages import wrong_guesses
+
+# pages on which axe looks at the colours of the dark, too: one of each kind
+IN_THE_DARK = {
+    "book/welcome",
+    "book/playground",
+    "book/train_in_this_tab",
+    "book/exercise_checks",
+    "notebooks/01_bpe",
+    "notebooks/06_self_attention",
+}
+# MathJax has written, all live figures were tried, the fonts are there
+READY = """() => Promise.all([window.MathJax?.startup?.promise, document.fonts.ready])
+  .then(() => [...document.querySelectorAll('.live-figure')].every(f => f.dataset.live))"""
+# what scrolls has its tab stop (see book/_assets/course.js)
+STOPS = f"""[...document.querySelectorAll('{ARTICLE} :is(.highlight pre, .cell_output pre)')]
+  .every(box => box.scrollWidth <= box.clientWidth + 1 || box.hasAttribute('tabindex'))"""
+CUT_OFF = f"""[...document.querySelectorAll('{ARTICLE} *')].filter(e => {{
+  const box = e.getBoundingClientRect();
+  if (!box.width || box.right <= innerWidth + 1) return false;
+  if (e.closest('mjx-assistive-mml')) return false;
+  for (let up = e.parentElement; up; up = up.parentElement)
+    if (['auto', 'scroll'].includes(getComputedStyle(up).overflowX)) return false;
+  return true;
+}}).map(e => e.outerHTML.slice(0, 80))"""
+# a fold has a title of ours, is closed, and opens on a click
+FOLDS = """[...document.querySelectorAll('div.cell details.hide')].map(fold => {
+  const title = fold.querySelector('summary').innerText.trim();
+  const code = fold.querySelector('.highlight pre');
+  const wasOpen = code.checkVisibility();
+  fold.querySelector('summary').click();
+  const isGood = title.startsWith('Show ') && !title.includes('code cell');  // the theme's words
+  return isGood && !wasOpen && code.checkVisibility() ? '' : title;
+})"""
+LONG_LINES = f"""[...document.querySelectorAll(
+  '{ARTICLE} .cell_input pre, {ARTICLE} .highlight-js pre')]
+  .filter(box => box.scrollWidth > box.clientWidth)
+  .map(box => box.textContent.split('\\n').reduce((a, b) => a.length > b.length ? a : b))"""
 
 
-class Visit(NamedTuple):
-    """An open page, the faults it has shown so far, and the mode it is in."""
-
-    page: object
-    faults: list[str]
-    mode: str
-
-
-def start(browser, mode="light"):
-    """A fresh page and the list of what it complains about or asks of other servers."""
-    context = browser.new_context(viewport=PHONE, reduced_motion="reduce", color_scheme=mode)
-    page, faults = context.new_page(), []
-    page.on("pageerror", lambda error: faults.append(f"page error: {error}"))
-    page.on(
-        "console",
-        lambda message: (
-            message.type in ("error", "warning")
-            and faults.append(f"console {message.type}: {message.text}")
-        ),
-    )
-    page.on("requestfailed", lambda request: faults.append(f"failed: {request.url}"))
-    return context, page, faults
+def on_a_phone(page):
+    """What somebody with a phone would meet."""
+    page.set_viewport_size({"width": PHONE, "height": HEIGHT})
+    page.wait_for_function(READY)
+    for figure in page.locator(".live-figure:not([data-live=yes])").all():
+        yield f"not alive: {figure.inner_text()[-90:]}"
+    formulas = page.locator(f"{ARTICLE} .math").count()
+    drawn = page.locator(f"{ARTICLE} .math mjx-container mjx-math").count()
+    if drawn < formulas or page.locator("mjx-merror, [data-mjx-error]").count():
+        yield f"{formulas} formulas, {drawn} drawn"
+    missing = "images => images.filter(i => !i.complete || !i.naturalWidth).map(i => i.src)"
+    yield from page.locator(f"{ARTICLE} img").evaluate_all(missing)
+    if (width := page.evaluate("document.documentElement.scrollWidth")) > PHONE:
+        yield f"the page is {width} px wide"
+    # a box may scroll inside itself; what sticks out of all boxes is cut off
+    yield from (f"cut off: {part}" for part in page.evaluate(CUT_OFF))
 
 
-def visit(page, faults, base, name):
-    """Open the page and wait for scripts and formulas; requests that leave the site are faults."""
+def at_a_desk(page, name):
+    """Folds, and source lines that are too long for their boxes."""
+    page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+    folds = page.evaluate(FOLDS)
+    if name.startswith("notebooks/") and not folds:
+        yield "nothing is folded"
+    yield from (f"fold: {title}" for title in folds if title)
+    open_folds(page, ARTICLE)
+    lines = page.evaluate(LONG_LINES)
+    yield from (f"too long: {line}" for line in lines if "%pip" not in line)
 
-    def note(request):
-        if not request.url.startswith((base, "data:", "blob:")):
-            faults.append(f"request: {request.url}")
 
-    page.on("request", note)
-    page.goto(f"{base}{name}.html", wait_until="load")
-    page.evaluate("() => window.MathJax?.startup?.promise")
-    page.wait_for_timeout(200)
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    package = pytest.importorskip("axe_playwright_python", reason="axe is not installed")
-    return next(Path(package.__file__).parent.rglob("axe.min.js")).read_text(encoding="utf-8")
+def axe_in(page, axe, mode):
+    """All rules in light mode; in dark mode those that depend on colours."""
+    page.set_viewport_size({"width": DESK, "height": HEIGHT})
+    assert page.locator("html").get_attribute("data-theme") == mode
+    open_folds(page, ARTICLE)  # folded content is checked too
+    page.wait_for_function(STOPS)
+    return axe_finds(page, axe, ARTICLE, all_rules=mode == "light")
 
 
 # the system's setting picks the mode, as for a reader who never touched the switch
-@pytest.fixture(scope="module", params=["http-dark", "file-light"])
-def visited(request, page_name, site, server, browser) -> Visit:
-    """The page `page_name`, opened once for all tests that follow, in the order of this file."""
-    scheme, mode = request.param.split("-")
-    context, page, faults = start(browser, mode)
-    visit(page, faults, server if scheme == "http" else f"{site.as_uri()}/", page_name)
-    yield Visit(page, faults, mode)
-    context.close()
+def test_a_page_over_http_in_the_dark(browser, server, axe, page_name):
+    with opened(browser, f"{server}{page_name}.html", "dark", PHONE) as page:
+        assert list(on_a_phone(page)) == []
+        if page_name in IN_THE_DARK:
+            assert axe_in(page, axe, "dark") == []
 
 
-def test_page_is_quiet_offline_and_fits_a_phone(visited):
-    page = visited.page
-    page.set_viewport_size(PHONE)
-    assert visited.faults == []
-
-    formulas = page.locator(f"{ARTICLE} .math").count()
-    drawn = page.locator(f"{ARTICLE} .math mjx-container mjx-math").count()
-    assert drawn >= formulas, f"{formulas} formulas, {drawn} drawn"
-    assert page.locator(f"{ARTICLE} mjx-merror, {ARTICLE} [data-mjx-error]").count() == 0
-    missing = "images => images.filter(i => !i.complete || !i.naturalWidth).map(i => i.src)"
-    assert page.locator(f"{ARTICLE} img").evaluate_all(missing) == []
-
-    width, room = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert width <= room, f"the page is {width} px wide on a phone of {room}"
-    # a box may scroll inside itself; what sticks out of all boxes is cut off
-    cut = page.evaluate(
-        """selector => [...document.querySelectorAll(`${selector} *`)].filter(e => {
-          const box = e.getBoundingClientRect();
-          if (!box.width || box.right <= innerWidth + 1) return false;
-          if (e.closest('mjx-assistive-mml')) return false;
-          for (let up = e.parentElement; up; up = up.parentElement)
-            if (['auto', 'scroll'].includes(getComputedStyle(up).overflowX)) return false;
-          return true;
-        }).map(e => e.outerHTML.slice(0, 80))""",
-        ARTICLE,
-    )
-    assert cut == []
-
-
-def test_folds_say_what_is_in_them_and_open_on_a_click(visited, page_name):
-    page = visited.page
-    page.set_viewport_size(DESK)
-    folds = page.locator("div.cell details.hide")
-    if page_name.startswith("notebooks/"):
-        assert folds.count() > 0, "nothing is folded"
-    for i in range(folds.count()):
-        code = folds.nth(i).locator(".highlight pre").first
-        said = folds.nth(i).locator("summary").inner_text()
-        titled = "code cell" not in said  # the theme's own words
-        assert said.startswith("Show ") and titled
-        assert not code.is_visible()
-        folds.nth(i).locator("summary").click()
-        code.wait_for(state="visible", timeout=2000)
-    assert visited.faults == []
-
-
-def test_no_line_of_code_is_cut_off_at_1200_px(visited):
-    """The folds are open still. A source line that is too long for its box would need scrolling."""
-    page = visited.page
-    page.set_viewport_size({"width": 1200, "height": 900})
-    page.locator(f"{ARTICLE} details").evaluate_all("folds => folds.forEach(f => f.open = true)")
-    cut = page.locator(f"{ARTICLE} .cell_input pre").evaluate_all(
-        """boxes => boxes.filter(b => b.scrollWidth > b.clientWidth)
-          .map(b => b.textContent.split('\\n').reduce((a, b) => a.length > b.length ? a : b))"""
-    )
-    assert [line for line in cut if "%pip" not in line] == []
-
-
-def test_axe_finds_nothing_in_the_article(visited, axe):
-    """All rules in light mode; in dark mode those that depend on colours."""
-    page = visited.page
-    page.set_viewport_size(DESK)
-    assert page.locator("html").get_attribute("data-theme") == visited.mode
-    # folded content is checked too
-    page.locator(f"{ARTICLE} details").evaluate_all("folds => folds.forEach(f => f.open = true)")
-    page.wait_for_timeout(200)  # until what now scrolls has its tab stop
-    page.evaluate(axe)
-    result = page.evaluate(AXE, [ARTICLE, visited.mode == "light"])
-    found = [
-        f"{fault['id']}: {node['html'][:90]} | {node['failureSummary'][:160]}"
-        for fault in result["violations"]
-        for node in fault["nodes"][:3]
-    ]
-    assert found == []
-    # axe did look at something
-    assert "color-contrast" in result["passed"]
-    assert len(result["passed"]) > (0 if visited.mode == "dark" else 5)
+def test_a_page_from_disk_by_daylight(browser, site, axe, page_name):
+    with opened(browser, (site / f"{page_name}.html").as_uri(), "light", PHONE) as page:
+        assert list(on_a_phone(page)) == []
+        assert list(at_a_desk(page, page_name)) == []
+        assert list(wrong_guesses(page, page_name)) == []
+        assert axe_in(page, axe, "light") == []
 
 
 def test_no_ink_of_a_formula_is_cut_off(server, browser):
     """Boxes of formulas scroll, so they hide what reaches beyond them, as italic letters do."""
-    context, page, faults = start(browser)
-    page.set_viewport_size(DESK)
-    visit(page, faults, server, "notebooks/06_self_attention")
+    with opened(browser, f"{server}notebooks/06_self_attention.html", width=DESK) as page:
+        page.wait_for_function(READY)
+        differences = inks(page)
+    assert len(differences) > 10 and max(differences) < 0.15
+
+
+def inks(page) -> list[float]:
+    """How far the picture of each formula differs from that in a box that hides nothing."""
     formulas = page.locator(f"{ARTICLE} p .math mjx-container, {ARTICLE} div.math mjx-container")
 
     def pictures() -> list[np.ndarray]:
@@ -195,22 +136,15 @@ def test_no_ink_of_a_formula_is_cut_off(server, browser):
             taken.append(imread(io.BytesIO(page.screenshot(clip=around | size))))  # from 0 to 1
         return taken
 
-    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
-    page.evaluate("() => document.fonts.ready.then(() => 0)")
+    open_folds(page, ARTICLE)
     shown = pictures()
     page.add_style_tag(content=".math, .math mjx-container { overflow: visible !important; }")
-    differences = [abs(a - b).max() for a, b in zip(shown, pictures(), strict=True)]
-    assert len(differences) > 10 and max(differences) < 0.15
-    context.close()
+    return [abs(a - b).max() for a, b in zip(shown, pictures(), strict=True)]
 
 
-def test_search_finds_a_page(server, browser):
-    context, page, faults = start(browser)
-    visit(page, faults, server, "book/glossary")
-    page.goto(f"{server}search.html?q=perplexity")
-    page.locator("#search-results li a").first.wait_for(timeout=5000)
-    assert faults == []
-    context.close()
+def test_search_finds_a_page(browser, server):
+    with opened(browser, f"{server}search.html?q=perplexity") as page:
+        page.locator("#search-results li a").first.wait_for()
 
 
 def test_these_checks_would_notice(tmp_path, browser, axe):
@@ -223,18 +157,14 @@ def test_these_checks_would_notice(tmp_path, browser, axe):
         f'<html lang="en"><title>x</title><article class="bd-article">{wide}{words}</article>'
         '<script src="http://127.0.0.1:9/x.js"></script><script>undefinedFunction()</script></html>'
     )
-    context, page, faults = start(browser)
-    visit(page, faults, f"{tmp_path.as_uri()}/", "bad")
+    faults: list[str] = []
+    with opened(browser, (tmp_path / "bad.html").as_uri(), width=PHONE, faults=faults) as page:
+        found = list(on_a_phone(page))
+        assert any("800" in fault or "wide" in fault for fault in found)
+        assert any(fault.startswith("cut off: <div") for fault in found)
+        for all_rules in (True, False):
+            told = axe_finds(page, axe, ARTICLE, all_rules)
+            assert next(x for x in told if x.startswith("color-contrast")).count("pale") == 1
+            assert any(x.startswith("image-alt") for x in told) == all_rules
     assert any(fault.startswith("request: http://127.0.0.1:9/") for fault in faults)
     assert any("undefinedFunction" in fault for fault in faults)
-    assert page.evaluate("document.documentElement.scrollWidth > 390")
-    page.evaluate(axe)
-    for all_rules, expected in (
-        (True, {"image-alt", "color-contrast"}),
-        (False, {"color-contrast"}),
-    ):
-        result = page.evaluate(AXE, [ARTICLE, all_rules])
-        assert expected <= {fault["id"] for fault in result["violations"]}
-    pale = next(f for f in result["violations"] if f["id"] == "color-contrast")
-    assert ["pale" in node["html"] for node in pale["nodes"]] == [True]
-    context.close()

@@ -6,38 +6,25 @@ import pytest
 import torch
 
 from scratchformer.positions import sinusoidal
-from scratchformer_course.ch03_positions.live import clock_hands
-from tests.site import test_browser
-from tests.site.saved_figures import complaints, number, opened, rows, stored, without_javascript
+from tests.site.browsing import number, rows
+from tests.site.figures import fill
 
-axe = test_browser.axe  # the fixture
+FIGURE = "clock_hands"
 PE = sinusoidal(100, 8).double()
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    path = tmp_path_factory.mktemp("live") / "live.html"
-    clock_hands(PE.tolist(), place=3, distance=5).save(path)
-    return path.as_uri()
-
-
-@pytest.fixture
-def page(browser, address):
-    context, page, faults = opened(browser, address)
-    yield page
-    assert faults == []
-    context.close()
-
-
 def move(page, place, distance):
-    page.get_by_role("slider", name="Place").fill(str(place))
-    page.get_by_role("slider", name="Distance").fill(str(distance))
+    fill(page, Place=place, Distance=distance)
 
 
 def numbers(t, u):
     """The rows of the table: sine and cosine of each hand at both places, and their product."""
     a, b = PE[t].view(-1, 2), PE[u].view(-1, 2)
     return torch.cat((a, b, (a * b).sum(dim=1, keepdim=True)), dim=1)
+
+
+def shown_product(page):
+    return page.locator(".sx-status").inner_text().split(" is ")[1].rstrip(".")
 
 
 def check(page, t, k):
@@ -52,10 +39,8 @@ def check(page, t, k):
     ]
     cells = torch.tensor([[number(text) for text in row[1:]] for row in shown[1:]]).double()
     assert (cells - numbers(t, t + k)).abs().max() < 5.1e-3
-    said = page.locator(".sx-status").inner_text()
-    assert said.startswith(f"Places {t} and {t + k}, distance {k}:")
     dot = (PE[t] @ PE[t + k]).item()
-    assert number(said.split(" is ")[1].rstrip(".")) == pytest.approx(dot, abs=5.1e-3)
+    assert number(shown_product(page)) == pytest.approx(dot, abs=5.1e-3)
     # the hands point where the numbers say
     for name, at in (("first", t), ("second", t + k)):
         tips = page.locator(f"line.sx-{name}").evaluate_all(
@@ -81,58 +66,15 @@ def test_hands_and_numbers_are_those_of_the_package(page):
 
 
 def test_only_the_distance_changes_the_dot_product(page):
-    def dot():
-        return page.locator(".sx-status").inner_text().split(" is ")[1]
-
     def pieces():  # the arcs between the hands, by their lengths
         return page.locator(".sx-between").evaluate_all("all => all.map(a => a.getTotalLength())")
 
     for k in (1, 5, 44):
         move(page, 0, k)
-        first, arcs = dot(), pieces()
+        first, arcs = shown_product(page), pieces()
         for t in (7, 20, 49):
             move(page, t, k)
-            assert dot() == first and pieces() == pytest.approx(arcs, abs=1e-2)
+            assert shown_product(page) == first and pieces() == pytest.approx(arcs, abs=1e-2)
     # at distance 44 the fast hand is back, and the next one is not
     product = [number(row[-1]) for row in rows(page)[1:]]
     assert product[0] == 1 and product[1] < 0
-
-
-def test_it_works_with_keys_alone(page):
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    check(page, 4, 5)
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowLeft")
-    check(page, 4, 4)
-    page.keyboard.press("End")
-    check(page, 4, 50)
-
-
-@pytest.mark.parametrize(("mode", "width"), [("light", 1200), ("dark", 390)])
-def test_it_fits_and_axe_finds_nothing(browser, address, axe, mode, width):
-    context, page, faults = opened(browser, address, mode, width)
-    move(page, 40, 44)
-    assert complaints(page, axe, width) == [] and faults == []
-    context.close()
-
-
-def test_without_javascript_the_numbers_stay(browser, address):
-    context, page = without_javascript(browser, address)
-    page.set_viewport_size({"width": 390, "height": 900})
-    cells = torch.tensor([[number(text) for text in row[1:]] for row in rows(page)[1:]]).double()
-    assert (cells - numbers(3, 8)).abs().max() < 5.1e-3
-    assert page.locator("svg[role=img]").count() == 1
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    context.close()
-
-
-def test_the_chapter_shows_it(browser, tmp_path):
-    figure = stored("03", "clock_hands")
-    figure.save(tmp_path / "live.html")
-    context, page, faults = opened(browser, (tmp_path / "live.html").as_uri())
-    check(page, figure.settings["place"], figure.settings["distance"])
-    move(page, 1, 44)
-    check(page, 1, 44)
-    assert faults == []
-    context.close()

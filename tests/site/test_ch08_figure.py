@@ -5,13 +5,11 @@ import re
 
 import pytest
 
-from scratchformer_course.ch08_rotary.live import turning_pairs
-from tests.site import test_browser
-from tests.site.saved_figures import complaints, number, opened, rows, stored, without_javascript
+from tests.site.browsing import number, rows
+from tests.site.figures import fill, press
 
-axe = test_browser.axe  # the fixture
+FIGURE = "turning_pairs"
 Q, K = (2.0, 1.0), (0.5, 1.5)
-PLACES = [(2, 1), (102, 101), (2, 0)]
 
 
 def turned(pair, angle):
@@ -24,21 +22,6 @@ def turned(pair, angle):
 
 def score(m, n, speed=0.3):
     return sum(a * b for a, b in zip(turned(Q, m * speed), turned(K, n * speed), strict=True))
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    path = tmp_path_factory.mktemp("live") / "live.html"
-    turning_pairs(Q, K, 0.3, {(m, n): score(m, n) for m, n in PLACES}).save(path)
-    return path.as_uri()
-
-
-@pytest.fixture
-def page(browser, address):
-    context, page, faults = opened(browser, address)
-    yield page
-    assert faults == []
-    context.close()
 
 
 def pair_of(text):
@@ -69,14 +52,9 @@ def check(page, m, n, speed=0.3):
     return said
 
 
-def press(page, name):
-    page.get_by_role("button", name=name, exact=True).click()
-
-
 def move(page, **values):
     names = {"m": "Query at m", "n": "Key at n", "speed": "Radians a place"}
-    for name, value in values.items():
-        page.get_by_role("slider", name=names[name]).fill(str(value))
+    fill(page, **{names[name]: value for name, value in values.items()})
 
 
 def test_arrows_and_score_are_those_of_python(page):
@@ -105,55 +83,3 @@ def test_moving_both_leaves_the_score_as_it_is(page):
     assert check(page, 12, 11) == first
     move(page, m=13)
     assert check(page, 13, 11) != first, "a query that moves alone changes it"
-
-
-def test_it_works_with_keys_alone(page):
-    def press_keys(*keys):
-        for key in keys:
-            page.keyboard.press(key)
-
-    press_keys("Tab", "ArrowRight")
-    check(page, 3, 1)
-    press_keys("Tab", "ArrowRight")
-    check(page, 3, 2)
-    press_keys("Tab", "Enter", "Space")
-    check(page, 5, 4)
-    press_keys("Tab", "Enter")
-    check(page, 4, 3)
-    press_keys("Tab", "Space")
-    check(page, 104, 103)
-    press_keys("Tab", "ArrowLeft")
-    check(page, 104, 103, 0.29)
-
-
-@pytest.mark.parametrize(("mode", "width"), [("light", 1200), ("dark", 390)])
-def test_it_fits_and_axe_finds_nothing(browser, address, axe, mode, width):
-    context, page, faults = opened(browser, address, mode, width)
-    press(page, "100 words in front")
-    move(page, m=9, n=20)
-    assert complaints(page, axe, width) == [] and faults == []
-    context.close()
-
-
-def test_without_javascript_the_numbers_stay(browser, address):
-    context, page = without_javascript(browser, address)
-    page.set_viewport_size({"width": 390, "height": 900})
-    shown = [[number(text) for text in row] for row in rows(page)[1:]]
-    for row, (m, n) in zip(shown, PLACES, strict=True):
-        assert row == pytest.approx([m, n, m - n, score(m, n)], abs=5.1e-4)
-    assert page.locator("svg[role=img]").count() == 1
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    context.close()
-
-
-def test_the_chapter_shows_it_with_its_own_pair(browser, tmp_path):
-    figure = stored("08", "turning_pairs")
-    settings = figure.settings
-    assert (settings["query"], settings["key"]) == ([*Q], [*K])
-    figure.save(tmp_path / "live.html")
-    context, page, faults = opened(browser, (tmp_path / "live.html").as_uri())
-    check(page, settings["m"], settings["n"], settings["speed"])
-    press(page, f"{settings['further']} words in front")
-    check(page, 102, 101)
-    assert faults == []
-    context.close()

@@ -1,38 +1,20 @@
 """The readers' ticks: what a file of them may hold, and where to go on, computed in Node."""
 
 import json
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[2] / "book" / "_assets" / "course-progress.js"
-NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="no node on the PATH: ticks were not tried")
+from tests.node import JavaScriptError, Node
+
+in_node = Node(P="../book/_assets/course-progress.js")
 CHAPTERS = [{"number": f"{n:02}", "exercises": [f"{n}.1", f"{n}.2"]} for n in range(4)]
-PROGRAM = """
-const P = require(%s), input = JSON.parse(require("fs").readFileSync(0, "utf8"));
-let result;
-try { result = {value: (() => { %s })()}; } catch (error) { result = {error: error.message}; }
-process.stdout.write(JSON.stringify(result));
-"""
-
-
-def in_node(body, **given):
-    program = PROGRAM % (json.dumps(str(SCRIPT)), body)
-    done = subprocess.run(
-        [NODE, "-e", program], input=json.dumps(given), capture_output=True, encoding="utf-8"
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def test_a_file_holds_what_was_written_to_it():
     ids = ["12", "01", "1.10", "1.2"]
     body = "return [...P.fromFile(P.toFile(new Set(input.ids)))];"
-    assert in_node(body, ids=ids)["value"] == sorted(ids)
-    assert in_node("return [...P.fromFile(P.toFile([]))];")["value"] == []
+    assert in_node(body, ids=ids) == sorted(ids)
+    assert in_node("return [...P.fromFile(P.toFile([]))];") == []
 
 
 GOOD = {"course": "Transformers from Scratch", "what": "progress", "version": 1, "done": []}
@@ -58,7 +40,9 @@ GOOD = {"course": "Transformers from Scratch", "what": "progress", "version": 1,
     ],
 )
 def test_a_broken_file_is_refused_in_words(text, words):
-    assert words in in_node("return [...P.fromFile(input.text)];", text=text)["error"]
+    with pytest.raises(JavaScriptError) as told:
+        in_node("return [...P.fromFile(input.text)];", text=text)
+    assert words in str(told.value)
 
 
 @pytest.mark.parametrize(
@@ -78,19 +62,19 @@ def test_a_broken_file_is_refused_in_words(text, words):
 )
 def test_the_way_goes_on_behind_the_last_tick(done, expected):
     body = "return P.next(input.chapters, new Set(input.done))?.number ?? null;"
-    assert in_node(body, chapters=CHAPTERS, done=done)["value"] == expected
+    assert in_node(body, chapters=CHAPTERS, done=done) == expected
 
 
 def test_only_what_the_course_has_is_counted():
     body = "return P.count(input.chapters, new Set(input.done));"
-    counted = in_node(body, chapters=CHAPTERS, done=["00", "77", "1.1", "1.2", "8.1"])["value"]
+    counted = in_node(body, chapters=CHAPTERS, done=["00", "77", "1.1", "1.2", "8.1"])
     assert counted == {"chapters": 1, "allChapters": 4, "exercises": 2, "allExercises": 8}
 
 
 def test_ids_of_no_chapter_and_no_exercise_are_told_apart():
     body = "return [...P.known(input.chapters, new Set(input.ids))];"
     ids = ["00", "99", "9.99", "1.2", "1.3", "77.77"]
-    assert in_node(body, chapters=CHAPTERS, ids=ids)["value"] == ["00", "1.2"]
+    assert in_node(body, chapters=CHAPTERS, ids=ids) == ["00", "1.2"]
 
 
 @pytest.mark.parametrize(
@@ -105,4 +89,4 @@ def test_ids_of_no_chapter_and_no_exercise_are_told_apart():
     ],
 )
 def test_ticks_of_a_newer_edition_are_known_as_such(text, newer):
-    assert in_node("return P.isNewer(input.text);", text=text)["value"] is newer
+    assert in_node("return P.isNewer(input.text);", text=text) is newer

@@ -1,12 +1,12 @@
 """Guesses in a real browser: kept, shown beside the right output, changed and forgotten."""
 
+import contextlib
+
 import pytest
 
-from tests.chapters.test_guesses import GUESSES, NOTEBOOKS, folded
-from tests.site import test_browser
-from tests.site.test_browser import AXE, PHONE, start
+from tests.chapters.test_guesses import GUESSES, folded
+from tests.site.browsing import PHONE, WIDE, axe_finds, opened
 
-axe = test_browser.axe  # the fixture
 LINE = ".course-guess-line"
 # as when the browser keeps nothing for a page; the theme's own notes are left alone
 NO_STORAGE = """const setItem = Storage.prototype.setItem;
@@ -17,25 +17,17 @@ Storage.prototype.setItem = function (key, value) {
 
 
 @pytest.fixture
-def opened(browser, server):
+def open_chapter(browser, server):
     """A function that opens a chapter; at the end no page may have complained."""
-    contexts = []
+    with contextlib.ExitStack() as stack:
 
-    def open_page(chapter, mode="light", width=1200, script=None, quiet=True):
-        context, page, faults = start(browser, mode)
-        contexts.append((context, faults if quiet else []))
-        page.on("response", lambda r: r.status >= 400 and faults.append(f"{r.status} {r.url}"))
-        page.set_viewport_size({"width": width, "height": 900})
-        if script:
-            page.add_init_script(script)
-        page.goto(f"{server}notebooks/{chapter}.html", wait_until="load")
-        page.locator(".course-guess form").first.wait_for()
-        return page
+        def open_page(chapter, mode="light", width=WIDE, script=""):
+            address = f"{server}notebooks/{chapter}.html"
+            page = stack.enter_context(opened(browser, address, mode, width, script))
+            page.locator(".course-guess form").first.wait_for()
+            return page
 
-    yield open_page
-    for context, faults in contexts:
-        assert faults == []
-        context.close()
+        yield open_page
 
 
 def box(page, question):
@@ -57,8 +49,8 @@ def focused_text(page):
     return page.evaluate("document.activeElement.textContent")
 
 
-def test_a_number_is_kept_shown_beside_its_output_and_forgotten(opened):
-    page = opened("01_bpe")
+def test_a_number_is_kept_shown_beside_its_output_and_forgotten(open_chapter):
+    page = open_chapter("01_bpe")
     assert page.locator(LINE).count() == 0
     keep_number(page, "new-words", "30 %")
     line = page.locator(LINE)
@@ -88,8 +80,8 @@ def test_a_number_is_kept_shown_beside_its_output_and_forgotten(opened):
     )
 
 
-def test_a_choice_is_made_by_keys_alone(opened):
-    page = opened("01_bpe")
+def test_a_choice_is_made_by_keys_alone(open_chapter):
+    page = open_chapter("01_bpe")
     radios = box(page, "most-tokens").get_by_role("radio")
     radios.first.focus()
     page.keyboard.press("ArrowDown")  # French, which arrow keys choose
@@ -111,8 +103,8 @@ def test_a_choice_is_made_by_keys_alone(opened):
     assert page.locator(".course-guess input:checked").count() == 0
 
 
-def test_what_is_no_guess_is_told_and_not_kept(opened):
-    page = opened("01_bpe")
+def test_what_is_no_guess_is_told_and_not_kept(open_chapter):
+    page = open_chapter("01_bpe")
     field = box(page, "new-words").get_by_role("textbox")
     status = box(page, "new-words").get_by_role("status")
     for text, told in [
@@ -134,15 +126,15 @@ def test_what_is_no_guess_is_told_and_not_kept(opened):
     assert field.get_attribute("aria-invalid") == "false"
 
 
-def test_a_stored_text_that_is_no_guess_is_ignored(opened):
+def test_a_stored_text_that_is_no_guess_is_ignored(open_chapter):
     planted = """localStorage.setItem('course-guess:/notebooks/01_bpe:new-words', 'many');
       localStorage.setItem('course-guess:/notebooks/01_bpe:most-tokens', 'Latin');"""
-    page = opened("01_bpe", script=planted)
+    page = open_chapter("01_bpe", script=planted)
     assert page.locator(LINE).count() == 0
 
 
-def test_without_storage_a_guess_lasts_for_the_visit_and_says_so(opened):
-    page = opened("01_bpe", script=NO_STORAGE)
+def test_without_storage_a_guess_lasts_for_the_visit_and_says_so(open_chapter):
+    page = open_chapter("01_bpe", script=NO_STORAGE)
     keep_number(page, "new-words", "5")
     told = page.locator(LINE).locator("p").inner_text()
     assert "7 points too low" in told
@@ -151,8 +143,8 @@ def test_without_storage_a_guess_lasts_for_the_visit_and_says_so(opened):
     assert page.locator(LINE).count() == 0
 
 
-def test_a_result_that_comes_later_is_linked(opened):
-    page = opened("17_speedrun")
+def test_a_result_that_comes_later_is_linked(open_chapter):
+    page = open_chapter("17_speedrun")
     keep_number(page, "times-as-fast", "10")
     status = box(page, "times-as-fast").get_by_role("status")
     assert status.inner_text() == "Your guess is kept. The result comes later."
@@ -165,14 +157,14 @@ def test_a_result_that_comes_later_is_linked(opened):
     assert line.evaluate("e => Math.abs(e.getBoundingClientRect().top) < innerHeight")
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_guess_of_a_chapter_finds_its_output(opened, path):
-    """Each answer, given as the guess, is right, and stands above the output that was meant."""
-    page = opened(path.stem)
-    asked = [(attrs, cell) for name, attrs, cell in GUESSES if name[:2] == path.name[:2]]
-    assert page.locator(".course-guess form").count() == len(asked) > 0
+def wrong_guesses(page, name):
+    """Each answer, given as the guess, must be right, and stand above the output that was meant."""
+    asked = [
+        (attrs, cell) for key, attrs, cell in GUESSES if name.startswith(f"notebooks/{key[:2]}")
+    ]
+    if page.locator(".course-guess form").count() != len(asked):
+        yield f"{len(asked)} guesses are asked, the page has others"
     for attrs, cell in asked:
-        assert not folded(cell)
         question, answer = attrs["data-question"], attrs["data-answer"]
         if "data-choices" in attrs:
             box(page, question).get_by_role("radio", name=answer, exact=True).check()
@@ -180,17 +172,17 @@ def test_every_guess_of_a_chapter_finds_its_output(opened, path):
         else:
             keep_number(page, question, answer)
         line = page.get_by_role("group", name=f"Guess: {attrs['data-ask']}", exact=True)
-        assert "right." in line.locator("p").inner_text()
+        if "right." not in line.locator("p").inner_text() or folded(cell):
+            yield f"{question}: {line.inner_text()}"
         shown = "".join(below(line).split())
-        for output in cell.outputs:
-            if output.output_type == "stream":
-                assert "".join(output.text.split()) in shown
+        printed = [output.text for output in cell.outputs if output.output_type == "stream"]
+        if not all("".join(text.split()) in shown for text in printed):
+            yield f"{question}: another output stands below the guess"
 
 
-@pytest.mark.parametrize(("mode", "width"), [("light", 1200), ("dark", PHONE["width"])])
-def test_axe_finds_nothing_and_no_page_scrolls_sideways(opened, axe, mode, width):
-    page = opened("01_bpe", mode, width, quiet=False)  # axe asks for styles that are not there
-    page.evaluate(axe)
+@pytest.mark.parametrize(("mode", "width"), [("light", WIDE), ("dark", PHONE)])
+def test_axe_finds_nothing_and_no_page_scrolls_sideways(open_chapter, axe, mode, width):
+    page = open_chapter("01_bpe", mode, width)
     keep_number(page, "round-of-the", "x")
     keep_number(page, "new-words", "30")
     box(page, "most-tokens").get_by_role("radio").first.check()
@@ -198,9 +190,7 @@ def test_axe_finds_nothing_and_no_page_scrolls_sideways(opened, axe, mode, width
     assert page.locator(LINE).count() == 2
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for selector in (".course-guess", LINE):
-        found = page.evaluate(AXE, [selector, True])
-        assert [v["id"] for v in found["violations"]] == []
-        assert "color-contrast" in found["passed"]
+        assert axe_finds(page, axe, selector) == []
     small = page.evaluate("""() => [...document.querySelectorAll(
         '.course-guess button, .course-guess-row label, .course-guess-line button')]
         .map(e => e.getBoundingClientRect().height).filter(h => h < 24)""")
@@ -208,10 +198,7 @@ def test_axe_finds_nothing_and_no_page_scrolls_sideways(opened, axe, mode, width
 
 
 def test_without_scripts_nothing_stands_in_place_of_a_form(browser, server):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{server}notebooks/01_bpe.html")
-    found = page.locator(".course-guess")
-    assert found.count() == 4
-    assert all(e.bounding_box()["height"] == 0 for e in found.all())
-    context.close()
+    with opened(browser, f"{server}notebooks/01_bpe.html", javascript=False) as page:
+        found = page.locator(".course-guess")
+        assert found.count() == sum(key.startswith("01/") for key, *_ in GUESSES)
+        assert all(e.bounding_box()["height"] == 0 for e in found.all())

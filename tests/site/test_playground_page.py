@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bs4 import BeautifulSoup
-from test_browser import start
+
+from tests.site.browsing import opened
+from tests.site.figures import press
+from tests.told import absent
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = (ROOT / "book" / "playground.md").read_text(encoding="utf-8")
@@ -20,68 +22,24 @@ def loss(page):
 
 
 def test_the_clicks_of_the_experiments_give_the_losses_told(site, browser):
-    context, page, faults = start(browser)
-    page.set_viewport_size({"width": 1200, "height": 900})
-    page.goto((site / "book" / "playground.html").as_uri())
-    field = page.get_by_label("Prompt").first
-    field.wait_for()
-    given = yaml.safe_load(re.search(r"\n---\n(.*?)\n---\n", SOURCE, re.DOTALL)[1])
-    assert field.input_value() == given["prompt"]
-    page.get_by_role("tab", name="Switch off").first.click()
-    tokens = page.locator(".sx-tokens").first.locator("span")
-    assert tokens.count() == len(given["text"])
-    assert loss(page) == "1.410"
-    for name, told in (
-        ("Switch off head 3 of block 1", "2.617"),
-        ("Switch off head 1 of block 1", "1.901"),
-    ):
-        page.get_by_role("button", name=name, exact=True).click()
-        assert loss(page) == told
-        page.get_by_role("button", name="All on again").click()
-    for name, told in (
-        ("positions", "3.560"),
-        ("the division by √D", "1.913"),
-        ("the causal mask", "3.506"),
-    ):
-        page.get_by_label(name).check()
-        assert loss(page) == told and told in SOURCE
-        page.get_by_label(name).uncheck()
-    assert faults == []
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def boxes(site):
-    path = site / "book" / "model_in_javascript.html"
-    page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-    return [box.get_text() for box in page.select("article .highlight pre")]
-
-
-def test_all_code_on_the_page_is_that_of_the_files(boxes):
-    assert len(boxes) == 11
-    files = [
-        (ROOT / "scratchformer" / name).read_text(encoding="utf-8")
-        for name in ("page_model/model.js", "models/speedrun.py", "explorer/export.py")
-    ]
-    for box in boxes:
-        lines = [line.strip() for line in box.strip().splitlines()]
-        assert 2 <= len(lines) <= 45, box
-        text = "\n".join(lines)
-        plain = ["\n".join(line.strip() for line in file.splitlines()) for file in files]
-        assert any(text in file for file in plain), box
-
-
-@pytest.mark.parametrize("name", ["model_in_javascript", "train_in_this_tab"])
-def test_no_line_of_its_code_is_cut_off_at_1200_px(site, browser, name):
-    context, page, faults = start(browser)
-    page.set_viewport_size({"width": 1200, "height": 900})
-    page.goto((site / "book" / f"{name}.html").as_uri())
-    cut = page.locator("article .highlight pre").evaluate_all(
-        "boxes => boxes.filter(b => b.scrollWidth > b.clientWidth)"
-        ".map(b => b.textContent.split('\\n').reduce((a, b) => a.length > b.length ? a : b))"
-    )
-    assert cut == [] and faults == []
-    context.close()
+    """Those on the page, which PyTorch has computed: tests/page_model/test_playground.py."""
+    with opened(browser, (site / "book" / "playground.html").as_uri()) as page:
+        field = page.get_by_label("Prompt").first
+        field.wait_for()
+        given = yaml.safe_load(re.search(r"\n---\n(.*?)\n---\n", SOURCE, re.DOTALL)[1])
+        assert field.input_value() == given["prompt"]
+        page.get_by_role("tab", name="Switch off").first.click()
+        tokens = page.locator(".sx-tokens").first.locator("span")
+        assert tokens.count() == len(given["text"])
+        losses = [loss(page)]
+        press(page, "Switch off head 3 of block 1")
+        losses.append(loss(page))
+        press(page, "All on again")
+        for name in ("positions", "the division by √D", "the causal mask"):
+            page.get_by_label(name).check()
+            losses.append(loss(page))
+            page.get_by_label(name).uncheck()
+        assert not absent(SOURCE, *losses) and len(set(losses)) == len(losses)
 
 
 # ---- the directives ----

@@ -10,8 +10,8 @@ from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.kit.figure.live_figure import PAGE
 from scratchformer_course.page_model import explore
-from tests.site.saved_figures import stored
-from tests.site.test_browser import start
+from tests.site.browsing import opened
+from tests.site.figures import stored
 
 WAIT = 1.3  # seconds between a figure's still form and its scripts: longer than any try waits
 
@@ -63,21 +63,21 @@ def model():
 
 
 def states(browser, address, n):
-    context, page, faults = start(browser)
-    page.goto(address)
-    page.wait_for_function("n => document.querySelectorAll('[data-live]').length === n", arg=n)
-    found = page.locator(".live-figure").evaluate_all("all => all.map(one => one.dataset.live)")
-    texts = page.locator(".live-figure").all_inner_texts()
-    context.close()
-    return found, texts, faults
+    with opened(browser, address) as page:
+        page.wait_for_function("n => document.querySelectorAll('[data-live]').length === n", arg=n)
+        figures = page.locator(".live-figure")
+        return (
+            figures.evaluate_all("all => all.map(one => one.dataset.live)"),
+            figures.all_inner_texts(),
+        )
 
 
 @pytest.mark.parametrize("views", [[["next"], ["attention"]], [["next"], ["lens"], ["attention"]]])
 def test_figures_wait_for_what_is_still_being_read(browser, served, model, views):
     """The second has the model already, and still lacks its view."""
     figures = [explore(*model, "ROMEO", views=each) for each in views]
-    found, _, faults = states(browser, served(parts_of(figures)), len(views))
-    assert found == ["yes"] * len(views) and faults == []
+    found, _ = states(browser, served(parts_of(figures)), len(views))
+    assert found == ["yes"] * len(views)
 
 
 def test_a_model_may_come_after_the_figures_before_it(browser, served, model):
@@ -85,16 +85,16 @@ def test_a_model_may_come_after_the_figures_before_it(browser, served, model):
     other.ln_f.weight.data[0] += 1.0
     figures = [explore(each, model[1], "ROMEO", views=["next"]) for each in (model[0], other)]
     assert figures[0].descriptions[0]["hash"] != figures[1].descriptions[0]["hash"]
-    found, _, faults = states(browser, served(parts_of(figures)), 2)
-    assert found == ["yes", "yes"] and faults == []
+    found, _ = states(browser, served(parts_of(figures)), 2)
+    assert found == ["yes", "yes"]
 
 
 def test_what_never_comes_is_told_when_the_page_is_read(browser, served, model):
     figures = [explore(*model, "ROMEO", views=["next"]) for _ in range(2)]
     parts = parts_of(figures)
     parts[0] = 'data-models="x'.join(parts[0].rsplit('data-models="', 1))
-    found, texts, faults = states(browser, served(parts), 2)
-    assert sorted(found) == ["failed", "yes"] and faults == []
+    found, texts = states(browser, served(parts), 2)
+    assert sorted(found) == ["failed", "yes"]
     told = texts[found.index("failed")]
     assert "could not start: the page does not hold the model's weights" in told
 
@@ -105,13 +105,10 @@ def test_styles_of_one_figure_leave_the_other_alone(browser, tmp_path):
     path = tmp_path / "several.html"
     body = "".join(figure.html() for figure in figures)
     path.write_text(PAGE.format(title="Several", body=body), encoding="utf-8")
-    context, page, faults = start(browser)
-    page.goto(path.as_uri())
-    page.wait_for_function("document.querySelectorAll('[data-live=yes]').length === 3")
-    pieces = page.locator("[data-figure=merges] .sx-pieces").first
-    cut = pieces.evaluate("e => e.clientHeight < e.querySelector('.sx-piece').offsetHeight")
-    bar = page.locator("[data-figure=costs] .sx-pieces").first
-    wraps = bar.evaluate("e => getComputedStyle(e).flexWrap")
-    assert not cut and wraps == "nowrap" and bar.bounding_box()["height"] == 22
-    assert faults == []
-    context.close()
+    with opened(browser, path.as_uri()) as page:
+        page.wait_for_function("document.querySelectorAll('[data-live=yes]').length === 3")
+        pieces = page.locator("[data-figure=merges] .sx-pieces").first
+        cut = pieces.evaluate("e => e.clientHeight < e.querySelector('.sx-piece').offsetHeight")
+        bar = page.locator("[data-figure=costs] .sx-pieces").first
+        wraps = bar.evaluate("e => getComputedStyle(e).flexWrap")
+        assert not cut and wraps == "nowrap" and bar.bounding_box()["height"] == 22

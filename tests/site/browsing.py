@@ -1,0 +1,159 @@
+"""How every test of this folder opens a page, and what it may complain about."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PHONE, DESK, WIDE = 390, 1280, 1200
+HEIGHT = 900
+ARTICLE = "article.bd-article"  # sidebar and header belong to the theme
+# A page has thousands of coloured words of code, and axe takes milliseconds for each. Its rules on
+# colours depend on the style of a text and of all that it stands in: one text of each look will do.
+AXE = """async ([selector, allRules]) => {
+  const colours = ['color-contrast', 'link-in-text-block'], looks = new Map();
+  const hasText = element => [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+  for (const element of document.querySelectorAll(`${selector}, ${selector} *`)) {
+    if (!hasText(element)) continue;
+    const own = getComputedStyle(element);
+    const look = [own.fontSize, own.fontWeight, own.textShadow, own.textDecorationLine];
+    for (let up = element; up; up = up.parentElement) {
+      const style = getComputedStyle(up);
+      look.push(up.localName, style.color, style.backgroundColor, style.backgroundImage,
+        style.opacity, style.filter, style.display, style.visibility, style.position);
+    }
+    const key = look.join('|');
+    if (!looks.has(key)) looks.set(key, element);
+  }
+  const results = [await axe.run({include: [...looks.values()]},
+    {preload: false, runOnly: {type: 'rule', values: colours}, resultTypes: ['violations']})];
+  if (allRules) results.push(await axe.run(selector,
+    {preload: false, resultTypes: ['violations'],
+     rules: Object.fromEntries(colours.map(rule => [rule, {enabled: false}]))}));
+  return {
+    violations: results.flatMap(result => result.violations),
+    passed: results.flatMap(result => result.passes).map(rule => rule.id),
+  };
+}"""
+# What no reader could use: the page wider than the window, letters too small, fields too low.
+TOO_SMALL = """selector => {
+  const parts = [...document.querySelectorAll(`${selector} *`)].filter(e => e.checkVisibility());
+  const has = e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+  const scale = e => {
+    const turn = e instanceof SVGTextElement && e.getScreenCTM();
+    return turn ? Math.hypot(turn.a, turn.b) : 1;
+  };
+  const letters = e => parseFloat(getComputedStyle(e).fontSize) * scale(e);
+  const lowest = e => e.matches('button, summary') ? 24 : 16;
+  const small = [
+    ...parts.filter(e => has(e) && e.getClientRects().length && letters(e) < 12.9),
+    ...parts.filter(e => e.matches('button, summary, input')
+      && e.getBoundingClientRect().height < lowest(e) - 0.1),
+  ].map(e => `too small: ${e.outerHTML.slice(0, 90)}`);
+  const width = document.documentElement.scrollWidth;
+  return width > innerWidth ? [`${width} px wide`, ...small] : small;
+}"""
+
+
+@contextlib.contextmanager
+def opened(
+    browser: Any,
+    address: str,
+    mode: str = "light",
+    width: int = WIDE,
+    script: str = "",
+    javascript: bool = True,
+    faults: list[str] | None = None,
+) -> Iterator[Any]:
+    """A page in a context of its own; at the end it may have complained of nothing.
+
+    It complains of errors, of warnings on the console, and of requests that leave the site or
+    fail; a test that wants to see the complaints gives a list for them. `script` runs first.
+    """
+    noted: list[str] = []
+    context = browser.new_context(
+        viewport={"width": width, "height": HEIGHT},
+        color_scheme=mode,
+        reduced_motion="reduce",
+        java_script_enabled=javascript,
+    )
+    try:
+        page = context.new_page()
+        if javascript:  # without it, a browser may give up scripts that it has asked for
+            listen(page, address, noted if faults is None else faults)
+        if script:
+            page.add_init_script(script)
+        page.goto(address)
+        yield page
+        assert noted == [], noted
+    finally:
+        context.close()
+
+
+def listen(page: Any, address: str, faults: list[str]) -> None:
+    """Note what the page complains of. Its site is its server, or the folder above its own."""
+    own = "/".join(address.split("/")[:3]) if address.startswith("http") else parent(address)
+
+    def note(request: Any) -> None:
+        if not request.url.startswith((own, "data:", "blob:")):
+            faults.append(f"request: {request.url}")
+
+    page.on("request", note)
+    page.on("requestfailed", lambda request: faults.append(f"failed: {request.url}"))
+    page.on("pageerror", lambda error: faults.append(f"page error: {error}"))
+    page.on(
+        "console",
+        lambda message: (
+            message.type in ("error", "warning")
+            and faults.append(f"console {message.type}: {message.text}")
+        ),
+    )
+    page.on(
+        "response",
+        lambda response: response.status >= 400 and faults.append(f"missing: {response.url}"),
+    )
+
+
+def parent(address: str) -> str:
+    return address.rsplit("/", 2)[0]
+
+
+def axe_finds(page: Any, axe: str, selector: str, all_rules: bool = True) -> list[str]:
+    """What axe complains of in a part of the page."""
+    if not page.evaluate("window.axe !== undefined"):
+        page.evaluate(axe)
+    result = page.evaluate(AXE, [selector, all_rules])
+    assert "color-contrast" in result["passed"], "axe saw no text"
+    return [
+        f"{fault['id']}: {node['html'][:90]} | {node['failureSummary'][:160]}"
+        for fault in result["violations"]
+        for node in fault["nodes"][:3]
+    ]
+
+
+def number(text: str) -> float:
+    """A number as pages write it."""
+    return float(text.replace("−", "-").replace("∞", "inf").replace(",", "").strip("%< "))
+
+
+def rows(page: Any, selector: str = "table") -> list[list[str]]:
+    """The cells of each row of a table, as texts, its header's first."""
+    return page.locator(selector).evaluate(
+        "table => [...table.rows].map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+
+
+def open_folds(page: Any, selector: str) -> None:
+    """Open every fold that a reader can reach, and those inside them."""
+    page.evaluate(
+        """selector => {
+          const closed = () => [...document.querySelectorAll(`${selector} details:not([open])`)]
+            .filter(fold => fold.checkVisibility());
+          while (closed().length) for (const fold of closed()) fold.open = true;
+        }""",
+        selector,
+    )
+
+
+def axe_script(package: Any) -> str:
+    return next(Path(package.__file__).parent.rglob("axe.min.js")).read_text(encoding="utf-8")

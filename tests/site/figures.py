@@ -1,0 +1,144 @@
+"""The live figures: one table of what each is made from, and of what a reader does with it.
+
+`test_figures.py` holds what is true of all of them. A figure's own file has what is particular to
+it: that its numbers are Python's.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import nbformat
+
+from scratchformer.data import Playhouse
+from scratchformer.data.corpora import Corpus
+from scratchformer.models import GPT
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.ch11_training.stored_steps import load_checkpoints
+from scratchformer_course.kit.figure import LiveFigure
+from scratchformer_course.page_model import describe, explore
+from scratchformer_course.tab_trainer import race
+from tests.site.browsing import open_folds
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+NAME, PROMPT = "tiny-shakespeare", "ROMEO:\nWhat light through"  # the shipped model, and a prompt
+PARTS = r'data-files="(.*?)" data-models="(.*?)".*?data-settings="(.*?)">(.*)</div>$'
+LIVE = ".live-figure[data-live=yes]"
+
+
+def stored(chapter: str, name: str) -> LiveFigure:
+    """The figure that a notebook's stored output holds, with the models that it names."""
+    (path,) = NOTEBOOKS.glob(f"{chapter}_*.ipynb")
+    for cell in nbformat.read(path, as_version=4).cells:
+        for output in cell.get("outputs", ()):
+            html = output.get("data", {}).get("text/html", "")
+            if f'data-figure="{name}"' in html:
+                parts = (
+                    r'data-files="(.*?)" data-models="(.*?)".*?data-settings="(.*?)">(.*)</div>$'
+                )
+                files, models, settings, still = re.search(parts, html, re.S).groups()
+                descriptions = [described()[model] for model in models.split()]
+                settings = json.loads(unescape(settings))
+                return LiveFigure(name, settings, still, files.split(), descriptions)
+    raise AssertionError(f"chapter {chapter} stores no figure {name}")
+
+
+@functools.cache
+def described() -> dict[str, dict[str, Any]]:
+    """What is shipped, by hash, as pages carry it."""
+    tok = CharTokenizer.pretrained(NAME)
+    models = [GPT.pretrained(NAME), *(model for _, model in load_checkpoints())]
+    return {told["hash"]: told for told in (describe(model, tok) for model in models)}
+
+
+@functools.cache
+def explorer() -> LiveFigure:
+    return explore(GPT.pretrained(NAME), CharTokenizer.pretrained(NAME), PROMPT)
+
+
+@functools.cache
+def short_race() -> LiveFigure:
+    """The race on a short text of Playhouse, with the curves that stand beside Shakespeare."""
+    return race(Corpus("tinyshakespeare", Playhouse().text(40_000), "directory"))
+
+
+# ---- what a reader does, until the figure is as full as it gets ----
+
+
+def press(page: Any, *names: str) -> None:
+    for name in names:
+        page.get_by_role("button", name=name, exact=True).click()
+
+
+def fill(page: Any, **fields: Any) -> None:
+    """Fields and sliders by their labels, in which _ stands for a space."""
+    for label, value in fields.items():
+        page.get_by_label(label.replace("_", " "), exact=True).fill(str(value))
+
+
+def merge_long_words(page: Any) -> None:
+    fill(page, Text="Donaudampfschifffahrtsgesellschaft " + "語" * 60 + "the king " * 30)
+    press(page, "Next merge", "Next merge", "All merges")
+
+
+def edit_matrices(page: Any) -> None:
+    page.get_by_label("W_k, article to noun").fill("-12.25")
+    page.get_by_label("W_q, royal to verb").fill("-98.75")
+    page.get_by_label("Mask").check()
+    press(page, "sleeps asks")
+
+
+def all_of_the_law(page: Any) -> None:
+    for name in ("Draw the", "Reveal"):
+        page.get_by_role("button", name=name).click()
+
+
+def small(page: Any, steps: int = 20, context: int = 4, width: int = 5) -> None:
+    """Settings of the race that train in a second."""
+    open_folds(page, ".live-figure")
+    fill(page, Steps=steps, Context=context, Width=width)
+
+
+def trained(page: Any) -> dict[str, Any]:
+    page.wait_for_function("scratchformerRace.last !== null", timeout=120_000)
+    return page.evaluate("scratchformerRace.last")
+
+
+def train_and_look(page: Any) -> None:
+    small(page)
+    press(page, "Train a GPT in this tab")
+    trained(page)
+    press(page, "Look inside")
+
+
+class Figure(NamedTuple):
+    """Where a figure comes from, and what a reader may do with it."""
+
+    make: Callable[[], LiveFigure]
+    use: Callable[[Any], None]
+
+
+FIGURES = {
+    "merges": Figure(lambda: stored("01", "merges"), merge_long_words),
+    "clock_hands": Figure(
+        lambda: stored("03", "clock_hands"), lambda page: fill(page, Place=40, Distance=44)
+    ),
+    "parabola": Figure(
+        lambda: stored("04", "parabola"), lambda page: press(page, "1.05", *["10 steps"] * 6)
+    ),
+    "attention_steps": Figure(lambda: stored("06", "attention_steps"), edit_matrices),
+    "turning_pairs": Figure(
+        lambda: stored("08", "turning_pairs"), lambda page: press(page, "100 words in front")
+    ),
+    "time_machine": Figure(
+        lambda: stored("11", "time_machine"), lambda page: fill(page, Steps_of_training=15)
+    ),
+    "costs": Figure(lambda: stored("15", "costs"), lambda page: press(page, "GPT-2 XL")),
+    "law": Figure(lambda: stored("16", "law"), all_of_the_law),
+    "explorer": Figure(explorer, lambda page: None),
+    "race": Figure(short_race, train_and_look),
+}
