@@ -8,6 +8,7 @@ import math
 import os
 import re
 import signal
+import time
 
 import pytest
 import torch
@@ -58,10 +59,6 @@ def processors(count):
     return f"Object.defineProperty(navigator, 'hardwareConcurrency', {{ get: () => {count} }})"
 
 
-def processors(count):
-    return f"Object.defineProperty(navigator, 'hardwareConcurrency', {{ get: () => {count} }})"
-
-
 def test_one_worker_and_two_give_the_same_run(browser, saved):
     runs = []
     for count in (1, 2):
@@ -98,6 +95,7 @@ def test_it_goes_on_when_the_tab_comes_back(browser, page):
     assert tabs
     for process in tabs:
         os.kill(process, signal.SIGSTOP)
+    time.sleep(0.5)
     for process in tabs:
         os.kill(process, signal.SIGCONT)
     run = trained(page)
@@ -134,10 +132,8 @@ def test_in_chromium_too_the_gradients_of_every_weight_are_pytorchs(page):
 def test_the_same_seed_gives_the_same_loss_and_another_another(page):
     losses = []
     for seed in (3, 3, 4):
-        page.get_by_label("Seed").first.evaluate(
-            "(field, seed) => { field.value = seed; field.dispatchEvent(new Event('input')); }",
-            seed,
-        )
+        small(page)
+        page.get_by_label("Seed").first.fill(str(seed))
         losses.append(train(page)["loss"])
     assert losses[0] == losses[1] != losses[2]
 
