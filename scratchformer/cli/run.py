@@ -69,7 +69,7 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
             f"context_length, {model.context_length}"
         )
     settings = asdict(training) | {"batch_size": windows.batch_size, "context_length": T}
-    settings |= {"sampler": sampler, "sampling": sampling}
+    settings["sampling"] = {"sampler": sampler, **sampling}
     with lock_folder(out):
         folder = RunFolder(out)
         described = {**config, "sums": data.sums}

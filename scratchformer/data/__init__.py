@@ -6,11 +6,4 @@ Batches, which need torch, are in `scratchformer.data.batches`.
 from .corpora import Corpus, CorpusNotice, load_corpus, scored_split, train_val_split
 from .playhouse import Playhouse
 
-__all__ = [
-    "Corpus",
-    "CorpusNotice",
-    "Playhouse",
-    "load_corpus",
-    "scored_split",
-    "train_val_split",
-]
+__all__ = ["Corpus", "CorpusNotice", "Playhouse", "load_corpus", "scored_split", "train_val_split"]

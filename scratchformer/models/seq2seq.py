@@ -11,12 +11,7 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from scratchformer.attention import (
-    CrossAttention,
-    MultiHeadAttention,
-    causal_mask,
-    padding_mask,
-)
+from scratchformer.attention import CrossAttention, MultiHeadAttention, causal_mask, padding_mask
 from scratchformer.blocks import FeedForward, TransformerBlock, check_sizes
 from scratchformer.positions import sinusoidal
 
@@ -121,10 +116,7 @@ class Seq2Seq(nn.Module):
         return x
 
     def decode(
-        self,
-        target: Int[Tensor, "B T"],
-        memory: Float[Tensor, "B S C"],
-        source: Int[Tensor, "B S"],
+        self, target: Int[Tensor, "B T"], memory: Float[Tensor, "B S C"], source: Int[Tensor, "B S"]
     ) -> Float[Tensor, "B T V"]:
         """Logits of what follows each target token, which starts with `begin_id`.
 

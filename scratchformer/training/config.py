@@ -16,12 +16,7 @@ SCHEDULES = ("linear", "cosine", "constant")
 
 
 def learning_rate(
-    step: int,
-    *,
-    lr: float,
-    steps: int,
-    warmup: int = 0,
-    schedule: str = "linear",
+    step: int, *, lr: float, steps: int, warmup: int = 0, schedule: str = "linear"
 ) -> float:
     """The rate of the update that follows `step` done updates (0 for the first), never 0 there.
 

@@ -136,7 +136,6 @@ def train(
     *,
     batch_size: int,
     context_length: int,
-    sampler: Callable[..., Any] = WindowSampler,
     sampling: Mapping[str, Any] | None = None,
     callbacks: Sequence[Callable[[TrainingState], object]] = (),
     checkpoint: str | Path | None = None,
@@ -146,13 +145,15 @@ def train(
     """`fit` for a language model: windows of `train_ids`, evaluated on all of `val_ids`.
 
     `settings` are TrainingConfig's: steps, lr and seed are needed. `batch_size` counts the windows
-    of all processes together. Another `sampler` is made as WindowSampler is, and says in its
-    `context_length` how long its longest windows are: so long are those of an evaluation.
-    `sampling` holds its options, such as {"replacement": False}. Raises what `fit`, TrainingConfig
-    and the sampler raise.
+    of all processes together. `sampling` holds options of WindowSampler, such as {"replacement":
+    False}, or of another "sampler" that it names, a class that is made in the same way and says in
+    `context_length` how long its longest windows are: so long are those of an evaluation. Raises
+    what `fit`, TrainingConfig and the sampler raise.
     """
     config = TrainingConfig(**settings)
-    batches = sampler(train_ids, batch_size, context_length, config.seed, **(sampling or {}))
+    options = dict(sampling or {})
+    sampler = options.pop("sampler", WindowSampler)
+    batches = sampler(train_ids, batch_size, context_length, config.seed, **options)
     if batch_size < (n := distributed.world_size()):
         raise ValueError(f"batch_size={batch_size}, expected one for each of {n} processes")
     if len(val_ids) < 2:  # or it would be found out after the last step
@@ -170,7 +171,7 @@ def train(
         identity={
             "batch_size": batch_size,
             "context_length": context_length,
-            **(sampling or {}),
+            **options,
             "tokens": [len(train_ids), len(val_ids)],
         },
     )

@@ -121,7 +121,8 @@ seed = 0
     with monkeypatch.context() as patch:
         patch.setattr(run, "train", watched)
         assert main([*call, "halves"]) == 130
-    assert seen == [{"double_after": 3, "tail_after": 2, "replacement": False}]
+    late = {"double_after": 3, "tail_after": 2, "replacement": False}
+    assert seen == [{"sampler": RaceWindows} | late]
     for arguments in ([*call, "halves", "--resume"], [*call, "whole"]):
         assert main(arguments) == 0
     assert main("train --config plain.toml --out plain".split()) == 0
