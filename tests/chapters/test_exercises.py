@@ -92,3 +92,7 @@ def test_a_judge_takes_nothing_for_an_answer_that_is_none(exercise):
 def test_the_page_of_wrong_answers_is_up_to_date():
     stale = f"book/exercise_checks.md is stale: run `{COMMAND}`"
     assert PAGE.exists() and PAGE.read_text(encoding="utf-8") == page(), stale
+
+
+def test_there_are_as_many_mistakes_as_the_welcome_page_says():
+    assert sum(len(exercise.mistakes) for _, exercise in ALL) > 1000
