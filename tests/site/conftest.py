@@ -1,10 +1,11 @@
-"""The built site and a browser, or a skip that says how to have them.
+"""The built site and a browser, or a line that says how to have them.
 
 SITE_DIR names another folder of built pages. Chromium is looked for on the PATH.
 """
 
 import functools
 import http.server
+import importlib.util
 import os
 import shutil
 import threading
@@ -58,13 +59,35 @@ def pytest_xdist_make_scheduler(config, log):
     return together(config, log, group)
 
 
+SITE = Path(os.environ.get("SITE_DIR") or ROOT / "_build" / "html").resolve()
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+# what a machine may lack: the fixture that needs it, and what to say, once for all its tests
+LACKS = {}
+if CHROMIUM is None or importlib.util.find_spec("playwright") is None:
+    LACKS["browser"] = (
+        "no Chromium on the PATH, or no playwright: no page was looked at in a browser"
+    )
+if not (SITE / "index.html").is_file():
+    LACKS["site"] = f"no built site at {SITE}: run `make book` first"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what cannot run here; a line for each test would bury all other lines."""
+    here = [item for item in items if item.path.parent == Path(__file__).parent]
+    out = [item for item in here if LACKS.keys() & set(item.fixturenames)]
+    items[:] = [item for item in items if item not in out]
+    config.hook.pytest_deselected(items=out)
+
+
+def pytest_terminal_summary(terminalreporter):
+    for reason in LACKS.values():
+        terminalreporter.write_line(f"SKIPPED tests/site: {reason}")
+
+
 @pytest.fixture(scope="session")
 def site() -> Path:
     """The folder of the built site."""
-    folder = Path(os.environ.get("SITE_DIR") or ROOT / "_build" / "html").resolve()
-    if not (folder / "index.html").is_file():
-        pytest.skip(f"no built site at {folder}: run `make book` first")
-    return folder
+    return SITE
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -85,12 +108,10 @@ def server(site) -> str:
 @pytest.fixture(scope="session")
 def browser():
     """A headless Chromium."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("no browser on the PATH: install Chromium to check the pages in it")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
         chromium.close()
 
