@@ -94,7 +94,7 @@ def test_a_chapters_figure_is_shown_linked_or_left_out(tmp_path):
         ":::{live} 01_a one\nBelow **this** text.\n:::\n\n"
         ":::{live} 01_a one\n:link:\nText alone.\n:::\n\n"
         ":::{live} 01_a two\n:optional:\nNot to be seen.\n:::\n\n"
-        "```{drawing} typed_array matrix_in_a_row\n```\n",
+        "```{drawing} page_model matrix_in_a_row\n```\n",
     )
     assert ok
     assert html.count("data-figure=") == 1 and html.count("Still.") == 1
@@ -107,7 +107,7 @@ def test_a_chapters_figure_is_shown_linked_or_left_out(tmp_path):
     [
         ":::{live} 01_a two\n:::",
         ":::{live} 02_b one\n:optional:\n:::",
-        "```{drawing} typed_array nothing\n```",
+        "```{drawing} page_model nothing\n```",
         "```{drawing} nothing at_all\n```",
     ],
 )
