@@ -608,7 +608,7 @@ TextNetwork = exercise(
     "4.4",
     "TextNetwork(vocab_size, length, d_model, d_hidden)(ids: (B, T)) -> logits (B, V)",
     cases=cases_of_text_network,
-    right=[RightTextNetwork, WithConcatenation, WithMatrices],
+    right=[RightTextNetwork, WithMatrices, WithConcatenation],
     mistakes=[
         mistake(
             "forgets the ReLU",
