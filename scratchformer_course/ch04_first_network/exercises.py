@@ -216,6 +216,10 @@ def lets_exp_overflow(logits, targets):
     return -p[torch.arange(len(targets)), targets].log().mean()
 
 
+def takes_ln_p(logits, targets):
+    return -logits.softmax(dim=1)[torch.arange(len(targets)), targets].log().mean()
+
+
 def takes_the_logarithm(logits, targets):
     p = logits.softmax(dim=1)[torch.arange(len(targets)), targets]
     return -p.mean().log()
@@ -248,6 +252,7 @@ cross_entropy = exercise(
         (torch.tensor([[1000.0, 0.0, -1000.0], [-1000.0, 0.0, 1000.0]]), torch.tensor([0, 2])),
         (torch.tensor([[80.0, 0.0]]), torch.tensor([1])),
         (3 * _random(7, 11, seed=4), torch.tensor([0, 10, 3, 3, 7, 9, 1])),
+        (torch.tensor([[0.0, 150.0]]), torch.tensor([0])),
     ),
     judge=judge_cross_entropy,
     right=[
@@ -272,6 +277,18 @@ cross_entropy = exercise(
             "One number is taken from all rows, and `exp` gives only zeros in a row far below it: "
             "each row has a largest logit of its own",
             subtracts_the_largest_of_all,
+        ),
+        mistake(
+            "takes the logarithm of a probability",
+            "A very small probability is rounded to 0, and ln 0 is −∞: subtract the logarithm of "
+            "the sum from the logits, or take `log_softmax`",
+            takes_ln_p,
+        ),
+        mistake(
+            "takes the logarithm of a probability, with the largest of the batch subtracted",
+            "One number is taken from all rows, and `exp` gives only zeros in a row far below it: "
+            "each row has a largest logit of its own",
+            lambda logits, targets: lets_exp_overflow(logits - logits.max(), targets),
         ),
         mistake(
             "adds a small number before the logarithm",
@@ -430,6 +447,14 @@ def stops_at_the_logits_with_p(x, W1, W2, target):
     return torch.outer(x, (W2 @ p) * (hidden > 0)), right_slopes(x, W1, W2, target)[1]
 
 
+def lets_exp_overflow_in_p(x, W1, W2, target):
+    hidden = (x @ W1).relu()
+    e = (hidden @ W2).exp()
+    at_logits = e / e.sum()
+    at_logits[target] -= 1
+    return torch.outer(x, (W2 @ at_logits) * (hidden > 0)), torch.outer(hidden, at_logits)
+
+
 def turns_the_matrices(x, W1, W2, target):
     first, second = right_slopes(x, W1, W2, target)
     return first.T, second.T
@@ -449,6 +474,8 @@ slopes = exercise(
         (_random(3, seed=4), _random(3, 5, seed=5), _random(5, 8, seed=6), 7),
         (3 * _random(7, seed=7), _random(7, 4, seed=8), _random(4, 3, seed=9), 1),
         (_random(2, seed=1), _random(3, 2, seed=2).T, _random(6, 3, seed=3).T, 1),
+        (torch.tensor([1.0]), torch.tensor([[0.05]]), torch.tensor([[1.0, 0.0]]), 1),
+        (torch.tensor([10.0]), torch.tensor([[10.0]]), torch.tensor([[1.0, 0.0]]), 1),
     ),
     right=[right_slopes, by_one_hot, by_backward],
     mistakes=[
@@ -489,6 +516,11 @@ slopes = exercise(
                 right_slopes(x, W1, W2, target)[0] * (x > 0)[:, None],
                 right_slopes(x, W1, W2, target)[1],
             ),
+        ),
+        mistake(
+            "lets exp overflow",
+            "`exp` of a large logit is infinite: `softmax` takes the largest logit away first",
+            lets_exp_overflow_in_p,
         ),
         mistake(
             "swaps the two",
@@ -534,7 +566,13 @@ class RightTextNetwork(nn.Module):
         return self.out(self.hidden(joined).relu())
 
 
-class WithConcatenation(RightTextNetwork):
+class WithConcatenation(nn.Module):
+    def __init__(self, vocab_size, length, d_model, d_hidden):
+        super().__init__()
+        self.embed = nn.Embedding(vocab_size, d_model)
+        self.hidden = nn.Linear(length * d_model, d_hidden)
+        self.out = nn.Linear(d_hidden, vocab_size)
+
     def forward(self, ids):
         joined = torch.cat([self.embed(column) for column in ids.T], dim=1)
         return self.out(F.relu(self.hidden(joined)))
