@@ -36,12 +36,10 @@ hypothesis.settings.load_profile("course")
 SLOW = {
     "test_readers_answers.py": "split",
     "test_models.py": "split",
-    "test_taken_apart.py": "split",
     "test_distributed.py": "together",
-    "test_exercises.py": "together",
+    "test_exercises.py": "split",
     "test_cli.py": "split",
     "test_shapes.py": "split",
-    "test_law.py": "split",
     "test_checkpoints.py": "together",
 }
 

@@ -390,6 +390,7 @@ def start(path):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_a_killed_run_loses_nothing_but_its_last_interval(tmp_path):
     """Killed twice without warning; the end equals that of a run nobody touched."""
     path, chance = tmp_path / "run", random.Random(0)

@@ -110,6 +110,7 @@ def test_prepare_takes_folders_and_saved_tokenizers_of_any_kind(place):
         assert not Path("out/val.bin").exists()
 
 
+@pytest.mark.slow
 def test_prepare_reads_a_pipe(place):
     ByteBPE.train(TEXT, 300).save("bpe.json")
     call = [sys.executable, "-m", "scratchformer", *"prepare - --tokenizer bpe.json --out".split()]
@@ -262,6 +263,7 @@ def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(to
     assert weights(Path("out/best")) == weights(Path("whole/best")) == weights(Path("whole"))
 
 
+@pytest.mark.slow
 def test_compile_is_passed_on_and_changes_nothing_but_the_speed(tokens, monkeypatch):
     """Only whether it is asked for: what the compiler makes of the models is test_models'."""
     compiled = []
@@ -279,6 +281,7 @@ def start(*arguments):
     return subprocess.Popen(command, env=environment | {"PYTHONUNBUFFERED": "1"}, **pipes)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_end(tokens, capsys):
     Path("small.toml").write_text(CONFIG.replace("every = 25", "every = 10"))
     torch.set_num_threads(1)

@@ -23,6 +23,7 @@ from scratchformer.training.checkpoints import read_header
 from scratchformer.training.distributed import find_device, process_group, was_restarted
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow  # processes that import torch, start and stop each other
 PROGRAM = Path(program.__file__)
 CONFIG = """
 [data]

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 
+@pytest.mark.slow
 def test_chapter_2s_word_vectors_are_the_same_in_every_process():
     pytest.importorskip("gensim")
     program = (

@@ -243,6 +243,7 @@ def test_equals_hugging_face_gpt2_with_the_same_random_weights():
         torch.testing.assert_close(ours(ids), theirs(ids).logits, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_compiled_by_inductor_in_one_graph_the_models_compute_and_learn_the_same():
     """Inductor keeps kernels by what they compute: after a change of ours it takes minutes."""
     if not any(map(shutil.which, ("c++", "g++", "clang++"))):
