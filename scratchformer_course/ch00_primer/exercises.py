@@ -165,10 +165,24 @@ def divides_by_the_variance(x):
     return centred / x.var(dim=1, keepdim=True, unbiased=False)
 
 
+def squares_first(x):
+    mean = x.mean(dim=1, keepdim=True)
+    variance = x.square().mean(dim=1, keepdim=True) - mean.square()
+    return (x - mean) / variance.sqrt()
+
+
 standardise = exercise(
     "0.3",
     "standardise(x: (T, C)) -> (T, C), each row with mean 0 and variance 1",
-    cases=(X, X[:1] * 10 + 3, 20 * _random(5, 4) - 50, 10 * _random(3, 7).T, _random(2, 12) + 5),
+    cases=(
+        X,
+        X[:1] * 10 + 3,
+        20 * _random(5, 4) - 50,
+        10 * _random(3, 7).T,
+        _random(2, 12) + 5,
+        torch.tensor([[0.002, 0.003, 0.004]]),
+        torch.tensor([[1000.0, 1000.5, 1001.0]]),
+    ),
     right=[right_standardise, row_by_row],
     mistakes=[
         mistake(
@@ -200,6 +214,21 @@ standardise = exercise(
             "divides by n − 1",
             "The variance is a little too large: PyTorch divides by n − 1 unless `unbiased=False`",
             lambda x: (x - x.mean(dim=1, keepdim=True)) / x.std(dim=1, keepdim=True),
+        ),
+        mistake(
+            "adds a small number to the variance",
+            "A small number is added to the variance, and a row of small numbers comes out too "
+            "small: the variance must be 1",
+            lambda x: (
+                (x - x.mean(dim=1, keepdim=True))
+                / (x.var(dim=1, keepdim=True, unbiased=False) + 1e-5).sqrt()
+            ),
+        ),
+        mistake(
+            "takes the square of the mean from the mean of the squares",
+            "The mean of the squares less the square of the mean loses its digits where the mean "
+            "is large: subtract the mean first, then square",
+            squares_first,
         ),
         mistake(
             "divides by 3 whatever the width",

@@ -73,6 +73,18 @@ def adds_to_a_count(words):
     return counts
 
 
+def judge_count_pairs(call):
+    praise = count_pairs.compare(call)
+    words = {("n", "e", "w"): 2, ("l", "o", "w"): 5, ("e", "w"): 4}
+    expected = list(right_count_pairs(words))
+    pairs = list(call(words).like({("a", "b"): 1}))
+    order = f"`{brief(expected[0])}` is seen first, but `{brief(pairs[0])}` comes first"
+    if pairs != expected:
+        order = order if pairs[0] != expected[0] else f"`{brief(pairs)}` is in another order"
+        raise Wrong(f"The counts are right, but keep the order of first sight: {order}.")
+    return praise
+
+
 count_pairs = exercise(
     "1.1",
     "count_pairs(words: {a word in pieces: occurrences}) -> {pair of neighbours: occurrences}",
@@ -87,6 +99,7 @@ count_pairs = exercise(
         {("t",): 5},
         {},
     ),
+    judge=judge_count_pairs,
     right=[right_count_pairs, by_counter, by_defaultdict],
     mistakes=[
         mistake(
@@ -152,6 +165,11 @@ count_pairs = exercise(
             lambda words: _counted(
                 words, lambda word: [(a, word[word.index(a) + 1]) for a in word[:-1]]
             ),
+        ),
+        refused(
+            "puts the largest count first",
+            "keep the order of first sight",
+            lambda words: dict(Counter(right_count_pairs(words)).most_common()),
         ),
         mistake(
             "adds to a count that is not there",
@@ -301,6 +319,7 @@ merge_pair = exercise(
         (("a", ".", "b", "*"), (".", "*")),
         ((" ", "t", " ", " t", "he"), (" ", "t")),
         ((b"a", b"b", b"\n", b"a", b"b"), (b"a", b"b")),
+        (("a", "b", "c") * 4, ("a", "b")),
     ),
     right=[right_merge_pair, _recursive],
     mistakes=[

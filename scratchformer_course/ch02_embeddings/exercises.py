@@ -58,6 +58,7 @@ pairs_of = exercise(
         ([], 2),
         ([3, 1, 4, 1, 5, 9, 2, 6], 3),
         ([3, 5], 0),
+        ([2, 7, 1, 8, 2, 8, 1, 8], 5),
     ),
     right=[right_pairs_of, lambda ids, window: _pairs(ids, window), by_slices],
     mistakes=[
@@ -428,6 +429,10 @@ def gives_itself_a_score_of_0(vectors, i, k):
     return scores.topk(k).indices.tolist()
 
 
+def _by_columns(vectors):
+    return vectors / vectors.norm(dim=0, keepdim=True)
+
+
 def word_by_word(vectors, i, k):
     cosines = {
         j: float(F.cosine_similarity(vectors[i], vectors[j], dim=0))
@@ -448,6 +453,8 @@ nearest = exercise(
         (100 * _vectors(12, 3), 5, 11),
         (TWINS, 3, 1),
         (TWINS, 1, 1),
+        (torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]), 0, 2),  # its opposite comes last
+        (torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 0, 1),  # its equal is another word
     ),
     right=[right_nearest, with_a_low_score_for_i, word_by_word],
     mistakes=[
@@ -471,6 +478,11 @@ nearest = exercise(
                     (vectors @ vectors[i]).topk(k).indices.tolist()
                 ),
             },
+        ),
+        mistake(
+            "divides by the lengths of the columns",
+            "The columns are divided by their lengths: each row has its own, so `dim=1`",
+            lambda vectors, i, k: _largest(_by_columns(vectors) @ _by_columns(vectors)[i], i, k),
         ),
         mistake(
             "ranks by distance",
@@ -580,7 +592,7 @@ def returns_the_sum(vectors):
 
 
 def divides_the_columns(vectors):
-    V, unit = len(vectors), vectors / vectors.norm(dim=0, keepdim=True)
+    V, unit = len(vectors), _by_columns(vectors)
     dots = unit @ unit.T
     return float((dots.sum() - dots.trace()) / (V * (V - 1)))
 
@@ -594,6 +606,7 @@ mean_cosine = exercise(
         _vectors(6, 3),
         100 * _vectors(10, 5) + 80,
         _vectors(5, 8).T,
+        torch.tensor([[1.0, 0.0], [0.0, 2.0], [0.0, 3.0]]),  # a cosine of 1 belongs to the mean
     ),
     right=[right_mean_cosine, by_a_mask, by_the_sum_of_rows, by_loops],
     mistakes=[

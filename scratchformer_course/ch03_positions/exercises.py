@@ -64,7 +64,7 @@ def takes_the_sine_twice(T, d_model):
 sinusoidal = exercise(
     "3.1",
     "sinusoidal(T, d_model) -> (T, C), sine and cosine of a hand side by side",
-    cases=((2, 4), (3, 6), (5, 8), (1, 2), (40, 10), (70, 64)),
+    cases=((2, 4), (3, 6), (5, 8), (1, 2), (40, 10), (70, 64), (600, 4)),
     right=[right_sinusoidal, entry_by_entry, by_cosines_alone],
     mistakes=[
         mistake(
@@ -96,7 +96,7 @@ sinusoidal = exercise(
         ),
         mistake(
             "forgets the 2 of 2i",
-            "The exponent is half as large as it is",
+            "The exponent is half as large as it should be",
             lambda T, d_model: _pairs(*_waves(T, d_model, exponent=1)),
         ),
         mistake(

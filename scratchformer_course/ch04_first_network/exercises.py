@@ -725,6 +725,7 @@ forgetful_descent = exercise(
         (-4.0, 0.05, 12),
         (3.0, 0.2, 3),
         (4.0, 0.5, 5),  # comes by the 3
+        (200.0, 0.1, 3),
     ),
     right=[lambda w, rate, steps: _descend(w, rate, steps, sum), with_a_running_sum],
     mistakes=[

@@ -28,7 +28,7 @@ def right_running_mean(x):
 running_mean = exercise(
     "5.1",
     "running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t",
-    cases=(X, X[:1], 100 * _random(7, 3), _random(5, 1) - 10, _random(4, 9).T),
+    cases=(X, X[:1], 100 * _random(7, 3), _random(5, 1) - 10, _random(4, 9).T, 9 * _random(4, 4)),
     right=[
         right_running_mean,
         lambda x: torch.stack([x[: t + 1].mean(dim=0) for t in range(len(x))]),
@@ -134,7 +134,7 @@ def judge_averaging_weights(call):
 averaging_weights = exercise(
     "5.2",
     "averaging_weights(T: int) -> (T, T), so that weights @ x is the running mean of x",
-    cases=(4, 1, 7, 2, 12),
+    cases=(4, 1, 7, 2, 12, 70),
     judge=judge_averaging_weights,
     right=[right_averaging_weights, by_softmax],
     mistakes=[
@@ -206,13 +206,23 @@ def right_masked_softmax(scores, mask):
 
 
 def by_exponentials(scores, mask):
-    e = (scores - scores.amax(dim=1, keepdim=True)).exp() * mask
+    scores = torch.where(mask, scores, -math.inf)
+    e = (scores - scores.amax(dim=1, keepdim=True)).exp()
     return e / e.sum(dim=1, keepdim=True)
 
 
 def hard_argmax(scores, mask):
     best = scores.masked_fill(~mask, -math.inf).argmax(dim=1)
     return F.one_hot(best, len(scores)).float()
+
+
+def masks_and_divides_again(scores, mask):
+    weights = scores.softmax(dim=1) * mask
+    return weights / weights.sum(dim=1, keepdim=True)
+
+
+def subtracts_a_hidden_maximum(scores, mask):
+    return divides_exponentials(scores - scores.amax(dim=1, keepdim=True), mask)
 
 
 def divides_exponentials(scores, mask):
@@ -240,6 +250,8 @@ masked_softmax = exercise(
         (90 * _random(6, 6), torch.eye(6).bool() | (_random(6, 6) > 0.3)),
         (_random(6, 6).mT.round(), torch.ones(6, 6).bool()),
         (_random(1, 1), torch.ones(1, 1).bool()),
+        (torch.tensor([[0.0, 200.0], [0.0, 0.0]]), CAUSAL[:2, :2]),  # so large that others vanish
+        (torch.tensor([[-2e6, 0.0], [-2e6, 3.0]]), CAUSAL[:2, :2]),  # a low fill is not low enough
     ),
     explain=explain_masked_softmax,
     right=[
@@ -273,6 +285,14 @@ masked_softmax = exercise(
             "masks after the softmax",
             "Softmax comes before the mask: the rows no longer sum to 1",
             lambda scores, mask: scores.softmax(dim=1) * mask,
+        ),
+        *alike(
+            "A hidden score that is far larger leaves 0 to all others, and 0 / 0 is NaN: hide "
+            "before the softmax, so that it cannot be the maximum",
+            {
+                "divides again by the sum after the mask": masks_and_divides_again,
+                "subtracts a maximum that is hidden": subtracts_a_hidden_maximum,
+            },
         ),
         mistake(
             "hides wherever the masked scores are 0",
@@ -308,6 +328,11 @@ masked_softmax = exercise(
             "hides with −10",
             "below any other, so -inf",
             lambda scores, mask: scores.masked_fill(~mask, -10.0).softmax(dim=1),
+        ),
+        refused(
+            "hides with −1,000,000, and some scores are below it",
+            "below any other, so -inf",
+            lambda scores, mask: scores.masked_fill(~mask, -1e6).softmax(dim=1),
         ),
         refused(
             "hides with −100, and some scores are below it",

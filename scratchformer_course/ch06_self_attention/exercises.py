@@ -329,6 +329,7 @@ SEARCHED = (
     (torch.tensor([0.3, 0.1, 0.29, -0.7, 0.0, 0.2]), 0.03),
     (torch.tensor([40.0, 10.0, -30.0]), 0.001),
     (torch.tensor([1.0, *[0.0] * 30]), 0.05),  # the two largest do not tell
+    (torch.tensor([1.0, 0.9975]), 0.05),  # 1155: the search is long
 )
 
 
@@ -418,6 +419,7 @@ def _attend(q, k, v, mask=None, scale=None, hide=None, dim=-1):
 # Scores of exactly 0, and keys as many as queries: nothing may be hidden here either.
 CORNERS = torch.tensor([[1.0, 1.0, 0.0, 0.0], [0, 1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]])
 CAUSAL = torch.ones(5, 5, dtype=torch.bool).tril()
+FIRST_KEY = torch.tensor([[True, False]])
 OTHER = torch.tensor([[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1]]).bool()
 
 
@@ -439,8 +441,9 @@ def by_one_hot_values(q, k, v, mask):
 
 
 def by_einsum(q, k, v, mask):
-    e = (torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5).exp()
-    e = e if mask is None else e * mask
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    scores = scores if mask is None else torch.where(mask, scores, -math.inf)
+    e = (scores - scores.amax(dim=-1, keepdim=True)).exp()
     weights = e / e.sum(dim=-1, keepdim=True)
     return [torch.einsum("...ts,...sd->...td", weights, v), weights]
 
@@ -498,6 +501,19 @@ def hides_after_the_softmax(q, k, v, mask):
     return weights @ v, weights
 
 
+def divides_again(q, k, v, mask):
+    weights = hides_after_the_softmax(q, k, v, mask)[1]
+    weights = weights / weights.sum(dim=-1, keepdim=True)
+    return weights @ v, weights
+
+
+def lets_exp_overflow(q, k, v, mask):
+    e = (q @ k.mT / math.sqrt(q.shape[-1])).exp()
+    e = e if mask is None else e * mask
+    weights = e / e.sum(dim=-1, keepdim=True)
+    return weights @ v, weights
+
+
 def _hides_with(fill):
     def attend(q, k, v, mask):
         scores = q @ k.mT / math.sqrt(q.shape[-1])
@@ -527,6 +543,10 @@ attention = exercise(
         _of_scores(LARGE, None),
         _of_scores(LARGE, OTHER),
         _of_scores(HIDDEN, OTHER),
+        (*_random(17, (2, 1, 2, 3, 5), (2, 1, 2, 4, 5), (2, 1, 2, 4, 5)), None),
+        _of_scores(torch.tensor([[100.0, 0.0]]), None),
+        _of_scores(torch.tensor([[-200.0, 200.0]]), FIRST_KEY),
+        _of_scores(torch.tensor([[-2e6, 0.0]]), FIRST_KEY),
     ),
     judge=judge_attention,
     praise="Scores, scale, mask, softmax and mixture are right, also on a batch.",
@@ -656,6 +676,18 @@ attention = exercise(
             "The mask comes after the softmax, so that the rows do not sum to 1: hide the scores",
             hides_after_the_softmax,
         ),
+        mistake(
+            "divides again by the sum after the mask",
+            "A hidden score that is far larger leaves 0 to all others, and 0 / 0 is NaN: hide "
+            "the scores before the softmax",
+            divides_again,
+        ),
+        mistake(
+            "lets exp overflow",
+            "`exp` of a large score is infinite: `softmax` takes the largest score away first",
+            lets_exp_overflow,
+        ),
+        refused("hides with −10,000", "stands where the mask is False", _hides_with(-1e4)),
         mistake(
             "takes any mask for a causal one",
             "This hides the future whatever the mask says: use the mask that is given",

@@ -222,6 +222,8 @@ class _Attention(nn.Module):
 
 X = torch.randn(2, 5, 12, generator=GENERATOR)
 OTHER = torch.tensor([1, 0, 0, 0, 1]).bool() | torch.eye(5, dtype=torch.bool)
+HEADS = torch.rand(2, 3, 5, 5, generator=torch.Generator().manual_seed(2)) > 0.5
+HEADS |= torch.eye(5, dtype=torch.bool)  # (B, H, T, T)
 EACH = torch.stack((_past(5), OTHER))[:, None]  # (B, 1, T, T)
 PADDED = torch.tensor([[1, 1, 1, 0, 0], [0, 1, 1, 1, 1]]).bool()[:, None, None]  # (B, 1, 1, T)
 
@@ -248,11 +250,12 @@ class HoldsABuffer(_Attention):
 class ListOfHeads(_Attention):
     def forward(self, x, mask=None):
         q, k, v = (t.chunk(self.n_heads, dim=-1) for t in self.project(x))
+        masks = [mask] * self.n_heads
         if mask is not None and mask.dim() == 4:
-            mask = mask[:, 0]
+            masks = mask.expand(-1, self.n_heads, -1, -1).unbind(1)
         heads = [
-            F.scaled_dot_product_attention(*each, attn_mask=mask)
-            for each in zip(q, k, v, strict=True)
+            F.scaled_dot_product_attention(*each, attn_mask=own)
+            for *each, own in zip(q, k, v, masks, strict=True)
         ]
         return self.c_proj(torch.cat(heads, dim=-1))
 
@@ -362,6 +365,7 @@ MultiHeadAttention = exercise(
         ({"d_model": 16, "n_heads": 4}, torch.randn(3, 7, 16, generator=GENERATOR), _past(7)),
         ({"d_model": 12, "n_heads": 4}, 4 * X[:, :1]),
         ({"d_model": 32, "n_heads": 1}, torch.randn(2, 4, 32, generator=GENERATOR)),
+        ({"d_model": 12, "n_heads": 3}, X, HEADS),
     ),
     praise="`MultiHeadAttention` is right: with and without masks, for 1, 3 and 4 heads.",
     right=[_Attention, WithUnflatten, HoldsABuffer, ListOfHeads],
@@ -610,6 +614,14 @@ def _leaks_a_little(x):
     return out
 
 
+def _leaks_behind_a_norm(x):
+    """Place 1 sees place 3, but not what all of its channels have in common."""
+    T, out = x.shape[1], F.layer_norm(x, x.shape[-1:])
+    weights = torch.eye(6)
+    weights[1, 3] = 0.01
+    return weights[:T, :T] @ out
+
+
 def _turns_by_the_future(x):
     """Each pair of channels is turned by what comes later: no length tells."""
     later = x.sum(dim=(1, 2))[:, None] - x.sum(dim=2).cumsum(dim=1)
@@ -757,6 +769,7 @@ sees_the_future = exercise(
         (_layer(_opened(6, 2, 4)), ZEROS),  # the input that leaks is 0
         (_layer(_opened(5, 0, 4)), TEXTS[:1, :5, :3]),
         (_layer(_past(5)), TEXTS[1:, :5, :3]),
+        (_leaks_behind_a_norm, TEXTS),
     ),
     praise="`sees_the_future` finds every leak, and accuses no layer that is sound.",
     right=[right_sees_the_future, by_slopes, by_cuts, by_each_place],
@@ -851,6 +864,12 @@ sees_the_future = exercise(
                 "doubles later inputs": _tells_by(lambda x: 2 * x),
                 "takes the later inputs of the other text": _tells_by(lambda x: x.flip(0)),
             },
+        ),
+        mistake(
+            "adds 1 to later inputs",
+            "A leak is missed: a norm takes away what is added to all channels alike. Put random "
+            "numbers there",
+            _tells_by(lambda x: x + 1),
         ),
         mistake(
             "says True for a sound layer",

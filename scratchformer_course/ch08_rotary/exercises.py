@@ -6,6 +6,7 @@ import math
 import torch
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.verdict import expect
 
 
 def _times(pair, rows):
@@ -200,7 +201,7 @@ rotary = exercise(
         ),
         mistake(
             "forgets the 2 of 2i",
-            "The exponent is half as large as it is",
+            "The exponent is half as large as it should be",
             lambda x, positions: _pairs(*_turned(x, positions, exponent=1)),
         ),
         mistake(
@@ -275,6 +276,15 @@ GIVEN = (
 )
 
 
+FAR = _Attention(
+    "stops_counting_at_50",
+    lambda q, k, v, p: (_turn(q, p.clamp(max=50)), _turn(k, p.clamp(max=50)), v),
+)
+FAINT = _Attention(
+    "adds_very_little_of_the_place", lambda q, k, v, p: (q, k, v + 5e-6 * p[:, None])
+)
+
+
 def _moved(attend, q, k, v, by=100.0) -> tuple[torch.Tensor, torch.Tensor]:
     """The outputs at places 0, 1, … and at those `by` places on."""
     positions = torch.arange(float(len(q)))
@@ -290,7 +300,7 @@ def from_three_starts(attend, q, k, v):
     outputs = [
         attend(q, k, v, torch.arange(start, start + len(q)).float()) for start in (0, 3, 100)
     ]
-    return max((out - outputs[0]).abs().max().item() for out in outputs) < 1e-3
+    return max((out - outputs[0]).abs().max().item() for out in outputs) < 1e-4
 
 
 def stretches_the_text(attend, q, k, v):
@@ -362,6 +372,8 @@ ignores_the_start = exercise(
     cases=(
         *((attend, *qkv) for attend, qkv in zip(ATTENTIONS, GIVEN, strict=True)),
         (ATTENTIONS[1], torch.cat((_q[:4], torch.zeros(1, 8))), _k, _v),  # the last query stays
+        (FAR, *QKV),
+        (FAINT, _q, _k, _v + 3),
     ),
     right=[right_ignores_the_start, from_three_starts],
     mistakes=[
@@ -398,10 +410,19 @@ ignores_the_start = exercise(
                 "compares sums": compares_sums,
             },
         ),
-        mistake(
-            "allows a difference of 0.1",
+        *alike(
             "A small difference is taken for rounding: allow no more than `atol=1e-4`",
-            allows_a_large_difference,
+            {
+                "allows a difference of 0.1": allows_a_large_difference,
+                "allows a difference of 0.001": lambda attend, q, k, v: torch.allclose(
+                    *_moved(attend, q, k, v), atol=1e-3
+                ),
+            },
+        ),
+        mistake(
+            "moves the text by 1 only",
+            "It says True too often: the second text starts at place 100",
+            lambda attend, q, k, v: torch.allclose(*_moved(attend, q, k, v, by=1), atol=1e-4),
         ),
         mistake(
             "answers the opposite question",
@@ -431,10 +452,31 @@ def by_linspace(T, trained):
     return torch.linspace(0, trained, room + 1)[:T]
 
 
+def judge_squeezed(call):
+    praise = squeezed.compare(call)
+    places = call(3, 4).like(_places(3))
+    whole = f"`{call}` returned whole numbers, {places.dtype}: a float tensor is expected."
+    expect(places.is_floating_point(), whole)
+    return praise
+
+
 squeezed = exercise(
     "8.4",
     "squeezed(T, trained) -> (T,), places of a text of T tokens, none of them `trained` or more",
-    cases=((8, 4), (3, 4), (4, 4), (10, 4), (1, 4), (9, 6), (5, 6), (3, 1), (40, 16)),
+    cases=(
+        (8, 4),
+        (3, 4),
+        (4, 4),
+        (10, 4),
+        (1, 4),
+        (9, 6),
+        (5, 6),
+        (3, 1),
+        (40, 16),
+        (28, 17),
+        (6, 8),
+    ),
+    judge=judge_squeezed,
     right=[right_squeezed, place_by_place, by_linspace],
     mistakes=[
         mistake(
@@ -476,6 +518,17 @@ squeezed = exercise(
             "returns a list",
             "is a list, but",
             lambda T, trained: right_squeezed(T, trained).tolist(),
+        ),
+        mistake(
+            "lets `arange` count by the step",
+            "One place too many: `torch.arange` with a rounded step can go one step too far. Count "
+            "the tokens, then multiply",
+            lambda T, trained: torch.arange(0, min(T, trained), min(1.0, trained / T)),
+        ),
+        refused(
+            "leaves a short text as whole numbers",
+            "a float tensor is expected",
+            lambda T, trained: torch.arange(T) if trained >= T else _places(T, trained / T),
         ),
         refused("returns the step", "but", lambda T, trained: min(1.0, trained / T)),
     ],

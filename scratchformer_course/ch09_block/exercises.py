@@ -175,6 +175,12 @@ def adds_eps_outside_the_root(x, weight, bias, eps):
     return (x - x.mean(dim=-1, keepdim=True)) / (std + eps) * weight + bias
 
 
+def squares_first(x, weight, bias, eps):
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.square().mean(dim=-1, keepdim=True) - mean.square()
+    return (x - mean) / (variance + eps).sqrt() * weight + bias
+
+
 def divides_by_the_variance(x, weight, bias, eps):
     variance = x.var(dim=-1, correction=0, keepdim=True)
     return (x - x.mean(dim=-1, keepdim=True)) / (variance + eps) * weight + bias
@@ -190,6 +196,8 @@ layer_norm = exercise(
         ),
         (100 * _random(20, 3, 10).T - 50, *_random(21, 2, 3), 1e-5),
         (torch.tensor([[7.0, 7.0, 7.0, 7.0], [0.0, 0.0, 0.0, 0.01]]), *_random(22, 2, 4), 1e-5),
+        (_random(23, 2, 3, 2, 6), *_random(24, 2, 6), 1e-5),
+        (torch.tensor([[1000.0, 1000.5, 1001.0]]), *_random(25, 2, 3), 1e-5),
     ),
     right=[
         right_layer_norm,
@@ -241,6 +249,12 @@ layer_norm = exercise(
                     x, weight, bias, 1e-5
                 ),
             },
+        ),
+        mistake(
+            "takes the square of the mean from the mean of the squares",
+            "The mean of the squares less the square of the mean loses its digits where the mean "
+            "is large: subtract the mean first, then square",
+            squares_first,
         ),
         mistake(
             "divides by the variance", "Divide by the root of the variance", divides_by_the_variance

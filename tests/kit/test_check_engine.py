@@ -254,6 +254,7 @@ def test_subclasses_and_scalars_that_serve_as_the_plain_type_are_accepted():
         (torch.tensor([2.0, float("nan")]), "NaN or infinity in 1 of 2"),
         (torch.tensor([2.0, float("inf")]), "NaN or infinity in 1 of 2"),
         (torch.tensor([2.0, 5.0]), "returned 5 at [1], expected 4"),
+        (torch.tensor([2.0004, 4.0]), "returned 2.0004 at [0], expected 2."),
         (torch.tensor([2j, 4j]), "is a complex64 tensor"),
         (torch.tensor([True, False]), "returned 1 at [0], expected 2"),
         (np.array([2.0, 4.0]), "is an ndarray"),

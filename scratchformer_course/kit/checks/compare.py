@@ -230,4 +230,11 @@ def _tensor_difference(got: Any, expected: Any) -> str:
     got, expected = got.double(), expected.double()
     wrong = ~got.isclose(expected, rtol=near, atol=near, equal_nan=True)
     place = tuple(wrong.nonzero()[0].tolist())
-    return f"returned {got[place]:.4g} at {list(place)}, expected {expected[place]:.4g}"
+    returned, wanted = _told_apart(got[place].item(), expected[place].item())
+    return f"returned {returned} at {list(place)}, expected {wanted}"
+
+
+def _told_apart(a: float, b: float) -> tuple[str, str]:
+    """Two numbers with four digits, or with as many more as tell them apart."""
+    pairs = [(f"{a:.{digits}g}", f"{b:.{digits}g}") for digits in range(4, 18)]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
