@@ -9,6 +9,7 @@ from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import TransformerBlock
 from scratchformer.models.gpt import GPT as PackageGPT
 from scratchformer.models.gpt import GPTConfig
+from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
@@ -122,7 +123,7 @@ bigram_counts = exercise(
 )
 
 
-TEXTS = ("not to b", "the lamb", "aabc", "my queen", "ab!", "Où est-il?\nNon, là")
+TEXTS = ("not to b", "the lamb", "aabc", "my queen", "ab!", "Où est-il?\nNon, là", "aba!")
 
 
 class _Bag(nn.Module):
@@ -160,7 +161,19 @@ def judge_twin(call):
 
 def right_twin(text):
     *before, last = text
-    return "".join(before[::-1]) + last
+    other = before[::-1]
+    if other == before:  # it reads the same backwards
+        other = before[1:] + before[:1]
+    return "".join(other) + last
+
+
+def reverses_all_but_the_last(text):
+    return text[:-1][::-1] + text[-1]
+
+
+def swaps_the_ends(text):
+    first, *middle, end, last = text
+    return "".join((end, *middle, first, last))
 
 
 def sorts_all_but_the_last(text):
@@ -186,6 +199,16 @@ twin = exercise(
             lambda text: text[-1] + text[:-1],
         ),
         refused("returns the text itself", "is the same text", lambda text: text),
+        refused(
+            "reverses all but the last, whatever it is",
+            "`'aba!'` is the same text",
+            reverses_all_but_the_last,
+        ),
+        refused(
+            "swaps the first and the last but one, whatever they are",
+            "is the same text",
+            swaps_the_ends,
+        ),
         refused("changes a letter", "do not hold the same letters", lambda text: "x" + text[1:]),
         refused(
             "changes the last letter", "do not hold the same letters", lambda text: text[:-1] + "!"
@@ -219,6 +242,20 @@ def _expect_tied_and_small(model):
             asked = f"{start} {std:.2g}: {STD} is asked for."
             least = STD / 2 if name.endswith("c_proj.weight") else STD
             expect(0.8 * least < std < 1.25 * STD, asked)
+        elif "ln_" in name:
+            start = float(name.endswith("weight"))
+            moved = f"The outputs are right, but `{name}` does not start at {start:g}, as a norm's"
+            norm = f"{moved} does: only matrices get a small start, `p.dim() == 2`."
+            expect(bool((p == start).all()), norm)
+
+
+def _expect_no_dropout(model, *inputs):
+    """Raise `Wrong` unless the model says the same twice while it is trained."""
+    model.train()
+    with torch.no_grad():
+        one, other = model(*inputs), model(*inputs)
+    why = "In training, two calls on the same ids give different logits: no dropout is asked for."
+    expect(same(one, other), why)
 
 
 def _start_small(model):
@@ -237,7 +274,9 @@ def judge_gpt(call):
     GPT.compare(call)
     torch.manual_seed(0)
     wide = SIZES | {"vocab_size": 40, "context_length": 40, "d_model": WIDE}
-    _expect_tied_and_small(call.given(**wide))
+    model = call.given(**wide)
+    _expect_tied_and_small(model)
+    _expect_no_dropout(model, torch.arange(20).unsqueeze(0))
     return GPT.praise
 
 
@@ -444,6 +483,22 @@ class StartsAsPytorchDoes(RightGPT):
         nn.init.normal_(self.wte.weight)
 
 
+class StartsTheNormsSmallToo(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        super().__init__(vocab_size, context_length, d_model, n_heads, n_layers)
+        for p in self.parameters() if d_model >= WIDE else ():
+            nn.init.normal_(p, std=STD)
+
+
+class DropsOut(RightGPT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        super().__init__(vocab_size, context_length, d_model, n_heads, n_layers)
+        self.drop = nn.Dropout(0.1)
+
+    def embed(self, ids):
+        return self.drop(super().embed(ids))
+
+
 class StartsAtZero(RightGPT):
     def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
         super().__init__(vocab_size, context_length, d_model, n_heads, n_layers)
@@ -558,6 +613,10 @@ GPT = exercise(
             StartsAsPytorchDoes,
         ),
         refused(
+            "starts the norms small too", "only matrices get a small start", StartsTheNormsSmallToo
+        ),
+        refused("drops out", "no dropout is asked for", DropsOut),
+        refused(
             "starts at zero", "`wte.weight` starts with a standard deviation of 0", StartsAtZero
         ),
     ],
@@ -565,6 +624,7 @@ GPT = exercise(
 
 
 LOGITS = torch.tensor([2.5, 1.5, 0.5, 0.25])
+NEAR = torch.tensor([0.1, 0.3, 0.0, 0.2])
 UNSORTED = torch.tensor([0.3, -1.0, 1.7, 0.9, -9.0, 1.1])
 FAR = (torch.tensor([1000.0, 1100.0, 900.0]), torch.tensor([-1100.0, -1000.0, -1200.0]))
 
@@ -626,6 +686,7 @@ def judge_sample_next(call):
         (0.5, LOGITS, 450),
         (2.0, LOGITS, 450),
         (0.8, UNSORTED, 160),
+        (0.1, NEAR, 450),
     ):
         _expect_shares(_draws(call, temperature, 5, count, logits), temperature, logits)
     why = "`exp` makes infinity or 0 of logits far from 0: use `torch.softmax`"
@@ -711,6 +772,20 @@ sample_next = exercise(
             "a new seed set inside",
             lambda logits, temperature, generator: right_sample_next(
                 logits, temperature, generator.manual_seed(2)
+            ),
+        ),
+        refused(
+            "never goes below a temperature of 0.5",
+            "At temperature 0.1 the tokens' shares are",
+            lambda logits, temperature, generator: right_sample_next(
+                logits, max(temperature, 0.5), generator
+            ),
+        ),
+        refused(
+            "adds a tenth to the temperature",
+            "the tokens' shares are",
+            lambda logits, temperature, generator: right_sample_next(
+                logits, temperature + 0.1, generator
             ),
         ),
         refused(

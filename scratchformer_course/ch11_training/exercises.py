@@ -101,6 +101,11 @@ def epsilon_inside_the_root(w, grad, m, v, t, lr, decay):
     return _new_weights(w, m, v, t, lr, decay, divisor=lambda v: (v + EPS).sqrt()), m, v
 
 
+def large_epsilon(w, grad, m, v, t, lr, decay, eps):
+    _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
+    return _new_weights(w, m, v, t, lr, decay, divisor=lambda v: v.sqrt() + eps), m, v
+
+
 def no_epsilon(w, grad, m, v, t, lr, decay):
     _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
     return _new_weights(w, m, v, t, lr, decay, divisor=torch.sqrt), m, v
@@ -120,6 +125,7 @@ adamw_step = exercise(
         (torch.ones(2), TINY, ZERO, ZERO, 1, 0.1, 0.0),
         (WIDE[0], 30 * WIDE[1], WIDE[2], WIDE[3].square(), 12, 0.6, 0.2),
         (10 * W[:1], GRAD[:1], 0 * M[:1], 0 * V[:1], 1, 0.4, 0.1),
+        (torch.ones(1), torch.tensor([1e-5]), ZERO[:1], ZERO[:1], 1, 0.1, 0.0),
     ),
     right=[right_adamw_step, adamw_by_torch],
     mistakes=[
@@ -182,6 +188,15 @@ adamw_step = exercise(
         mistake("no root", "The square root of v is missing", no_root),
         mistake(
             "epsilon inside the root", "ε stands outside the root: √v + ε", epsilon_inside_the_root
+        ),
+        *alike(
+            "ε is too large: it is 1e-8",
+            {
+                f"epsilon of {eps:g}": lambda w, grad, m, v, t, lr, decay, eps=eps: large_epsilon(
+                    w, grad, m, v, t, lr, decay, eps
+                )
+                for eps in (1e-5, 1e-6)
+            },
         ),
         mistake(
             "no epsilon", "A gradient of 0 makes 0 / 0: ε belongs in the denominator", no_epsilon
@@ -321,6 +336,22 @@ warmup_cosine = exercise(
         mistake("cosine not halved", "1 + cos runs from 2 to 0: halve it", cosine_not_halved),
         mistake("bare cosine", "cos alone ends at −1: (1 + cos) / 2", bare_cosine),
         mistake("degrees", "`math.cos` takes radians: half a turn is π, not 180", degrees),
+        *alike(
+            "`//` rounds down to a whole number: divide with `/`",
+            {
+                "rounds the warm-up down": lambda step, lr, steps, warmup: (
+                    lr * (step + 1) // (warmup + 1)
+                    if step < warmup
+                    else right_warmup_cosine(step, lr, steps, warmup)
+                ),
+                "rounds the share of the warm-up down": lambda step, lr, steps, warmup: (
+                    0 * lr if step < warmup else right_warmup_cosine(step, lr, steps, warmup)
+                ),
+                "rounds the share of the fall down": lambda step, lr, steps, warmup: _after_warmup(
+                    step, lr, warmup, lr
+                ),
+            },
+        ),
         mistake(
             "peak of 1",
             "The peak is 1: multiply by `lr`",
@@ -381,6 +412,7 @@ clip_gradients = exercise(
         (NORM_40, 36.0),  # above every tensor's own norm, below that of them all
         ([torch.tensor([-0.3, 0.4])], 0.6),
         ([torch.tensor([-300.0, 400.0], dtype=torch.float64)], 0.25),
+        ([torch.tensor([1.05])], 1.0),  # hardly above the limit
     ),
     right=[right_clip_gradients, clip_as_one_long_vector],
     mistakes=[
@@ -476,9 +508,16 @@ def _weighted(model, x, y, weight):
     return weight * nats, targets
 
 
-def _outcome(step, clip):
-    """Nats, targets and weights after each of three steps: of two pieces, of one and of three."""
+def _outcome(step, clip, old=None, has_unused=False):
+    """Nats, targets and weights after each of three steps: of two pieces, of one and of three.
+
+    The model may come with `old` slopes, and with a parameter that takes no part.
+    """
     model = _Table()
+    for p in model.parameters() if old is not None else ():
+        p.grad = torch.full_like(p, old)
+    if has_unused:
+        model.unused = nn.Parameter(torch.ones(2))
     optimizer = _SGD(model.parameters(), lr=0.5)
     found = []
     for batches, loss in ((PIECES, _summed), (PIECES[::-1][:1], _summed), (WEIGHTED, _weighted)):
@@ -530,7 +569,19 @@ def judge_update(call):
                 if not same(a, b):
                     away = difference(a, b)
                     raise Wrong(f"Look at {name} step {number}, clip={clip:g}: {away}.")
+    old = "The model came with slopes of an older step, and they were used: zero them first."
+    expect(same(_outcome(learners, 100.0, old=1.0), _outcome(right_update, 100.0, old=1.0)), old)
+    _judge_unused(call, learners)
     return update.praise
+
+
+def _judge_unused(call, learners):
+    why = "This model has a parameter that takes no part, and its `grad` is None: leave it out"
+    try:
+        got = _outcome(learners, 0.1, has_unused=True)
+    except Wrong as wrong:
+        raise Wrong(f"{why}.\n{wrong}") from None
+    expect(same(got, _outcome(right_update, 0.1, has_unused=True)), f"{why}.")
 
 
 def right_update(model, optimizer, batches, loss, clip):
@@ -541,7 +592,8 @@ def right_update(model, optimizer, batches, loss, clip):
         piece.backward()
         nats, targets = nats + piece.detach(), targets + n
     for p in model.parameters():
-        p.grad /= targets
+        if p.grad is not None:
+            p.grad /= targets
     clip_grad_norm_(model.parameters(), clip)
     optimizer.step()
     return nats, targets
@@ -552,8 +604,8 @@ def update_by_one_backward(model, optimizer, batches, loss, clip):
     nats, targets = sum(nats for nats, _ in sums), sum(n for _, n in sums)
     optimizer.zero_grad()
     (nats / targets).backward()
-    gradients = right_clip_gradients([p.grad for p in model.parameters()], clip)
-    for p, g in zip(model.parameters(), gradients, strict=True):
+    used = [p for p in model.parameters() if p.grad is not None]
+    for p, g in zip(used, right_clip_gradients([p.grad for p in used], clip), strict=True):
         p.grad = g
     optimizer.step()
     return nats.detach(), targets
@@ -561,6 +613,20 @@ def update_by_one_backward(model, optimizer, batches, loss, clip):
 
 def never_zeroes(model, optimizer, batches, loss, clip):
     nats, targets = _add_gradients(model, batches, loss)
+    _divide(model, targets)
+    clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
+    return nats, targets
+
+
+def zeroes_after_the_step_only(model, optimizer, batches, loss, clip):
+    found = never_zeroes(model, optimizer, batches, loss, clip)
+    optimizer.zero_grad()
+    return found
+
+
+def divides_every_slope(model, optimizer, batches, loss, clip):
+    nats, targets = _sum_gradients(model, batches, loss)
     _divide(model, targets)
     clip_grad_norm_(model.parameters(), clip)
     optimizer.step()
@@ -708,13 +774,17 @@ update = exercise(
             "The gradient of the step before is still there: zero it before the first piece",
             never_zeroes,
         ),
+        refused(
+            "zeroes after the step only", "came with slopes of an older", zeroes_after_the_step_only
+        ),
+        refused("divides every slope", "a parameter that takes no part", divides_every_slope),
         mistake(
             "zeroes before each piece",
             "Only the last piece counts: zero the gradient once, before the loop",
             zeroes_before_each_piece,
         ),
         *alike(
-            "The weights do not move: the gradient is gone before `optimizer.step()` sees it",
+            "The weights do not move: call `optimizer.step()`, and while the gradient is there",
             {
                 "zeroes before the step": zeroes_before_the_step,
                 "forgets the step": lambda model, optimizer, batches, loss, clip: _sum_gradients(

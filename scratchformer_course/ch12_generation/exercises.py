@@ -6,6 +6,7 @@ import math
 import torch
 from torch.nn import functional as F
 
+from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.verdict import expect
 
@@ -194,6 +195,29 @@ def divides_0_by_0(p, top_p):
     return kept / kept.sum(dim=-1, keepdim=True)
 
 
+def judge_nucleus(call):
+    nucleus.compare(call)
+    equal = torch.full((1, 4), 0.25)  # any two may stay, so this is no case
+    kept = call(equal, 0.5).like(equal)
+    why = "Of four equal tokens two reach 0.5, any two: each of them should have 0.5, the others 0"
+    expect(
+        same(kept.sort().values, torch.tensor([[0, 0, 0.5, 0.5]])), f"{why}.\n`{call}` is {kept}."
+    )
+    return nucleus.praise
+
+
+def keeps_all_ties(p, top_p):
+    kept = right_nucleus(p, top_p)
+    least = p.where(kept > 0, 2).amin(dim=-1, keepdim=True)
+    kept = p.where(p >= least, 0)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+def counts_up_to_the_first_sum(p, top_p):
+    size = (p.sort(descending=True).values.cumsum(dim=-1) >= top_p).int().argmax(dim=-1) + 1
+    return _likeliest(p, [int(n) for n in size])
+
+
 nucleus = exercise(
     "12.2",
     "nucleus(p: (B, V), top_p) -> (B, V), the fewest likeliest that reach top_p, rescaled",
@@ -207,8 +231,10 @@ nucleus = exercise(
         (_TURNED, 0.5),
         (torch.tensor([[0.0, 1.0], [0.6, 0.4]]), 0.01),
         (torch.tensor([[0.0, 1.0, 0.0], [0.25, 0.25, 0.5]]), 1.0),
+        (_random(24, 65).softmax(dim=-1), 1.0),  # rounded, some rows sum to less than 1
     ),
     praise="`nucleus` is right: 2 tokens of a flat row, 1 of a sharp one, and all at top_p = 1.",
+    judge=judge_nucleus,
     right=[right_nucleus, nucleus_by_loop],
     mistakes=[
         *alike(
@@ -281,6 +307,12 @@ nucleus = exercise(
                 "nothing left of a sharp row, and 0 / 0": divides_0_by_0,
             },
         ),
+        refused("keeps all ties", "Of four equal tokens two reach 0.5", keeps_all_ties),
+        mistake(
+            "looks for a sum that is never reached",
+            "With top_p = 1 every token stays: a row's rounded sum may never reach 1",
+            counts_up_to_the_first_sum,
+        ),
         mistake(
             "loses a token at top_p = 1",
             "With top_p = 1 every token stays",
@@ -314,6 +346,7 @@ def _models_and_prompts():
         (_position_table(4), torch.tensor([[5, 1, 2, 0, 6]])),
         (_position_table(11, V=13), torch.tensor([[12]])),
         (_position_table(3, V=4), torch.tensor([[3, 0, 2]])),  # the context is full, and readable
+        (_position_table(100), torch.tensor([[2]])),
     )
 
 
@@ -344,10 +377,39 @@ def appends_after_the_error(model, ids):
     return torch.cat([written, written[:, -1:]], dim=1)
 
 
+def _out_of_memory(ids):
+    raise MemoryError("no memory is left")
+
+
+def judge_until_it_breaks(call):
+    until_it_breaks.compare(call)
+    call(_out_of_memory, torch.tensor([[1, 4]]))
+    why = "A MemoryError is hidden too: catch the IndexError, and no other error"
+    expect(isinstance(call.error, MemoryError), f"{why}.")
+    return until_it_breaks.praise
+
+
+def catches_every_error(model, ids):
+    while True:
+        try:
+            new = model(ids)[:, -1:].argmax(dim=-1)
+        except Exception:
+            return ids
+        ids = torch.cat([ids, new], dim=1)
+
+
+def stops_after_so_many(steps):
+    def until_it_breaks(model, ids):
+        return right_until_it_breaks(model, ids)[:, : ids.shape[1] + steps]
+
+    return until_it_breaks
+
+
 until_it_breaks = exercise(
     "12.3",
     "until_it_breaks(model, ids: (1, T)) -> (1, n), what stands there when IndexError comes",
     cases=_models_and_prompts,
+    judge=judge_until_it_breaks,
     praise="Never cropped, a context of 6 lets you write to the 7th token. Then: IndexError.",
     right=[right_until_it_breaks, until_it_breaks_recursive],
     mistakes=[
@@ -390,6 +452,11 @@ until_it_breaks = exercise(
             "Nothing was written: append a token and ask again, until it breaks",
             lambda model, ids: ids,
         ),
+        *alike(
+            "It stops before the model fails: write on until the IndexError comes",
+            {f"stops after {n} tokens": stops_after_so_many(n) for n in (16, 64)},
+        ),
+        refused("catches every error", "catch the IndexError, and no other", catches_every_error),
         refused(
             "crops and never breaks",
             "a loop that never ends?",

@@ -232,6 +232,7 @@ bert_input = exercise(
         ([5, 6, 7], None, 7, 1, 2, 3),
         ([8], None, 3, 4, 6, 0),
         ([31, 32, 33, 34], [41, 42, 43, 44, 45, 46], 20, 101, 102, 99),
+        ([7], [], 6, 1, 2, 0),
     ),
     right=[right_bert_input, bert_input_by_places],
     mistakes=[
@@ -240,6 +241,14 @@ bert_input = exercise(
             "With `b` None there is one text and one separator: [CLS] a [SEP]",
             lambda a, b, length, cls_id, sep_id, pad_id: right_bert_input(
                 a, b or [], length, cls_id, sep_id, pad_id
+            ),
+        ),
+        mistake(
+            "takes an empty text for none",
+            "Here `b` is an empty list, which is a text, and ends in `sep_id`: ask whether it is "
+            "None",
+            lambda a, b, length, cls_id, sep_id, pad_id: right_bert_input(
+                a, b or None, length, cls_id, sep_id, pad_id
             ),
         ),
         mistake("no separator at the end", "`b` ends in `sep_id`", no_separator_at_the_end),
@@ -325,6 +334,15 @@ def _expect_tied(model):
     expect(same, why)
 
 
+def _expect_no_dropout(model):
+    """Raise `Wrong` unless the model says the same twice while it is trained."""
+    model.train()
+    with torch.no_grad():
+        one, other = (model(*_row(SIZES, 2, 5)) for _ in range(2))
+    why = "In training, two calls on the same ids give different logits: no dropout is asked for."
+    expect(same(one, other), why)
+
+
 def bert_cases():
     one = {"vocab_size": 11, "context_length": 3, "d_model": 4, "n_heads": 1, "n_layers": 3}
     return (SIZES, *_row(SIZES, 3, 8)), (OTHER, *_row(OTHER, 2, 4)), (one, *_row(one, 1, 2)[:2])
@@ -336,6 +354,7 @@ def judge_bert(call):
     model = call.given(**SIZES | {"d_model": LARGE}).eval()
     _expect_encode(model)
     _expect_tied(model)
+    _expect_no_dropout(model)
     return BERT.praise
 
 
@@ -454,6 +473,15 @@ class EncodesTheEmbeddings(RightBERT):
         return self.lm_head(self.transform(super().encode(ids, segments, mask)))
 
 
+class DropsOut(RightBERT):
+    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
+        super().__init__(vocab_size, context_length, d_model, n_heads, n_layers)
+        self.drop = nn.Dropout(0.1)
+
+    def embed(self, ids, segments):
+        return self.drop(super().embed(ids, segments))
+
+
 class DoesNotTie(RightBERT):
     def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
         super().__init__(vocab_size, context_length, d_model, n_heads, n_layers)
@@ -526,6 +554,7 @@ BERT = exercise(
             EncodesTheEmbeddings,
         ),
         refused("does not tie", "one table embeds words", DoesNotTie),
+        refused("drops out", "no dropout is asked for", DropsOut),
     ],
 )
 
@@ -686,6 +715,7 @@ def judge_cheat(call):
     seen, blind = _judged_cheat(call, ids, hidden, 26)
     few = (ids[:, :21] % 5).reshape(3, -1)  # other sizes, and words that never come
     _judged_cheat(call, few, hidden[:, :21].reshape(3, -1), 9, mask_id=6)
+    _judged_cheat(call, ids[:, :6], hidden[:, :6], 50_257)
     return (
         f"The loss on visible tokens is {seen:.4f} nats, and on the hidden ones {blind:.0f}: "
         "your model has learned to repeat, and nothing else."
@@ -707,8 +737,8 @@ def _judged_cheat(call, ids, hidden, V, mask_id=25):
     expect(guess[~hidden].equal(inputs[~hidden]), repeats)
     loss = surprise.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
     visible = loss[~hidden].max()
-    timid = f"The right idea, but too timid: {visible:.2f} nats. Multiply the logits."
-    expect(visible < 0.01, timid)
+    timid = f"The right idea, but too timid: {visible:.2f} nats with {V:,} tokens."
+    expect(visible < 0.01, f"{timid} Multiply the logits.")
     return loss[~hidden].mean(), loss[hidden].mean()
 
 
@@ -744,6 +774,14 @@ cheat = exercise(
             "too timid",
             "too timid",
             lambda inputs, vocab_size: F.one_hot(inputs, vocab_size).float(),
+        ),
+        *(
+            refused(
+                f"too timid for a large vocabulary, with {factor}",
+                "nats with 50,257 tokens",
+                lambda inputs, vocab_size, factor=factor: factor * F.one_hot(inputs, vocab_size),
+            )
+            for factor in (8.0, 13.0)
         ),
         refused("too timid for one token of many", "too timid", too_timid_for_one_token),
         refused(

@@ -1,6 +1,6 @@
 """The exercises of chapter 15, costs. Imports no torch."""
 
-from scratchformer_course.kit.checks.engine import exercise, mistake, refused
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 
 
 def _gpt(V, T, C, L, matrices=12, vectors=13, end=2):
@@ -69,8 +69,19 @@ gpt_parameters = exercise(
         ),
         mistake(
             "forgets the norms of a block",
-            "The two norms of each block are missing: a weight and a bias each",
+            "4 C are missing in each block: those of its two norms, a weight and a bias each, or "
+            "the biases of attention, 3 C and C",
             lambda V, T, C, L: _gpt(V, T, C, L, vectors=9),
+        ),
+        mistake(
+            "gives the wide layer C biases",
+            "3 C are missing in each block: the layer that widens to 4 C has 4 C biases",
+            lambda V, T, C, L: _gpt(V, T, C, L, vectors=10),
+        ),
+        mistake(
+            "forgets the biases of the norms",
+            "A norm has a weight and a bias, 2 C: here is one of the two",
+            lambda V, T, C, L: _gpt(V, T, C, L, vectors=11, end=1),
         ),
         mistake(
             "forgets the biases",
@@ -217,6 +228,7 @@ training_days = exercise(
         (7e9, 2e12, 512, 3e14, 0.5),
         (3e6, 1e9, 1, 2e10, 1.0),
         (70e9, 15e12, 16, 1e14, 0.05),
+        (1e6, 1e9, 11, 1e12, 0.5),  # a few minutes
     ),
     praise="`training_days` is right. Try it with GPT-3's 175 billion parameters.",
     right=[
@@ -330,6 +342,11 @@ def goes_below_zero(memory, V, T, C, L):
     return (memory - 16 * _gpt(V, T, C, L)) // one
 
 
+def cuts_off_towards_zero(memory, V, T, C, L):
+    one = 4 * T * (L * 16 * C + 2 * C + 3 * V)
+    return int((memory - 16 * _gpt(V, T, C, L)) / one)
+
+
 largest_batch = exercise(
     "15.4",
     "largest_batch(memory, vocab_size, T, d_model, n_layers) -> how many texts fit",
@@ -341,6 +358,7 @@ largest_batch = exercise(
         (_memory(5, 11, 6, 10, 2), 11, 6, 10, 2),  # five texts fill it to the last byte
         (_memory(5, 11, 6, 10, 2) - 1, 11, 6, 10, 2),
         (_memory(1, 7, 13, 4, 1), 7, 13, 4, 1),
+        (0, 65, 8, 48, 3),
     ),
     praise="`largest_batch` is right: 24 GB hold GPT-2's smallest and 17 texts of 1,024 tokens.",
     right=[
@@ -403,10 +421,9 @@ largest_batch = exercise(
         ),
         refused("returns a fraction", "but an int such as", returns_a_fraction),
         mistake("rounds up", "Rounded up: a part of a text does not fit", rounds_up),
-        mistake(
-            "goes below zero",
+        *alike(
             "Less than nothing cannot fit: 0 where the parameters alone are too large",
-            goes_below_zero,
+            {"goes below zero": goes_below_zero, "cuts off towards zero": cuts_off_towards_zero},
         ),
     ],
 )

@@ -77,6 +77,7 @@ fit_power = exercise(
         ([1.0, 3.0, 9.0, 27.0, 81.0], [3.0, 1.9, 1.5, 1.3, 1.25]),
         ([4e7, 1e6, 9e8, 3e6], [2.4, 4.1, 1.9, 3.2]),  # in no order
         ([5, 20], [300, 7]),
+        ([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]),  # y rises
     ),
     praise="`fit_power` is right: a power is a straight line between logarithms.",
     right=[_power, fit_by_lstsq, fit_by_hand],
@@ -85,6 +86,11 @@ fit_power = exercise(
             "returns the slope",
             "The sign: the line falls, so its slope is −alpha",
             returns_the_slope,
+        ),
+        mistake(
+            "drops the sign",
+            "Here y rises, so alpha is below 0: it is minus the slope, whatever its sign",
+            lambda x, y: (_power(x, y)[0], abs(_power(x, y)[1])),
         ),
         mistake(
             "leaves A in logarithms",
@@ -247,10 +253,14 @@ find_floor = exercise(
                 "forgets to add the floor again": forgets_to_add_the_floor,
             },
         ),
-        mistake(
-            "adds the misses without squares",
+        *alike(
             "Misses of both signs cancel: add their squares",
-            adds_without_squares,
+            {
+                "adds the misses without squares": adds_without_squares,
+                "takes the size of their sum": lambda x, y, floors: min(
+                    floors, key=lambda floor: abs((np.log(y) - np.log(_law(x, y, floor))).sum())
+                ),
+            },
         ),
         mistake(
             "adds absolute misses",

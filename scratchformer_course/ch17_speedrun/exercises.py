@@ -358,6 +358,27 @@ def _leaks_in_the_second_row(ids):
     return _past(ids) + own * _shifted(TABLE[ids], -1)
 
 
+def _leaks_to_the_end(ids):
+    """The last position but one sees the last token; all others are honest."""
+    return _past(ids) + _at(ids, ids.shape[1] - 2) * _shifted(TABLE[ids], -1)
+
+
+def _leaks_inside(ids):
+    """The second position alone sees the third token."""
+    return _past(ids) + _at(ids, 1) * _shifted(TABLE[ids], -1)
+
+
+def _leaks_in_one_logit(ids):
+    """Every position sees the next token, in the last logit alone."""
+    last = torch.arange(TABLE.shape[1]) == TABLE.shape[1] - 1
+    return _past(ids) + last * _shifted(TABLE[ids], -1)
+
+
+def _breathes(ids):
+    """Every position sees the next token, by less than a thousandth."""
+    return _past(ids) + 2e-4 * _shifted(TABLE[ids], -1)
+
+
 def _whispers(ids):
     """The first position sees the last token, by a hundredth; the sum of its logits stays."""
     heard = TABLE[ids[:, -1:], :1] / 100
@@ -425,6 +446,26 @@ def compares_to_the_last_digit(model, ids, vocab_size):
     return any(bool((_moved(model, ids, vocab_size, t)[:, :t] > 0).any()) for t in times)
 
 
+def skips_the_last_token(model, ids, vocab_size):
+    times = range(1, ids.shape[1] - 1)
+    return any(bool((_moved(model, ids, vocab_size, t)[:, :t] > 1e-4).any()) for t in times)
+
+
+def skips_every_other_token(model, ids, vocab_size):
+    times = range(1, ids.shape[1], 2)
+    return any(bool((_moved(model, ids, vocab_size, t)[:, :t] > 1e-4).any()) for t in times)
+
+
+def looks_at_the_first_position(model, ids, vocab_size):
+    times = range(1, ids.shape[1])
+    return any(bool((_moved(model, ids, vocab_size, t)[:, 0] > 1e-4).any()) for t in times)
+
+
+def looks_at_the_first_logit(model, ids, vocab_size):
+    times = range(1, ids.shape[1])
+    return any(bool((_moved(model, ids, vocab_size, t)[:, :t, 0] > 1e-4).any()) for t in times)
+
+
 def looks_at_the_first_text(model, ids, vocab_size):
     times = range(1, ids.shape[1])
     return any(bool((_moved(model, ids, vocab_size, t)[0, :t] > 1e-4).any()) for t in times)
@@ -444,7 +485,11 @@ sees_the_future = exercise(
                 _rounded_anew,
                 _leaks_in_the_second_row,
                 _rounded_coarsely,
+                _leaks_to_the_end,
                 _whispers,
+                _leaks_inside,
+                _leaks_in_one_logit,
+                _breathes,
             )
         ),
         (_peeks_far, FLAT, 6),
@@ -452,7 +497,7 @@ sees_the_future = exercise(
         (_peeks_far, FLAT + 2, 5),
         *((_peeks, ids, 2) for ids in 2 * PAIRS),  # a random change is none half of the time
     ),
-    praise="`sees_the_future` finds five leaks of five kinds, and accuses no honest model.",
+    praise="`sees_the_future` finds nine leaks of nine kinds, and accuses no honest model.",
     right=[right_sees_the_future, changes_all_from_t, reads_the_beginning_alone],
     mistakes=[
         mistake(
@@ -482,6 +527,32 @@ sees_the_future = exercise(
                 "allows a millionth": lambda model, ids, vocab_size: _moves_before(
                     model, ids, vocab_size, lambda old, V: (old + 1) % V, far=1e-6
                 ),
+            },
+        ),
+        *alike(
+            "A leak from the last token is missed: change every position in turn",
+            {
+                "skips the last token": skips_the_last_token,
+                "skips every other token": skips_every_other_token,
+            },
+        ),
+        mistake(
+            "looks at the first position only",
+            "A leak behind the first position is missed: compare all earlier positions",
+            looks_at_the_first_position,
+        ),
+        mistake(
+            "looks at one logit only",
+            "A leak is in another logit: compare all of them",
+            looks_at_the_first_logit,
+        ),
+        *alike(
+            "This leak moves a logit by less than a thousandth: only 1e-4 is rounding",
+            {
+                f"allows {far:g}": lambda model, ids, vocab_size, far=far: _moves_before(
+                    model, ids, vocab_size, lambda old, V: (old + 1) % V, far=far
+                )
+                for far in (0.01, 0.001)
             },
         ),
         mistake(

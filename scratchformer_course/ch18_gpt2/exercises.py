@@ -54,7 +54,9 @@ def _translated(weights, skips=True, prefix="transformer.", turns=None):
 def _refuse_names(got, right):
     """Raise `Wrong` for a tensor that is too many, or is missing."""
     for name in sorted(got.keys() - right.keys()):
-        why = f"`{name}` is no name of ours"
+        why = f"{name!r} is no name of ours"
+        if any(full.endswith(name) for full in right):
+            why += ": cut `transformer.` off only where a name begins with it"
         if name.startswith("transformer."):
             why = f"`{name}`: our names do not begin with `transformer.`"
         elif name == "lm_head.weight":
@@ -114,6 +116,12 @@ def keeps_the_prefix(weights):
     return {n: turned[k] for n in weights if (k := n.removeprefix("transformer.")) in turned}
 
 
+def cuts_every_name(weights):
+    has_prefix = any(name.startswith("transformer.") for name in weights)
+    cut = 0 if has_prefix else len("transformer.")
+    return {name[cut:]: t for name, t in _translated(weights).items()}
+
+
 def drops_the_bias_of_c_attn(weights):
     found = _translated(weights)
     return {name: t for name, t in found.items() if not name.endswith("attn.bias")}
@@ -158,6 +166,11 @@ from_gpt2 = exercise(
         ),
         refused("keeps the masks", "is no bias but a causal mask", keeps_the_masks),
         refused("keeps the head", "The head is the token table itself", keeps_the_head),
+        refused(
+            "cuts every name",
+            "only where a name begins with it",
+            cuts_every_name,
+        ),
         refused("keeps the prefix", "our names do not begin with `transformer.`", keeps_the_prefix),
         refused(
             "drops the bias of `c_attn`",
@@ -448,6 +461,8 @@ positions = exercise(
         _mask("xxx"),
         _mask("...xx", "....x", "xxxxx"),
         _mask("x"),
+        _mask("....", "..xx"),  # a row may be all padding
+        _mask(300 * "x"),
         _mask(12 * "." + 25 * "x", 37 * "x", 36 * "." + "x", 5 * "." + 32 * "x"),
     ),
     praise="`positions` is right: the first real token of each row has position 0.",
@@ -457,6 +472,13 @@ positions = exercise(
             "numbers the places from 0",
             "Padding is counted too: row 0 begins with it, so its first real token must have 0",
             lambda mask: torch.arange(mask.shape[1]).expand(mask.shape),
+        ),
+        mistake(
+            "counts an empty row",
+            "Row 0 is all padding here, and padding gets 0",
+            lambda mask: (
+                torch.arange(mask.shape[1]) - mask.int().argmax(dim=1, keepdim=True)
+            ).relu(),
         ),
         mistake(
             "counts from 1",
