@@ -624,7 +624,7 @@ GPT = exercise(
 
 
 LOGITS = torch.tensor([2.5, 1.5, 0.5, 0.25])
-NEAR = torch.tensor([0.1, 0.3, 0.0, 0.2])
+NEAR = torch.tensor([-0.1, 0.1, -0.2, 0.0])
 UNSORTED = torch.tensor([0.3, -1.0, 1.7, 0.9, -9.0, 1.1])
 FAR = (torch.tensor([1000.0, 1100.0, 900.0]), torch.tensor([-1100.0, -1000.0, -1200.0]))
 
@@ -783,7 +783,7 @@ sample_next = exercise(
         ),
         refused(
             "adds a tenth to the temperature",
-            "the tokens' shares are",
+            "At temperature 0.1 the tokens' shares are",
             lambda logits, temperature, generator: right_sample_next(
                 logits, temperature + 0.1, generator
             ),
