@@ -254,8 +254,8 @@ class ListOfHeads(_Attention):
         if mask is not None and mask.dim() == 4:
             masks = mask.expand(-1, self.n_heads, -1, -1).unbind(1)
         heads = [
-            F.scaled_dot_product_attention(*each, attn_mask=own)
-            for *each, own in zip(q, k, v, masks, strict=True)
+            F.scaled_dot_product_attention(a, b, c, attn_mask=own)
+            for a, b, c, own in zip(q, k, v, masks, strict=True)
         ]
         return self.c_proj(torch.cat(heads, dim=-1))
 

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 import torch
 
-from tools.usual_mistakes import COMMAND, EXERCISES, PAGE, page, refusal
+from tools.mistakes_page import COMMAND, EXERCISES, PAGE, page, refusal
 
 ALL = [(chapter, each) for chapter, found in EXERCISES.items() for each in found]
 JUDGED = [(chapter, each) for chapter, each in ALL if each.judge]

@@ -14,7 +14,7 @@ import pytest
 from nbclient import NotebookClient
 from readers import NOTEBOOKS, choices, fill, stubs
 
-from tools.usual_mistakes import EXERCISES
+from tools.mistakes_page import EXERCISES
 
 ROOT = Path(__file__).resolve().parents[2]
 

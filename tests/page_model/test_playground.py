@@ -15,7 +15,7 @@ from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.page_model import describe
-from tests.told import absent
+from tests.quoted_numbers import absent
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
 PAGE, MODEL_PAGE = (

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.quoted_numbers import absent
 from tests.site.browsing import opened
 from tests.site.figures import press
-from tests.told import absent
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = (ROOT / "book" / "playground.md").read_text(encoding="utf-8")

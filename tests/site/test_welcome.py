@@ -15,14 +15,14 @@ from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.measurements import load_measurements
+from tests.quoted_numbers import absent
 from tests.site.browsing import ARTICLE, DESK, PHONE, TOO_SMALL, WIDE, axe_finds, opened
 from tests.site.figures import fill
-from tests.told import absent
 from tools import draw_social
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-import chapters_ext as facts  # noqa: E402  (a Sphinx extension, not part of the package)
+import welcome_chapters_ext as facts  # noqa: E402  (a Sphinx extension, not part of the package)
 
 from book._ext.course_ext import pages_address  # noqa: E402
 

@@ -1,6 +1,6 @@
 """All exercises, chapter by chapter, and the page that lists their usual mistakes.
 
-`python -m tools.usual_mistakes` writes book/exercise_checks.md anew.
+`python -m tools.mistakes_page` writes book/exercise_checks.md anew.
 """
 
 import functools
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scratchformer_course.kit.checks import Exercise, Mistake, Verdict
 
-COMMAND = "python -m tools.usual_mistakes"
+COMMAND = "python -m tools.mistakes_page"
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 PAGE = ROOT / "book" / "exercise_checks.md"

@@ -10,7 +10,7 @@ import torch
 from scratchformer.cli import read_config
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
-from scratchformer_course.ch17_speedrun import entry
+from scratchformer_course.ch17_speedrun import race_entry as entry
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import re
 from html import escape
 from typing import Any, ClassVar
 
-from chapters_ext import FromChapters
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from welcome_chapters_ext import FromChapters
 
 CELL = 16  # units of a square in a picture
 

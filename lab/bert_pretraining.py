@@ -1,6 +1,6 @@
-"""What masked pretraining is worth: chapter 13's runs at full length -> pretraining.json.
+"""What masked pretraining is worth: chapter 13's runs at full length -> bert_pretraining.json.
 
-Usage: python -m lab.pretraining [--quick | --write]
+Usage: python -m lab.bert_pretraining [--quick | --write]
 
 One small network reads pairs of an English and a German text. It is trained as a BERT (hidden
 words), as a GPT (a causal mask, next words), or not at all. Then it learns to judge whether the
@@ -49,7 +49,7 @@ FULL = {
 }
 QUICK = {"texts": 1000, "steps": 2, "tuning": TUNING | {"steps": 2, "warmup": 1}}
 QUICK |= {"labelled": (20,), "tested": 10, "gaps": 4, "seeds": (0,)}
-STORED = FOLDER / "pretraining.json"
+STORED = FOLDER / "bert_pretraining.json"
 
 
 class Data:
