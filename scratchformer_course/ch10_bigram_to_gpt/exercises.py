@@ -243,10 +243,10 @@ def _expect_tied_and_small(model):
             least = STD / 2 if name.endswith("c_proj.weight") else STD
             expect(0.8 * least < std < 1.25 * STD, asked)
         elif "ln_" in name:
-            start = float(name.endswith("weight"))
-            moved = f"The outputs are right, but `{name}` does not start at {start:g}, as a norm's"
+            usual = float(name.endswith("weight"))
+            moved = f"The outputs are right, but `{name}` does not start at {usual:g}, as a norm's"
             norm = f"{moved} does: only matrices get a small start, `p.dim() == 2`."
-            expect(bool((p == start).all()), norm)
+            expect(bool((p == usual).all()), norm)
 
 
 def _expect_no_dropout(model, *inputs):
