@@ -11,6 +11,7 @@ from pathlib import Path
 from scratchformer_course.kit.checks import Exercise, Mistake, Verdict
 
 COMMAND = "python -m tools.mistakes_page"
+PATIENCE = 60.0  # seconds for a check: a busy machine is no mistake
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 PAGE = ROOT / "book" / "exercise_checks.md"
@@ -29,7 +30,7 @@ EXERCISES = {path.stem: exercises(path.stem) for path in NOTEBOOKS}
 @functools.cache
 def refusal(exercise: Exercise, mistake: Mistake) -> Verdict:
     """What an exercise says to a usual mistake: asked once, for its test and for the page."""
-    return exercise(mistake.function)
+    return exercise(mistake.function, limit=PATIENCE)
 
 
 def headings(text: str) -> dict[str, tuple[str, str]]:

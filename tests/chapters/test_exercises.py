@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 import torch
 
-from tools.mistakes_page import COMMAND, EXERCISES, PAGE, page, refusal
+from tools.mistakes_page import COMMAND, EXERCISES, PAGE, PATIENCE, page, refusal
 
 ALL = [(chapter, each) for chapter, found in EXERCISES.items() for each in found]
 JUDGED = [(chapter, each) for chapter, each in ALL if each.judge]
@@ -42,14 +42,16 @@ def test_the_order_of_the_mistakes_carries_no_meaning(exercise):
         reordered = copy.copy(exercise)
         reordered.mistakes = order
         for mistake in order:
-            said, expected = reordered(mistake.function), refusal(exercise, mistake)
+            said = reordered(mistake.function, limit=PATIENCE)
+            expected = refusal(exercise, mistake)
             assert (said.state, said.message) == (expected.state, expected.message)
 
 
 @of(ALL)
 def test_a_right_answer_passes(exercise):
     for answer in exercise.solutions:
-        assert exercise(answer), (answer, exercise(answer))
+        said = exercise(answer, limit=PATIENCE)
+        assert said, (answer, said)
 
 
 @of(ALL)
@@ -82,10 +84,10 @@ def instead(exercise, change):
 
 @of(JUDGED)
 def test_a_judge_takes_nothing_for_an_answer_that_is_none(exercise):
-    unfilled = exercise(instead(exercise, lambda right: ...))
+    unfilled = exercise(instead(exercise, lambda right: ...), limit=PATIENCE)
     assert (unfilled.state, "replace the `...`" in unfilled.message) == ("not yet", True)
     for change in (lambda right: None, lambda right: {1, 2}, with_nan):
-        said = exercise(instead(exercise, change))
+        said = exercise(instead(exercise, change), limit=PATIENCE)
         assert said.state == "try again" and "cannot be examined" not in said.message, said
 
 
