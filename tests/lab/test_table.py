@@ -131,7 +131,8 @@ def test_make_names_scripts_that_there_are():
     named = re.findall(r"-m lab\.(\w+)", makefile)
     assert len(named) >= 7 and all((runs.LAB / f"{name}.py").is_file() for name in named)
     for more, option in (([], "--write"), (["QUICK=1"], "--quick")):
-        command = ["make", "--dry-run", "--assume-old=.venv/ready", "bench", *more]
+        command = ["make", "--no-print-directory", "--dry-run", "--assume-old=.venv/ready"]
+        command += ["bench", *more]
         assert subprocess.check_output(command, cwd=ROOT, text=True).rstrip().endswith(option)
 
 

@@ -21,8 +21,9 @@ def project(tmp_path, monkeypatch):
 
 
 def program(project, name, body):
-    path = project / "bin" / name
-    path.write_text(f"#!{sys.executable}\nimport sys\n{body}\n")
+    path, script = project / "bin" / name, project / f"{name}.py"
+    script.write_text(f"import sys\n{body}\n")
+    path.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{script}'\n")  # paths may hold spaces
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
