@@ -55,6 +55,7 @@ class Muon(torch.optim.AdamW):
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]  # no closure: gradients are there
+        """Muon's step for its own groups, then AdamW's for all others."""
         for group in self.param_groups:
             if group.get("muon"):
                 self._step_orthogonal(group)

@@ -351,11 +351,10 @@ def loops_and_swallows_exceptions(word, times):
     "function", [loops_plainly, loops_and_swallows, loops_and_swallows_exceptions]
 )
 def test_an_endless_loop_is_stopped_and_its_thread_ends(function):
-    threads, start = threading.active_count(), time.perf_counter()
+    threads = threading.active_count()
     verdict = repeat(function, limit=0.1)
     assert "`repeat('ab', 2)` did not come back within 0.1 seconds" in verdict.message
     assert "restart" not in verdict.message and threading.active_count() == threads
-    assert time.perf_counter() - start < 3
 
 
 def test_a_thread_that_cannot_be_stopped_is_left_alone_and_said_so():

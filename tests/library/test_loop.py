@@ -5,7 +5,7 @@ import math
 import os
 import re
 import signal
-import time
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,6 +18,7 @@ from scratchformer.training import (
     IGNORED,
     TrainingConfig,
     fit,
+    loop,
     parameter_groups,
     token_loss,
     train,
@@ -270,20 +271,31 @@ def test_training_reads_ids_of_sixteen_bits_like_any_others():
     same_parameters(*models, rtol=0, atol=0)
 
 
-def test_seconds_are_those_of_training_alone():
-    def slow():
-        time.sleep(0.2)
+@pytest.fixture
+def clock(monkeypatch):
+    """The loop's clock, which goes only when a test moves it: [seconds]."""
+    seconds = [0.0]
+    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: seconds[0]))
+    return seconds
+
+
+def test_seconds_are_those_of_training_alone(clock):
+    def validate():
+        clock[0] += 100.0
         return 0.0
 
-    history = run(small_gpt(), validate=slow, evaluate_every=1)
-    assert history.val_loss == [0.0] * 3 and history.seconds[-1] < 0.2 * 2
-    options = {"validate": slow, "callbacks": [lambda _: slow()], "evaluate_every": 1}
-    assert run(small_gpt(), **options).seconds[-1] < 0.2 * 2
+    def loss(model, x, y):
+        clock[0] += 1.0
+        return language_loss(model, x, y)
+
+    options = {"validate": validate, "callbacks": [lambda _: validate()], "evaluate_every": 1}
+    history = run(small_gpt(), loss=loss, **options)
+    assert history.val_loss == [0.0] * 3 and history.seconds == [1.0, 2.0, 3.0]
 
 
-def test_seconds_before_an_interruption_count(tmp_path):
-    def slow_loss(model, x, y):
-        time.sleep(0.1)
+def test_seconds_before_an_interruption_count(tmp_path, clock):
+    def loss(model, x, y):
+        clock[0] += 1.0
         return language_loss(model, x, y)
 
     def stop(state):
@@ -292,9 +304,9 @@ def test_seconds_before_an_interruption_count(tmp_path):
 
     options = {"checkpoint": tmp_path / "run", "checkpoint_every": 1, "steps": 3}
     with pytest.raises(KeyboardInterrupt):
-        run(small_gpt(), loss=slow_loss, callbacks=[stop], **options)
-    history = run(small_gpt(), resume=True, **options)
-    assert history.steps == [3] and history.seconds[0] > 0.2
+        run(small_gpt(), loss=loss, callbacks=[stop], **options)
+    history = run(small_gpt(), loss=loss, resume=True, **options)
+    assert history.steps == [3] and history.seconds == [3.0]
 
 
 def test_a_validation_split_too_short_is_refused_before_training():
