@@ -11,6 +11,7 @@ from scratchformer_course.kit.checks.engine import (
     mistake,
     refused,
 )
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong, expect
 
 __all__ = [
@@ -22,5 +23,7 @@ __all__ = [
     "exercise",
     "expect",
     "mistake",
+    "number",
     "refused",
+    "which",
 ]

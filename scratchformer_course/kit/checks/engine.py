@@ -38,6 +38,7 @@ from scratchformer_course.kit.checks.compare import (
     matches,
     same,
 )
+from scratchformer_course.kit.checks.question import Number, Which
 from scratchformer_course.kit.checks.sandbox import LIMIT, Worker, own_randomness
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
 
@@ -101,11 +102,14 @@ class Exercise:
         explain: Callable[..., None] | None = None,
         given: tuple[Any, ...] = (),
         praise: str = "",
+        hints: Sequence[str] = (),
+        question: Number | Which | None = None,
     ):
         self.number, self.task = number, task
         self.name = task.partition("(")[0]
         self.solutions, self.mistakes = list(right), list(mistakes)
         self.judge, self.explain = judge, explain
+        self.hints, self.question = list(hints), question
         self.given, self.praise, self._cases = given, praise, cases
         self.right: Any = self.solutions[0]  # a class may be what other classes are built on
         self.is_class = isinstance(self.right, type)
