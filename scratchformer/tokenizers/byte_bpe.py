@@ -40,12 +40,6 @@ PUBLISHED = {  # name -> the files that tiktoken downloads for it, each with its
             "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
         ),
     ),
-    "r50k_base": (
-        (
-            "encodings/r50k_base.tiktoken",
-            "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
-        ),
-    ),
 }
 
 
@@ -151,7 +145,7 @@ class ByteBPE:
 
     @classmethod
     def from_tiktoken(cls, name: str = "gpt2") -> "ByteBPE":
-        """A published tokenizer whose ids have no gaps: "gpt2" or "r50k_base".
+        """A published tokenizer whose ids have no gaps: "gpt2".
 
         tiktoken keeps the files in `$TIKTOKEN_CACHE_DIR` and downloads what is not there, unless
         SCRATCHFORMER_OFFLINE=1. Raises OSError, which says what to do, when neither works, and

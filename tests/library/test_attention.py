@@ -43,43 +43,14 @@ def test_scores_are_divided_by_the_root_of_the_width():
     torch.testing.assert_close(weights[0], torch.tensor([0.5, 0.0]).softmax(0))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("shape", [(5, 4), (2, 5, 4), (2, 3, 7, 8)])
-def test_explicit_form_equals_the_fused_kernel(shape, dtype):
+def test_explicit_form_equals_the_fused_kernel(shape):
     torch.manual_seed(0)
-    q, k, v = torch.randn(3, *shape, dtype=dtype)
+    q, k, v = torch.randn(3, *shape)
     for mask in (None, causal_mask(shape[-2]), random_mask(shape[-2], shape[-2])):
         values, _ = scaled_dot_product_attention(q, k, v, mask)
         expected = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         torch.testing.assert_close(values, expected)
-
-
-def test_queries_and_keys_may_differ_in_number():
-    torch.manual_seed(0)
-    q, k, v = torch.randn(2, 3, 4), torch.randn(2, 6, 4), torch.randn(2, 6, 5)
-    values, weights = scaled_dot_product_attention(q, k, v)
-    assert values.shape == (2, 3, 5) and weights.shape == (2, 3, 6)
-    torch.testing.assert_close(values, F.scaled_dot_product_attention(q, k, v))
-
-
-def test_rows_of_weights_sum_to_one_and_masked_weights_are_exactly_zero():
-    torch.manual_seed(0)
-    q, k, v = torch.randn(3, 2, 4, 9, 8) * 10
-    mask = random_mask(2, 1, 9, 9)
-    _, weights = scaled_dot_product_attention(q, k, v, mask)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 9))
-    assert (weights[~mask.expand_as(weights)] == 0).all()
-
-
-def test_a_query_that_may_attend_to_nothing_gets_zeros_and_clean_gradients():
-    torch.manual_seed(0)
-    q, k, v = torch.randn(3, 2, 4, 8).requires_grad_()
-    mask = causal_mask(4)
-    mask[1] = False
-    values, weights = scaled_dot_product_attention(q, k, v, mask)
-    assert (values[:, 1] == 0).all() and (weights[:, 1] == 0).all()
-    (gradient,) = torch.autograd.grad(values.sum(), q)
-    assert gradient.isfinite().all()
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
@@ -97,19 +68,8 @@ def test_the_module_too_gives_no_nan_for_a_fully_masked_row(dtype, need_weights)
     assert all(p.grad.isfinite().all() for p in (x, *attention.parameters()))
 
 
-def test_a_sequence_of_padding_alone_gives_zeros():
-    attention = MultiHeadAttention(8, 2, bias=False)
-    mask = causal_mask(3) & padding_mask(torch.tensor([[5, 6, 0], [0, 0, 0]]), pad_id=0)
-    out = attention(torch.randn(2, 3, 8), mask=mask)
-    assert (out[1] == 0).all() and out.isfinite().all()
-
-
-def test_causal_mask_allows_self_and_past():
+def test_masks_allow_the_past_and_self_and_no_padding_and_combine():
     assert causal_mask(3).tolist() == [[True, False, False], [True, True, False], [True] * 3]
-    assert causal_mask(3).dtype == torch.bool
-
-
-def test_padding_mask_forbids_padding_to_every_query_and_combines_with_causal():
     ids = torch.tensor([[7, 8, 9], [7, 0, 0]])
     mask = padding_mask(ids, pad_id=0)
     assert mask.dtype == torch.bool and mask.tolist() == [[[True] * 3], [[True, False, False]]]
@@ -133,12 +93,9 @@ def test_errors_say_what_was_expected(plain_signatures):
     attention = MultiHeadAttention(8, 2)
     with pytest.raises(ValueError, match="x is 6 wide, expected d_model=8"):
         attention(x[..., :6])
-    with pytest.raises(ValueError, match=r"expected torch\.bool"):
-        attention(x, mask=torch.ones(5, 5))
-    with pytest.raises(ValueError, match=r"mask has shape \(6, 6\), expected one for \(2, 5, 5\)"):
-        attention(x, mask=causal_mask(6))
-    with pytest.raises(ValueError, match=r"mask has shape \(5,\)"):
-        attention(x, mask=torch.ones(5, dtype=torch.bool))
+    for is_causal in (False, True):
+        with pytest.raises(ValueError, match=r"mask has shape \(6, 6\), expected .*\(2, 5, 5\)"):
+            attention(x, mask=causal_mask(6), is_causal=is_causal)
     with pytest.raises(ValueError, match="d_model=30 is not divisible by n_heads=4"):
         CrossAttention(30, 4)
     cross = CrossAttention(8, 2)
@@ -164,10 +121,10 @@ def test_errors_of_the_cache_say_what_was_expected_and_leave_it_as_it_was(plain_
     assert len(cache) == 5
 
 
-def pair_with_torch(kind, d_model, n_heads, bias, dtype):
+def pair_with_torch(kind, d_model, n_heads, bias):
     """Our module and PyTorch's with the same weights."""
-    ours = kind(d_model, n_heads, bias=bias).to(dtype)
-    theirs = nn.MultiheadAttention(d_model, n_heads, bias=bias, batch_first=True, dtype=dtype)
+    ours = kind(d_model, n_heads, bias=bias)
+    theirs = nn.MultiheadAttention(d_model, n_heads, bias=bias, batch_first=True)
     with torch.no_grad():
         theirs.in_proj_weight.copy_(ours.c_attn.weight)
         theirs.out_proj.weight.copy_(ours.c_proj.weight)
@@ -177,14 +134,13 @@ def pair_with_torch(kind, d_model, n_heads, bias, dtype):
     return ours, theirs
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("sizes", [(1, 1, 4, 1), (2, 7, 12, 3), (3, 16, 32, 8)])
-def test_module_equals_torch_multihead_attention(sizes, bias, dtype):
+@pytest.mark.parametrize("sizes", [(1, 1, 4, 1), (3, 16, 32, 8)])
+def test_module_equals_torch_multihead_attention(sizes, bias):
     B, T, C, H = sizes
     torch.manual_seed(0)
-    ours, theirs = pair_with_torch(MultiHeadAttention, C, H, bias, dtype)
-    x = torch.randn(B, T, C, dtype=dtype)
+    ours, theirs = pair_with_torch(MultiHeadAttention, C, H, bias)
+    x = torch.randn(B, T, C)
     per_sequence = random_mask(B, T, T)
     for mask, their_mask in [
         (None, None),
@@ -199,14 +155,13 @@ def test_module_equals_torch_multihead_attention(sizes, bias, dtype):
         torch.testing.assert_close(weights, their_weights)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("sizes", [(1, 1, 5, 4, 1), (2, 7, 3, 12, 3), (3, 4, 16, 32, 8)])
-def test_cross_attention_equals_torch_multihead_attention(sizes, bias, dtype):
+@pytest.mark.parametrize("sizes", [(1, 1, 5, 4, 1), (3, 7, 4, 12, 3)])
+def test_cross_attention_equals_torch_multihead_attention(sizes, bias):
     B, T, S, C, H = sizes
     torch.manual_seed(0)
-    ours, theirs = pair_with_torch(CrossAttention, C, H, bias, dtype)
-    x, memory = torch.randn(B, T, C, dtype=dtype), torch.randn(B, S, C, dtype=dtype)
+    ours, theirs = pair_with_torch(CrossAttention, C, H, bias)
+    x, memory = torch.randn(B, T, C), torch.randn(B, S, C)
     real = random_mask(B, 1, S)  # as padding_mask gives it
     for mask, theirs_masked in [
         (None, {}),
@@ -221,18 +176,6 @@ def test_cross_attention_equals_torch_multihead_attention(sizes, bias, dtype):
         torch.testing.assert_close(weights, their_weights)
 
 
-def test_module_equals_the_explicit_form_head_by_head():
-    torch.manual_seed(0)
-    attention = MultiHeadAttention(12, 3)
-    x, mask = torch.randn(2, 5, 12), causal_mask(5)
-    q, k, v = attention.c_attn(x).split(12, dim=-1)
-    heads = [
-        scaled_dot_product_attention(q[..., s], k[..., s], v[..., s], mask)[0]
-        for s in (slice(0, 4), slice(4, 8), slice(8, 12))
-    ]
-    torch.testing.assert_close(attention(x, mask=mask), attention.c_proj(torch.cat(heads, dim=-1)))
-
-
 def test_without_a_mask_permuting_the_input_permutes_the_output():
     torch.manual_seed(0)
     attention = MultiHeadAttention(16, 4)
@@ -240,17 +183,14 @@ def test_without_a_mask_permuting_the_input_permutes_the_output():
     torch.testing.assert_close(attention(x[:, order]), attention(x)[:, order])
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
-def test_a_changed_future_token_changes_no_past_output(need_weights):
+def test_a_changed_future_token_changes_no_past_output():
     torch.manual_seed(0)
     attention, x, mask = MultiHeadAttention(16, 4), torch.randn(2, 6, 16), causal_mask(6)
     mask = mask & padding_mask(torch.tensor([[1] * 6, [1, 1, 1, 1, 1, 0]]), pad_id=0)
     for t in range(1, 6):
         changed = x.clone()
         changed[:, t] += 1
-        before, after = (attention(v, mask=mask, need_weights=need_weights) for v in (x, changed))
-        if need_weights:
-            before, after = before[0], after[0]
+        before, after = (attention(v, mask=mask) for v in (x, changed))
         torch.testing.assert_close(before[:, :t], after[:, :t])
 
 
@@ -264,28 +204,17 @@ def test_padding_changes_no_output_of_real_tokens():
         torch.testing.assert_close(attention(padded, mask=mask)[:, :3], alone)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("pieces", [(1,) * 7, (4, 1, 2), (7,)])
-def test_a_cache_changes_no_output(pieces, dtype):
+@pytest.mark.parametrize("pieces", [(1,) * 7, (4, 1, 2)])
+def test_a_cache_changes_no_output(pieces):
     torch.manual_seed(0)
-    attention, cache = MultiHeadAttention(16, 4).to(dtype), KeyValueCache(max_length=7)
-    x = torch.randn(2, 7, 16, dtype=dtype)
+    attention, cache = MultiHeadAttention(16, 4), KeyValueCache(max_length=7)
+    x = torch.randn(2, 7, 16)
     outputs = []
     for new in x.split(pieces, dim=1):
         T, S = new.shape[1], len(cache) + new.shape[1]
         outputs.append(attention(new, mask=causal_mask(S)[-T:], cache=cache))
     torch.testing.assert_close(torch.cat(outputs, dim=1), attention(x, mask=causal_mask(7)))
     assert len(cache) == 7
-
-
-@pytest.mark.parametrize("pieces", [[7], [1] * 7, [3, 1, 1, 2], [1, 6]])
-def test_the_cache_holds_what_was_appended_in_its_order(pieces):
-    torch.manual_seed(0)
-    k, v = torch.randn(2, 2, 4, 7, 3)
-    cache = KeyValueCache()
-    for part_k, part_v in zip(k.split(pieces, dim=2), v.split(pieces, dim=2), strict=True):
-        cache.append(part_k, part_v)
-    assert torch.equal(cache.k, k) and torch.equal(cache.v, v) and len(cache) == 7
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
@@ -306,26 +235,17 @@ def test_is_causal_is_the_causal_mask(need_weights, with_mask, old):
     torch.testing.assert_close(found[0] if need_weights else found, expected)
 
 
-def test_dropout_acts_in_training_only():
+def test_dropout_falls_on_weights_and_output_in_training_only():
     torch.manual_seed(0)
-    attention, x = MultiHeadAttention(16, 4, dropout=0.5), torch.randn(2, 6, 16)
-    assert not torch.equal(attention(x), attention(x))
+    attention, x = MultiHeadAttention(64, 4, dropout=0.25), torch.randn(50, 10, 64)
+    out, dropped = attention(x, need_weights=True)
+    assert (out == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)
+    assert (dropped == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)
     attention.eval()
-    assert torch.equal(attention(x), attention(x))
-
-
-def test_dropout_falls_on_the_weights_and_keeps_their_mean():
-    torch.manual_seed(0)
-    q, k, v = torch.randn(3, 400, 10, 8)
-    _, weights = scaled_dot_product_attention(q, k, v)
-    values, dropped = scaled_dot_product_attention(q, k, v, dropout=0.25)
-    assert abs((dropped == 0).float().mean().item() - 0.25) < 0.02
+    out, weights = attention(x, need_weights=True)
+    torch.testing.assert_close(out, attention(x))
     kept = dropped != 0
-    torch.testing.assert_close(dropped[kept], weights[kept] / 0.75)
-    torch.testing.assert_close(values, dropped @ v)
-    attention = MultiHeadAttention(16, 4, dropout=0.25)
-    _, weights = attention(torch.randn(50, 10, 16), need_weights=True)
-    assert abs((weights == 0).float().mean().item() - 0.25) < 0.02
+    torch.testing.assert_close(dropped[kept], weights[kept] / 0.75)  # the mean is kept
 
 
 def test_recorded_attention_is_what_each_layer_used_and_changes_nothing():
@@ -350,30 +270,3 @@ def test_recorded_attention_lets_go_after_an_error():
     with pytest.raises(ZeroDivisionError), recorded_attention(attention):
         raise ZeroDivisionError
     assert not attention._forward_hooks and not attention._forward_pre_hooks
-
-
-def test_a_second_run_of_a_module_replaces_what_was_recorded():
-    torch.manual_seed(0)
-    attention, x = MultiHeadAttention(8, 2), torch.randn(2, 1, 4, 8)
-    with recorded_attention(attention) as weights:
-        attention(x[0])
-        attention(x[1])
-    _, expected = attention(x[1], need_weights=True)
-    torch.testing.assert_close(weights[""], expected)
-
-
-def test_dropout_falls_on_the_output_too():
-    torch.manual_seed(0)
-    attention = MultiHeadAttention(64, 4, dropout=0.25)
-    with torch.no_grad():
-        attention.c_proj.weight.zero_()
-        attention.c_proj.bias.fill_(1.0)
-    zeros = (attention(torch.randn(4, 32, 64)) == 0).float().mean().item()
-    assert zeros == pytest.approx(0.25, abs=0.03)
-
-
-def test_a_mask_of_another_shape_or_type_is_refused_in_words_beside_is_causal(plain_signatures):
-    mha, x = MultiHeadAttention(8, 2), torch.randn(2, 5, 8)
-    for mask in (torch.ones(4, 5, dtype=torch.bool), torch.ones(5, 5)):
-        with pytest.raises(ValueError, match="mask has"):
-            mha(x, mask=mask, is_causal=True)

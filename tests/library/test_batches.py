@@ -37,11 +37,6 @@ def test_batches_are_int64_and_contiguous_whatever_the_ids_are_stored_as(dtype):
         assert part.dtype == torch.int64 and part.shape == (4, 6) and part.is_contiguous()
 
 
-def test_one_window_with_its_last_target_is_enough():
-    x, y = random_batch(torch.arange(9), 2, 8)
-    assert x.tolist() == [list(range(8))] * 2 and y.tolist() == [list(range(1, 9))] * 2
-
-
 @pytest.mark.parametrize(("n_ids", "context_length"), [(8, 8), (0, 8), (9, 0), (9, -1)])
 def test_ids_too_short_for_a_window_are_refused_with_both_numbers(n_ids, context_length):
     with pytest.raises(ValueError, match=rf"context_length={context_length} .* {n_ids}:"):

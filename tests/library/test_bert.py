@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from scratchformer.attention import causal_mask, padding_mask
+from scratchformer.attention import padding_mask
 from scratchformer.data.masking import mask_tokens
 from scratchformer.models import BERT, BERTConfig
 from scratchformer.training import TrainingConfig, fit, token_loss
@@ -42,14 +42,6 @@ def test_a_changed_token_changes_the_logits_on_both_sides():
         changed = ids.clone()
         changed[0, t] = (ids[0, t] + 1) % 11
         assert ((model(ids) - model(changed)).abs().amax(dim=-1) > 1e-4).all()
-
-
-def test_a_causal_mask_closes_the_future():
-    model, ids = sharpened(small_bert()).eval(), torch.randint(11, (1, 8))
-    changed = ids.clone()
-    changed[0, 5] = (ids[0, 5] + 1) % 11
-    before, after = (model(x, mask=causal_mask(8))[:, :5] for x in (ids, changed))
-    torch.testing.assert_close(before, after)
 
 
 def test_padding_changes_nothing_at_any_real_place():
@@ -106,18 +98,14 @@ def test_one_batch_can_be_learned_by_heart():
     assert total / n < 0.05 < history.train_loss[0]
 
 
-def test_dropout_is_on_in_training_and_off_in_evaluation():
-    model, ids = small_bert(dropout=0.5), torch.randint(11, (2, 8))
-    assert not torch.equal(model(ids), model(ids))
-    model.eval()
-    assert torch.equal(model(ids), model(ids))
-
-
-def test_dropout_falls_on_the_normalised_embeddings():
+def test_dropout_falls_on_the_normalised_embeddings_and_is_off_in_evaluation():
     model, seen = small_bert(dropout=0.25, d_model=64), []
     model.h[0].register_forward_pre_hook(lambda block, inputs: seen.append(inputs[0]))
-    model(torch.randint(11, (16, 8)))
+    ids = torch.randint(11, (16, 8))
+    model(ids)
     assert (seen[0] == 0).float().mean().item() == pytest.approx(0.25, abs=0.03)
+    model.eval()
+    assert torch.equal(model(ids), model(ids))
 
 
 def test_initialisation_is_berts():
@@ -142,39 +130,12 @@ def test_too_long_an_input_is_refused():
     [
         ({"d_model": 30}, "d_model=30 is not divisible by n_heads=4"),
         ({"n_layers": 0}, "n_layers=0, expected at least 1"),
-        ({"n_segments": 0}, "n_segments=0, expected at least 1"),
         ({"dropout": 1.0}, "dropout=1.0, expected 0 <= dropout < 1"),
     ],
 )
 def test_impossible_configurations_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         BERTConfig(**SMALL | changes)
-
-
-def renamed(weights, names):
-    for ours, theirs in names.items():
-        weights = {name.replace(ours, theirs): w for name, w in weights.items()}
-    return weights
-
-
-@pytest.mark.parametrize("sizes", [(1, 1, 4, 1, 1), (2, 7, 12, 3, 2), (3, 16, 32, 8, 3)])
-def test_blocks_equal_torchs_post_norm_encoder(sizes):
-    B, T, C, H, L = sizes
-    model = sharpened(small_bert(context_length=T, d_model=C, n_heads=H, n_layers=L)).eval()
-    layer = nn.TransformerEncoderLayer(
-        C, H, 4 * C, 0.0, "gelu", layer_norm_eps=1e-12, batch_first=True
-    )
-    theirs = nn.TransformerEncoder(layer, L, enable_nested_tensor=False).eval()
-    names = {"attn.c_attn.": "self_attn.in_proj_", "attn.c_proj": "self_attn.out_proj"}
-    names |= {"mlp.c_fc": "linear1", "mlp.c_proj": "linear2", "ln_1": "norm1", "ln_2": "norm2"}
-    weights = {n.replace("h.", "layers.", 1): w for n, w in model.h.state_dict(prefix="h.").items()}
-    theirs.load_state_dict(renamed(weights, names))
-    ids, segments, real = padded_batch([max(1, T - 2 * i) for i in range(B)], T, 11)
-    x = model.wte(ids) + model.wpe.weight + model.wse(segments)
-    with torch.no_grad():
-        expected = theirs(model.ln_e(x), src_key_padding_mask=~real)
-        ours = model.encode(ids, segments, padding_mask(ids, PAD))
-    torch.testing.assert_close(ours[real], expected[real], rtol=1e-4, atol=1e-5)
 
 
 HUGGING_FACE = {
@@ -193,7 +154,7 @@ HUGGING_FACE = {
 }
 
 
-@pytest.mark.parametrize("sizes", [(1, 1, 4, 1, 1), (2, 7, 12, 3, 2), (5, 33, 64, 4, 4)])
+@pytest.mark.parametrize("sizes", [(1, 1, 4, 1, 1), (5, 33, 64, 4, 4)])
 @pytest.mark.parametrize("std", [0.02, 0.3])
 def test_equals_hugging_face_bert_with_the_same_random_weights(sizes, std):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -221,7 +182,8 @@ def test_equals_hugging_face_bert_with_the_same_random_weights(sizes, std):
                 weights[name.replace("attn.c_attn", f"attention.self.{part}")] = rows
         else:
             weights[name] = w
-    weights = renamed(weights, HUGGING_FACE)
+    for our_name, their_name in HUGGING_FACE.items():
+        weights = {name.replace(our_name, their_name): w for name, w in weights.items()}
     weights["cls.predictions.bias"] = weights["cls.predictions.decoder.bias"]
     theirs.load_state_dict(weights)
     ids, segments, real = padded_batch([max(1, T - 3 * i) for i in range(B)], T, 50)

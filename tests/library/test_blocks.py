@@ -6,10 +6,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from scratchformer.attention import KeyValueCache, causal_mask, padding_mask
-from scratchformer.blocks import ACTIVATIONS, FeedForward, TransformerBlock
+from scratchformer.blocks import FeedForward, TransformerBlock
 from scratchformer.models.seq2seq import DecoderBlock
 
-SIZES = [(1, 1, 4, 1), (2, 7, 12, 3), (3, 16, 32, 8)]  # B, T, C, heads
+SIZES = [(2, 7, 12, 3), (3, 16, 32, 8)]  # B, T, C, heads
 TORCH = {"gelu_tanh": nn.GELU(approximate="tanh"), "gelu": F.gelu, "relu": F.relu}
 ENCODER = {
     "attn.c_attn.": "self_attn.in_proj_",
@@ -59,43 +59,17 @@ def test_feed_forward_acts_on_each_position_alone():
 
 
 @pytest.mark.parametrize("activation", TORCH)
-def test_feed_forward_is_a_convolution_of_width_1(activation):
-    torch.manual_seed(0)
-    mlp, x = FeedForward(8, d_ff=12, activation=activation), torch.randn(2, 5, 8)
-    up, down = nn.Conv1d(8, 12, kernel_size=1), nn.Conv1d(12, 8, kernel_size=1)
-    for convolution, linear in ((up, mlp.c_fc), (down, mlp.c_proj)):
-        convolution.load_state_dict({"weight": linear.weight.unsqueeze(-1), "bias": linear.bias})
-    torch.testing.assert_close(mlp(x), down(TORCH[activation](up(x.mT))).mT)
-
-
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_activations_are_the_published_formulas(activation):
-    mlp = FeedForward(1, d_ff=1, activation=activation)
-    with torch.no_grad():
-        for p in mlp.parameters():
-            p.fill_(0.0 if p.dim() == 1 else 1.0)
-    x = torch.linspace(-4, 4, 33)[:, None]
-    expected = {
-        "gelu_tanh": 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3))),
-        "gelu": 0.5 * x * (1 + torch.erf(x / 2**0.5)),
-        "relu": x * (x > 0),
-    }
-    torch.testing.assert_close(mlp(x), expected[activation])
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("activation", TORCH)
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("sizes", SIZES)
-def test_block_equals_torch_encoder_layer(sizes, norm_first, activation, dtype):
+def test_block_equals_torch_encoder_layer(sizes, norm_first, activation):
     B, T, C, H = sizes
     torch.manual_seed(0)
     options = {"bias": T != 16, "norm_first": norm_first}  # without biases too
-    ours = TransformerBlock(C, H, d_ff=3 * C, activation=activation, **options).to(dtype)
+    ours = TransformerBlock(C, H, d_ff=3 * C, activation=activation, **options)
     options |= {"batch_first": True}
-    theirs = nn.TransformerEncoderLayer(C, H, 3 * C, 0.0, TORCH[activation], dtype=dtype, **options)
+    theirs = nn.TransformerEncoderLayer(C, H, 3 * C, 0.0, TORCH[activation], **options)
     copy_weights(ours, theirs, ENCODER)
-    x = torch.randn(B, T, C, dtype=dtype)
+    x = torch.randn(B, T, C)
     padding = padding_mask(torch.arange(B * T).view(B, T) % 5, pad_id=3)
     torch.testing.assert_close(ours(x), theirs(x))
     torch.testing.assert_close(
@@ -104,16 +78,15 @@ def test_block_equals_torch_encoder_layer(sizes, norm_first, activation, dtype):
     )
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("sizes", SIZES)
-def test_decoder_block_equals_torch_decoder_layer(sizes, dtype):
+def test_decoder_block_equals_torch_decoder_layer(sizes):
     B, T, C, H = sizes
     U = T + 3
     torch.manual_seed(0)
-    ours = DecoderBlock(C, H, d_ff=3 * C).to(dtype)
-    theirs = nn.TransformerDecoderLayer(C, H, 3 * C, 0.0, batch_first=True, dtype=dtype)
+    ours = DecoderBlock(C, H, d_ff=3 * C)
+    theirs = nn.TransformerDecoderLayer(C, H, 3 * C, 0.0, batch_first=True)
     copy_weights(ours, theirs, DECODER)
-    x, context = torch.randn(B, T, C, dtype=dtype), torch.randn(B, U, C, dtype=dtype)
+    x, context = torch.randn(B, T, C), torch.randn(B, U, C)
     torch.testing.assert_close(ours(x, None, context), theirs(x, context))
     source = padding_mask(torch.arange(B * U).view(B, U) % 4, pad_id=2)
     target = padding_mask(torch.arange(B * T).view(B, T) % 5, pad_id=3)
@@ -160,16 +133,6 @@ def test_without_a_mask_order_does_not_matter(name):
     )
 
 
-def test_a_masked_context_position_is_never_read():
-    block, x = randomised(DecoderBlock), torch.randn(1, 3, 8)
-    memory, real = torch.randn(1, 4, 8), torch.tensor([[[True, True, False, True]]])
-    before = block(x, None, memory, real)
-    memory[:, 2] += 1
-    assert torch.equal(block(x, None, memory, real), before)
-    memory[:, 1] += 1
-    assert not torch.allclose(block(x, None, memory, real), before, atol=1e-3)
-
-
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("steps", [[1] * 7, [3, 1, 2, 1]])
 def test_a_cache_changes_no_output(steps, norm_first):
@@ -184,17 +147,6 @@ def test_a_cache_changes_no_output(steps, norm_first):
     assert len(caches[0]) == len(caches[1]) == 7
     torch.testing.assert_close(torch.cat(by_mask, dim=1), expected)
     torch.testing.assert_close(torch.cat(by_flag, dim=1), expected)
-
-
-def test_pre_norm_passes_the_stream_on_and_post_norm_leaves_it_normalised():
-    x = 5 + 3 * torch.randn(2, 6, 8)
-    for norm_first in (True, False):
-        block = TransformerBlock(8, 2, norm_first=norm_first)
-        for half in (block.attn, block.mlp):
-            nn.init.zeros_(half.c_proj.weight)
-            nn.init.zeros_(half.c_proj.bias)
-        alone = F.layer_norm(F.layer_norm(x, (8,)), (8,))
-        torch.testing.assert_close(block(x), x if norm_first else alone)
 
 
 def test_what_does_not_fit_is_told():
@@ -220,8 +172,3 @@ def test_without_bias_no_vector_but_the_norms_weights():
     block = TransformerBlock(8, 2, bias=False)
     vectors = [name for name, p in block.named_parameters() if p.dim() == 1]
     assert vectors == ["ln_1.weight", "ln_2.weight"]
-
-
-def test_heads_do_not_change_the_number_of_parameters():
-    counts = {H: sum(p.numel() for p in TransformerBlock(12, H).parameters()) for H in (1, 3, 12)}
-    assert set(counts.values()) == {12 * 12**2 + 13 * 12}

@@ -1,7 +1,6 @@
 """Files written whole or not at all: after errors, after kills, with several writers."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -9,6 +8,21 @@ import time
 import pytest
 
 from scratchformer.files import atomic_write, locked, remove_parts
+
+
+def start(block, path):
+    """A process that is in the middle of a block, for `path`, until it is killed."""
+    program = f"import sys, time\nfrom scratchformer.files import atomic_write, locked\n{block}\n"
+    program += "    print('ready', flush=True)\n    time.sleep(60)\n"
+    command = [sys.executable, "-c", program, str(path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def kill(process):
+    process.kill()
+    process.communicate()
 
 
 def test_a_file_appears_and_is_replaced_folders_included(tmp_path):
@@ -61,18 +75,8 @@ def test_everyone_who_may_read_the_folder_may_read_the_file(tmp_path):
 def test_a_kill_while_writing_leaves_the_old_file_whole(tmp_path):
     path = tmp_path / "file.txt"
     path.write_text("old")
-    program = (
-        "import sys, time\nfrom scratchformer.files import atomic_write\n"
-        "with atomic_write(sys.argv[1]) as part:\n"
-        "    part.write_text('half of the n')\n    print('ready', flush=True)\n    time.sleep(60)\n"
-    )
-    writer = subprocess.Popen(
-        [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True
-    )
-    assert writer.stdout.readline() == "ready\n"
-    time.sleep(0.05)
-    writer.send_signal(signal.SIGKILL)
-    writer.communicate()
+    block = "with atomic_write(sys.argv[1]) as part:\n    part.write_text('half of the n')"
+    kill(start(block, path))
     assert path.read_text() == "old"
     with atomic_write(path) as part:
         part.write_text("new")
@@ -98,19 +102,11 @@ def test_what_a_killed_writer_put_beside_its_file_goes_with_it(tmp_path):
 
 
 def test_a_locked_folder_is_refused_to_others_and_free_again_after_a_kill(tmp_path):
-    program = (
-        "import sys, time\nfrom scratchformer.files import locked\n"
-        "with locked(sys.argv[1]):\n    print('ready', flush=True)\n    time.sleep(60)\n"
-    )
     folder = tmp_path / "new"
-    other = subprocess.Popen(
-        [sys.executable, "-c", program, str(folder)], stdout=subprocess.PIPE, text=True
-    )
-    assert other.stdout.readline() == "ready\n"
+    other = start("with locked(sys.argv[1]):", folder)
     with pytest.raises(BlockingIOError, match="another process is writing to"), locked(folder):
         pass
-    other.send_signal(signal.SIGKILL)
-    other.communicate()
+    kill(other)
     with locked(folder):
         pass
 

@@ -79,11 +79,6 @@ def test_nothing_chosen_is_no_error():
         assert inputs.equal(ids) and (targets == IGNORED).all()
 
 
-def test_one_row_without_a_batch_will_do():
-    inputs, targets = masked(torch.arange(3, 23))
-    assert inputs.shape == targets.shape == (20,)
-
-
 @pytest.mark.parametrize("rate", [-0.1, 1.5])
 def test_a_rate_must_be_a_probability(rate):
     with pytest.raises(ValueError, match=f"rate={rate}, expected a probability"):

@@ -1,11 +1,6 @@
 """Models on disk: ours come back as they were, GPT-2 as Hugging Face computes it, others never."""
 
-import hashlib
 import json
-import os
-import subprocess
-import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,13 +14,12 @@ from scratchformer.models import GPT, GPTConfig, pretrained
 from scratchformer.models.pretrained import (
     byte_letters,
     find_gpt2,
-    find_merges,
     read_tensors,
     save_as_gpt2,
     save_tokenizer_as_gpt2,
     write_tensors,
 )
-from scratchformer.tokenizers import ByteBPE, byte_bpe
+from scratchformer.tokenizers import ByteBPE
 from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 
 SIZE = {"vocab_size": 13, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
@@ -43,46 +37,28 @@ def saved(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("changes", [{}, {"bias": False, "n_layers": 1}, {"dropout": 0.3}])
+@pytest.mark.parametrize("changes", [{}, {"bias": False, "n_layers": 1, "dropout": 0.3}])
 def test_a_saved_model_comes_back_the_same(tmp_path, changes):
-    model = small_gpt(**changes)
-    model.save(tmp_path / "new" / "folder")
-    again = GPT.from_pretrained(tmp_path / "new" / "folder")
+    model, folder = small_gpt(**changes), tmp_path / "new" / "folder"
+    model.save(folder)
+    again = GPT.from_pretrained(folder)
     assert again.config == model.config
     assert all(map(torch.equal, model.parameters(), again.parameters()))
     assert again.lm_head.weight is again.wte.weight  # still tied
     assert not again.training and torch.equal(again(IDS), model.eval()(IDS))
-    assert sorted(p.name for p in (tmp_path / "new" / "folder").iterdir()) == [
-        "config.json",
-        "model.safetensors",
-    ]
+    assert sorted(p.name for p in folder.iterdir()) == ["config.json", "model.safetensors"]
 
 
-def test_saving_again_replaces(saved):
-    model = small_gpt(d_model=32)
-    model.save(str(saved))
-    assert torch.equal(GPT.from_pretrained(str(saved))(IDS), model(IDS))
-
-
-SAVES = {"ours": GPT.save, "gpt2": lambda model, folder: save_as_gpt2(folder, model)}
-STEPS = {  # each moment at which a disk may be full: what is called there
-    "opening the weights": ("pathlib.Path.touch", 1),
-    "writing the weights": ("safetensors.torch.save_file", 1),
-    "flushing the weights": ("os.fsync", 1),
-    "renaming the weights": ("pathlib.Path.replace", 1),
-    "opening the config": ("pathlib.Path.touch", 2),
-    "writing the config": ("pathlib.Path.write_text", 1),
-    "flushing the config": ("os.fsync", 2),
-    "renaming the config": ("pathlib.Path.replace", 2),
-}
-
-
-@pytest.mark.parametrize("save", SAVES)
-@pytest.mark.parametrize("step", STEPS)
-def test_a_save_that_fails_anywhere_leaves_the_old_model_or_the_new(saved, monkeypatch, save, step):
-    target, nth = STEPS[step]
-    owner, name = target.rsplit(".", 1)
-    owner = {"pathlib.Path": Path, "safetensors.torch": safetensors.torch, "os": os}[owner]
+@pytest.mark.parametrize(
+    ("owner", "name", "nth"),
+    [
+        (safetensors.torch, "save_file", 1),  # the weights
+        (Path, "replace", 1),
+        (Path, "write_text", 1),  # the config
+        (Path, "replace", 2),
+    ],
+)
+def test_a_save_that_fails_leaves_the_old_model_or_the_new(saved, monkeypatch, owner, name, nth):
     function, calls = getattr(owner, name), []
 
     def full_disk(*args, **options):
@@ -95,36 +71,11 @@ def test_a_save_that_fails_anywhere_leaves_the_old_model_or_the_new(saved, monke
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, full_disk)
         with pytest.raises(OSError, match="no space"):
-            SAVES[save](new, saved)
-    written = step.endswith("config")
-    expected = new if written else small_gpt().eval()
+            new.save(saved)
+    weights_are_new = name == "write_text" or nth == 2
+    expected = new if weights_are_new else small_gpt().eval()
     assert torch.equal(GPT.from_pretrained(saved)(IDS), expected(IDS))
     assert not list(saved.glob(".*"))
-
-
-def test_a_save_that_is_killed_leaves_the_old_model_or_the_new(tmp_path):
-    """SIGKILL at any moment, again and again, while two models take turns in one folder."""
-    code = (
-        "import sys, torch\nfrom scratchformer.models import GPT, GPTConfig\n"
-        "models = []\nfor d in (16, 32):\n    torch.manual_seed(d)\n"
-        f"    models.append(GPT(GPTConfig(**{SIZE} | {{'d_model': d}})))\n"
-        "models[0].save(sys.argv[1])\nprint('ready', flush=True)\n"
-        "while True:\n    for model in models:\n        model.save(sys.argv[1])"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    command, expected = [sys.executable, "-c", code, str(tmp_path / "model")], {}
-    for d in (16, 32):
-        torch.manual_seed(d)
-        expected[d] = GPT(GPTConfig(**SIZE | {"d_model": d})).eval()(IDS)
-    for delay in (0.011, 0.037, 0.053):
-        writer = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-        writer.stdout.readline()
-        time.sleep(0.05 + delay)  # a save takes a few milliseconds
-        writer.kill()
-        writer.wait()
-        writer.stdout.close()
-        model = GPT.from_pretrained(tmp_path / "model")
-        assert torch.equal(model(IDS), expected[model.config.d_model])
 
 
 def test_parts_that_killed_saves_left_are_removed_by_the_next(saved):
@@ -163,15 +114,10 @@ def hugging_face(folder, kind="GPT2LMHeadModel", **changes):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"n_layer": 3, "n_head": 2, "n_embd": 32}, {"n_head": 1}, {"n_layer": 1, "n_inner": 64}]
-    + [
-        {
-            "vocab_size": 50,
-            "n_positions": 20,
-            "n_embd": 24,
-            "n_head": 6,
-            "tie_word_embeddings": True,
-        }
+    [
+        {},
+        {"n_layer": 1, "n_inner": 64},
+        {"vocab_size": 50, "n_positions": 20, "n_embd": 24, "n_head": 6},
     ],
 )
 def test_a_hugging_face_folder_gives_its_logits(tmp_path, changes):
@@ -207,10 +153,7 @@ def test_a_file_of_2019_with_masks_and_a_head_is_the_same_model(tmp_path):
         torch.testing.assert_close(logits, theirs(IDS).logits, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"n_layers": 3, "n_heads": 2}, {"d_model": 8, "context_length": 9}],
-)
+@pytest.mark.parametrize("changes", [{}, {"n_layers": 3, "d_model": 8, "context_length": 9}])
 def test_transformers_reads_our_gpt_and_computes_the_same(tmp_path, changes):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     ours = small_gpt(dropout=0.25, **changes).eval()
@@ -227,21 +170,12 @@ def test_transformers_reads_our_gpt_and_computes_the_same(tmp_path, changes):
     assert torch.equal(GPT.from_pretrained(tmp_path / "new" / "folder")(IDS), ours(IDS))
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"bias": False}, "bias=False, expected True: GPT-2's architecture"),
-        ({"positions": "rotary"}, "positions='rotary', expected 'learned'"),
-        ({"qk_norm": True}, "qk_norm=True, expected False"),
-        ({"tied": False}, "tied=False, expected True"),
-    ],
-)
-def test_what_gpt2_cannot_compute_is_not_saved_as_one(tmp_path, changes, words):
-    with pytest.raises(ValueError, match=words):
-        save_as_gpt2(tmp_path / "folder", SpeedrunGPT(SpeedrunConfig(**SIZE | changes)))
-    if "bias" in changes:
-        with pytest.raises(ValueError, match=words):
-            save_as_gpt2(tmp_path / "folder", small_gpt(**changes))
+def test_what_gpt2_cannot_compute_is_not_saved_as_one(tmp_path):
+    with pytest.raises(ValueError, match="bias=False, expected True: GPT-2's architecture"):
+        save_as_gpt2(tmp_path / "folder", small_gpt(bias=False))
+    rotary = SpeedrunGPT(SpeedrunConfig(**SIZE, positions="rotary"))
+    with pytest.raises(ValueError, match="positions='rotary', expected 'learned'"):
+        save_as_gpt2(tmp_path / "folder", rotary)
     assert not (tmp_path / "folder").exists()
 
 
@@ -250,8 +184,6 @@ def test_what_gpt2_cannot_compute_is_not_saved_as_one(tmp_path, changes, words):
     [
         ({"activation_function": "relu"}, "activation_function='relu', expected 'gelu_new'"),
         ({"n_inner": 32}, "n_inner=32, expected 4 n_embd = 64"),
-        ({"layer_norm_epsilon": 1e-3}, "layer_norm_epsilon=0.001, expected 1e-05"),
-        ({"scale_attn_weights": False}, "scale_attn_weights=False, expected True"),
         ({"scale_attn_by_inverse_layer_idx": True}, "inverse_layer_idx=True, expected False"),
         ({"tie_word_embeddings": False}, "tie_word_embeddings=False, expected True"),
     ],
@@ -259,14 +191,6 @@ def test_what_gpt2_cannot_compute_is_not_saved_as_one(tmp_path, changes, words):
 def test_a_gpt2_that_computes_something_else_is_refused(tmp_path, changes, words):
     hugging_face(tmp_path, **changes)
     with pytest.raises(ValueError, match=words):
-        GPT.from_pretrained(tmp_path)
-
-
-def test_another_architecture_is_refused(tmp_path):
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 13}
-    transformers.BertModel(transformers.BertConfig(**size)).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="model_type='bert', expected 'gpt2'"):
         GPT.from_pretrained(tmp_path)
 
 
@@ -305,8 +229,7 @@ def test_the_pipeline_of_transformers_writes_our_texts(tmp_path):
     ids = torch.tensor([tok.encode(prompt)])
     for options, ours in [
         ({"do_sample": False}, {"temperature": 0.0}),
-        ({"do_sample": True, "temperature": 1.0, "top_k": 40}, {"top_k": 40}),
-        ({"do_sample": True, "top_k": 0, "temperature": 0.7}, {"temperature": 0.7}),
+        ({"do_sample": True, "temperature": 0.7, "top_k": 40}, {"temperature": 0.7, "top_k": 40}),
     ]:
         torch.manual_seed(3)
         found = pipe(prompt, max_new_tokens=20, return_tensors=True, **options)
@@ -318,22 +241,6 @@ def test_the_pipeline_of_transformers_writes_our_texts(tmp_path):
 def test_the_letters_of_bytes_are_gpt2s():
     slow = pytest.importorskip("transformers.convert_slow_tokenizer", reason="no transformers")
     assert dict(enumerate(byte_letters())) == slow.bytes_to_unicode()
-
-
-def test_gpt2s_own_merges_are_found_again():
-    """OpenAI published 50,000 merges; tiktoken's tokens hold only what they lead to."""
-    try:
-        tok = ByteBPE.from_tiktoken("gpt2")
-    except OSError as error:
-        pytest.skip(str(error))
-    name = hashlib.sha1((byte_bpe.STORE + byte_bpe.PUBLISHED["gpt2"][0][0]).encode()).hexdigest()
-    lines = (byte_bpe._tiktoken_folder() / name).read_text(encoding="utf-8").split("\n")[1:-1]
-    letters = byte_letters()
-    found = [
-        " ".join("".join(letters[b] for b in part) for part in pair)
-        for pair in find_merges(tok.tokens)
-    ]
-    assert found == lines and len(lines) == 50_000
 
 
 @pytest.mark.parametrize("special", [(), ("<|end|>",), ("<|endoftext|>", "<|pad|>")])
@@ -364,7 +271,7 @@ def test_a_missing_file_is_named(foreign, name):
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+@pytest.mark.parametrize("share", [0.0, 0.99])
 def test_a_file_cut_short_is_refused(foreign, name, share):
     data = (foreign / name).read_bytes()
     (foreign / name).write_bytes(data[: int(share * len(data))])
@@ -401,6 +308,7 @@ def test_tensors_and_a_record_come_back_as_they_were(tmp_path, dtype):
         ([1, 2], "is not a complete saved model"),
         ({**SIZE, "width": 3}, "holds no GPT: .*'width'"),
         ({"n_layers": 3}, "holds no GPT: .*'vocab_size'"),
+        ({"model_type": "bert"}, "model_type='bert', expected 'gpt2'"),
     ],
 )
 def test_a_config_that_is_no_gpts_is_refused(foreign, config, words):
@@ -409,33 +317,18 @@ def test_a_config_that_is_no_gpts_is_refused(foreign, config, words):
         GPT.from_pretrained(foreign)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"d_model": 32}, r"wte\.weight is \(13, 16\) in it, expected \(13, 32\)"),
-        ({"n_layers": 3}, "2 blocks are in it, expected 3"),
-        ({"bias": False}, r"h\.0\.attn\.c_attn\.bias is \(48,\) in it, expected no such tensor"),
-    ],
-)
-def test_weights_that_do_not_fit_the_config_are_refused(foreign, change, words):
-    config = json.loads((foreign / "config.json").read_text())
-    (foreign / "config.json").write_text(json.dumps(config | change))
+def test_weights_that_do_not_fit_the_config_are_refused(foreign):
+    (foreign / "config.json").write_text(json.dumps(SIZE | {"bias": False}))
+    words = r"h\.0\.attn\.c_attn\.bias is \(48,\) in it, expected no such tensor"
     with pytest.raises(ValueError, match=words):
         GPT.from_pretrained(foreign)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda x: x.long(), r"wpe\.weight \(torch.int64\) is not of finite floats only"),
-        (lambda x: x * float("nan"), r"wpe\.weight \(torch.float32\) is not of finite floats"),
-    ],
-)
-def test_one_file_holds_finite_floats(tmp_path, change, words):
-    weights = dict(small_gpt().named_parameters())
-    weights["wpe.weight"] = change(weights["wpe.weight"].detach())
+@pytest.mark.parametrize("wrong", [torch.ones(8, 16).long(), torch.full((8, 16), torch.nan)])
+def test_one_file_holds_finite_floats(tmp_path, wrong):
+    weights = dict(small_gpt().named_parameters()) | {"wpe.weight": wrong}
     write_tensors(tmp_path / "own.safetensors", weights, {"config": SIZE})
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=r"wpe\.weight \(torch.*\) is not of finite floats only"):
         GPT.from_pretrained(tmp_path / "own.safetensors")
 
 
@@ -479,18 +372,18 @@ def test_a_name_is_looked_up_on_the_hub(saved, monkeypatch):
     assert asked == [("gpt2", "config.json"), ("gpt2", "model.safetensors")]
 
 
-def test_a_hub_that_does_not_answer_says_what_to_do(monkeypatch):
+def test_a_hub_that_does_not_answer_says_what_to_do(cache, monkeypatch):
     monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
 
     def fail(*args, **options):
         raise ConnectionError("no route to host")
 
     monkeypatch.setattr("huggingface_hub.hf_hub_download", fail)
-    words = (
-        "'gpt2' is no folder, and .* did not give it .ConnectionError: no route to host.*Connect"
-    )
+    words = "'gpt2' is no folder, and .* did not give it .ConnectionError: no route to .*Connect"
     with pytest.raises(OSError, match=words):
         GPT.from_pretrained("gpt2")
+    with pytest.warns(UserWarning, match=words):
+        assert find_gpt2("gpt2", download=True) is None
 
 
 def test_offline_nothing_is_asked_of_the_network(monkeypatch, tmp_path):
@@ -540,18 +433,18 @@ def test_the_readers_own_folder_comes_first(cache, no_network, saved, monkeypatc
 
 
 @pytest.mark.parametrize("ours", [True, False])
-def test_an_own_folder_of_another_size_is_passed_over(cache, no_network, tmp_path, ours):
-    own, found = tmp_path / "own", tmp_path / "cache" / "models--gpt2" / "snapshots" / "a1b2"
-    model = small_gpt(n_layers=3)
+def test_an_own_folder_of_another_size_is_passed_over(
+    cache, no_network, tmp_path, monkeypatch, ours
+):
+    own, model = tmp_path / "own", small_gpt(n_layers=3)
     model.save(own) if ours else save_as_gpt2(own, model)
-    small_gpt().save(found)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SCRATCHFORMER_GPT2", str(own))
-        words = r"own, a model of \(blocks, width\) \(3, 16\), and gpt2 has \(2, 16\): not used"
-        with pytest.warns(UserWarning, match=words):
-            assert find_gpt2("gpt2") == found
-        with pytest.warns(UserWarning, match=r"gpt2-xl has \(48, 1600\)"):
-            assert find_gpt2("gpt2-xl") is None
+    small_gpt().save(cache)
+    monkeypatch.setenv("SCRATCHFORMER_GPT2", str(own))
+    words = r"own, a model of \(blocks, width\) \(3, 16\), and gpt2 has \(2, 16\): not used"
+    with pytest.warns(UserWarning, match=words):
+        assert find_gpt2("gpt2") == cache
+    with pytest.warns(UserWarning, match=r"gpt2-xl has \(48, 1600\)"):
+        assert find_gpt2("gpt2-xl") is None
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
@@ -574,14 +467,3 @@ def test_asked_for_it_is_downloaded(cache, saved, monkeypatch):
     monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
     monkeypatch.setattr("huggingface_hub.hf_hub_download", lambda name, f, **_: str(saved / f))
     assert find_gpt2("gpt2", download=True) == saved
-
-
-def test_a_download_that_fails_is_a_warning(cache, monkeypatch):
-    monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
-
-    def fail(*args, **options):
-        raise ConnectionError("no route to host")
-
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", fail)
-    with pytest.warns(UserWarning, match="no route to host.*Connect once"):
-        assert find_gpt2("gpt2", download=True) is None

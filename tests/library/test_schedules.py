@@ -4,7 +4,6 @@ import math
 from itertools import pairwise
 
 import pytest
-import torch
 
 from scratchformer.training import learning_rate
 
@@ -46,17 +45,6 @@ def test_it_falls_to_zero_and_stays_there(schedule):
     assert learning_rate(9, **settings) > 0
     for step in (10, 11, 16, 1000):
         assert learning_rate(step, **settings) == pytest.approx(0.0)
-
-
-def test_cosine_is_pytorchs_annealing_after_the_warmup():
-    p = torch.nn.Parameter(torch.zeros(1))
-    optimizer = torch.optim.SGD([p], lr=0.5)
-    theirs = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=16)
-    for step in range(4, 20):
-        ours = learning_rate(step, lr=0.5, steps=20, warmup=4, schedule="cosine")
-        assert ours == pytest.approx(theirs.get_last_lr()[0])
-        optimizer.step()
-        theirs.step()
 
 
 @pytest.mark.parametrize(

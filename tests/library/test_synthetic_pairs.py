@@ -53,8 +53,9 @@ def test_no_sentence_belongs_to_two_splits_and_tests_have_adjectives():
 
 
 def test_an_unknown_split_is_refused():
-    with pytest.raises(ValueError, match="split='test', expected one of train, seen, unseen"):
-        random_sentence(random.Random(0), "test")
+    for draw in (random_sentence, random_scramble):
+        with pytest.raises(ValueError, match="expected one of train, seen, unseen"):
+            draw(random.Random(0), "test")
 
 
 def test_a_seed_repeats_the_draw():
@@ -157,8 +158,3 @@ def test_no_training_scramble_shows_a_held_out_combination():
                     stem = re.sub("(?:e[nrs]?)$", "", adjective)
                     if stem in forms and noun in singular:
                         assert not is_held_out(forms[stem], singular[noun])
-
-
-def test_a_scramble_of_another_split_is_refused():
-    with pytest.raises(ValueError, match="expected one of train, seen, unseen"):
-        random_scramble(random.Random(0), "test")

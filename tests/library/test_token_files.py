@@ -1,13 +1,9 @@
 """Token files: the ids of the whole text, whatever was cut or killed, read in place."""
 
-import io
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -103,18 +99,10 @@ def test_lines_of_either_kind_are_never_cut_inside_a_word(tmp_path, end):
     assert [i for piece in pieces for i in BPE.encode(piece)] == BPE.encode(text)
 
 
-def test_a_file_that_is_not_utf8_is_named(tmp_path):
-    (tmp_path / "text.txt").write_bytes("café".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"text\.txt is not UTF-8 text"):
-        list(text_pieces(tmp_path / "text.txt"))
-
-
 @pytest.mark.parametrize(
     ("documents", "options", "words"),
     [
         ([TEXT], {"validation": 1.0}, "validation=1.0, expected"),
-        ([TEXT], {"validation": -0.1}, "validation=-0.1, expected"),
-        (["", ""], {}, "got 0 tokens, too few"),
         (["a"], {}, "got 1 tokens, too few"),
     ],
 )
@@ -176,28 +164,14 @@ def test_batches_evaluation_and_training_are_those_of_a_tensor(tmp_path, recwarn
     assert losses[0] == losses[1]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs files with holes, and /proc")
-def test_a_file_larger_than_memory_is_read_bit_by_bit(tmp_path):
-    """A terabyte of zeros, which takes no room on the disk, and must take none in memory."""
-    n, path = 500 * 10**9, tmp_path / "train.bin"
+def test_ids_stay_on_the_disk_until_they_are_looked_at(tmp_path):
     write_tokens(tmp_path, [TEXT], CHAR)
-    header = read_header(path) | {"tokens": n}
-    with path.open("wb") as file:
-        file.write(token_files._bytes(header))
-        try:
-            file.truncate(token_files.HEADER + 2 * n)
-            file.seek(-2, io.SEEK_END)
-            file.write(np.array([7], dtype="<u2").tobytes())
-        except OSError as error:
-            pytest.skip(f"this file system has no room for it: {error}")
-    resident = lambda: int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")  # noqa: E731, SIM115
-    before = resident()
-    ids = read_tokens(path, CHAR)
-    assert len(ids) == n and ids[-1].item() == 7
-    x, y = random_batch(ids, 64, 128, torch.Generator().manual_seed(0))
-    assert x.shape == (64, 128) and not y.any()
-    assert evaluate(Bigram(CHAR.vocab_size), ids[-5000:], 64) > 0
-    assert resident() - before < 200e6
+    ids = read_tokens(tmp_path / "train.bin", CHAR)
+    other = (ids[-1].item() + 1) % CHAR.vocab_size
+    with (tmp_path / "train.bin").open("rb+") as file:
+        file.seek(-2, os.SEEK_END)
+        file.write(other.to_bytes(2, "little"))
+    assert ids[-1].item() == other  # a copy would not know
 
 
 # --- errors, a full disk, and kills: files change together ---------------------------------------
@@ -279,30 +253,6 @@ def test_wherever_it_fails_the_set_is_the_old_one_or_the_new_one_never_a_mixture
         write_tokens(out, DOCUMENTS, CHAR, overwrite=True)  # nothing is in its way
         assert files(out) == new
     pytest.fail("it never ended well")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
-def test_no_room_is_said_in_one_sentence_and_the_old_files_stay(tmp_path):
-    """A real limit of the system, on the size of a file, stands for a disk that is full."""
-    write_tokens(tmp_path, ["an old text"], BPE)
-    before = files(tmp_path)
-    BPE.save(tmp_path / "bpe.json")
-    program = (
-        "import resource, sys\n"
-        "from scratchformer.data.token_files import write_tokens\n"
-        "from scratchformer.tokenizers import ByteBPE\n"
-        "tokenizer = ByteBPE.load(sys.argv[1] + '/bpe.json')\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
-        "write_tokens(sys.argv[1], ['to be or not to be ' * 9999], tokenizer, overwrite=True)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True
-    )
-    (tmp_path / "bpe.json").unlink()
-    assert done.returncode == 1
-    last = done.stderr.splitlines()[-1]
-    assert f"no room on the disk for the token files in {tmp_path}" in last and "Make room" in last
-    assert files(tmp_path) == before
 
 
 def test_two_calls_into_one_folder_do_not_mix_their_texts(tmp_path):

@@ -40,12 +40,12 @@ def test_evaluate_needs_a_token_to_predict():
 
 
 @pytest.mark.parametrize("mode", [True, False])
-def test_evaluate_switches_dropout_off_and_restores_the_mode(mode):
+def test_evaluate_switches_dropout_and_gradients_off_and_restores_the_mode(mode):
     config = GPTConfig(4, 8, d_model=16, n_heads=2, n_layers=1, dropout=0.5)
-    model = GPT(config).train(mode)
+    model, recorded = GPT(config).train(mode), set()
+    model.register_forward_pre_hook(lambda *_: recorded.add(torch.is_grad_enabled()))
     assert evaluate(model, TEXT, 8) == evaluate(model, TEXT, 8)
-    assert model.training is mode
-    assert all(p.grad is None for p in model.parameters())
+    assert model.training is mode and recorded == {False}
 
 
 def test_a_submodule_that_was_frozen_in_evaluation_mode_stays_there():
@@ -63,16 +63,6 @@ def test_evaluation_computes_in_the_precision_asked_for():
     exact, rough = evaluate(model, TEXT, 8), evaluate(model, TEXT, 8, precision="bfloat16")
     assert set(seen) == {torch.float32, torch.bfloat16}
     assert exact != rough and exact == pytest.approx(rough, abs=0.02)
-    seen.clear()
-    run(model, steps=1, precision="bfloat16")
-    assert set(seen) == {torch.bfloat16}
-
-
-def test_evaluate_records_no_gradients():
-    model, recorded = small_gpt(), []
-    model.register_forward_pre_hook(lambda *_: recorded.append(torch.is_grad_enabled()))
-    evaluate(model, TEXT, 8)
-    assert set(recorded) == {False}
 
 
 def test_evaluate_restores_the_mode_after_an_error():
@@ -125,8 +115,7 @@ def test_reported_val_loss_is_that_of_the_trained_model():
     assert model.training
 
 
-def learning_rates(monkeypatch, **settings):
-    """The rate at each step, seen from inside the optimiser."""
+def test_each_step_has_its_learning_rate(monkeypatch):
     rates, step = [], torch.optim.AdamW.step
 
     def spy(self, *args, **kwargs):
@@ -134,23 +123,8 @@ def learning_rates(monkeypatch, **settings):
         return step(self, *args, **kwargs)
 
     monkeypatch.setattr(torch.optim.AdamW, "step", spy)
-    run(Bigram(4), lr=1.0, **settings)
-    return rates
-
-
-def test_rate_rises_then_falls_to_zero_in_a_straight_line(monkeypatch):
-    rates = learning_rates(monkeypatch, steps=8, warmup=3)
+    run(Bigram(4), lr=1.0, steps=8, warmup=3)
     assert rates == pytest.approx([0.25, 0.5, 0.75, 1.0, 0.8, 0.6, 0.4, 0.2])
-
-
-def test_constant_rate_stays(monkeypatch):
-    rates = learning_rates(monkeypatch, steps=4, warmup=1, schedule="constant")
-    assert rates == pytest.approx([0.5, 1.0, 1.0, 1.0])
-
-
-def test_settings_that_make_no_sense_are_refused():
-    with pytest.raises(ValueError, match="warmup=5, expected 0 or more and fewer than steps=5"):
-        run(Bigram(4), steps=5, warmup=5)
 
 
 def test_only_matrices_decay():
@@ -193,43 +167,10 @@ def test_gpt_learns_what_the_bigram_cannot_see():
     assert unigram < math.log(4) and history.val_loss[-1] < 0.6 * bigram
 
 
-def test_gradients_are_clipped(monkeypatch):
-    norms = []
-    clip = torch.nn.utils.clip_grad_norm_
-
-    def spy(parameters, max_norm):
-        parameters = list(parameters)
-        clip(parameters, max_norm)
-        norms.append(torch.stack([p.grad.norm() for p in parameters]).norm().item())
-
-    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", spy)
-    model = small_gpt()
-    with torch.no_grad():
-        model.wte.weight.mul_(100)
-    run(model, steps=3)
-    assert max(norms) == pytest.approx(1.0, abs=1e-3)
-
-
-def test_the_optimizer_is_the_documented_one(monkeypatch):
-    seen = {}
-
-    class Spy(torch.optim.AdamW):
-        def __init__(self, parameters, **options):
-            seen.update(options)
-            super().__init__(parameters, **options)
-
-    monkeypatch.setattr(torch.optim, "AdamW", Spy)
-    ids = torch.arange(40) % 5
-    options = {"steps": 1, "batch_size": 2, "context_length": 4, "lr": 0.1, "seed": 0}
-    train(Bigram(5), ids, ids, **options)
-    assert seen["betas"] == (0.9, 0.95) and seen["lr"] == 0.1
-
-
 def test_sizes_that_make_no_sense_are_refused():
     ids = torch.arange(40) % 5
     options = {"steps": 2, "batch_size": 2, "context_length": 4, "lr": 0.1, "seed": 0}
-    for name, value in (("batch_size", 0), ("warmup", -1), ("warmup", 2)):
-        with pytest.raises(ValueError, match=f"{name}={value}"):
-            train(Bigram(5), ids, ids, **{**options, name: value})
+    with pytest.raises(ValueError, match="batch_size=0"):
+        train(Bigram(5), ids, ids, **options | {"batch_size": 0})
     with pytest.raises(ValueError, match="context_length=0"):
         evaluate(Bigram(5), ids, 0)
