@@ -78,8 +78,8 @@ def test_writing_checkpoints_changes_nothing(tmp_path, whole):
     assert_same(run(checkpoint=tmp_path / "run", checkpoint_every=7), whole)
 
 
-@pytest.mark.parametrize("every", [1, 5, 10, None])
-@pytest.mark.parametrize("step", [2, 11, 13, 20, 24])
+@pytest.mark.parametrize("every", [1, 5, None])
+@pytest.mark.parametrize("step", [2, 13, 20, 24])
 def test_a_resumed_run_equals_the_uninterrupted_one_bit_for_bit(tmp_path, whole, step, every):
     path = tmp_path / "run.safetensors"
     with pytest.raises(Stop):
@@ -139,20 +139,6 @@ def test_a_run_that_was_not_to_be_resumed_is_not_overwritten(tmp_path):
     assert (tmp_path / "run").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"batch_size": 4}, "batch_size=3, got batch_size=4"),
-        ({"context_length": 7}, "context_length=8, got context_length=7"),
-    ],
-)
-def test_another_batch_is_refused(tmp_path, change, name):
-    with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=tmp_path / "run", callbacks=[interrupt_at(2)])
-    with pytest.raises(ValueError, match=name):
-        run(checkpoint=tmp_path / "run", resume=True, **change)
-
-
 def test_other_data_and_another_model_of_the_same_shapes_are_refused(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(checkpoint=tmp_path / "run", callbacks=[interrupt_at(2)])
@@ -174,43 +160,23 @@ def test_what_an_observer_raises_costs_nothing_that_was_trained(tmp_path):
 
 
 def test_buffers_are_kept(tmp_path):
-    def noisy_gpt():
+    def counting_gpt():
         model = small_gpt()
-        model.ln_f = torch.nn.Sequential(model.ln_f, Smoothed())
+        model.register_buffer("calls", torch.zeros(()))
+        model.register_forward_pre_hook(lambda *_: setattr(model, "calls", model.calls + 1))
         return model
 
-    whole = noisy_gpt()
+    whole, resumed = counting_gpt(), counting_gpt()
     run(whole)
     with pytest.raises(KeyboardInterrupt):
-        run(noisy_gpt(), checkpoint=tmp_path / "run", callbacks=[interrupt_at(7)])
-    resumed = noisy_gpt()
+        run(counting_gpt(), checkpoint=tmp_path / "run", callbacks=[interrupt_at(7)])
     run(resumed, checkpoint=tmp_path / "run", resume=True)
-    assert torch.equal(resumed.ln_f[1].mean, whole.ln_f[1].mean)
-
-
-class Smoothed(torch.nn.Module):
-    """Subtracts a running mean, which no gradient knows."""
-
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("mean", torch.zeros(16))
-
-    def forward(self, x):
-        if self.training:
-            self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(dim=(0, 1))
-        return x - self.mean
+    assert resumed.calls == whole.calls > 48
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("lr", 2e-2), ("steps", 30), ("seed", 4), ("schedule", "linear"), ("warmup", 5)]
-    + [
-        ("gradient_accumulation_steps", 1),
-        ("weight_decay", 0.0),
-        ("betas", (0.9, 0.99)),
-        ("clip", 2.0),
-    ]
-    + [("evaluate_every", 5), ("precision", "bfloat16"), ("eps", 1e-6)],
+    [("lr", 2e-2), ("betas", (0.9, 0.99)), ("precision", "bfloat16"), ("batch_size", 4)],
 )
 def test_settings_that_differ_are_refused_by_name(tmp_path, name, value):
     path, model = tmp_path / "run", small_gpt()
@@ -228,23 +194,15 @@ def test_how_often_it_is_saved_may_change(tmp_path, whole):
     assert_same(run(checkpoint=tmp_path / "run", checkpoint_every=3, resume=True), whole)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"d_model": 32}, r"h.0.attn.c_attn.bias is \(48,\) in it, expected \(96,\)"),
-        ({"n_layers": 1}, "h.1.* in it, expected no such tensor"),
-        ({"n_layers": 3}, "h.2.* is missing in it"),
-    ],
-)
-def test_another_model_is_refused_and_nothing_is_changed(tmp_path, change, words):
+def test_another_model_is_refused_and_nothing_is_changed(tmp_path):
     path = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         run(checkpoint=path, callbacks=[interrupt_at(2)])
-    model = small_gpt(**change)
+    model = small_gpt(n_layers=3)
     weights = [p.clone() for p in model.parameters()]
     state = new_state(model, model.parameters())
     before, random = state.batches.state_dict(), torch.get_rng_state()
-    with pytest.raises(ValueError, match=f"is of another model: {words}"):
+    with pytest.raises(ValueError, match=r"is of another model: h\.2\..* is missing in it"):
         checkpoints.load_checkpoint(path, state, {})
     assert all(map(torch.equal, weights, model.parameters()))
     assert torch.equal(before["generator"], state.batches.state_dict()["generator"])
@@ -286,55 +244,29 @@ def test_an_error_while_writing_leaves_the_old_checkpoint_whole(tmp_path, whole,
     assert_same(run(checkpoint=path, checkpoint_every=4, resume=True), whole)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "header cut", "empty", "text", "no state"])
-def test_a_file_that_is_no_whole_checkpoint_is_refused_in_words(tmp_path, damage):
-    path = tmp_path / "run"
+@pytest.mark.parametrize("damage", ["cut", "other numbers", "other step"])
+def test_a_damaged_checkpoint_is_refused_and_changes_nothing(tmp_path, damage):
+    path, model = tmp_path / "run", small_gpt()
     run(checkpoint=path, steps=5)
     data = path.read_bytes()
-    if damage == "no state":
-        safetensors.torch.save_file({"model.x": torch.ones(1)}, path)
-    else:
-        half, cut = data[: len(data) // 2], data[:100]
-        named = {"truncated": half, "header cut": cut, "empty": b"", "text": b"hello " * 99}
-        path.write_bytes(named[damage])
-    with pytest.raises(ValueError, match=r"run is not a (checkpoint|complete safetensors file)"):
-        run(checkpoint=path, steps=5, resume=True)
-
-
-@pytest.mark.parametrize("part", ["weights", "memory of the optimiser", "middle of the header"])
-def test_bytes_that_were_zeroed_are_noticed(tmp_path, part):
-    path = tmp_path / "run"
-    run(checkpoint=path, steps=5)
-    data = bytearray(path.read_bytes())
-    header = 8 + int.from_bytes(data[:8], "little")
-    offsets = json.loads(data[8:header])
-    name = "model.h.0.mlp.c_fc.weight" if part == "weights" else "optimizer.3.exp_avg"
-    start = header + offsets[name]["data_offsets"][0]
-    n = 16
-    if part == "middle of the header":
-        start, n = data.index(b"seconds") + len(b'seconds\\": 0.'), 2  # two digits of a number
-    data[start : start + n] = b"00" if "header" in part else bytes(n)
-    path.write_bytes(data)
-    model = small_gpt()
+    half = len(data) // 2
+    damaged = {
+        "cut": data[:half],
+        "other numbers": data[:half] + bytes(64) + data[half + 64 :],
+        "other step": data.replace(b'step\\": 5', b'step\\": 4', 1),
+    }
+    assert damaged[damage] != data
+    path.write_bytes(damaged[damage])
     before = [p.clone() for p in model.parameters()]
-    with pytest.raises(ValueError, match="is damaged: its numbers are not those that were written"):
+    with pytest.raises(ValueError, match=r"run is (damaged|not a complete safetensors file)"):
         run(model, checkpoint=path, steps=5, resume=True)
     assert all(map(torch.equal, before, model.parameters()))
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="Linux tells what is mapped")
-def test_after_a_resume_nothing_is_mapped_from_the_checkpoint(tmp_path):
-    path = tmp_path / "a run to look for"
-    with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=path, callbacks=[interrupt_at(2)])
-    maps = []
-
-    def look(state):
-        with open("/proc/self/maps") as file:
-            maps.append(path.name in file.read())
-
-    run(small_gpt(), checkpoint=path, resume=True, callbacks=[look])
-    assert maps and not any(maps)
+def test_a_file_of_weights_alone_is_no_checkpoint(tmp_path):
+    safetensors.torch.save_file({"model.x": torch.ones(1)}, tmp_path / "run")
+    with pytest.raises(ValueError, match="run is not a checkpoint"):
+        run(checkpoint=tmp_path / "run", resume=True)
 
 
 def test_a_disk_that_safetensors_finds_full_is_an_error_of_the_system(tmp_path, monkeypatch):
@@ -360,13 +292,6 @@ def test_it_holds_no_pickle_and_a_tied_weight_once(tmp_path):
     n = sum(p.numel() for p in small_gpt().parameters())
     assert sum(t.numel() for k, t in tensors.items() if k.startswith("model.")) == n
     assert json.loads(json.dumps(read_header(tmp_path / "run")))["step"] == 5
-
-
-def test_parts_of_killed_writers_are_removed_and_other_files_are_not(tmp_path):
-    for name in (".run.0123.part", ".other.0123.part", "run.part"):
-        (tmp_path / name).write_bytes(b"left")
-    run(checkpoint=tmp_path / "run", steps=5)
-    assert sorted(os.listdir(tmp_path)) == [".other.0123.part", "run", "run.part"]
 
 
 # --- real kills -------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """The two shell commands: what they write, how they stop and go on, what they say to mistakes."""
 
-import io
 import json
 import os
 import re
@@ -16,13 +15,13 @@ from scratchformer import cli
 from scratchformer.cli import run
 from scratchformer.cli.run_config import model_classes
 from scratchformer.cli.run_folder import lock_folder
-from scratchformer.data import Playhouse, token_files
+from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
 from scratchformer.models import GPT
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
-from scratchformer.training import checkpoints, evaluate, loop
+from scratchformer.training import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = Playhouse().text(6000)
@@ -110,27 +109,31 @@ def test_prepare_takes_folders_and_saved_tokenizers_of_any_kind(place):
         assert not Path("out/val.bin").exists()
 
 
-@pytest.mark.slow
-def test_prepare_reads_a_pipe(place):
+def test_prepare_reads_stdin_and_leaves_it_open(place):
     ByteBPE.train(TEXT, 300).save("bpe.json")
-    call = [sys.executable, "-m", "scratchformer", *"prepare - --tokenizer bpe.json --out".split()]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([*call, "out"], input=TEXT.encode(), check=True, env=environment)
+    stdin = os.dup(0)
+    try:
+        with open("play.txt", "rb") as text:
+            os.dup2(text.fileno(), 0)
+        assert cli.main("prepare - --tokenizer bpe.json --out out".split()) == 0
+        assert os.fstat(0)
+    finally:
+        os.dup2(stdin, 0)
+        os.close(stdin)
     assert cli.main("prepare play.txt --tokenizer bpe.json --out same".split()) == 0
     assert read_header("out/train.bin")["text"] == read_header("same/train.bin")["text"]
     assert Path("out/train.bin").read_bytes()[4096:] == Path("same/train.bin").read_bytes()[4096:]
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
-def test_prepare_reads_a_hugging_face_dataset(place, datasets, kind):
+def test_prepare_reads_a_hugging_face_dataset(place, datasets, capsys):
     rows = datasets.Dataset.from_dict({"id": [1, 2], "story": ["To be,\nor not", 'she said "é"']})
     (place / "data").mkdir()
-    write = {"jsonl": rows.to_json, "csv": rows.to_csv, "parquet": rows.to_parquet}[kind]
-    write(str(place / "data" / f"train.{kind}"))
+    rows.to_json(str(place / "data" / "train.jsonl"))
     tokenizer = ByteBPE.train(TEXT, 300, ("<|endoftext|>",))
     tokenizer.save("bpe.json")
-    call = "prepare --dataset data --column story --tokenizer bpe.json --validation 0 --out out"
-    assert cli.main(call.split()) == 0
+    call = "prepare --dataset data --tokenizer bpe.json --validation 0 --out out".split()
+    assert "no text in column 'text' of id, story" in refused(capsys, *call)
+    assert cli.main([*call, "--column", "story"]) == 0
     expected = [*tokenizer.encode("To be,\nor not"), 299, *tokenizer.encode('she said "é"')]
     assert read_tokens("out/train.bin", tokenizer).tolist() == expected
 
@@ -150,45 +153,18 @@ def test_prepare_says_what_is_wrong(place, capsys, monkeypatch):
     assert "pip install datasets" in refused(capsys, "prepare", "--dataset", "some", *rest)
 
 
-def test_prepare_into_a_used_folder_is_refused_unless_told_to_overwrite(place, capsys):
-    call = "prepare play.txt --tokenizer char --out out".split()
-    assert cli.main(call) == 0
-    before = Path("out/train.bin").read_bytes()
-    Path("play.txt").write_text(TEXT[::-1])
-    assert "out holds token files already: overwrite them" in refused(capsys, *call)
-    assert Path("out/train.bin").read_bytes() == before
-    assert cli.main([*call, "--overwrite"]) == 0
-    assert Path("out/train.bin").read_bytes() != before
-
-
-def test_prepare_names_the_columns_there_are(place, datasets, capsys):
-    Path("data").mkdir()
-    Path("data/train.jsonl").write_text('{"story": "To be"}\n')
-    words = refused(capsys, "prepare", "--dataset", "data", "--tokenizer", "char", "--out", "out")
-    assert "no text in column 'text' of story" in words
-
-
 def test_prepare_after_ctrl_c_has_written_nothing(place, capsys, monkeypatch):
     call = "prepare play.txt --tokenizer char --out out".split()
+
+    def interrupted(tokenizer, text):
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch:
-        patch.setattr(CharTokenizer, "encode", interrupting(CharTokenizer.encode, 1))
+        patch.setattr(CharTokenizer, "encode", interrupted)
         assert cli.main(call) == 130
     assert "stopped: nothing has been written" in capsys.readouterr().err
     assert [path.name for path in Path("out").iterdir()] == [".lock"]
     assert cli.main(call) == 0
-
-
-def interrupting(function, number):
-    """`function`, but Ctrl-C arrives in its call of this number."""
-    calls = []
-
-    def call(*args, **options):
-        calls.append(args)
-        if len(calls) == number:
-            raise KeyboardInterrupt
-        return function(*args, **options)
-
-    return call
 
 
 # --- train ------------------------------------------------------------------------------------
@@ -264,29 +240,15 @@ def test_a_run_killed_before_it_saved_its_best_model_saves_it_when_it_goes_on(to
 
 
 @pytest.mark.slow
-def test_compile_is_passed_on_and_changes_nothing_but_the_speed(tokens, monkeypatch):
-    """Only whether it is asked for: what the compiler makes of the models is test_models'."""
-    compiled = []
-    monkeypatch.setattr(torch, "compile", lambda model: compiled.append(model) or model)
-    for name, more in (("plain", []), ("out", ["--set", "training.compile=true"])):
-        assert cli.main(["train", "--config", "small.toml", "--out", name, *more]) == 0
-    assert [type(model) for model in compiled] == [GPT]
-    assert weights(Path("plain")) == weights(Path("out"))
-
-
-def start(*arguments):
-    command = [sys.executable, "-m", "scratchformer", "train", "--config", "small.toml", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=environment | {"PYTHONUNBUFFERED": "1"}, **pipes)
-
-
-@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_end(tokens, capsys):
     Path("small.toml").write_text(CONFIG.replace("every = 25", "every = 10"))
     torch.set_num_threads(1)
     assert cli.main("train --config small.toml --resume --out whole".split()) == 0  # it starts
-    process, out = start("--out", "out"), Path("out")
+    command = "-m scratchformer train --config small.toml --out out".split()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([sys.executable, "-u", *command], env=environment, **pipes)
+    out = Path("out")
     for line in process.stdout:
         if line.startswith("step 20"):
             process.send_signal(signal.SIGINT)
@@ -302,15 +264,13 @@ def test_a_stopped_run_goes_on_to_the_same_end(tokens, capsys):
     assert losses(out) == losses(Path("whole"))
 
 
-def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monkeypatch):
+def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys):
     call = "train --config small.toml --out out".split()
     assert cli.main(call) == 0
     before = weights(Path("out"))
     for old, new, words in (
         ("batch_size = 4", "batch_size = 5", "training.batch_size = 4, got 5"),
-        ("n_heads = 2", "n_heads = 4", "model.n_heads = 2, got 4"),
         ("dropout = 0.1", "", "model.dropout = 0.1, got 'nothing'"),
-        ("lr = 1e-2", "lr = 2e-2", "training.lr = 0.01, got 0.02"),
     ):
         Path("small.toml").write_text(CONFIG.replace(old, new))
         assert words in refused(capsys, *call, "--resume")
@@ -325,26 +285,15 @@ def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys, monke
     ("old", "new", "words"),
     [
         ("lr = 1e-2", "lr = 1e-2\nsteps_ = 3", "[training] has no key 'steps_', expected some of"),
-        ("n_heads", "heads", "[model] has no key 'heads', expected some of type, context_length"),
         ("n_heads = 2", "n_heads = 2.0", "[model] has n_heads = 2.0, expected int"),
         ("n_heads = 2", "n_heads = true", "[model] has n_heads = True, expected int"),
-        ("lr = 1e-2", 'lr = "fast"', "[training] has lr = 'fast', expected float"),
         ("[0.9, 0.98]", "[0.9]", "[training] has betas = [0.9], expected [a, b]"),
         ("n_heads = 2", "", "[model] has no n_heads, which is needed"),
-        ("seed = 0", "", "[training] has no seed, which is needed"),
         ("[model]", "[models]", "[models] is unknown, expected tables data, model, training"),
         ('[data]\nfolder = "tokens"', "", "[data] is missing, expected tables"),
         ("seed = 0", "seed = ", "small.toml is not TOML: "),
-        ("n_heads = 2", "n_heads = 3", "d_model=16 is not divisible by n_heads=3"),
-        ("seed = 0", 'seed = 0\nschedule = "up"', "schedule='up', expected one of"),
         ("[model]", '[model]\ntype = "rnn"', "type = 'rnn', expected 'gpt' or 'MODULE:CLASS'"),
-        ("[model]", "[model]\ntype = [1]", "type = [1], expected 'gpt' or 'MODULE:CLASS'"),
-        ("seed = 0", "seed = 0\ncontext_length = 0", "context_length=0 must be at least 1"),
-        ("seed = 0", 'seed = 0\nparallel = "ddp"', "[training] has no key 'parallel', expected"),
-        ("seed = 0", 'seed = 0\ndevice = "abacus"', "device='abacus': "),
         ("folder", 'corpus = "playhouse"\nfolder', "[data] needs either corpus"),
-        ("[data]", '[data]\nsplit = "rotated"', "[data] needs either corpus"),
-        ('folder = "tokens"', 'corpus = "playhouse"\nsplit = "test"', "split='test', expected one"),
         ("seed = 0", "seed = 0\ncontext_length = 32", "has windows of 32, expected at most"),
         ("seed = 0", "seed = 0\nsampler = 'late'", "sampler = 'late', expected 'MODULE:CLASS'"),
         ("seed = 0", "seed = 0\nreplacement = 1", "[training] has replacement = 1, expected bool"),
@@ -364,7 +313,6 @@ def test_a_refused_configuration_leaves_nothing_behind(tokens, capsys):
         ("seed = 0", "seed = -1"),
         ("n_heads = 2", "n_heads = 3"),
         ("batch_size = 4", "batch_size = 0"),
-        ("seed = 0", "seed = 0\ncontext_length = 17"),
     ):
         Path("small.toml").write_text(CONFIG.replace(old, new))
         refused(capsys, "train", "--config", "small.toml")
@@ -384,12 +332,9 @@ def test_values_are_overridden_by_set(tokens):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("training.steps", "--set training.steps: expected TABLE.KEY=VALUE"),
         ("steps=3", "--set steps=3: expected TABLE.KEY=VALUE"),
         ("training.step=3", "--set training.step=3: [training] has no key 'step', expected some"),
-        ("training.steps=2.5", "[training] has steps = 2.5, expected int"),
         ("training.lr=fast", "[training] has lr = 'fast', expected float"),
-        ("trainings.lr=1", "[trainings] is unknown, expected tables data, model, training"),
     ],
 )
 def test_a_wrong_override_is_refused_in_words(tokens, capsys, change, words):
@@ -410,7 +355,7 @@ def test_ids_beyond_the_vocabulary_are_refused(tokens, capsys, name):
     assert f"{name} is damaged: it holds the id 65535, expected less than" in said
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1, 2]", '{"data": 3}'])
+@pytest.mark.parametrize("text", ["{", '{"data": 3}'])
 def test_a_damaged_record_of_the_settings_is_told(tokens, capsys, text):
     call = "train --config small.toml --out out".split()
     assert cli.main([*call, "--set", "training.steps=2"]) == 0
@@ -443,38 +388,11 @@ def test_parts_that_killed_writers_left_are_removed_at_the_next_start(tokens):
 
 
 def test_two_runs_into_one_folder_do_not_disturb_each_other(tokens, capsys):
-    process = start("--out", "out", "--set", "training.steps=4000")
-    for line in process.stdout:
-        if "parameters on" in line:  # it has begun, and nothing is saved yet
-            break
-    before = Path("out/run.json").read_text()
-    call = "train --config small.toml --out out --set training.lr=1e-3".split()
-    for resume in ([], ["--resume"]):
-        assert "another run is writing to out: choose another" in refused(capsys, *call, *resume)
-    assert Path("out/run.json").read_text() == before
-    process.kill()
-    process.communicate()
-    with lock_folder(Path("out")):  # the lock went with the process
-        pass
-
-
-def test_a_full_disk_is_told_in_a_line_and_costs_nothing(tokens, capsys, monkeypatch):
-    call = "train --config small.toml --out out".split()
-    save, calls = checkpoints.save_checkpoint, []
-
-    def full_disk(*args):
-        calls.append(args)
-        if len(calls) == 2:
-            raise OSError(28, "No space left on device")
-        save(*args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(loop, "save_checkpoint", full_disk)
-        refused_with = cli.main(call), capsys.readouterr().err
-    assert refused_with[0] == 1 and "No space left on device" in refused_with[1]
-    assert "Traceback" not in refused_with[1]
-    assert cli.main([*call, "--resume"]) == 0 and cli.main([*call[:-1], "whole"]) == 0
-    assert weights(Path("out")) == weights(Path("whole"))
+    call = "train --config small.toml --out out --set training.steps=2".split()
+    with lock_folder(Path("out")):
+        for resume in ([], ["--resume"]):
+            assert "another run is writing to out: choose" in refused(capsys, *call, *resume)
+    assert not Path("out/run.json").exists() and cli.main(call) == 0
 
 
 def test_whole_numbers_do_for_fractions(tokens):
@@ -516,19 +434,3 @@ def test_the_command_is_quick_to_say_what_it_does():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert "prepare" in done.stdout and "train" in done.stdout and done.stdout.endswith("False\n")
-
-
-def test_stdin_is_left_open(place, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("never read"))
-    reading, writing = os.pipe()
-    saved = os.dup(0)
-    try:
-        os.dup2(reading, 0)
-        os.write(writing, b"piped")
-        os.close(writing)
-        assert list(token_files.text_pieces("-")) == ["piped"]
-        assert os.fstat(0)
-    finally:
-        os.dup2(saved, 0)
-        os.close(reading)
-        os.close(saved)
