@@ -7,7 +7,7 @@ replaces one of the two files.
 import math
 import statistics
 
-from lab.runs import LAB, ROOT, read
+from lab.runs import LAB, ROOT, markdown_table, read
 from scratchformer.files import atomic_write
 
 TABLE, PAGE_WEIGHTS = LAB / "table.json", LAB / "page_weights.json"
@@ -53,21 +53,16 @@ def figure(x: float) -> str:
     return f"{x:,.{max(0, 2 - math.floor(math.log10(x)))}f}"
 
 
-def ratio_text(row: dict, bold: str = "") -> str:
+def ratio_text(row: dict) -> str:
     """Median, least and greatest ratio."""
     median, low, high = map(figure, row["ratio"])
-    return f"{bold}{median}×{bold} ({low}–{high})"
+    return f"**{median}×** ({low}–{high})"
 
 
 def medians_text(row: dict) -> str:
     """What was measured, ours before theirs."""
     ours, theirs = (figure(statistics.median(row[side])) for side in ("ours", "theirs"))
     return f"{ours} / {theirs} {row['unit']}"
-
-
-def threads_text(topic: dict) -> str:
-    """How many threads PyTorch had."""
-    return f"{topic['threads']} PyTorch thread{'s' * (topic['threads'] > 1)}"
 
 
 def takeaways(stored: dict) -> list[str]:
@@ -138,17 +133,20 @@ def page(stored: dict, weights: dict) -> str:
         + ". PyTorch has as many threads as there are cores, where a table says nothing else.",
     ]
     for topic in stored["topics"]:
-        threads = f" ({threads_text(topic)}.)" * (topic["threads"] != computer["cores"])
-        lines += ["", f"## {topic['title']}", "", topic["about"] + threads, ""]
-        lines += ["| What | Against | Times better | n | Ours / theirs |", "|---|---|---|---|---|"]
-        for row in topic["rows"]:
-            cells = (row["what"], row["reference"], ratio_text(row, "**"), str(row["n"]),
-                     medians_text(row))  # fmt: skip
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-        notes = [f"- {r['what']}, against {r['reference']}: {r['note']}"
-                 for r in topic["rows"] if r["note"]]  # fmt: skip
-        lines += [""] * bool(notes) + notes
+        lines += topic_section(topic, computer["cores"])
     return "\n".join([*lines, *pages_section(weights)]) + "\n"
+
+
+def topic_section(topic: dict, cores: int) -> list[str]:
+    """The lines of one topic, measured on a machine of so many cores."""
+    threads, rows = topic["threads"], topic["rows"]
+    told = f" ({threads} PyTorch thread{'s' * (threads > 1)}.)" * (threads != cores)
+    cells = [(r["what"], r["reference"], ratio_text(r), r["n"], medians_text(r)) for r in rows]
+    lines = (" | ".join(str(cell).replace("|", "\\|") for cell in row) for row in cells)
+    table = markdown_table("What | Against | Times better | n | Ours / theirs", lines)
+    notes = [f"- {r['what']}, against {r['reference']}: {r['note']}" for r in rows if r["note"]]
+    text = ["", f"## {topic['title']}", "", topic["about"] + told, "", *table]
+    return text + [""] * bool(notes) + notes
 
 
 def kilobytes(size: list[int]) -> str:
@@ -187,14 +185,13 @@ def pages_section(stored: dict) -> list[str]:
         f"{computer['cores']} cores of “{computer['processor']}”{busy}. *Loaded* is the end of all "
         "scripts and styles. *Alive* is when the first live figure is.",
         "",
-        "| Page | HTML, kB | Live figures, kB | All, kB | Loaded, ms | Alive, ms |",
-        "|---|---|---|---|---|---|",
     ]
+    head, rows = "Page | HTML, kB | Live figures, kB | All, kB | Loaded, ms | Alive, ms", []
     for name, page in pages.items():
         cells = [kilobytes(page[part]) for part in ("html", "live", "all")]
         cells += [milliseconds(page.get(kind)) for kind in ("load", "figure")]
-        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
-    return lines
+        rows.append(" | ".join([f"`{name}`", *cells]))
+    return lines + markdown_table(head, rows)
 
 
 def write_page() -> None:

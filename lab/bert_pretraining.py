@@ -16,7 +16,6 @@ import itertools
 import math
 import random
 import statistics
-import time
 from functools import partial
 
 import torch
@@ -331,8 +330,9 @@ def judged_rows(data, models, seed, steps, labelled, tests, tuning):
     yield row("scratch, long", most, judge) | {"own pairs": own}
 
 
-def measure(size):
-    """Everything that is stored but the seconds."""
+def measure(options):
+    """What is stored."""
+    size = QUICK if options.quick else FULL
     data, rng = Data(size["texts"]), random.Random(7)
     gaps = {
         kind: [tuple(t.split() for t in random_sentence(rng, kind)) for _ in range(size["gaps"])]
@@ -366,13 +366,7 @@ def measure(size):
 
 
 def main(arguments=None):
-    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
-    start = time.perf_counter()
-    result = measure(QUICK if options.quick else FULL)
-    result |= runs.stamp() | {"seconds": round(time.perf_counter() - start)}
-    if options.write:
-        runs.store(STORED, result)
-    return result
+    return runs.carry_out(__doc__, STORED, measure, arguments)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,15 @@
 space: ours beside its peers, in one run.
 
 `python -m lab.table --only bpe` runs it. The fast trainers take turns, seven rounds; the textbook's
-loop (three to ten minutes) and minbpe (longer still, if it is installed) run once. With --quick 100
-merges are learned, in one round.
+loop, three to ten minutes, runs once. With --quick 100 merges are learned, in one round.
 """
 
-import importlib.util
 import random
 import string
 from collections import Counter
 from itertools import islice, pairwise
+
+import tokenizers
 
 from lab.runs import in_turns, load_text, row, seconds
 from scratchformer.tokenizers import ByteBPE, WordBPE, load_gpt2_tokenizer
@@ -20,7 +20,6 @@ NO_SPACES = {  # each one chunk, the worst case of an encoder whose time grows w
     "200,000 times the letter a": "a" * 200_000,
     "100,000 random letters": "".join(random.Random(0).choices(string.ascii_lowercase, k=100_000)),
 }
-PEERS = {"tokenizers": "Hugging Face", "minbpe": "minbpe"}
 TITLE = "Byte pair encoding"
 ABOUT = (
     f"Learning {MERGES:,} merges on Tiny Shakespeare, from words and from bytes, and encoding all "
@@ -65,8 +64,6 @@ def train_textbook(text: str, merges: int):
 
 def train_rust(text: str, pre_tokenizer, vocab_size: int, **options):
     """Hugging Face's trainer, written in Rust."""
-    import tokenizers
-
     tok = tokenizers.Tokenizer(tokenizers.models.BPE())
     tok.pre_tokenizer = pre_tokenizer
     trainer = tokenizers.trainers.BpeTrainer(vocab_size=vocab_size, show_progress=False, **options)
@@ -83,47 +80,21 @@ def side_by_side(rounds: int, *jobs) -> list[list[float]]:
 def rows(quick: bool = False) -> list[dict]:
     """Training on words and on bytes, then encoding."""
     text, merges, rounds = load_text(), 100 if quick else MERGES, 1 if quick else ROUNDS
-    print(f"{len(text):,} characters; {merges:,} merges", flush=True)
-    have = {name for name in PEERS if importlib.util.find_spec(name)}
-    for name in sorted(set(PEERS) - have):
-        print(f"skipped: {PEERS[name]} (the package {name} is not installed)", flush=True)
     once = "the reference runs once: it takes minutes."
-
-    def train_words():
-        return WordBPE.train(text, merges)
-
-    def train_bytes():
-        return ByteBPE.train(text, 256 + merges)
-
-    result = []
-    tok = train_bytes()
-    if "tokenizers" in have:
-        result += rows_against_rust(text, merges, rounds)
-        if not quick:
-            result += rows_against_rust(text, MANY_MERGES, rounds)
-    (ours,) = side_by_side(rounds, train_words)
-    print("the textbook's loop …", flush=True)
+    (ours,) = side_by_side(rounds, lambda: WordBPE.train(text, merges))
     textbook = [seconds(lambda: train_textbook(text, merges))]
-    result.insert(0, row("`WordBPE.train`", "textbook recount", "s", ours, textbook, once))
-    if "minbpe" in have:
-        from minbpe import RegexTokenizer
-
-        print("minbpe …", flush=True)
-        (ours,) = side_by_side(rounds, train_bytes)
-        theirs = [seconds(lambda: RegexTokenizer().train(text, 256 + merges))]
-        result.append(row("`ByteBPE.train`", "minbpe `RegexTokenizer`", "s", ours, theirs, once))
+    result = [row("`WordBPE.train`", "textbook recount", "s", ours, textbook, once)]
+    for n in [merges] if quick else [MERGES, MANY_MERGES]:
+        result += rows_against_rust(text, n, rounds)
+    tok = ByteBPE.train(text, 256 + merges)
     result.append(row_against_tiktoken("nothing cached", text, tok, rounds))
     gpt2 = load_gpt2_tokenizer()
-    for what, long_text in NO_SPACES.items():
-        result.append(row_against_tiktoken(what, long_text, gpt2, rounds))
-    return result
+    return result + [row_against_tiktoken(*named, gpt2, rounds) for named in NO_SPACES.items()]
 
 
 def rows_against_rust(text: str, merges: int, rounds: int) -> list[dict]:
     """Training on words and on bytes, each beside Hugging Face's trainer."""
-    from tokenizers import pre_tokenizers
-
-    split, levels = pre_tokenizers.WhitespaceSplit(), pre_tokenizers.ByteLevel
+    split, levels = tokenizers.pre_tokenizers.WhitespaceSplit(), tokenizers.pre_tokenizers.ByteLevel
     symbols = len({*text}) + len({word[-1] for word in text.split()})
     words = side_by_side(
         rounds,

@@ -10,6 +10,7 @@ to them.
 
 import re
 import statistics
+from collections.abc import Iterable
 
 from lab import runs
 from lab.ddp import STORED
@@ -60,22 +61,18 @@ def implied_mfu(parameters: float, tokens: float, n: int, peak: float, hours: fl
     return training_hours(parameters, tokens, n, peak, 1.0) / hours
 
 
-def dollars(hours: float, n: int, price: float) -> float:
-    """What n GPUs cost for so long, at a price an hour for each."""
-    return hours * n * price
-
-
 def ring_bytes(parameters: float, n: int, width: int = 4) -> float:
     """Bytes that each of n processes sends to add up gradients of `width` bytes in a ring."""
     return 2 * (n - 1) / n * parameters * width
 
 
+def as_table(head: str, rows: Iterable[str]) -> str:
+    return "\n".join(runs.markdown_table(head, rows))
+
+
 def measured(result: dict) -> str:
     """What two processes gained here."""
-    lines = [
-        "| Model and batch | One process: whole batch | One: halves in turn | Two | Exchange |",
-        "|---|---|---|---|---|",
-    ]
+    rows = []
     for name, row in zip(("small", "big"), result["rows"], strict=True):
         r, (middle, low, high) = result[name], row["ratio"]
         tokens = r["batch_size"] * r["context_length"]
@@ -83,99 +80,81 @@ def measured(result: dict) -> str:
             way: statistics.median(tokens / t for t in times) for way, times in r["seconds"].items()
         }
         share = re.search(r"takes (\d+%)", row["note"])[1]
-        lines.append(
-            f"| {r['parameters'] / 1e6:.1f} M, {r['batch_size']} × {r['context_length']} tokens, "
+        rows.append(
+            f"{r['parameters'] / 1e6:.1f} M, {r['batch_size']} × {r['context_length']} tokens, "
             f"{r['precision']} | {speed['whole']:,.0f} tokens/s | {speed['in turn']:,.0f} tokens/s "
             f"| {speed['together']:,.0f} tokens/s: **{middle:.2f}×** ({low:.2f}–{high:.2f}, "
-            f"n = {row['n']}) | {share} of a step |"
+            f"n = {row['n']}) | {share} of a step"
         )
-    return "\n".join(lines)
+    ways = "One process: whole batch | One: halves in turn | Two"
+    return as_table(f"Model and batch | {ways} | Exchange", rows)
 
 
 def exchanged() -> str:
     """Bytes a step, and how long they take on their way."""
-    lines = ["| GPT-2 124 M, float32 gradients | 2 processes | 8 processes |", "|---|---|---|"]
-    sent = {n: ring_bytes(GPT2, n) for n in (2, 8)}
-    cells = " | ".join(f"{b / 1e6:,.0f} MB" for b in sent.values())
-    lines.append(f"| each sends, a step | {cells} |")
+    two, eight = (ring_bytes(GPT2, n) for n in (2, 8))
+    rows = [f"each sends, a step | {two / 1e6:,.0f} MB | {eight / 1e6:,.0f} MB"]
     for link, speed in LINKS.items():
-        cells = " | ".join(f"{1000 * b / speed:,.1f} ms" for b in sent.values())
-        lines.append(f"| {link} | {cells} |")
-    return "\n".join(lines)
+        rows.append(f"{link} | {1000 * two / speed:,.1f} ms | {1000 * eight / speed:,.1f} ms")
+    return as_table("GPT-2 124 M, float32 gradients | 2 processes | 8 processes", rows)
 
 
 def all_reduced(result: dict) -> str:
     """What adding up the gradients of two processes took here."""
-    lines = ["| Two processes on this machine | Each sends | It takes | So a second |"]
-    lines.append("|---|---|---|---|")
+    rows = []
     for name in ("small", "big"):
         r = result[name]
         sent, times = ring_bytes(r["parameters"], 2), r["all_reduce"]
         middle, low, high = runs.spread(times)
-        lines.append(
-            f"| {r['parameters'] / 1e6:.1f} M gradients, float32 | {sent / 1e6:.1f} MB | "
+        rows.append(
+            f"{r['parameters'] / 1e6:.1f} M gradients, float32 | {sent / 1e6:.1f} MB | "
             f"{1000 * middle:.1f} ms ({1000 * low:.1f}–{1000 * high:.1f}, n = {len(times)}) | "
-            f"{sent / middle / 1e9:.1f} GB |"
+            f"{sent / middle / 1e9:.1f} GB"
         )
-    return "\n".join(lines)
-
-
-def step_seconds(n: int, peak: float, mfu: float) -> float:
-    """Seconds that GPT-2's step of 524,288 tokens computes on n GPUs."""
-    return training_hours(GPT2, STEP_TOKENS, n, peak, mfu) * 3600
+    return as_table("Two processes on this machine | Each sends | It takes | So a second", rows)
 
 
 def records() -> str:
     """How the public speedrun came from 45 minutes to its record, and what each run costs."""
-    lines = [
-        "| Record | New since the row above | Billion tokens | Minutes | Million tokens a second "
-        "| Dollars |",
-        "|---|---|---|---|---|---|",
+    price, speed = GPUS["H100 (SXM)"][1], "Million tokens a second"
+    rows = [
+        f"{number}: {day} | {new} | {tokens / 1e9:.2f} | {minutes:.3g} | "
+        f"{tokens / minutes / 60e6:.1f} | {minutes / 60 * 8 * price:.2f}"
+        for number, day, new, minutes, tokens in RECORDS
     ]
-    price = GPUS["H100 (SXM)"][1]
-    for number, day, new, minutes, tokens in RECORDS:
-        cost = dollars(minutes / 60, 8, price)
-        lines.append(
-            f"| {number}: {day} | {new} | {tokens / 1e9:.2f} | {minutes:.3g} | "
-            f"{tokens / minutes / 60e6:.1f} | {cost:.2f} |"
-        )
-    return "\n".join(lines)
+    head = "Record | New since the row above | Billion tokens | Minutes"
+    return as_table(f"{head} | {speed} | Dollars", rows)
 
 
 def eight_gpus() -> str:
     """Hours and dollars of two runs on eight of each kind of GPU."""
-    lines = [
-        "| Eight GPUs | llm.c's run: 10.26 billion tokens | nanoGPT's: 295 billion | A step |",
-        "|---|---|---|---|",
-    ]
+    rows = []
     for name, (peak, price) in GPUS.items():
-        cells = []
-        for tokens in (TOKENS, NANOGPT_TOKENS):
-            hours = [training_hours(GPT2, tokens, 8, peak, mfu) for mfu in reversed(MFU)]
-            costs = [dollars(h, 8, price) for h in hours]
-            cells.append(
-                f"{hours[0]:,.1f} to {hours[1]:,.1f} h, {costs[0]:,.0f} to {costs[1]:,.0f} dollars"
-            )
-        steps = [step_seconds(8, peak, mfu) * 1000 for mfu in reversed(MFU)]
-        cells.append(f"{steps[0]:,.0f} to {steps[1]:,.0f} ms")
-        lines.append(f"| {name}, {price:.0f} dollars an hour each | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        row = f"{name}, {price:.0f} dollars an hour each"
+        for tokens in (TOKENS, NANOGPT_TOKENS, STEP_TOKENS):
+            low, high = (training_hours(GPT2, tokens, 8, peak, mfu) for mfu in reversed(MFU))
+            if tokens == STEP_TOKENS:
+                row += f" | {3.6e6 * low:,.0f} to {3.6e6 * high:,.0f} ms"
+            else:
+                costs = f"{8 * price * low:,.0f} to {8 * price * high:,.0f} dollars"
+                row += f" | {low:,.1f} to {high:,.1f} h, {costs}"
+        rows.append(row)
+    two_runs = "llm.c's run: 10.26 billion tokens | nanoGPT's: 295 billion"
+    return as_table(f"Eight GPUs | {two_runs} | A step", rows)
 
 
 def published() -> str:
     """What published times say by the same formula."""
-    lines = ["| Run | Published | Part of the peak |", "|---|---|---|"]
     a100, h100 = GPUS["A100 (80 GB, SXM)"][0], GPUS["H100 (SXM)"][0]  # an A100 of 40 GB is as fast
     script = 18_865 * STEP_TOKENS, 18_865 * 0.3 / 3600  # llm.c's scripts/run_gpt2_124M.sh
-    for name, parameters, tokens, n, peak, hours, words in (
+    found = (
         ("nanoGPT: 10.8 M, Shakespeare, one A100", BIG, BIG_TOKENS, 1, a100, 0.05, "3 minutes"),
         ("nanoGPT: GPT-2 124 M, eight A100", GPT2, NANOGPT_TOKENS, 8, a100, 96, "4 days"),
         ("llm.c: GPT-2 124 M, eight A100", GPT2, script[0], 8, a100, script[1], "94 minutes"),
         ("llm.c: GPT-2 124 M, eight H100", GPT2, TOKENS, 8, h100, 0.75, "45 minutes"),
-    ):
-        mfu = implied_mfu(parameters, tokens, n, peak, hours)
-        lines.append(f"| {name} | about {words} | {mfu:.0%} |")
-    return "\n".join(lines)
+    )
+    rows = [f"{name} | about {words} | {implied_mfu(*run):.0%}" for name, *run, words in found]
+    return as_table("Run | Published | Part of the peak", rows)
 
 
 def tables() -> dict[str, str]:

@@ -155,26 +155,19 @@ def rows(quick: bool = False) -> list[dict]:
     return rows_of(measured(quick))
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
+def measure(options) -> dict:
+    """The figures of two processes, and what they say."""
     result = measured(options.quick)
     for name in ("small", "big"):
         r = result[name]
-        for way, seconds in r["seconds"].items():
-            r["seconds"][way] = [round(s, 4) for s in seconds]
-            middle, low, high = runs.spread(seconds)
-            speed = f"{r['batch_size'] * r['context_length'] / middle:7.0f} tokens/s"
-            print(f"{name:6} {way:11} {middle:7.2f} s a step ({low:.2f} to {high:.2f}), {speed}")
+        r["seconds"] = {way: [round(s, 4) for s in found] for way, found in r["seconds"].items()}
         r["all_reduce"] = [round(s, 5) for s in r["all_reduce"]]
     result["rows"] = [runs.with_ratio(row, fewest=1) for row in rows_of(result)]
-    for row in result["rows"]:
-        middle, low, high = row["ratio"]
-        print(f"{row['what']}: {middle:.2f}x ({low:.2f} to {high:.2f}, n = {row['n']})")
-        print(f"  {row['note']}")
-    result |= runs.stamp() | {"machine": runs.machine()}
-    if options.write:
-        runs.store(STORED, result)
-    return result
+    return result | {"machine": runs.machine()}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    print(*runs.carry_out(__doc__, STORED, measure, arguments)["rows"], sep="\n")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import statistics
 
 import numpy as np
 
-from lab import runs
 from lab.runs import four_digits
 
 DRAWS = 4000  # for an interval
@@ -17,12 +16,6 @@ DRAWS = 4000  # for an interval
 
 def mean_loss(trained: list[dict], key: str = "loss") -> float:
     return statistics.mean(run[key] for run in trained)
-
-
-def spread(trained: list[dict], key: str, digits: int) -> str:
-    """Median, least and greatest."""
-    median, low, high = (f"{x:.{digits}f}" for x in runs.spread(run[key] for run in trained))
-    return f"{median} ({low} to {high})"
 
 
 def at_target(amounts, losses, target):
@@ -55,8 +48,6 @@ def race_summary(race: dict) -> dict:
     def figures(theirs, ours):
         seconds, losses = np.median(ours[..., 0], 1), ours[..., 1].mean(1)
         ratio = np.median(theirs[:, 0]) / seconds[counts.index(race["steps"])]
-        if len(counts) == 1:
-            return ratio, math.nan, math.nan
         reached = at_target(seconds, losses, theirs[:, 1].mean())
         return ratio, reached, np.median(theirs[:, 0]) / reached
 

@@ -96,14 +96,6 @@ class Firefox:
             raise RuntimeError(error)
         return value
 
-    def wait_for(self, expression: str, seconds: float = 120.0) -> None:
-        """Ask four times a second until the expression is true. Raises TimeoutError."""
-        until = time.monotonic() + seconds
-        while not self.evaluate(expression):
-            if time.monotonic() > until:
-                raise TimeoutError(f"not true after {seconds:.0f} s: {expression}")
-            time.sleep(0.25)
-
     def close(self) -> None:
         """End Firefox and remove its profile."""
         self.process.terminate()

@@ -10,7 +10,6 @@ same round. About seven minutes on one thread, most of them for the losses.
 import copy
 import math
 import statistics
-import time
 
 import torch
 import torch.nn.functional as F
@@ -19,7 +18,7 @@ from torch import nn
 from lab import runs
 from lab.variants import Heads, Rung
 from scratchformer.data.batches import random_batch
-from scratchformer.models import Bigram, KneserNey
+from scratchformer.models import Bigram
 from scratchformer.training import eval_mode, token_loss, train
 from scratchformer_course.measurements import FOLDER
 
@@ -158,6 +157,7 @@ def climb(name: str, ids, val_ids, vocab_size: int, quick: bool) -> dict:
         }
     rung["parameters"] = sum(p.numel() for p in model.parameters())
     rung["val_loss"] = round(statistics.mean(final_losses(rung)), 4)
+    print(rung, flush=True)
     return rung
 
 
@@ -195,11 +195,13 @@ def speed(name: str, ids, vocab_size: int, quick: bool) -> dict:
         way: runs.spread(a / b for a, b in zip(times[way], times["batched"], strict=True))
         for way in ("textbook", "list of heads")
     }
-    return {
+    found = {
         "name": name,
         "ms_a_step": {way: round(statistics.median(t), 3) for way, t in times.items()},
         "ratio": {way: [round(x, 2) for x in ratio] for way, ratio in ratios.items()},
     }
+    print(found, flush=True)
+    return found
 
 
 def rows(quick: bool = False) -> list[dict]:
@@ -221,50 +223,29 @@ def rows(quick: bool = False) -> list[dict]:
     return result
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
+def measure(options) -> dict:
+    """Speeds, then losses, and beside them the losses of counts."""
     torch.set_num_threads(1)
-    start, quick = time.perf_counter(), options.quick
     splits, V = runs.load_splits(write=options.write)
     ids, val_ids = splits["validation"]
-
-    print(f"{'':16}{'textbook':>10}{'list':>10}{'batched':>10}   ms a step; ratio (min–max)")
-    speeds = []
-    for name in RUNGS:
-        measured = speed(name, ids, V, quick)
-        median, low, high = measured["ratio"]["textbook"]
-        columns = "".join(f"{t:10.2f}" for t in measured["ms_a_step"].values())
-        print(f"{name:16}{columns}   {median:.2f} ({low:.2f}–{high:.2f})", flush=True)
-        speeds.append(measured)
-
-    print(f"\n{'':16}{'published':>10}{'ours':>10}   nats a character; range over seeds")
-    rungs = []
-    for name in RUNGS:
-        rung = climb(name, ids, val_ids, V, quick)
-        figures = f"{rung['published'] or '':>10}{rung['val_loss']:10.3f}"
-        last = final_losses(rung)
-        print(f"{name:16}{figures}   {min(last):.3f}–{max(last):.3f}", flush=True)
-        rungs.append(rung)
-
-    kneser_ney = {n: KneserNey(n).fit(ids, V).nats_per_token(val_ids) for n in range(1, 10)}
-    result = {
+    speeds = [speed(name, ids, V, options.quick) for name in RUNGS]
+    return {
         "what": "losses in nats a character on the whole validation split of Tiny Shakespeare",
         "settings": {"batch_size": BATCH, "context_length": CONTEXT, "train_part": 0.9}
         | {"seeds": list(SEEDS), "optimizer": "AdamW", "threads": 1}
         | {name: str(value) if value == math.inf else value for name, value in SETTINGS.items()},
-        **runs.stamp(),
-        "seconds": round(time.perf_counter() - start),
-        "rungs": rungs,
-        "kneser_ney": {str(n): round(loss, 4) for n, loss in kneser_ney.items()},
+        "rungs": [climb(name, ids, val_ids, V, options.quick) for name in RUNGS],
+        "kneser_ney": runs.counted_losses(ids, val_ids, V, range(1, 10)),
         "scaled_up": {
             "what": "6 layers, 6 heads, width 384, context 256, on a GPU; not run here",
             "published": 1.494,
         },
         "speed": {"steps": STEPS_A_ROUND, "rounds": ROUNDS, "rungs": speeds},
     }
-    if options.write:
-        runs.store(STORED, result)
-    return result
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    return runs.carry_out(__doc__, STORED, measure, arguments)
 
 
 if __name__ == "__main__":

@@ -61,14 +61,8 @@ ISOFLOP = (2e11, 5e11, 1.25e12)  # operations, 6 N D; the second is tried
 ORDERS = range(2, 9)  # of counters
 
 
-def size_of(width: int) -> tuple[int, int, int]:
-    """(d_model, heads, blocks)"""
-    return width, max(1, width // HEAD), BLOCKS
-
-
 def config_of(width: int, vocab_size: int = 65) -> GPTConfig:
-    C, heads, blocks = size_of(width)
-    return GPTConfig(vocab_size, CONTEXT, C, heads, blocks)
+    return GPTConfig(vocab_size, CONTEXT, width, max(1, width // HEAD), BLOCKS)
 
 
 def operations(width: int, steps: int) -> float:
@@ -131,9 +125,9 @@ def scored(corpus: str, part: str) -> torch.Tensor:
 
 
 def vocab_size(corpus: str) -> int:
-    return (
-        shakespeare()["vocab_size"] if corpus == "tinyshakespeare" else play_tokenizer().vocab_size
-    )
+    if corpus == "tinyshakespeare":
+        return shakespeare()["vocab_size"]
+    return play_tokenizer().vocab_size
 
 
 # --- a run ---------------------------------------------------------------------------------------
@@ -359,8 +353,9 @@ def counters(repeated: list[dict]) -> list[dict]:
     return found
 
 
-def measure() -> dict:
+def measure(_) -> dict:
     """All that is stored."""
+    runs.load_text(write=True)  # whether stored or not: Playhouse must not stand in for it
     trained, rules = all_runs()
     repeated = [job for corpus, rule in rules.items() for job in repetition(corpus, rule)]
     return {
@@ -386,18 +381,13 @@ def measure() -> dict:
             "isoflop": list(ISOFLOP),
         },
         "rules": rules,
-        **runs.stamp(),
         "counters": counters(repeated),
         "runs": trained,
     }
 
 
-def main(arguments: list[str] | None = None) -> None:
-    options = runs.command_line(__doc__, STORED.name, quick=False).parse_args(arguments)
-    runs.load_text(write=True)  # whether stored or not: Playhouse must not stand in for it
-    result = measure()
-    if options.write:
-        runs.store(STORED, result)
+def main(arguments: list[str] | None = None) -> dict:
+    return runs.carry_out(__doc__, STORED, measure, arguments, quick=False)
 
 
 if __name__ == "__main__":

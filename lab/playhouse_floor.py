@@ -7,10 +7,8 @@ a window it does not know what came before. The least loss that it can have foll
 grammar. It is computed here on a sample of windows, in less than a minute.
 """
 
-import json
 import math
 import statistics
-import time
 from collections import Counter, defaultdict
 from functools import cache, lru_cache
 
@@ -155,22 +153,22 @@ def window_floor(T: int, windows: int, seed: int) -> tuple[float, float]:
     return Playhouse().entropy_per_char() + statistics.mean(extra), error
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
-    start, windows = time.perf_counter(), 15 if options.quick else WINDOWS
+def measure(options) -> dict:
+    """What is stored."""
+    windows = 15 if options.quick else WINDOWS
     floor, error = window_floor(WINDOW, windows, SEED)
-    result = {
+    return {
         "what": "the least loss on Playhouse of a model that reads windows, in nats a character",
         "entropy": Playhouse().entropy_per_char(),
         "floor": floor,
         "standard_error": error,
         "settings": {"window": WINDOW, "windows": windows, "seed": SEED},
-        **runs.stamp(),
-        "seconds": round(time.perf_counter() - start),
     }
-    print(json.dumps(result, indent=1))
-    if options.write:
-        runs.store(STORED, result)
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    result = runs.carry_out(__doc__, STORED, measure, arguments)
+    print(result)
     return result
 
 

@@ -48,11 +48,11 @@ from torch import Tensor
 
 from lab import runs
 from lab.mixing import Gate, counted_rows, fit_weights, mixed, nats, network_rows
+from lab.taken_apart import our_run
 from scratchformer import cli
 from scratchformer.cli import read_config
-from scratchformer.data.batches import WindowSampler
-from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer.training import evaluate
+from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
 from scratchformer_course.measurements import FOLDER
 
 STORED = FOLDER / "records.json"
@@ -182,26 +182,6 @@ def means(of_split: list[dict]) -> dict:
 # --- nanoGPT's loss ----------------------------------------------------------------------------
 
 
-def by_one_process(name: str, ids: Tensor, vocab_size: int, seed: int, quick: bool) -> tuple:
-    """A model trained in this process as lab/configs/NAME.toml says: (model, seconds, steps)."""
-    config = read_config(runs.CONFIGS / f"{name}.toml")
-    sizes, training = dict(config["model"]), dict(config["training"])
-    sizes.pop("type")
-    training |= {"seed": seed, "steps": 4 if quick else training["steps"]}
-    keys = ("batch_size", "context_length", "replacement")
-    sampling = {"context_length": sizes["context_length"]}
-    sampling |= {key: training.pop(key) for key in keys if key in training}
-    torch.manual_seed(seed)
-    model = SpeedrunGPT(SpeedrunConfig(vocab_size=vocab_size, **sizes))
-    history = fit(
-        model,
-        WindowSampler(ids, seed=seed, **sampling),
-        lambda model, x, y: token_loss(model(x), y),
-        TrainingConfig(**training),
-    )
-    return model, round(history.seconds[-1], 3), training["steps"]
-
-
 def ten_seeds(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dict:
     """Both configurations, every seed, on each split; `folder` is not used."""
     seeds = TEN[: 1 if quick else None]
@@ -210,16 +190,18 @@ def ten_seeds(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> 
     found["environment"] = {name: os.environ.get(name) for name in ENVIRONMENT}
     for name in ("record-mean", "record-every-seed"):
         trained: dict[str, list[dict]] = {split: [] for split in SPLITS}
-        by_one_process(name, split_texts["development"][0], vocab_size, 0, quick)  # warms up
+        config = read_config(runs.CONFIGS / f"{name}.toml")
+        setting, steps = (config["model"], config["training"]), 4 if quick else None
+        our_run(*setting, split_texts["development"][0], vocab_size, 0, steps)  # warms up
         for split, (text, scored) in split_texts.items():
             for seed in seeds:
-                model, seconds, steps = by_one_process(name, text, vocab_size, seed, quick)
+                model, way = our_run(*setting, text, vocab_size, seed, steps)
                 loss = round(evaluate(model, scored, model.context_length), 4)
-                run = {"seed": seed, "seconds": seconds, "steps": steps, "loss": loss}
-                trained[split].append(run)
+                run = {"seed": seed, "seconds": way["seconds"][-1], "steps": way["steps"][-1]}
+                trained[split].append(run | {"loss": loss})
             print(f"{name}, {split}: {means(trained[split])}", flush=True)
         found[name] = {
-            "settings": read_config(runs.CONFIGS / f"{name}.toml"),
+            "settings": config,
             "parameters": sum(p.numel() for p in model.parameters()),
             "runs": trained,
             "means": {split: means(trained[split]) for split in SPLITS},
@@ -284,8 +266,8 @@ def main(arguments: list[str] | None = None) -> dict:
     result = {}
     with tempfile.TemporaryDirectory() as folder:
         for part, measure in PARTS.items():
-            result[part] = runs.stamp()
-            result[part] |= measure(split_texts, vocab_size, Path(folder), options.quick)
+            found = measure(split_texts, vocab_size, Path(folder), options.quick)
+            result[part] = runs.stamp() | found
     if options.write:
         runs.store(STORED, result)
     return result

@@ -24,6 +24,7 @@ import torch
 from scratchformer.data import load_corpus, scored_split
 from scratchformer.data.corpora import SPLITS
 from scratchformer.files import atomic_write
+from scratchformer.models import KneserNey
 from scratchformer.tokenizers import CharTokenizer
 
 LAB = Path(__file__).resolve().parent
@@ -41,6 +42,23 @@ def command_line(doc: str, writes: str, quick: bool = True) -> argparse.Argument
     if quick:
         either.add_argument("--quick", action="store_true", help="little of all; nothing is stored")
     return parser
+
+
+def carry_out(
+    doc: str,
+    path: Path,
+    measure: Callable[[argparse.Namespace], dict],
+    arguments: list[str] | None,
+    quick: bool = True,
+) -> dict:
+    """A script from command line to file: what `measure` finds, stamped, with its seconds."""
+    options = command_line(doc, path.name, quick).parse_args(arguments)
+    start = time.perf_counter()
+    result = measure(options) | stamp()
+    result["seconds"] = round(time.perf_counter() - start)
+    if options.write:
+        store(path, result)
+    return result
 
 
 def store(path: Path, result: dict) -> None:
@@ -67,6 +85,11 @@ def as_text(value, indent: int = 0) -> str:
 def read(path: Path) -> dict:
     """What a JSON file holds."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def markdown_table(head: str, rows: Iterable[str]) -> list[str]:
+    """The lines of a table, from rows such as "a | b"."""
+    return [f"| {head} |", "|" + "---|" * (head.count(" | ") + 1), *(f"| {row} |" for row in rows)]
 
 
 # --- where, when and with what -------------------------------------------------------------------
@@ -135,6 +158,14 @@ def load_splits(name: str = "tinyshakespeare", write: bool = False) -> tuple[dic
     tok = CharTokenizer.train(text)
     ids = torch.tensor(tok.encode(text))
     return {split: scored_split(ids, split) for split in SPLITS}, tok.vocab_size
+
+
+def counted_losses(
+    ids: torch.Tensor, scored: torch.Tensor, vocab_size: int, orders: Iterable[int]
+) -> dict[str, float]:
+    """Order -> nats a character of n-grams counted on `ids`, smoothed by Kneser and Ney."""
+    tables = {n: KneserNey(n).fit(ids, vocab_size) for n in orders}
+    return {str(n): round(table.nats_per_token(scored), 4) for n, table in tables.items()}
 
 
 # --- other programs ------------------------------------------------------------------------------

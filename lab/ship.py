@@ -23,7 +23,7 @@ import torch
 from lab import runs
 from scratchformer.cli import read_config
 from scratchformer.data import scored_split
-from scratchformer.models import GPT, KneserNey
+from scratchformer.models import GPT
 from scratchformer.models.pretrained import save_model
 from scratchformer.shipped import FOLDER
 from scratchformer.tokenizers import CharTokenizer
@@ -38,13 +38,10 @@ def scores(model: GPT, tok: CharTokenizer, text: str) -> dict:
     training, validation = scored_split(torch.tensor(tok.encode(text)), "validation")
     as_trained = evaluate(model, validation, model.context_length)
     rounded = evaluate(round_to_half(model), validation, model.context_length)
-    counted = {
-        n: KneserNey(n).fit(training, tok.vocab_size).nats_per_token(validation) for n in ORDERS
-    }
     return {
         "validation": round(as_trained, 4),
         "validation_float16": round(rounded, 4),
-        "counted": {str(n): round(loss, 4) for n, loss in counted.items()},
+        "counted": runs.counted_losses(training, validation, tok.vocab_size, ORDERS),
     }
 
 

@@ -116,10 +116,11 @@ def in_pytorch(runner: Runner, seed: int, steps: int) -> dict:
     return {"seed": seed, "loss": loss, "seconds": way["seconds"][-1], "curve": way}
 
 
-def measure(seeds: int, quick: bool) -> dict:
+def measure(options) -> dict:
     """All runs, and what is quoted of them."""
-    runner, steps = Runner(quick), 5 if quick else TRAINING["steps"]
-    few, has_node = range(min(3, seeds)), shutil.which("node") is not None
+    torch.set_num_threads(os.cpu_count() or 1)
+    runner, few = Runner(options.quick), range(2 if options.quick else 3)
+    seeds, steps = (2, 5) if options.quick else (SEEDS, TRAINING["steps"])
     found: dict = {"tab": [], "firefox": [], "node": [], "nanoGPT": [], "without": {}}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "race.html"
@@ -137,9 +138,7 @@ def measure(seeds: int, quick: bool) -> dict:
             loss, way = runner.nanogpt("validation", 0)
             rival = {"seed": 0, "loss": loss, "seconds": way["seconds"][-1], "curve": way}
             found["nanoGPT"].append(rival)
-            print("nanoGPT", loss, way["seconds"][-1], flush=True)
-            own = range(1 if quick else 3)
-            found["pytorch"] = [in_pytorch(runner, seed, steps) for seed in own]
+            found["pytorch"] = [in_pytorch(runner, seed, steps) for seed in few]
             run_tab(page, range(seeds // 2, seeds))
             found["browser"] = browser.version
             in_page = partial(page.evaluate, gradients.COMPUTE)
@@ -148,18 +147,19 @@ def measure(seeds: int, quick: bool) -> dict:
             with Firefox() as other:
                 found["firefox_version"] = other.version
                 run_tab(other, few, "firefox")
-    for idea in IDEAS if has_node else ():
-        found["without"][idea] = [in_node(runner, seed, steps, idea) for seed in few]
-    if has_node:
+    if shutil.which("node"):
         found["node"] = [in_node(runner, seed, steps) for seed in few]
-    for kind in ("simd", "plain") if has_node else ():
-        found["gradients"].append(
-            gradients.compare(
-                lambda asked, kind=kind: gradients.in_node({**asked, "kind": kind}),
-                **gradients.IDEAS,
-            )
-        )
-    return found | {"summary": summary(found)}
+        for idea in IDEAS:
+            found["without"][idea] = [in_node(runner, seed, steps, idea) for seed in few]
+        for kind in ("simd", "plain"):
+            in_this = partial(in_node_as, kind)
+            found["gradients"].append(gradients.compare(in_this, **gradients.IDEAS))
+    return stamp() | found | {"summary": summary(found)}
+
+
+def in_node_as(kind: str, asked: dict) -> dict:
+    """What gradients.COMPUTE gives in Node.js with one kind of product."""
+    return gradients.in_node({**asked, "kind": kind})
 
 
 def summary(found: dict) -> dict:
@@ -183,15 +183,8 @@ def summary(found: dict) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
-    torch.set_num_threads(os.cpu_count() or 1)
-    start = time.perf_counter()
-    found = measure(2 if options.quick else SEEDS, options.quick)
-    print(json.dumps(found["summary"], indent=1))
-    if options.write:
-        runs.store(STORED, {**stamp(time.perf_counter() - start), **found})
-    return found
+def main(arguments: list[str] | None = None) -> None:
+    print(json.dumps(runs.carry_out(__doc__, STORED, measure, arguments)["summary"], indent=1))
 
 
 if __name__ == "__main__":

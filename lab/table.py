@@ -25,7 +25,7 @@ from multiprocessing import get_context
 import torch
 
 from lab import runs
-from lab.benchmarks_page import TABLE, medians_text, ratio_text, threads_text, write_page
+from lab.benchmarks_page import TABLE, topic_section, write_page
 
 TOPICS = ("bpe", "ladder", "taken_apart", "generation_speed", "attention_memory", "ddp")
 PACKAGES = ("torch", "numpy", "tokenizers", "tiktoken")
@@ -74,19 +74,6 @@ def require_same(theirs: dict, name: str) -> None:
         raise ValueError(f"{name} is of another machine, {another}: measure all of it here")
 
 
-def shown(topic: dict) -> str:
-    """One topic for the terminal."""
-    columns = [[r["what"], r["reference"], ratio_text(r), str(r["n"]), medians_text(r)]
-               for r in topic["rows"]]  # fmt: skip
-    columns.insert(0, ["", "against", "times better", "n", "ours / theirs"])
-    widths = [max(map(len, column)) for column in zip(*columns, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in columns]
-    title = f"{topic['title']} ({threads_text(topic)}, {topic['seconds']:.0f} s)"
-    notes = [f"  {r['what']}, against {r['reference']}: {r['note']}"
-             for r in topic["rows"] if r["note"]]  # fmt: skip
-    return "\n".join(["", title, *lines, *notes])
-
-
 def renewed(stored: dict, topics: list[dict]) -> dict:
     """The stored table with topics in place of those of their names, each with its day."""
     about = f"From a run of its own, of {runs.today()}."
@@ -117,7 +104,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"\n== {name} ==", flush=True)
         kept = name in options.stored
         topics.append(from_its_file(name) if kept else in_own_process(name, options.quick))
-        print(shown(topics[-1]), flush=True)
+        print(*topic_section(topics[-1], os.cpu_count() or 1), sep="\n", flush=True)
     if options.write:
         runs.store(TABLE, renewed(before, topics) if before else {
             "what": "ratios against named references in the same run; above 1: ours is better",

@@ -30,23 +30,20 @@ all: untimed parts run on one thread.
 
 import hashlib
 import json
-import math
 import os
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import fields
 from functools import partial
 
 import torch
 
 from lab import runs, variants
-from lab.factors import factors, mean_loss, race_summary, spread
+from lab.factors import factors, mean_loss, race_summary
 from lab.nanogpt import NANOGPT, POINTS, curve, reference_run
 from scratchformer.cli import read_config
-from scratchformer.cli.run_config import options_of
+from scratchformer.cli.run_config import keys_of, options_of
 from scratchformer.data.corpora import SPLITS
-from scratchformer.models import KneserNey
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
 from scratchformer_course.ch17_speedrun.windows import RaceWindows
 from scratchformer_course.measurements import FOLDER
@@ -162,18 +159,12 @@ def our_run(model: dict, training: dict, ids, vocab_size: int, seed: int, steps=
     for name in ("warmup", "double_after", "tail_after"):
         if settings.get(name) is not None:
             settings[name] = min(settings[name] * steps // training["steps"], steps - 1)
-    config = TrainingConfig(**entries_of(TrainingConfig, settings))
+    config = TrainingConfig(**{k: settings[k] for k in keys_of(TrainingConfig) if k in settings})
     sampling = {name: settings[name] for name in options_of(RaceWindows) if name in settings}
     T = settings.get("context_length") or gpt.context_length
     sampler = RaceWindows(ids, settings["batch_size"], T, seed, **sampling)
     history = fit(gpt, sampler, lambda model, x, y: token_loss(model(x), y), config)
     return gpt, curve(history.steps, history.train_loss, history.seconds)
-
-
-def entries_of(config_class: type, settings: dict) -> dict:
-    """Those settings that are fields of a class."""
-    names = {field.name for field in fields(config_class)}
-    return {name: value for name, value in settings.items() if name in names}
 
 
 def configuration() -> tuple[dict, dict]:
@@ -233,21 +224,17 @@ class Runner:
     def reference_losses(self, split: str) -> dict:
         """nanoGPT's setting on a split, with each seed."""
         found = [{"seed": s, "loss": self.nanogpt(split, s)[0]} for s in self.seeds]
-        print(f"nanoGPT's setting, {split}: {spread(found, 'loss', 3)}", flush=True)
         return {"nanoGPT": found}
 
     def our_losses(self, split: str) -> dict:
         """Our setting on a split with ten seeds."""
         setting = configuration()
         found = [{"seed": s, "loss": self.ours(split, s, *setting)[0]} for s in self.ten_seeds]
-        print(f"ours, {split}: {spread(found, 'loss', 3)}", flush=True)
         return {"ours": found}
 
     def counts(self, split: str) -> dict:
         """What counts of each order score on a split."""
-        ids, scored = self.splits[split]
-        fitted = {n: KneserNey(n).fit(ids, self.vocab_size) for n in ORDERS}
-        return {"counts": {str(n): round(kn.nats_per_token(scored), 4) for n, kn in fitted.items()}}
+        return {"counts": runs.counted_losses(*self.splits[split], self.vocab_size, ORDERS)}
 
 
 def race(runner: Runner, seeds=SEEDS, ten_seeds=TEN_SEEDS, scales=SCALES) -> dict:
@@ -317,8 +304,7 @@ def climb(runner: Runner, target: float) -> dict:
             if name in (FIRST, EXPLICIT):
                 continue
             found[part][name] = around(runner, setting, target) | {"settings": sum_of(setting)}
-            losses = [(run["steps"], run["loss"]) for run in found[part][name]["runs"]]
-            print(f"{name:26} steps and losses {losses} (target {target:.3f})", flush=True)
+            print(name, found[part][name]["runs"], flush=True)
     return found
 
 
@@ -340,10 +326,6 @@ def step_times(runner: Runner) -> dict:
                 entry = found[part].setdefault(name, {"ms": []})
                 entry["ms"].append(round(ms, 2))
                 entry["parameters"] = sum(p.numel() for p in model.parameters())
-    for entries in found.values():
-        for name, entry in entries.items():
-            ms = entry["ms"]
-            print(f"{name:26} {statistics.median(ms):.1f} ms ({min(ms)} to {max(ms)})", flush=True)
     return found
 
 
@@ -356,7 +338,7 @@ def one_at_a_time(runner: Runner) -> dict:
             loss, _ = runner.ours("development", seed, *settings)
             trained.append({"seed": seed, "loss": loss})
         found[name] = {"model": of_model, "training": of_training, "runs": trained}
-        print(f"{name:26} {spread(trained, 'loss', 3)} nats on dev", flush=True)
+        print(name, trained, flush=True)
     return found
 
 
@@ -398,24 +380,6 @@ def summarised(found: dict) -> dict:
     return found
 
 
-def report(found: dict) -> None:
-    """Print what was computed from the parts."""
-    for name, figure in found.get("ratio", {}).items():
-        print(f"{name}: {figure}")
-    if "factors" not in found:
-        return
-    told = found["factors"]
-    for name, rung in told["rungs"].items():
-        factor = rung.get("factor", {"value": math.nan, "interval": [math.nan] * 2})
-        low, high = factor["interval"]
-        print(
-            f"{name:26}{rung['steps']:7.0f} steps × {rung['ms']:5.1f} ms = {rung['seconds']:6.2f} s"
-            f"   ×{factor['value']:.2f} ({low:.2f} to {high:.2f})"
-        )
-    for name, figure in (told["products"] | {"total": told["total"]} | told["elsewhere"]).items():
-        print(f"{name:26} {figure['value']:.2f} ({figure['interval']})")
-
-
 def sum_of(settings) -> str:
     """A checksum of settings, so that what was measured with others can be told."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
@@ -426,13 +390,12 @@ def stored() -> dict:
     return runs.read(STORED) if STORED.exists() else {}
 
 
-def stamp(seconds: float) -> dict:
+def stamp() -> dict:
     """When, where and by what a part was measured."""
     return runs.stamp() | {
         "settings": sum_of([NANOGPT, *configuration()]),
         "threads": torch.get_num_threads(),
         "environment": {k: v for k, v in os.environ.items() if k.startswith(("OMP_", "MALLOC_"))},
-        "seconds": round(seconds),
     }
 
 
@@ -491,12 +454,12 @@ def main(arguments: list[str] | None = None) -> dict:
         torch.set_num_threads(threads)
         start = time.perf_counter()
         new = measure(runner, found)
-        new["parts"] = {name: stamp(time.perf_counter() - start)}
+        new["parts"] = {name: stamp() | {"seconds": round(time.perf_counter() - start)}}
         # another part may have been stored meanwhile
         found = summarised(merged(found if options.quick else merged(found, stored()), new))
         if options.write:
             runs.store(STORED, found)
-    report(found)
+    print({key: found[key] for key in ("ratio", "factors") if key in found})
     return found
 
 

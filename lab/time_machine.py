@@ -16,7 +16,7 @@ import torch
 
 from lab import runs
 from lab.ship import round_to_half
-from scratchformer.models import GPT, GPTConfig, KneserNey
+from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import evaluate, train
 from scratchformer_course.ch11_training.stored_steps import STORED, save_checkpoints
 
@@ -69,14 +69,13 @@ def measure(splits: dict, V: int, steps: list[int]) -> tuple[list, dict]:
     start = time.process_time()
     checkpoints = trained(training, scored, steps, lr=lr, vocab_size=V)
     seconds = round(time.process_time() - start)
-    counted = {str(n): KneserNey(n).fit(training, V).nats_per_token(scored) for n in ORDERS}
     return checkpoints, {
         "parameters": sum(p.numel() for p in checkpoints[0][1].parameters()),
         "settings": {"model": SIZES, "training": TRAINING | {"lr": lr, "steps": steps[-1]}},
         "rates": {"steps": fifth[0], "development": {str(rate): tried[rate] for rate in tried}},
         "development": development,
         "validation": losses(checkpoints, scored),
-        "counted": {n: round(loss, 4) for n, loss in counted.items()},
+        "counted": runs.counted_losses(training, scored, V, ORDERS),
         "seconds": seconds,
     }
 

@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from scratchformer.attention import KeyValueCache
 from scratchformer.cli.run_config import model_classes
 from scratchformer.positions import rotary
 from scratchformer_course.ch17_speedrun.model import Attention, SpeedrunConfig, SpeedrunGPT
@@ -124,8 +123,8 @@ class SwiGLU(nn.Module):
 class GroupedAttention(Attention):
     """The speedrun's attention with fewer keys and values, shared by heads side by side.
 
-    This is grouped-query attention (Ainslie et al. 2023). It takes no extra values. Raises
-    ValueError if the heads do not divide evenly.
+    This is grouped-query attention (Ainslie et al. 2023), for training: it takes no extra values
+    and no cache. Raises ValueError if the heads do not divide evenly.
     """
 
     def __init__(self, config: SpeedrunConfig, n_kv_heads: int):
@@ -139,8 +138,8 @@ class GroupedAttention(Attention):
     def forward(
         self,
         x: Float[Tensor, "B T C"],
-        extra_values: Float[Tensor, "B T C"] | None = None,
-        cache: KeyValueCache | None = None,
+        extra_values: None = None,
+        cache: None = None,
     ) -> Float[Tensor, "B T C"]:
         (B, T, C), c = x.shape, self.config
         q, k, v = self.c_attn(x).split(self.widths, dim=-1)
@@ -148,11 +147,7 @@ class GroupedAttention(Attention):
         if c.qk_norm:
             q, k = F.layer_norm(q, q.shape[-1:]), F.layer_norm(k, k.shape[-1:])
         if c.positions == "rotary":
-            offset = 0 if cache is None else len(cache)
-            q, k = rotary(q, offset), rotary(k, offset)
-        if cache is not None:
-            cache.append(k, v)
-            k, v = cache.k, cache.v
+            q, k = rotary(q), rotary(k)
         k, v = (t.repeat_interleave(c.n_heads // t.shape[1], dim=1) for t in (k, v))
         heads, _ = self.attend(q, k, v)
         return self.c_proj(heads.transpose(1, 2).flatten(2))

@@ -276,6 +276,6 @@
   scratchformerLive.figures.time_machine = build;
   // Node
   if (typeof module !== "undefined") {
-    module.exports = { look, strongest, heights, passed, joined };
+    module.exports = { look, strongest };
   }
 })();

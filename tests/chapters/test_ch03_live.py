@@ -46,14 +46,11 @@ def test_the_still_figure_is_the_same_for_a_table_of_another_precision():
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
-        ([], {}, "a table of 0 places with 0 channels"),
         (table(10, 10), {}, "10 places with 10 channels, expected .* from 2 to 8"),
         ([row[:7] for row in table()], {}, "with 7 channels, expected .* an even number"),
         ([*table()[:9], [0.0] * 6], {}, "place 9 has 6 channels, expected 8"),
         ([row[::-1] for row in table()], {}, "place 0 of the table is no sinusoidal encoding"),
-        ([[float("nan")] * 8] * 9, {}, "place 0 of the table holds nan, expected finite numbers"),
         (table(), {"place": 50}, "place=50 and distance=5, expected 0 to 49 and 0 to 50"),
-        (table(), {"place": 2.5}, "place is 2.5, expected a whole number of at least 0"),
     ],
 )
 @pytest.mark.usefixtures("plain_signatures")

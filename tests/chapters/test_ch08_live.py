@@ -51,14 +51,9 @@ def test_the_still_figure_has_the_scores_that_were_given():
     ("changed", "said"),
     [
         ({"query": (1.0, 2.0, 3.0)}, r"query=\[1.0, 2.0, 3.0\], expected two numbers"),
-        ({"query": (1.0, float("inf"))}, "query holds inf, expected finite numbers"),
-        ({"query": (0.0, 0.0)}, "not both 0"),
         ({"speed": 1.5}, "speed=1.5, expected 0 to 1 radians a place"),
         ({"scores": {}}, "got 0 scores, expected 1 to 3"),
-        ({"scores": {(2.5, 1): 1.0}}, "a place of scores is 2.5, expected a whole number"),
         ({"scores": {(102, 101): 1.0}}, r"first places are \(102, 101\), expected 0 to 20"),
-        ({"scores": {(2, 1): float("nan")}}, "scores holds nan, expected finite numbers"),
-        ({"further": 2.5}, "further is 2.5, expected a whole number of"),
     ],
 )
 @pytest.mark.usefixtures("plain_signatures")

@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from lab import variants
 from scratchformer.attention import causal_mask
 from scratchformer.blocks import FeedForward
-from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.models.pretrained import save_as_gpt2
 from scratchformer.positions import rotary
@@ -102,8 +101,8 @@ def test_a_changed_future_token_changes_no_past_logit(options):
         assert ((before - after)[:, t].abs().amax() > 1e-3).all()
 
 
-@pytest.mark.parametrize("pieces", [(3, 2, 1), (1, 1, 1, 1, 2), (4, 2)])
-@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+@pytest.mark.parametrize("pieces", [(3, 2, 1), (1, 1, 1, 1, 2)])
+@pytest.mark.parametrize("options", OWN, ids=str)
 def test_a_cache_read_in_pieces_gives_the_logits_of_the_whole(options, pieces):
     model, ids = gpt(**options), torch.randint(11, (2, 6))
     cache = model.new_cache()
@@ -111,9 +110,8 @@ def test_a_cache_read_in_pieces_gives_the_logits_of_the_whole(options, pieces):
     torch.testing.assert_close(found, model(ids), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("options", [{"smear": 2}, {"bigram_rows": 121}, {}], ids=str)
-def test_a_cache_refuses_a_batch_of_another_size(options):
-    model = gpt(**options)
+def test_a_cache_refuses_a_batch_of_another_size():
+    model = gpt(smear=2)
     cache = model.new_cache()
     model(torch.randint(11, (2, 3)), cache)
     with pytest.raises(ValueError, match=r"batch of 2.* got .*3"):
@@ -144,12 +142,6 @@ def test_every_option_can_learn_one_batch_by_heart(options):
         optimizer.step()
     assert loss.item() < 0.1
     assert all(p.grad is not None for p in model.parameters())  # no part stands idle
-
-
-def test_generation_with_all_options_is_the_same_with_a_cache_and_without():
-    model, prompt = gpt(**ALL), torch.tensor([[3, 1], [4, 1]])
-    cached = generate(model, prompt, 9, seed=0)
-    assert torch.equal(cached, generate(model, prompt, 9, seed=0, use_cache=False))
 
 
 def test_with_zero_initialisation_the_first_prediction_is_uniform_and_blocks_do_nothing():
@@ -206,15 +198,6 @@ def test_grouped_queries_equal_full_heads_whose_keys_and_values_are_copies():
     assert grouped.c_attn.weight.shape == (16, 8)
 
 
-def test_fewer_key_heads_make_the_cache_smaller():
-    caches = []
-    for n in (4, 1):
-        model = gpt(n_kv_heads=n)
-        caches.append(model.new_cache())
-        model(torch.randint(11, (2, 5)), caches[-1])
-    assert caches[0][0].k.shape == (2, 4, 5, 4) and caches[1][0].k.shape == (2, 1, 5, 4)
-
-
 def test_the_fused_kernel_computes_the_same():
     torch.manual_seed(0)
     q, k, v = torch.randn(3, 2, 4, 7, 8)
@@ -222,25 +205,21 @@ def test_the_fused_kernel_computes_the_same():
     torch.testing.assert_close(variants.fused(q, k, v)[0], explicit)
 
 
-@pytest.mark.parametrize("options", [{"positions": "rotary"}, {"qk_norm": True}])
-def test_normed_and_rotated_queries_by_hand(options):
+@pytest.mark.parametrize("options", [{}, {"positions": "rotary"}, {"qk_norm": True}], ids=str)
+def test_attention_with_values_added_by_hand(options):
     torch.manual_seed(0)
     config = SpeedrunConfig(11, 8, d_model=8, n_heads=2, n_layers=1, bias=False, **options)
-    layer, x = Attention(config), torch.randn(1, 5, 8)
-    q, k, v = (layer.c_attn.weight @ x[0].T).T.view(5, 3, 2, 4).permute(1, 2, 0, 3)
+    layer, x, added = Attention(config), torch.randn(2, 5, 8), torch.randn(2, 5, 8)
+    q, k, v = ((layer.c_attn.weight @ x.mT).mT).chunk(3, dim=-1)
+    q, k, v = (t.view(2, 5, 2, 4).transpose(1, 2) for t in (q, k, v + added))
     if "qk_norm" in options:
         q, k = ((t - t.mean(dim=-1, keepdim=True)) for t in (q, k))
         q, k = (2 * F.normalize(t, dim=-1) for t in (q, k))  # length √4: variance 1
-    else:
+    elif options:
         q, k = rotary(q), rotary(k)
     weights = (q @ k.mT / 2).masked_fill(~causal_mask(5), -math.inf).softmax(dim=-1)
-    expected = (weights @ v).transpose(0, 1).reshape(1, 5, 8) @ layer.c_proj.weight.T
-    torch.testing.assert_close(layer(x), expected, rtol=1e-3, atol=1e-3)
-
-
-def test_the_positions_of_a_rotary_model_are_in_no_table():
-    assert "wpe.weight" not in gpt(positions="rotary").state_dict()
-    assert "wpe.weight" in gpt().state_dict()
+    expected = (weights @ v).transpose(1, 2).reshape(2, 5, 8) @ layer.c_proj.weight.T
+    torch.testing.assert_close(layer(x, added), expected, rtol=1e-3, atol=1e-3)
 
 
 def test_rotary_asked_for_without_gradients_first_can_be_trained_with_afterwards():
@@ -250,17 +229,6 @@ def test_rotary_asked_for_without_gradients_first_can_be_trained_with_afterwards
     x.requires_grad_()
     rotary(x).square().sum().backward()
     assert x.grad is not None
-
-
-def test_extra_values_are_mixed_by_the_weights_of_attention():
-    torch.manual_seed(0)
-    config = SpeedrunConfig(11, 8, d_model=8, n_heads=2, n_layers=1, bias=False)
-    layer, x, added = Attention(config), torch.randn(2, 5, 8), torch.randn(2, 5, 8)
-    q, k, v = ((layer.c_attn.weight @ x.mT).mT).chunk(3, dim=-1)
-    q, k, v = (t.view(2, 5, 2, 4).transpose(1, 2) for t in (q, k, v + added))
-    weights = (q @ k.mT / 2).masked_fill(~causal_mask(5), -math.inf).softmax(dim=-1)
-    expected = (weights @ v).transpose(1, 2).reshape(2, 5, 8) @ layer.c_proj.weight.T
-    torch.testing.assert_close(layer(x, added), expected)
 
 
 def test_smear_adds_the_tokens_before_each_through_its_matrix():
@@ -304,10 +272,9 @@ def test_impossible_options_are_refused(changes, message):
         SpeedrunConfig(**SMALL | changes)
 
 
-@pytest.mark.parametrize("n_kv_heads", [3, 8])
-def test_heads_that_cannot_share_keys_evenly_are_refused(n_kv_heads):
-    with pytest.raises(ValueError, match=f"n_heads=4 is not divisible by n_kv_heads={n_kv_heads}"):
-        gpt(n_kv_heads=n_kv_heads)
+def test_heads_that_cannot_share_keys_evenly_are_refused():
+    with pytest.raises(ValueError, match="n_heads=4 is not divisible by n_kv_heads=3"):
+        gpt(n_kv_heads=3)
 
 
 def test_pairs_are_dropped_in_training_only_and_about_as_often_as_asked():

@@ -58,14 +58,6 @@ def test_the_rivals_rate_rises_then_falls_to_a_tenth():
     assert rates[1050] == pytest.approx(5.5e-4) and rates[-1] == pytest.approx(1e-4, rel=1e-3)
 
 
-def test_the_rival_learns_and_its_curve_ends_with_its_last_step():
-    model, way = nanogpt.reference_run(torch.arange(400) % 7, 7, seed=0, steps=60)
-    assert way["steps"][-1] == 60 and way["seconds"][-1] > 0
-    losses = way["train_loss"]
-    assert losses[0] > 1.5 and losses[-1] < 0.8 * losses[0]
-    assert isinstance(model, nanogpt.Reference)
-
-
 def test_the_chapters_loop_has_the_settings_of_the_record():
     """Its network is held equal on the page; here are the numbers that its loop writes out."""
     cells = nbformat.read(ROOT / "notebooks" / "17_speedrun.ipynb", as_version=4).cells

@@ -1,8 +1,5 @@
 """The race's batches: those of WindowSampler until late in the run, and what changes then."""
 
-import os
-import re
-import signal
 from pathlib import Path
 
 import pytest
@@ -84,61 +81,36 @@ def test_options_without_sense_are_refused(wrong, message):
         RaceWindows(torch.arange(100), **sizes)
 
 
-def test_a_configuration_may_name_them_and_the_checkpoint_goes_on(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    config = """
-[data]
-corpus = "playhouse"
-[model]
-n_layers = 1
-n_heads = 1
-d_model = 4
-context_length = 16
-[training]
-batch_size = 4
-context_length = 8
-sampler = "scratchformer_course.ch17_speedrun.windows:RaceWindows"
-double_after = 3
-tail_after = 2
-replacement = false
-steps = 5
-checkpoint_every = 4
-lr = 1e-2
-seed = 0
-"""
-    text = Playhouse().text(3000)
-    monkeypatch.setattr(run, "load_corpus", lambda name: Corpus("playhouse", text, "embedded"))
-    (tmp_path / "late.toml").write_text(config)
-    (tmp_path / "plain.toml").write_text(re.sub("sampler.*|(double|tail)_after.*", "", config))
-    train, seen = run.train, []
-
-    def watched(*args, callbacks, **options):
-        stop = [lambda state: os.kill(os.getpid(), signal.SIGINT)] if not seen else []
-        seen.append(options["sampling"])
-        return train(*args, callbacks=[*callbacks, *stop], **options)
-
-    call = "train --config late.toml --out".split()
-    with monkeypatch.context() as patch:
-        patch.setattr(run, "train", watched)
-        assert main([*call, "halves"]) == 130
-    late = {"double_after": 3, "tail_after": 2, "replacement": False}
-    assert seen == [{"sampler": RaceWindows} | late]
-    for arguments in ([*call, "halves", "--resume"], [*call, "whole"]):
-        assert main(arguments) == 0
-    assert main("train --config plain.toml --out plain".split()) == 0
-    halves, whole, plain = (
-        (tmp_path / name / "model.safetensors").read_bytes()
-        for name in ("halves", "whole", "plain")
-    )
-    assert halves == whole != plain
+@pytest.fixture
+def short_corpus(monkeypatch):
+    corpus = Corpus("playhouse", Playhouse().text(20_000), "embedded")
+    monkeypatch.setattr(run, "load_corpus", lambda name: corpus)
 
 
-def test_windows_longer_than_the_model_are_refused(tmp_path, monkeypatch, capsys):
+@pytest.mark.usefixtures("short_corpus")
+def test_a_configuration_names_them_and_the_run_is_another(tmp_path):
+    sizes = {"n_layers": 1, "n_heads": 1, "d_model": 4, "context_length": 16}
+    training = {"batch_size": 4, "context_length": 8, "steps": 5, "lr": 0.01, "seed": 0}
+    late = {"sampler": "scratchformer_course.ch17_speedrun.windows:RaceWindows", "tail_after": 2}
+    weights = []
+    for options in ({}, late, late | {"double_after": 3}):
+        own = {"data": {"corpus": "playhouse"}, "model": sizes, "training": training | options}
+        text = "".join(
+            f"[{table}]\n" + "".join(f"{name} = {value!r}\n" for name, value in entries.items())
+            for table, entries in own.items()
+        )
+        (tmp_path / "own.toml").write_text(text)
+        out = tmp_path / f"out-{len(weights)}"
+        assert main(["train", "--config", str(tmp_path / "own.toml"), "--out", str(out)]) == 0
+        weights.append((out / "model.safetensors").read_bytes())
+    assert len(set(weights)) == 3
+
+
+@pytest.mark.usefixtures("short_corpus")
+def test_windows_longer_than_the_model_are_refused(tmp_path, capsys):
     change = ["--set", "training.context_length=200"]
     config = ROOT / "lab" / "configs" / "record-two-minutes.toml"
     arguments = ["train", "--config", str(config), "--out", str(tmp_path), *change]
-    text = Playhouse().text(20_000)
-    monkeypatch.setattr(run, "load_corpus", lambda name: Corpus("playhouse", text, "embedded"))
     assert main(arguments) == 1
     words = "has windows of 400, expected at most the model's context_length, 256"
     assert words in capsys.readouterr().err

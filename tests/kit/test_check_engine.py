@@ -216,15 +216,12 @@ def test_a_verdict_is_true_when_passed_and_shows_itself_as_text_and_html():
         ([Grump(), "ab"], "is a Grump, but a str"),
         (["ab"] * 10_000, ", ...]`, expected"),
         ("x" * 10_000, "is a str, but a list"),
-        (iter("ab"), "iterator"),
         (np.array(["ab", "ab"]), "is an ndarray"),
         (["ab", None], "`None` is a NoneType, but a str"),
         ([...], "replace the `...`"),
-        (float("nan"), "is a float"),
-        (object, "is a type"),
         (brief, "is a function"),
     ],
-    ids=range(13),
+    ids=range(10),
 )
 def test_odd_answers_do_not_crash_a_check(answer, fragment):
     verdict = repeat(lambda word, times: answer)
@@ -237,10 +234,8 @@ def test_subclasses_and_scalars_that_serve_as_the_plain_type_are_accepted():
         pass
 
     assert repeat(lambda word, times: Words([word, word]))
-    assert all(add_one(lambda x, four=four: four) for four in (4, np.int64(4), torch.tensor(4)))
     assert not add_one(lambda x: 4.0) and not add_one(lambda x: torch.tensor([4]))
-    assert all(total(lambda data, six=six: six) for six in (6, np.float32(6), torch.tensor(6.0)))
-    assert total(lambda data: torch.tensor(6.0, requires_grad=True))
+    assert total(lambda data: 6) and total(lambda data: torch.tensor(6.0, requires_grad=True))
     for mapping in (Counter, OrderedDict):
         assert table(lambda n, mapping=mapping: mapping({("a", "b"): n}))
     pair = namedtuple("pair", "x y")
@@ -252,14 +247,12 @@ def test_subclasses_and_scalars_that_serve_as_the_plain_type_are_accepted():
     [
         (torch.tensor([2.0, 4.0, 6.0]), "of shape (3,), but (2,) is expected"),
         (torch.tensor([2.0, float("nan")]), "NaN or infinity in 1 of 2"),
-        (torch.tensor([2.0, float("inf")]), "NaN or infinity in 1 of 2"),
         (torch.tensor([2.0, 5.0]), "returned 5 at [1], expected 4"),
         (torch.tensor([2.0004, 4.0]), "returned 2.0004 at [0], expected 2."),
         (torch.tensor([2j, 4j]), "is a complex64 tensor"),
         (torch.tensor([True, False]), "returned 1 at [0], expected 2"),
         (np.array([2.0, 4.0]), "is an ndarray"),
         ([2.0, 4.0], "is a list, but a float32 tensor of shape (2,)"),
-        (torch.zeros(3000, 3000), "of shape (3000, 3000)"),
         (torch.empty(2, device="meta"), "cannot be examined"),
     ],
 )
@@ -311,19 +304,6 @@ def test_a_nested_argument_changed_in_place_is_told_by_its_name_and_the_original
 
     assert "changes its argument `data` in place" in total(spoils).message
     assert "changes its argument `x` in place" in double(lambda x: x.mul_(2)).message
-
-
-@pytest.mark.parametrize(
-    ("function", "fragment"),
-    [
-        (lambda word: [word] * 2, "takes `(word, times)`, but yours is `(word)`"),
-        (["ab", "ab"], "give the check `repeat` itself, without (): got `['ab', 'ab']`, a list"),
-        (None, "got `None`, a NoneType"),
-        (..., "write `repeat` first"),
-    ],
-)
-def test_what_is_no_such_function_is_told(function, fragment):
-    assert fragment in repeat(function).message
 
 
 def loops_plainly(word, times):
@@ -414,11 +394,6 @@ def test_any_value_is_shown_in_one_short_line():
     for value in (deep, Grump(), 10**5000, "é" * 500, torch.zeros(9, 9), b"x" * 500, object()):
         text = brief(value)
         assert len(text) <= 80 and "\n" not in text and "0x" not in text
-
-
-def test_the_engine_needs_no_torch():
-    code = "import scratchformer_course.kit.checks, sys; assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_tensor_that_overrides_how_it_is_compared_does_not_pass():
@@ -616,16 +591,6 @@ class Unfilled(nn.Module):
         self.gate = ...
 
 
-class Unfinished(RightGate):
-    def forward(self, x):
-        return ...
-
-
-class Renamed(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-
-
 class Wide(RightGate):
     def __init__(self, d_model):
         super().__init__(d_model + 1)
@@ -634,16 +599,6 @@ class Wide(RightGate):
 class Crashes(RightGate):
     def forward(self, x):
         return x @ x
-
-
-class NoNumbers(RightGate):
-    def forward(self, x):
-        return x * float("nan")
-
-
-class Forgets(RightGate):
-    def forward(self, x):
-        super().forward(x)
 
 
 class Spoils(RightGate):
@@ -658,11 +613,7 @@ class Spoils(RightGate):
         (GateByHand, "passed", "in all 2 calls"),
         (ForgetsTheSigmoid, "try again", "The sigmoid is missing"),
         (HasNoBias, "try again", "the parameter `gate.bias` is missing"),
-        (NoNumbers, "try again", "NaN or infinity in 6 of 6 places"),
-        (Forgets, "try again", "is the `return` missing?"),
         (Unfilled, "not yet", "replace the `...`"),
-        (Unfinished, "not yet", "replace the `...`"),
-        (Renamed, "try again", "takes `(d_model)`, but yours is `(width)`"),
         (Wide, "try again", "`gate.weight` has shape (4, 4), but (3, 3) is expected"),
         (Crashes, "try again", "`Gate(d_model=3)("),
         (Spoils, "try again", "in place: work on a copy"),

@@ -30,9 +30,7 @@ def test_the_environment_decides_on_scripts(monkeypatch, said, scripts):
     ("settings", "said"),
     [
         ({"a": [1, NAN]}, "figure x are not what JSON can hold .*expected finite numbers"),
-        ({"a": {"b": -INFINITY}}, "not what JSON can hold"),
         ({"a": np.float32(1)}, "not what JSON can hold .*float32"),
-        ({"a": {1, 2}}, "not what JSON can hold .*set"),
         ({"a": "\ud83c"}, r"figure x has '\\ud83c' in a text, which is half a character"),
         ({"\udfad": 1}, "half a character"),
     ],

@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_hours_costs_and_bytes_are_those_of_the_formulas():
     assert cost.training_hours(1e9, 1e9, 10, 1e14, 0.5) == pytest.approx(6e18 / 5e14 / 3600)
-    assert cost.dollars(hours=3, n=8, price=2.5) == 60
     assert cost.implied_mfu(1e9, 1e9, 10, 1e14, 6e18 / 5e14 / 3600) == pytest.approx(0.5)
     assert cost.ring_bytes(100, 2) == 400 and cost.ring_bytes(100, 4) == 600
     ours = cli.read_config(ROOT / "lab" / "configs" / "gpt2-124m.toml")
@@ -83,7 +82,5 @@ def test_the_page_quotes_what_was_measured_and_computed():
     for row in result["rows"]:
         share = int(re.search(r"(\d+)%", row["note"])[1]) / 100
         assert share < (1 - row["ratio"][0] / 2) / 2  # "the smaller part of what is missing"
-    for name in re.findall(r"lab/configs/[\w-]+\.toml|benchmarks/\w+\.\w+", page):
-        assert (ROOT / name).exists(), name
     with pytest.raises(ValueError, match="has no place for the table 'measured'"):
         cost.renewed("")

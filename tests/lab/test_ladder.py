@@ -1,6 +1,5 @@
 """The ladder: causal rungs, a fair rival, and stored figures that the chapter tells."""
 
-import nbformat
 import pytest
 import torch
 
@@ -66,23 +65,6 @@ def test_stored_figures_are_of_the_settings_and_the_published_ones_up_to_seeds()
         assert rung["val_loss"] == pytest.approx(sum(last) / len(last), abs=1e-4)
         if published:
             assert rung["val_loss"] == pytest.approx(published, abs=0.035), rung["name"]
-
-
-def test_the_chapter_tells_the_stored_losses():
-    """Its table is made of what the course holds: a notebook opened alone has it too."""
-    notebook = nbformat.read(runs.ROOT / "notebooks" / "10_bigram_to_gpt.ipynb", 4)
-    (cell,) = [c for c in notebook.cells if 'load_measurements("ladder")' in c.source]
-    printed = cell.outputs[0]["text"].splitlines()
-    below = None  # the loss of the rung below; the line in brackets is no rung
-    for rung in stored["rungs"]:
-        (line,) = [row for row in printed if row.startswith(f"{rung['name']:16}")]
-        gain = below - rung["val_loss"] if below and rung["published"] else None
-        below = rung["val_loss"] if rung["published"] else below
-        last = ladder.final_losses(rung)
-        figures = [rung["published"], rung["val_loss"], gain, max(last) - min(last)]
-        told = [float(number) for number in line[16:].split()]
-        assert told == pytest.approx([n for n in figures if n is not None], abs=6e-4)
-    assert printed[-1].split() == ["scaled", "up", str(stored["scaled_up"]["published"])]
 
 
 def test_the_script_runs_from_end_to_end(short_text, monkeypatch):

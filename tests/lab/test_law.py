@@ -11,7 +11,6 @@ import torch
 
 from lab import law, playhouse_floor, runs
 from scratchformer.data.playhouse import Playhouse
-from scratchformer.scaling import non_embedding
 
 stored = runs.read(law.STORED)
 floor = runs.read(playhouse_floor.STORED)
@@ -41,16 +40,6 @@ def test_stored_runs_are_those_of_the_script_with_rates_that_follow_from_the_tun
     wanted += law.isoflop(law.law_of(fitted), rules["playhouse"])
     assert named(stored["runs"]) == named(wanted)
     assert stored["settings"]["context_length"] == law.CONTEXT
-
-
-def test_stored_runs_are_as_long_as_they_say_and_only_tuning_and_split_read_development():
-    for run in stored["runs"]:
-        assert run["D"] == run["steps"] * law.BATCH * law.CONTEXT
-        assert run["N"] == non_embedding(law.config_of(run["width"]))
-        if run["corpus"] == "playhouse" and run["share"] == 1:
-            assert run["passes"] == 1
-        assert ("dev" in run["losses"]) == (run["stage"] in ("tuning", "split")), run
-        assert ("first tenth" in run["losses"]) == (run["stage"] == "rotated"), run
 
 
 def test_no_text_of_playhouse_is_tuned_on_and_fitted():

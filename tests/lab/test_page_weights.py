@@ -2,7 +2,6 @@
 
 import gzip
 
-from lab import benchmarks_page, runs
 from lab import page_weights as pages
 
 HTML = """<link rel="stylesheet" href="_static/theme.css?v=1"><link rel="next" href="other.html">
@@ -40,20 +39,3 @@ def test_each_file_counts_once_and_where_it_belongs(tmp_path):
         "all": len(HTML) + 1000 + 300 + 700 + 50 + 9000 + 400,
     }
     assert found["live"][1] == len(gzip.compress(b"c" * 700, 6, mtime=0))
-
-
-def test_only_requests_for_fonts_are_kept():
-    kept = set()
-    for address in ("file:///a%20b/x.woff2?v=1", "http://localhost/y.woff", "file:///z.js"):
-        pages.keep_font(kept, address)
-    assert sorted(map(str, kept)) == ["/a b/x.woff2", "/y.woff"]
-
-
-def test_the_stored_table_is_whole():
-    stored = runs.read(pages.STORED)
-    assert stored["rounds"] >= 3
-    for name, page in stored["pages"].items():
-        low, high = page["load"][1:]
-        assert low <= page["load"][0] <= high and page["all"][1] < page["all"][0], name
-        assert ("figure" in page) == (page["live"][0] > 0), name
-        assert sum(f"| `{name}` |" in line for line in benchmarks_page.pages_section(stored)) == 1

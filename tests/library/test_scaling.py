@@ -130,10 +130,10 @@ def test_one_wild_run_does_not_move_the_law():
 
 def test_bootstrap_covers_the_law_and_repeats_with_its_seed():
     noise = np.random.default_rng(0).normal(1, 1e-3, N.shape)
-    laws = bootstrap(N, D, LAW(N, D) * noise, repeats=20, seed=1)
+    laws = bootstrap(N, D, LAW(N, D) * noise, repeats=10, seed=1)
     alphas = [law.alpha for law in laws]
     assert min(alphas) < LAW.alpha < max(alphas) and len(set(alphas)) > 1
-    assert laws == bootstrap(N, D, LAW(N, D) * noise, repeats=20, seed=1)
+    assert laws[:2] == bootstrap(N, D, LAW(N, D) * noise, repeats=2, seed=1)
 
 
 def test_best_allocation_is_a_minimum_on_its_budget():

@@ -1,9 +1,9 @@
 """What a shape comment says, and whether a shape fits it.
 
 A comment holds shapes in parentheses: `# (B, T, C) -> (B, H, T, D)`. Between shapes stand `->`
-(before and after), `or`, operators (`(T, S) @ (S, E)` are the operands), `against` (the arguments
-of a call), `and` or a comma (a tuple's elements); `each` holds for all elements. An axis is a
-letter, a name, a number, a sum or product of those, or `*batch` and `...` for any number of axes.
+(before and after), operators (`(T, S) @ (S, E)` are the operands), `and` or a comma (a tuple's
+elements); `each` holds for all elements. An axis is a letter, a name, a number, a sum or product
+of those, or `*batch` and `...` for any number of axes.
 Parentheses in prose are shapes only if they hold a capital letter, or if the comment starts there.
 """
 
@@ -109,27 +109,25 @@ class Comment:
         body = text.lstrip("# ")
         found = [(m, read_shape(m[1])) for m in re.finditer(r"(?<![\w.\])])\(([^()]*)\)", body)]
         found = [(m, axes) for m, axes in found if axes is not None]
-        self.first = bool(found) and bool(re.match(r"((each|both|now|still) )?\(", body))
+        self.first = bool(found) and bool(re.match(r"(each )?\(", body))
         if not (self.first and found[0][0].start() == body.index("(")):
             self.first = False
             found = [(m, axes) for m, axes in found if self._sure(axes)]
         self.sure = any(self._sure(axes) for _, axes in found)
         self.each = bool(re.search(r"\b(each|both)\b", re.split(r"[;:]", body)[0]))
-        self.pins = {name: int(size) for name, size in re.findall(r"\b([A-Z]) = (\d+)", body)}
         self.stages = [("", [])]  # (how the shapes are joined, [(text, axes)])
         for i, (match, axes) in enumerate(found):
             join = body[found[i - 1][0].end() : match.start()].strip() if i else ""
             if join in ("->", "→"):
                 self.stages.append(("", []))
             elif i:
-                known = join in SIGNS or join in ("or", "against")
-                if not known and not re.fullmatch(r"[,;]?( ?and)?( ?each)?", join):
+                if join not in SIGNS and not re.fullmatch(r"[,;]?( ?and)?( ?each)?", join):
                     raise ValueError(f"cannot read {join!r} between two shapes")
-                self.stages[-1] = (join if known else "and", self.stages[-1][1])
+                self.stages[-1] = (join if join in SIGNS else "and", self.stages[-1][1])
             self.stages[-1][1].append((match[0], axes))
         self.inputs, self.result = self.stages[:-1], self.stages[-1]
         rest = body[found[-1][0].end() :].lstrip() if found else ""
-        if self.result[0] in SIGNS or self.result[0] == "against" or rest.startswith("->"):
+        if self.result[0] in SIGNS or rest.startswith("->"):
             self.inputs, self.result = self.stages, ("", [])
         self.names = set().union(*(axis.names for _, axes in found for axis in axes))
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
-import torch.nn.functional as F
 from tracer import ShapeLie, Tracer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +26,7 @@ def trace(monkeypatch):
         tracer = Tracer()
         monkeypatch.setattr(builtins, "__shapes__", tracer, raising=False)
         tree = tracer.instrument(source, ast.parse(source), f"{file}:", file)
-        exec(compile(tree, file, "exec"), {"torch": torch, "F": F, "__name__": "traced"})
+        exec(compile(tree, file, "exec"), {"torch": torch, "__name__": "traced"})
         return [comment.text for comment in tracer.comments if not comment.verified]
 
     return run
@@ -36,9 +35,7 @@ def trace(monkeypatch):
 LIES = {
     "swapped letters": (X + "y = x.mT  # (B, T, C)", 2, "(B, T, C) is (2, 8, 3)"),
     "an axis too few": (X + "y = x + 1  # (B, T)", 2, "(B, T) is (2, 3, 8)"),
-    "an axis too many": (X + "y = x[:, -1]  # (B, 1, C)", 2, "(B, 1, C) is (2, 8)"),
     "a letter with two sizes": ("x = torch.zeros(3, 4)  # (T, T)", 1, "(T, T) is (3, 4)"),
-    "two sizes over two lines": (X + "y = x[:, 1:]  # (B, T, C)", 2, "T=3"),
     "a wrong product": (X + "H, D = 2, 3\ny = x  # (B, T, H*D)", 3, "D=3, H=2"),
     "a product wrong in hindsight": (
         X + "y = x  # (B, T, H*D)\nz = x.view(2, 3, 4, 2)[..., :1]  # (B, T, H, D)",
@@ -53,23 +50,15 @@ LIES = {
         "(V,) is (6,) (where V=5)",
     ),
     "before the arrow": (X + "y = x.mT  # (B, C, T) -> (B, C, T)", 2, "(B, C, T) is (2, 3, 8)"),
-    "behind the arrow": (X + "y = x.mT  # (B, T, C) -> (B, T, C)", 2, "(B, T, C) is (2, 8, 3)"),
     "between two arrows": (
         X + "y = x.flatten(1).sum(1)  # (B, T, C) -> (B, T+C) -> (B,)",
         2,
         "(B, T+C) is",
     ),
     "an operand": (QK + "s = q @ k.T  # (T, D) @ (S, D) -> (T, S)", 2, "(S, D) is (4, 5)"),
-    "operands exchanged": (QK + "s = q @ k.T  # (D, S) @ (T, D) -> (T, S)", 2, "(D, S) is (3, 4)"),
-    "an argument": (
-        "loss = F.cross_entropy(torch.zeros(6, 5), torch.ones(6).long())  # (N, V) against (V,)",
-        1,
-        "(V,) is (6,)",
-    ),
     "the second of two": ("x, y = torch.zeros(2), torch.zeros(3)  # (T,) and (T,)", 1, "is (3,)"),
     "one of each": ("q, k = torch.zeros(2, 3), torch.zeros(3)  # each (T, D)", 1, "is (3,)"),
     "a tuple of three": ("x = torch.ones(1), torch.ones(2)  # (T,), (S,), (D,)", 1, "3 shapes, 2"),
-    "neither of two": ("m = torch.ones(2, 2)  # a mask: (1, T, S) or (B, 1, T, S)", 1, "(2, 2)"),
     "in a loop's head": (
         "for x in torch.zeros(2, 3):  # (T, C)\n    pass",
         1,
@@ -101,7 +90,7 @@ TRUTHS = {
     "c = a.sum(-1)  # (..., T) -> (...,)",
     "a scope for each call": "def f(x):\n    return x.T  # (A, B) -> (B, A)\n"
     "f(torch.ones(2, 3)), f(torch.ones(3, 3))",
-    "a new size": "T = 3\nx = torch.ones(4)  # (T,), T = 4\nT = 5\ny = torch.ones(5)  # (T,)",
+    "a new size": "T = 3\nx = torch.ones(3)  # (T,)\nT = 5\ny = torch.ones(5)  # (T,)",
     "elements left out": "U, S, _ = torch.ones(3, 2), torch.ones(2), 0  # (V, width), (width,)",
     "one tensor for two targets": "x, y = torch.ones(2, 3, 4)  # (B, T) and (B, T), y one ahead",
     "an iterator": "x, y = (torch.ones(i) for i in (2, 3))  # (B,) and (T,)",
@@ -124,24 +113,6 @@ def test_the_truth_is_believed_and_prose_is_no_shape(trace, source):
     assert trace(source) == []
 
 
-def test_a_comment_that_no_value_reaches_is_told(trace):
-    assert trace("def f(x):\n    return x  # (B, T)") == ["# (B, T)"]
-
-
-@pytest.mark.parametrize(("lie", "truth"), [("(T, B)", "(4, 1)"), ("(B, T, 1)", "(4, 8)")])
-def test_a_lie_in_a_function_of_the_package_is_caught_with_file_and_line(trace, lie, truth):
-    file, true = "scratchformer/data/batches.py", "-> (B, T)\n"
-    source = (ROOT / file).read_text(encoding="utf-8")
-    assert source.count(true) == 1
-    line = source[: source.index(true)].count("\n") + 1
-    source += "\nrandom_batch(torch.arange(20), 4, 8, torch.Generator())\n"
-    source += "next(WindowSampler(torch.arange(40), 4, 8, 0, False))\n"
-    assert trace(source, file) == []
-    with pytest.raises(ShapeLie) as error:
-        trace(source.replace(true, f"-> {lie}\n"), file)
-    assert str(error.value).startswith(f"{file}:{line}: the comment") and truth in str(error.value)
-
-
 NOTEBOOK = {
     "true": (["import torch\nx = torch.zeros(2, 3)  # (B, T)", "x.shape"], "2 passed"),
     "swapped": (
@@ -156,7 +127,8 @@ NOTEBOOK = {
 
 
 @pytest.mark.parametrize(
-    ("plant", "mode"), [*((plant, "--nbval") for plant in NOTEBOOK), ("swapped", "--nbval-lax")]
+    ("plant", "mode"),
+    [("true", "--nbval"), ("swapped", "--nbval-lax"), ("never reached", "--nbval")],
 )
 def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, plant, mode):
     sources, words = NOTEBOOK[plant]
@@ -206,28 +178,22 @@ FAULTS = {
     "test_g.py": "import numpy as np\nimport pytest\nfrom scratchformer.some import g\n"
     "def test_g():\n    with pytest.raises(AssertionError):\n        g(np.ones((2, 4)))\n",
 }
-RUNS = {  # what is changed in the project, the arguments, what is said
-    "all reached, each by another test": ({}, [], [ALL]),
+RUNS = {  # what is changed in the project, how it is run, what is said
+    "all reached, each by another test": ({}, "", [ALL]),
     "two never reached, and a lie that a test swallows": (
         FAULTS,
-        [],
+        "-n 2 -p xdist",
         [
             "no test has reached scratchformer/some.py:2: # (B, T)",
             "no test has reached scratchformer/other.py:2: # (B,)",
             "a shape comment is not true: scratchformer/some.py:6",
         ],
     ),
-    "chosen tests, which are not judged": (FAULTS, ["-k", "test_g"], ["1 passed"]),
-    "a chosen file, which is not judged": (FAULTS, ["test_g.py"], ["1 passed"]),
 }
 
 
-@pytest.mark.parametrize(
-    ("case", "workers"),
-    [*((case, []) for case in RUNS), *((case, ["-n", "2", "-p", "xdist"]) for case in [*RUNS][:2])],
-)
-def test_a_comment_that_no_test_reaches_fails_the_run(tmp_path, case, workers):
-    changes, arguments, words = RUNS[case]
+@pytest.mark.parametrize(("changes", "workers", "words"), RUNS.values(), ids=RUNS)
+def test_a_comment_that_no_test_reaches_fails_the_run(tmp_path, changes, workers, words):
     shutil.copytree(ROOT / "tests" / "shapes", tmp_path / "tests" / "shapes")
     for name, source in {**PROJECT, **changes}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -235,13 +201,9 @@ def test_a_comment_that_no_test_reaches_fails_the_run(tmp_path, case, workers):
     path = os.pathsep.join([str(tmp_path), str(tmp_path / "tests" / "shapes")])
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     env |= {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # plugins take seconds
-    command = "-m pytest -q --rootdir . -p no:cacheprovider".split()
+    command = f"-m pytest -q --rootdir . -p no:cacheprovider {workers} test_f.py test_g.py".split()
     run = subprocess.run(
-        [sys.executable, *command, *workers, *(arguments or ["test_f.py", "test_g.py"])],
-        cwd=tmp_path,
-        env=env,
-        capture_output=True,
-        text=True,
+        [sys.executable, *command], cwd=tmp_path, env=env, capture_output=True, text=True
     )
     assert [line for line in words if line not in run.stdout] == [], run.stdout + run.stderr
-    assert (run.returncode == 0) == (words[0] == ALL or bool(arguments)), run.stdout
+    assert (run.returncode == 0) == (not changes), run.stdout

@@ -2,8 +2,8 @@
 
 The source is parsed with its comments, and what a comment stands behind is wrapped in a check that
 runs with the code. A letter has one size in a function call, or in a notebook outside functions;
-where a variable with its name is a whole number, that is its size, and `# (1, T), T = 4`
-gives a new one. Comments on lines of their own, in docstrings and behind `def` are not traced.
+where a variable with its name is a whole number, that is its size. Comments on lines of their own,
+in docstrings and behind `def` are not traced.
 Needs no torch: a shape is whatever has `.shape`.
 """
 
@@ -62,7 +62,7 @@ class Tracer:
         sizes = {name: {**far, **near}.get(name) for name in comment.names}
         scope.sizes |= {
             name: int(size)
-            for name, size in {**sizes, **comment.pins}.items()
+            for name, size in sizes.items()
             if isinstance(size, Integral) and not isinstance(size, bool)
         }
         self._result(comment, scope, names, value)
@@ -70,10 +70,10 @@ class Tracer:
             named = [note for note in notes if note[1]]
             one = i == 0 and len(shapes) == len({name for _, name, _ in named}) == 1
             for j, (text, axes) in enumerate(shapes):
-                role = f"arg{j}" if kind == "against" else f"{kind}{min(j, 1)}"
+                role = f"{kind}{min(j, 1)}"
                 seen = [note for note in notes if role in note[0]] or (named if one else notes)
                 if seen:
-                    self._learn(comment, scope, [(text, axes)], [shape for _, _, shape in seen])
+                    self._learn(comment, scope, text, axes, [shape for _, _, shape in seen])
         comment.verified |= not comment.sure  # (int, int) behind a dictionary
         return value
 
@@ -88,20 +88,17 @@ class Tracer:
             self._lie(comment, scope, f"{len(shapes)} shapes, {len(values)} values")
         for i, item in enumerate(values if shapes else []):
             if (shape := shape_of(item)) is not None:
-                choice = shapes[i : i + 1] if kind == "and" else shapes
-                self._learn(comment, scope, choice, [shape])
+                self._learn(comment, scope, *shapes[i if kind == "and" else 0], [shape])
             elif item is not None and item is not ...:  # None and ... : nothing there yet
                 if comment.first and comment.sure:
                     self._lie(comment, scope, f"a {type(item).__name__} has no shape")
                 comment.verified = True  # it was prose
 
-    def _learn(self, comment: Comment, scope: Scope, choice: list, seen: list[tuple]) -> None:
-        """One of `choice` has to fit one of `seen`; if only in one way, its sizes are known."""
-        ways = [scope.fit(axes, shape) for _, axes in choice for shape in seen]
-        ways = [way for way in ways if way is not None]
+    def _learn(self, comment: Comment, scope: Scope, text: str, axes: list, seen: list) -> None:
+        """The axes have to fit one of the shapes seen; if only in one way, its sizes are known."""
+        ways = [way for shape in seen if (way := scope.fit(axes, shape)) is not None]
         if not ways:
-            claimed = " or ".join(text for text, _ in choice)
-            self._lie(comment, scope, f"{claimed} is {' or '.join(map(str, dict.fromkeys(seen)))}")
+            self._lie(comment, scope, f"{text} is {' or '.join(map(str, dict.fromkeys(seen)))}")
         if all(way.sizes == ways[0].sizes for way in ways):
             scope.sizes, scope.open = ways[0].sizes, ways[0].open
         comment.verified = True
@@ -177,8 +174,6 @@ class Rewriter(ast.NodeTransformer):
                 sign = OPERATORS.get(type(node.op))
                 roles.setdefault(id(node.left), []).append(f"{sign}0")
                 roles.setdefault(id(node.right), []).append(f"{sign}1")
-            for i, argument in enumerate(node.args if isinstance(node, ast.Call) else []):
-                roles.setdefault(id(argument), []).append(f"arg{i}")
         for node in ast.walk(root):
             if node is not root and isinstance(node, OPERAND) and not self._is_target(node):
                 name = node.id if isinstance(node, ast.Name) else None

@@ -37,13 +37,6 @@ def test_the_constraints_agree_with_every_pin(path):
     assert list(disagreements(pins(), fixed(path), path.stem)) == []
 
 
-def test_a_pin_that_the_constraints_contradict_or_forget_is_told():
-    some = [Requirement(line) for line in ("a==1", "B_c==2", 'd==3; python_version < "3.11"')]
-    assert list(disagreements(some, {"a": "1", "b-c": "2"}, "3.11")) == []
-    assert list(disagreements(some, {"a": "1.5"}, "3.11")) == ["a==1: 1.5", "B_c==2: None"]
-    assert list(disagreements(some, {"a": "1", "b-c": "2"}, "3.10")) != []
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_constraints_are_exact_and_good_for_any_index_and_any_processor(path):
     for name, number in fixed(path).items():

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tools import lint_javascript
-from tools.lint_javascript import BIOME, ROOT
+from tools.lint_javascript import ROOT
 
 
 @pytest.fixture
@@ -40,17 +40,6 @@ def test_without_a_network_it_passes_and_with_a_wrong_lock_it_fails(project, cap
     assert lint_javascript.main(project) == status
     said = capsys.readouterr().out
     assert code in said and said.startswith("javascript: not checked") == (status == 0)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a script is no program on Windows")
-@pytest.mark.parametrize(("version", "installs"), [("1.2.3", False), ("1.2.2", True)])
-def test_it_installs_what_is_missing_and_its_verdict_is_biomes(project, version, installs):
-    (project / BIOME).mkdir(parents=True)
-    (project / BIOME / "package.json").write_text(json.dumps({"version": version}))
-    program(project, "npm", "open('installed', 'w').close()")
-    program(project, "node", "sys.exit(7)")
-    assert lint_javascript.main(project) == 7
-    assert (project / "installed").exists() == installs
 
 
 def test_the_pins_are_exact_for_every_platform_and_name_no_other_registry():
