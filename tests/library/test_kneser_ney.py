@@ -86,8 +86,11 @@ def test_next_probabilities_are_a_distribution_and_agree_with_the_score(order):
         assert p.shape == (11,) and (p > 0).all()
         assert p.sum() == pytest.approx(1, abs=1e-12)
     text = contexts[-1]
-    chain = [model.next_probabilities(text[:i])[text[i]] for i in range(len(text))]
-    assert model.nats_per_token(text) == pytest.approx(-np.log(chain).mean(), abs=1e-12)
+    p = model.probabilities(text)
+    expected = [model.next_probabilities(text[:i]) for i in range(len(text))]
+    np.testing.assert_allclose(p, expected, atol=1e-14)
+    scored = p[np.arange(len(text)), text]
+    assert model.nats_per_token(text) == pytest.approx(-np.log(scored).mean(), abs=1e-12)
 
 
 def test_unseen_tokens_and_text_without_singletons_get_finite_loss():
