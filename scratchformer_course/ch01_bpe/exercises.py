@@ -647,7 +647,7 @@ _TEXTS = (
 )
 
 
-def judge_byte_tokenizer(call, tokens):
+def judge_byte_tokenizer(call, tokens=_TOKENS):
     made, known = call(list(tokens)), _Tokenizer(tokens)
     tokenizer = made.value
     if made.error is not None or tokenizer is None:
@@ -820,7 +820,6 @@ class DecodesToBytes(_Tokenizer):
 ByteTokenizer = exercise(
     "1.4",
     "ByteTokenizer(tokens: list[bytes]), with encode(str) -> ids and decode(ids) -> str.",
-    given=(_TOKENS,),
     judge=judge_byte_tokenizer,
     right=[lambda tokens: _Tokenizer(tokens), WithAMemory],
     mistakes=[
@@ -964,7 +963,8 @@ class _SmallTokenizer:
         return b"".join(self.tokens[i] for i in ids).decode("utf-8", errors="replace")
 
 
-def judge_other_ids(call, tokenizer):
+def judge_other_ids(call, tokenizer=None):
+    tokenizer = tokenizer or _SmallTokenizer()
     ids = call(tokenizer).like([0], "Return the list of ids itself.")
     expect(ids, "The list is empty, and `encode` gives an empty list for an empty text.")
     last = len(tokenizer.tokens) - 1
@@ -983,7 +983,6 @@ def judge_other_ids(call, tokenizer):
 other_ids = exercise(
     "1.5",
     "other_ids(tokenizer) -> ids of a readable text that `tokenizer.encode` never gives.",
-    given=(_SmallTokenizer(),),
     judge=judge_other_ids,
     right=[
         lambda tokenizer: list(b"the"),

@@ -419,9 +419,11 @@ best_size = exercise(
 )
 
 
-def judge_two_laws(call, *budgets):
-    praise = [_judge_laws(call, x) for x in budgets]
-    return praise[0]
+def judge_two_laws(call, x=(500_000.0, 1_000_000.0, 2_000_000.0)):
+    praise = _judge_laws(call, list(x))
+    for other in ([3.0, 6.0, 9.0], [2e12, 3e12, 7e12]):
+        _judge_laws(call, other)
+    return praise
 
 
 def _judge_laws(call, x):
@@ -487,7 +489,6 @@ two_laws = exercise(
     "16.4",
     "two_laws(x) -> (0, A, alpha) and (E, A, alpha) with E >= 0.3, alike at x, unlike far beyond. "
     "Alike: within 1 % at each x. Unlike: at 1000 times the last x by more than 20 %.",
-    given=([500_000.0, 1_000_000.0, 2_000_000.0], [3.0, 6.0, 9.0], [2e12, 3e12, 7e12]),
     judge=judge_two_laws,
     right=[right_two_laws, laws_through_the_ends],
     mistakes=[

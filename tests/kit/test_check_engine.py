@@ -81,7 +81,7 @@ is_long = exercise(
 )
 
 
-def judge_any_divisor(call, n):
+def judge_any_divisor(call, n=12):
     got = call(n).like(1)
     expect(got > 1 and n % got == 0, f"{got} does not divide {n}.")
     return f"{got} divides {n}."
@@ -91,7 +91,6 @@ any_divisor = exercise(
     "0.8",
     "any_divisor(n: int) -> int",
     judge=judge_any_divisor,
-    given=(12,),
     right=[lambda n: n, lambda n: 3],
     mistakes=[refused("takes 1", "1 does not divide", lambda n: 1)],
 )

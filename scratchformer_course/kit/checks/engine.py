@@ -27,7 +27,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from scratchformer_course.kit.checks.call import Call
 from scratchformer_course.kit.checks.classes import as_function
@@ -38,7 +38,6 @@ from scratchformer_course.kit.checks.compare import (
     matches,
     same,
 )
-from scratchformer_course.kit.checks.question import Number, Which
 from scratchformer_course.kit.checks.sandbox import LIMIT, Worker, own_randomness
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
 
@@ -78,6 +77,13 @@ def refused(description: str, words: str, answer: Answer) -> Mistake:
     return Mistake(description, words.rstrip("."), answer, is_quoted=True)
 
 
+class Question(Protocol):
+    """What an exercise asks on the page (`question.py`)."""
+
+    def export(self, exercise: Exercise) -> dict[str, Any]:
+        """What the page must know, for JSON."""
+
+
 class Exercise:
     """A check: call it with a function (or class) to get a `Verdict`.
 
@@ -86,8 +92,9 @@ class Exercise:
     tuples of arguments, or the only argument, or a function that makes them.
 
     Where many answers are right, `judge(call, *given)` raises `Wrong` or returns the words of
-    praise; `given` is what the tests put there. `explain(got, *case)` raises `Wrong` for a wrong
-    answer that no mistake gives. `praise` is said of a right answer.
+    praise; `given` is what the notebook hands over with the function. `explain(got, *case)` raises
+    `Wrong` for a wrong answer that no mistake gives. `praise` is said of a right answer. The page
+    shows the `hints`, of which the first is a question, and asks the `question`.
     """
 
     def __init__(
@@ -100,17 +107,16 @@ class Exercise:
         cases: Cases = (),
         judge: Callable[..., str] | None = None,
         explain: Callable[..., None] | None = None,
-        given: tuple[Any, ...] = (),
         praise: str = "",
         hints: Sequence[str] = (),
-        question: Number | Which | None = None,
+        question: Question | None = None,
     ):
         self.number, self.task = number, task
         self.name = task.partition("(")[0]
         self.solutions, self.mistakes = list(right), list(mistakes)
         self.judge, self.explain = judge, explain
         self.hints, self.question = list(hints), question
-        self.given, self.praise, self._cases = given, praise, cases
+        self.praise, self._cases = praise, cases
         self.right: Any = self.solutions[0]  # a class may be what other classes are built on
         self.is_class = isinstance(self.right, type)
         self.parameters = list(inspect.signature(self.right).parameters)
@@ -128,7 +134,7 @@ class Exercise:
         """Check a learner's function; returns within about `limit` seconds, and never raises."""
         with own_randomness():
             call = Call(function, self.name, self.parameters, is_class=self.is_class)
-            worker = Worker(lambda: self._verdict(call, given or self.given), limit)
+            worker = Worker(lambda: self._verdict(call, given), limit)
             worker.start()
             stopped = worker.finish()
         if worker.result is not None and not worker.problem:

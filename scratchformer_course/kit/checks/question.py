@@ -16,12 +16,10 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scratchformer_course.kit.checks.engine import Answer, Exercise, Mistake
 from scratchformer_course.kit.checks.sandbox import own_randomness
-
-if TYPE_CHECKING:
-    from scratchformer_course.kit.checks.engine import Answer, Exercise, Mistake
 
 
 @dataclass(frozen=True)
