@@ -65,6 +65,7 @@ def test_its_record_is_of_the_configuration_and_says_everything():
     assert losses["validation"] == pytest.approx(record["scored_loss"], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_it_scores_what_its_record_says_and_counting_does_not_reach_it(model, tok):
     corpus = load_corpus("tinyshakespeare")
     if not corpus.is_real:

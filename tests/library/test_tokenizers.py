@@ -49,6 +49,7 @@ def test_word_bpe_by_hand():
     assert tok.tokenize("low lower") == ["low</w>", "low", "e", "r", "</w>"]
 
 
+@pytest.mark.slow
 def test_word_bpe_gives_the_published_vocabulary_of_tiny_shakespeare(shakespeare):
     tok = WordBPE.train(shakespeare, num_merges=4000)
     frequency = Counter(tok.tokenize(shakespeare))
