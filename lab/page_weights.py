@@ -4,28 +4,35 @@ Usage: python -m lab.page_weights [--quick | --write]
 
 `make book` first. Sizes are those of the page's HTML, of all scripts, styles and pictures that it
 names and of the fonts it loads, as they are and compressed by gzip as a server sends them. Times
-are those of headless Chromium, which opens the page from disk with an empty cache: to the end of
-loading, and until the first live figure is alive. The rounds go through all pages by turns.
+are those of headless Chromium with an empty cache: from disk, to the end of loading and until the
+first live figure is alive; over two slowed lines, until something is painted. The rounds go through
+all pages by turns.
 """
 
+import contextlib
+import functools
 import gzip
+import http.server
 import os
 import re
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import yaml
 
 from lab import runs
+from lab.benchmarks_page import LINES, pages_section, write_page
 from lab.benchmarks_page import PAGE_WEIGHTS as STORED
-from lab.benchmarks_page import pages_section, write_page
 
 SITE = runs.ROOT / "_build" / "html"
 ROUNDS = 5
+PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 NAMED = re.compile(
-    r'<script[^>]*\ssrc="([^"]+)"|<img[^>]*\ssrc="([^"]+)"'
+    r'<script[^>]*\s(?:data-)?src="([^"]+)"|<img[^>]*\ssrc="([^"]+)"'
     r'|<link(?=[^>]*rel="(?:stylesheet|preload|icon)")[^>]*\shref="([^"]+)"'
 )
 OWN = "_static/live/"  # what only pages with live figures have
@@ -108,6 +115,81 @@ def times(
     return found, fonts
 
 
+class Compressing(http.server.SimpleHTTPRequestHandler):
+    """Sends files as a site's server does: text compressed, over connections that stay."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        path = Path(self.translate_path(self.path))
+        if not path.is_file():
+            return self.send_error(404)
+        is_text = path.suffix in (".html", ".css", ".js", ".svg")
+        body = compressed(path) if is_text else path.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(path))
+        if is_text:
+            self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@cache
+def compressed(path: Path) -> bytes:
+    return gzip.compress(path.read_bytes(), 6, mtime=0)
+
+
+class Patient(http.server.ThreadingHTTPServer):
+    """Says nothing when a page is left before all of it has come."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def served(site: Path) -> Iterator[str]:
+    """The address of the site on this machine, with a slash at its end."""
+    handler = functools.partial(Compressing, directory=str(site))
+    with Patient(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def first_paint(browser: Any, address: str, line: tuple[float, int], **options: Any) -> float:
+    """Milliseconds until something of a page stands on the screen, over a line of such a speed."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+    page = context.new_page()
+    network = context.new_cdp_session(page)
+    network.send("Network.enable")
+    bits_a_second, latency = line
+    both_ways = dict.fromkeys(("downloadThroughput", "uploadThroughput"), bits_a_second / 8)
+    conditions = {"offline": False, "latency": latency, **both_ways}
+    network.send("Network.emulateNetworkConditions", conditions)
+    page.goto(address, wait_until="commit")
+    page.wait_for_function(PAINTED, timeout=120_000)
+    found = page.evaluate(PAINTED)
+    context.close()
+    return found
+
+
+def paints(site: Path, names: list[str], rounds: int) -> dict[str, dict[str, list[int]]]:
+    """Milliseconds to each page's first paint on each line, round by round."""
+    found: dict[str, dict[str, list[int]]] = {name: {line: [] for line in LINES} for name in names}
+    with runs.chromium() as browser, served(site) as address:
+        for _ in range(rounds):
+            for name in names:
+                for line, speed in LINES.items():
+                    found[name][line].append(
+                        round(first_paint(browser, f"{address}{name}.html", speed))
+                    )
+    return found
+
+
 def keep_font(kept: set[Path], address: str) -> None:
     """Keep the file behind an address if it is a font's."""
     path = Path(unquote(urlsplit(address).path))
@@ -119,7 +201,9 @@ def measure(site: Path, rounds: int) -> dict:
     """All pages, with the day, the machine and the theme's share."""
     names, pages, load = toc(), {}, os.getloadavg()[0]
     timed, fonts = times(site, names, rounds)
+    painted = paints(site, names, rounds)
     for name in names:
+        timed[name] |= painted[name]
         pages[name] = sizes(site, name, fonts[name]) | {
             kind: runs.spread(numbers) for kind, numbers in timed[name].items() if numbers
         }

@@ -32,3 +32,17 @@
   });
   addEventListener("resize", later);
 })();
+
+// Paper is white: what is printed in the dark is printed as by daylight, and dark again after it.
+(() => {
+  "use strict";
+  const page = document.documentElement.dataset;
+  let shown = "light";
+  addEventListener("beforeprint", () => {
+    shown = page.theme;
+    page.theme = "light";
+  });
+  addEventListener("afterprint", () => {
+    page.theme = shown;
+  });
+})();

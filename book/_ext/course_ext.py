@@ -33,7 +33,6 @@ DESCRIPTION_LENGTH = 200
 EXERCISE = re.compile(r"^### Exercise (\d+)\.(\d+) · .*$", re.MULTILINE)
 LINK_WORDS = "Wrong answers that its check knows"
 PRINT_TITLE = re.compile(r'(<div id="jb-print-docs-body"[^>]*>\s*)<h1>(.*?)</h1>', re.DOTALL)
-FONT_PRELOAD = re.compile(r'<link rel="preload" as="font"[^>]*>\n?')
 
 
 def complete_config(app: Sphinx, config: Config) -> None:
@@ -180,26 +179,10 @@ def describe_page(
 def repair_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """`html-page-context`: drop scripts without a use or listed twice, and an outdated role.
+    """`html-page-context`: drop a role of entries of a bibliography.
 
-    MathJax weighs more than most pages, and comes along on some that have no formula. Stock
-    Jupyter Book pages carry sphinx-thebe's scripts even when Thebe is off: a constant that names
-    a CDN, declared twice, which browsers report as an error. docutils gives entries of a
-    bibliography a role that screen readers no longer know.
+    docutils still gives it; screen readers no longer know it.
     """
-    has_formulas = 'class="math ' in context.get("body", "")
-    kept, seen = [], set()
-    for script in context.get("script_files", []):
-        # inline scripts have no filename; their text is in the attribute "body"
-        body = getattr(script, "attributes", {}).get("body") or ""
-        name = str(getattr(script, "filename", None) or script)
-        if "thebe" in name or "THEBE" in body or (name, body) in seen:
-            continue
-        if Path(name.split("?")[0]).name == app.config.mathjax_path and not has_formulas:
-            continue
-        seen.add((name, body))
-        kept.append(script)
-    context["script_files"] = kept
     if "body" in context:
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
@@ -208,15 +191,13 @@ def repair_written_pages(app: Sphinx, error: Exception | None) -> None:
     """`build-finished`: repair what the theme's templates write.
 
     The theme repeats the page's title as a second `<h1>` that only a printed page shows: it
-    becomes a paragraph. The theme's last release for Python 3.10 preloads fonts, which browsers
-    refuse on pages opened from disk; the styles load them all the same.
+    becomes a paragraph.
     """
     if error or app.builder.format != "html":
         return
     for page in Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         repaired = PRINT_TITLE.sub(r'\1<p class="course-print-title">\2</p>', text)
-        repaired = FONT_PRELOAD.sub("", repaired)
         if repaired != text:
             page.write_text(repaired, encoding="utf-8")
 

@@ -3,7 +3,9 @@
 Stored outputs hold a still figure, its numbers, the names of its scripts and the hashes of its
 models (SCRATCHFORMER_LIVE=stored while a notebook is executed). A page with such a figure gets
 these files. They are ordinary script files beside the page, so they work from disk too, and
-browsers keep them from page to page. Only models that ship with the package can be asked for.
+browsers keep them from page to page. Models and texts weigh more than the rest of a page: it names
+them, and the first script fetches them when the page stands. Only models that ship with the
+package can be asked for.
 
 On a page written by hand, the directive `explorer` stands for a call of `explore`, and `live` for
 a figure that a chapter shows, by the name of its script:
@@ -82,12 +84,14 @@ def add_files(
             _warn(pagename, "a live figure asks for %s, which the package has not", name)
             continue
         contents[name.replace("/", "-")] = (PACKAGE / name).read_text(encoding="utf-8")
+    fetched_last = {}
     for model in dict.fromkeys(m for _, _, models in holders for m in models.split()):
         if model not in shipped():
             _warn(pagename, "a live figure asks for the model %s, which does not ship", model)
             continue
         file, script = shipped()[model]
         contents[file] = script
+        fetched_last[file] = context["pathto"](f"_static/{FOLDER}/{file}", resource=True)
     contents["start.js"] = f"{START}\n"
     folder = Path(app.outdir, "_static", FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,6 +101,9 @@ def add_files(
             path.write_text(text, encoding="utf-8")
         if name.endswith(".css"):
             app.add_css_file(f"{FOLDER}/{name}")
+        elif name in fetched_last:  # no script to the browser, but a name for `start`
+            named = {"type": "text/plain", "data-src": fetched_last[name]}
+            app.add_js_file(None, body="", **named)
         else:  # run in this order, when the page is there
             app.add_js_file(f"{FOLDER}/{name}", defer="defer")
 

@@ -30,9 +30,10 @@ IN_THE_DARK = {
     "notebooks/01_bpe",
     "notebooks/06_self_attention",
 }
-# MathJax has written, all live figures were tried, the fonts are there
-READY = """() => Promise.all([window.MathJax?.startup?.promise, document.fonts.ready])
-  .then(() => [...document.querySelectorAll('.live-figure')].every(f => f.dataset.live))"""
+# MathJax has written, the fonts are there; and all live figures were tried
+SETTLED = """() => Promise.all([window.MathJax?.startup?.promise, document.fonts.ready])
+  .then(() => true)"""
+TRIED = "[...document.querySelectorAll('.live-figure')].every(f => f.dataset.live)"
 # what scrolls has its tab stop (see book/_assets/course.js)
 STOPS = f"""[...document.querySelectorAll('{ARTICLE} :is(.highlight pre, .cell_output pre)')]
   .every(box => box.scrollWidth <= box.clientWidth + 1 || box.hasAttribute('tabindex'))"""
@@ -59,10 +60,15 @@ LONG_LINES = f"""[...document.querySelectorAll(
   .map(box => box.textContent.split('\\n').reduce((a, b) => a.length > b.length ? a : b))"""
 
 
+def wait_until_ready(page):
+    page.evaluate(SETTLED)
+    page.wait_for_function(TRIED)
+
+
 def on_a_phone(page):
     """What somebody with a phone would meet."""
     page.set_viewport_size({"width": PHONE, "height": HEIGHT})
-    page.wait_for_function(READY)
+    wait_until_ready(page)
     for figure in page.locator(".live-figure:not([data-live=yes])").all():
         yield f"not alive: {figure.inner_text()[-90:]}"
     formulas = page.locator(f"{ARTICLE} .math").count()
@@ -117,7 +123,7 @@ def test_a_page_from_disk_by_daylight(browser, site, axe, page_name):
 def test_no_ink_of_a_formula_is_cut_off(server, browser):
     """Boxes of formulas scroll, so they hide what reaches beyond them, as italic letters do."""
     with opened(browser, f"{server}notebooks/06_self_attention.html", width=DESK) as page:
-        page.wait_for_function(READY)
+        wait_until_ready(page)
         differences = inks(page)
     assert len(differences) > 10 and max(differences) < 0.15
 

@@ -14,8 +14,9 @@ from tests.site.conftest import toc_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURE = ".live-figure"
-# bytes, compressed: of a page's own, of what all pages share, and of chapter 11's live figures
-HEAVIEST, SHARED = 2_500_000, 1_000_000
+# bytes, compressed: of a page's own, of what all pages share (most of it MathJax), and of chapter
+# 11's live figures
+HEAVIEST, SHARED = 2_500_000, 420_000
 TIME_MACHINE, ITS_OWN = "notebooks/11_training", 5_000_000
 
 

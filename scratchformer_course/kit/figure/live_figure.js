@@ -203,6 +203,19 @@ globalThis.scratchformerLive ??= (() => {
     for (const host of waiting) mount(host, last);
   }
 
+  // The site only names what is large, models and texts: it is fetched when the rest of the page is
+  // there and painted. Settles when each has been run, or is not to be had.
+  async function fetchLast() {
+    await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+    const fetched = [...document.querySelectorAll("script[data-src]")].map(
+      ({ dataset }) =>
+        new Promise((done) => {
+          document.head.append(el("script", { src: dataset.src, onload: done, onerror: done }));
+        }),
+    );
+    await Promise.all(fetched);
+  }
+
   // A page that is still being read has the last try when all of it is there. A notebook may run
   // a script before its output stands in the page, so it has a second for it.
   function start() {
@@ -211,7 +224,7 @@ globalThis.scratchformerLive ??= (() => {
     if (isRead) setTimeout(mountAll, 1000, true);
     else {
       document.addEventListener("DOMContentLoaded", () => mountAll(false));
-      window.addEventListener("load", () => mountAll(true));
+      window.addEventListener("load", () => fetchLast().then(() => mountAll(true)));
     }
   }
 

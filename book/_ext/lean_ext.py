@@ -1,0 +1,193 @@
+"""A Sphinx extension: a page loads what it uses, and looks right from its first paint.
+
+The theme brings 2,000 icons twice, as a script that draws them and as fonts; the styles of all that
+Bootstrap has; an index for a search that runs as one types; and scripts in the head that hold up
+the page. The site uses twenty icons, a third of the styles and one search page. What is left out
+here pays for the course's own fonts.
+
+The theme says light or dark once its last script has run. Here the page says light in its markup,
+and a script of a line, before anything is painted, what the reader chose or the system prefers.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from fontTools import subset
+from sphinx.application import Sphinx
+
+FONTS = "_static/vendor/fontawesome/webfonts"
+# What belongs to parts that a page may have: a pattern of such a part in its text.
+PARTS = {
+    "toggle": r'class="[^"]*(\btoggle\b|admonition dropdown|dropdown admonition)',
+    "design-tabs": 'class="sd-tab-set',
+    "thebe": 'class="thebe',
+}
+# ---- the head of a page ----
+THEME = """<meta name="color-scheme" content="light dark">
+<style>html[data-theme="light"] { color-scheme: light }
+html[data-theme="dark"] { color-scheme: dark }</style>
+<script>(root => {
+  let mode = "auto";
+  try { mode = localStorage.getItem("mode") || mode; } catch { /* no store: as the system is */ }
+  const preferred = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  root.mode = mode;
+  root.theme = mode === "auto" ? preferred : mode;
+})(document.documentElement.dataset)</script>"""
+THEMES_OWN = re.compile(r'<script data-cfasync="false">.*?</script>', re.DOTALL)
+SCRIPT = re.compile(r'<script(?=[^>]*\ssrc="([^"]*)")[^>]*></script>\n?')
+PRELOAD = re.compile(r'<link(?=[^>]*rel="preload")[^>]*>\n?')
+SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # the search page has its own
+OPTIONS = "documentation_options.js"  # the scripts in the head's text need it at once: it is short
+# ---- styles and icons ----
+NAME = re.compile(r"\bfa-([a-z0-9-]+)")
+RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")  # the innermost blocks
+BEFORE = re.compile(r"(.*(?:\*/|;))?(.*)", re.DOTALL)  # comments, @charset | selectors
+EMPTY = re.compile(r"@(?:media|supports)[^{};]*\{\s*\}")
+CLASS = re.compile(r"[.#](-?[_a-zA-Z][\w-]*)")
+ESCAPED = re.compile(r'"\\([0-9a-f]{2,5})"')  # "\f107"
+PRIVATE = re.compile("[\ue000-\uf8ff]")  # the range of Unicode that fonts of icons use
+SOURCES = re.compile(r'url\(([^()]*/fa-[\w-]+)\.woff2\) format\("woff2"\),url\(\1\.ttf\)[^,;}]*')
+
+
+def drop_parts(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """`html-page-context`: no scripts and styles of parts that the page does not have.
+
+    MathJax weighs more than most pages, and comes along on some that have no formula. Scripts that
+    are named twice are named once.
+    """
+    body = context.get("body", "")
+    marks = {**PARTS, Path(app.config.mathjax_path).stem: 'class="math '}
+    absent = [name for name, mark in marks.items() if not re.search(mark, body)]
+    for kind in ("script_files", "css_files"):
+        kept: dict[tuple[str, str], Any] = {}
+        for file in context.get(kind, []):
+            # scripts in the head's text have no filename; their text is an attribute
+            text = str(getattr(file, "attributes", {}).get("body") or "")
+            name = str(getattr(file, "filename", None) or (text and "inline") or file)
+            if not any(part in f"{name} {text}".lower() for part in absent):
+                kept.setdefault((name, text), file)
+        context[kind] = list(kept.values())
+
+
+def with_theme(page: str) -> str:
+    """The page, light or dark before it is painted; by daylight if there is no JavaScript."""
+    page = page.replace('data-theme="auto"', 'data-theme="light"', 1)
+    return THEMES_OWN.sub(lambda _: THEME, page, count=1)
+
+
+def without_delay(page: str, is_search: bool, options: str) -> str:
+    """The page, whose head waits for styles alone: `options` is the text of `OPTIONS`."""
+    head, end, rest = page.partition("</head>")
+
+    def script(found: re.Match[str]) -> str:
+        name = found[1].split("?")[0].rsplit("/", 1)[-1]
+        if name == OPTIONS:
+            return f"<script>{options}</script>\n"
+        if name == "fontawesome.js" or (name in SEARCH and not is_search):
+            return ""
+        waits = re.search(r"\s(defer|async)\b", found[0])
+        return found[0] if waits else found[0].replace("<script", "<script defer")
+
+    return SCRIPT.sub(script, PRELOAD.sub("", head)) + end + rest
+
+
+def selectors_in_use(selectors: str, words: set[str]) -> list[str]:
+    """Those of the selectors, at commas, whose classes and ids all are among the `words`.
+
+    What stands in brackets is not looked at: `:not(.a)` matches where there is no `a`.
+    """
+    found, depth, start = [], 0, 0
+    for i, character in enumerate(f"{selectors},"):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
+        if character == "," and not depth:
+            found.append(selectors[start:i])
+            start = i + 1
+    bare = re.compile(r"\([^()]*\)|\[[^\]]*\]")
+
+    def names(selector: str) -> set[str]:
+        while (shorter := bare.sub("", selector)) != selector:
+            selector = shorter
+        return set(CLASS.findall(selector))
+
+    return [selector for selector in found if "\\" in selector or names(selector) <= words]
+
+
+def without_unused_rules(sheet: str, words: set[str]) -> str:
+    """The styles without the rules for classes and ids that are not among the `words`."""
+
+    def rule(found: re.Match[str]) -> str:
+        before, selectors = BEFORE.fullmatch(found[1]).groups("")
+        if selectors.strip().startswith("@"):
+            return found[0]
+        kept = selectors_in_use(selectors, words)
+        return before + (f"{','.join(kept)}{{{found[2]}}}" if kept else "")
+
+    sheet = RULE.sub(rule, sheet)
+    while (shorter := EMPTY.sub("", sheet)) != sheet:
+        sheet = shorter
+    return sheet
+
+
+def characters(styles: str, used: set[str]) -> set[int]:
+    """The characters of icons that `styles` may show: their own, and those of the names in `used`.
+
+    A rule for `.fa-bell` gives the name `bell` its character. All other rules are the theme's own.
+    """
+    found = {ord(character) for character in PRIVATE.findall(styles)}
+    for selector, body in RULE.findall(styles):
+        names = NAME.findall(selector)
+        if not names or used.intersection(names):
+            found.update(int(code, 16) for code in ESCAPED.findall(body))
+    return found
+
+
+def cut_font(path: Path, kept: set[int]) -> None:
+    """Write the font again as WOFF, beside it, with the `kept` characters alone."""
+    options = subset.Options(flavor="woff", notdef_outline=True)
+    font = subset.load_font(path, options)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=kept)
+    subsetter.subset(font)
+    subset.save_font(font, path.with_suffix(".woff"), options)
+
+
+def cut_down(app: Sphinx, error: Exception | None) -> None:
+    """`build-finished`: repair the heads of pages, and keep the rules and icons that they use."""
+    out = Path(app.outdir)
+    if error or app.builder.format != "html":
+        return
+    options = (out / "_static" / OPTIONS).read_text(encoding="utf-8").strip()
+    words: set[str] = set()
+    for path in out.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        page = without_delay(with_theme(text), path.name == "search.html", options)
+        words.update(" ".join(re.findall(r'\b(?:class|id)="([^"]*)"', page)).split())
+        if page != text:
+            path.write_text(page, encoding="utf-8")
+    strangers = {"fontawesome.js", "searchindex.js", Path(app.config.mathjax_path).name}
+    for path in out.rglob("*.js"):
+        if path.name not in strangers and path.parent.name != "live":
+            words.update(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
+
+    used = {name.removeprefix("fa-") for name in words if name.startswith("fa-")}
+    sheets = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.css")}
+    kept = characters("".join(sheets.values()), used)
+    for path in (out / FONTS).glob("*.ttf"):
+        cut_font(path, kept)
+        path.unlink()
+        path.with_suffix(".woff2").unlink(missing_ok=True)
+    own = {path.name for path in Path(app.confdir, "book", "_assets").glob("*.css")}
+    for path, sheet in sheets.items():
+        if path.name not in own and path.parent.name != "live":
+            sheet = without_unused_rules(sheet, words)
+        path.write_text(SOURCES.sub(r'url(\1.woff) format("woff")', sheet), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the hooks, after those that add files and write pages."""
+    app.connect("html-page-context", drop_parts, priority=950)
+    app.connect("build-finished", cut_down, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
