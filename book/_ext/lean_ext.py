@@ -110,7 +110,8 @@ def selectors_in_use(selectors: str, words: set[str]) -> list[str]:
     def names(selector: str) -> set[str]:
         while (shorter := bare.sub("", selector)) != selector:
             selector = shorter
-        return set(CLASS.findall(selector))
+        # Bootstrap's script puts the names of its own, bs-…, together from parts
+        return {name for name in CLASS.findall(selector) if not name.startswith("bs-")}
 
     return [selector for selector in found if "\\" in selector or names(selector) <= words]
 
