@@ -168,6 +168,17 @@ def test_on_paper_bars_and_maps_are_there_and_overlap_nothing(browser, server, n
                 assert aside or below
 
 
+def test_a_dark_page_is_printed_by_daylight_and_dark_again_after_it(browser, server):
+    with opened(browser, f"{server}book/glossary.html", "dark") as page:
+        themes = page.evaluate(
+            """() => ["beforeprint", "afterprint"].map(name => {
+              dispatchEvent(new Event(name));
+              return document.documentElement.dataset.theme;
+            })"""
+        )
+    assert themes == ["light", "dark"]
+
+
 def test_the_styles_ask_for_no_file_that_is_not_there(site):
     sheet = (site / "_static" / "course.css").read_text(encoding="utf-8")
     named = re.findall(r'url\("([^"]+)"\)', sheet)
