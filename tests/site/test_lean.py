@@ -33,7 +33,8 @@ def test_rules_for_what_no_page_has_are_dropped_and_all_others_stay():
     sheet = (
         '@charset "UTF-8";/*! a licence */p{a:b}.card,.card .x,#top:not(.gone){c:d}'
         "@media (x:1){.gone{e:f}}@media print{.gone{e:f}.card>p[data-a=.gone]{g:h}}"
-        "@keyframes k{from{i:j}50%{k:l}}.gone:is(.card,.x){m:n}.sm\\:card{o:p}@font-face{q:r}.bs-tip{s:t}"
+        "@keyframes k{from{i:j}50%{k:l}}.gone:is(.card,.x){m:n}.sm\\:card{o:p}"
+        "@font-face{q:r}.bs-tip{s:t}"
     )
     assert without_unused_rules(sheet, {"card", "top"}) == (
         '@charset "UTF-8";/*! a licence */p{a:b}.card,#top:not(.gone){c:d}'

@@ -79,7 +79,10 @@ def test_no_letter_of_a_sentence_is_missing_in_the_fonts(browser, server, name):
         for domain in ("DOM", "CSS"):
             devtools.send(f"{domain}.enable")
         root = devtools.send("DOM.getDocument")["root"]["nodeId"]
-        chosen = {"nodeId": root, "selector": f"{ARTICLE} :is(section > p, section > p :is(em, strong, code))"}
+        chosen = {
+            "nodeId": root,
+            "selector": f"{ARTICLE} :is(section > p, section > p :is(em, strong, code))",
+        }
         for node in devtools.send("DOM.querySelectorAll", chosen)["nodeIds"]:
             fonts = devtools.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
             other = [font["familyName"] for font in fonts if not font["isCustomFont"]]
