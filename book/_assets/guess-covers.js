@@ -1,0 +1,211 @@
+// What answers a guess is covered until the reader has guessed, or wants to be shown it. The build
+// has put it into veils (veil_ext.py), and a line in the page's head hides what stands in them before
+// anything is painted. The space is kept, so nothing jumps. Without JavaScript all is visible.
+"use strict";
+
+(() => {
+  // ---- what the browser keeps --------------------------------------------------------------
+
+  const page = location.pathname.replace(/\.html$/, "");
+  const guessOf = (question) => `course-guess:${page}:${question}`;
+  const shownOf = (question) => `course-guess-shown:${page}:${question}`;
+  const NEVER = "course-guess-never"; // for all pages
+  const visit = new Map(); // what the browser does not keep lasts for this visit
+
+  function recall(key) {
+    try {
+      return visit.get(key) ?? localStorage.getItem(key);
+    } catch {
+      return visit.get(key) ?? null;
+    }
+  }
+  function keep(key, value) {
+    visit.set(key, value);
+    try {
+      localStorage.setItem(key, value);
+      visit.delete(key);
+    } catch {
+      // the storage is full or blocked
+    }
+  }
+  function forget(key) {
+    visit.delete(key);
+    try {
+      localStorage.removeItem(key);
+    } catch {
+      // there was nothing
+    }
+  }
+
+  function el(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else element.setAttribute(name, value);
+    }
+    element.append(...children);
+    return element;
+  }
+
+  // ---- the covers --------------------------------------------------------------------------
+
+  const root = document.documentElement;
+  const FINDABLE = "onbeforematch" in root; // hidden text that the browser's search finds
+  const opened = new Set(); // the questions that are answered, shown, or found
+  const veils = Array.from(document.querySelectorAll(".course-veil"), (outer) => ({
+    outer,
+    inner: outer.firstElementChild,
+    questions: outer.dataset.question.split(" "),
+    cover: null, // what stands over it
+  }));
+  let started = false; // each form has said whether its question is open
+  let settled = false; // formulas and fonts are there: heights can be measured
+
+  function open(questions) {
+    for (const question of questions) opened.add(question);
+    refresh();
+  }
+
+  function close(question) {
+    forget(shownOf(question));
+    opened.delete(question);
+    refresh();
+  }
+
+  function refresh() {
+    if (!started) return;
+    const covering = recall(NEVER) === null;
+    const fresh = [];
+    for (const veil of veils) {
+      const covered = covering && !veil.questions.every((question) => opened.has(question));
+      veil.outer.classList.toggle("course-open", !covered);
+      if (covered && !veil.cover) {
+        veil.cover = coverOf(veil);
+        veil.outer.append(veil.cover);
+        fresh.push(veil);
+      } else if (!covered && veil.cover) {
+        veil.cover.remove();
+        veil.cover = null;
+        veil.inner.removeAttribute("hidden");
+      }
+    }
+    root.classList.toggle("course-covers", covering);
+    reserve(fresh);
+  }
+
+  // The first cover of a question has the button
+  function coverOf(veil) {
+    const first = (question) => veils.find(({ questions }) => questions.includes(question));
+    const question = veil.questions.find((one) => first(one) === veil && !opened.has(one));
+    if (!question) return el("div", { class: "course-cover" }, el("span", {}, "Guess first"));
+    const show = () => {
+      keep(shownOf(question), "yes");
+      open([question]);
+      // where the button was, so that Tab and a screen reader go on from here
+      veil.outer.tabIndex = -1;
+      veil.outer.focus({ preventScroll: true });
+    };
+    const button = el("button", { type: "button", onclick: show }, "Just show me");
+    return el("div", { class: "course-cover" }, el("span", {}, "Guess first, or "), button);
+  }
+
+  // A browser that can find hidden text does not lay it out, so the page says how high it is
+  function reserve(covered) {
+    if (!FINDABLE || !settled) return;
+    for (const { inner } of covered) inner.removeAttribute("hidden");
+    const heights = covered.map(({ inner }) => inner.getBoundingClientRect().height);
+    covered.forEach(({ inner }, i) => {
+      inner.style.containIntrinsicBlockSize = `${heights[i]}px`;
+      inner.setAttribute("hidden", "until-found");
+    });
+  }
+  const reserveAll = () => reserve(veils.filter(({ cover }) => cover));
+
+  // A link to something that is covered, on this page or from another one
+  function arrive(hash) {
+    let target = null;
+    try {
+      target = document.getElementById(decodeURIComponent(hash.slice(1)));
+    } catch {
+      // no address that this page has written
+    }
+    const veil = target?.closest(".course-veil");
+    if (veil) open(veil.dataset.question.split(" "));
+  }
+
+  // What the site's search, or a link to a text, has brought the reader here for
+  function sought() {
+    const plain = (text) => text.toLowerCase().replace(/\s+/g, " ").trim();
+    const marked =
+      recall("sphinx_highlight_terms") ?? new URLSearchParams(location.search).get("highlight");
+    const address = performance.getEntriesByType("navigation")[0]?.name ?? ""; // …#:~:text=…
+    const starts = new URLSearchParams(address.split(":~:")[1])
+      .getAll("text")
+      .map((text) => text.split(",").find((part) => !part.endsWith("-")) ?? "");
+    const wanted = [...plain(marked ?? "").split(" "), ...starts.map(plain)].filter(Boolean);
+    const found = veils.filter(({ inner }) => {
+      const text = wanted.length ? plain(inner.textContent) : "";
+      return wanted.some((one) => text.includes(one));
+    });
+    open(found.flatMap(({ questions }) => questions));
+  }
+
+  function start() {
+    started = true;
+    for (const question of veils.flatMap(({ questions }) => questions)) {
+      if (recall(shownOf(question)) !== null) opened.add(question);
+    }
+    arrive(location.hash);
+    sought();
+    addEventListener("hashchange", () => arrive(location.hash));
+    document.addEventListener("click", ({ target }) => {
+      const link = target.closest?.("a[href]");
+      if (link?.pathname === location.pathname) arrive(link.hash);
+    });
+    document.addEventListener("beforematch", ({ target }) => {
+      const veil = target.closest(".course-veil");
+      if (veil) open(veil.dataset.question.split(" "));
+    });
+    const settle = async () => {
+      await window.MathJax?.startup?.promise;
+      await document.fonts.ready;
+      settled = true;
+      reserveAll();
+    };
+    if (document.readyState === "complete") settle();
+    else addEventListener("load", settle);
+    let width = 0;
+    new ResizeObserver(([{ contentRect }]) => {
+      if (width && width !== contentRect.width) requestAnimationFrame(reserveAll);
+      width = contentRect.width;
+    }).observe(document.querySelector("article"));
+    root.dataset.courseGuess = "yes"; // the line in the page's head hides nothing for ever
+  }
+
+  // One switch for all pages, below the first form
+  function neverSwitch() {
+    const box = el("input", {
+      type: "checkbox",
+      onchange: () => {
+        if (box.checked) keep(NEVER, "yes");
+        else forget(NEVER);
+        refresh();
+      },
+    });
+    const follow = () => {
+      box.checked = recall(NEVER) !== null;
+      refresh();
+    };
+    addEventListener("storage", follow); // another tab
+    addEventListener("pageshow", follow); // back from the browser's cache
+    box.checked = recall(NEVER) !== null;
+    return el("label", { class: "course-guess-never" }, box, "Never cover answers");
+  }
+
+  // Where the answer of a question stands
+  const placeOf = (question) =>
+    veils.find(({ outer }) => outer.dataset.shows?.split(" ").includes(question))?.outer;
+
+  const store = { guessOf, recall, keep, forget, isLost: (key) => visit.has(key) };
+  window.courseCovers = { el, store, open, close, start, neverSwitch, placeOf };
+})();
