@@ -175,10 +175,11 @@
     if (document.readyState === "complete") settle();
     else addEventListener("load", settle);
     let width = 0;
-    new ResizeObserver(([{ contentRect }]) => {
+    const resized = new ResizeObserver(([{ contentRect }]) => {
       if (width && width !== contentRect.width) requestAnimationFrame(reserveAll);
       width = contentRect.width;
-    }).observe(document.querySelector("article"));
+    });
+    if (veils.length) resized.observe(veils[0].outer);
     root.dataset.courseGuess = "yes"; // the line in the page's head hides nothing for ever
   }
 

@@ -3,8 +3,8 @@
 A page asks for a guess with an empty `<div class="course-guess" data-question="name" …>` (all its
 attributes: book/_assets/guess.js). Here, what answers it is put into veils:
 
-- The answer is the next cell output that is not folded, or the next one below an empty
-  `course-guess-result` with the same name. The veils begin at the guess, or at that element.
+- The answer is the next cell output that is neither folded nor a live figure, or the next one below
+  an empty `course-guess-result` with the same name. The veils begin at the guess, or there.
 - They end at an empty `course-guess-end` with the same name, or else with the first paragraph
   below the answer, and at the latest at the next heading.
 - `data-answer-is="prose"`: no output answers. What is veiled begins below the guess and goes to
@@ -105,9 +105,9 @@ def ranges(blocks: list[nodes.Node]) -> Iterator[tuple[str, int, int, int]]:
         prose = attrs.get("data-answer-is") == "prose"
         if prose and end is None:
             raise ValueError(f"the guess {question} is answered by prose and has no end")
-        answers = is_veilable if prose else is_output
         after = range(begin + 1, len(blocks) if end is None else end)
-        answer = next((j for j in after if answers(blocks[j])), None)
+        can = (j for j in after if is_veilable(blocks[j]) and (prose or is_output(blocks[j])))
+        answer = next(can, None)
         if answer is None:
             raise ValueError(f"nothing answers the guess {question}")
         yield question, begin, answer, end_of_answer(blocks, answer) if end is None else end

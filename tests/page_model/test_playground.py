@@ -26,6 +26,12 @@ TEXT = yaml.safe_load(re.search(r"\n---\n(.*?)\n---\n", PAGE, re.DOTALL)[1])["te
 NAME = "tiny-shakespeare"
 
 
+def answer(question):
+    """The answer of a guess on the page."""
+    guess = re.search(rf'data-question="{question}".*?></div>', PAGE, re.DOTALL)[0]
+    return re.search(r'data-answer="(.*?)"', guess)[1]
+
+
 @pytest.fixture(scope="module")
 def model():
     return GPT.pretrained(NAME)
@@ -76,6 +82,8 @@ def test_the_heads_that_look_back(whole):
     back = torch.stack([weights.diagonal(-n, -2, -1).mean(dim=-1) for n in (1, 2)])  # (2, L, H)
     percent = 100 * back
     assert not absent(PAGE, f"{percent[0, 0, 2]:.0f}", f"{percent[1, 0, 0]:.0f}")
+    block, head = divmod(percent[0].argmax().item(), 4)
+    assert answer("looks-back") == f"{block + 1} | {head + 1}"
     percent[0, 0, 2] = percent[1, 0, 0] = 0
     assert percent.max() < 50
 
@@ -87,6 +95,7 @@ def test_what_the_heads_are_worth(model, ids, whole):
     }
     looks_back, other = changes.pop((0, 2)), changes.pop((0, 0))
     assert not absent(PAGE, f"{base:.3f}", f"{base + looks_back:.3f}", f"{other:.3f}")
+    assert answer("worth-of-the-head") == f"{looks_back:.3f}"
     assert max(changes.values()) < 0.1 and sum(change < 0 for change in changes.values()) == 4
 
 
@@ -95,6 +104,9 @@ def test_what_is_left_without_positions_division_and_mask(model, ids, whole):
     assert not absent(PAGE, *(f"{loss:.3f}" for loss, _ in without.values()))
     counted = shipped_record(NAME)["losses"]["counted"]["1"]
     assert not absent(PAGE, f"{counted:.3f}") and without["positions"][0] > counted
+    assert answer("without-positions") == "no"
+    assert without["scale"][0] < without["positions"][0] and answer("without-division") == "less"
+    assert without["causal"][0] > whole[0] and answer("without-mask") == "rises"
     largest = (w.max(dim=-1).values.mean() for w in (whole[1], without["scale"][1]))
     assert not absent(PAGE, f"{math.sqrt(32):.1f}", *(f"{x:.2f}" for x in largest))
     future = without["causal"][1] * ~causal_mask(len(ids))
