@@ -1,14 +1,23 @@
-"""Guesses in a real browser: kept, shown beside the right output, changed and forgotten."""
+"""Guesses in a real browser: kept, shown beside the right output, changed and forgotten.
+
+What answers them is covered: until a guess, or until it is wanted, searched for or linked to.
+"""
 
 import contextlib
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from tests.chapters.test_guesses import GUESSES, folded
+from tests.chapters.test_guesses import ALL, GUESSES, PROSE, parts
 from tests.site.browsing import PHONE, WIDE, axe_finds, opened
 
+ROOT = Path(__file__).resolve().parents[2]
 LINE = ".course-guess-line"
+COVER = ".course-cover"
+SHOW = "Just show me"
 # as when the browser keeps nothing for a page; the theme's own notes are left alone
 NO_STORAGE = """const setItem = Storage.prototype.setItem;
 Storage.prototype.setItem = function (key, value) {
@@ -41,9 +50,9 @@ def keep_number(page, question, text):
 
 
 def below(line):
-    """The text of the output that stands right below a line."""
-    return line.evaluate("e => e.nextElementSibling.matches('.cell_output') && "
-                         "e.nextElementSibling.textContent")  # fmt: skip
+    """The text of what answers, which stands uncovered right below a line."""
+    return line.evaluate("""e => { const below = e.nextElementSibling;
+      return below.matches('.course-veil.course-open') && below.innerText; }""")
 
 
 def answer(name):
@@ -159,27 +168,50 @@ def test_a_result_that_comes_later_is_linked(open_chapter):
     assert line.evaluate("e => Math.abs(e.getBoundingClientRect().top) < innerHeight")
 
 
+def asked_on(name):
+    """The guesses of a page: their attributes, and what is printed below where that is known."""
+    page = name.split("/")[-1]
+    below_it = {key: cell for key, _, cell in GUESSES}
+    for key, attrs in ALL:
+        where = key.split("/")[0]
+        if page == where or page.startswith(f"{where}_"):
+            outputs = below_it[key].outputs if key in below_it else []
+            yield attrs, [out.text for out in outputs if out.output_type == "stream"]
+
+
+def give(page, attrs, values):
+    """Keep a guess of these values, by whatever form asks for it."""
+    form = box(page, attrs["data-question"])
+    if "data-order" in attrs:
+        for i, value in enumerate(values):
+            for _ in range(form.locator("li span").all_inner_texts().index(value) - i):
+                form.get_by_role("button", name=f"Move {value} up", exact=True).click()
+    elif "data-choices" in attrs:
+        form.get_by_role("radio", name=values[0], exact=True).check()
+    else:
+        for field, value in zip(form.get_by_role("textbox").all(), values, strict=True):
+            field.fill(value)
+    form.get_by_role("button", name="Keep my guess").click()
+
+
 def wrong_guesses(page, name):
     """Each answer, given as the guess, must be right, and stand above the output that was meant."""
-    asked = [
-        (attrs, cell) for key, attrs, cell in GUESSES if name.startswith(f"notebooks/{key[:2]}")
-    ]
+    asked = list(asked_on(name))
     if page.locator(".course-guess form").count() != len(asked):
         yield f"{len(asked)} guesses are asked, the page has others"
-    for attrs, cell in asked:
-        question, answer = attrs["data-question"], attrs["data-answer"]
-        if "data-choices" in attrs:
-            box(page, question).get_by_role("radio", name=answer, exact=True).check()
-            box(page, question).get_by_role("button").click()
-        else:
-            keep_number(page, question, answer)
-        line = page.get_by_role("group", name=f"Guess: {attrs['data-ask']}", exact=True)
-        if "right." not in line.locator("p").inner_text() or folded(cell):
-            yield f"{question}: {line.inner_text()}"
+    for attrs, printed in asked:
+        question = attrs["data-question"]
+        values = parts(attrs["data-answer"])
+        give(page, attrs, values)
+        line = page.locator(f"#course-guess-{question}-result")
+        told = line.locator("p").inner_text()
+        if told.count("right.") != (1 if "data-order" in attrs else len(values)):
+            yield f"{question}: {told}"
         shown = "".join(below(line).split())
-        printed = [output.text for output in cell.outputs if output.output_type == "stream"]
         if not all("".join(text.split()) in shown for text in printed):
             yield f"{question}: another output stands below the guess"
+    if page.locator(COVER).count():
+        yield "after all guesses something is still covered"
 
 
 @pytest.mark.parametrize(("mode", "width"), [("light", WIDE), ("dark", PHONE)])
@@ -199,8 +231,365 @@ def test_axe_finds_nothing_and_no_page_scrolls_sideways(open_chapter, axe, mode,
     assert small == []
 
 
-def test_without_scripts_nothing_stands_in_place_of_a_form(browser, server):
+def test_without_scripts_nothing_is_asked_and_nothing_hidden(browser, server):
     with opened(browser, f"{server}notebooks/01_bpe.html", javascript=False) as page:
         found = page.locator(".course-guess")
-        assert found.count() == sum(key.startswith("01/") for key, *_ in GUESSES)
+        assert found.count() == len(list(asked_on("01_bpe")))
         assert all(e.bounding_box()["height"] == 0 for e in found.all())
+        assert page.locator(COVER).count() == 0
+        veiled = page.locator(".course-veiled > *")
+        assert veiled.count() and all(e.is_visible() for e in veiled.all())
+
+
+# ---- the covers ----
+
+PAGES = sorted({f"book/{key.split('/')[0]}" for key, *_ in PROSE if not key[0].isdigit()})
+# a word that no page has and a button in each veil, which take no space
+PROBES = """document.querySelectorAll('.course-veiled').forEach((veiled, i) => {
+  (veiled.querySelector('p, li, td, .output > *') ?? veiled.firstElementChild)
+    .insertAdjacentHTML('beforeend', '<span class="probe" style="position: absolute">' +
+      `xyzzy ${i}<button>plugh ${i}</button></span>`);
+})"""
+PLACES = """[...document.querySelectorAll(
+  'article h2, article h3, article .cell, article p, article .course-report')]
+  .filter(e => e.checkVisibility() && !e.closest('.course-veil, .course-guess'))
+  .map(e => e.getBoundingClientRect().top + scrollY)"""
+SEEN = """[...document.querySelectorAll('.course-veiled > *')]
+  .map(e => e.checkVisibility({visibilityProperty: true}))"""
+REACHED = """[...document.querySelectorAll('.probe button')].filter(e => {
+  e.focus({preventScroll: true});
+  return e === document.activeElement;
+}).length"""
+READY = """!document.querySelector('.course-veiled:not([hidden])')
+  && document.querySelector('.course-cover')"""
+
+
+def covered(page):
+    """Wait until the browser has typeset what is covered, and then hidden it for all but search."""
+    page.wait_for_function(READY)
+
+
+def told_in_veils(page):
+    return "".join(veil.aria_snapshot() for veil in page.locator(".course-veil").all())
+
+
+def secrets(page):
+    """What a page tells before it is asked, and what moves when it is."""
+    covered(page)
+    page.evaluate(PROBES)
+    before, told = page.evaluate(PLACES), told_in_veils(page)
+    if any(page.evaluate(SEEN)):
+        yield "something veiled is seen"
+    if "xyzzy" in told or "plugh" in told:
+        yield "something veiled is in the accessibility tree"
+    if page.evaluate(REACHED):
+        yield "something veiled can be focused"
+    page.emulate_media(media="print")
+    if not all(page.evaluate(SEEN)) or page.locator(COVER).filter(visible=True).count():
+        yield "something is not printed"
+    page.emulate_media(media="screen")
+    shows = page.get_by_role("button", name=SHOW)
+    if shows.count() != page.locator(".course-guess form").count():
+        yield "not each question has one button"
+    while shows.count():
+        shows.first.click()
+        if not page.evaluate("document.activeElement.matches('.course-veil.course-open')"):
+            yield "the focus is not where the button was"
+    after, told = page.evaluate(PLACES), told_in_veils(page)
+    if after != pytest.approx(before, abs=1):
+        yield "something has moved"
+    probes = page.locator(".probe").count()
+    if not all(page.evaluate(SEEN)) or told.count("xyzzy") != probes == page.evaluate(REACHED):
+        yield "something is still veiled"
+
+
+@pytest.mark.parametrize("width", [PHONE, WIDE])
+def test_a_page_keeps_its_secrets_until_it_is_asked_and_nothing_moves(browser, server, width):
+    with opened(browser, f"{server}notebooks/01_bpe.html", width=width) as page:
+        assert list(secrets(page)) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_another_page_keeps_its_secrets_too(browser, server, name):
+    with opened(browser, f"{server}{name}.html") as page:
+        assert list(secrets(page)) == []
+
+
+def test_a_chapter_keeps_its_secrets(browser, server, chapter):
+    with opened(browser, f"{server}{chapter}.html") as page:
+        if page.locator(".course-guess").count():
+            assert list(secrets(page)) == []
+
+
+def test_the_browsers_own_accessibility_tree_has_nothing_that_is_covered(open_chapter):
+    page = open_chapter("01_bpe")
+    covered(page)
+    page.evaluate(PROBES)
+    devtools = page.context.new_cdp_session(page)
+
+    def told():
+        nodes = devtools.send("Accessibility.getFullAXTree")["nodes"]
+        return [name for node in nodes if "xyzzy" in (name := str(node.get("name")))]
+
+    assert told() == []
+    page.get_by_role("button", name=SHOW).first.click()
+    assert told() != []
+
+
+def test_a_guess_uncovers_and_forgetting_it_covers_again(open_chapter):
+    page = open_chapter("01_bpe")
+    covered(page)
+    covers = page.locator(COVER)
+    before = covers.count()
+    keep_number(page, "new-words", "30")
+    veils = page.locator('.course-veil[data-question="new-words"]')
+    assert all(veil.locator("> .course-veiled").is_visible() for veil in veils.all())
+    assert covers.count() == before - veils.count()
+    page.locator(LINE).get_by_role("button", name="Forget").click()
+    covered(page)
+    assert covers.count() == before
+
+
+def test_what_was_shown_stays_shown_for_one_question_only(open_chapter):
+    page = open_chapter("01_bpe")
+    shows = page.get_by_role("button", name=SHOW)
+    before = shows.count()
+    shows.first.click()
+    page.reload(wait_until="load")
+    page.locator(".course-guess form").first.wait_for()
+    assert shows.count() == before - 1
+    assert page.evaluate("document.activeElement === document.body")
+
+
+def test_by_keys_one_goes_past_what_is_covered(open_chapter):
+    page = open_chapter("01_bpe")
+    covered(page)
+    page.evaluate(PROBES)
+    box(page, "new-words").get_by_role("textbox").focus()
+    reached = []
+    while SHOW not in reached and len(reached) < 20:
+        page.keyboard.press("Tab")
+        reached.append(focused_text(page))
+    assert SHOW in reached and "plugh" not in "".join(reached)
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("Boolean(document.activeElement.closest('.course-veiled'))")
+
+
+def test_a_match_of_the_browsers_search_uncovers_its_question(open_chapter):
+    page = open_chapter("01_bpe")
+    covered(page)
+    before = page.locator(COVER).count()
+    page.evaluate("""document.querySelectorAll('.course-veiled')[1]
+      .dispatchEvent(new Event('beforematch', {bubbles: true}))""")
+    assert page.evaluate(SEEN)[:3] == [True, True, False]
+    assert page.locator(COVER).count() == before - 2
+    page.reload(wait_until="load")  # what is found was not asked for
+    covered(page)
+    assert page.locator(COVER).count() == before
+
+
+def first_words(site, chapter):
+    """The first five words of a chapter's first veiled paragraph, as a reader would search them."""
+    html = (site / "notebooks" / f"{chapter}.html").read_text(encoding="utf-8")
+    paragraph = re.search(r'<div class="course-veiled">\s*<p>([^<]*)', html)[1]
+    return paragraph.split()[:5]
+
+
+@pytest.mark.parametrize("how", ["highlight", "stored", "text fragment"])
+def test_words_that_the_reader_looks_for_uncover_their_question(browser, server, site, how):
+    words = first_words(site, "01_bpe")
+    ending = {
+        "highlight": f"?highlight={max(words, key=len)}",
+        "stored": "",
+        "text fragment": "#:~:text=" + "%20".join(words),
+    }[how]
+    script = f"localStorage.setItem('sphinx_highlight_terms', '{max(words, key=len)}');"
+    with opened(
+        browser,
+        f"{server}notebooks/01_bpe.html{ending}",
+        script=script if how == "stored" else "",
+    ) as page:
+        page.locator(".course-guess form").first.wait_for()
+        assert page.evaluate(SEEN)[1]
+
+
+def test_a_link_to_what_is_covered_uncovers_it(browser, server, site):
+    html = (site / "notebooks" / "01_bpe.html").read_text(encoding="utf-8")
+    html = re.sub(r'(<div class="course-veiled">\s*<p)', r'\1 id="anchor"', html, count=1)
+    address = f"{server}notebooks/01_bpe.html"
+    with opened(browser, address) as page:
+        page.route(
+            lambda url: "01_bpe.html" in url,
+            lambda route: route.fulfill(body=html, content_type="text/html"),
+        )
+        target = page.locator("#anchor")
+        page.goto(f"{address}?from-elsewhere#anchor")
+        target.wait_for()
+        assert target.evaluate("e => Math.abs(e.getBoundingClientRect().top) < innerHeight")
+        page.goto(f"{address}?from-this-page")
+        covered(page)
+        assert not target.is_visible()
+        page.evaluate("location.hash = 'anchor'")
+        target.wait_for()
+
+
+def test_never_cover_holds_on_all_pages_and_in_other_tabs(browser, server):
+    with opened(browser, f"{server}notebooks/01_bpe.html") as page:
+        other = page.context.new_page()
+        other.goto(f"{server}notebooks/02_embeddings.html")
+        covered(other)
+        switch = page.get_by_label("Never cover answers")
+        assert switch.count() == 1
+        switch.check()
+        assert page.locator(COVER).count() == 0 and all(page.evaluate(SEEN))
+        other.wait_for_function("!document.querySelector('.course-cover')")
+        assert all(other.evaluate(SEEN))
+        other.goto(f"{server}notebooks/03_positions.html")
+        assert other.get_by_label("Never cover answers").is_checked()
+        assert other.locator(COVER).count() == 0 and all(other.evaluate(SEEN))
+        switch.uncheck()
+        covered(page)
+        covered(other)
+
+
+def test_without_storage_covers_come_off_for_the_visit(open_chapter):
+    page = open_chapter("01_bpe", script=NO_STORAGE)
+    page.get_by_role("button", name=SHOW).first.click()
+    assert page.evaluate(SEEN)[:2] == [True, True]
+    page.get_by_label("Never cover answers").check()
+    assert page.locator(COVER).count() == 0 and all(page.evaluate(SEEN))
+    page.reload(wait_until="load")
+    covered(page)
+
+
+def test_when_the_width_changes_the_space_is_measured_again(open_chapter):
+    page = open_chapter("01_bpe")
+    covered(page)
+    page.set_viewport_size({"width": PHONE, "height": 900})
+    heights = """[...document.querySelectorAll('.course-veiled')]
+      .map(e => Math.round(e.getBoundingClientRect().height))"""
+    page.get_by_label("Never cover answers").check()
+    shown = page.evaluate(heights)
+    page.get_by_label("Never cover answers").uncheck()
+    page.set_viewport_size({"width": WIDE, "height": 900})
+    page.set_viewport_size({"width": PHONE, "height": 900})
+    page.wait_for_function(f"JSON.stringify({heights}) === '{shown}'.replaceAll(' ', '')")
+
+
+def test_before_the_scripts_nothing_veiled_is_painted_and_without_them_all_is(browser, server):
+    faults = []
+    with opened(browser, "about:blank", faults=faults) as page:
+        page.add_init_script(f"""addEventListener('DOMContentLoaded', () => {{
+          window.early = {SEEN}; }});""")
+        page.route("**/guess*.js*", lambda route: route.abort())
+        page.goto(f"{server}notebooks/01_bpe.html")
+        assert page.evaluate("early.length") and not page.evaluate("early.some(Boolean)")
+        assert all(page.evaluate(SEEN))
+
+
+# ---- a small page of its own, for forms and answers that few pages have ----
+
+SMALL = """# A page
+
+Put them in order.
+
+<div class="course-guess" data-question="sizes" data-answer-is="prose" data-ask="by size"
+  data-order="ant | bee | cow" data-answer="cow | ant | bee"></div>
+
+<div class="live-figure">Alive.</div>
+
+The cow, says the page.
+
+- and the rest
+
+<div class="course-guess-end" data-question="sizes"></div>
+
+Free again.
+
+<div class="course-guess" data-question="two" data-answer-is="prose" data-unit="nats"
+  data-ask="the first | the second" data-answer="1 | 2.5"></div>
+
+One, and two and a half.
+
+<div class="course-guess-end" data-question="two"></div>
+"""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The address of the small page, as Sphinx builds it."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "index.md").write_text(SMALL, encoding="utf-8")
+    (folder / "conf.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(ROOT / 'book' / '_ext')!r})\n"
+        "extensions = ['myst_parser', 'veil_ext']\nhtml_theme = 'basic'\n"
+        f"html_static_path = [{str(ROOT / 'book' / '_assets')!r}]\n"
+        "html_css_files = ['course.css']\n"
+    )
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html"]
+    subprocess.run([*command, str(folder), str(folder / "out")], check=True)
+    return (folder / "out" / "index.html").as_uri()
+
+
+@pytest.fixture
+def small_page(browser, small):
+    with opened(browser, small, width=PHONE) as page:
+        covered(page)
+        yield page
+
+
+def test_prose_is_covered_around_a_live_figure(small_page):
+    page = small_page
+    assert page.get_by_text("Alive.").is_visible() and page.get_by_text("Free again.").is_visible()
+    assert not page.get_by_text("The cow").is_visible()
+    page.get_by_role("button", name=SHOW).first.click()
+    assert page.get_by_text("The cow").is_visible() and page.get_by_text("the rest").is_visible()
+    assert not page.get_by_text("two and a half").is_visible()
+
+
+def test_an_order_is_made_by_keys_and_kept(small_page):
+    page = small_page
+    form = box(page, "sizes")
+    form.get_by_role("button", name="Move cow up").focus()
+    page.keyboard.press("Enter")  # the focus goes with it
+    assert "2 of 3" in form.get_by_role("status").inner_text()
+    page.keyboard.press("Enter")
+    focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert focused == "Move cow down"  # at the top there is no way up
+    form.get_by_role("button", name="Keep my guess").click()
+    told = page.locator(LINE).locator("p").inner_text()
+    assert "cow, ant, bee" in told and "right." in told
+    assert "The cow" in below(page.locator(LINE))
+    page.reload()
+    assert form.locator("li span").all_inner_texts() == ["cow", "ant", "bee"]
+    assert page.locator(LINE).locator("p").inner_text() == told
+    form.get_by_role("button", name="Move cow down").click()
+    form.get_by_role("button", name="Keep my guess").click()
+    assert digits(page.locator(LINE).locator("p").inner_text()) == ["1", "3"]
+
+
+def test_each_of_several_numbers_is_asked_and_judged(small_page):
+    page = small_page
+    form = box(page, "two")
+    first, second = form.get_by_role("textbox").all()
+    first.fill("1 nats")
+    form.get_by_role("button", name="Keep my guess").click()
+    assert second.evaluate("e => e === document.activeElement")
+    assert page.locator(LINE).count() == 0
+    second.fill("2")
+    second.press("Enter")
+    told = page.locator(LINE).locator("p").inner_text().splitlines()
+    assert "right." in told[1] and "0.5 too low" in told[2]
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_axe_finds_nothing_on_covers_and_other_forms(browser, server, axe, mode):
+    with opened(browser, f"{server}book/playground.html", mode, PHONE) as page:
+        covered(page)
+        for selector in (".course-guess", ".course-veil"):
+            assert axe_finds(page, axe, selector) == []
+        small = page.evaluate("""() => [...document.querySelectorAll(
+            '.course-cover button, .course-guess-never')]
+            .map(e => e.getBoundingClientRect().height).filter(h => h < 24)""")
+        assert small == []
