@@ -141,13 +141,11 @@ def veil_answers(app: Sphinx, doctree: nodes.document) -> None:
     for i in sorted(questions):
         node, parent = blocks[i], blocks[i].parent
         at = parent.index(node)
-        beside = last is not None and at > 0 and parent[at - 1] is last
-        if beside and last["questions"] == questions[i] and i not in shows:
-            parent.remove(node)
-            last.append(node)
-            continue
-        last = veil("", questions=questions[i], shows=shows.get(i, []))
-        parent.replace(node, last)
+        beside = at > 0 and parent[at - 1] is last and i not in shows
+        if last is None or not beside or last["questions"] != questions[i]:
+            last = veil("", questions=questions[i], shows=shows.get(i, []))
+            parent.insert(at, last)
+        parent.remove(node)
         last.append(node)
 
 
