@@ -19,7 +19,7 @@ from tests.site.browsing import (
     open_folds,
     opened,
 )
-from tests.site.test_guess_pages import wrong_guesses
+from tests.site.test_guess_pages import secrets, wrong_guesses
 
 # pages on which axe looks at the colours of the dark, too: one of each kind
 IN_THE_DARK = {
@@ -116,6 +116,7 @@ def test_a_page_from_disk_by_daylight(browser, site, axe, page_name):
     with opened(browser, (site / f"{page_name}.html").as_uri(), "light", PHONE) as page:
         assert list(on_a_phone(page)) == []
         assert list(at_a_desk(page, page_name)) == []
+        assert list(secrets(page)) == []
         assert list(wrong_guesses(page, page_name)) == []
         assert axe_in(page, axe, "light") == []
 
