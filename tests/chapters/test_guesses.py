@@ -298,8 +298,13 @@ def is_live(cell):
 
 def text_of(cell):
     """What a cell printed; the code for a figure, whose numbers its own assertion checks."""
-    printed = "".join(out["text"] for out in cell.outputs if out.output_type == "stream")
-    return re.sub(r"^From here on: .*\n", "", printed) or cell.source
+    return "".join(printed(cell)) or cell.source
+
+
+def printed(cell):
+    """The texts that a cell printed, without the line on whose function goes on."""
+    texts = (out["text"] for out in cell.outputs if out.output_type == "stream")
+    return [re.sub(r"^From here on: .*\n", "", text) for text in texts]
 
 
 GUESSES = list(guesses())

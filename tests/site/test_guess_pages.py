@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chapters.test_guesses import ALL, GUESSES, parts
+from tests.chapters.test_guesses import ALL, GUESSES, parts, printed
 from tests.site.browsing import PHONE, WIDE, axe_finds, opened
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,8 +175,7 @@ def asked_on(name):
     for key, attrs in ALL:
         where = key.split("/")[0]
         if page == where or page.startswith(f"{where}_"):
-            outputs = below_it[key].outputs if key in below_it else []
-            yield attrs, [out.text for out in outputs if out.output_type == "stream"]
+            yield attrs, printed(below_it[key]) if key in below_it else []
 
 
 def give(page, attrs, values):
@@ -199,7 +198,7 @@ def wrong_guesses(page, name):
     asked = list(asked_on(name))
     if page.locator(".course-guess form").count() != len(asked):
         yield f"{len(asked)} guesses are asked, the page has others"
-    for attrs, printed in asked:
+    for attrs, texts in asked:
         question = attrs["data-question"]
         values = parts(attrs["data-answer"])
         give(page, attrs, values)
@@ -208,7 +207,7 @@ def wrong_guesses(page, name):
         if told.count("right.") != (1 if "data-order" in attrs else len(values)):
             yield f"{question}: {told}"
         shown = "".join(below(line).split())
-        if not all("".join(text.split()) in shown for text in printed):
+        if not all("".join(text.split()) in shown for text in texts):
             yield f"{question}: another output stands below the guess"
     if page.locator(COVER).count():
         yield "after all guesses something is still covered"
