@@ -13,10 +13,12 @@ from torch.nn import functional as F
 
 from scratchformer_course.kit.checks.question import Number, Which
 from tests.chapters.test_exercises import ALL, of
+from tests.node import Node
 from tools.mistakes_page import PATIENCE
 
 NUMBERS = [(chapter, each) for chapter, each in ALL if isinstance(each.question, Number)]
 WHICH = [(chapter, each) for chapter, each in ALL if isinstance(each.question, Which)]
+in_node = Node(E="../book/_assets/exercise.js")
 KNOWN = {"torch": torch, "math": math, "F": F, "nn": nn}  # to the code that a question shows
 LARGEST = 2000  # bytes of a question, as the page holds it
 LINES, COLUMNS = 9, 62
@@ -54,6 +56,19 @@ def test_a_wrong_number_is_told_the_one_diagnosis_of_its_mistake(exercise):
         of_number.setdefault(exercise.question._of(mistake.function), []).append(mistake)
     for number, text in told["wrong"].items():
         assert all(m.is_quoted or m.diagnosis == text for m in of_number[number])
+
+
+def test_the_page_takes_each_right_number_and_tells_each_wrong_one_its_diagnosis():
+    told = [each.question.export(each) for _, each in NUMBERS]
+    judged = in_node(
+        """return input.told.map((question) => [
+          E.judgeNumber(question, question.right).state === "right",
+          ...Object.entries(question.wrong).map(([typed, words]) =>
+            E.judgeNumber(question, typed).text.startsWith(words)),
+        ]);""",
+        told=told,
+    )
+    assert all(map(all, judged))
 
 
 def shown(exercise, code):

@@ -8,12 +8,12 @@ from collections import Counter
 
 import nbformat
 import pytest
-from bs4 import BeautifulSoup
 
 from scratchformer_course.kit.checks.question import diagnosis
 from tests.node import Node
 from tests.site.browsing import ARTICLE, DESK, PHONE, TOO_SMALL, axe_finds, open_folds, opened
 from tests.site.conftest import ROOT, Quiet, serving
+from tests.site.test_pages import parsed
 from tools.mistakes_page import EXERCISES
 
 in_node = Node(E="../book/_assets/exercise.js")
@@ -22,8 +22,7 @@ PARTS = ["run", "question", "hint", "hint", "worked", "mistakes"]  # behind the 
 
 @pytest.fixture
 def article(chapter, site):
-    text = (site / f"{chapter}.html").read_text(encoding="utf-8")
-    return BeautifulSoup(text, "html.parser").article
+    return parsed(site / f"{chapter}.html").article
 
 
 def stored(chapter):
@@ -145,9 +144,7 @@ def test_the_line_on_running_names_the_notebook_that_the_page_hands_out(chapter,
     for line in article.select(".course-run"):
         assert line.code.get_text() == f"{chapter}.ipynb"
         assert (ROOT / line.code.get_text()).is_file()
-    (button,) = BeautifulSoup(
-        (site / f"{chapter}.html").read_text(encoding="utf-8"), "html.parser"
-    ).select("a.btn-download-source-button")
+    (button,) = parsed(site / f"{chapter}.html").select("a.btn-download-source-button")
     handed_out = (site / chapter).parent / button["href"]
     assert handed_out.resolve().is_file() and handed_out.name == f"{chapter.split('/')[1]}.ipynb"
 
