@@ -5,7 +5,7 @@
 
 (() => {
   const isNode = typeof module !== "undefined";
-  const { parse } = isNode ? require("./guess.js") : scratchformerTyped;
+  const { parse } = isNode ? require("./guess-verdicts.js") : window.courseVerdicts;
 
   // ---- calculations ------------------------------------------------------------------------
 

@@ -32,8 +32,6 @@
     return /^[+-]?(\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : NaN;
   }
 
-  globalThis.scratchformerTyped = { parse }; // exercise.js reads numbers as they are read here
-
   // What is wrong with a typed guess; nothing if it will do
   function fault(text, unit) {
     const number = parse(bare(text, unit));

@@ -177,11 +177,7 @@ def wrong_guesses(page, name):
         if "right." not in line.locator("p").inner_text() or folded(cell):
             yield f"{question}: {line.inner_text()}"
         shown = "".join(below(line).split())
-        printed = [
-            re.sub(r"^From here on: .*\n", "", output.text)  # the page has it on a line of its own
-            for output in cell.outputs
-            if output.output_type == "stream"
-        ]
+        printed = [output.text for output in cell.outputs if output.output_type == "stream"]
         if not all("".join(text.split()) in shown for text in printed):
             yield f"{question}: another output stands below the guess"
 
