@@ -91,6 +91,8 @@
       return make(part.startsWith("`") ? "code" : "em", {}, part.slice(1, -1));
     });
 
+  const lead = () => make("strong", {}, "Work it out: ");
+
   // A set of choices under a question, as radio buttons
   function choices(name, legend, contents) {
     const inputs = contents.map((_, i) => make("input", { type: "radio", name, value: i }));
@@ -101,7 +103,7 @@
     const choose = (place) => {
       if (inputs[place]) inputs[place].checked = true;
     };
-    const element = make("fieldset", {}, make("legend", {}, ...inline(legend)), ...labels);
+    const element = make("fieldset", {}, make("legend", {}, ...legend), ...labels);
     return { element, inputs, chosen, choose };
   }
 
@@ -132,7 +134,7 @@
         "aria-describedby": status.id,
       });
       return {
-        elements: [make("label", { for: field.id }, ...inline(ask))],
+        elements: [make("label", { for: field.id }, lead(), ...inline(ask))],
         row: [field],
         given: () => ({ typed: field.value }),
         judge: () => judgeNumber(question, field.value),
@@ -143,8 +145,8 @@
 
     function whichParts({ ask, answers, reasons }, { answer, reason }) {
       const codes = answers.map((code) => [make("code", {}, code)]);
-      const which = choices(`answer-${exercise}`, ask, codes);
-      const why = choices(`reason-${exercise}`, "What is wrong with it?", reasons.map(inline));
+      const which = choices(`answer-${exercise}`, [lead(), ...inline(ask)], codes);
+      const why = choices(`reason-${exercise}`, ["What is wrong with it?"], reasons.map(inline));
       which.choose(answer);
       why.choose(reason);
       which.element.className = "course-answers";
