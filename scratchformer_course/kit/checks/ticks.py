@@ -29,10 +29,11 @@ def tick(number: str, answer: Any) -> None:
     if not hasattr(shell, "kernel") or is_worked or is_test:
         return
     with contextlib.suppress(Exception):
-        path, told = file(), dict(FORMAT)
+        path = file()
+        told: dict[str, Any] = {**FORMAT, "done": []}
         with contextlib.suppress(OSError, ValueError):  # none yet, or no JSON
             told = json.loads(path.read_text(encoding="utf-8"))
-        if told["version"] == FORMAT["version"] and number not in told.get("done", []):
-            done = sorted([*told.get("done", []), number])
+        if told["version"] == FORMAT["version"] and number not in told["done"]:
+            done = sorted([*told["done"], number])
             with atomic_write(path) as part:
                 part.write_text(json.dumps({**FORMAT, "done": done}, indent=1), encoding="utf-8")
