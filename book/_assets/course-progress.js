@@ -1,14 +1,18 @@
-// Ticks that readers set themselves: for a chapter at its end, for an exercise at its heading. The
-// welcome page shows them, and writes them to a file or reads them from one. They stay in this
-// browser (localStorage) and are sent nowhere.
+// Ticks: for a chapter at its end, and two for an exercise at its heading. A reader sets them; the
+// question of an exercise sets "worked out", too (exercise.js), and a check in a notebook writes a
+// file with those that are "written" (kit/checks/ticks.py). The welcome page shows all ticks, and
+// writes them to a file or reads them from one. They stay in this browser (localStorage) and are
+// sent nowhere.
 "use strict";
 
 const courseProgress = (() => {
   const KEY = "course-progress";
   const VERSION = 1;
   const COURSE = "Transformers from Scratch";
-  const ID = /^(\d\d|\d{1,2}\.\d{1,2})$/; // a chapter, "05", or an exercise, "5.1"
-  const LARGEST = 100000; // characters of a file: all ticks of the course are some 600
+  // a chapter, "05", an exercise that is written, "5.1", or worked out, "5.1 worked out"
+  const ID = /^(\d\d|\d{1,2}\.\d{1,2}( worked out)?)$/;
+  const workedOut = (exercise) => `${exercise} worked out`;
+  const LARGEST = 100000; // characters of a file: all ticks of the course are some 3,000
 
   // ---- calculations, which need no page ----------------------------------------------------
 
@@ -64,7 +68,13 @@ const courseProgress = (() => {
 
   // Those ids that are a chapter or an exercise of the course
   function known(chapters, ids) {
-    const all = new Set(chapters.flatMap(({ number, exercises }) => [number, ...exercises]));
+    const all = new Set(
+      chapters.flatMap(({ number, exercises }) => [
+        number,
+        ...exercises,
+        ...exercises.map(workedOut),
+      ]),
+    );
     return new Set([...ids].filter((id) => all.has(id)));
   }
 
@@ -85,7 +95,8 @@ const courseProgress = (() => {
     return {
       chapters: chapters.filter(({ number }) => done.has(number)).length,
       allChapters: chapters.length,
-      exercises: exercises.filter((id) => done.has(id)).length,
+      workedOut: exercises.filter((id) => done.has(workedOut(id))).length,
+      written: exercises.filter((id) => done.has(id)).length,
       allExercises: exercises.length,
     };
   }
@@ -148,17 +159,22 @@ const courseProgress = (() => {
     return element;
   }
 
+  // Sets a tick or takes it away, or throws an Error in words
+  function set(id, isDone) {
+    const done = load();
+    if (isDone) done.add(id);
+    else done.delete(id);
+    save(done);
+  }
+
   function tick(id, text, hiddenText) {
     const box = make("input", {
       type: "checkbox",
       "data-tick": id,
       onchange: () => {
-        const done = load();
-        if (box.checked) done.add(id);
-        else done.delete(id);
         fault.textContent = "";
         try {
-          save(done);
+          set(id, box.checked);
         } catch (error) {
           box.checked = !box.checked;
           fault.textContent = ` (${error.message})`;
@@ -183,6 +199,12 @@ const courseProgress = (() => {
     }
   }
 
+  // The tick of an exercise whose question was answered, if ticks can be set here
+  function setWorkedOut(exercise) {
+    const box = document.querySelector(`[data-tick="${workedOut(exercise)}"]`);
+    if (box && !box.checked) box.click();
+  }
+
   // Why no ticks can be shown or set here; nothing if they can
   const hindranceOfTicks = () => (!storageWorks() ? NO_STORE : newerIsStored() ? NEWER : "");
 
@@ -193,9 +215,13 @@ const courseProgress = (() => {
       end?.before(make("p", { class: "course-tick-end" }, hindrance));
       return;
     }
-    for (const heading of document.querySelectorAll("article h3")) {
-      const exercise = heading.textContent.match(/^Exercise (\d+\.\d+) · /)?.[1];
-      if (exercise) heading.after(tick(exercise, "Done", ` with exercise ${exercise}`));
+    for (const section of document.querySelectorAll("section[data-exercise]")) {
+      const { exercise } = section.dataset;
+      const ticks = [
+        tick(workedOut(exercise), "Worked out", `: exercise ${exercise}`),
+        tick(exercise, "Written", `: exercise ${exercise}`),
+      ];
+      section.querySelector("h3").after(make("p", { class: "course-ticks" }, ...ticks));
     }
     end?.before(
       make("p", { class: "course-tick-end" }, tick(number, "I am done with this chapter", "")),
@@ -265,8 +291,9 @@ const courseProgress = (() => {
       const sums = count(chapters, done);
       const to = next(chapters, done);
       summary.textContent =
-        `You have ticked ${sums.chapters} of ${sums.allChapters} ` +
-        `chapters and ${sums.exercises} of ${sums.allExercises} exercises.`;
+        `You have ticked ${sums.chapters} of ${sums.allChapters} chapters. Of ` +
+        `${sums.allExercises} exercises, ${sums.workedOut} are worked out and ` +
+        `${sums.written} are written.`;
       clearing.disabled = exporting.disabled = done.size === 0;
       for (const place of [onward, document.getElementById("course-next")]) {
         place.hidden = !to;
@@ -277,10 +304,11 @@ const courseProgress = (() => {
         );
       }
       for (const { card, number, exercises } of chapters) {
-        const solved = exercises.filter((id) => done.has(id)).length;
+        const sums = count([{ number, exercises }], done);
         const words = [
-          done.has(number) ? "✓ done" : "",
-          solved ? `${solved} of ${exercises.length} exercises` : "",
+          sums.chapters ? "✓ done" : "",
+          sums.workedOut ? `${sums.workedOut} worked out` : "",
+          sums.written ? `${sums.written} written` : "",
         ].filter(Boolean);
         card.classList.toggle("course-done", done.has(number));
         card.querySelector(".course-ticked").textContent = words.join(" · ");
@@ -372,7 +400,7 @@ const courseProgress = (() => {
     else if (chapter) onChapter(chapter[1]);
   }
 
-  return { fromFile, toFile, isNewer, known, next, count, start };
+  return { fromFile, toFile, isNewer, known, next, count, start, make, setWorkedOut };
 })();
 if (typeof module !== "undefined")
   module.exports = courseProgress; // Node

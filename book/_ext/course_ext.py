@@ -30,8 +30,6 @@ MATHJAX_PACKAGE = "sphinx-mathjax-offline"
 MATHJAX_FILE = "static/mathjax/tex-chtml-full.js"
 MATHJAX_FONTS = "output/chtml/fonts/woff-v2"  # beside the file, in the package and on the site
 DESCRIPTION_LENGTH = 200
-EXERCISE = re.compile(r"^### Exercise (\d+)\.(\d+) · .*$", re.MULTILINE)
-LINK_WORDS = "Wrong answers that its check knows"
 PRINT_TITLE = re.compile(r'(<div id="jb-print-docs-body"[^>]*>\s*)<h1>(.*?)</h1>', re.DOTALL)
 
 
@@ -89,7 +87,7 @@ def number_by_chapter(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def prepare_chapter(app: Sphinx, docname: str, source: list[str]) -> None:
-    """`source-read`: a notebook with sound outputs gets described figures and linked exercises.
+    """`source-read`: a notebook with sound outputs gets described figures.
 
     SphinxError, which ends the build, for one without outputs or with an error among them.
     """
@@ -101,7 +99,6 @@ def prepare_chapter(app: Sphinx, docname: str, source: list[str]) -> None:
         told = "\n".join(f"{docname}: {fault}" for fault in faults)
         raise SphinxError(f"{told}\n`make execute ONLY={number}` runs the chapter again")
     describe_plots(notebook["cells"])
-    link_exercises(notebook["cells"])
     source[0] = json.dumps(notebook)
 
 
@@ -130,16 +127,6 @@ def describe_plots(cells: list[dict[str, Any]]) -> None:
                 html = "".join(output["data"]["text/html"])
                 described = f'<svg role="img" aria-label="{escape(alt)}" class="course-plot"'
                 output["data"]["text/html"] = html.replace('<svg class="course-plot"', described)
-
-
-def link_exercises(cells: list[dict[str, Any]]) -> None:
-    """Below an exercise's heading, a link to the wrong answers that its check knows."""
-    for cell in cells:
-        if cell["cell_type"] == "markdown":
-            cell["source"] = EXERCISE.sub(
-                lambda m: f"{m[0]}\n\n{{ref}}`{LINK_WORDS} <wrong-{m[1]}-{m[2]}>`\n",
-                "".join(cell["source"]),
-            )
 
 
 def add_report_link(

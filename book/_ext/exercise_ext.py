@@ -1,10 +1,264 @@
-"""A Sphinx extension: an exercise is one box, from its task to its usual mistakes."""
+"""A Sphinx extension: an exercise is one box, and folds have plain titles.
 
-from typing import Any
+A notebook has an exercise's cells in the order in which they run: heading, task, stub, worked
+answer, and then the chapter goes on. On its page the exercise ends behind its worked answer: what
+follows moves out of its section. Its hints, its question and the usual mistakes come from its
+table (`scratchformer_course/chNN_name/exercises.py`) at each build. The first folded cells become
+one fold, *Set-up*; proofs become one fold at the end of their section, *Checks*. Cells keep their
+order within these folds. Nothing of this needs a change of a notebook.
+"""
 
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Iterable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
+
+if TYPE_CHECKING:
+    from scratchformer_course.kit.checks import Exercise
+
+HEADING = re.compile(r"Exercise (\d+\.\d+) · ")
+TITLE = re.compile(r"# @title (.*)\n")
+WORKED = re.compile(r"worked solution", re.IGNORECASE)
+PROOF = "Proof: "
+NOT_YET = re.compile(r"Exercise \d+\.\d+, not yet")
+INLINE = re.compile(r"`([^`]+)`|\*(\w[^*]*)\*")
+CHOSEN = re.compile(r"From here on: the worked .*\n")  # printed by `choose`, kit/checks/engine.py
+
+
+class Box(nodes.section):
+    """The section of an exercise, whose number the page's scripts look for."""
+
+
+class Fold(nodes.container):
+    """A `<details>` with a title; a container where there is none."""
+
+
+def fold(title: str, kind: str, *children: nodes.Node) -> Fold:
+    """A fold of the class `course-kind`."""
+    return Fold("", *children, title=title, classes=["course-fold", f"course-{kind}"])
+
+
+def visit_box(self: Any, node: Box) -> None:
+    """Open the section."""
+    self.section_level += 1
+    self.body.append(self.starttag(node, "section", **{"data-exercise": node["exercise"]}))
+
+
+def depart_box(self: Any, node: Box) -> None:
+    """Close the section."""
+    self.section_level -= 1
+    self.body.append("</section>\n")
+
+
+def visit_fold(self: Any, node: Fold) -> None:
+    """Open the fold."""
+    self.body.append(self.starttag(node, "details"))
+    self.body.append(f"<summary>{escape(node['title'])}</summary>\n")
+
+
+def depart_fold(self: Any, node: Fold) -> None:
+    """Close the fold."""
+    self.body.append("</details>\n")
+
+
+# ---- cells ---------------------------------------------------------------------------------------
+
+
+def is_cell(node: nodes.Node, hidden: str = "") -> bool:
+    """Whether this is a code cell: any one, or one of which "all" or the "input" is hidden."""
+    is_code = isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
+    return is_code and (not hidden or node.get("hide_mode") == hidden)
+
+
+def name_cell(cell: nodes.container) -> None:
+    """Take the title of a folded cell out of its code: its fold says it."""
+    for block in list(cell.findall(nodes.literal_block))[:1]:
+        if title := TITLE.match(block.astext()):
+            cell["title"] = title[1]
+            set_text(block, block.astext()[title.end() :])
+
+
+def set_text(block: nodes.literal_block, text: str) -> None:
+    """Give a block of code or output another text."""
+    block[:] = [nodes.Text(text)]
+    block.rawsource = text  # where the two differ, Sphinx colours nothing
+
+
+def opened(cells: Iterable[nodes.container], headed: bool = False) -> list[nodes.Node]:
+    """Cells without folds of their own, each below its title if `headed`."""
+    shown: list[nodes.Node] = []
+    for cell in cells:
+        del cell["hide_mode"]
+        if headed:
+            title = cell.get("title", "").removeprefix(PROOF)
+            shown.append(
+                nodes.paragraph("", title[:1].upper() + title[1:], classes=["course-fold-title"])
+            )
+        shown.append(cell)
+    return shown
+
+
+def fold_cell(cell: nodes.container) -> None:
+    """Put a cell, or its code alone, into a fold with the cell's own title."""
+    hidden = cell.children[:] if is_cell(cell, "all") else cell.children[:1]
+    del cell["hide_mode"]
+    cell[: len(hidden)] = [
+        Fold("", *hidden, title=cell.get("title", "Code"), classes=["hide", "above-input"])
+    ]
+
+
+def quieten_choice(block: nodes.literal_block) -> None:
+    """Make a line of its own of the first line of an output, if `choose` has printed it."""
+    text = block.astext()
+    if chosen := CHOSEN.match(text):
+        line = f'<p class="course-from-here">{inline(chosen[0].strip())}</p>'
+        block.parent.insert(block.parent.index(block), raw(line))
+        set_text(block, text[chosen.end() :])
+        if not block.astext():
+            block.parent.remove(block)
+
+
+# ---- an exercise ---------------------------------------------------------------------------------
+
+
+def inline(text: str) -> str:
+    """HTML of a text with `code` and *words* in it, as a table has them."""
+    return INLINE.sub(
+        lambda found: f"<code>{found[1]}</code>" if found[1] else f"<em>{found[2]}</em>",
+        escape(text, quote=False),
+    )
+
+
+def sentence(text: str) -> str:
+    """The text, inline, with a full stop unless it ends in another mark."""
+    return inline(text if text[-1] in ".?!" else f"{text}.")
+
+
+def raw(html: str) -> nodes.raw:
+    """HTML as it stands."""
+    return nodes.raw("", html, format="html")
+
+
+def box(section: nodes.section, exercise: Exercise, run: str) -> list[nodes.Node]:
+    """The box of an exercise, and behind it what follows its worked answer."""
+    children, number = section.children, exercise.number
+    ends = [i for i, x in enumerate(children) if is_cell(x) and WORKED.search(x.get("title", ""))]
+    if not ends:
+        raise SphinxError(f"exercise {number} has no folded cell “Worked solution {number}”")
+    task, worked = children[: ends[0]], children[ends[0] : ends[-1] + 1]
+    for stub in filter(is_cell, task):
+        if NOT_YET.search(stub[-1].astext()):
+            del stub[-1]
+    made = Box("", *task)
+    made.attributes = {**section.attributes, "exercise": number}
+    made["classes"] = [*section["classes"], "course-exercise"]
+    made += raw(run)
+    if exercise.question:
+        told = json.dumps(exercise.question.export(exercise), ensure_ascii=False)
+        told = told.replace("<", r"\u003c")  # so that no text ends the script
+        html = f'<script type="application/json">{told}</script>'
+        made += raw(f'<div class="course-question" data-exercise="{number}">{html}</div>')
+    for i, hint in enumerate(exercise.hints, start=1):
+        made += fold(f"Hint {i}", "hint", raw(f"<p>{sentence(hint)}</p>"))
+    made += fold("Worked answer", "worked", *opened(filter(is_cell, worked)))
+    made += fold("Usual mistakes", "mistakes", mistakes(exercise))
+    return [made, *children[ends[-1] + 1 :]]
+
+
+def mistakes(exercise: Exercise) -> nodes.raw:
+    """What others did, and what the check says to it."""
+    from scratchformer_course.kit.checks.question import diagnosis
+
+    items = (
+        f"<li><em>{inline(each.description)}</em>: {sentence(diagnosis(exercise, each))}</li>"
+        for each in exercise.mistakes
+    )
+    return raw(f"<ul>{''.join(items)}</ul>")
+
+
+def how_to_run(docname: str, repository: str) -> str:
+    """One line on where the code of an exercise can be run; Colab only if it can find the page."""
+    file = f"<code>{docname}.ipynb</code>"
+    jupyter = '<a href="../book/how_to_use.html#run-on-your-own-machine">in Jupyter</a>'
+    where = f"{file} (download button, top right) {jupyter}"
+    if "YOUR_ACCOUNT" not in repository:
+        where = f"this page in Colab (rocket, top right), or {file} {jupyter}"
+    return f'<p class="course-run">To run it, open {where}.</p>'
+
+
+# ---- a chapter -----------------------------------------------------------------------------------
+
+
+def furnish_chapter(app: Sphinx, doctree: nodes.document) -> None:
+    """`doctree-read`, behind those who ask what is folded in the notebook: the page's furniture."""
+    docname = app.env.docname
+    name = re.fullmatch(r"notebooks/(\d\d_\w+)", docname)
+    if not name:
+        return
+    for cell in filter(is_cell, doctree.findall(nodes.container)):
+        name_cell(cell)
+    for block in [x for x in doctree.findall(nodes.literal_block) if "stream" in x["classes"]]:
+        quieten_choice(block)
+    sections = doctree.findall(nodes.section)
+    found = [(x, number[1]) for x in sections if (number := HEADING.match(x[0].astext()))]
+    if found:
+        module = importlib.import_module(f"scratchformer_course.ch{name[1]}.exercises")
+        app.env.note_dependency(module.__file__)
+        tables = {getattr(x, "number", ""): x for x in vars(module).values()}
+        run = how_to_run(docname, app.config.html_theme_options["repository_url"])
+        for section, number in found:
+            at = section.parent.index(section)
+            section.parent[at : at + 1] = box(section, tables[number], run)
+    for section in list(doctree.findall(nodes.section)):
+        gather_checks(section)
+    gather_setup(doctree[0])
+    for cell in list(filter(is_cell, doctree.findall(nodes.container))):
+        if is_cell(cell, "all") or is_cell(cell, "input"):
+            fold_cell(cell)
+
+
+def gather_checks(section: nodes.section) -> None:
+    """Put a section's proofs into one fold behind its own text and boxes."""
+    proofs = [x for x in section if is_cell(x, "all") and x.get("title", "").startswith(PROOF)]
+    for proof in proofs:
+        section.remove(proof)
+    if proofs:
+        end = max(i for i, x in enumerate(section) if type(x) is not nodes.section) + 1
+        section.insert(end, fold("Checks", "checks", *opened(proofs, headed=True)))
+
+
+def gather_setup(chapter: nodes.section) -> None:
+    """Put the folded cells of a chapter's opening into one fold."""
+    cells = [x for x in chapter if is_cell(x, "all")]
+    if cells:
+        at = chapter.index(cells[0])
+        for cell in cells:
+            chapter.remove(cell)
+        chapter.insert(at, fold("Set-up", "setup", *opened(cells, headed=True)))
+
+
+def add_files(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """`html-page-context`: the styles and the script of the boxes, on the chapters alone."""
+    if pagename.startswith("notebooks/"):
+        app.add_css_file("exercise.css", priority=900)  # behind course.css
+        app.add_js_file("guess-verdicts.js", priority=400, defer="defer")  # reads numbers
+        app.add_js_file("exercise.js", priority=900, defer="defer")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the hooks."""
+    """Register the nodes and the hooks."""
+    app.add_node(Box, html=(visit_box, depart_box))
+    app.add_node(Fold, html=(visit_fold, depart_fold))
+    app.connect("doctree-read", furnish_chapter, priority=600)
+    app.connect("html-page-context", add_files)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

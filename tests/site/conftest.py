@@ -3,6 +3,7 @@
 SITE_DIR names another folder of built pages. Chromium is looked for on the PATH.
 """
 
+import contextlib
 import functools
 import http.server
 import importlib.util
@@ -90,19 +91,25 @@ def site() -> Path:
     return SITE
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
+class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
 
-@pytest.fixture(scope="session")
-def server(site) -> str:
-    """The site over http on this machine: the base address, with a slash at its end."""
-    handler = functools.partial(_Quiet, directory=str(site))
+@contextlib.contextmanager
+def serving(handler):
+    """A server on this machine: its base address, with a slash at its end."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
         threading.Thread(target=httpd.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{httpd.server_port}/"
         httpd.shutdown()
+
+
+@pytest.fixture(scope="session")
+def server(site) -> str:
+    """The site over http."""
+    with serving(functools.partial(Quiet, directory=str(site))) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

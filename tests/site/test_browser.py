@@ -51,7 +51,7 @@ FOLDS = """[...document.querySelectorAll('div.cell details.hide')].map(fold => {
   const code = fold.querySelector('.highlight pre');
   const wasOpen = code.checkVisibility();
   fold.querySelector('summary').click();
-  const isGood = title.startsWith('Show ') && !title.includes('code cell');  // the theme's words
+  const isGood = title && !/^(Show|Hide|Code$)|code cell/.test(title);  // the theme's words
   return isGood && !wasOpen && code.checkVisibility() ? '' : title;
 })"""
 LONG_LINES = f"""[...document.querySelectorAll(

@@ -11,7 +11,7 @@ CHAPTERS = [{"number": f"{n:02}", "exercises": [f"{n}.1", f"{n}.2"]} for n in ra
 
 
 def test_a_file_holds_what_was_written_to_it():
-    ids = ["12", "01", "1.10", "1.2"]
+    ids = ["12", "01", "1.10", "1.2", "1.2 worked out"]
     body = "return [...P.fromFile(P.toFile(new Set(input.ids)))];"
     assert in_node(body, ids=ids) == sorted(ids)
     assert in_node("return [...P.fromFile(P.toFile([]))];") == []
@@ -35,6 +35,7 @@ GOOD = {"course": "Transformers from Scratch", "what": "progress", "version": 1,
         (json.dumps({**GOOD, "done": ["01", 1]}), "lists 1, which"),
         (json.dumps({**GOOD, "done": ["01", "<b>"]}), 'lists "<b>", which'),
         (json.dumps({**GOOD, "done": ["001"]}), 'lists "001", which'),
+        (json.dumps({**GOOD, "done": ["01 worked out"]}), 'lists "01 worked out", which'),
         (json.dumps({**GOOD, "done": ["0" * 500]}), f'lists "{"0" * 38}…, which'),
         (json.dumps({**GOOD, "done": ["01"] * 50_000}), "too large"),
     ],
@@ -52,6 +53,7 @@ def test_a_broken_file_is_refused_in_words(text, words):
         (["00"], "01"),
         (["02"], "03"),  # who began later is not sent back
         (["1.2"], "01"),  # an exercise of a chapter that is not done
+        (["01", "2.1 worked out"], "02"),
         (["01", "1.2"], "02"),
         (["00", "2.1"], "02"),
         (["03"], "00"),  # at the end: what was left out
@@ -67,14 +69,17 @@ def test_the_way_goes_on_behind_the_last_tick(done, expected):
 
 def test_only_what_the_course_has_is_counted():
     body = "return P.count(input.chapters, new Set(input.done));"
-    counted = in_node(body, chapters=CHAPTERS, done=["00", "77", "1.1", "1.2", "8.1"])
-    assert counted == {"chapters": 1, "allChapters": 4, "exercises": 2, "allExercises": 8}
+    done = ["00", "77", "1.1", "1.2", "8.1", "1.2 worked out", "8.1 worked out"]
+    counted = in_node(body, chapters=CHAPTERS, done=done)
+    assert counted == {
+        "chapters": 1, "allChapters": 4, "workedOut": 1, "written": 2, "allExercises": 8
+    }  # fmt: skip
 
 
 def test_ids_of_no_chapter_and_no_exercise_are_told_apart():
     body = "return [...P.known(input.chapters, new Set(input.ids))];"
-    ids = ["00", "99", "9.99", "1.2", "1.3", "77.77"]
-    assert in_node(body, chapters=CHAPTERS, ids=ids) == ["00", "1.2"]
+    ids = ["00", "99", "9.99", "1.2", "1.3", "77.77", "1.1 worked out", "1.3 worked out"]
+    assert in_node(body, chapters=CHAPTERS, ids=ids) == ["00", "1.2", "1.1 worked out"]
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ from scratchformer_course.kit.checks.compare import (
     same,
 )
 from scratchformer_course.kit.checks.sandbox import LIMIT, Worker, own_randomness
+from scratchformer_course.kit.checks.ticks import tick
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
 
 Answer = Callable[..., Any]  # a function or a class, as a learner would write it
@@ -138,6 +139,8 @@ class Exercise:
             worker.start()
             stopped = worker.finish()
         if worker.result is not None and not worker.problem:
+            if worker.result:
+                tick(self.number, function)
             return worker.result
         why = f"`{call}` {worker.problem}: is there a loop that never ends?"
         if not stopped:

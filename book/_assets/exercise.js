@@ -1,0 +1,194 @@
+// The question in the box of an exercise: one number, or which of several answers is wrong and why.
+// The page holds it as JSON, with all that is said of an answer (book/_ext/exercise_ext.py). The
+// right answer sets the tick "Worked out" (course-progress.js). The browser keeps the last answer.
+"use strict";
+
+(() => {
+  const isNode = typeof module !== "undefined";
+  const { parse } = isNode ? require("./guess-verdicts.js") : window.courseVerdicts;
+
+  // ---- calculations ------------------------------------------------------------------------
+
+  // What is said of a typed number: { state, text }, where state is "right", "wrong" or "none"
+  function judgeNumber({ right, wrong, digits }, text) {
+    const typed = parse(text);
+    if (!text.trim()) return { state: "none", text: "Write a number first." };
+    if (Number.isNaN(typed)) {
+      return { state: "none", text: `“${text.trim()}” is not a number. Write one such as 2.5.` };
+    }
+    const rounded = Number(typed.toFixed(digits));
+    const known = Object.keys(wrong).find((number) => Number(number) === rounded);
+    if (rounded === Number(right)) return { state: "right", text: `${right} is right.` };
+    if (known !== undefined) return { state: "wrong", text: sentence(wrong[known]) };
+    const off = Math.abs(typed - right);
+    const given = (text.match(/[.,](\d*)\s*$/)?.[1] ?? "").length;
+    const isShort = given > 0 && given < digits && off <= 0.5 * 10 ** -given + 1e-9;
+    if (digits && (isShort || off < 1.5 * 10 ** -digits)) {
+      return {
+        state: "wrong",
+        text: `That is nearly it. Round to ${digits} ${digits === 1 ? "digit" : "digits"} behind the point.`,
+      };
+    }
+    return { state: "wrong", text: "That is not the number.", isUnknown: true };
+  }
+
+  // What is said of a choice: the places of an answer and of a reason, or -1 for none
+  function judgeWhich(question, answer, reason) {
+    if (answer < 0) return { state: "none", text: "Choose one of the answers first." };
+    if (answer !== question.wrong) {
+      return { state: "wrong", text: "That one is right: it passes the check. Look at another." };
+    }
+    if (reason < 0) {
+      return {
+        state: "none",
+        text: "Yes, that is the wrong one. Now choose what is wrong with it.",
+      };
+    }
+    if (reason !== question.reason) {
+      return {
+        state: "wrong",
+        text: "That is the wrong one, but something else is wrong with it.",
+      };
+    }
+    return { state: "right", text: "You are right, in both." };
+  }
+
+  const sentence = (text) => (/[.?!:]$/.test(text) ? text : `${text}.`);
+
+  if (isNode) {
+    module.exports = { judgeNumber, judgeWhich };
+    return;
+  }
+
+  // ---- what the browser keeps --------------------------------------------------------------
+
+  const keyOf = (exercise) => `course-question:${exercise}`;
+
+  function recall(exercise) {
+    try {
+      return JSON.parse(localStorage.getItem(keyOf(exercise))) ?? {};
+    } catch {
+      return {}; // a blocked store, or a text of somebody else
+    }
+  }
+
+  function keep(exercise, given) {
+    try {
+      localStorage.setItem(keyOf(exercise), JSON.stringify(given));
+    } catch {
+      // a blocked or full store: the answer holds for this visit
+    }
+  }
+
+  // ---- the page ----------------------------------------------------------------------------
+
+  const { make } = courseProgress;
+
+  // A text with `code` and *words* in it, as a table has them
+  const inline = (text) =>
+    text.split(/(`[^`]+`|\*\w[^*]*\*)/).map((part, i) => {
+      if (i % 2 === 0) return part;
+      return make(part.startsWith("`") ? "code" : "em", {}, part.slice(1, -1));
+    });
+
+  const lead = () => make("strong", {}, "Work it out: ");
+
+  // A set of choices under a question, as radio buttons
+  function choices(name, legend, contents) {
+    const inputs = contents.map((_, i) => make("input", { type: "radio", name, value: i }));
+    const labels = contents.map((content, i) =>
+      make("label", {}, inputs[i], make("span", {}, ...content)),
+    );
+    const chosen = () => inputs.findIndex((input) => input.checked);
+    const choose = (place) => {
+      if (inputs[place]) inputs[place].checked = true;
+    };
+    const element = make("fieldset", {}, make("legend", {}, ...legend), ...labels);
+    return { element, inputs, chosen, choose };
+  }
+
+  function build(box) {
+    const exercise = box.dataset.exercise;
+    const question = JSON.parse(box.querySelector("script").textContent);
+    const old = recall(exercise);
+    const status = make("p", { role: "status", id: `question-${exercise}` });
+    const send = make("button", { type: "submit" }, "Check");
+    const form = make("form", { novalidate: "", onsubmit: submit });
+    const parts =
+      question.kind === "number" ? numberParts(question, old) : whichParts(question, old);
+    form.append(
+      ...parts.elements,
+      make("p", { class: "course-question-send" }, ...parts.row, send),
+    );
+    box.append(form, status);
+    if (parts.isGiven(old)) tell();
+
+    function numberParts({ ask }, { typed = "" }) {
+      const field = make("input", {
+        type: "text",
+        inputmode: "decimal",
+        autocomplete: "off",
+        maxlength: 24,
+        id: `number-${exercise}`,
+        value: String(typed).slice(0, 24),
+        "aria-describedby": status.id,
+      });
+      return {
+        elements: [make("label", { for: field.id }, lead(), ...inline(ask))],
+        row: [field],
+        given: () => ({ typed: field.value }),
+        judge: () => judgeNumber(question, field.value),
+        toFill: () => field,
+        isGiven: () => field.value !== "",
+      };
+    }
+
+    function whichParts({ ask, answers, reasons }, { answer, reason }) {
+      const codes = answers.map((code) => [make("code", {}, code)]);
+      const which = choices(`answer-${exercise}`, [lead(), ...inline(ask)], codes);
+      const why = choices(`reason-${exercise}`, ["What is wrong with it?"], reasons.map(inline));
+      which.choose(answer);
+      why.choose(reason);
+      which.element.className = "course-answers";
+      return {
+        elements: [which.element, why.element],
+        row: [],
+        given: () => ({ answer: which.chosen(), reason: why.chosen() }),
+        judge: () => judgeWhich(question, which.chosen(), why.chosen()),
+        toFill: () => (which.chosen() === question.wrong ? why : which).inputs[0],
+        isGiven: () => which.chosen() >= 0,
+      };
+    }
+
+    // Says what is thought of the answer that stands there
+    function tell() {
+      const told = parts.judge();
+      status.className = `course-${told.state}`;
+      status.replaceChildren(...inline(told.text));
+      const hint = box.parentElement.querySelector(".course-hint");
+      if (told.isUnknown && hint) {
+        const open = () => {
+          hint.open = true;
+          hint.querySelector("summary").focus();
+        };
+        status.append(" ", make("button", { type: "button", onclick: open }, "Look at hint 1"));
+      }
+      return told.state;
+    }
+
+    function submit(event) {
+      event.preventDefault();
+      const state = tell();
+      if (state === "none") {
+        parts.toFill().focus();
+        return;
+      }
+      keep(exercise, parts.given());
+      if (state === "right") courseProgress.setWorkedOut(exercise);
+    }
+  }
+
+  const start = () => document.querySelectorAll(".course-question[data-exercise]").forEach(build);
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
+  else start();
+})();

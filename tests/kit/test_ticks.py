@@ -1,0 +1,93 @@
+"""A check that a reader passes in a notebook leaves a tick, in a file that the page can read."""
+
+import json
+import sys
+import types
+
+import pytest
+
+from scratchformer_course.kit.checks import exercise, mistake, ticks
+from tests.node import Node
+
+double = exercise(
+    "7.2",
+    "double(x) -> int",
+    cases=(3, 4),
+    right=[lambda x: 2 * x],
+    mistakes=[mistake("squares", "That is the square", lambda x: x * x)],
+)
+
+
+@pytest.fixture
+def notebook(monkeypatch, tmp_path):
+    """As in a kernel, with a cache folder of its own; gives the ids that are ticked."""
+    shell = types.SimpleNamespace(kernel="a kernel")
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SCRATCHFORMER_BUDGET", raising=False)
+
+    def done():
+        path = ticks.file()
+        return json.loads(path.read_text("utf-8"))["done"] if path.is_file() else []
+
+    return done
+
+
+def mine(x):
+    return x + x
+
+
+def double_solution(x):
+    return 2 * x
+
+
+def test_a_readers_right_answer_is_ticked_once_and_other_ticks_stay(notebook):
+    ticks.tick("1.10", mine)
+    assert double(mine) and double(mine)
+    assert notebook() == ["1.10", "7.2"]
+
+
+def test_a_wrong_answer_and_the_worked_one_leave_no_tick(notebook):
+    assert not double(lambda x: x * x) and double(double_solution)
+    assert double.choose(..., double_solution) is double_solution
+    assert notebook() == []
+
+
+def test_outside_of_a_notebook_and_on_the_smoke_budget_nothing_is_written(notebook, monkeypatch):
+    monkeypatch.setenv("SCRATCHFORMER_BUDGET", "smoke")
+    assert double(mine)
+    monkeypatch.delenv("SCRATCHFORMER_BUDGET")
+    sys.modules["IPython"].get_ipython = lambda: None
+    assert double(mine)
+    assert notebook() == [] and not ticks.file().parent.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_no_error_for_the_reader(notebook, tmp_path):
+    (tmp_path / "cache").write_text("a file stands here")
+    assert double(mine)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{", ["7.2"]),  # half a file
+        ("[1]", None),
+        ('{"version": 1, "done": 7}', None),
+        ('{"version": 2, "done": {"01": "yes"}}', None),  # a newer edition's
+    ],
+)
+def test_a_strange_file_is_an_error_for_nobody(notebook, text, expected):
+    ticks.file().parent.mkdir()
+    ticks.file().write_text(text)
+    assert double(mine)
+    if expected is None:
+        assert ticks.file().read_text() == text
+    else:
+        assert notebook() == expected
+
+
+def test_the_welcome_page_reads_the_file(notebook):
+    assert double(mine)
+    in_node = Node(P="../book/_assets/course-progress.js")
+    text = ticks.file().read_text("utf-8")
+    assert in_node("return [...P.fromFile(input.text)]", text=text) == ["7.2"]

@@ -1,0 +1,354 @@
+"""The boxes of exercises: built from notebook and table, and answered in a real browser."""
+
+import contextlib
+import functools
+import json
+import re
+from collections import Counter
+
+import nbformat
+import pytest
+
+from scratchformer_course.kit.checks.question import diagnosis
+from tests.node import Node
+from tests.site.browsing import ARTICLE, DESK, PHONE, TOO_SMALL, axe_finds, open_folds, opened
+from tests.site.conftest import ROOT, Quiet, serving
+from tests.site.test_pages import parsed
+from tools.mistakes_page import EXERCISES
+
+in_node = Node(E="../book/_assets/exercise.js")
+PARTS = ["run", "question", "hint", "hint", "worked", "mistakes"]  # behind the stub, in order
+
+
+@pytest.fixture
+def article(chapter, site):
+    return parsed(site / f"{chapter}.html").article
+
+
+def stored(chapter):
+    """The code cells of a chapter's notebook."""
+    cells = nbformat.read(ROOT / f"{chapter}.ipynb", as_version=4).cells
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def title_of(cell):
+    title = re.match(r"# @title (.*)", cell.source)
+    return title[1] if title else ""
+
+
+def code_of(source):
+    """Code without its title, and without spaces: a page may break its lines."""
+    return "".join(re.sub(r"^# @title .*\n", "", source).split())
+
+
+def codes(part):
+    return [code_of(block.get_text()) for block in part.select(".cell_input pre")]
+
+
+def without_spaces(text):
+    return "".join(re.sub("[`*]", "", text).split())
+
+
+# ---- as it is built -------------------------------------------------------------------------
+
+
+def test_each_exercise_is_one_box_from_its_task_to_its_usual_mistakes(chapter, article):
+    boxes = article.select("section.course-exercise")
+    table = EXERCISES[chapter.split("/")[1]]
+    assert [box["data-exercise"] for box in boxes] == [each.number for each in table]
+    cells = stored(chapter)
+    for box, exercise in zip(boxes, table, strict=True):
+        assert box.h3.get_text().startswith(f"Exercise {exercise.number} · ")
+        assert "not yet" not in box.get_text()
+        kinds = [
+            name.removeprefix("course-")
+            for part in box.find_all(recursive=False)
+            for name in part.get("class", [])
+            if name.removeprefix("course-") in PARTS
+        ]
+        asked = [] if exercise.question is None else ["question"]
+        assert kinds == ["run", *asked, *["hint"] * len(exercise.hints), "worked", "mistakes"]
+        assert box.find_all(recursive=False)[-1]["class"] == ["course-fold", "course-mistakes"]
+        worked = [c.source for c in cells if f"orked solution {exercise.number}" in title_of(c)]
+        assert codes(box.select_one(".course-worked")) == [code_of(source) for source in worked]
+        open_code = codes(box)[: -len(worked)]
+        assert sum(f"checks.{exercise.name}({exercise.name})" in code for code in open_code) == 1
+
+
+def test_hints_mistakes_and_question_are_those_of_the_table(chapter, article):
+    for exercise in EXERCISES[chapter.split("/")[1]]:
+        box = article.select_one(f'section[data-exercise="{exercise.number}"]')
+        hints = [without_spaces(fold.p.get_text()) for fold in box.select(".course-hint")]
+        assert [hint.rstrip(".") for hint in hints] == [
+            without_spaces(hint).rstrip(".") for hint in exercise.hints
+        ]
+        items = [without_spaces(item.get_text()) for item in box.select(".course-mistakes li")]
+        assert len(items) == len(exercise.mistakes)
+        for item, mistake in zip(items, exercise.mistakes, strict=True):
+            assert item.startswith(without_spaces(f"{mistake.description}:"))
+            if not mistake.is_quoted:
+                assert without_spaces(diagnosis(exercise, mistake)) in item
+        if exercise.question is not None:  # PyTorch's numbers, as it computes them now
+            told = json.loads(box.select_one(".course-question script").string)
+            assert told == exercise.question.export(exercise)
+
+
+def test_no_cell_of_the_notebook_is_lost_or_shown_twice(chapter, article):
+    shown = Counter(codes(article))
+    hidden = [c for c in stored(chapter) if "remove-input" not in c.metadata.get("tags", [])]
+    assert shown == Counter(code_of(cell.source) for cell in hidden)
+
+
+def test_proofs_stand_in_the_checks_of_their_section_and_no_box_holds_any(chapter, article):
+    proofs = [code_of(c.source) for c in stored(chapter) if title_of(c).startswith("Proof: ")]
+    folds = article.select(".course-checks")
+    assert Counter(code for fold in folds for code in codes(fold)) == Counter(proofs)
+    for fold in folds:
+        assert fold.find_parent(class_="course-exercise") is None
+        assert len(fold.parent.find_all(class_="course-checks", recursive=False)) == 1
+        later = [part for part in fold.find_next_siblings() if part.name != "section"]
+        assert later == [], "prose stands behind the checks of its section"
+        assert len(fold.select(".course-fold-title")) == len(codes(fold))
+
+
+def test_one_small_fold_holds_what_the_opening_sets_up(chapter, article):
+    (fold,) = article.select(".course-setup")
+    assert fold.parent.name == "section" and fold.find_previous_sibling("h1")
+    first = [c for c in stored(chapter) if "hide-cell" in c.metadata.get("tags", [])][:2]
+    assert codes(fold)[:2] == [code_of(cell.source) for cell in first]
+
+
+def test_a_fold_has_the_plain_title_of_its_cell(chapter, article):
+    titles = {title_of(cell) for cell in stored(chapter)}
+    for fold in article.select("div.cell > details"):
+        assert fold.summary.get_text() in titles and fold.summary.attrs == {}
+
+
+def test_what_choose_prints_is_one_quiet_line_and_the_rest_of_the_output_stays(chapter, article):
+    printed = [
+        line
+        for cell in stored(chapter)
+        for output in cell.outputs
+        if output.output_type == "stream" and output.text.startswith("From here on: ")
+        for line in [output.text.partition("\n")]
+    ]
+    lines = article.select("p.course-from-here")
+    shown = Counter(without_spaces(line.get_text()) for line in lines)
+    assert shown == Counter(without_spaces(first) for first, _, _ in printed)
+    pages_outputs = {"".join(block.get_text().split()) for block in article.select(".output pre")}
+    assert {"".join(rest.split()) for _, _, rest in printed if rest} <= pages_outputs
+    assert not any(text.startswith("Fromhereon:") for text in pages_outputs)
+
+
+def test_the_line_on_running_names_the_notebook_that_the_page_hands_out(chapter, site, article):
+    for line in article.select(".course-run"):
+        assert line.code.get_text() == f"{chapter}.ipynb"
+        assert (ROOT / line.code.get_text()).is_file()
+    (button,) = parsed(site / f"{chapter}.html").select("a.btn-download-source-button")
+    handed_out = (site / chapter).parent / button["href"]
+    assert handed_out.resolve().is_file() and handed_out.name == f"{chapter.split('/')[1]}.ipynb"
+
+
+# ---- what is said of an answer ----------------------------------------------------------------
+
+NUMBER = {
+    "kind": "number",
+    "ask": "How much does `old` give to `king`?",
+    "digits": 2,
+    "right": "0.85",
+    "wrong": {"0.98": "Divide by √2 first", "4.00": "That is a score: take the softmax"},
+}
+WHICH = {
+    "kind": "which",
+    "ask": "One of these is wrong. Which one, and what is wrong with it?",
+    "answers": [
+        "def mean(x):\n    return x.sum(dim=0) / len(x)",
+        "def mean(x):\n    return x.sum(dim=0)",
+    ],
+    "wrong": 1,
+    "reasons": ["It sums: divide by `len(x)`", "It has the wrong axis", "It is a median"],
+    "reason": 0,
+}
+
+
+def said(name, question, *answers):
+    body = f"return input.given.map((each) => E.{name}(input.question, ...each))"
+    return in_node(body, question=question, given=answers)
+
+
+def states(told):
+    return [each["state"] for each in told]
+
+
+def test_a_typed_number_is_compared_after_rounding():
+    right = said("judgeNumber", NUMBER, ["0.85"], ["0,853"], [" .8463 "], ["17/20"])
+    assert states(right) == ["right"] * 4
+    whole = {**NUMBER, "digits": 0, "right": "1234", "wrong": {"-2": "Not below zero"}}
+    told = said("judgeNumber", whole, ["1,234"], ["1234.4"], ["−2"], ["1235"])
+    assert states(told) == ["right", "right", "wrong", "wrong"]
+    assert told[2]["text"] == "Not below zero." and told[3].get("isUnknown")
+    zero = {**NUMBER, "right": "0.00", "wrong": {}}
+    assert states(said("judgeNumber", zero, ["-0.001"], ["0"])) == ["right", "right"]
+
+
+def test_a_wrong_number_gets_its_diagnosis_and_a_nearly_right_one_the_digits():
+    known, score, other = said("judgeNumber", NUMBER, ["0.98"], ["4"], ["0.2"])
+    assert known["text"] == "Divide by √2 first." and score["text"].startswith("That is a score")
+    assert other["state"] == "wrong" and other["isUnknown"]
+    near = said("judgeNumber", NUMBER, ["0.86"], ["0.84"], ["0.9"])
+    assert all("2 digits" in each["text"] and not each.get("isUnknown") for each in near[:2])
+    assert "2 digits" in near[2]["text"], "it was rounded to one digit"
+    assert states(said("judgeNumber", NUMBER, [""], ["much"])) == ["none", "none"]
+
+
+def test_a_choice_says_which_half_of_it_is_wrong():
+    told = said("judgeWhich", WHICH, [-1, 0], [0, 0], [1, -1], [1, 2], [1, 0])
+    assert states(told) == ["none", "wrong", "none", "wrong", "right"]
+    assert len({each["text"] for each in told}) == 5
+
+
+# ---- in a browser -------------------------------------------------------------------------------
+
+PAGE = "notebooks/06_self_attention"
+FIRST, SECOND = 'section[data-exercise="6.1"]', 'section[data-exercise="6.2"]'
+
+
+def planted(site):
+    """A chapter in whose first two boxes stand the questions above, and two hints."""
+    text = (site / f"{PAGE}.html").read_text(encoding="utf-8")
+    text = re.sub(r'<div class="course-question".*?</div>', "", text)
+    for question, number in ((NUMBER, "6.1"), (WHICH, "6.2")):
+        start = text.index(f'data-exercise="{number}"')
+        end = text.index("</p>", text.index('class="course-run"', start)) + 4
+        told = f'<script type="application/json">{json.dumps(question)}</script>'
+        hint = '<details class="course-fold course-hint"><summary>Hint 1</summary><p>Look.</p>'
+        box = f'<div class="course-question" data-exercise="{number}">{told}</div>{hint}</details>'
+        text = text[:end] + box + text[end:]
+    return text
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """Where this chapter is: on a server that has all else from the site."""
+    text = planted(site).encode()
+
+    class Planted(Quiet):
+        def do_GET(self):
+            if self.path != f"/{PAGE}.html":
+                return super().do_GET()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            return self.wfile.write(text)
+
+    with serving(functools.partial(Planted, directory=str(site))) as base:
+        yield f"{base}{PAGE}.html"
+
+
+@pytest.fixture
+def open_page(browser, address):
+    """A function that opens this chapter; at the end it may have complained of nothing."""
+    with contextlib.ExitStack() as stack:
+
+        def open_it(mode="light", width=DESK, **settings):
+            return stack.enter_context(opened(browser, address, mode, width, **settings))
+
+        yield open_it
+
+
+def status(page, box):
+    return page.locator(f"{box} .course-question [role=status]").inner_text()
+
+
+def answer_number(page, text):
+    page.locator(f"{FIRST} .course-question input").fill(text)
+    page.keyboard.press("Enter")
+    return status(page, FIRST)
+
+
+def ticks(page):
+    return page.evaluate(
+        "[...document.querySelectorAll('[data-tick]:checked')].map(box => box.dataset.tick)"
+    )
+
+
+def test_a_number_is_judged_kept_and_ticks_what_was_worked_out(open_page):
+    page = open_page()
+    assert answer_number(page, "0.98") == "Divide by √2 first."
+    assert ticks(page) == []
+    answer_number(page, "7")
+    page.locator(f"{FIRST} .course-question").get_by_role("button", name="hint 1").click()
+    assert page.evaluate("document.activeElement.textContent") == "Hint 1"
+    assert page.locator(f"{FIRST} .course-hint p").first.is_visible()
+    assert "right" in answer_number(page, "0.85")
+    assert ticks(page) == ["6.1 worked out"]
+    page.reload()  # the answer is kept, and so are the ticks
+    assert page.locator(f"{FIRST} .course-question input").input_value() == "0.85"
+    assert "right" in status(page, FIRST) and status(page, SECOND) == ""
+    page.get_by_label("Worked out: exercise 6.1").uncheck()
+    page.get_by_label("Written: exercise 6.2").check()
+    page.reload()
+    assert ticks(page) == ["6.2"], "a kept answer has set the tick again"
+
+
+def test_a_choice_is_made_by_keys_alone(open_page):
+    page = open_page()
+    page.locator(f"{SECOND} input[type=radio]").first.focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")  # to the reasons
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    assert "passes the check" in status(page, SECOND)
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert "right" in status(page, SECOND) and ticks(page) == ["6.2 worked out"]
+    page.reload()
+    chosen = page.locator(f"{SECOND} .course-question :checked")
+    assert chosen.evaluate_all("all => all.map(input => input.value)") == ["1", "0"]
+
+
+def test_what_is_no_answer_is_told_and_not_kept(open_page):
+    page = open_page()
+    for text in ("", "much"):
+        assert "number" in answer_number(page, text)
+    page.locator(f"{SECOND} button[type=submit]").click()
+    assert status(page, SECOND) != "" and ticks(page) == []
+    keys = page.evaluate("Object.keys(localStorage).filter(key => key.includes('question'))")
+    assert keys == []
+
+
+def test_a_browser_that_keeps_nothing_still_answers(open_page):
+    script = (
+        "Object.defineProperty(window, 'localStorage', {get() { throw new Error('blocked'); }})"
+    )
+    page = open_page(script=script, faults=[])
+    assert "right" in answer_number(page, "0.85")
+
+
+@pytest.mark.parametrize(("mode", "width"), [("light", DESK), ("dark", PHONE)])
+def test_axe_finds_nothing_in_boxes_and_folds_and_they_fit_a_phone(open_page, axe, mode, width):
+    page = open_page(mode, width)
+    answer_number(page, "0.85")
+    page.locator(f"{SECOND} input[type=radio]").first.check()
+    page.locator(f"{SECOND} button[type=submit]").click()
+    assert page.locator(f"{ARTICLE} .course-fold[open]").count() == 0
+    open_folds(page, f"{ARTICLE} .course-fold")
+    for part in (".course-setup", ".course-exercise", ".course-checks"):
+        assert page.evaluate(TOO_SMALL, part) == []
+        assert axe_finds(page, axe, part) == []
+
+
+def test_on_paper_closed_folds_stay_closed_and_no_question_is_asked(open_page):
+    page = open_page()
+    page.emulate_media(media="print")
+    for part in (".course-question", ".course-run", ".course-ticks", ".course-worked .cell"):
+        assert not page.locator(f"{FIRST} {part}").first.is_visible(), part
+    assert page.locator(f"{FIRST} h3").is_visible()
+
+
+def test_without_javascript_the_box_has_its_folds_and_no_trace_of_a_question(open_page):
+    page = open_page(javascript=False)
+    assert page.locator(f"{FIRST} .course-question").bounding_box()["height"] == 0
+    page.locator(f"{FIRST} .course-worked summary").click()
+    assert page.locator(f"{FIRST} .course-worked .cell").is_visible()
