@@ -280,7 +280,9 @@ cross_entropy = exercise(
     question=number(
         "`logits` is [[0, ln 3], [0, 0]], and `targets` is [0, 1]. What is the cross-entropy? Take "
         "ln 2 = 0.69 and ln 4 = 1.39, and give two digits behind the point.",
-        lambda f: f(torch.tensor([[0, math.log(3)], [0, 0]]), torch.tensor([0, 1])),
+        lambda f: torch.as_tensor(
+            f(torch.tensor([[0, math.log(3)], [0, 0]]), torch.tensor([0, 1]))
+        ).detach(),
     ),
     mistakes=[
         mistake(
