@@ -3,6 +3,7 @@
 import torch
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake
+from scratchformer_course.kit.checks.question import number
 
 A = torch.tensor([[1.0, -1.5, 0.0], [0.25, 1.0, 3.0]])
 B = torch.tensor([[1.0, 0.0, 2.0, 5.0], [3.0, 0.25, 0.0, 1.0], [0.0, 2.0, -1.5, 2.0]])
@@ -12,6 +13,10 @@ TABLE = torch.arange(24.0).view(4, 6)
 
 def _random(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def _table(*rows):
+    return torch.tensor(rows, dtype=torch.float)
 
 
 def by_two_loops(a, b):
@@ -38,6 +43,16 @@ matrix_product = exercise(
         by_two_loops,
         lambda a, b: (a.unsqueeze(2) * b.unsqueeze(0)).sum(dim=1),
     ],
+    hints=[
+        "Which row of `a` and which column of `b` meet in the entry at row `i`, column `j`?",
+        "Two loops, and in the inner one `product[i, j] = (a[i] * ...).sum()`.",
+    ],
+    question=number(
+        "`a` is [[−1, 2], [3, 1]], and `b` is [[5, 2], [1, 4]]. Which number stands in row 0, "
+        "column 1 of `matrix_product(a, b)`? (Rows and columns count from 0.)",
+        lambda f: f(_table([-1, 2], [3, 1]), _table([5, 2], [1, 4]))[0, 1],
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "takes the rows of both",
@@ -113,6 +128,17 @@ split_columns = exercise(
         lambda x, parts: torch.stack(x.chunk(parts, dim=1)),
         by_slices,
     ],
+    hints=[
+        "Into which two axes do the C columns fall, before the parts go to the front?",
+        "`x.reshape(T, parts, C // parts)` leaves each row whole. Which two axes change places "
+        "then?",
+    ],
+    question=number(
+        "`x` has the rows [1, 2, 3, 4], [5, 6, 7, 8] and [9, 10, 11, 12]. Which number is "
+        "`split_columns(x, 2)[1, 0, 0]`?",
+        lambda f: f(_table([1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]), 2)[1, 0, 0],
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "reshapes at once",
@@ -184,6 +210,16 @@ standardise = exercise(
         torch.tensor([[1000.0, 1000.5, 1001.0]]),
     ),
     right=[right_standardise, row_by_row],
+    hints=[
+        "Which shape must the means have, so that each row meets its own?",
+        "`mean = x.mean(dim=1, keepdim=True)`, the variance in the same way with "
+        "`unbiased=False`, and then `(x - mean) / ...`.",
+    ],
+    question=number(
+        "`x` has the rows [1, 1, 5, 5] and [3, 3, 9, 9]. What is the last number of row 0 of "
+        "`standardise(x)`? Give two digits behind the point.",
+        lambda f: f(_table([1, 1, 5, 5], [3, 3, 9, 9]))[0, 3],
+    ),
     mistakes=[
         mistake(
             "works down the columns",

@@ -12,7 +12,13 @@ import regex
 from scratchformer.tokenizers.byte_bpe import GPT2_PATTERN
 from scratchformer_course.kit.checks.compare import brief, difference, kind, same
 from scratchformer_course.kit.checks.engine import Call, alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
+
+
+def _in_a_row(numbers):
+    """[1, 2] as 12: the answer to a question that asks for one number."""
+    return int("".join(map(str, numbers)))
 
 
 def _counted(words, pairs, weight=lambda count: count):
@@ -101,6 +107,18 @@ count_pairs = exercise(
     ),
     judge=judge_count_pairs,
     right=[right_count_pairs, by_counter, by_defaultdict],
+    hints=[
+        "How many pairs has a word of five pieces, and what does each of them add to the counts "
+        "if the word occurs three times?",
+        "For each `word, n` in `words.items()`, go through `pairwise(word)` and add `n` to the "
+        "count of the pair, which may not be there yet.",
+    ],
+    question=number(
+        'The word ("b", "a", "n", "a", "n", "a") occurs 4 times and ("n", "a", "n") 5 times. What '
+        'does `count_pairs` count for the pair ("a", "n")?',
+        lambda f: f({tuple("banana"): 4, tuple("nan"): 5})["a", "n"],
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "ignores how often a word occurs",
@@ -322,6 +340,19 @@ merge_pair = exercise(
         (("a", "b", "c") * 4, ("a", "b")),
     ),
     right=[right_merge_pair, _recursive],
+    hints=[
+        "Where do you look next after a pair that was joined, and where after a piece that was "
+        "not?",
+        "`while i < len(word)`: if `word[i : i + 2] == pair`, append `word[i] + word[i + 1]` and "
+        "step over both, else append `word[i]` and step over ...",
+    ],
+    question=number(
+        'The word is ("a", "a", "a", "a", "b", "a", "a") and the pair ("a", "a"). How many '
+        "letters has each piece after the merge? Write the numbers one after the other: "
+        '("aa", "b", "a") would be 211.',
+        lambda f: _in_a_row(map(len, f(tuple("aaaabaa"), ("a", "a")))),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "joins the first occurrence only",
@@ -453,6 +484,9 @@ def _ids(letters, *merged):
     return {token.encode(): i for i, token in enumerate((*letters, *merged))}
 
 
+_FEW = b"a", b"b", b"c", b"bb", b"aab", b"ca", b"bc"
+
+
 def _pieces(chunk):
     return [bytes([byte]) for byte in chunk]
 
@@ -554,6 +588,17 @@ encode_chunk = exercise(
         (b"ababcababcab", _ids("abc", "ab", "cab", "abab", "abcab")),
     ),
     right=[right_encode_chunk, _encode, token_by_token],
+    hints=[
+        "Which pairs of neighbours make a token, and which of these tokens was learned first?",
+        "`min(pairs, key=lambda pair: ids[pair[0] + pair[1]])` is the pair to merge. Do it again "
+        "until `pairs` is ...",
+    ],
+    question=number(
+        "The ids are `a` 1, `b` 2, `c` 3, `bb` 4, `aab` 5, `ca` 6, `bc` 7. What is "
+        '`encode_chunk(b"aabbca", ids)`? Write the ids one after the other: [5, 2] would be 52.',
+        lambda f: _in_a_row(f(b"aabbca", {t: i for i, t in enumerate(_FEW, 1)})),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "applies no merge",
@@ -822,6 +867,19 @@ ByteTokenizer = exercise(
     "ByteTokenizer(tokens: list[bytes]), with encode(str) -> ids and decode(ids) -> str.",
     judge=judge_byte_tokenizer,
     right=[lambda tokens: _Tokenizer(tokens), WithAMemory],
+    hints=[
+        "Which of the two methods has to cut the text, and at which moment may bytes become text "
+        "again?",
+        "`encode`: `encode_chunk(chunk.encode(), self.ids)` for each chunk that `PATTERN` finds, "
+        "all in one list. `decode`: join all bytes, and then `.decode(errors=...)`.",
+    ],
+    question=number(
+        "A tokenizer has five tokens: a space 0, `a` 1, `b` 2, `b` with a space after it 3, and "
+        'two spaces 4. What is `encode("ab  ab")`, with two spaces in the middle? Write the ids '
+        "one after the other: [2, 0] would be 20.",
+        lambda f: _in_a_row(f([b" ", b"a", b"b", b"b ", b"  "]).encode("ab  ab")),
+        digits=0,
+    ),
     mistakes=[
         refused("does not cut the text", "reaches over two chunks", DoesNotCutTheText),
         refused("cuts at white space", "The white space is lost", CutsAtWhiteSpace),
@@ -980,14 +1038,33 @@ def judge_other_ids(call, tokenizer=None):
     return f"{brief(text, 30)} can be {ours}, but `encode` always gives {usual}."
 
 
+def three_bytes(tokenizer):
+    return list(b"the")
+
+
+def letter_by_letter(tokenizer):
+    ids = []
+    for letter in "with thanks":
+        ids += tokenizer.encode(letter)
+    return ids
+
+
 other_ids = exercise(
     "1.5",
     "other_ids(tokenizer) -> ids of a readable text that `tokenizer.encode` never gives.",
     judge=judge_other_ids,
-    right=[
-        lambda tokenizer: list(b"the"),
-        lambda tokenizer: [i for letter in "with thanks" for i in tokenizer.encode(letter)],
+    right=[three_bytes, letter_by_letter],
+    hints=[
+        "`encode` begins with single bytes and then merges. Which ids would you have before the "
+        "first merge?",
+        "*the* begins with a token of two bytes, but each of its three letters has an id of its "
+        "own: `list(b...)`.",
     ],
+    question=which(
+        "takes letters that were never merged",
+        beside=[three_bytes, letter_by_letter],
+        others=["cuts a character and loses its end", "returns an id outside the table"],
+    ),
     mistakes=[
         refused(
             "returns what encode gives",

@@ -5,6 +5,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -61,6 +62,17 @@ pairs_of = exercise(
         ([2, 7, 1, 8, 2, 8, 1, 8], 5),
     ),
     right=[right_pairs_of, lambda ids, window: _pairs(ids, window), by_slices],
+    hints=[
+        "At which places can the neighbours of place `i` stand, near the start of the text and "
+        "near its end?",
+        "`range(max(0, i - window), min(len(ids), ...))` holds these places, and one that is no "
+        "neighbour.",
+    ],
+    question=number(
+        "How many pairs are in `pairs_of([4, 8, 6, 8, 9], window=2)`?",
+        lambda f: len(f([4, 8, 6, 8, 9], 2)),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "pairs a word with itself",
@@ -309,6 +321,23 @@ moves = exercise(
     ),
     judge=judge_moves,
     right=[right_moves, by_einsum, stranger_by_stranger],
+    hints=[
+        "What is a real pair off by, what is an invented one off by, and along which vector does "
+        "each vector move?",
+        "`pull = 1 - torch.sigmoid((v * u).sum(dim=1, keepdim=True))` is (B, 1). With "
+        "`push = torch.sigmoid((v[:, None] * n).sum(dim=2, keepdim=True))`, `dv` is `pull * u` "
+        "minus ...",
+    ],
+    question=number(
+        "The centre is `v = [2, 0]`, its neighbour `u = [1, 4]`, and its two strangers are "
+        "[−1, 2] and [0, 1]. What is the second number of `dv`? Take σ(−2) = 0.12, σ(0) = 0.5 and "
+        "σ(2) = 0.88, and give two digits behind the point.",
+        lambda f: f(
+            torch.tensor([[2.0, 0.0]]),
+            torch.tensor([[1.0, 4.0]]),
+            torch.tensor([[[-1.0, 2.0], [0.0, 1.0]]]),
+        )[0][0, 1],
+    ),
     mistakes=[
         mistake(
             "pulls by the grade",
@@ -401,6 +430,9 @@ VECTORS = torch.tensor(
 TWINS = torch.tensor([[1.0, 0.0], [1.0, 2.0], [2.0, 1.0], [2.0, 4.0]])  # rows 1 and 3 point alike
 
 
+_DRAWN = [[2.0, 5.0], [1.0, 1.0], [1.0, 0.0], [9.0, 1.0], [3.0, 4.0], [-2.0, -1.0]]
+
+
 def _cosines(vectors, i):
     """The cosine of every vector with vector i, (V,)."""
     unit = vectors / vectors.norm(dim=1, keepdim=True)
@@ -457,6 +489,17 @@ nearest = exercise(
         (torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 0, 1),  # its equal is another word
     ),
     right=[right_nearest, with_a_low_score_for_i, word_by_word],
+    hints=[
+        "What do you do to a vector, so that only its direction is left?",
+        "`unit = vectors / vectors.norm(dim=1, keepdim=True)`, and `unit @ unit[i]` holds all "
+        "cosines. Before `topk`, the one of `i` must be lower than ...",
+    ],
+    question=number(
+        "The rows 0 to 5 are [2, 5], [1, 1], [1, 0], [9, 1], [3, 4] and [−2, −1]. Draw them: "
+        "which id is in the list `nearest(vectors, i=1, k=1)`?",
+        lambda f: f(torch.tensor(_DRAWN), 1, 1)[0],
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "lists the word itself",
@@ -609,6 +652,16 @@ mean_cosine = exercise(
         torch.tensor([[1.0, 0.0], [0.0, 2.0], [0.0, 3.0]]),  # a cosine of 1 belongs to the mean
     ),
     right=[right_mean_cosine, by_a_mask, by_the_sum_of_rows, by_loops],
+    hints=[
+        "How many cosines are in the table of all rows with all rows, and how many of them "
+        "compare a row with itself?",
+        "`(unit @ unit.T).sum()` minus the ones on the diagonal, divided by `V * ...`.",
+    ],
+    question=number(
+        "The rows are [2, 0], [3, 0], [−1, 0] and [0, 5]. What is `mean_cosine(vectors)`? Give two "
+        "digits behind the point.",
+        lambda f: f(torch.tensor([[2.0, 0.0], [3.0, 0.0], [-1.0, 0.0], [0.0, 5.0]])),
+    ),
     mistakes=[
         mistake(
             "counts each row with itself",

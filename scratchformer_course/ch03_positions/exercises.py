@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number
 
 
 def _waves(T, C, exponent=2, base=10_000, start=0):
@@ -66,6 +67,16 @@ sinusoidal = exercise(
     "sinusoidal(T, d_model) -> (T, C), sine and cosine of a hand side by side",
     cases=((2, 4), (3, 6), (5, 8), (1, 2), (40, 10), (70, 64), (600, 4)),
     right=[right_sinusoidal, entry_by_entry, by_cosines_alone],
+    hints=[
+        "Which two channels belong to hand `i`, and how fast does it turn?",
+        "`angles = torch.arange(T).unsqueeze(1) * speeds` has one column for each hand. "
+        "`torch.stack((angles.sin(), ...), dim=2)` puts each sine beside its cosine.",
+    ],
+    question=number(
+        "`d_model` is 4. Which number stands in row 100, channel 2? The sines of 0.01, 1, 10 and "
+        "100 are 0.01, 0.84, −0.54 and −0.51, their cosines 1.00, 0.54, −0.84 and 0.86.",
+        lambda f: f(101, 4)[100, 2],
+    ),
     mistakes=[
         mistake(
             "swaps sine and cosine",
@@ -158,6 +169,15 @@ spread = exercise(
             (table @ table.T).diagonal(k).min()
         ),
     ],
+    hints=[
+        "Which row is the partner of row 0, and which rows have no partner `k` places later?",
+        "`(table[:-k] * table[k:]).sum(dim=1)` holds the dot products, and then the largest ...",
+    ],
+    question=number(
+        "The rows of `table` are [4, 0], [0, −2], [2, 1] and [4, −1]. What is `spread(table, 1)`?",
+        lambda f: f(torch.tensor([[4.0, 0.0], [0.0, -2.0], [2.0, 1.0], [4.0, -1.0]]), 1),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "returns the largest product",
@@ -269,6 +289,17 @@ turn = exercise(
     cases=((2, 0.3), (1, 1.0), (-3, 0.5), (0, 0.7), (50, 0.01), (7, 1.234), (13, 0.0277)),
     praise="One matrix moves the hand k places on, from every place.",
     right=[right_turn, by_a_complex_number, by_solving],
+    hints=[
+        "The first formula gives the new sine. Which factor stands before the old sine there, and "
+        "which before the old cosine?",
+        "With `b = k * speed`, row 0 is `[cos b, sin b]`. Row 1 comes from the second formula, "
+        "which has a ...",
+    ],
+    question=number(
+        "Which number stands in row 0, column 1 of `turn(2, 0.5)`? Take sin 1 = 0.84, "
+        "cos 1 = 0.54, sin 2 = 0.91, cos 2 = −0.42.",
+        lambda f: f(2, 0.5)[0, 1],
+    ),
     mistakes=[
         mistake(
             "turns backwards",
@@ -425,11 +456,30 @@ class CallsItsTablesOtherwise(nn.Module):
         self.places = nn.Embedding(context_length, d_model)
 
 
+def _number_of_id_5(cls):
+    module = cls(vocab_size=6, context_length=6, d_model=1)
+    steps = torch.arange(6.0).unsqueeze(1)
+    module.load_state_dict({"token.weight": 10 * steps, "position.weight": steps + 1})
+    ids = torch.tensor([[1, 2, 3, 4, 0], [0, 1, 2, 3, 4], [4, 0, 2, 5, 1]])
+    return module(ids)[2, 3].detach()
+
+
 TokenAndPosition = exercise(
     "3.4",
     "TokenAndPosition(vocab_size, context_length, d_model)(ids: (B, T)) -> (B, T, C)",
     cases=_tables,
     right=[RightTokenAndPosition, ByIndex, WithPlacesForEachText],
+    hints=[
+        "Which rows of the second table does a text of T tokens need, whatever its ids are?",
+        "`self.position(torch.arange(ids.shape[1]))` is (T, C). What is it added to?",
+    ],
+    question=number(
+        "Each row of both tables has one number: row `i` of `token` holds 10 · i, and row `t` of "
+        "`position` holds t + 1. A batch holds three texts of five ids, and the last text is "
+        "4 0 2 5 1. Which number comes out for its id 5?",
+        _number_of_id_5,
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "forgets the positions",

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from scratchformer_course.kit.checks.compare import difference, error_in_words, same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 IDS = torch.tensor([5, 3, 8, 1, 9, 2, 7, 4, 6])
@@ -96,6 +97,16 @@ windows = exercise(
     ),
     judge=judge_windows,
     right=[right_windows, step_by_step, by_index],
+    hints=[
+        "At which place does the last window begin, if its `y` ends with the last id?",
+        "`last = len(ids) - length - 1`, and windows begin at `[*range(0, last, stride), ...]`.",
+    ],
+    question=number(
+        "The ids are 10 11 12 13 14 15 16 17 18 19, the length is 3 and the stride 4. Which id "
+        "stands first in the last row of `x`?",
+        lambda f: f(torch.arange(10, 20), 3, 4)[0][-1, 0],
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "drops the last window",
@@ -261,6 +272,18 @@ cross_entropy = exercise(
         row_by_row,
         by_gather,
     ],
+    hints=[
+        "ln of a softmax is a difference: which number is subtracted from the logit?",
+        "`log_p = logits - logits.exp().sum(dim=1, keepdim=True).log()`, after the largest is "
+        "taken away. Then pick `log_p[torch.arange(len(targets)), ...]`.",
+    ],
+    question=number(
+        "`logits` is [[0, ln 3], [0, 0]], and `targets` is [0, 1]. What is the cross-entropy? Take "
+        "ln 2 = 0.69 and ln 4 = 1.39, and give two digits behind the point.",
+        lambda f: torch.as_tensor(
+            f(torch.tensor([[0, math.log(3)], [0, 0]]), torch.tensor([0, 1]))
+        ).detach(),
+    ),
     mistakes=[
         mistake(
             "lets exp overflow",
@@ -478,6 +501,23 @@ slopes = exercise(
         (torch.tensor([10.0]), torch.tensor([[10.0]]), torch.tensor([[1.0, 0.0]]), 1),
     ),
     right=[right_slopes, by_one_hot, by_backward],
+    hints=[
+        "What is the slope at the logits? From there, which rule gives the slope of `W2`, and "
+        "which the slope at `hidden`?",
+        "`at_hidden = (W2 @ at_logits) * (hidden > 0)`. Each answer is `torch.outer` of what goes "
+        "into the matrix and ...",
+    ],
+    question=number(
+        "`x` is [1, 3], `W1` is [[−2, −1], [1, 1]], `W2` is [[5, 1], [1, 3]], and the target is 0. "
+        "The two logits are equal. What is the slope of `W1[1, 0]`?",
+        lambda f: f(
+            torch.tensor([1.0, 3.0]),
+            torch.tensor([[-2.0, -1.0], [1.0, 1.0]]),
+            torch.tensor([[5.0, 1.0], [1.0, 3.0]]),
+            0,
+        )[0][1, 0],
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "lets slopes through a closed ReLU",
@@ -642,11 +682,36 @@ class HasNoBiases(RightTextNetwork):
         self.hidden = nn.Linear(length * d_model, d_hidden, bias=False)
 
 
+def _logit_of_id_0(cls):
+    network = cls(vocab_size=2, length=2, d_model=2, d_hidden=2)
+    with torch.no_grad():
+        for p in network.parameters():
+            p.zero_()  # the biases stay 0
+        network.embed.weight += torch.tensor([[1, 2], [3, -1]])
+        network.hidden.weight += torch.tensor([[2, 0, 0, -1], [0, 1, -1, 0]])
+        network.out.weight += torch.tensor([[-2, 5], [-2, 1]])
+    return network(torch.tensor([[0, 1]]))[0, 0].detach()
+
+
 TextNetwork = exercise(
     "4.4",
     "TextNetwork(vocab_size, length, d_model, d_hidden)(ids: (B, T)) -> logits (B, V)",
     cases=cases_of_text_network,
     right=[RightTextNetwork, WithMatrices, WithConcatenation],
+    hints=[
+        "How many numbers go into the hidden layer, if the rows of all `length` characters are "
+        "joined?",
+        "`self.embed(ids).flatten(1)` joins the rows. Then come the hidden layer, `.relu()`, and "
+        "...",
+    ],
+    question=number(
+        "Two characters, windows of two, rows [1, 2] (id 0) and [3, −1] (id 1). The two hidden "
+        "numbers have the weights [2, 0, 0, −1] and [0, 1, −1, 0], and the logit of id 0 has "
+        "[−2, 5]. All biases are 0. Which logit does id 0 get for the window [0, 1]? Give one "
+        "digit behind the point.",
+        _logit_of_id_0,
+        digits=1,
+    ),
     mistakes=[
         mistake(
             "forgets the ReLU",
@@ -728,6 +793,15 @@ forgetful_descent = exercise(
         (200.0, 0.1, 3),
     ),
     right=[lambda w, rate, steps: _descend(w, rate, steps, sum), with_a_running_sum],
+    hints=[
+        "In the example, −6 moves the second step. Where does it come from?",
+        "`total += 2 * (w - 3)` before each step, and then `w = w - rate * ...`.",
+    ],
+    question=number(
+        "What is the last number of `forgetful_descent(5.0, 0.25, 3)`? Give two digits behind the "
+        "point.",
+        lambda f: f(5.0, 0.25, 3)[-1],
+    ),
     mistakes=[
         mistake(
             "sets the slope to zero",

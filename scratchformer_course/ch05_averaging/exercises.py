@@ -6,6 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -34,6 +35,16 @@ running_mean = exercise(
         lambda x: torch.stack([x[: t + 1].mean(dim=0) for t in range(len(x))]),
         lambda x: torch.einsum("ts,sc->tc", right_averaging_weights(len(x)), x),
     ],
+    hints=[
+        "Which rows of `x` belong to row 2 of the result?",
+        "`x[: t + 1].mean(dim=0)` is row `t`. `torch.stack` puts such rows ...",
+    ],
+    question=number(
+        "`x` has the rows [1, 2], [3, 0], [8, 4], [5, 1] and [8, 3]. What is the first number of "
+        "row 2 of `running_mean(x)`? (Rows count from 0.) Give one digit behind the point.",
+        lambda f: f(torch.tensor([[1.0, 2], [3, 0], [8, 4], [5, 1], [8, 3]]))[2, 0],
+        digits=1,
+    ),
     mistakes=[
         *alike(
             "Position t leaves itself out: rows 0 to t, and t belongs to them (`x[: t + 1]`)",
@@ -137,6 +148,15 @@ averaging_weights = exercise(
     cases=(4, 1, 7, 2, 12, 70),
     judge=judge_averaging_weights,
     right=[right_averaging_weights, by_softmax],
+    hints=[
+        "How many ones does row `t` hold after `tril()`?",
+        "`ones = torch.ones(T, T).tril()`, divided by `ones.sum(dim=..., keepdim=True)`.",
+    ],
+    question=number(
+        "Which number stands in row 3, column 1 of `averaging_weights(6)`? (Both count from 0.) "
+        "Give two digits behind the point.",
+        lambda f: f(6)[3, 1],
+    ),
     mistakes=[
         mistake(
             "upper triangle",
@@ -259,6 +279,19 @@ masked_softmax = exercise(
         by_exponentials,
         lambda scores, mask: torch.softmax(torch.where(mask, scores, -1e9), dim=-1),
     ],
+    hints=[
+        "Which score has the exponential 0?",
+        "`scores.masked_fill(~mask, ...)`, and then the softmax of each row.",
+    ],
+    question=number(
+        "`scores` has the rows [ln 2, 0, 0], [ln 6, ln 2, ln 12] and [ln 8, 0, 0], and the mask is "
+        "causal. Which weight stands in row 1, column 0? (e to the power of ln a is a.) Give two "
+        "digits behind the point.",
+        lambda f: f(
+            torch.tensor([[2.0, 1.0, 1.0], [6.0, 2.0, 12.0], [8.0, 1.0, 1.0]]).log(),
+            CAUSAL[:3, :3],
+        )[1, 0],
+    ),
     mistakes=[
         mistake(
             "ignores the mask",
@@ -398,6 +431,16 @@ hidden_leak = exercise(
     "hidden_leak(T: int) -> (T, T) bool, causal but for one True that the usual test misses",
     judge=judge_hidden_leak,
     right=[right_hidden_leak, by_comparison],
+    hints=[
+        "Which column of the mask does `usual_test` look at?",
+        "Begin with `torch.ones(T, T, dtype=torch.bool).tril()`, and set one place above the "
+        "diagonal to True, but none in ...",
+    ],
+    question=which(
+        "leaks in the last column",
+        beside=[right_hidden_leak, by_comparison],
+        others=["takes a place away", "one step of future everywhere"],
+    ),
     mistakes=[
         refused(
             "the causal mask itself",

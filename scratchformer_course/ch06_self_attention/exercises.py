@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
@@ -73,8 +74,8 @@ def _design(C, queries, keys):
     """W_q and W_k of zeros but for {(row, column): number}."""
     W_q, W_k = (torch.zeros(C, max(column for _, column in {**queries, **keys}) + 1) for _ in "qk")
     for matrix, numbers in ((W_q, queries), (W_k, keys)):
-        for place, number in numbers.items():
-            matrix[place] = number
+        for place, value in numbers.items():
+            matrix[place] = value
     return W_q, W_k
 
 
@@ -88,7 +89,24 @@ def judge_verb_finder(call):
 
 
 def right_verb_finder(C):
-    return _design(C, {(row, 1): 6 for row in range(4)}, {(3, 1): 1})
+    W_q, W_k = torch.zeros(C, 2), torch.zeros(C, 2)
+    W_q[:4, 1] = 6
+    W_k[3, 1] = 1
+    return W_q, W_k
+
+
+def in_the_first_column(C):
+    W_q, W_k = torch.zeros(C, 2), torch.zeros(C, 2)
+    W_q[:4, 0] = 3
+    W_k[3, 0] = 3
+    return W_q, W_k
+
+
+def leaves_the_verb_out(C):
+    W_q, W_k = torch.zeros(C, 2), torch.zeros(C, 2)
+    W_q[:3, 1] = 6
+    W_k[3, 1] = 1
+    return W_q, W_k
 
 
 def with_one_column(C):
@@ -108,16 +126,26 @@ verb_finder = exercise(
     judge=judge_verb_finder,
     right=[
         right_verb_finder,
+        in_the_first_column,
         with_one_column,
         lambda C: _design(
             C, {(row, 1): 3 for row in range(4)}, {(3, 1): 3, (0, 1): -1, (1, 1): -1, (2, 1): -1}
         ),
     ],
+    hints=[
+        "Which words have to ask for the verb, and which word has to answer?",
+        "`W_q[:4, 1] = ...`, large enough for 0.8, and a 1 in the same column of one row of `W_k`.",
+    ],
+    question=which(
+        "leaves the verb's own query out",
+        beside=[right_verb_finder, in_the_first_column],
+        others=["has scores that are too small", "has the wrong sign"],
+    ),
     mistakes=[
         refused(
             "leaves the verb's own query out",
             "the word *sleeps* gives 0.25 to *sleeps*, and as much to *the*, *old*, *king*",
-            lambda C: _design(C, {(row, 1): 6 for row in range(3)}, {(3, 1): 1}),
+            leaves_the_verb_out,
         ),
         refused(
             "leaves the article's query out",
@@ -189,7 +217,27 @@ def judge_near_noun(call):
 
 
 def right_near_noun(C):
-    return _design(C, {(1, 0): 20, (7, 1): 10, (8, 2): 10}, {(2, 0): 1, (7, 1): 1, (8, 2): 1})
+    W_q, W_k = torch.zeros(C, 3), torch.zeros(C, 3)
+    W_q[1, 0], W_k[2, 0] = 20, 1
+    W_q[7, 1], W_k[7, 1] = 10, 1
+    W_q[8, 2], W_k[8, 2] = 10, 1
+    return W_q, W_k
+
+
+def with_smaller_numbers(C):
+    W_q, W_k = torch.zeros(C, 3), torch.zeros(C, 3)
+    W_q[1, 0], W_k[2, 0] = 9, 3
+    W_q[7, 1], W_k[7, 1] = 4, 3
+    W_q[8, 2], W_k[8, 2] = 4, 3
+    return W_q, W_k
+
+
+def leaves_the_hand_out_of_the_key(C):
+    W_q, W_k = torch.zeros(C, 3), torch.zeros(C, 3)
+    W_q[1, 0], W_k[2, 0] = 20, 1
+    W_q[7, 1] = 10
+    W_q[8, 2] = 10
+    return W_q, W_k
 
 
 def asks_one_place_on(C):
@@ -205,9 +253,19 @@ near_noun = exercise(
     judge=judge_near_noun,
     right=[
         right_near_noun,
-        lambda C: _design(C, {(1, 0): 9, (7, 1): 4, (8, 2): 4}, {(2, 0): 3, (7, 1): 3, (8, 2): 3}),
+        with_smaller_numbers,
         asks_one_place_on,
     ],
+    hints=[
+        "A score adds up three columns. Which of them can say *a noun*, and which two *near me*?",
+        "`W_q[1, 0]` and `W_k[2, 0]` say *a noun*. Rows 7 and 8 pass the hand through to columns 1 "
+        "and 2 on both sides, with smaller numbers than ...",
+    ],
+    question=which(
+        "leaves the hand out of the key",
+        beside=[right_near_noun, with_smaller_numbers],
+        others=["asks for nearness only", "asks for a place that is far"],
+    ),
     mistakes=[
         refused(
             "asks for a noun only",
@@ -260,7 +318,7 @@ near_noun = exercise(
         refused(
             "leaves the hand out of the key",
             "and as much to *queen*: their scores are equal",
-            lambda C: _design(C, {(1, 0): 20, (7, 1): 10, (8, 2): 10}, {(2, 0): 1}),
+            leaves_the_hand_out_of_the_key,
         ),
     ],
 )
@@ -288,6 +346,15 @@ def by_autograd(scores, limit):
         return bool((jacobian.abs() <= limit).all())
 
     return next(factor for factor in range(1, 10_000) if killed(factor))
+
+
+def by_the_slopes(scores, limit):
+    factor = 1
+    w = scores.double().softmax(dim=0)
+    while (w * (1 - w)).max() > limit:
+        factor += 1
+        w = (factor * scores.double()).softmax(dim=0)
+    return factor
 
 
 def explain_vanishing_scale(got, scores, limit):
@@ -341,7 +408,16 @@ vanishing_scale = exercise(
     cases=SEARCHED,
     praise=f"At a factor of {_first_factor(*SEARCHED[0])} this softmax has stopped learning.",
     explain=explain_vanishing_scale,
-    right=[lambda scores, limit: _first_factor(scores, limit), by_autograd],
+    right=[lambda scores, limit: _first_factor(scores, limit), by_autograd, by_the_slopes],
+    hints=[
+        "What do you compare with the limit at each factor, and which factor comes first?",
+        "`while largest_slope(factor * scores) > limit:`, and inside of it ...",
+    ],
+    question=which(
+        "waits for a weight that is 1 but for the limit",
+        beside=[by_the_slopes],
+        others=["stops one too late", "starts at 0"],
+    ),
     mistakes=[
         refused("does not search", "a larger factor is needed", lambda scores, limit: 1),
         refused(
@@ -552,6 +628,21 @@ attention = exercise(
     praise="Scores, scale, mask, softmax and mixture are right, also on a batch.",
     explain=explain_attention,
     right=[lambda q, k, v, mask: _attend(q, k, v, mask), by_one_hot_values, by_einsum],
+    hints=[
+        "Which three steps lead from queries and keys to weights, and where does the mask come in?",
+        "`scores = q @ k.mT / math.sqrt(q.shape[-1])`; with a mask, "
+        "`scores.masked_fill(~mask, ...)`; then the softmax along the last axis, and the mixture.",
+    ],
+    question=number(
+        "`q` is [[2, 0, 0, 0]], `k` is [[ln 3, 0, 0, 0], [0, 0, 0, 0]], `v` is [[4], [12]], and "
+        "there is no mask. Which number is the context? Give two digits behind the point.",
+        lambda f: f(
+            torch.tensor([[2.0, 0, 0, 0]]),
+            torch.tensor([[math.log(3), 0, 0, 0], [0, 0, 0, 0]]),
+            torch.tensor([[4.0], [12.0]]),
+            None,
+        )[0][0, 0],
+    ),
     mistakes=[
         refused(
             "does not divide",

@@ -5,6 +5,7 @@ reads its answer off the output that the page shows it beside. Where prose answe
 must hold the numbers. What is veiled is tested on small pages (book/_ext/veil_ext.py).
 """
 
+import ast
 import re
 import sys
 from html.parser import HTMLParser
@@ -40,6 +41,11 @@ def largest(pattern, choose=max):
     return lambda text: choose(
         re.findall(pattern, text, re.MULTILINE), key=lambda pair: float(pair[1])
     )[0].strip()
+
+
+def all_of(answers):
+    """Several answers as an attribute holds them; of the groups of a pattern, the one that fits."""
+    return " | ".join("".join(answer) for answer in answers)
 
 
 def rows(text):
@@ -99,9 +105,50 @@ def momentum(text):
     )
 
 
-def shape(text):
-    table = rows(text)
-    return f"({len(table)}, {len(table[0])})" if len(table) > 1 else f"({len(table[0])},)"
+def word_tokens(text):
+    size = numbers(text)[0]
+    return "fewer than 4,000" if size < 4000 else "more than 4,000" if size > 4000 else ""
+
+
+def two_measures(text):
+    """The drawing's own check: of b and c, which has the larger product and cosine with a."""
+    assert "measures[0][0] < measures[1][0] and measures[0][1] > measures[1][1]" in text
+    return "c by the dot product, b by the cosine"
+
+
+def three_curves(text):
+    assert "(curves - curves[0]).abs().max() < 1e-3" in text  # the figure's own check
+    return "are the same"
+
+
+def slip_found(text):
+    found = [slip for slip, spread in re.findall(r"(slip .) +([\d.]+)", text) if float(spread) > 1]
+    return {0: "neither", 1: found[0], 2: "both"}[len(found)]
+
+
+def arrives(text):
+    away = [abs(place - 3) for place in numbers(text.splitlines()[0])]
+    return "never" if max(away[-4:]) > 1.9 else ""
+
+
+def counters_beaten(text):
+    network = max(numbers(re.search(r"seeds: (.*)", text)[1]))
+    return str(sum(float(loss) > network for loss in re.findall(r": loss ([\d.]+)", text)))
+
+
+def best_guesses(text):
+    best = dict(re.findall(r"^'(you|thou) ar' +'(\w)'", text, re.MULTILINE))
+    return f"{best['you']} after “you ar”, {best['thou']} after “thou ar”"
+
+
+def fastest_first(text):
+    took = re.findall(r"^(\D+?) +([\d.]+) s", text, re.MULTILINE)
+    return all_of(name for name, _ in sorted(took, key=lambda pair: float(pair[1])))
+
+
+def verb_of_young(text):
+    words = "the old king loves the young queen".split()
+    return f"“{max(zip(numbers(text), words, strict=True))[1]}”"
 
 
 def equal_rows(same, different):
@@ -123,11 +170,6 @@ def old_before_king(text):
     the, old, king, loves = rows(text)[1]
     assert king == loves == 0
     return "“the” and itself alike" if the == old else "itself alone"
-
-
-def first_pair(text):
-    a, b = re.search(r"^\('(\w)', '(\w)'\)", text, re.MULTILINE).groups()
-    return f"{a} and {b}"
 
 
 def bowl(text):
@@ -159,28 +201,44 @@ def all_true(true, false):
 
 # page/question: the cell with the output, and how its answer is read
 ANSWERS = {
-    "00/sum-over-axis-0": ("cell-08", lambda text: shape(text.splitlines()[0])),
-    "00/row-plus-column": ("cell-12", shape),
+    "00/first-sums": ("cell-08", lambda text: all_of(f"{row[0]:.0f}" for row in rows(text)[:2])),
+    "00/row-plus-column": ("cell-12", lambda text: f"{rows(text)[1][2]:.0f}"),
+    "00/dot-product": ("cell-14", lambda text: str(int(*set(numbers(text))))),
     "01/new-words": ("cell-06", found(r"(\d+)% of the words are new")),
-    "01/first-pair": ("cell-16", first_pair),
     "01/round-of-the": ("cell-21", found(r"merge (\d): th \+ e")),
+    "01/chunks": ("cell-30", lambda text: str(len(ast.literal_eval(text)))),
+    "01/doublings": ("cell-35", lambda t: all_of(re.findall(r"(\d+)%", t)[i] for i in (1, -1))),
     "01/most-tokens": ("cell-62", largest(r"^(English|French|Russian|Chinese) +\d+ +\d+ +(\d+)")),
-    "02/ids-by-frequency": ("cell-11", found(r"by frequency +(\d+)% right")),
+    "01/word-tokens": ("cell-73", word_tokens),
+    "02/ids-right": ("cell-11", lambda text: all_of(re.findall(r"(\d+)% right", text))),
     "02/one-hot-shape": ("cell-18", found(r"^(\(\d+, \d+\))")),
-    "02/no-strangers": ("cell-64", found(r"without strangers: .* mean cosine ([\d.]+)")),
+    "02/two-measures": ("cell-44", two_measures),
+    "02/vectors-right": ("cell-53", found(r"right: (\d+)%")),
+    "02/mixed-right": ("cell-56", found(r"mixed text: +(\d+)%")),
+    "02/no-strangers": ("cell-64", lambda t: all_of(re.findall(r"[\d.]+", t.splitlines()[1]))),
     "03/two-sums": ("cell-04", equal_rows("are equal", "differ")),
+    "03/sums-with-places": ("cell-10", equal_rows("are equal", "differ")),
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
+    "03/three-curves": ("cell-39", three_curves),
+    "03/slip-found": ("cell-46", slip_found),
     "04/questions-in-a-pair": ("cell-06", lambda text: str(text.count("->") - 1)),
-    "04/loud-logits": ("cell-26", found(r"logits 50 times as large: ([\d.]+)")),
+    "04/loud-logits": ("cell-26", lambda t: all_of(re.findall(r"loss (\S+),|large: (\S+)", t))),
     "04/rate-of-the-bowl": ("cell-32", bowl),
+    "04/forgotten-slopes": ("cell-65", arrives),
+    "04/counters-beaten": ("cell-71", counters_beaten),
+    "05/after-ar": ("cell-04", best_guesses),
+    "05/three-means": ("cell-13", lambda text: all_of(f"{n:.0f}" for n in numbers(text)[1:])),
+    "05/three-ways": ("cell-22", fastest_first),
     "05/leaks": ("cell-37", found(r"(\d+) of 28 future pairs leak")),
     "05/variance-left": ("cell-49", variance),
     "06/scores-not-zero": (
         "cell-11",
         lambda t: str(sum(n > 0 for r in rows(t)[:4] for n in r[:4])),
     ),
+    "06/verb-of-young": ("cell-24", verb_of_young),
     "06/which-noun": ("cell-26", which_noun),
     "06/old-before-king": ("cell-57", old_before_king),
+    "06/counting-right": ("cell-75", found(r"counting +(\d+)%")),
     "07/two-loves": ("cell-06", equal_rows("are the same", "differ")),
     "07/eight-heads": ("cell-43", eight_heads),
     "07/nan-rows": (
@@ -303,7 +361,10 @@ def text_of(cell):
 
 def printed(cell):
     """The texts that a cell printed, without the line on whose function goes on."""
-    texts = (out["text"] for out in cell.outputs if out.output_type == "stream")
+    texts = [out["text"] for out in cell.outputs if out.output_type == "stream"]
+    for out in cell.outputs:
+        if out.output_type == "execute_result" and "text/html" not in out.data:
+            texts.append(out.data["text/plain"])
     return [re.sub(r"^From here on: .*\n", "", text) for text in texts]
 
 

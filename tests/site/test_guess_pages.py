@@ -132,8 +132,8 @@ def test_what_is_no_guess_is_told_and_not_kept(open_chapter):
         assert told in status.inner_text()
         assert field.get_attribute("aria-invalid") == "true"
         assert field.evaluate("e => e === document.activeElement")
-    box(page, "first-pair").get_by_role("button").click()
-    assert box(page, "first-pair").get_by_role("status").inner_text() != ""
+    box(page, "word-tokens").get_by_role("button").click()
+    assert box(page, "word-tokens").get_by_role("status").inner_text() != ""
     assert page.locator(LINE).count() == 0
     field.fill("9")
     field.press("Enter")
