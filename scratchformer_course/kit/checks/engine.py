@@ -39,6 +39,7 @@ from scratchformer_course.kit.checks.compare import (
     same,
 )
 from scratchformer_course.kit.checks.sandbox import LIMIT, Worker, own_randomness
+from scratchformer_course.kit.checks.training import check_training
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
 
 Answer = Callable[..., Any]  # a function or a class, as a learner would write it
@@ -94,7 +95,9 @@ class Exercise:
     Where many answers are right, `judge(call, *given)` raises `Wrong` or returns the words of
     praise; `given` is what the notebook hands over with the function. `explain(got, *case)` raises
     `Wrong` for a wrong answer that no mistake gives. `praise` is said of a right answer. The page
-    shows the `hints`, of which the first is a question, and asks the `question`.
+    shows the `hints`, of which the first is a question, and asks the `question`. With
+    `slopes`, a page trains through the function, so `backward()` must find slopes at its arguments;
+    a class always needs them, at its parameters too.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class Exercise:
         judge: Callable[..., str] | None = None,
         explain: Callable[..., None] | None = None,
         praise: str = "",
+        slopes: bool = False,
         hints: Sequence[str] = (),
         question: Question | None = None,
     ):
@@ -120,6 +124,7 @@ class Exercise:
         self.right: Any = self.solutions[0]  # a class may be what other classes are built on
         self.is_class = isinstance(self.right, type)
         self.parameters = list(inspect.signature(self.right).parameters)
+        self.slopes = slopes or self.is_class
 
     def __repr__(self) -> str:
         return f"<check of exercise {self.number}, {self.name}>"
@@ -185,6 +190,13 @@ class Exercise:
                 self.explain(got, *fresh(case))
             why = f"{why}.\n" if why else ""
             raise Wrong(f"{why}`{call}` {difference(got, expected)}.")
+        if self.slopes:
+            objects: dict = {}
+            models: dict = {}
+            again = Call(call.given, self.name, self.parameters, self.is_class)
+            again.function = self._runnable(call.given, objects)
+            right = self._runnable(self.right, models)
+            check_training(again, right, objects, models, self.cases)
         return self.praise
 
     def _diagnosis(self, call: Call, number: int, expected: Any) -> str:
@@ -222,8 +234,8 @@ class Exercise:
             return False
         return not same(value, right) and matches(call.value, value)
 
-    def _runnable(self, answer: Any) -> Callable:
-        return as_function(answer, self.right) if self.is_class else answer
+    def _runnable(self, answer: Any, kept: dict | None = None) -> Callable:
+        return as_function(answer, self.right, kept) if self.is_class else answer
 
 
 exercise = Exercise  # a table is written in small letters: exercise, mistake, alike, refused
