@@ -46,8 +46,8 @@ def _smallest_weight(call, d_model, count=PLACES):
     expect(bool(weights.isfinite().all()), "A weight is NaN: the scores are too large.")
     best, places = weights.argmax(dim=1), torch.arange(count)
     used = ((W_q != 0).any(dim=1) & (W_k != 0).any(dim=1)).view(-1, 2).any(dim=1)
-    others = f"It uses {int(used.sum())} of {len(used)} hands, which stand alike at both places"
-    others = "" if used.all() else f" {others}: the other hands tell them apart."
+    others = f" The hands in use, {int(used.sum())} of {len(used)}, stand alike at both places"
+    others = "" if used.all() else f"{others}: the other hands tell them apart."
     own = "Each place looks at itself: turn its query back by one place."
     expect((best != places)[1:].any(), own)
     following = "Each place looks at the next one: turn the other way."
@@ -134,7 +134,7 @@ previous_word = exercise(
         ),
         refused(
             "uses the first hand only",
-            "It uses 1 of 24 hands, which stand alike at both places: the other hands tell",
+            "The hands in use, 1 of 24, stand alike at both places: the other hands tell",
             uses_the_first_hand,
         ),
         refused("turns every pair at the same speed", "most, not at place", turns_every_pair),

@@ -154,6 +154,8 @@ class Exercise:
             call.check_signature()
             call.function = self._runnable(call.function)
             praise = self.judge(call, *given) if self.judge else self.compare(call)
+            if self.slopes:
+                self._check_training(call.given)
             calls = f" in all {call.count} calls" if call.count > 1 else ""
             default = f"`{self.name}` gives the right answer{calls}."
             return Verdict(self.number, "passed", praise or default)
@@ -190,14 +192,15 @@ class Exercise:
                 self.explain(got, *fresh(case))
             why = f"{why}.\n" if why else ""
             raise Wrong(f"{why}`{call}` {difference(got, expected)}.")
-        if self.slopes:
-            objects: dict = {}
-            models: dict = {}
-            again = Call(call.given, self.name, self.parameters, self.is_class)
-            again.function = self._runnable(call.given, objects)
-            right = self._runnable(self.right, models)
-            check_training(again, right, objects, models, self.cases)
         return self.praise
+
+    def _check_training(self, function: Answer) -> None:
+        """Raise `Wrong` if slopes do not pass, or if a call changes the next one."""
+        objects: dict = {}
+        models: dict = {}
+        call = Call(function, self.name, self.parameters, self.is_class)
+        call.function = self._runnable(function, objects)
+        check_training(call, self._runnable(self.right, models), objects, models, self.cases)
 
     def _diagnosis(self, call: Call, number: int, expected: Any) -> str:
         """What the mistakes say that do on this case what the learner's function did.

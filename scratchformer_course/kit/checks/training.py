@@ -101,6 +101,7 @@ def _compare(name: str, found: Any, right: Any) -> None:
         lone = f"The values are right, but no slopes reach row {row} of `{name}`"
         expect(not lost.any(), f"{lone}: training cannot change it. Is it a `padding_idx`?")
     if not torch.allclose(found, right, rtol=NEAR, atol=near):
-        wrong = f"The values are right, the slopes at `{name}` are not: is a part cut off"
-        told = difference(found, right)
-        raise Wrong(f"{wrong} by `.data`, `.detach()` or `.item()`?\n`backward()` {told}.")
+        part = ": is a part cut off by `.data`, `.detach()` or `.item()`?"
+        wrong = f"The values are right, the slopes at `{name}` are not"
+        wrong += part if found.isfinite().all() else "."
+        raise Wrong(f"{wrong}\n`backward()` {difference(found, right)}.")
