@@ -856,7 +856,7 @@ ByteTokenizer = exercise(
         refused("leaves numbers with letters", "over two chunks", LeavesNumbersWithLetters),
         refused(
             "leaves the look-ahead out of the pattern",
-            "The chunks [b' ', b' wait'] became the tokens [b'  ', ",
+            "The chunks `[b' ', b' wait']` became the tokens `[b'  ', ",
             LeavesTheLookAheadOut,
         ),
         refused("shares its memory", "keep everything in `self`", SharesItsMemory),
@@ -958,7 +958,7 @@ def _cut_elsewhere(ids, text, known):
     while _encode(chunks[0], known.ids) == [known.ids[t] for t in ours[: _count(ours, chunks)]]:
         del ours[: _count(ours, chunks)], chunks[0]
     given = ours[: _count(ours, [b"".join(chunks[:2])])]
-    return f"The chunks {chunks[:2]} became the tokens {given}."
+    return f"The chunks `{chunks[:2]}` became the tokens `{given}`."
 
 
 def _count(tokens, chunks):

@@ -92,7 +92,7 @@ def _compare(name: str, found: Any, right: Any) -> None:
     found = torch.zeros_like(right) if found is None else found
     found = found.to_dense().to(right.dtype)
     near = NEAR * max(1.0, float(right.abs().max()))
-    cut = "`.data`, `.detach()`, `.item()` or NumPy cut it off, and training cannot change it"
+    cut = "`.data`, `.detach()`, `.item()` or NumPy cut it off from training"
     none = f"The values are right, but no slopes reach `{name}`: {cut}."
     expect(found.any() or right.abs().max() < near, none)
     if right.dim() == 2 and "." in name:
