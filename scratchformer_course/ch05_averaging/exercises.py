@@ -257,7 +257,7 @@ masked_softmax = exercise(
         (torch.tensor([[-2e6, 0.0], [-2e6, 3.0]]), CAUSAL[:2, :2]),  # a low fill is not low enough
     ),
     explain=explain_masked_softmax,
-    slopes=True,
+    slopes=["scores"],
     right=[
         right_masked_softmax,
         by_exponentials,

@@ -174,7 +174,7 @@ split_heads = exercise(
         (torch.arange(48.0).view(2, 3, 8).flip(1), 2),
         (torch.arange(3.0).view(3, 1, 1), 1),
     ),
-    slopes=True,
+    slopes=["x"],
     right=[right_split_heads, lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=1)],
     mistakes=[
         mistake(
@@ -407,11 +407,13 @@ MultiHeadAttention = exercise(
         ({"d_model": 8, "n_heads": 4}, X[:1, :, :8], OTHER),
         ({"d_model": 6, "n_heads": 1}, X[..., :6], _past(5)),
         ({"d_model": 12, "n_heads": 3}, 8 * X, EACH),  # scores of ±60
+        ({"d_model": 12, "n_heads": 3}, X, EACH.flip(0)),  # another mask of the same shape
         ({"d_model": 12, "n_heads": 3}, X, PADDED),
         ({"d_model": 16, "n_heads": 4}, torch.randn(3, 7, 16, generator=GENERATOR), _past(7)),
         ({"d_model": 12, "n_heads": 4}, 4 * X[:, :1]),
         ({"d_model": 32, "n_heads": 1}, torch.randn(2, 4, 32, generator=GENERATOR)),
         ({"d_model": 12, "n_heads": 3}, X, HEADS),
+        ({"d_model": 12, "n_heads": 4}, X[:, 1:2]),
         ({"d_model": 4, "n_heads": 4}, X[:1, :1, :4]),
     ),
     praise="`MultiHeadAttention` is right: with and without masks, for 1, 3 and 4 heads.",

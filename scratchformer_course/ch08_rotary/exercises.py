@@ -165,7 +165,7 @@ rotary = exercise(
         (_exponentials(5, 8), torch.tensor([100.0, 4.0, 3.0, 0.0, 7.5])),  # the shape of the first
         (_random(1, 1, 3, 4), torch.tensor([2.0, 0.0, 50.0])),
     ),
-    slopes=True,
+    slopes=["x"],
     right=[right_rotary, by_complex_numbers, pair_by_pair],
     mistakes=[
         mistake(

@@ -692,7 +692,7 @@ halve = exercise(
     "0.13",
     "halve(x: (N,)) -> (N,), trained through",
     cases=(torch.tensor([1.0, 2.0]), torch.tensor([3, 4])),
-    slopes=True,
+    slopes=["x"],
     right=[lambda x: x / 2],
     mistakes=[],
 )
@@ -706,3 +706,37 @@ def test_a_function_that_a_page_trains_through_must_let_slopes_pass():
         assert "no slopes reach `x`" in verdict.message, verdict
     infinite = halve(lambda x: torch.where(x > 0, x / 2, (1e30 * x).exp()))
     assert "NaN or infinity" in infinite.message, infinite
+
+
+class RightMixer(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_model)
+
+    def forward(self, x, memory):
+        return x.cos() + self.gate(memory)
+
+
+class CutsXOff(RightMixer):
+    def forward(self, x, memory):
+        return x.detach().cos() + self.gate(memory)
+
+
+class CutsTheMemoryOff(RightMixer):
+    def forward(self, x, memory):
+        return x.cos() + self.gate(memory.detach())
+
+
+Mixer = exercise(
+    "0.14",
+    "Mixer(d_model)(x: (T, C), memory: (T, C)) -> (T, C)",
+    cases=(({"d_model": 2}, torch.eye(2), torch.ones(2, 2)),),
+    right=[RightMixer],
+    mistakes=[],
+)
+
+
+def test_slopes_must_reach_each_of_several_inputs():
+    assert Mixer(RightMixer)
+    for cls, name in ((CutsXOff, "x"), (CutsTheMemoryOff, "memory")):
+        assert f"no slopes reach `{name}`" in Mixer(cls).message

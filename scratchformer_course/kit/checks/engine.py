@@ -95,9 +95,9 @@ class Exercise:
     Where many answers are right, `judge(call, *given)` raises `Wrong` or returns the words of
     praise; `given` is what the notebook hands over with the function. `explain(got, *case)` raises
     `Wrong` for a wrong answer that no mistake gives. `praise` is said of a right answer. The page
-    shows the `hints`, of which the first is a question, and asks the `question`. With
-    `slopes`, a page trains through the function, so `backward()` must find slopes at its arguments;
-    a class always needs them, at its parameters too.
+    shows the `hints`, of which the first is a question, and asks the `question`. `slopes`
+    names the arguments at which `backward()` must find slopes, since a page trains through the
+    function; a class needs them at all its inputs and parameters.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Exercise:
         judge: Callable[..., str] | None = None,
         explain: Callable[..., None] | None = None,
         praise: str = "",
-        slopes: bool = False,
+        slopes: Sequence[str] = (),
         hints: Sequence[str] = (),
         question: Question | None = None,
     ):
@@ -124,7 +124,7 @@ class Exercise:
         self.right: Any = self.solutions[0]  # a class may be what other classes are built on
         self.is_class = isinstance(self.right, type)
         self.parameters = list(inspect.signature(self.right).parameters)
-        self.slopes = slopes or self.is_class
+        self.slopes = slopes
 
     def __repr__(self) -> str:
         return f"<check of exercise {self.number}, {self.name}>"
@@ -154,7 +154,7 @@ class Exercise:
             call.check_signature()
             call.function = self._runnable(call.function)
             praise = self.judge(call, *given) if self.judge else self.compare(call)
-            if self.slopes:
+            if self.slopes or self.is_class:
                 self._check_training(call.given)
             calls = f" in all {call.count} calls" if call.count > 1 else ""
             default = f"`{self.name}` gives the right answer{calls}."
@@ -200,7 +200,8 @@ class Exercise:
         models: dict = {}
         call = Call(function, self.name, self.parameters, self.is_class)
         call.function = self._runnable(function, objects)
-        check_training(call, self._runnable(self.right, models), objects, models, self.cases)
+        right = self._runnable(self.right, models)
+        check_training(call, right, objects, models, self.cases, self.slopes)
 
     def _diagnosis(self, call: Call, number: int, expected: Any) -> str:
         """What the mistakes say that do on this case what the learner's function did.

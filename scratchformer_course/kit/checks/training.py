@@ -5,6 +5,7 @@ Every case is called once more, forth and back. A class keeps one object for eac
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,15 +23,25 @@ NEAR = 1e-3  # slopes add up more roundings than values
 
 
 def check_training(
-    again: Call, right: Callable, objects: dict, models: dict, cases: Sequence[tuple]
+    again: Call,
+    right: Callable,
+    objects: dict,
+    models: dict,
+    cases: Sequence[tuple],
+    wanted: Sequence[str],
 ) -> None:
     """Raise `Wrong` if a later call gives other values, or if the slopes are others.
 
     The values are known to be right in a first call. `objects` and `models` hold, by their
-    settings, what a class and the right class have built.
+    settings, what a class and the right class have built. Of a function's arguments, those that are
+    `wanted` need slopes.
     """
     for case in [*cases, *reversed(cases)]:
-        mine, theirs = _with_slopes(case), _with_slopes(case)
+        names = again.parameters
+        if again.is_class:  # in place of `self` stand the settings
+            names = list(inspect.signature(again.given.forward).parameters)
+        asked = [again.is_class or name in wanted for name in names]
+        mine, theirs = _with_slopes(case, asked), _with_slopes(case, asked)
         expected = right(*fresh(theirs))
         again(*mine)
         again.args = case  # as a message shows it
@@ -40,8 +51,7 @@ def check_training(
             kept = "The values are right at first, but earlier calls change them: keep nothing back"
             got = again.like(expected)
             raise Wrong(f"{kept} from a call.\n`{again}` {difference(got, expected)}.")
-        ours = _leaves(again, mine, objects)
-        known = _leaves(again, theirs, models)
+        ours, known = _leaves(names, mine, objects), _leaves(names, theirs, models)
         try:
             found = _slopes(again.value, ours)
         except RuntimeError as error:
@@ -53,20 +63,19 @@ def check_training(
                 _compare(name, found.get(name), slope)
 
 
-def _with_slopes(case: tuple) -> tuple:
-    """The case with tensors that ask for slopes, where they hold fractions."""
+def _with_slopes(case: tuple, asked: Sequence[bool]) -> tuple:
+    """The case with tensors that ask for slopes, where they are asked and hold fractions."""
     return tuple(
-        x.detach().clone().requires_grad_() if is_tensor(x) and x.is_floating_point() else x
-        for x in case
+        x.detach().clone().requires_grad_() if ask and is_tensor(x) and x.is_floating_point() else x
+        for x, ask in zip(case, asked, strict=False)
     )
 
 
-def _leaves(call: Call, case: tuple, objects: dict) -> dict[str, Any]:
+def _leaves(names: Sequence[str], case: tuple, objects: dict) -> dict[str, Any]:
     """What slopes are asked for, by name: the arguments, and the parameters of the object."""
-    names = ["the settings", *["x"] * len(case)] if call.is_class else call.parameters
     leaves = {n: x for n, x in zip(names, case, strict=False) if is_tensor(x) and x.requires_grad}
-    if call.is_class:
-        leaves |= {n: p for n, p in objects[repr(case[0])].named_parameters() if p.requires_grad}
+    if model := objects.get(repr(case[0])):
+        leaves |= {n: p for n, p in model.named_parameters() if p.requires_grad}
     return leaves
 
 
