@@ -37,6 +37,7 @@ matrix_product = exercise(
         (20 * _random(5, 4), _random(4, 2)),
         (_random(3, 3), _random(3, 4)[:, :3]),
         (_random(2, 1), _random(1, 6)),
+        (A.flip(0), 2 * B),
     ),
     right=[
         lambda a, b: torch.stack([torch.stack([row @ column for column in b.T]) for row in a]),
@@ -122,6 +123,8 @@ split_columns = exercise(
         (TABLE[:1], 6),
         (_random(3, 8), 2),
         (_random(5, 5), 5),
+        (TABLE[:, :1], 1),
+        (TABLE.flip(0), 2),
     ),
     right=[
         lambda x, parts: x.reshape(len(x), parts, -1).transpose(0, 1),
@@ -208,6 +211,7 @@ standardise = exercise(
         _random(2, 12) + 5,
         torch.tensor([[0.002, 0.003, 0.004]]),
         torch.tensor([[1000.0, 1000.5, 1001.0]]),
+        X.flip(0),
     ),
     right=[right_standardise, row_by_row],
     hints=[

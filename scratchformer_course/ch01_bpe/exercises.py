@@ -4,7 +4,7 @@ import codecs
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import ClassVar
 
 import regex
@@ -104,6 +104,7 @@ count_pairs = exercise(
         {("a", "b", "a", "c", "b", "a"): 1000, ("A", "b"): 20, ("b", "a"): 3, ("c", "a", "a"): 1},
         {("t",): 5},
         {},
+        {(" ", "t", " t", " "): 2, ("é", "🎭", "é", "🎭"): 3},
     ),
     judge=judge_count_pairs,
     right=[right_count_pairs, by_counter, by_defaultdict],
@@ -485,6 +486,7 @@ def _ids(letters, *merged):
 
 
 _FEW = b"a", b"b", b"c", b"bb", b"aab", b"ca", b"bc"
+BYTES = {bytes([byte]): 255 - byte for byte in range(256)}
 
 
 def _pieces(chunk):
@@ -563,6 +565,13 @@ def decodes_the_bytes(chunk, ids):
     return _encode(b"".join(pieces), ids)
 
 
+def starts_from_characters(chunk, ids):
+    pieces = tuple(character.encode() for character in chunk.decode())
+    while known := [pair for pair in pairwise(pieces) if b"".join(pair) in ids]:
+        pieces = _merge(pieces, min(known, key=lambda pair: ids[b"".join(pair)]))
+    return [ids[piece] for piece in pieces]
+
+
 def returns_the_pieces(chunk, ids):
     tokens = {i: token for token, i in ids.items()}
     return [tokens[i] for i in _encode(chunk, ids)]
@@ -586,6 +595,10 @@ encode_chunk = exercise(
         (b"abc", {b"bc": 40, b"a": 12, b"ab": 13, b"c": 7, b"b": 11}),  # in no order, with gaps
         (b"abcd", _ids("abcd", "ab", "abc", "cd")),
         (b"ababcababcab", _ids("abc", "ab", "cab", "abab", "abcab")),
+        ("é".encode(), BYTES),  # characters of two and of four bytes, and no token for them
+        ("🎭".encode(), BYTES),
+        ("🎭él".encode(), BYTES | {b"\xf0\x9f": 256, b"\xa9l": 257}),
+        (b"\xff\xfe", BYTES),  # no text at all
     ),
     right=[right_encode_chunk, _encode, token_by_token],
     hints=[
@@ -651,6 +664,12 @@ encode_chunk = exercise(
             "decodes the bytes one by one",
             "A byte may be a part of a character: leave the pieces bytes",
             decodes_the_bytes,
+        ),
+        mistake(
+            "starts from characters",
+            "The first pieces are characters, but `ids` need not know a whole one: start from "
+            "single bytes",
+            starts_from_characters,
         ),
         refused("returns the pieces", "is a bytes, but an int", returns_the_pieces),
     ],
@@ -760,6 +779,11 @@ class LosesTheSpaceAtTheStart(_Tokenizer):
 class CutsByAnotherPattern(_Tokenizer):
     def cut(self, text):
         return regex.findall(r" ?[a-zA-Z]+| ?[0-9]+|\s+|[^\sa-zA-Z0-9]+", text)
+
+
+class LeavesTheLookAheadOut(_Tokenizer):
+    def cut(self, text):
+        return regex.findall(GPT2_PATTERN.replace(r"|\s+(?!\S)", ""), text)
 
 
 class LeavesNumbersWithLetters(_Tokenizer):
@@ -886,6 +910,11 @@ ByteTokenizer = exercise(
         refused("loses the space at the start", "White space is lost", LosesTheSpaceAtTheStart),
         refused("cuts by another pattern", "cut too often", CutsByAnotherPattern),
         refused("leaves numbers with letters", "over two chunks", LeavesNumbersWithLetters),
+        refused(
+            "leaves the look-ahead out of the pattern",
+            "The chunks `[b' ', b' wait']` became the tokens `[b'  ', ",
+            LeavesTheLookAheadOut,
+        ),
         refused("shares its memory", "keep everything in `self`", SharesItsMemory),
         refused("keeps one list for each chunk", "is a list, but an int", KeepsOneListForEachChunk),
         refused("keeps the first chunk only", "Only the first chunk", KeepsTheFirstChunkOnly),
@@ -966,7 +995,8 @@ def _judge_encode(ids, text, known):
     elif ids == known.encode(chunks[0] if chunks else ""):
         why = "Only the first chunk is encoded: go on with the others.\n"
     elif known.decode(ids) == text:
-        why = "The text is cut too often or joined in another order: chunks first, then merges.\n"
+        order = "The text is cut too often or joined in another order: chunks first, then merges"
+        why = f"{order}. {_cut_elsewhere(ids, text, known)}\n"
     elif known.decode(ids) == "".join(text.split()):
         why = "The white space is lost: cut with `PATTERN`, which keeps every character.\n"
     elif _is_respaced(known.decode(ids), text):
@@ -976,6 +1006,21 @@ def _judge_encode(ids, text, known):
     elif not text.isascii():
         why = "The bytes are not those of UTF-8: `chunk.encode()` gives them.\n"
     raise Wrong(f"{why}`encode({text!r})` {difference(ids, right)}.")
+
+
+def _cut_elsewhere(ids, text, known):
+    """The two chunks from where the tokens of the same text differ, and the tokens given there."""
+    chunks, ours = [chunk.encode() for chunk in known.cut(text)], [known.tokens[i] for i in ids]
+    while _encode(chunks[0], known.ids) == [known.ids[t] for t in ours[: _count(ours, chunks)]]:
+        del ours[: _count(ours, chunks)], chunks[0]
+    given = ours[: _count(ours, [b"".join(chunks[:2])])]
+    return f"The chunks `{chunks[:2]}` became the tokens `{given}`."
+
+
+def _count(tokens, chunks):
+    """How many of the tokens begin within the first chunk."""
+    starts = accumulate(map(len, tokens), initial=0)
+    return sum(start < len(chunks[0]) for start in list(starts)[:-1])
 
 
 def _is_respaced(got, text):

@@ -60,6 +60,7 @@ pairs_of = exercise(
         ([3, 1, 4, 1, 5, 9, 2, 6], 3),
         ([3, 5], 0),
         ([2, 7, 1, 8, 2, 8, 1, 8], 5),
+        ([5, 5, 6, 8, 4], 2),
     ),
     right=[right_pairs_of, lambda ids, window: _pairs(ids, window), by_slices],
     hints=[
@@ -296,6 +297,12 @@ def loops_over_the_pairs(v, u, n):
     return dv, du, dn
 
 
+def squeezes_every_axis(v, u, n):
+    real, _ = _grades(v, u, n)
+    push = torch.sigmoid((n @ v.unsqueeze(2)).squeeze()).unsqueeze(-1)
+    return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
+
+
 def leaves_the_pushes_apart(v, u, n):
     real, push = _grades(v, u, n)
     return ((1 - real) * u)[:, None] - push * n, (1 - real) * v, -push * v[:, None]
@@ -317,6 +324,9 @@ moves = exercise(
         (_vectors(1, 2), _vectors(1, 2) + 0.3, _vectors(1, 1, 2)),
         (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no strangers: 2.4 needs it
         (_vectors(4, 6), _vectors(4, 6) * 0.7, _vectors(4, 5, 6)),
+        (_vectors(3, 5), _vectors(3, 5) - 0.4, _vectors(3, 1, 5)),  # one stranger each
+        (_vectors(4, 1), _vectors(4, 1) + 0.2, _vectors(4, 3, 1)),
+        (_vectors(3, 4) + 0.5, _vectors(3, 4), -_vectors(3, 2, 4)),
         (30 * _vectors(4, 3), 30 * _vectors(2, 5)[:1, :3].expand(4, 3), 30 * _vectors(4, 2, 3)),
     ),
     judge=judge_moves,
@@ -413,6 +423,12 @@ moves = exercise(
         ),
         refused("does not add up the pushes", "shape (3, 2, 4)", leaves_the_pushes_apart),
         mistake(
+            "squeezes every axis",
+            "`squeeze()` takes away every axis of length 1, that of a single stranger too: tell it "
+            "which axis to take",
+            squeezes_every_axis,
+        ),
+        mistake(
             "cannot do without strangers",
             "K may be 0, as in exercise 2.4: without strangers there is nothing to stack or to "
             "push",
@@ -485,6 +501,7 @@ nearest = exercise(
         (100 * _vectors(12, 3), 5, 11),
         (TWINS, 3, 1),
         (TWINS, 1, 1),
+        (VECTORS.flip(0), 0, 3),
         (torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]), 0, 2),  # its opposite comes last
         (torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 0, 1),  # its equal is another word
     ),
@@ -647,6 +664,8 @@ mean_cosine = exercise(
         torch.tensor([[3.0, 4.0], [4.0, 3.0], [0.0, 2.0], [-1.0, 0.5]]),
         torch.tensor([[1.0, 0.0], [0.0, 5.0]]),
         _vectors(6, 3),
+        _vectors(6, 3) ** 3,
+        torch.tensor([[2.0], [-1.0], [3.0]]),
         100 * _vectors(10, 5) + 80,
         _vectors(5, 8).T,
         torch.tensor([[1.0, 0.0], [0.0, 2.0], [0.0, 3.0]]),  # a cosine of 1 belongs to the mean

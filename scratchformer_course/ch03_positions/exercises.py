@@ -65,7 +65,7 @@ def takes_the_sine_twice(T, d_model):
 sinusoidal = exercise(
     "3.1",
     "sinusoidal(T, d_model) -> (T, C), sine and cosine of a hand side by side",
-    cases=((2, 4), (3, 6), (5, 8), (1, 2), (40, 10), (70, 64), (600, 4)),
+    cases=((2, 4), (3, 6), (5, 8), (1, 2), (40, 10), (70, 64), (600, 4), (3, 2)),
     right=[right_sinusoidal, entry_by_entry, by_cosines_alone],
     hints=[
         "Which two channels belong to hand `i`, and how fast does it turn?",
@@ -161,6 +161,8 @@ spread = exercise(
         (_random_table(12, 5).abs(), 4),  # all products above 0
         (torch.tensor([[3.0, -1.0], [-1.0, 2.0], [4.0, -1.0], [-5.0, 0.5]]), 1),  # all below
         (_random_table(5, 40).float().T, 3),
+        (_random_table(6, 4) + 1, 2),
+        (_random_table(7, 1), 1),
     ),
     right=[
         lambda table, k: _range(_products(table, k)),
@@ -286,7 +288,16 @@ def stretches_only(k, speed):
 turn = exercise(
     "3.3",
     "turn(k, speed) -> (2, 2), takes (sin, cos) of any place to those of the place k later",
-    cases=((2, 0.3), (1, 1.0), (-3, 0.5), (0, 0.7), (50, 0.01), (7, 1.234), (13, 0.0277)),
+    cases=(
+        (2, 0.3),
+        (1, 1.0),
+        (-3, 0.5),
+        (0, 0.7),
+        (50, 0.01),
+        (7, 1.234),
+        (13, 0.0277),
+        (7, -0.3),
+    ),
     praise="One matrix moves the hand k places on, from every place.",
     right=[right_turn, by_a_complex_number, by_solving],
     hints=[
@@ -363,6 +374,7 @@ def _tables():
     yield sizes, torch.tensor([[2, 3], [3, 2]])
     yield sizes, torch.tensor([[4, 3, 2, 1, 0]])
     yield {"vocab_size": 3, "context_length": 2, "d_model": 6}, torch.tensor([[2], [0]])
+    yield {"vocab_size": 3, "context_length": 2, "d_model": 6}, torch.tensor([[1]])
     ids = torch.tensor([[8, 0, 3, 3, 7, 1, 2], [5, 5, 4, 6, 0, 8, 8], [1, 2, 3, 4, 5, 6, 7]])
     yield {"vocab_size": 9, "context_length": 12, "d_model": 10}, ids
 
@@ -440,6 +452,20 @@ class PutsTheTwoSideBySide(_TokenAndPosition):
 class SumsOverTheText(_TokenAndPosition):
     def forward(self, ids):
         return (self.token(ids) + self.position(torch.arange(ids.shape[1]))).sum(dim=1)
+
+
+class CutsThePlacesOff(_TokenAndPosition):
+    def forward(self, ids):
+        return self.token(ids) + self.position.weight.data[: ids.shape[1]]
+
+
+class LeavesId0Out(_TokenAndPosition):
+    def __init__(self, vocab_size, context_length, d_model):
+        super().__init__(vocab_size, context_length, d_model)
+        self.token = nn.Embedding(vocab_size, d_model, padding_idx=0)
+
+    def forward(self, ids):
+        return self.token(ids) + self.position(torch.arange(ids.shape[1]))
 
 
 class HasATableOfOtherSizes(nn.Module):
@@ -521,6 +547,12 @@ TokenAndPosition = exercise(
             "The tokens of a text are summed up: return one vector for each token",
             SumsOverTheText,
         ),
+        refused(
+            "cuts the places off",
+            "no slopes reach `position.weight`: `.data`",
+            CutsThePlacesOff,
+        ),
+        refused("gives id 0 to padding", "no slopes reach row 0 of `token.weight`", LeavesId0Out),
         refused(
             "has a table of another size", "`position.weight` has shape", HasATableOfOtherSizes
         ),

@@ -94,6 +94,7 @@ windows = exercise(
         (LONG, 8, 5),
         (LONG[:21], 1, 4),
         (LONG[:21], 5, 5),  # the steps end with the last id
+        (IDS.flip(0), 3, 3),
     ),
     judge=judge_windows,
     right=[right_windows, step_by_step, by_index],
@@ -262,6 +263,7 @@ cross_entropy = exercise(
         (torch.tensor([[1000.0, 998.0], [-1000.0, -999.0]]), torch.tensor([1, 0])),
         (torch.tensor([[1000.0, 0.0, -1000.0], [-1000.0, 0.0, 1000.0]]), torch.tensor([0, 2])),
         (torch.tensor([[80.0, 0.0]]), torch.tensor([1])),
+        (-LOGITS, TARGETS),
         (3 * _random(7, 11, seed=4), torch.tensor([0, 10, 3, 3, 7, 9, 1])),
         (torch.tensor([[0.0, 150.0]]), torch.tensor([0])),
     ),
@@ -588,6 +590,8 @@ SETTINGS = {"vocab_size": 6, "length": 4, "d_model": 3, "d_hidden": 7}
 def cases_of_text_network():
     yield SETTINGS, WINDOWS
     yield {"vocab_size": 6, "length": 2, "d_model": 5, "d_hidden": 4}, WINDOWS[:1, :2]
+    yield SETTINGS, WINDOWS.flip(0)
+    yield {"vocab_size": 5, "length": 1, "d_model": 1, "d_hidden": 3}, torch.tensor([[4], [0]])
     large = {"vocab_size": 29, "length": 5, "d_model": 8, "d_hidden": 40}
     yield large, LONG.view(8, 5)
 
@@ -668,6 +672,17 @@ class AddsTheVectors(RightTextNetwork):
 class JoinsTheBatchToo(RightTextNetwork):
     def forward(self, ids):
         return self.out(self.hidden(self.embed(ids).flatten()).relu())
+
+
+class CutsTheVectorsOff(RightTextNetwork):
+    def forward(self, ids):
+        return self.out(self.hidden(self.embed(ids).detach().flatten(1)).relu())
+
+
+class LeavesId0Out(RightTextNetwork):
+    def __init__(self, vocab_size, length, d_model, d_hidden):
+        super().__init__(vocab_size, length, d_model, d_hidden)
+        self.embed = nn.Embedding(vocab_size, d_model, padding_idx=0)
 
 
 class HasHiddenForOneVector(RightTextNetwork):
@@ -753,6 +768,10 @@ TextNetwork = exercise(
             {"adds the vectors": AddsTheVectors, "joins the batch too": JoinsTheBatchToo},
         ),
         refused(
+            "cuts the vectors off", "no slopes reach `embed.weight`: `.data`", CutsTheVectorsOff
+        ),
+        refused("gives id 0 to padding", "no slopes reach row 0 of `embed.weight`", LeavesId0Out),
+        refused(
             "has a hidden layer for one vector",
             "`hidden.weight` has shape (7, 3), but (7, 12)",
             HasHiddenForOneVector,
@@ -791,6 +810,7 @@ forgetful_descent = exercise(
         (3.0, 0.2, 3),
         (4.0, 0.5, 5),  # comes by the 3
         (200.0, 0.1, 3),
+        (1.0, 0.1, 4),
     ),
     right=[lambda w, rate, steps: _descend(w, rate, steps, sum), with_a_running_sum],
     hints=[

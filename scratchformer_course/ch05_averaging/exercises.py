@@ -29,7 +29,10 @@ def right_running_mean(x):
 running_mean = exercise(
     "5.1",
     "running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t",
-    cases=(X, X[:1], 100 * _random(7, 3), _random(5, 1) - 10, _random(4, 9).T, 9 * _random(4, 4)),
+    cases=(
+        *(X, X[:1], 100 * _random(7, 3), _random(5, 1) - 10, _random(4, 9).T, 9 * _random(4, 4)),
+        X.flip(0),
+    ),
     right=[
         right_running_mean,
         lambda x: torch.stack([x[: t + 1].mean(dim=0) for t in range(len(x))]),
@@ -274,6 +277,7 @@ masked_softmax = exercise(
         (torch.tensor([[-2e6, 0.0], [-2e6, 3.0]]), CAUSAL[:2, :2]),  # a low fill is not low enough
     ),
     explain=explain_masked_softmax,
+    slopes=["scores"],
     right=[
         right_masked_softmax,
         by_exponentials,
@@ -356,6 +360,11 @@ masked_softmax = exercise(
             "divides exponentials that were not shifted",
             "`exp` of a very low score is 0, and 0 / 0 is NaN: subtract each row's maximum first",
             divides_exponentials,
+        ),
+        refused(
+            "cuts the scores off",
+            "no slopes reach `scores`",
+            lambda scores, mask: right_masked_softmax(scores.detach(), mask),
         ),
         refused(
             "hides with −10",

@@ -204,7 +204,7 @@ def judge_near_noun(call):
         "the old king loves the young queen",
         "the young queen loves the old king",
         "the king loves the old queen",
-        "king loves the old queen",
+        "old king loves young queen",  # the other noun stands two places away
         "the young king sleeps",
     ):
         words = sentence.split()
@@ -282,6 +282,13 @@ near_noun = exercise(
             "its largest weight, but 0.8 is wanted",
             lambda C: _design(
                 C, {(1, 0): 20, (7, 1): 1, (8, 2): 1}, {(2, 0): 1, (7, 1): 1, (8, 2): 1}
+            ),
+        ),
+        refused(
+            "asks for nearness too softly for a noun two places away",
+            "In *old king loves young queen*, the word *young* gives 0.73 to *queen*, its largest",
+            lambda C: _design(
+                C, {(1, 0): 20, (7, 1): 5, (8, 2): 5}, {(2, 0): 1, (7, 1): 1, (8, 2): 1}
             ),
         ),
         refused(
@@ -396,6 +403,7 @@ SEARCHED = (
     (torch.tensor([0.3, 0.1, 0.29, -0.7, 0.0, 0.2]), 0.03),
     (torch.tensor([40.0, 10.0, -30.0]), 0.001),
     (torch.tensor([1.0, *[0.0] * 30]), 0.05),  # the two largest do not tell
+    (torch.tensor([1.5, 0.2, 1.4, -1.0]), 0.01),
     (torch.tensor([1.0, 0.9975]), 0.05),  # 1155: the search is long
 )
 
@@ -599,6 +607,11 @@ def _hides_with(fill):
     return attend
 
 
+def squeezes_the_width(q, k, v, mask):
+    context, weights = _attend(q, k, v, mask)
+    return context.squeeze(-1), weights
+
+
 def takes_any_mask(q, k, v, mask):
     future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
     return _attend(q, k, v, None if mask is None else ~future)
@@ -623,6 +636,9 @@ attention = exercise(
         _of_scores(torch.tensor([[100.0, 0.0]]), None),
         _of_scores(torch.tensor([[-200.0, 200.0]]), FIRST_KEY),
         _of_scores(torch.tensor([[-2e6, 0.0]]), FIRST_KEY),
+        _of_scores(-NEAR, None),  # no mask, after one of this shape
+        (*_random(18, (2, 3, 1), (2, 4, 1), (2, 4, 1)), None),
+        (*_random(19, (1, 3, 4), (1, 1, 4), (1, 1, 5)), None),
     ),
     judge=judge_attention,
     praise="Scores, scale, mask, softmax and mixture are right, also on a batch.",
@@ -779,6 +795,7 @@ attention = exercise(
             lets_exp_overflow,
         ),
         refused("hides with −10,000", "stands where the mask is False", _hides_with(-1e4)),
+        refused("squeezes the width", "but (2, 3, 1) is expected", squeezes_the_width),
         mistake(
             "takes any mask for a causal one",
             "This hides the future whatever the mask says: use the mask that is given",

@@ -45,6 +45,9 @@ def _smallest_weight(call, d_model, count=PLACES):
     weights = ((x @ W_q) @ (x @ W_k).T / math.sqrt(W_q.shape[1])).softmax(dim=1)
     expect(bool(weights.isfinite().all()), "A weight is NaN: the scores are too large.")
     best, places = weights.argmax(dim=1), torch.arange(count)
+    used = ((W_q != 0).any(dim=1) & (W_k != 0).any(dim=1)).view(-1, 2).any(dim=1)
+    others = f" The hands in use, {int(used.sum())} of {len(used)}, stand alike at both places"
+    others = "" if used.all() else f"{others}: the other hands tell them apart."
     own = "Each place looks at itself: turn its query back by one place."
     expect((best != places)[1:].any(), own)
     following = "Each place looks at the next one: turn the other way."
@@ -52,17 +55,22 @@ def _smallest_weight(call, d_model, count=PLACES):
     for t in range(1, count):
         there = int(best[t])
         most = f"Place {t} looks at place {there} most, not at place {t - 1}."
-        expect(there == t - 1, most)
+        expect(there == t - 1, most + (others if abs(there - t) > 2 else ""))
     given = weights.diagonal(-1)
     t = int(given.argmin())
-    weak = f"Place {t + 1} gives only {float(given[t]):.2f} to place {t}: enlarge the scores."
+    weak = f"At width {d_model}, place {t + 1} gives only {float(given[t]):.2f} to place {t}"
+    share, second = weights[t + 1].masked_fill(places == t, 0).max(dim=0)
+    if others and abs(int(second) - t) > 2:
+        weak = f"{weak}, and {float(share):.2f} to place {int(second)}.{others}"
+    else:
+        weak = f"{weak}: enlarge the scores."
     expect(given[t] >= 0.8, weak)
     return float(given[t])
 
 
 def judge_previous_word(call):
-    least = min(_smallest_weight(call, d_model) for d_model in (32, 64))
-    _smallest_weight(call, d_model=48, count=3 * PLACES)
+    widths = ((32, PLACES), (64, PLACES), (48, 3 * PLACES), (8, 10), (8, 40))
+    least = min(_smallest_weight(call, *width) for width in widths)
     return f"Every place gives at least {least:.2f} to the place before it."
 
 
@@ -76,6 +84,12 @@ def turns_every_pair(d_model):
     cos, sin = math.cos(1), math.sin(1)
     pair = torch.tensor([[cos, sin], [-sin, cos]])
     return 30 * torch.block_diag(*[pair] * (d_model // 2)), torch.eye(d_model)
+
+
+def uses_the_first_hand(d_model):
+    W_q, W_k = torch.zeros(d_model, 2), torch.zeros(d_model, 2)
+    W_q[:2], W_k[:2] = 1000 * _turn(2, -1), torch.eye(2)
+    return W_q, W_k
 
 
 previous_word = exercise(
@@ -113,6 +127,16 @@ previous_word = exercise(
             "enlarge the scores",
             lambda d_model: (_turn(d_model, -1), torch.eye(d_model)),
         ),
+        refused(
+            "keeps the scores too small for a narrow input",
+            "At width 8, place 3 gives only 0.75 to place 2: enlarge the scores",
+            lambda d_model: (20 * _turn(d_model, -1), torch.eye(d_model)),
+        ),
+        refused(
+            "uses the first hand only",
+            "The hands in use, 1 of 24, stand alike at both places: the other hands tell",
+            uses_the_first_hand,
+        ),
         refused("turns every pair at the same speed", "most, not at place", turns_every_pair),
         refused(
             "shifts the channels",
@@ -146,7 +170,11 @@ split_heads = exercise(
         (torch.arange(30.0).view(2, 3, 5), 1),
         (torch.randn(3, 5, 12, generator=GENERATOR), 3),
         (torch.randn(4, 2, 4, generator=GENERATOR), 4),
+        (torch.arange(16.0).view(2, 1, 8), 2),
+        (torch.arange(48.0).view(2, 3, 8).flip(1), 2),
+        (torch.arange(3.0).view(3, 1, 1), 1),
     ),
+    slopes=["x"],
     right=[right_split_heads, lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=1)],
     mistakes=[
         mistake(
@@ -175,6 +203,11 @@ split_heads = exercise(
             "swaps T and D",
             "T and D are swapped: each head is (T, D)",
             lambda x, n_heads: right_split_heads(x, n_heads).mT,
+        ),
+        refused(
+            "cuts the heads off",
+            "no slopes reach `x`",
+            lambda x, n_heads: right_split_heads(x.data, n_heads),
         ),
     ],
 )
@@ -311,6 +344,19 @@ class IsCausalWhateverTheMask(_Attention):
         return super().forward(x, _past(x.shape[1]))
 
 
+class KeepsTheMask(_Attention):
+    kept = None
+
+    def forward(self, x, mask=None):
+        self.kept = self.kept if mask is None else mask
+        return super().forward(x, self.kept)
+
+
+class CutsItsInputOff(_Attention):
+    def project(self, x):
+        return super().project(x.detach())
+
+
 class DividesByTheRootOfC(_Attention):
     def scale(self, D, C):
         return C**0.5
@@ -361,11 +407,14 @@ MultiHeadAttention = exercise(
         ({"d_model": 8, "n_heads": 4}, X[:1, :, :8], OTHER),
         ({"d_model": 6, "n_heads": 1}, X[..., :6], _past(5)),
         ({"d_model": 12, "n_heads": 3}, 8 * X, EACH),  # scores of ±60
+        ({"d_model": 12, "n_heads": 3}, X, EACH.flip(0)),  # another mask of the same shape
         ({"d_model": 12, "n_heads": 3}, X, PADDED),
         ({"d_model": 16, "n_heads": 4}, torch.randn(3, 7, 16, generator=GENERATOR), _past(7)),
         ({"d_model": 12, "n_heads": 4}, 4 * X[:, :1]),
         ({"d_model": 32, "n_heads": 1}, torch.randn(2, 4, 32, generator=GENERATOR)),
         ({"d_model": 12, "n_heads": 3}, X, HEADS),
+        ({"d_model": 12, "n_heads": 4}, X[:, 1:2]),
+        ({"d_model": 4, "n_heads": 4}, X[:1, :1, :4]),
     ),
     praise="`MultiHeadAttention` is right: with and without masks, for 1, 3 and 4 heads.",
     right=[_Attention, WithUnflatten, HoldsABuffer, ListOfHeads],
@@ -417,6 +466,8 @@ MultiHeadAttention = exercise(
             "The causal mask is used always: use the `mask` that is given",
             IsCausalWhateverTheMask,
         ),
+        refused("keeps the mask", "earlier calls change them: keep nothing back", KeepsTheMask),
+        refused("cuts its input off", "no slopes reach `x`", CutsItsInputOff),
         mistake(
             "divides by the root of the model's width",
             "Scores are divided by √C: a query is D wide",
@@ -508,6 +559,7 @@ combine_masks = exercise(
         (torch.tensor([[4, 2, 1, 3, 7, 5], [-1, -1, 0, 6, 0, 2], [8, 8, 8, -1, -1, -1]]), -1),
         (torch.tensor([[3, 1, 2], [1, 3, 1]]), 5),  # no padding at all
         (torch.tensor([[6], [2]]), 2),
+        (torch.tensor([[0, 7, 0, 7], [3, 0, 0, 1]]), 0),
     ),
     right=[right_combine_masks, by_loops],
     mistakes=[
@@ -740,6 +792,15 @@ def compares_means(layer, x):
     return _moves(means, x, lambda t: slice(t, None), lambda t: slice(t))
 
 
+def leaves_a_trace_of_nan(layer, x):
+    for t in range(1, x.shape[1]):
+        poisoned = x.clone()
+        poisoned[:, t:] = math.nan
+        if layer(poisoned)[:, :t].isnan().any():
+            return True
+    return False
+
+
 def takes_the_slope_of_a_sum(layer, x):
     x = x.clone().requires_grad_()
     out = layer(x)
@@ -855,6 +916,16 @@ sees_the_future = exercise(
             "allows a large difference",
             "A leak is missed: it moves an output by a few thousandths. Compare more strictly",
             _tells_by(close=lambda a, b: torch.allclose(a, b, atol=0.1)),
+        ),
+        *alike(
+            "A sound layer is accused: NaN and infinity survive even a weight of 0, since 0 · NaN "
+            "is NaN. Put ordinary numbers there",
+            {
+                "writes NaN into later inputs": leaves_a_trace_of_nan,
+                "writes infinity into later inputs": _tells_by(
+                    lambda x: torch.full_like(x, math.inf)
+                ),
+            },
         ),
         *alike(
             "A leak is missed: the change must change something. An input can be 0 already, or "

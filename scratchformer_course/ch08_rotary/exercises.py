@@ -44,6 +44,7 @@ rotate = exercise(
         (torch.tensor([-1.0, 3.0]), 2.0),
         (torch.tensor([30.0, -0.2]), -1.234),
         (torch.tensor([0.0, -4.0]), 40.0),
+        (torch.tensor([-3.0, 0.0]), 0.5),
     ),
     right=[right_rotate, by_a_complex_number],
     mistakes=[
@@ -141,6 +142,12 @@ def pair_by_pair(x, positions):
     return torch.stack(turned, dim=-1)
 
 
+def keeps_the_first_angles(x, positions):
+    """As if it had kept the angles of the first case: a real memory would outlive the check."""
+    first = torch.arange(5.0) if x.shape == (5, 8) else positions
+    return right_rotary(x, first)
+
+
 def pairs_channel_i(x, positions):
     neighbours = _pairs(*x.chunk(2, dim=-1))
     return torch.cat(_turned(neighbours, positions), dim=-1)
@@ -155,7 +162,10 @@ rotary = exercise(
         (_exponentials(2, 3, 4, 6), torch.arange(4.0)),
         (_random(2, 5, 5, 10).transpose(1, 2), torch.tensor([9.0, 0.0, 9.0, 300.0, 2.0])),
         (_random(3, 1, 2), torch.tensor([6.0])),
+        (_exponentials(5, 8), torch.tensor([100.0, 4.0, 3.0, 0.0, 7.5])),  # the shape of the first
+        (_random(1, 1, 3, 4), torch.tensor([2.0, 0.0, 50.0])),
     ),
+    slopes=["x"],
     right=[right_rotary, by_complex_numbers, pair_by_pair],
     mistakes=[
         mistake(
@@ -182,6 +192,17 @@ rotary = exercise(
             "counts positions from 1",
             "The positions are taken one too large",
             lambda x, positions: right_rotary(x, positions + 1),
+        ),
+        mistake(
+            "keeps the angles of the first call",
+            "These are the angles of an earlier call: the positions can be others where the shape "
+            "is the same",
+            keeps_the_first_angles,
+        ),
+        refused(
+            "cuts x off",
+            "no slopes reach `x`",
+            lambda x, positions: right_rotary(x.data, positions),
         ),
         mistake(
             "adds the waves",
@@ -475,6 +496,7 @@ squeezed = exercise(
         (40, 16),
         (28, 17),
         (6, 8),
+        (8, 5),
     ),
     judge=judge_squeezed,
     right=[right_squeezed, place_by_place, by_linspace],

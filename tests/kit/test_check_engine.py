@@ -575,7 +575,11 @@ class HasNoBias(RightGate):
 Gate = exercise(
     "0.12",
     "Gate(d_model): x (T, C) -> (T, C), x weighted by the sigmoid of a linear layer `gate`",
-    cases=(({"d_model": 3}, torch.ones(2, 3)), ({"d_model": 2}, torch.eye(2))),
+    cases=(
+        ({"d_model": 3}, torch.ones(2, 3)),
+        ({"d_model": 2}, torch.eye(2)),
+        ({"d_model": 2}, torch.eye(2) - 3),
+    ),
     right=[RightGate, GateByHand],
     mistakes=[
         mistake("forgets the sigmoid", "The sigmoid is missing", ForgetsTheSigmoid),
@@ -608,8 +612,8 @@ class Spoils(RightGate):
 @pytest.mark.parametrize(
     ("cls", "state", "fragment"),
     [
-        (RightGate, "passed", "in all 2 calls"),
-        (GateByHand, "passed", "in all 2 calls"),
+        (RightGate, "passed", "in all 3 calls"),
+        (GateByHand, "passed", "in all 3 calls"),
         (ForgetsTheSigmoid, "try again", "The sigmoid is missing"),
         (HasNoBias, "try again", "the parameter `gate.bias` is missing"),
         (Unfilled, "not yet", "replace the `...`"),
@@ -623,3 +627,116 @@ class Spoils(RightGate):
 def test_a_class_is_an_exercise_too(cls, state, fragment):
     verdict = Gate(cls)
     assert (verdict.state, fragment in verdict.message) == (state, True), verdict
+
+
+class CutsItsWeightsOff(RightGate):
+    def forward(self, x):
+        return x * F.linear(x, self.gate.weight.data, self.gate.bias).sigmoid()
+
+
+class LeavesARowOut(RightGate):
+    def forward(self, x):
+        rows = torch.cat((self.gate.weight[:1].detach(), self.gate.weight[1:]))
+        return x * F.linear(x, rows, self.gate.bias).sigmoid()
+
+
+class CutsAPartOff(RightGate):
+    def forward(self, x):
+        return x.detach() * self.gate(x).sigmoid()
+
+
+class ReturnsWhatNumPyHolds(RightGate):
+    def forward(self, x):
+        return torch.from_numpy((x * self.gate(x).sigmoid()).detach().numpy())
+
+
+class TakesNumPy(RightGate):
+    def forward(self, x):
+        return torch.from_numpy(x.numpy()) * self.gate(x).sigmoid()
+
+
+class KeepsTheFirstGate(RightGate):
+    kept = None
+
+    def forward(self, x):
+        self.kept = self.gate(x) if self.kept is None else self.kept
+        return x * self.kept.sigmoid()
+
+
+class KeepsItsGraph(RightGate):
+    kept = None
+
+    def forward(self, x):
+        self.kept = self.gate.weight.exp() if self.kept is None else self.kept
+        return x * F.linear(x, self.kept.log(), self.gate.bias).sigmoid()
+
+
+@pytest.mark.parametrize(
+    ("cls", "fragment"),
+    [
+        (CutsItsWeightsOff, "no slopes reach `gate.weight`: `.data`"),
+        (LeavesARowOut, "no slopes reach row 0 of `gate.weight`"),
+        (CutsAPartOff, "the slopes at `x` are not"),
+        (ReturnsWhatNumPyHolds, "no slopes reach `x`"),
+        (TakesNumPy, "not so this later call: RuntimeError: Can't call numpy()"),
+        (KeepsTheFirstGate, "earlier calls change them: keep nothing back from a call"),
+        (KeepsItsGraph, "`backward()` fails: RuntimeError"),
+    ],
+)
+def test_a_class_that_cannot_be_trained_or_remembers_a_call_is_refused(cls, fragment):
+    verdict = Gate(cls)
+    assert (verdict.state, fragment in verdict.message) == ("try again", True), verdict
+
+
+halve = exercise(
+    "0.13",
+    "halve(x: (N,)) -> (N,), trained through",
+    cases=(torch.tensor([1.0, 2.0]), torch.tensor([3, 4])),
+    slopes=["x"],
+    right=[lambda x: x / 2],
+    mistakes=[],
+)
+
+
+def test_a_function_that_a_page_trains_through_must_let_slopes_pass():
+    assert halve(lambda x: torch.stack([n * 0.5 for n in x]))
+    assert double(lambda x: 2 * x.detach())  # no page trains through this one
+    for cut in (lambda x: x.detach() / 2, lambda x: torch.tensor([n / 2 for n in x.tolist()])):
+        verdict = halve(cut)
+        assert "no slopes reach `x`" in verdict.message, verdict
+    infinite = halve(lambda x: torch.where(x > 0, x / 2, (1e30 * x).exp()))
+    assert "NaN or infinity" in infinite.message, infinite
+
+
+class RightMixer(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_model)
+
+    def forward(self, x, memory):
+        return x.cos() + self.gate(memory)
+
+
+class CutsXOff(RightMixer):
+    def forward(self, x, memory):
+        return x.detach().cos() + self.gate(memory)
+
+
+class CutsTheMemoryOff(RightMixer):
+    def forward(self, x, memory):
+        return x.cos() + self.gate(memory.detach())
+
+
+Mixer = exercise(
+    "0.14",
+    "Mixer(d_model)(x: (T, C), memory: (T, C)) -> (T, C)",
+    cases=(({"d_model": 2}, torch.eye(2), torch.ones(2, 2)),),
+    right=[RightMixer],
+    mistakes=[],
+)
+
+
+def test_slopes_must_reach_each_of_several_inputs():
+    assert Mixer(RightMixer)
+    for cls, name in ((CutsXOff, "x"), (CutsTheMemoryOff, "memory")):
+        assert f"no slopes reach `{name}`" in Mixer(cls).message

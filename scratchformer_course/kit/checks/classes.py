@@ -15,13 +15,20 @@ from scratchformer_course.kit.checks.verdict import Wrong, expect
 SEED = 1
 
 
-def as_function(cls: Any, right: Any) -> Callable:
+def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:
     """`function(settings, *inputs)`: what an object of `cls` answers with the weights of `right`.
 
+    Each call has an object of its own, unless `kept` holds them, by the words of their settings.
     Raises `Wrong` if a part is still `...`, or if names or shapes of the parameters differ.
     """
 
     def function(settings: dict, *inputs: Any) -> Any:
+        objects = {} if kept is None else kept
+        if repr(settings) not in objects:
+            objects[repr(settings)] = build(settings)
+        return objects[repr(settings)](*inputs)
+
+    def build(settings: dict) -> Any:
         import torch
 
         torch.default_generator.manual_seed(SEED)  # `torch.manual_seed` resets GPUs, and is slow
@@ -42,6 +49,6 @@ def as_function(cls: Any, right: Any) -> Callable:
             got, expected = tuple(found[name].shape), tuple(value.shape)
             expect(got == expected, f"`{name}` has shape {got}, but {expected} is expected.")
         model.load_state_dict(weights, strict=False)  # buffers are the learner's own affair
-        return model.eval()(*inputs)
+        return model.eval()
 
     return function

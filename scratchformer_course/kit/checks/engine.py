@@ -40,6 +40,7 @@ from scratchformer_course.kit.checks.compare import (
 )
 from scratchformer_course.kit.checks.sandbox import LIMIT, Worker, own_randomness
 from scratchformer_course.kit.checks.ticks import tick
+from scratchformer_course.kit.checks.training import check_training
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
 
 Answer = Callable[..., Any]  # a function or a class, as a learner would write it
@@ -95,7 +96,9 @@ class Exercise:
     Where many answers are right, `judge(call, *given)` raises `Wrong` or returns the words of
     praise; `given` is what the notebook hands over with the function. `explain(got, *case)` raises
     `Wrong` for a wrong answer that no mistake gives. `praise` is said of a right answer. The page
-    shows the `hints`, of which the first is a question, and asks the `question`.
+    shows the `hints`, of which the first is a question, and asks the `question`. `slopes`
+    names the arguments at which `backward()` must find slopes, since a page trains through the
+    function; a class needs them at all its inputs and parameters.
     """
 
     def __init__(
@@ -109,6 +112,7 @@ class Exercise:
         judge: Callable[..., str] | None = None,
         explain: Callable[..., None] | None = None,
         praise: str = "",
+        slopes: Sequence[str] = (),
         hints: Sequence[str] = (),
         question: Question | None = None,
     ):
@@ -121,6 +125,7 @@ class Exercise:
         self.right: Any = self.solutions[0]  # a class may be what other classes are built on
         self.is_class = isinstance(self.right, type)
         self.parameters = list(inspect.signature(self.right).parameters)
+        self.slopes = slopes
 
     def __repr__(self) -> str:
         return f"<check of exercise {self.number}, {self.name}>"
@@ -152,6 +157,8 @@ class Exercise:
             call.check_signature()
             call.function = self._runnable(call.function)
             praise = self.judge(call, *given) if self.judge else self.compare(call)
+            if self.slopes or self.is_class:
+                self._check_training(call.given)
             calls = f" in all {call.count} calls" if call.count > 1 else ""
             default = f"`{self.name}` gives the right answer{calls}."
             return Verdict(self.number, "passed", praise or default)
@@ -190,6 +197,15 @@ class Exercise:
             raise Wrong(f"{why}`{call}` {difference(got, expected)}.")
         return self.praise
 
+    def _check_training(self, function: Answer) -> None:
+        """Raise `Wrong` if slopes do not pass, or if a call changes the next one."""
+        objects: dict = {}
+        models: dict = {}
+        call = Call(function, self.name, self.parameters, self.is_class)
+        call.function = self._runnable(function, objects)
+        right = self._runnable(self.right, models)
+        check_training(call, right, objects, models, self.cases, self.slopes)
+
     def _diagnosis(self, call: Call, number: int, expected: Any) -> str:
         """What the mistakes say that do on this case what the learner's function did.
 
@@ -225,8 +241,8 @@ class Exercise:
             return False
         return not same(value, right) and matches(call.value, value)
 
-    def _runnable(self, answer: Any) -> Callable:
-        return as_function(answer, self.right) if self.is_class else answer
+    def _runnable(self, answer: Any, kept: dict | None = None) -> Callable:
+        return as_function(answer, self.right, kept) if self.is_class else answer
 
 
 exercise = Exercise  # a table is written in small letters: exercise, mistake, alike, refused
