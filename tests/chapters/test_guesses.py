@@ -189,9 +189,8 @@ def worth_of_a_head(text):
 
 
 def residuals_first(text):
-    second, first = (re.search(rf"{words} ([\d.]+)", text)[1] for words in (
-        "then residuals", "^residuals gain"
-    ))  # fmt: skip
+    second = re.search(r"then residuals ([\d.]+)", text)[1]
+    first = re.search(r"^residuals gain ([\d.]+)", text, re.MULTILINE)[1]
     return "less than after it" if float(first) < float(second) else ""
 
 
