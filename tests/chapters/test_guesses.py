@@ -191,7 +191,7 @@ def worth_of_a_head(text):
 def residuals_first(text):
     second = re.search(r"then residuals ([\d.]+)", text)[1]
     first = re.search(r"^residuals gain ([\d.]+)", text, re.MULTILINE)[1]
-    return "less than after it" if float(first) < float(second) else ""
+    return "less" if float(first) < float(second) else ""
 
 
 def adamw_path(text):
