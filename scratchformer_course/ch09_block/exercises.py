@@ -227,7 +227,7 @@ layer_norm = exercise(
         lambda x, weight, bias, eps: F.layer_norm(x, weight.shape, weight, bias, eps),
     ],
     hints=[
-        "Over which axis are mean and variance taken, and how do they keep its place, of size 1?",
+        "Over which axis do you take mean and variance, and what keeps that axis, with size 1?",
         "`centred = x - x.mean(dim=-1, keepdim=True)`. Divide it by the root of the mean of its "
         "squares plus `eps`; `weight` and `bias` come last.",
     ],
