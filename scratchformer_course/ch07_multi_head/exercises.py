@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from scratchformer.positions import sinusoidal
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -101,6 +102,17 @@ previous_word = exercise(
         by_least_squares,
         lambda d_model: (6 * torch.eye(d_model), 6 * _turn(d_model, 1)),
     ],
+    hints=[
+        "Where does the hand of place t − 1 stand, if that of place t stands at the angle a?",
+        "`W_k` is `torch.eye(d_model)`. Each pair has its own two rows and columns of `W_q`: cos b "
+        "twice and sin b with both signs, and a number such as 30 in front of it all.",
+    ],
+    question=number(
+        "With d_model = 2 the position of place t is the row [sin t, cos t], and one step is 1 "
+        "radian: sin 1 = 0.84, cos 1 = 0.54. `W_k` is `torch.eye(2)`. What stands in row 1, column "
+        "0 of `W_q`, before you make it larger? Two digits.",
+        lambda f: f(2)[0][1, 0] / f(2)[0][1].norm(),
+    ),
     mistakes=[
         refused(
             "looks for itself",
@@ -176,6 +188,16 @@ split_heads = exercise(
     ),
     slopes=["x"],
     right=[right_split_heads, lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=1)],
+    hints=[
+        "Which part of the last axis counts faster, the head or its channels?",
+        "`x.unflatten(-1, (n_heads, -1))` is (B, T, H, D): which two axes must still be swapped?",
+    ],
+    question=number(
+        "`x = torch.arange(18.0).view(1, 3, 6)` is one text of three words, six channels each: "
+        "word 0 holds 0 to 5. What is `split_heads(x, 2)[0, 1, 0, 1]`?",
+        lambda f: f(torch.arange(18.0).view(1, 3, 6), 2)[0, 1, 0, 1],
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "views without swapping",
@@ -397,6 +419,17 @@ class MakesCAttnTooNarrow(_Attention):
         self.c_attn = nn.Linear(d_model, d_model)
 
 
+def _for_the_first_word(layer):
+    """The first number that two heads with small whole weights make of the first of two words."""
+    attn = layer(2, 2)
+    v, none = torch.eye(2), torch.zeros(4, 2)
+    attn.c_attn.weight.data.copy_(torch.cat((none, v)))  # the values are x itself
+    attn.c_attn.bias.data.copy_(torch.tensor([10, 10, 1, 1, 0, 0]))
+    attn.c_proj.weight.data.copy_(torch.tensor([[1, 10], [0, 0]]))
+    attn.c_proj.bias.data.zero_()
+    return attn(torch.tensor([[[2.0, 6.0], [4.0, 12.0]]]), _past(2))[0, 0, 0].item()
+
+
 MultiHeadAttention = exercise(
     "7.3",
     "MultiHeadAttention(d_model, n_heads)(x: (B, T, C), mask=None) -> (B, T, C)",
@@ -418,6 +451,18 @@ MultiHeadAttention = exercise(
     ),
     praise="`MultiHeadAttention` is right: with and without masks, for 1, 3 and 4 heads.",
     right=[_Attention, WithUnflatten, HoldsABuffer, ListOfHeads],
+    hints=[
+        "Which shape must q, k and v have before attention, and what undoes it afterwards?",
+        "`(split_heads(t, self.n_heads) for t in self.c_attn(x).chunk(3, dim=-1))` are q, k and v. "
+        "What attention gives is (B, H, T, D): swap, reshape, and use the last matrix.",
+    ],
+    question=number(
+        "`MultiHeadAttention(2, 2)` reads two words, [2, 6] and [4, 12], under the causal mask. In "
+        "both heads every query is 10 and every key is 1, and the values are the words' own "
+        "numbers. `c_proj` makes (head 0) + 10 · (head 1). What does it make for the first word?",
+        _for_the_first_word,
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "has one head of full width",
@@ -562,6 +607,17 @@ combine_masks = exercise(
         (torch.tensor([[0, 7, 0, 7], [3, 0, 0, 1]]), 0),
     ),
     right=[right_combine_masks, by_loops],
+    hints=[
+        "A place is open if it is open in both masks. Which shape has each of the two?",
+        "`(ids != pad_id)[:, None]` is (B, 1, T), the same for every row i. Join it with the "
+        "causal mask, `torch.ones(T, T).tril().bool()`.",
+    ],
+    question=number(
+        "`ids` is [[0, 9, 5, 0]] and `pad_id` is 9. How many of the 16 places of the mask are "
+        "True?",
+        lambda f: f(torch.tensor([[0, 9, 5, 0]]), 9).sum(),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "lets the padding mask replace the causal mask",
@@ -721,8 +777,9 @@ SECOND = torch.stack((_past(6), _opened(6, 1, 2)))
 def right_sees_the_future(layer, x):
     for t in range(1, x.shape[1]):
         changed = x.clone()
-        changed[:, t:] = _other(x)[:, t:]
-        if not torch.allclose(layer(changed)[:, :t], layer(x)[:, :t], atol=1e-5):
+        changed[:, t:] = torch.randn_like(x[:, t:])
+        before, after = layer(x)[:, :t], layer(changed)[:, :t]
+        if not torch.allclose(before, after, atol=1e-5):
             return True
     return False
 
@@ -739,9 +796,11 @@ def by_slopes(layer, x):
 
 def by_cuts(layer, x):
     whole = layer(x)
-    return any(
-        not torch.allclose(layer(x[:, :t]), whole[:, :t], atol=1e-5) for t in range(1, x.shape[1])
-    )
+    for t in range(1, x.shape[1]):
+        part = layer(x[:, :t])
+        if not torch.allclose(part, whole[:, :t], atol=1e-5):
+            return True
+    return False
 
 
 def by_each_place(layer, x):
@@ -755,8 +814,11 @@ def by_each_place(layer, x):
 
 
 def tries_the_middle(layer, x):
-    half = x.shape[1] // 2
-    return _moves(layer, x, lambda t: slice(half, None), lambda t: slice(half))
+    t = x.shape[1] // 2
+    changed = x.clone()
+    changed[:, t:] = torch.randn_like(x[:, t:])
+    before, after = layer(x)[:, :t], layer(changed)[:, :t]
+    return not torch.allclose(before, after, atol=1e-5)
 
 
 def looks_at_the_first_text(layer, x):
@@ -834,6 +896,16 @@ sees_the_future = exercise(
     ),
     praise="`sees_the_future` finds every leak, and accuses no layer that is sound.",
     right=[right_sees_the_future, by_slopes, by_cuts, by_each_place],
+    hints=[
+        "If the inputs change from place t on, which outputs may not move?",
+        "For each t from 1 on: copy x, put random numbers into `changed[:, t:]`, and compare "
+        "`layer(changed)[:, :t]` with `layer(x)[:, :t]`.",
+    ],
+    question=which(
+        "tries the middle only",
+        beside=[right_sees_the_future, by_cuts],
+        others=["compares digit by digit", "changes the last input only"],
+    ),
     mistakes=[
         *alike(
             "A sound layer is accused: place t may move when input t changes. Compare the outputs "

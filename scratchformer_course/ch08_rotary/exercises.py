@@ -6,6 +6,7 @@ import math
 import torch
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -47,6 +48,18 @@ rotate = exercise(
         (torch.tensor([-3.0, 0.0]), 0.5),
     ),
     right=[right_rotate, by_a_complex_number],
+    hints=[
+        "Where do the small arrows (1, 0) and (0, 1) end, and how many steps do you take along "
+        "each?",
+        "The first number is `a * math.cos(angle) - b * math.sin(angle)`. The second is made of a"
+        " and b too, with a plus.",
+    ],
+    question=number(
+        "Turn (10, 5) by the angle whose cosine is 0.6 and whose sine is 0.8. What is the second "
+        "number? One digit.",
+        lambda f: f(torch.tensor([10.0, 5.0]), math.acos(0.6))[1],
+        digits=1,
+    ),
     mistakes=[
         mistake(
             "turns clockwise",
@@ -167,6 +180,19 @@ rotary = exercise(
     ),
     slopes=["x"],
     right=[right_rotary, by_complex_numbers, pair_by_pair],
+    hints=[
+        "By which angle does pair i turn in row t? All of these angles make a table (T, D/2).",
+        "`torch.outer(positions, 10_000 ** (-torch.arange(0, D, 2) / D))` holds the angles. Turn "
+        "`x[..., 0::2]` and `x[..., 1::2]` as in exercise 8.1, and put them side by side again "
+        "with `torch.stack` and `flatten`.",
+    ],
+    question=number(
+        "A head has D = 4. A row at position 100 holds (2, 1) in channels 2 and 3. What stands in "
+        "channel 2 after `rotary`? One digit. (cos 1 = 0.54 and sin 1 = 0.84, cos 10 = −0.84 and "
+        "sin 10 = −0.54, cos 100 = 0.86 and sin 100 = −0.51.)",
+        lambda f: f(torch.tensor([[0.0, 0.0, 2.0, 1.0]]), torch.tensor([100.0]))[0, 2],
+        digits=1,
+    ),
     mistakes=[
         mistake(
             "pairs channel i with channel i + D/2",
@@ -313,20 +339,26 @@ def _moved(attend, q, k, v, by=100.0) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def right_ignores_the_start(attend, q, k, v):
-    first, second = _moved(attend, q, k, v)
+    positions = torch.arange(float(len(q)))
+    first = attend(q, k, v, positions)
+    second = attend(q, k, v, positions + 100)
     return torch.allclose(first, second, atol=1e-4)
 
 
 def from_three_starts(attend, q, k, v):
-    outputs = [
-        attend(q, k, v, torch.arange(start, start + len(q)).float()) for start in (0, 3, 100)
-    ]
-    return max((out - outputs[0]).abs().max().item() for out in outputs) < 1e-4
+    places = torch.arange(float(len(q)))
+    before = attend(q, k, v, places)
+    for start in (3, 100):
+        after = attend(q, k, v, start + places)
+        if (after - before).abs().max() > 1e-4:
+            return False
+    return True
 
 
 def stretches_the_text(attend, q, k, v):
     positions = torch.arange(float(len(q)))
-    first, second = (attend(q, k, v, p) for p in (positions, 2 * positions))
+    first = attend(q, k, v, positions)
+    second = attend(q, k, v, 2 * positions)
     return torch.allclose(first, second, atol=1e-4)
 
 
@@ -397,6 +429,16 @@ ignores_the_start = exercise(
         (FAINT, _q, _k, _v + 3),
     ),
     right=[right_ignores_the_start, from_three_starts],
+    hints=[
+        "Which two calls of `attend` must give the same outputs?",
+        "One call gets `positions = torch.arange(float(len(q)))`, the other one `positions + 100`. "
+        "Compare all of their numbers, not a sum of them.",
+    ],
+    question=which(
+        "stretches the text",
+        beside=[right_ignores_the_start, from_three_starts],
+        others=["compares a place with itself", "compares sums"],
+    ),
     mistakes=[
         *alike(
             "It says False too often: move all positions on by one step (do not stretch or reverse "
@@ -500,6 +542,14 @@ squeezed = exercise(
     ),
     judge=judge_squeezed,
     right=[right_squeezed, place_by_place, by_linspace],
+    hints=[
+        "How large may a step be, if T of them must take no more room than `trained`?",
+        "A step is `min(1.0, trained / T)`, and token t has made t of them.",
+    ],
+    question=number(
+        "Where does token 7 stand in `squeezed(10, 5)`, counted from token 0? Two digits.",
+        lambda f: f(10, 5)[7],
+    ),
     mistakes=[
         mistake(
             "stretches short texts too",

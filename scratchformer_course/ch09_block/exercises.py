@@ -7,6 +7,7 @@ from torch.nn import functional as F
 from scratchformer import blocks
 from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -97,6 +98,16 @@ class HasNoBias(RightFeedForward):
         self.c_fc = nn.Linear(d_model, d_ff, bias=False)
 
 
+def _comes_out(network):
+    """The last number that a network of two hidden numbers, with whole weights, makes of −10."""
+    mlp = network(1, 2)
+    mlp.c_fc.weight.data.copy_(torch.tensor([[1], [-1]]))
+    mlp.c_fc.bias.data.zero_()
+    mlp.c_proj.weight.data.copy_(torch.tensor([[4, 3]]))
+    mlp.c_proj.bias.data.fill_(1)
+    return mlp(torch.tensor([-10.0]))[-1].item()
+
+
 FeedForward = exercise(
     "9.1",
     "FeedForward(d_model, d_ff): x (..., C) -> (..., C), up to d_ff, activation, down again. Its "
@@ -109,6 +120,18 @@ FeedForward = exercise(
     ),
     praise="`FeedForward` is right: up, bend, down, for each position by itself.",
     right=[RightFeedForward, ByMatrices, ThePackages],
+    hints=[
+        "How wide is a vector behind the first layer, and what happens to it before the second?",
+        "`self.c_fc` is `nn.Linear(d_model, d_ff)`, and `self.c_proj` leads back. In `forward` "
+        "three parts follow each other, and `self.activation` is the middle one.",
+    ],
+    question=number(
+        "`FeedForward(1, 2)` gets x = −10. `c_fc` multiplies it by 1 and by −1, without a bias. "
+        "`c_proj` makes 4 · (first) + 3 · (second) + 1. GELU gives 10 for 10, and 0 for −10. What "
+        "comes out?",
+        _comes_out,
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "leaves the activation out",
@@ -203,6 +226,17 @@ layer_norm = exercise(
         right_layer_norm,
         lambda x, weight, bias, eps: F.layer_norm(x, weight.shape, weight, bias, eps),
     ],
+    hints=[
+        "Over which axis do you take mean and variance, and what keeps that axis, with size 1?",
+        "`centred = x - x.mean(dim=-1, keepdim=True)`. Divide it by the root of the mean of its "
+        "squares plus `eps`; `weight` and `bias` come last.",
+    ],
+    question=number(
+        "One position holds (1, 7). `weight` is 10 for both channels, `bias` is 1, and `eps` is "
+        "16, so large that it shows. What becomes of the 7? One digit.",
+        lambda f: f(torch.tensor([[1.0, 7.0]]), torch.full((2,), 10.0), torch.ones(2), 16.0)[0, 1],
+        digits=1,
+    ),
     mistakes=[
         *alike(
             "This normalises over the time axis: each position must use its own channels alone",
@@ -423,6 +457,27 @@ class HasOneNorm(RightTransformerBlock):
         del self.ln_2
 
 
+class _Times(nn.Module):
+    """A sublayer that multiplies by a number."""
+
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x, mask=None):
+        return self.factor * x
+
+
+def _out_of_a_block(block):
+    """The second number of (1, 3) behind a block whose sublayers multiply by 10 and by 5."""
+    block = block(2, 1)
+    block.attn, block.mlp = _Times(10), _Times(5)
+    for norm, weight in ((block.ln_1, 1), (block.ln_2, 4)):
+        norm.weight.data.fill_(weight)
+        norm.bias.data.zero_()
+    return block(torch.tensor([[[1.0, 3.0]]]))[0, 0, 1].item()
+
+
 TransformerBlock = exercise(
     "9.3",
     "TransformerBlock(d_model, n_heads): x (B, T, C), mask (T, T) -> (B, T, C), pre-norm. Its "
@@ -439,6 +494,18 @@ TransformerBlock = exercise(
     ),
     praise="`TransformerBlock` is right: two sublayers, and each adds to the stream.",
     right=[RightTransformerBlock, WithWeights, ThePackagesBlock],
+    hints=[
+        "What does a sublayer read, and to what is its result added?",
+        "`x = x + self.attn(self.ln_1(x), mask=mask)` is the first half. The second half is built"
+        " in the same way.",
+    ],
+    question=number(
+        "A block reads one word, the vector (1, 3). `attn` multiplies what it reads by 10, `mlp` "
+        "by 5. The norms have no bias; the weight of `ln_1` is 1, that of `ln_2` is 4. What is "
+        "the second number that comes out?",
+        _out_of_a_block,
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "is post norm", "This is post-norm, norm(x + f(x)): write x + f(norm(x))", IsPostNorm
@@ -513,17 +580,21 @@ def _leak(call, x):
     far = f"The variance of a position is up to {off:.2g} away from 1: it is noticed."
     expect(off < 0.02, far)
     expect(output(x).equal(before), "The same input gives another result the second time.")
-    leak = 0.0
     texts = range(len(x))
+    for text in texts:
+        changed = x.clone()
+        changed[text] = _random(6, *x.shape[1:])
+        moved = (output(changed) - before).abs()
+        for other in texts:
+            pair = f"Sequence {other + 1} moves when sequence {text + 1} changes"
+            why = f"{pair}: that is another fault, keep them apart."
+            expect(other == text or moved[other].max() < 1e-4, why)
+    leak = 0.0
     for t in range(1, x.shape[1]):
         for text in texts:
             changed = x.clone()
             changed[text, t] = _random(4, x.shape[2])
             moved = (output(changed) - before).abs()
-            for other in texts:
-                pair = f"Sequence {other + 1} moves when sequence {text + 1} changes"
-                why = f"{pair}: that is another fault, keep them apart."
-                expect(other == text or moved[other].max() < 1e-4, why)
             leak = max(leak, float(moved[text, :t].max()))
     return leak
 
@@ -538,6 +609,25 @@ def judge_leaky_norm(call):
 
 def right_leaky_norm(x):
     return _normed(_normed(x, 1e-5, dims=(1,)), 1e-5)
+
+
+def adds_the_last_position(x):
+    return F.layer_norm(x + 0.1 * x[:, -1:], x.shape[-1:])
+
+
+def subtracts_the_mean_over_time(x):
+    centred = x - x.mean(dim=1, keepdim=True)
+    return F.layer_norm(centred, x.shape[-1:])
+
+
+def leaks_by_a_number_that_the_norm_removes(x):
+    last = x[:, -1:].mean(dim=-1, keepdim=True)
+    return F.layer_norm(x + last, x.shape[-1:])
+
+
+def rolls_the_texts_on_as_one(x):
+    following = x.flatten(0, 1).roll(-1, dims=0).view_as(x)  # the last of a text sees another text
+    return F.layer_norm(x + 0.1 * following, x.shape[-1:])
 
 
 def has_mean_0_only(x):
@@ -556,7 +646,18 @@ leaky_norm = exercise(
     "leaky_norm(x: (B, T, C)) -> like x; mean 0, variance 1 at each position, yet the past moves. "
     "It must not mix the sequences of a batch, and give the same answer twice.",
     judge=judge_leaky_norm,
-    right=[right_leaky_norm, lambda x: F.layer_norm(x + 0.1 * x[:, -1:], x.shape[-1:])],
+    right=[right_leaky_norm, adds_the_last_position, subtracts_the_mean_over_time],
+    hints=[
+        "What can you add to every position, before an honest norm makes its mean 0 and variance "
+        "1?",
+        "Add something of a later position, such as a share of `x[:, -1:]`, and end with "
+        "`F.layer_norm(…, x.shape[-1:])`.",
+    ],
+    question=which(
+        "leaks by a number that the norm removes",
+        beside=[adds_the_last_position, subtracts_the_mean_over_time],
+        others=["has mean 0, but leaves the variance", "adds the other sequence"],
+    ),
     mistakes=[
         refused("is an honest layer norm", "this does not leak", lambda x: _normed(x, 1e-5)),
         refused(
@@ -565,7 +666,7 @@ leaky_norm = exercise(
         refused(
             "leaks by a number that the norm removes",
             "this does not leak",
-            lambda x: _normed(x + x[:, -1:].mean(dim=-1, keepdim=True), 1e-5),
+            leaks_by_a_number_that_the_norm_removes,
         ),
         refused(
             "normalises over the time axis alone",
@@ -590,6 +691,7 @@ leaky_norm = exercise(
             "keep them apart",
             lambda x: F.layer_norm(x + 0.1 * x.flip(0), x.shape[-1:]),
         ),
+        refused("rolls the texts on as one", "keep them apart", rolls_the_texts_on_as_one),
         refused(
             "lets the first sequence see the second",
             "Sequence 1 moves when sequence 2 changes",

@@ -11,6 +11,7 @@ from scratchformer.models.gpt import GPT as PackageGPT
 from scratchformer.models.gpt import GPTConfig
 from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
@@ -62,6 +63,17 @@ bigram_counts = exercise(
         (torch.tensor([1, 0, *[1] * 700]), 2),  # more than a byte can count
     ),
     right=[right_bigram_counts, counts_by_bincount, counts_by_index_put],
+    hints=[
+        "How could one number stand for a pair, so that counting pairs is counting numbers?",
+        "`ids[:-1] * vocab_size + ids[1:]` has a number for each pair. `torch.bincount` counts "
+        "them, with `minlength=vocab_size**2`, and `view` makes the table.",
+    ],
+    question=number(
+        "`ids` is [0, 0, 2, 0, 0, 2, 0, 2, 1], and the vocabulary has 3 tokens. What stands in row "
+        "0, column 2?",
+        lambda f: f(torch.tensor([0, 0, 2, 0, 0, 2, 0, 2, 1]), 3)[0, 2],
+        digits=1,
+    ),
     mistakes=[
         mistake(
             "swaps rows and columns",
@@ -176,16 +188,33 @@ def swaps_the_ends(text):
     return "".join((end, *middle, first, last))
 
 
+def moves_the_first_letter(text):
+    return text[1:-1] + text[0] + text[-1]
+
+
 def sorts_all_but_the_last(text):
-    before = "".join(sorted(text[:-1], reverse=text[:-1] == "".join(sorted(text[:-1]))))
-    return before + text[-1]
+    before, last = text[:-1], text[-1]
+    other = "".join(sorted(before))
+    if other == before:
+        other = other[::-1]
+    return other + last
 
 
 twin = exercise(
     "10.2",
     "twin(text: str) -> another str; without places attention predicts the same after both",
     judge=judge_twin,
-    right=[right_twin, lambda text: text[1:-1] + text[0] + text[-1], sorts_all_but_the_last],
+    right=[right_twin, moves_the_first_letter, sorts_all_but_the_last],
+    hints=[
+        "What does the last character take a mean of, and does a mean know an order?",
+        "Keep the last character, and put those before it in another order. Turning them round "
+        "will do, unless they read the same backwards.",
+    ],
+    question=which(
+        "moves the last letter to the front",
+        beside=[moves_the_first_letter, sorts_all_but_the_last],
+        others=["changes a letter", "returns the text itself"],
+    ),
     mistakes=[
         refused("reverses the whole text", "it has another query", lambda text: text[::-1]),
         refused(
@@ -514,6 +543,19 @@ GPT = exercise(
     praise="`GPT` is right: a whole language model, tied and started small.",
     judge=judge_gpt,
     right=[RightGPT, ScoresWithTheTable, FromThePackage],
+    hints=[
+        "Through which parts do the ids go one after the other, and where does their number T "
+        "matter?",
+        "`x = self.wte(ids) + self.wpe.weight[:T]`. Each block of `self.h` gets `x` and "
+        "`causal_mask(T)`, and `ln_f` and `lm_head` come last. Tie the two weights before you fill "
+        "them.",
+    ],
+    question=number(
+        "GPT(vocab_size=5, context_length=3, d_model=2, n_heads=1, n_layers=2): one of its blocks "
+        "has 74 parameters. How many has the whole model?",
+        lambda f: sum(p.numel() for p in f(5, 3, 2, 1, 2).parameters()),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "forgets the mask", "No block gets a mask: each place sees its future", ForgetsTheMask
@@ -696,7 +738,8 @@ def judge_sample_next(call):
 
 def right_sample_next(logits, temperature, generator):
     p = torch.softmax(logits / temperature, dim=0)
-    return torch.multinomial(p, 1, generator=generator).item()
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return drawn.item()
 
 
 def sample_by_gumbel_noise(logits, temperature, generator):
@@ -705,9 +748,16 @@ def sample_by_gumbel_noise(logits, temperature, generator):
 
 
 def sample_by_running_sum(logits, temperature, generator):
-    cumulative = torch.cumsum(torch.softmax(logits / temperature, dim=0), dim=0)
+    p = torch.softmax(logits / temperature, dim=0)
     point = torch.rand(1, generator=generator)
-    return min(int((cumulative < point).sum()), len(logits) - 1)
+    token = int((p.cumsum(dim=0) < point).sum())
+    return min(token, len(logits) - 1)
+
+
+def divides_the_probabilities(logits, temperature, generator):
+    p = torch.softmax(logits, dim=0) / temperature
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return drawn.item()
 
 
 def draws_from_log_softmax(logits, temperature, generator):
@@ -737,6 +787,16 @@ sample_next = exercise(
     "generators are seeded here, so the verdict is always the same.",
     judge=judge_sample_next,
     right=[right_sample_next, sample_by_gumbel_noise, sample_by_running_sum],
+    hints=[
+        "What must be divided by the temperature: the logits, or their probabilities?",
+        "`torch.multinomial(p, 1, generator=generator)` draws one id from the probabilities p, as"
+        " a tensor of shape (1,).",
+    ],
+    question=which(
+        "divides the probabilities by the temperature",
+        beside=[right_sample_next, sample_by_running_sum],
+        others=["draws from the logits without softmax", "ignores the generator"],
+    ),
     mistakes=[
         refused(
             "always takes the likeliest",
@@ -758,9 +818,7 @@ sample_next = exercise(
         refused(
             "divides the probabilities by the temperature",
             "The temperature has no effect",
-            lambda logits, temperature, generator: torch.multinomial(
-                logits.softmax(0) / temperature, 1, generator=generator
-            ).item(),
+            divides_the_probabilities,
         ),
         refused(
             "ignores the generator",

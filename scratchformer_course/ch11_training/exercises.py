@@ -9,6 +9,7 @@ from torch.nn.utils import clip_grad_norm_
 from scratchformer.training import loop, token_loss
 from scratchformer_course.kit.checks.compare import difference, same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 # The first optimiser of a process imports half of torch, for seconds: not in a check's own time.
@@ -117,6 +118,11 @@ def changes_m_and_v_in_place(w, grad, m, v, t, lr, decay):
     return _new_weights(w, m, v, t, lr, decay), m, v
 
 
+def _first_update(adamw_step):
+    w, grad = torch.tensor([6.0]), torch.tensor([-2.0])
+    return adamw_step(w, grad, torch.zeros(1), torch.zeros(1), 1, 0.5, 0.5)[0]
+
+
 adamw_step = exercise(
     "11.1",
     "adamw_step(w, grad, m, v, t, lr, decay) -> (w, m, v) after update number t = 1, 2, …",
@@ -128,6 +134,16 @@ adamw_step = exercise(
         (torch.ones(1), torch.tensor([1e-5]), ZERO[:1], ZERO[:1], 1, 0.1, 0.0),
     ),
     right=[right_adamw_step, adamw_by_torch],
+    hints=[
+        "What are m and v after this slope, and by what must each be divided after t updates?",
+        "`m = 0.9 * m + 0.1 * grad`, and v likewise, with 0.95 and `grad**2`. The new w is "
+        "`w - lr * decay * w`, less the step.",
+    ],
+    question=number(
+        "The first update (t = 1, m = v = 0) of w = 6, with the slope −2, the rate 0.5 and a decay "
+        "of 0.5: what is the new w? Two digits.",
+        _first_update,
+    ),
     mistakes=[
         mistake(
             "no bias correction",
@@ -276,7 +292,7 @@ warmup_cosine = exercise(
     "11.2",
     "warmup_cosine(step, lr, steps, warmup) -> the rate of the update after `step` updates",
     cases=(
-        *((step, 0.5, 20, 4) for step in (0, 1, 3, 4, 9, 15, 19)),
+        *((step, 0.3, 20, 4) for step in (0, 1, 3, 4, 9, 15, 19)),
         *((step, 1.0, 10, 0) for step in (0, 5)),
         *((step, 3.0, 37, 11) for step in (0, 10, 11, 12, 36)),
         *((step, 2.0, 4, 3) for step in range(4)),  # one step of fall
@@ -284,6 +300,18 @@ warmup_cosine = exercise(
     ),
     praise="The rate rises to its peak at step 4, falls along a cosine, and is never 0.",
     right=[right_warmup_cosine, warmup_by_squared_cosine],
+    hints=[
+        "At which step do the two formulas meet, and what does each of them give there?",
+        "Below `warmup` it is `lr * (step + 1) / (warmup + 1)`. Else `progress` is the share of "
+        "the fall that is done, and the rate is half of `lr * (1 + math.cos(math.pi * "
+        "progress))`.",
+    ],
+    question=number(
+        "lr = 4, 15 steps, of which 3 are warm-up: what is the rate at step 7? One digit. (The "
+        "cosine of π/3, which is 60°, is 0.5.)",
+        lambda f: f(7, 4.0, 15, 3),
+        digits=1,
+    ),
     mistakes=[
         mistake(
             "rate 0 at step 0", "The first update has rate 0: count from step + 1", rate_0_at_step_0
@@ -352,10 +380,16 @@ warmup_cosine = exercise(
                 ),
             },
         ),
-        mistake(
-            "peak of 1",
+        *alike(
             "The peak is 1: multiply by `lr`",
-            lambda step, lr, steps, warmup: right_warmup_cosine(step, 1.0, steps, warmup),
+            {
+                "peak of 1": lambda step, lr, steps, warmup: right_warmup_cosine(
+                    step, 1.0, steps, warmup
+                ),
+                "fall from 1": lambda step, lr, steps, warmup: _after_warmup(
+                    step, lr, warmup, _cosine((step - warmup) / (steps - warmup))
+                ),
+            },
         ),
         mistake(
             "fails without a warm-up", "A run may have no warm-up at all", fails_without_a_warmup
@@ -415,6 +449,16 @@ clip_gradients = exercise(
         ([torch.tensor([1.05])], 1.0),  # hardly above the limit
     ),
     right=[right_clip_gradients, clip_as_one_long_vector],
+    hints=[
+        "What is the norm of all numbers together, whichever tensor they stand in?",
+        "`norm = math.sqrt(sum(g.square().sum().item() for g in gradients))`. Only if it is above"
+        " the limit, every tensor is multiplied by one and the same factor.",
+    ],
+    question=number(
+        "`gradients` are the tensors [2, 1] and [2], and `limit` is 1.5. What becomes of the first "
+        "number? Two digits.",
+        lambda f: f([torch.tensor([2.0, 1.0]), torch.tensor([2.0])], 1.5)[0][0],
+    ),
     mistakes=[
         mistake(
             "each by its own norm",
@@ -564,11 +608,11 @@ def judge_update(call):
             if not usual.is_quoted and same(got, _outcome(usual.function, clip)):
                 raise Wrong(f"{usual.diagnosis}.")
         names = ("the nats of", "the targets of", "the weights after")
-        for number, (mine, right) in enumerate(zip(got, expected, strict=True), 1):
+        for step, (mine, right) in enumerate(zip(got, expected, strict=True), 1):
             for name, a, b in zip(names, mine, right, strict=True):
                 if not same(a, b):
                     away = difference(a, b)
-                    raise Wrong(f"Look at {name} step {number}, clip={clip:g}: {away}.")
+                    raise Wrong(f"Look at {name} step {step}, clip={clip:g}: {away}.")
     old = "The model came with slopes of an older step, and they were used: zero them first."
     expect(same(_outcome(learners, 100.0, old=1.0), _outcome(right_update, 100.0, old=1.0)), old)
     _judge_unused(call, learners)
@@ -755,6 +799,17 @@ def returns_the_last_piece(model, optimizer, batches, loss, clip):
     return last
 
 
+def _weight_after_two(update):
+    """One weight, after two updates on the same two pieces; the slope of each target is its x."""
+    model = nn.Linear(1, 1, bias=False)
+    model.weight.data.fill_(10)
+    optimizer = _SGD(model.parameters(), lr=1)
+    batches = [(torch.tensor([[1.0], [2.0], [3.0]]),), (torch.tensor([[6.0]]),)]
+    for _ in range(2):
+        update(model, optimizer, batches, lambda model, x: (model(x).sum(), len(x)), 1e6)
+    return model.weight.item()
+
+
 update = exercise(
     "11.4",
     "update(model, optimizer, batches, loss, clip) -> (nats, targets), after one step. "
@@ -768,6 +823,18 @@ update = exercise(
             model, optimizer, batches, loss, clip
         ),
     ],
+    hints=[
+        "`backward()` adds to the slopes that are there. When must they be 0, and when not?",
+        "In the loop: `nats, n = loss(model, *batch)`, `nats.backward()`, and add up both. Behind"
+        " it divide each `p.grad` that is not None by all targets. Clip and step follow.",
+    ],
+    question=number(
+        "A model has one weight, 10. The first piece of a batch has three targets, whose slopes "
+        "are 1, 2 and 3 whatever the weight is, and the second piece has one, with the slope 6. "
+        "Plain descent at the rate 1, and nothing is clipped. What is the weight after two calls "
+        "of `update` on this batch? Two digits.",
+        _weight_after_two,
+    ),
     mistakes=[
         mistake(
             "never zeroes",
@@ -885,16 +952,34 @@ def judge_stuck(call):
     return f"A thousand such steps should move it by {far:.1f} times its size. It stands still."
 
 
+def from_1(share):
+    return 1.0, share
+
+
+def from_minus_1024(share):
+    return -1024.0, -1024 * share
+
+
 stuck = exercise(
     "11.5",
     "stuck(share) -> (weight, step), two floats: added in bfloat16, the step moves nothing. The "
     "step is at least `share` of the weight.",
     judge=judge_stuck,
     right=[
-        lambda share: (1.0, share),
-        lambda share: (-1024.0, -1024 * share),
+        from_1,
+        from_minus_1024,
         lambda share: (torch.tensor(2.0), torch.tensor(2 * share)),
     ],
+    hints=[
+        "All gaps from 1 to 2 are 1/128. For which of these weights is that the largest share, "
+        "and how much of a gap is rounded away?",
+        "Just above a power of 2, such as 1.0, less than half a gap vanishes: a step below 1/256.",
+    ],
+    question=which(
+        "takes a weight just below 2",
+        beside=[from_1, from_minus_1024],
+        others=["takes the step of the page", "takes weight 0"],
+    ),
     mistakes=[
         refused(
             "takes the step of the page",

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -88,6 +89,15 @@ top_k = exercise(
     ),
     praise="`top_k` is right: k tokens of each row, and each row sums to 1.",
     right=[right_top_k, top_k_by_loop, top_k_by_scatter],
+    hints=[
+        "Which is the smallest number of a row that stays?",
+        "`p.topk(k, dim=-1).values[:, -1:]` holds it for each row. Put 0 where p is below it, and"
+        " make each row sum to 1.",
+    ],
+    question=number(
+        "`p` is [[0.04, 0.72, 0.06, 0.18]]. What is `top_k(p, 2)[0, 1]`? Two digits.",
+        lambda f: f(torch.tensor([[0.04, 0.72, 0.06, 0.18]]), 2)[0, 1],
+    ),
     mistakes=[
         mistake(
             "does not rescale",
@@ -236,6 +246,15 @@ nucleus = exercise(
     praise="`nucleus` is right: 2 tokens of a flat row, 1 of a sharp one, and all at top_p = 1.",
     judge=judge_nucleus,
     right=[right_nucleus, nucleus_by_loop],
+    hints=[
+        "In a sorted row, how much probability stands before each token?",
+        "`ranked.cumsum(dim=-1) - ranked` stands before it, and a token stays if that is below "
+        "`top_p`. `scatter` puts the sorted numbers back.",
+    ],
+    question=number(
+        "`p` is [[0.2, 0.1, 0.4, 0.25, 0.05]]. What is `nucleus(p, 0.75)[0, 2]`? Two digits.",
+        lambda f: f(torch.tensor([[0.2, 0.1, 0.4, 0.25, 0.05]]), 0.75)[0, 2],
+    ),
     mistakes=[
         *alike(
             "The token that crosses top_p is dropped: it must stay, or the rest falls short of it",
@@ -412,6 +431,16 @@ until_it_breaks = exercise(
     judge=judge_until_it_breaks,
     praise="Never cropped, a context of 6 lets you write to the 7th token. Then: IndexError.",
     right=[right_until_it_breaks, until_it_breaks_recursive],
+    hints=[
+        "On how many ids does the model fail, and are all of them part of the answer?",
+        "In an endless loop, `try` to get the logits and return `ids` on `IndexError`. Else append "
+        "`logits[:, -1:].argmax(dim=-1)`.",
+    ],
+    question=number(
+        "A model has a context of 8, and the prompt has 3 tokens. How many ids come back?",
+        lambda f: f(_position_table(8), torch.tensor([[1, 4, 2]])).shape[-1],
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "does not catch the error",
@@ -508,6 +537,11 @@ def plain_mean(q, k, v, keys, values):
     return values.mean(dim=0, keepdim=True), keys, values
 
 
+def _output_after_two(cached_step):
+    one, cached = torch.ones(1, 1), torch.tensor([[2.0], [4.0]])
+    return cached_step(one, one, 12 * one, torch.ones(2, 1), cached)[0]
+
+
 cached_step = exercise(
     "12.4",
     "cached_step(q, k, v: each (1, D), keys, values: (S, D)) -> (output (1, D), keys, values)",
@@ -517,6 +551,17 @@ cached_step = exercise(
         tuple(t.double() for t in _step(4, D=3)),
     ),
     right=[right_cached_step, cached_step_by_torch],
+    hints=[
+        "Which keys may the new token see: is its own among them?",
+        "`keys = torch.cat([keys, k])`, and the values likewise. One row of scores is left, "
+        "`q @ keys.T / D**0.5`.",
+    ],
+    question=number(
+        "A head with D = 1. The query is 1, and so are all keys: two in the cache and the new one. "
+        "The cache holds the values 2 and 4, and the new value is 12. What is the output?",
+        _output_after_two,
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "attends before it appends",
@@ -613,6 +658,11 @@ def softmax_over_the_heads(q, keys, values):
     return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim=0) @ values
 
 
+def _output_of_head_1(grouped_step):
+    values = torch.tensor([[1.0, 3.0], [4.0, 8.0], [12.0, 20.0]])[..., None]  # (G, S, D)
+    return grouped_step(torch.ones(6, 1, 1), torch.full((3, 2, 1), 3.0), values).view(6)[1]
+
+
 grouped_step = exercise(
     "12.5",
     "grouped_step(q: (H, 1, D), keys: (G, S, D), values: (G, S, D)) -> (H, 1, D). H query heads "
@@ -625,6 +675,18 @@ grouped_step = exercise(
     ),
     praise="`grouped_step` is right: with 2 and 3 groups, with one for all, and one for each.",
     right=[right_grouped_step, grouped_step_by_loop, grouped_step_by_view],
+    hints=[
+        "How many query heads read each group, and which of them read group 0?",
+        "`keys.repeat_interleave(len(q) // len(keys), dim=0)` gives each head its keys. Do the "
+        "same with the values, and attend.",
+    ],
+    question=number(
+        "Six query heads, three groups, D = 1. All queries are 1 and all keys 3. The groups hold "
+        "two values each: 1 and 3, then 4 and 8, then 12 and 20. What is the output of head 1? "
+        "One digit. (Heads and groups are counted from 0.)",
+        _output_of_head_1,
+        digits=1,
+    ),
     mistakes=[
         mistake(
             "deals the groups out in turn",

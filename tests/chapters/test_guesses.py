@@ -6,6 +6,7 @@ must hold the numbers. What is veiled is tested on small pages (book/_ext/veil_e
 """
 
 import ast
+import math
 import re
 import sys
 from html.parser import HTMLParser
@@ -199,6 +200,69 @@ def all_true(true, false):
     return lambda text: true if "True" in text and "False" not in text else false
 
 
+def without_the_break_head(text):
+    pairs = re.findall(r"layer 2: found ([+-][\d.]+), others ([+-][\d.]+)", text)
+    assert len(pairs) == 3
+    more = all(float(found) > max(0, float(others)) + 0.05 for found, others in pairs)
+    return "rises, and more than without another head" if more else ""
+
+
+def worse_at_once(figure):
+    """The figure's own check holds the waves above both of the others, seed by seed."""
+    assert 'order = max(past["rotary", s], pair_loss) < past["waves", s]' in figure
+    return "waves"
+
+
+def who_recovers(text):
+    loss = {kind: float(mean) for kind, mean in re.findall(r"^(\w+) +([\d.]+) \(", text, re.M)}
+    better = [kind for kind in ("waves", "rotary") if loss[kind] < loss["none"] - 0.1]
+    return "only rotary" if better == ["rotary"] else ""
+
+
+def larger_sublayer(text):
+    sizes = dict(re.findall(r"^(\w+) +([\d,]+)$", text, re.MULTILINE))
+    attn, mlp = (int(sizes[name].replace(",", "")) for name in ("attn", "mlp"))
+    return "the feed-forward network" if mlp > attn else ""
+
+
+def learn_nothing(text):
+    """How many versions stay at ln 10 for all seeds, at both rates."""
+    lowest = {}
+    for name, losses in re.findall(r"^(.*?) +rate [\d.]+ *: (.*)$", text, re.MULTILINE):
+        lowest[name] = min(lowest.get(name, math.inf), *numbers(losses))
+    assert len(lowest) == 6
+    return str(sum(loss > 2.2 for loss in lowest.values()))
+
+
+def worth_of_a_head(text):
+    return "0.02 or less" if abs(sum(numbers(text)) / 3 - 2.54) <= 0.021 else ""
+
+
+def residuals_first(text):
+    second = re.search(r"then residuals ([\d.]+)", text)[1]
+    first = re.search(r"^residuals gain ([\d.]+)", text, re.MULTILINE)[1]
+    return "less" if float(first) < float(second) else ""
+
+
+def adamw_path(text):
+    one, other = (line.partition(":")[2].strip() for line in text.splitlines())
+    return "stays as it is" if one == other else ""
+
+
+def passes_the_counts(text):
+    return " | ".join(re.search(rf"{n}-grams .* step ([\d,]+)", text)[1] for n in (1, 2))
+
+
+def best_rule(_figure):
+    """The curves of the figure are read off in the table of the next cell."""
+    notebook = next(path for path in NOTEBOOKS if path.name.startswith("12"))
+    cell = next(c for c in nbformat.read(notebook, as_version=4).cells if c.id == "cell-47")
+    curves = re.findall(r"^(?:temperature|top-[kp]) +(\d+)% +(\d+)% +(\d+)%", text_of(cell), re.M)
+    assert len(curves) == 3
+    apart = [max(map(int, at)) - min(map(int, at)) for at in zip(*curves, strict=True)]
+    return "none by much" if max(apart) <= 3 else ""
+
+
 # page/question: the cell with the output, and how its answer is read
 ANSWERS = {
     "00/first-sums": ("cell-08", lambda text: all_of(f"{row[0]:.0f}" for row in rows(text)[:2])),
@@ -240,32 +304,52 @@ ANSWERS = {
     "06/old-before-king": ("cell-57", old_before_king),
     "06/counting-right": ("cell-75", found(r"counting +(\d+)%")),
     "07/two-loves": ("cell-06", equal_rows("are the same", "differ")),
+    "07/row-of-head-0": (
+        "cell-30",
+        lambda t: f"{rows(t)[1][0]:.0f} | {rows(t)[4][0]:.0f}",
+    ),
     "07/eight-heads": ("cell-43", eight_heads),
     "07/nan-rows": (
         "cell-59",
         lambda text: str(re.search(r"two layers: (.*)", text)[1].count("True")),
     ),
+    "07/without-the-break-head": ("cell-76", without_the_break_head),
     "08/terms-that-change": (
         "cell-08",
         lambda t: str(sum(a != b for a, b in map(pair_of, tail(t)))),
     ),
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
+    "08/worse-at-once": ("cell-57", worse_at_once),
+    "08/who-recovers": ("cell-64", who_recovers),
     "08/who-profits": ("cell-72", who_profits),
+    "08/squeezed-and-trained": ("cell-74", who_profits),
     "09/straight-answers": (
         "cell-08",
         lambda text: "0 for every phrase" if set(numbers(text)) == {0.0} else "",
     ),
     "09/hidden-numbers": (
         "cell-10",
-        lambda text: "({:.0f}, {:.0f})".format(*rows(text)[3]),
+        lambda text: "{:.0f} | {:.0f}".format(*rows(text)[3]),
     ),
+    "09/apart-after-8": ("cell-22", found(r"\b8 layers: apart ([\d.]+)")),
+    "09/three-norms": ("cell-32", lambda t: "not at all" if rows(t) == 3 * rows(t)[:1] else ""),
+    "09/larger-sublayer": ("cell-43", larger_sublayer),
+    "09/learn-nothing": ("cell-58", learn_nothing),
+    "10/worth-of-a-head": ("cell-18", worth_of_a_head),
+    "10/residuals-first": ("cell-33", residuals_first),
     "10/loudest-start": ("cell-46", largest(r"control, lm_head (.*): ([\d.]+)")),
+    "10/gpt-after-400": ("cell-49", found(r"GPT ([\d.]+)")),
     "10/kneser-ney-g": ("cell-54", lambda text: f"{numbers(text.splitlines()[0])[-1]:.2f}"),
+    "10/best-order": ("cell-57", found(r"order (\d)")),
     "11/rate-of-the-valley": ("cell-04", valley),
     "11/momentum-arrives": ("cell-09", momentum),
+    "11/adamw-path": ("cell-15", adamw_path),
+    "11/passes-the-counts": ("cell-57a", passes_the_counts),
     "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
     "12/more-probable": ("cell-15", more_probable),
+    "12/the-tail": ("cell-19", lambda text: " | ".join(re.findall(r"(\d+)%", text))),
     "12/nearly-even": ("cell-22", nearly_even),
+    "12/best-rule": ("cell-45", best_rule),
     "12/what-changes": ("cell-55", all_true("nothing", "")),
     "13/gpt-language": ("cell-50", gpt_language),
     "14/table-right": ("cell-10", found(r"seen +(\d+) of 300 right")),
