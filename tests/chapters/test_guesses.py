@@ -109,6 +109,11 @@ def best_rate(text):
     return str(min(means, key=means.get))
 
 
+def as_large_as_the_logit(text):
+    logit, difference = numbers(text)
+    return "as large as the largest logit" if abs(difference / logit - 1) < 0.1 else ""
+
+
 def hidden_in_fresh(text):
     found = re.findall(
         r"^([a-z ]+?\w(?: 1)?)  +[\d.]+ +[\d.]+ +([\d.]+) +[\d.]+$", text, re.MULTILINE
@@ -272,10 +277,7 @@ ANSWERS = {
     "17/directions": ("cell-30", found(r"lies in (\d+) of 64 directions")),
     "17/peeking-loss": ("cell-48", found(r"looks ahead +([\d.]+)")),
     "17/seeds-below": ("cell-57", lambda t: str(sum(loss < 1.865 for loss in numbers(t)[:3]))),
-    "18/three-transposed": (
-        "cell-07",
-        lambda t: "more than 1" if numbers(t)[-1] > 1 else "between 0 and 1",
-    ),
+    "18/three-transposed": ("cell-07", as_large_as_the_logit),
     "18/bytes-left": ("cell-11", found(r"bytes; ([\d,]+) are left")),
     "18/same-tokens": ("cell-40", all_true("are equal", "differ")),
     "18/hidden-in-fresh": ("cell-48", hidden_in_fresh),
