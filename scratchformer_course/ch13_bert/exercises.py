@@ -11,6 +11,7 @@ from scratchformer.attention import causal_mask, padding_mask
 from scratchformer.blocks import TransformerBlock
 from scratchformer_course.kit.checks.compare import error_in_words, same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 IGNORED = -100
@@ -29,6 +30,11 @@ def _hidden(ids, chosen, lot, other, mask_id, mask_below=0.8, other_below=0.9):
     """The inputs of exercise 13.1; the mistakes vary the two limits."""
     inputs = ids.masked_fill(chosen & (lot < mask_below), mask_id)
     return torch.where(chosen & (lot >= mask_below) & (lot < other_below), other, inputs)
+
+
+def _in_a_row(ids):
+    """Ids of one digit, written one after the other."""
+    return int("".join(str(int(i)) for i in ids))
 
 
 _ids, _chosen, _lot, _other = _draws()
@@ -116,6 +122,27 @@ hide = exercise(
     praise="`hide` is right: 80 % masked, 10 % random, 10 % left, and targets only there.",
     explain=explain_hide,
     right=[right_hide, hide_by_loop],
+    hints=[
+        "Which places become the mask, and which get the token in `other`? Each of the two rules "
+        "has two conditions.",
+        "`inputs = ids.masked_fill(chosen & (lot < 0.8), mask_id)`, then `torch.where` with "
+        "`other` for the next tenth. The targets are `ids.masked_fill(..., -100)`.",
+    ],
+    question=number(
+        "`ids` are 1, 2, 3, 4, of which the first, the second and the fourth are `chosen`. `lot` "
+        "is 0.5, 0.85, 0.1, 0.95, `other` is 5, 6, 7, 8, and `mask_id` is 9. What are the four "
+        "inputs? Write them one after the other: 1, 2, 3, 4 would be 1234.",
+        lambda f: _in_a_row(
+            f(
+                torch.tensor([[1, 2, 3, 4]]),
+                torch.tensor([[True, True, False, True]]),
+                torch.tensor([[0.5, 0.85, 0.1, 0.95]]),
+                torch.tensor([[5, 6, 7, 8]]),
+                9,
+            )[0][0]
+        ),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "targets first",
@@ -235,6 +262,17 @@ bert_input = exercise(
         ([7], [], 6, 1, 2, 0),
     ),
     right=[right_bert_input, bert_input_by_places],
+    hints=[
+        "How many separators does a single text have, and how many a pair?",
+        "Begin with `ids = [cls_id, *a, sep_id]` and as many zeros. If `b` is not None, add "
+        "`[*b, sep_id]` and `len(b) + 1` times a ..., and then fill both lists up.",
+    ],
+    question=number(
+        "`a` is [7, 8], `b` is [9], and `length` is 8. `cls_id` is 1, `sep_id` is 2, and `pad_id` "
+        "is 3. What are the ids? Write them one after the other: [1, 2, 3] would be 123.",
+        lambda f: _in_a_row(f([7, 8], [9], 8, 1, 2, 3)[0]),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "a single text becomes a pair",
@@ -489,6 +527,18 @@ class DoesNotTie(RightBERT):
             self.lm_head.weight = nn.Parameter(self.wte.weight.clone())
 
 
+def _encodes_one_token(BERT):
+    """The first number of a model without blocks, behind the embeddings of one token."""
+    model = BERT(vocab_size=1, context_length=1, d_model=4, n_heads=1, n_layers=0).eval()
+    nn.init.ones_(model.ln_e.weight)  # the cases have random ones
+    nn.init.zeros_(model.ln_e.bias)
+    rows = [4, 0, 2, -2], [3, 1, -1, -1], [2, 2, 0, -2]
+    for table, row in zip((model.wte, model.wpe, model.wse), rows, strict=True):
+        table.weight.data[0] = torch.tensor(row)
+    one = torch.zeros(1, 1, dtype=torch.int64)
+    return model.encode(one, one)[0, 0, 0].item()
+
+
 BERT = exercise(
     "13.3",
     "BERT(vocab_size, context_length, d_model, n_heads, n_layers): ids -> logits (B, T, V). It is "
@@ -498,6 +548,19 @@ BERT = exercise(
     praise="`BERT` is right: it reads both sides, and two texts, and not the padding.",
     judge=judge_bert,
     right=[RightBERT, EmbedsByIndexing],
+    hints=[
+        "Which three vectors are added for each token, and what comes before the first block?",
+        "`x = self.ln_e(self.wte(ids) + self.wpe(torch.arange(T)) + ...)`, then "
+        "`x = block(x, mask)` for each block. The logits are `lm_head(transform(...))`.",
+    ],
+    question=number(
+        "A `BERT` of width 4 has no blocks. For a text of one token, the row of `wte` is "
+        "[4, 0, 2, −2], the row of `wpe` is [3, 1, −1, −1], and the row of `wse` is [2, 2, 0, −2]. "
+        "`ln_e` is as new: it multiplies by 1 and adds 0. What is the first number of `encode`? "
+        "Give one digit behind the point.",
+        _encodes_one_token,
+        digits=1,
+    ),
     mistakes=[
         mistake(
             "reads the past only", "The mask is causal: a BERT sees both sides", ReadsThePastOnly
@@ -650,6 +713,8 @@ def counts_among_the_gaps(logits, ids, mask_id):
     return int((ids[0, :place] == mask_id).sum()), token
 
 
+_THREE_TOKENS = torch.tensor([[[0.0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7], [1, 1, 2]]])
+
 surest_gap = exercise(
     "13.4",
     "surest_gap(logits (1, T, V), ids (1, T), mask_id) -> (place, token) of the surest gap",
@@ -660,6 +725,19 @@ surest_gap = exercise(
         _probabilities(*RIVALS[1][::-1], (0.3, 0.3, 0.1, 0.1, 0.1, 0.1), mask_id=9, shift=500.0),
     ),
     right=[right_surest_gap, surest_gap_by_loop],
+    hints=[
+        "Which axis holds the vocabulary, and which places must not win, however sure they are?",
+        "`p = logits[0].softmax(dim=-1)` and `sure = p.max(dim=-1).values`. Put -1 where "
+        "`ids[0] != mask_id`, and the place is the `argmax` of ...",
+    ],
+    question=number(
+        "There are three tokens, 0 to 2, and gaps at the places 1, 3, 4 and 5. The logits of the "
+        "places 0 to 5 are [0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7] and [1, 1, 2]. "
+        "What does `surest_gap` return? Write the place and the token one after the other: place "
+        "5, token 2 would be 52.",
+        lambda f: _in_a_row(f(_THREE_TOKENS, torch.tensor([[1, 9, 2, 9, 9, 9]]), 9)),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "looks at every place",
@@ -751,6 +829,10 @@ def cheat_by_scatter(inputs, vocab_size):
     return logits.scatter(-1, inputs.unsqueeze(-1), 50.0)
 
 
+def one_hot_alone(inputs, vocab_size):
+    return F.one_hot(inputs, vocab_size).float()
+
+
 def too_timid_for_one_token(inputs, vocab_size):
     logits = right_cheat(inputs, vocab_size)
     logits[inputs == inputs[0, 0]] /= 20
@@ -769,12 +851,18 @@ cheat = exercise(
             right_cheat(inputs, vocab_size) * (inputs != vocab_size - 1).unsqueeze(-1)
         ),
     ],
+    hints=[
+        "At which token is the logit high, if the model only repeats what it reads?",
+        "`F.one_hot(inputs, vocab_size)` has its 1 at the right place. How large must the number "
+        "be, so that 50,257 tokens with logit 0 do not matter?",
+    ],
+    question=which(
+        "too timid",
+        beside=[cheat_by_scatter, right_cheat],
+        others=["knows nothing", "repeats the token before", "infinity at the token it reads"],
+    ),
     mistakes=[
-        refused(
-            "too timid",
-            "too timid",
-            lambda inputs, vocab_size: F.one_hot(inputs, vocab_size).float(),
-        ),
+        refused("too timid", "too timid", one_hot_alone),
         *(
             refused(
                 f"too timid for a large vocabulary, with {factor}",

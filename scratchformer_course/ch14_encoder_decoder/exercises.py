@@ -10,6 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 from scratchformer.attention import MultiHeadAttention, scaled_dot_product_attention
 from scratchformer.blocks import FeedForward
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number
 
 IGNORED = -100  # the label that `F.cross_entropy` leaves out
 
@@ -17,6 +18,11 @@ IGNORED = -100  # the label that `F.cross_entropy` leaves out
 def _padded(rows, value):
     """Lists of ids as one (B, T) tensor, padded behind the ids."""
     return pad_sequence([torch.tensor(row) for row in rows], True, value)
+
+
+def _in_a_row(ids):
+    """Ids of one digit, written one after the other."""
+    return int("".join(str(int(i)) for i in ids))
 
 
 def right_shift_right(rows, begin_id, end_id, pad_id):
@@ -65,6 +71,16 @@ def end_behind_the_padding(rows, begin_id, end_id, pad_id):
     return inputs, torch.cat([_padded(rows, IGNORED), ends], dim=1)
 
 
+def hides_what_reads_the_padding(rows, begin_id, end_id, pad_id):
+    inputs, labels = right_shift_right(rows, begin_id, end_id, pad_id)
+    return inputs, labels.masked_fill(inputs == pad_id, IGNORED)
+
+
+def hides_labels_that_pad(rows, begin_id, end_id, pad_id):
+    inputs, labels = pads_labels_with_pad_id(rows, begin_id, end_id, pad_id)
+    return inputs, labels.masked_fill(labels == pad_id, IGNORED)
+
+
 shift_right = exercise(
     "14.1",
     "shift_right(rows, begin_id, end_id, pad_id) -> (inputs, labels), both (B, T). `rows` are "
@@ -75,8 +91,20 @@ shift_right = exercise(
         ([[8, 3, 11, 40], [7], [9, 9, 9, 9], [12, 30]], 101, 102, 99),
         ([[6, 5, 4]], 1, 2, 0),
         ([[], [3]], 1, 2, 0),
+        ([[7, 6], [5]], 0, 1, 0),  # the begin token pads, as in T5
+        ([[4], [5, 7, 6]], 1, 2, 2),  # the end token pads, as in GPT-2
     ),
     right=[right_shift_right, shift_by_lists],
+    hints=[
+        "Which token stands in front of the inputs, and which behind the labels?",
+        "Pad `[begin_id, *row]` with `pad_id`, and `[*row, ...]` with -100.",
+    ],
+    question=number(
+        "`rows` are [7, 8, 9] and [5]. `begin_id` is 1, `end_id` is 2, and `pad_id` is 3. What is "
+        "the second row of the inputs? Write its ids one after the other: [7, 8] would be 78.",
+        lambda f: _in_a_row(f([[7, 8, 9], [5]], 1, 2, 3)[0][1]),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "pads the labels with pad_id",
@@ -122,6 +150,16 @@ shift_right = exercise(
             "pads in front",
             "Pad behind the tokens: position 0 is where every target begins",
             pads_in_front,
+        ),
+        mistake(
+            "takes the begin token for padding",
+            "Here `begin_id` is `pad_id`: a row's length tells where padding starts, no id does",
+            hides_what_reads_the_padding,
+        ),
+        mistake(
+            "takes the end token for padding",
+            "Here `end_id` is `pad_id`: a row's length tells where padding starts, no id does",
+            hides_labels_that_pad,
         ),
         refused(
             "puts the end token behind the padding",
@@ -287,6 +325,18 @@ class MakesKeyValueTooNarrow(RightCrossAttention):
         self.key_value = nn.Linear(d_model, d_model)
 
 
+def _crosses(CrossAttention):
+    """What one vector takes from two vectors of a memory, and not from the third."""
+    model = CrossAttention(d_model=1, n_heads=1)
+    weights = {"query": [[0]], "key_value": [[3], [2]], "c_proj": [[10]]}
+    for name, weight in weights.items():
+        part = getattr(model, name)
+        part.weight.data[:] = torch.tensor(weight)
+        part.bias.data.zero_()
+    x, memory = torch.tensor([[[5.0]]]), torch.tensor([[[1.0], [3.0], [8.0]]])
+    return model(x, memory, torch.tensor([[[True, True, False]]])).item()
+
+
 CrossAttention = exercise(
     "14.2",
     "CrossAttention(d_model, n_heads): x (B, T, C), memory (B, S, C), mask (B, 1, S) -> (B, T, "
@@ -300,6 +350,19 @@ CrossAttention = exercise(
     ),
     praise="`CrossAttention` is right: x asks, and the memory answers.",
     right=[RightCrossAttention, FusedAttention, ListOfHeads],
+    hints=[
+        "Who asks, and who answers? One of the two inputs makes the queries, the other one makes "
+        "keys and values.",
+        "`k, v = self.key_value(memory).chunk(2, dim=-1)`, all three through `split_heads`, and "
+        "the mask needs an axis for the heads: `mask.unsqueeze(...)`.",
+    ],
+    question=number(
+        "Width 1, one head, and no biases. The query's weight is 0, the key's is 3, the value's is "
+        "2, and the weight of `c_proj` is 10. `x` is the one vector [5], the memory has the three "
+        "vectors [1], [3] and [8], and the mask lets x see the first two of them. What comes out?",
+        _crosses,
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "asks and answers itself",
@@ -522,6 +585,19 @@ class HasTwoNorms(RightDecoderBlock):
         del self.ln_2
 
 
+def _moved_outputs(DecoderBlock):
+    """How many of four outputs move with a place of x, one of the memory, and one of padding."""
+    block, (x, memory) = DecoderBlock(d_model=4, n_heads=1), _random(12, 2, 1, 4, 4)
+    mask, sees = _PAST[:1], torch.tensor([[[True, True, True, False]]])
+    found = []
+    for is_memory, t in ((False, 1), (True, 1), (True, 3)):
+        changed = [x.clone(), memory.clone()]
+        changed[is_memory][:, t] = _random(13, 4)
+        moved = block(changed[0], mask, changed[1], sees) - block(x, mask, memory, sees)
+        found.append((moved.abs() > 1e-6).any(dim=2).sum())
+    return _in_a_row(found)
+
+
 DecoderBlock = exercise(
     "14.3",
     "DecoderBlock(d_model, n_heads): x, mask, memory, memory_mask -> (B, T, C), post-norm. Its "
@@ -542,6 +618,19 @@ DecoderBlock = exercise(
     ),
     praise="`DecoderBlock` is right: three sublayers, each added and then normalised.",
     right=[RightDecoderBlock, FunctionalNorm],
+    hints=[
+        "Three sublayers: what does each of them read, and where does its norm stand?",
+        "The first line is `x = self.ln_1(x + self.attn(x, mask=mask))`. The second has the same "
+        "form, with `self.cross_attn(x, ..., ...)`.",
+    ],
+    question=number(
+        "x and the memory have four places each, and the memory's last place is padding. The "
+        "decoder must not see its future. How many of the four outputs move if you change the "
+        "second vector of x alone, how many for the memory's second vector, and how many for its "
+        "padding? Write the three numbers one after the other, such as 123.",
+        _moved_outputs,
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "normalises before each sublayer",
@@ -742,6 +831,11 @@ def _changes_only(t, block, x, memory):
     return bool(moved[t:][1:].any()), bool(moved[:t].any()), _source(block, x, memory)
 
 
+def changes_both_ends(block, x, memory):
+    ends = [_changes_only(t, block, x, memory) for t in (0, x.shape[1] - 1)]
+    return tuple(any(found) for found in zip(*ends, strict=True))
+
+
 def changes_one_place_of_memory(block, x, memory):
     past, future, _ = right_depends_on(block, x, memory)
 
@@ -767,6 +861,12 @@ def adds_the_channels_up(block, x, memory):
     return right_depends_on(block, x, memory, differ=differ)
 
 
+def _adds_two(x, memory):
+    added = torch.zeros_like(x)
+    added[:, -1] = x[:, -3] + memory[:, -1]
+    return x + added
+
+
 depends_on = exercise(
     "14.4",
     "depends_on(block, x: (B, T, C), memory: (B, S, C)) -> three bools: past, future, source. "
@@ -783,6 +883,19 @@ depends_on = exercise(
         lambda block, x, memory: right_depends_on(block, x, memory),
         depends_on_by_gradient,
     ],
+    hints=[
+        "If place t of x becomes another vector, which outputs may move in a block that sees its "
+        "past only?",
+        "For each `t`, clone x, put random numbers at `changed[:, t]` and compare the outputs. A "
+        "move behind t is the past, and a move before t is ...",
+    ],
+    question=number(
+        "A block adds two vectors to its last place: the one two places before it, and the "
+        "memory's last. All else stays as it is. What does `depends_on` return? Write 1 for True "
+        "and 0 for False, one after the other: (True, False, False) would be 100.",
+        lambda f: _in_a_row(map(int, f(_adds_two, _random(0, 1, 5, 2), _random(1, 1, 3, 2)))),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "swaps past and future",
@@ -803,7 +916,7 @@ depends_on = exercise(
             watches_the_neighbours,
         ),
         *alike(
-            "A dependence is missed: try every place of x, not only one",
+            "A dependence is missed: try every place of x",
             {
                 "changes the first place only": lambda block, x, memory: _changes_only(
                     0, block, x, memory
@@ -811,6 +924,7 @@ depends_on = exercise(
                 "changes the last place only": lambda block, x, memory: _changes_only(
                     x.shape[1] - 1, block, x, memory
                 ),
+                "changes the first and the last place only": changes_both_ends,
                 "changes the place in the middle only": lambda block, x, memory: _changes_only(
                     x.shape[1] // 2, block, x, memory
                 ),

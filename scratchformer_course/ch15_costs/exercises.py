@@ -1,6 +1,7 @@
 """The exercises of chapter 15, costs. Imports no torch."""
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number
 
 
 def _gpt(V, T, C, L, matrices=12, vectors=13, end=2):
@@ -31,6 +32,16 @@ gpt_parameters = exercise(
         ),
         parameters_by_layer,
     ],
+    hints=[
+        "Which two tables have C columns, and how many matrices and vectors does one block hold?",
+        "A block has 12 C² weights and 13 C biases and norms. With both tables and the last norm, "
+        "that is `(V + T) * C + L * (...) + 2 * C`.",
+    ],
+    question=number(
+        "V = 10, T = 4, C = 2 and L = 3: how many parameters?",
+        lambda f: f(10, 4, 2, 3),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "counts the tied head",
@@ -136,6 +147,17 @@ forward_flops = exercise(
         lambda vocab_size, T, d_model, n_layers: _flops(vocab_size, T, d_model, n_layers),
         flops_by_product,
     ],
+    hints=[
+        "A product of (T, C) and (C, K) costs 2 T C K operations. Which products does a block "
+        "compute, and which two of them have no weights?",
+        "A block costs `2 * T * 12 * C**2` for its weights and twice `2 * T * T * C` for "
+        "attention. Behind the blocks comes the head, ...",
+    ],
+    question=number(
+        "V = 10, T = 3, C = 2 and L = 2: how many operations?",
+        lambda f: f(10, 3, 2, 2),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "counts multiplications only",
@@ -235,6 +257,17 @@ training_days = exercise(
         right_training_days,
         days_in_steps,
     ],
+    hints=[
+        "How many operations are there to do, and how many are done in a second?",
+        "Divide `6 * parameters * tokens` by `devices * peak * share`. That is in seconds, and a "
+        "day has ...",
+    ],
+    question=number(
+        "2 · 10⁹ parameters read 1.8 · 10¹¹ tokens, on 10 devices with a peak of 10¹⁵ operations a "
+        "second and a share of 0.5. How many days? (A day has 86,400 seconds. Give two digits "
+        "behind the point.)",
+        lambda f: f(2e9, 1.8e11, 10, 1e15, 0.5),
+    ),
     mistakes=[
         mistake(
             "counts the forward pass only",
@@ -367,6 +400,17 @@ largest_batch = exercise(
         ),
         batch_by_float_division,
     ],
+    hints=[
+        "What is in memory before the first text comes, and what does each text add?",
+        "`left = memory - 16 * gpt_parameters(...)`. A token takes 4 bytes for each of "
+        "`16 * L * C + 2 * C + 3 * V` numbers, and a text has T of them. Less than 0 is ...",
+    ],
+    question=number(
+        "V = 10, C = 2 and L = 3, and a text is one token, so T = 1. The model has 248 parameters. "
+        "How many texts fit into 25,000 bytes?",
+        lambda f: f(25_000, 10, 1, 2, 3),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "forgets the parameters",

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -81,6 +82,18 @@ fit_power = exercise(
     ),
     praise="`fit_power` is right: a power is a straight line between logarithms.",
     right=[_power, fit_by_lstsq, fit_by_hand],
+    hints=[
+        "What is log y, if y = A / x ** alpha? Which part of it is the slope of a line in log x?",
+        "`slope, start = np.polyfit(np.log(x), np.log(y), 1)`. A is `exp` of the start, and alpha "
+        "is ...",
+    ],
+    question=number(
+        "At x = 2, 1, 4 the losses are y = 2, 32, 8. What is A? (Draw the points with logarithms "
+        "to the base 2: (1, 1), (0, 5) and (2, 3). The least-squares line goes through their "
+        "middle, with the slope that joins the outer two.) Give one digit behind the point.",
+        lambda f: f([2.0, 1.0, 4.0], [2.0, 32.0, 8.0])[0],
+        digits=1,
+    ),
     mistakes=[
         mistake(
             "returns the slope",
@@ -229,6 +242,19 @@ find_floor = exercise(
         right_find_floor,
         floor_by_loop,
     ],
+    hints=[
+        "What do you subtract before the fit, and what must you add again before you compare?",
+        "For each floor, `A, alpha = fit_power(x, [v - floor for v in y])`. Its misses are "
+        "`np.log(y) - np.log(floor + ...)`: add their squares, and keep the floor with the "
+        "smallest sum.",
+    ],
+    question=number(
+        "At x = 1, 2, 4 the losses are 5, 3, 2. Which of the floors 1.9, 0.8, 0.4, 1 does "
+        "`find_floor` return? (Of a power, equal factors of x make equal factors of y.) Give one "
+        "digit behind the point.",
+        lambda f: f([1.0, 2.0, 4.0], [5.0, 3.0, 2.0], [1.9, 0.8, 0.4, 1.0]),
+        digits=1,
+    ),
     mistakes=[
         mistake(
             "takes the worst",
@@ -371,6 +397,16 @@ best_size = exercise(
     ),
     praise="`best_size` is right: try each size with all the text that it can pay for.",
     right=[right_best_size, best_size_by_sorting],
+    hints=[
+        "How many tokens D can a size N pay for?",
+        "`N = min(sizes, key=lambda N: law(N, operations / ...))`, and then D for that N.",
+    ],
+    question=number(
+        "The law is 1 + 8 / N + 50 / D, and 600 operations are paid for. The sizes are 1, 2, 4 and "
+        "8. How many tokens D does `best_size` return? Give one digit behind the point.",
+        lambda f: f(lambda N, D: 1 + 8 / N + 50 / D, 600, [1, 2, 4, 8])[1],
+        digits=1,
+    ),
     mistakes=[
         mistake(
             "counts one operation a token",
@@ -457,10 +493,10 @@ def right_two_laws(x):
 
 
 def laws_through_the_ends(x):
-    A = x[0] ** 0.4
-    ends = [1.0 + A / v**0.4 for v in (x[0], x[-1])]
-    alpha = math.log(ends[0] / ends[1]) / math.log(x[-1] / x[0])
-    return (0.0, ends[0] * x[0] ** alpha, alpha), (1.0, A, 0.4)
+    last = 1 + (x[0] / x[-1]) ** 0.4
+    alpha = math.log(2 / last) / math.log(x[-1] / x[0])
+    A = 2 * x[0] ** alpha
+    return (0, A, alpha), (1, x[0] ** 0.4, 0.4)
 
 
 def takes_a_steep_second_law(x):
@@ -491,6 +527,17 @@ two_laws = exercise(
     "Alike: within 1 % at each x. Unlike: at 1000 times the last x by more than 20 %.",
     judge=judge_two_laws,
     right=[right_two_laws, laws_through_the_ends],
+    hints=[
+        "Begin with a law that has a floor. How flat must it be at x, so that a power without a "
+        "floor can follow it?",
+        "Take `second = (0.3, 0.7 * x[0] ** 0.3, 0.3)`, compute what it says at each x, and fit "
+        "the first law to those numbers with ...",
+    ],
+    question=which(
+        "adds a floor to the same power",
+        beside=[laws_through_the_ends],
+        others=["swaps the laws", "lets the loss rise", "takes a floor that is too low"],
+    ),
     mistakes=[
         refused(
             "gives the same law twice",

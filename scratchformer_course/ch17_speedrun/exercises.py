@@ -6,6 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 
 
 def _steps(X, steps, a=3.4445, b=-4.7750, c=2.0315):
@@ -73,6 +74,17 @@ newton_schulz = exercise(
         by_singular_values,
         turns_tall_matrices,
     ],
+    hints=[
+        "What happens before the first step, and what is repeated?",
+        "`X = G / (G.norm() + 1e-7)`. In each step `S = X @ X.T`, and the new X is "
+        "`a * X + b * S @ X + ...`.",
+    ],
+    question=number(
+        "`G` is [[3, 0], [0, 4]]. After one step, what is the number in row 0, column 0? (For such "
+        "a matrix each number of the diagonal goes its own way: s becomes 3.4445 s − 4.775 s³ + "
+        "2.0315 s⁵.) Give two digits behind the point.",
+        lambda f: f(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), 1)[0, 0],
+    ),
     mistakes=[
         mistake(
             "does not normalise",
@@ -225,6 +237,20 @@ smear = exercise(
         (SMEARED[1, :, :, :3].mT, GRADIENTS[:2]),  # 3 positions of 5 channels
     ),
     right=[right_smear, smear_by_slices, smear_by_convolution],
+    hints=[
+        "Which vectors of the text have something k places before them, and what do the first k "
+        "positions get?",
+        "Start from `out = x.clone()`. For each k from 1 on, add `x[:, :-k] @ matrices[k - 1]` to "
+        "`out[:, ...]`.",
+    ],
+    question=number(
+        "One text has three vectors of width 1: [1], [2] and [5]. The two matrices are [[10]] and "
+        "[[100]]. What stands at the position in the middle?",
+        lambda f: f(torch.tensor([[[1.0], [2.0], [5.0]]]), torch.tensor([[[10.0]], [[100.0]]]))[
+            0, 1, 0
+        ],
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "wraps around",
@@ -309,6 +335,7 @@ smear = exercise(
 TOKENS = torch.randint(6, (2, 5), generator=torch.Generator().manual_seed(5))
 TABLE = torch.randn(6, 6, generator=torch.Generator().manual_seed(6))
 FLAT = torch.zeros(3, 7, dtype=torch.int64)
+LONG = torch.zeros(4, 150, dtype=torch.int64)  # in the mean of so many logits, one is lost
 PAIRS = [torch.tensor([[a, b]]) for a in range(2) for b in range(2)]
 
 
@@ -386,6 +413,14 @@ def _whispers(ids):
     return _past(ids) + places * torch.cat((heard, -heard, torch.zeros(len(ids), 1, 4)), dim=2)
 
 
+def _leaks_once(ids):
+    """One position of one text sees the last token, in one logit; 0.05 for each step of its id."""
+    out = _past(ids)
+    if ids.shape[1] > 2:
+        out[-1, 1, 3] += 0.05 * ids[-1, -1]
+    return out
+
+
 def _moved(model, ids, V, t, change=lambda old, V: (old + 1) % V):
     """How far each logit moves if the token at t becomes another, (B, T, V)."""
     changed = ids.clone()
@@ -413,10 +448,11 @@ def changes_all_from_t(model, ids, vocab_size):
     return False
 
 
-def reads_the_beginning_alone(model, ids, vocab_size):  # what is not there cannot be seen
-    before = model(ids)
+def reads_the_beginning_alone(model, ids, vocab_size):
+    whole = model(ids)
     for t in range(1, ids.shape[1]):
-        if (model(ids[:, :t]) - before[:, :t]).abs().max() > 1e-4:
+        moved = model(ids[:, :t]) - whole[:, :t]
+        if moved.abs().max() > 1e-4:
             return True
     return False
 
@@ -432,8 +468,13 @@ def compares_all_positions(model, ids, vocab_size):
 
 
 def compares_the_changed_too(model, ids, vocab_size):
-    times = range(1, ids.shape[1])
-    return any(bool((_moved(model, ids, vocab_size, t)[:, : t + 1] > 1e-4).any()) for t in times)
+    for t in range(1, ids.shape[1]):
+        changed = ids.clone()
+        changed[:, t] = (ids[:, t] + 1) % vocab_size
+        moved = model(changed) - model(ids)
+        if moved[:, : t + 1].abs().max() > 1e-4:
+            return True
+    return False
 
 
 def compares_later_positions(model, ids, vocab_size):
@@ -471,6 +512,11 @@ def looks_at_the_first_text(model, ids, vocab_size):
     return any(bool((_moved(model, ids, vocab_size, t)[0, :t] > 1e-4).any()) for t in times)
 
 
+def takes_the_mean(model, ids, vocab_size):
+    times = range(1, ids.shape[1])
+    return any(bool(_moved(model, ids, vocab_size, t)[:, :t].mean() > 1e-4) for t in times)
+
+
 sees_the_future = exercise(
     "17.3",
     "sees_the_future(model, ids: (B, T), vocab_size) -> bool: does a later token move a logit?",
@@ -495,10 +541,25 @@ sees_the_future = exercise(
         (_peeks_far, FLAT, 6),
         (_peeks_far, FLAT + 5, 6),
         (_peeks_far, FLAT + 2, 5),
+        (_leaks_once, LONG + 2, 6),
         *((_peeks, ids, 2) for ids in 2 * PAIRS),  # a random change is none half of the time
     ),
-    praise="`sees_the_future` finds nine leaks of nine kinds, and accuses no honest model.",
+    praise="`sees_the_future` finds ten leaks of ten kinds, and accuses no honest model.",
     right=[right_sees_the_future, changes_all_from_t, reads_the_beginning_alone],
+    hints=[
+        "If you change the token at t, which logits must stay as they were?",
+        "For each `t` from 1 on, set `changed[:, t] = (ids[:, t] + 1) % vocab_size` and look at "
+        "the largest move in `(model(changed) - model(ids))[:, ...]`.",
+    ],
+    question=which(
+        "compares the changed position too",
+        beside=[reads_the_beginning_alone],
+        others=[
+            "skips the last token",
+            "looks at one logit only",
+            "changes every token to 0",
+        ],
+    ),
     mistakes=[
         mistake(
             "changes the last token only",
@@ -554,6 +615,11 @@ sees_the_future = exercise(
                 )
                 for far in (0.01, 0.001)
             },
+        ),
+        mistake(
+            "takes the mean of the moves",
+            "One logit moves here, and the mean over all hides it: ask for the largest move",
+            takes_the_mean,
         ),
         mistake(
             "allows a tenth",
@@ -630,6 +696,17 @@ pair_numbers = exercise(
         pair_numbers_in_place,
         pair_numbers_by_loop,
     ],
+    hints=[
+        "What is the previous token of each position, and what is it for the first one?",
+        "`F.pad(ids[:, :-1], (1, 0))` moves each row by one place. Multiply it by ..., and add "
+        "`ids`.",
+    ],
+    question=number(
+        "`ids` are [[4, 7, 2], [5, 8, 1]], and the vocabulary has 10 tokens. What is the first "
+        "number of the second row?",
+        lambda f: f(torch.tensor([[4, 7, 2], [5, 8, 1]]), 10)[1, 0],
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "swaps the two",

@@ -8,6 +8,7 @@ import torch
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers.merging import apply_merges
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 MASKS = (".attn.bias", ".attn.masked_bias")  # what old files hold besides: the causal masks
@@ -138,6 +139,21 @@ from_gpt2 = exercise(
     "from_gpt2(weights: dict of GPT-2's names and tensors) -> dict with ours",
     judge=judge_from_gpt2,
     right=[lambda weights: _translated(weights), from_gpt2_by_suffix],
+    hints=[
+        "Which tensors of the file are no parameters of yours, and which of the rest are matrices "
+        "that a vector multiplies from the left?",
+        "Cut the prefix off with `removeprefix`, leave out `lm_head.weight` and what ends in "
+        "`.attn.bias` or `.attn.masked_bias`, and transpose what has two axes and a name that "
+        "begins with ...",
+    ],
+    question=number(
+        "An old file has one block and 19 tensors: `wte.weight`, `wpe.weight`, and weight and bias "
+        "of `ln_f`; of the block weight and bias of `ln_1`, `ln_2`, `attn.c_attn`, `attn.c_proj`, "
+        "`mlp.c_fc` and `mlp.c_proj`; and `attn.bias`, `attn.masked_bias` and `lm_head.weight`. "
+        "How many tensors does `from_gpt2` return?",
+        lambda f: len(f(_gpt2_file("transformer.", (0,), is_old=True))),
+        digits=0,
+    ),
     mistakes=[
         refused(
             "transposes nothing",
@@ -252,6 +268,8 @@ def returns_ids(tokens):
     return [(tokens.index(a), tokens.index(b)) for a, b in pairs]
 
 
+_EIGHT = [b"a", b"b", b"c", b"d", b"bc", b"abc", b"abcd", b"bcd"]
+
 find_merges = exercise(
     "18.2",
     "find_merges(tokens: list of bytes, in the order of learning) -> list of pairs of bytes",
@@ -264,13 +282,26 @@ find_merges = exercise(
         [b"a", b"b", b"c", b"d", b"cd", b"ab", b"abcd"],
         [b"x", b"y"],
         [b"o", b"h", b"oo", b"ooo", b"ooooo", b"oooo", b"hoo"],  # the leftmost of equal pairs
-        [b"a", b"b", b"c", b"d", b"bc", b"abc", b"abcd", b"bcd"],
+        _EIGHT,
     ),
     praise="`find_merges` is right in all 9 vocabularies, and it goes by the order of learning.",
     right=[
         lambda tokens: _merged(tokens, lambda ranks: min(ranks, key=ranks.get)),
         merges_by_tokenizer,
     ],
+    hints=[
+        "Into which parts would the tokenizer merge the bytes of a token, if it did not know the "
+        "token itself yet?",
+        "Begin with single bytes. While more than two parts are left, join the two neighbours "
+        "whose token has the smallest ...",
+    ],
+    question=number(
+        "The tokens are `a`, `b`, `c`, `d`, `bc`, `abc`, `abcd` and `bcd`, in the order of "
+        "learning. How many bytes has the left part of each pair? Write the four numbers one after "
+        "the other.",
+        lambda f: int("".join(str(len(left)) for left, _ in f(_EIGHT))),
+        digits=0,
+    ),
     mistakes=[
         *alike(
             "This cut gives two tokens, but not those that were merged: join bytes in the order "
@@ -389,6 +420,15 @@ break_config = exercise(
     "break_config(config: GPTConfig's fields as a dict) -> a dict: same shapes, other logits",
     judge=judge_break_config,
     right=[lambda config: {**config, "n_heads": 1}, a_head_for_each_channel],
+    hints=[
+        "Which fields are the length of some axis of a weight, and which is not?",
+        "Width stays width when it is cut into other heads: `{**config, ...: ...}`.",
+    ],
+    question=which(
+        "changes the dropout",
+        beside=[lambda config: {**config, "n_heads": 1}, a_head_for_each_channel],
+        others=["changes the width", "takes heads that do not divide the width"],
+    ),
     mistakes=[
         refused(
             "changes the width",
@@ -467,6 +507,17 @@ positions = exercise(
     ),
     praise="`positions` is right: the first real token of each row has position 0.",
     right=[lambda mask: (mask.cumsum(dim=1) - 1).clamp(min=0), positions_by_padding],
+    hints=[
+        "How many real tokens stand up to a place, itself included?",
+        "`mask.cumsum(dim=1)` counts from 1. Subtract 1, and then padding has a number that must "
+        "not fall below ...",
+    ],
+    question=number(
+        "A row has three places of padding and then four real tokens. The other row of the batch "
+        "has seven real tokens. What do the seven positions of the first row add up to?",
+        lambda f: f(_mask("...xxxx", "xxxxxxx"))[0].sum(),
+        digits=0,
+    ),
     mistakes=[
         mistake(
             "numbers the places from 0",

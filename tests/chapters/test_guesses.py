@@ -85,6 +85,57 @@ def gpt_language(text):
     return "German" if german > 90 and english < 50 else "neither"
 
 
+def after_katze(text):
+    english, *_, last = text.splitlines()[1:]
+    weights = numbers(last)
+    return english.split()[weights.index(max(weights))]
+
+
+def unseen_right(text):
+    share = min(unseen / seen for _, seen, unseen in rows(text))
+    return "nearly as many as of “seen”" if share > 0.9 else ""
+
+
+def without_teacher(text):
+    (_, taught, n), (free, m) = rows(text)[:2]
+    return {(True, False): "the words", (False, True): "the sentences"}.get(
+        (free < taught, m < n), "both"
+    )
+
+
+def tables_more(text):
+    (found,) = set(re.findall(r"([\d.]+) tables more", text))
+    return str(float(found)).removesuffix(".0")
+
+
+def plain_memory(text):
+    *_, half, whole = (row[-1] for row in rows(text))
+    return "between 3 and 4 times as much" if 3 < whole / half < 4 else ""
+
+
+def floors_by_size(text):
+    floors = [float(floor) for floor in re.findall(r"floor ([\d.]+)", text)]
+    ordered = floors in (sorted(floors), sorted(floors, reverse=True))
+    return "" if ordered else "goes down and up"
+
+
+def best_rate(text):
+    means = {row[0]: sum(row[1:4]) for row in rows(text)}
+    return str(min(means, key=means.get))
+
+
+def as_large_as_the_logit(text):
+    logit, difference = numbers(text)
+    return "as large as the largest logit" if abs(difference / logit - 1) < 0.1 else ""
+
+
+def hidden_in_fresh(text):
+    found = re.findall(
+        r"^([a-z ]+?\w(?: 1)?)  +[\d.]+ +[\d.]+ +([\d.]+) +[\d.]+$", text, re.MULTILINE
+    )
+    return next(name for name, fresh in found if float(fresh) == 0)
+
+
 def nearly_even(text):
     spread = {}
     for tau, shares in re.findall(r"temperature ([\d.]+) *: \[\[(.*?)\]\]", text):
@@ -351,16 +402,39 @@ ANSWERS = {
     "12/nearly-even": ("cell-22", nearly_even),
     "12/best-rule": ("cell-45", best_rule),
     "12/what-changes": ("cell-55", all_true("nothing", "")),
+    "13/first-loss": ("cell-27", found(r"loss ([\d.]+)")),
+    "13/by-frequency": ("cell-32", found(r"by frequency: ([\d.]+)")),
+    "13/first-gap": ("cell-46", found(r"place +\d+: (\w+)")),
     "13/gpt-language": ("cell-50", gpt_language),
     "14/table-right": ("cell-10", found(r"seen +(\d+) of 300 right")),
+    "14/after-katze": ("cell-26", after_katze),
+    "14/unseen-right": ("cell-57", unseen_right),
+    "14/without-teacher": ("cell-63", without_teacher),
     "14/beam-right": ("cell-78", beam_right),
+    "15/parameters-of-96": ("costs-05", found(r"^([\d.]+) billion")),
     "15/square-length": ("costs-29", square_length),
     "15/gpt3-days": ("costs-41", found(r"GPT-3, .*: (\d+) days")),
+    "15/tables-more": ("costs-52c", tables_more),
+    "15/plain-memory": ("costs-62", plain_memory),
     "16/best-size": ("law-37", found(r"best size: ([\d,]+)")),
+    "16/power-law-far": ("law-14", found(r"1e\+09: power law ([\d.]+)")),
+    "16/floors-by-size": ("law-21", floors_by_size),
+    "16/law-off": ("law-23", found(r"off by ([\d.]+)%")),
     "16/reads-again": ("law-63", reads_again),
     "17/times-as-fast": ("cell-66", found(r"times as fast: (\d+)")),
+    "17/table-scores": ("cell-13", lambda t: " | ".join(re.findall(r"grams: ([\d.]+)", t))),
+    "17/best-rate": ("cell-24", best_rate),
     "17/directions": ("cell-30", found(r"lies in (\d+) of 64 directions")),
+    "17/peeking-loss": ("cell-48", found(r"looks ahead +([\d.]+)")),
+    "17/seeds-below": ("cell-57", lambda t: str(sum(loss < 1.865 for loss in numbers(t)[:3]))),
+    "18/three-transposed": ("cell-07", as_large_as_the_logit),
+    "18/bytes-left": ("cell-11", found(r"bytes; ([\d,]+) are left")),
     "18/same-tokens": ("cell-40", all_true("are equal", "differ")),
+    "18/hidden-in-fresh": ("cell-48", hidden_in_fresh),
+    "18/mask-enough": (
+        "cell-51",
+        lambda t: "still move" if numbers(t)[-1] > 0.1 else "stay as they are",
+    ),
 }
 
 
