@@ -158,7 +158,8 @@ def add_files(
     app.add_css_file("guess.css", priority=900)  # after course.css, whose colours it takes
     app.add_js_file(None, body=HIDE, priority=100)
     for name in SCRIPTS:
-        app.add_js_file(name, defer="defer", priority=400)
+        # before sphinx_highlight.js, which takes the words that the reader looked for away
+        app.add_js_file(name, defer="defer", priority=150)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

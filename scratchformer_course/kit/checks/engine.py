@@ -39,8 +39,8 @@ from scratchformer_course.kit.checks.compare import (
     same,
 )
 from scratchformer_course.kit.checks.sandbox import LIMIT, Worker, own_randomness
+from scratchformer_course.kit.checks.slopes import check_training
 from scratchformer_course.kit.checks.ticks import tick
-from scratchformer_course.kit.checks.training import check_training
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
 
 Answer = Callable[..., Any]  # a function or a class, as a learner would write it
