@@ -120,6 +120,7 @@ const courseProgress = (() => {
     } catch {
       throw new Error(FULL);
     }
+    dispatchEvent(new Event("course-progress")); // for map.js
   }
 
   // ---- on a page ---------------------------------------------------------------------------
@@ -240,6 +241,7 @@ const courseProgress = (() => {
           () => {
             if (newerIsStored()) throw new Error(NEWER);
             localStorage.removeItem(KEY);
+            dispatchEvent(new Event("course-progress"));
             return "All ticks are cleared.";
           },
         ],
@@ -372,7 +374,7 @@ const courseProgress = (() => {
     else if (chapter) onChapter(chapter[1]);
   }
 
-  return { fromFile, toFile, isNewer, known, next, count, start };
+  return { fromFile, toFile, isNewer, known, next, count, start, load };
 })();
 if (typeof module !== "undefined")
   module.exports = courseProgress; // Node
