@@ -41,7 +41,11 @@
   // The texts of a section, or of a term in a list
   function texts(place) {
     if (place.localName === "dt") {
-      return { title: plain(place).replace(/#$/, ""), prose: own(place.nextElementSibling, NO_PROSE), all: "" };
+      return {
+        title: plain(place).replace(/#$/, ""),
+        prose: own(place.nextElementSibling, NO_PROSE),
+        all: "",
+      };
     }
     const heading = place.querySelector("h1, h2, h3, h4");
     const title = heading ? plain(heading).replace(/#$/, "") : "";
