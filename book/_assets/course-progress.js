@@ -131,6 +131,7 @@ const courseProgress = (() => {
     } catch {
       throw new Error(FULL);
     }
+    dispatchEvent(new Event("course-progress")); // for map.js
   }
 
   // ---- on a page ---------------------------------------------------------------------------
@@ -266,6 +267,7 @@ const courseProgress = (() => {
           () => {
             if (newerIsStored()) throw new Error(NEWER);
             localStorage.removeItem(KEY);
+            dispatchEvent(new Event("course-progress"));
             return "All ticks are cleared.";
           },
         ],
@@ -400,7 +402,7 @@ const courseProgress = (() => {
     else if (chapter) onChapter(chapter[1]);
   }
 
-  return { fromFile, toFile, isNewer, known, next, count, start, make, setWorkedOut };
+  return { fromFile, toFile, isNewer, known, next, count, start, load, make, setWorkedOut };
 })();
 if (typeof module !== "undefined")
   module.exports = courseProgress; // Node

@@ -482,7 +482,7 @@ def test_ticks_of_a_newer_edition_are_left_as_they_are(page):
     for name in ("book/welcome", notebooks_page("04")):
         go(page, name)
         page.get_by_text("are of a newer edition of the course").wait_for()
-        assert page.locator("[data-tick], .course-button").count() == 0
+        assert page.locator("[data-tick], #course-progress .course-button").count() == 0
     assert page.evaluate("localStorage.getItem('course-progress')") == newer
 
 

@@ -1,0 +1,199 @@
+"""The machine on each chapter, ticks beside links, routes, and what a search shows."""
+
+import itertools
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from sphinx.errors import ExtensionError
+
+from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
+import map_ext
+import welcome_chapters_ext as facts
+
+MACHINE = ".course-machine"
+LINES_OF_CODE = """address => fetch(address).then(page => page.text()).then(text => {
+  const page = new DOMParser().parseFromString(text, 'text/html');
+  return [...page.querySelectorAll('article pre')].flatMap(box => box.textContent.split('\\n'));
+})"""
+
+
+def parsed(site, name):
+    return BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser")
+
+
+def checked(page, place):
+    """The chapters whose links have a tick in a part of the page."""
+    links = page.locator(f"{place} a:has(.course-check)")
+    return links.evaluate_all("all => all.map(a => a.href.match(/(\\d\\d)_\\w+\\.html/)[1])")
+
+
+def routes(site):
+    return [
+        route["data-route"].split() for route in parsed(site, "book/welcome").select("[data-route]")
+    ]
+
+
+# ---- the machine --------------------------------------------------------------------------------
+
+
+def test_the_machine_leads_to_all_chapters_and_says_where_the_reader_is(site, chapter):
+    page = parsed(site, chapter)
+    (machine,) = page.select(MACHINE)
+    links = {link["href"].removesuffix(".html"): link for link in machine.select("a")}
+    stems = [known.docname.split("/")[-1] for known in facts.chapters().values()]
+    assert sorted(links) == stems and len(machine.select("a")) == len(stems)
+    (here,) = machine.select("[aria-current=page]")
+    assert here is links[chapter.split("/")[-1]]
+    assert here.find_parent("li")["class"] == ["course-here"]
+    assert len(machine.select("svg")) < 11, "not one item for each chapter"
+    first = parsed(site, facts.chapters()["00"].docname).select_one(MACHINE)
+    assert [t.text for t in machine.select("text")] == [t.text for t in first.select("text")]
+
+
+def test_a_chapter_in_no_part_of_the_machine_ends_the_build(monkeypatch):
+    monkeypatch.delitem(map_ext.BESIDE, "BERT")
+    with pytest.raises(ExtensionError, match="13"):
+        map_ext.machine(facts.chapters()["05"])
+
+
+def test_the_index_of_the_search_holds_no_words_of_the_machine(site):
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(index[index.index("(") + 1 : index.rindex(")")])
+    pages = [index["docnames"][i] for i in index["terms"]["translat"]]
+    assert facts.chapters()["14"].docname in pages
+    assert facts.chapters()["00"].docname not in pages
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_machine_and_route_fit_and_axe_finds_nothing(browser, server, axe, mode):
+    seed = """localStorage.setItem('course-route', '{"name": "A way", "chapters": ["01", "12"]}');
+      localStorage.setItem('course-progress', JSON.stringify({course: 'Transformers from Scratch',
+        what: 'progress', version: 1, done: ALL}))""".replace("ALL", str(list(facts.chapters())))
+    address = f"{server}{facts.chapters()['12'].docname}.html"
+    with opened(browser, address, mode, DESK, script=seed) as page:
+        assert page.locator(MACHINE).bounding_box()["height"] <= 120
+        assert sorted(checked(page, MACHINE)) == list(facts.chapters())
+        for part in (MACHINE, ".prev-next-footer", ".bd-sidebar-primary .bd-links"):
+            assert axe_finds(page, axe, part, all_rules=mode == "light") == []
+        page.set_viewport_size({"width": PHONE, "height": 900})
+        assert page.locator(MACHINE).bounding_box()["height"] <= 360
+        assert page.evaluate(TOO_SMALL, MACHINE) == []
+
+
+# ---- ticks --------------------------------------------------------------------------------------
+
+
+def test_a_ticked_chapter_has_a_mark_beside_its_links_at_once(browser, site):
+    address = (site / f"{facts.chapters()['05'].docname}.html").as_uri()
+    with opened(browser, address, faults=[]) as page:
+        tick = page.get_by_label("I am done with this chapter")
+        for act, expected in ((tick.check, ["05"]), (tick.uncheck, []), (tick.check, ["05"])):
+            act()
+            assert checked(page, ".bd-sidebar-primary") == checked(page, MACHINE) == expected
+        page.goto((site / "book" / "welcome.html").as_uri())
+        listed = page.locator(".course-route:has(li .course-check)")
+        expected = [r for r in routes(site) if "05" in r and r != list(facts.chapters())]
+        assert listed.count() == len(expected) > 0
+        assert page.locator(".course-map a[href*='05_'] .course-check").count() == 1
+        page.get_by_role("button", name="Clear all ticks").click()
+        page.get_by_role("button", name="Clear them").click()
+        assert page.locator(".course-check").count() == 0
+
+
+# ---- routes -------------------------------------------------------------------------------------
+
+
+def test_the_first_route_takes_nothing_for_granted(site):
+    assert facts.taken_for_granted(routes(site)[0]) == []
+
+
+def buttons(page):
+    links = page.locator(".prev-next-area a")
+    return links.evaluate_all("all => all.map(a => a.href.split('/').pop())")
+
+
+def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser, site):
+    """From disk, as over http: the browser keeps the route."""
+    route = routes(site)[1]
+    skipped = next(n for n in facts.chapters() if n not in route)
+    welcome, *pages = [
+        (site / f"{name}.html").as_uri()
+        for name in ("book/welcome", *(facts.chapters()[n].docname for n in route))
+    ]
+    with opened(browser, welcome, faults=[]) as page:
+        choice = page.locator(".course-route").nth(1)
+        choice.get_by_role("button", name="Follow this route").click()
+        assert choice.locator("[role=status]").inner_text()
+        name = choice.locator("h3").evaluate("e => e.firstChild.textContent.trim()")
+        told = list(itertools.pairwise([welcome, *pages, welcome]))
+        for here in (0, 1, len(pages) - 1):
+            page.goto(pages[here])
+            assert name in page.locator(".prev-next-footer").inner_text()
+            ends = ["welcome.html#where-to-start", "welcome.html#where-to-start"]
+            if here:
+                ends[0] = told[here][0].split("/")[-1]
+            if here < len(pages) - 1:
+                ends[1] = told[here + 1][1].split("/")[-1]
+            assert buttons(page) == ends
+        page.goto((site / f"{facts.chapters()[skipped].docname}.html").as_uri())
+        assert not any(end.startswith("welcome") for end in buttons(page))
+        assert page.locator(".course-route-line a").get_attribute("href") == pages[0]
+        # where the next on the route is not the next chapter
+        place = next(i for i, (a, b) in enumerate(itertools.pairwise(route)) if int(b) - int(a) > 1)
+        page.goto(pages[place])
+        on_route = buttons(page)
+        page.get_by_role("button", name="Leave the route").click()
+        links = parsed(site, facts.chapters()[route[place]].docname).select(".prev-next-area a")
+        assert buttons(page) == [link["href"].split("/")[-1] for link in links] != on_route
+        assert page.evaluate("localStorage.getItem('course-route')") is None
+        page.goto(welcome)
+        assert page.get_by_role("button", name="Leave this route").count() == 0
+
+
+@pytest.mark.parametrize(
+    "kept", ["{", "null", "7", '{"name": 7}', '{"name": "x", "chapters": [9]}']
+)
+def test_a_kept_route_that_no_page_wrote_changes_nothing(browser, server, kept):
+    address = f"{server}{facts.chapters()['07'].docname}.html"
+    script = f"localStorage.setItem('course-route', {json.dumps(kept)})"
+    with opened(browser, address, script=script) as page:
+        page.locator(MACHINE).wait_for()
+        assert page.locator(".course-route-line").inner_text() == ""
+        assert [name[:2] for name in buttons(page)] == ["06", "08"]
+
+
+# ---- search -------------------------------------------------------------------------------------
+
+
+def test_a_result_opens_at_the_section_with_the_words_and_shows_prose_alone(browser, server):
+    with opened(browser, f"{server}search.html?q=softmax") as page:
+        results = page.locator("#search-results li:has(.context)")
+        page.wait_for_function(
+            """() => {
+              const all = [...document.querySelectorAll('#search-results li')];
+              return all.length > 5 && all.every(item => item.querySelector('.context'));
+            }"""
+        )
+        found = [
+            (item.locator("a").first.evaluate("a => a.href"), item.locator("p").inner_text())
+            for item in results.all()[:5]
+        ]
+        for address, excerpt in found:
+            lines = {" ".join(line.split()) for line in page.evaluate(LINES_OF_CODE, address)}
+            assert not [line for line in lines if len(line) > 15 and line in excerpt]
+            assert len(excerpt) < 400
+        address = next(a for a, _ in found if "/notebooks/" in a and "#" in a)
+        page.goto(address)
+        section = page.locator(f"[id='{address.split('#')[1]}']")
+        assert "softmax" in section.inner_text().lower()
+        page.locator("article .highlighted").first.wait_for(state="attached")
+
+
+def test_a_search_from_disk_lists_pages_and_complains_of_nothing(browser, site):
+    with opened(browser, (site / "search.html").as_uri() + "?q=softmax") as page:
+        page.locator("#search-results li a").nth(5).wait_for()
