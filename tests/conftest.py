@@ -34,7 +34,6 @@ hypothesis.settings.load_profile("course")
 # The files that take longest, and whether a test of theirs may run in either process: such a file
 # has no fixtures that are made once.
 SLOW = {
-    "test_readers_answers.py": "split",
     "test_models.py": "split",
     "test_distributed.py": "together",
     "test_exercises.py": "split",

@@ -1,4 +1,4 @@
-"""The stubs of the chapters' exercises, and a reader who fills all of them, rightly or wrongly."""
+"""The stubs of the chapters' exercises, and a reader who fills all of them."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,14 @@ from nbformat import NotebookNode
 
 NOTEBOOKS = sorted(Path(__file__).resolve().parents[1].glob("notebooks/[0-9]*.ipynb"))
 CALL = re.compile(r"^checks\.(\w+)\((\w+)\)$", re.MULTILINE)
-ANSWERS = {"right": "solutions[-1]", "wrong": "mistakes[0].function"}
+CHOSEN = re.compile(r"^(\w+) = checks\.\1\.choose\(", re.MULTILINE)
+FILLED = """
+wrong_answer = checks.{name}.mistakes[0].function
+assert not checks.{name}(wrong_answer)
+{name} = checks.{name}.solutions[-1]
+verdict = checks.{name}({name})
+assert verdict, str(verdict)
+"""
 
 
 def stubs(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, str]]:
@@ -19,17 +26,15 @@ def stubs(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, str]]:
             yield cell, call.group(1)
 
 
-def fill(notebook: NotebookNode, answer: str) -> None:
-    """Put a "right" or a "wrong" answer in the place of every stub; such a cell shows nothing."""
+def fill(notebook: NotebookNode) -> None:
+    """In every stub a wrong answer, then another right one, which the page must go on with.
+
+    No output is compared any more: those stored are of the worked answers.
+    """
     for cell, name in stubs(notebook):
-        cell.source = (
-            f"{name} = checks.{name}.{ANSWERS[answer]}\n"
-            f"check = checks.{name}({name})\n"
-            f"assert bool(check) is {answer == 'right'}, str(check)"
-        )
-        cell.outputs, cell.metadata["tags"] = [], []
-
-
-def choices(notebook: NotebookNode) -> list[NotebookNode]:
-    """The cells that say whose function the page uses from there on."""
-    return [c for c in notebook.cells if c.cell_type == "code" and ".choose(" in c.source]
+        cell.source = FILLED.format(name=name)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            for name in CHOSEN.findall(cell.source):
+                cell.source += f"\nassert {name} is checks.{name}.solutions[-1]"
+            cell.metadata["tags"] = []

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable, "-m"]
-PYTEST = [*PYTHON, "pytest", "-q", "--color=no"]
+PYTEST = [*PYTHON, "pytest", "-q", "--color=no", "--durations=10", "--durations-min=10"]
 SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # see tests/side_by_side.py
 NBVAL = ["--nbval-current-env", "--nbval-cell-timeout=300"]
 BOOK = [str(Path(sys.executable).with_name("jupyter-book")), "build", "."]
