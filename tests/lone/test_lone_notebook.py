@@ -1,8 +1,8 @@
 """A chapter as a stranger opens it: the file alone, an empty folder, no package, no network.
 
-The setup cell, which is the same in every chapter (tests/chapters/test_stored_notebooks.py), installs
-the package into a fresh environment; git is told to fetch the repository's address from a copy of
-this tree, and everything else that asks for the network meets a closed port. Each chapter then runs
+The setup cell, the same in every chapter (tests/chapters/test_stored_notebooks.py), installs the
+package into a fresh environment; git is told to fetch the repository's address from a copy of this
+tree, and everything else that asks for the network meets a closed port. Each chapter then runs
 there, in a folder of its own, to its end, as a reader leaves it: in every stub a wrong answer,
 which is refused, and then another right one, which the page goes on with. The corpora are out of
 reach too, so it runs on its stand-ins. It takes the smoke budget, a few steps of each training: claims
