@@ -5,7 +5,7 @@ package into a fresh environment; git is told to fetch the repository's address 
 tree, and everything else that asks for the network meets a closed port. Each chapter then runs
 there, in a folder of its own, to its end, as a reader leaves it: in every stub a wrong answer,
 which is refused, and then another right one, which the page goes on with. The corpora are out of
-reach too, so it runs on its stand-ins. It takes the smoke budget, a few steps of each training: claims
+reach too, so it runs on its stand-ins, on the smoke budget, a few steps of each training: claims
 about losses are tested where every output is compared.
 """
 
