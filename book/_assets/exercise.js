@@ -11,10 +11,10 @@
 
   // What is said of a typed number: { state, text }, where state is "right", "wrong" or "none"
   function judgeNumber({ right, wrong, digits }, text) {
-    const typed = parse(text);
+    const typed = parse(digits ? text : joined(text));
     if (!text.trim()) return { state: "none", text: "Write a number first." };
     if (Number.isNaN(typed)) {
-      return { state: "none", text: `“${text.trim()}” is not a number. Write one such as 2.5.` };
+      return { state: "none", text: `“${text.trim()}” is not a number.` };
     }
     const rounded = Number(typed.toFixed(digits));
     const known = Object.keys(wrong).find((number) => Number(number) === rounded);
@@ -30,6 +30,14 @@
       };
     }
     return { state: "wrong", text: "That is not the number.", isUnknown: true };
+  }
+
+  // [1, 1, 4, 6] and 1 1 4 6: whole numbers that are asked for one after the other
+  function joined(text) {
+    const list = text.trim();
+    const isList = /^\[?\s*\d+([\s,]+\d+)+\s*\]?$/.test(list);
+    const isNumber = /^(\d+,\d+|\d{1,3}(,\d{3})+)$/.test(list); // 0,5 or 1,234,567
+    return isList && !isNumber ? list.replace(/\D/g, "") : text;
   }
 
   // What is said of a choice: the places of an answer and of a reason, or -1 for none

@@ -669,6 +669,7 @@ mean_cosine = exercise(
         100 * _vectors(10, 5) + 80,
         _vectors(5, 8).T,
         torch.tensor([[1.0, 0.0], [0.0, 2.0], [0.0, 3.0]]),  # a cosine of 1 belongs to the mean
+        torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),  # and so does that of two equal rows
     ),
     right=[right_mean_cosine, by_a_mask, by_the_sum_of_rows, by_loops],
     hints=[

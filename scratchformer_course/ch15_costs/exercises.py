@@ -251,6 +251,7 @@ training_days = exercise(
         (3e6, 1e9, 1, 2e10, 1.0),
         (70e9, 15e12, 16, 1e14, 0.05),
         (1e6, 1e9, 11, 1e12, 0.5),  # a few minutes
+        (1e5, 1e7, 1, 1e12, 0.5),  # seconds: four digits behind the point are too few
     ),
     praise="`training_days` is right. Try it with GPT-3's 175 billion parameters.",
     right=[

@@ -688,6 +688,35 @@ def test_a_class_that_cannot_be_trained_or_remembers_a_call_is_refused(cls, frag
     assert (verdict.state, fragment in verdict.message) == ("try again", True), verdict
 
 
+class RightTable(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.table, self.head = nn.Embedding(size, 2), nn.Linear(2, size, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, ids):
+        return self.head(self.table(ids))
+
+
+class NamesTheHeadFirst(RightTable):
+    def __init__(self, size):
+        nn.Module.__init__(self)
+        self.head, self.table = nn.Linear(2, size, bias=False), nn.Embedding(size, 2)
+        self.table.weight = self.head.weight
+
+
+def test_a_tied_weight_has_its_slopes_under_each_of_its_names():
+    tied = exercise(
+        "0.14",
+        "Table(size), table(ids)",
+        cases=[({"size": 5}, torch.tensor([0, 3, 4]))],
+        right=[RightTable],
+        mistakes=[],
+    )
+    verdict = tied(NamesTheHeadFirst)
+    assert verdict.passed, verdict
+
+
 halve = exercise(
     "0.13",
     "halve(x: (N,)) -> (N,), trained through",

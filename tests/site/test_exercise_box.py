@@ -187,6 +187,8 @@ def test_a_typed_number_is_compared_after_rounding():
     told = said("judgeNumber", whole, ["1,234"], ["1234.4"], ["−2"], ["1235"])
     assert states(told) == ["right", "right", "wrong", "wrong"]
     assert told[2]["text"] == "Not below zero." and told[3].get("isUnknown")
+    lists = said("judgeNumber", whole, ["[1, 2, 3, 4]"], ["1 2 3 4"], ["1,2,3,4"], ["12,34"])
+    assert states(lists) == ["right", "right", "right", "wrong"]
     zero = {**NUMBER, "right": "0.00", "wrong": {}}
     assert states(said("judgeNumber", zero, ["-0.001"], ["0"])) == ["right", "right"]
 

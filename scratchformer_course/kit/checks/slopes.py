@@ -75,7 +75,8 @@ def _leaves(names: Sequence[str], case: tuple, objects: dict) -> dict[str, Any]:
     """What slopes are asked for, by name: the arguments, and the parameters of the object."""
     leaves = {n: x for n, x in zip(names, case, strict=False) if is_tensor(x) and x.requires_grad}
     if model := objects.get(repr(case[0])):
-        leaves |= {n: p for n, p in model.named_parameters() if p.requires_grad}
+        named = model.named_parameters(remove_duplicate=False)  # a tied one under all its names
+        leaves |= {name: p for name, p in named if p.requires_grad}
     return leaves
 
 
