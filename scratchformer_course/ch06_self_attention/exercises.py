@@ -405,7 +405,7 @@ SEARCHED = (
     (torch.tensor([1.0, *[0.0] * 30]), 0.05),  # the two largest do not tell
     (torch.tensor([1.5, 0.2, 1.4, -1.0]), 0.01),
     (torch.tensor([1.0, 0.9975]), 0.05),  # 1155: the search is long
-    (torch.tensor([1.0, 0.0]), _largest_slope(torch.tensor([1.0, 0.0]), 2)),  # met exactly
+    (torch.tensor([2000.0, 0.0]), 0.0),  # met exactly, and at once
 )
 
 
