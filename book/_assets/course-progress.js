@@ -200,10 +200,11 @@ const courseProgress = (() => {
     }
   }
 
-  // The tick of an exercise whose question was answered, if ticks can be set here
+  // Sets the tick of an exercise whose question was answered; whether it is set
   function setWorkedOut(exercise) {
     const box = document.querySelector(`[data-tick="${workedOut(exercise)}"]`);
     if (box && !box.checked) box.click();
+    return Boolean(box?.checked);
   }
 
   // Why no ticks can be shown or set here; nothing if they can
@@ -219,8 +220,8 @@ const courseProgress = (() => {
     for (const section of document.querySelectorAll("section[data-exercise]")) {
       const { exercise } = section.dataset;
       const ticks = [
-        tick(workedOut(exercise), "Worked out", `: exercise ${exercise}`),
-        tick(exercise, "Written", `: exercise ${exercise}`),
+        tick(workedOut(exercise), "Worked out on this page", `: exercise ${exercise}`),
+        tick(exercise, "Written in the notebook", `: exercise ${exercise}`),
       ];
       section.querySelector("h3").after(make("p", { class: "course-ticks" }, ...ticks));
     }

@@ -6,10 +6,11 @@
     "mjx-container, span.math, .cell_output .output, .cell_output pre, .highlight pre, " +
     ".pst-scrollable-table-container, .cell_output .text_html";
 
+  // The theme gives and takes tab stops, too, but not when fonts or formulas change what scrolls
   function update() {
     for (const box of document.querySelectorAll(SCROLLERS)) {
       const scrolls = box.scrollWidth > box.clientWidth + 1;
-      if (scrolls && !box.hasAttribute("tabindex")) {
+      if (scrolls && box.tabIndex < 0) {
         box.tabIndex = 0;
         box.dataset.courseTab = "1";
       } else if (!scrolls && box.dataset.courseTab) {
@@ -24,13 +25,14 @@
     clearTimeout(waiting);
     waiting = setTimeout(update, 100);
   };
-  addEventListener("load", () => {
+  addEventListener("load", async () => {
     update();
-    // MathJax typesets after the page has loaded
-    window.MathJax?.startup?.promise?.then(update);
-    for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", later);
+    await Promise.all([document.fonts.ready, window.MathJax?.startup?.promise]);
+    update();
+    // a fold is opened, a cover is taken away, the window is made narrow
+    const resized = new ResizeObserver(later);
+    for (const box of document.querySelectorAll(SCROLLERS)) resized.observe(box);
   });
-  addEventListener("resize", later);
 })();
 
 // Paper is white: what is printed in the dark is printed as by daylight, and dark again after it.

@@ -192,7 +192,9 @@
         return;
       }
       keep(exercise, parts.given());
-      if (state === "right") courseProgress.setWorkedOut(exercise);
+      if (state === "right" && courseProgress.setWorkedOut(exercise)) {
+        status.append(" The exercise is ticked as worked out.");
+      }
     }
   }
 

@@ -203,6 +203,7 @@
           button("Forget", drop),
         ),
       );
+      send.textContent = "Change my guess";
       fresh.classList.toggle("course-guess-several", asked.asks.length > 1);
       if (line) line.replaceWith(fresh);
       else place.before(fresh);
@@ -218,6 +219,7 @@
       line.remove();
       line = null;
       control.fill([]);
+      send.textContent = "Keep my guess";
       status.textContent = "Your guess is forgotten.";
       control.start().focus();
       close(question);

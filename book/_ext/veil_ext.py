@@ -10,8 +10,10 @@ attributes: book/_assets/guess.js). Here, what answers it is put into veils:
 - `data-answer-is="prose"`: no output answers. What is veiled begins below the guess and goes to
   its `course-guess-end`.
 
-Headings, code, folds, exercises, live figures and other HTML stay as they are. What is veiled can
-be read without JavaScript: one line in the page's head hides it, and the scripts cover it.
+Folded cells between a guess and the end of its answer are veiled as well, and so are the *Checks*
+of its section. Headings, code, exercises, live figures and other HTML stay as they are. What is
+veiled can be read without JavaScript: one line in the page's head hides it, and the scripts cover
+it.
 """
 
 import re
@@ -24,7 +26,13 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 MARKER = re.compile(r'<div\s[^>]*\bclass="course-guess(-result|-end|)"[^>]*>')
-OUTSIDE = {"course-exercise", "course-fold", "dropdown", "toggle"}  # classes of what stays as it is
+OUTSIDE = {
+    "course-exercise",
+    "course-setup",
+    "dropdown",
+    "toggle",
+}  # classes of what stays as it is
+FOLDS = {"course-fold", "hide"}  # see exercise_ext.py
 SCRIPTS = ("guess-verdicts.js", "guess-covers.js", "guess.js")
 # Before the first paint. If the scripts have not come when all else has, nothing is hidden.
 HIDE = """(() => {
@@ -54,21 +62,25 @@ def depart_veil(self: Any, node: veil) -> None:
 
 
 def blocks_of(parent: nodes.Element) -> Iterator[nodes.Node]:
-    """The blocks of a page in the order of reading: headings, prose, open outputs, raw HTML."""
+    """The blocks of a page in the order of reading: headings, prose, outputs, folds, raw HTML."""
     for node in parent.children:
         if not isinstance(node, nodes.Element) or OUTSIDE & set(node.get("classes", ())):
             continue
         if isinstance(node, nodes.section):
             yield from blocks_of(node)
         elif node.get("nb_element") == "cell_code":
-            if node.get("hide_mode") in (None, "input"):
-                yield from filter(is_output, node.children)
+            outputs = [child for child in node if is_output(child)]
+            yield from outputs or filter(is_fold, node)
         elif not isinstance(node, (nodes.Invisible, nodes.target)):
             yield node
 
 
 def is_output(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Element) and node.get("nb_element") == "cell_code_output"
+
+
+def is_fold(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Element) and bool(FOLDS & set(node.get("classes", ())))
 
 
 def is_veilable(node: nodes.Node) -> bool:
@@ -106,8 +118,8 @@ def ranges(blocks: list[nodes.Node]) -> Iterator[tuple[str, int, int, int]]:
         if prose and end is None:
             raise ValueError(f"the guess {question} is answered by prose and has no end")
         after = range(begin + 1, len(blocks) if end is None else end)
-        can = (j for j in after if is_veilable(blocks[j]) and (prose or is_output(blocks[j])))
-        answer = next(can, None)
+        can = (j for j in after if is_veilable(blocks[j]) and not is_fold(blocks[j]))
+        answer = next((j for j in can if prose or is_output(blocks[j])), None)
         if answer is None:
             raise ValueError(f"nothing answers the guess {question}")
         yield question, begin, answer, end_of_answer(blocks, answer) if end is None else end
@@ -123,17 +135,25 @@ def end_of_answer(blocks: list[nodes.Node], answer: int) -> int:
     return len(blocks)
 
 
+def covered(blocks: list[nodes.Node]) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+    """The questions whose guess uncovers a block, and those it answers, by the block's number."""
+    questions: dict[int, list[str]] = {}
+    shows: dict[int, list[str]] = {}
+    for question, begin, answer, end in ranges(blocks):
+        shows.setdefault(answer, []).append(question)
+        section = blocks[begin].parent
+        for i, node in enumerate(blocks[begin + 1 :], start=begin + 1):
+            is_check = "course-checks" in node["classes"] and node.parent is section
+            if is_check or (i < end and is_veilable(node)):
+                questions.setdefault(i, []).append(question)
+    return questions, shows
+
+
 def veil_answers(app: Sphinx, doctree: nodes.document) -> None:
     """`doctree-read`: blocks that stand next to each other and answer the same get one veil."""
     blocks = list(blocks_of(doctree))
-    questions: dict[int, list[str]] = {}  # by the number of the block
-    shows: dict[int, list[str]] = {}
     try:
-        for question, begin, answer, end in ranges(blocks):
-            shows.setdefault(answer, []).append(question)
-            for i in range(begin + 1, end):
-                if is_veilable(blocks[i]):
-                    questions.setdefault(i, []).append(question)
+        questions, shows = covered(blocks)
     except ValueError as error:
         logging.getLogger(__name__).warning(str(error), location=app.env.docname)
         return

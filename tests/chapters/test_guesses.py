@@ -680,9 +680,9 @@ def test_options_move_and_stop_at_the_ends():
 
 
 def tree(*blocks):
-    """A page of these blocks: h a heading, p prose, l a list, o an output, f a folded one, i one
-    whose code is folded, v a live figure in an output, w one by itself, x an exercise, ?a a guess,
-    *a one that prose answers, >a the place of its result, !a its end."""
+    """A page of these blocks: h a heading, p prose, l a list, o an output, f a folded cell, i one
+    whose code is folded, c the fold of checks, v a live figure in an output, w one by itself, x an
+    exercise, ?a a guess, *a one that prose answers, >a the place of its result, !a its end."""
     document = nodes.document(None, None)
     section = nodes.section()
     document.append(section)
@@ -707,31 +707,35 @@ def element(block):
         code = nodes.container("", nb_element="cell_code_source")
         shown = live if kind == "v" else nodes.paragraph()
         output = nodes.container("", shown, nb_element="cell_code_output")
-        hidden = {"f": {"hide_mode": "all"}, "i": {"hide_mode": "input"}}.get(kind, {})
-        return nodes.container("", code, output, nb_element="cell_code", **hidden)
+        inside = {"f": [code, output], "i": [code]}.get(kind, [])
+        fold = [nodes.container("", *inside, classes=["hide"])] if inside else [code]
+        rest = [] if kind == "f" else [output]
+        return nodes.container("", *fold, *rest, nb_element="cell_code")
     if kind == "x":
         return nodes.container("", element("o"), nodes.paragraph(), classes=["course-exercise"])
+    if kind == "c":
+        return nodes.container("", element("o"), classes=["course-fold", "course-checks"])
     return {"p": nodes.paragraph(), "l": nodes.bullet_list(), "w": live}[kind]
 
 
 def veiled(text):
-    """The letters of a page of blocks, those in a veil in brackets with the question before it."""
-    blocks = text.split()
-    document = tree(*blocks)
-    parts_of = list(veil_ext.blocks_of(document))
-    shown = {id(block): "" for block in parts_of}
-    for question, begin, answer, end in veil_ext.ranges(parts_of):
-        for i in range(begin + 1, end):
-            if veil_ext.is_veilable(parts_of[i]):
-                shown[id(parts_of[i])] += question.upper() if i == answer else question
-    return " ".join(told or "-" for told in shown.values())
+    """For each block of a page, the questions that cover it: a capital where it answers one."""
+    blocks = list(veil_ext.blocks_of(tree(*text.split())))
+    questions, shows = veil_ext.covered(blocks)
+
+    def told(i):
+        return "".join(q.upper() if q in shows.get(i, ()) else q for q in questions.get(i, ()))
+
+    return " ".join(told(i) or "-" for i in range(len(blocks)))
 
 
 @pytest.mark.parametrize(
     ("page", "expected"),
     [
         ("p ?a p o p p", "- - a A a -"),
-        ("?a f o f p p", "- A a -"),  # what is folded is no block and no answer
+        ("?a f o f p p", "- a A a a -"),  # what is folded is covered, but no answer
+        ("?a o p p c", "- A a - a"),  # the checks of its section
+        ("?a o p ?b o p c h c", "- A a - B b ab - -"),
         ("?a i l p p", "- A a a -"),  # code that is folded above an open output
         ("?a o h p", "- A - -"),  # the next heading ends the answer
         ("?a o p p l !a p", "- A a a a - -"),

@@ -287,8 +287,8 @@ def test_a_number_is_judged_kept_and_ticks_what_was_worked_out(open_page):
     page.reload()  # the answer is kept, and so are the ticks
     assert page.locator(f"{FIRST} .course-question input").input_value() == "0.85"
     assert "right" in status(page, FIRST) and status(page, SECOND) == ""
-    page.get_by_label("Worked out: exercise 6.1").uncheck()
-    page.get_by_label("Written: exercise 6.2").check()
+    page.get_by_label("Worked out on this page: exercise 6.1").uncheck()
+    page.get_by_label("Written in the notebook: exercise 6.2").check()
     page.reload()
     assert ticks(page) == ["6.2"], "a kept answer has set the tick again"
 

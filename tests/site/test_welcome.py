@@ -340,8 +340,8 @@ def test_ticks_survive_a_reload_and_the_welcome_page_leads_on(page):
     ids = exercises.evaluate_all("boxes => boxes.map(b => b.dataset.tick)")
     both = [x for id in facts.chapters()["04"].exercises for x in (f"{id} worked out", id)]
     assert ids == [*both, "04"]
-    page.get_by_label("Written: exercise 4.2").check()
-    page.get_by_label("Worked out: exercise 4.3").check()
+    page.get_by_label("Written in the notebook: exercise 4.2").check()
+    page.get_by_label("Worked out on this page: exercise 4.3").check()
     page.get_by_label("I am done with this chapter").focus()
     page.keyboard.press("Space")
     page.reload()
@@ -356,7 +356,7 @@ def test_ticks_survive_a_reload_and_the_welcome_page_leads_on(page):
     page.locator("#course-next a").click()
     page.wait_for_url("**/notebooks/05_averaging.html")
     go(page, notebooks_page("04"))
-    page.get_by_label("Written: exercise 4.2").uncheck()
+    page.get_by_label("Written in the notebook: exercise 4.2").uncheck()
     page.reload()
     assert ticked(page) == ["4.3 worked out", "04"]
 
@@ -501,5 +501,5 @@ def test_a_tab_shows_what_another_tab_ticked(browser, server):
     with opened(browser, f"{server}book/welcome.html") as page:
         other = page.context.new_page()
         other.goto(f"{server}{notebooks_page('05')}.html")
-        other.get_by_label("Written: exercise 5.1").check()
+        other.get_by_label("Written in the notebook: exercise 5.1").check()
         page.locator('[data-chapter="05"] .course-ticked', has_text="1 written").wait_for()
