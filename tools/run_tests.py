@@ -37,7 +37,7 @@ PARTS = {
     "lone": [[*PYTEST, "-n", "2", "tests/lone"]],
 }
 FIRST = ["lint", "book"]  # the pages are tested when they are built
-LANES = [["notebooks", "site"], ["unit", "lone"]]
+LANES = [["notebooks", "lone"], ["site", "unit"]]
 
 # What `quick` runs besides lint and the library's tests: (a changed path, what tests it).
 TOUCHED = [

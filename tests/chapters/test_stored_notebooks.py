@@ -140,9 +140,7 @@ def page_problems(cells):
             if len(line) > WIDEST_LINE and "%pip" not in line:  # an account's name may be long
                 yield f"cell {i}: {len(line)} characters: {line}"
         folded, marks = bool(tags(cell) & FOLDS), cell.metadata
-        prompt = marks.get("mystnb", {}).get("code_prompt_show", "")
         told = cell.source.startswith("# @title ")
-        told &= prompt.startswith("Show ") or "remove-input" in tags(cell)
         hidden = marks.get("cellView") == "form" and marks.get("jupyter", {}).get("source_hidden")
         if folded and not (told and hidden):
             yield f"cell {i}: folds on the site, and not in Jupyter or Colab, or has no title"
