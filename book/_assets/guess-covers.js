@@ -97,7 +97,11 @@
   function coverOf(veil) {
     const first = (question) => veils.find(({ questions }) => questions.includes(question));
     const question = veil.questions.find((one) => first(one) === veil && !opened.has(one));
-    if (!question) return el("div", { class: "course-cover" }, el("span", {}, "Guess first"));
+    if (!question) {
+      const fold = veil.inner.querySelector(":scope > details > summary")?.textContent.trim();
+      const text = fold ? `${fold}: guess first` : "Guess first";
+      return el("div", { class: "course-cover" }, el("span", {}, text));
+    }
     const show = () => {
       keep(shownOf(question), "yes");
       open([question]);
