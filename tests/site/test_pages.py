@@ -83,7 +83,8 @@ def test_page_of_the_table_of_contents_is_built(page_name, site, pages):
 def test_page_is_described_for_search_engines_and_shared_links(page_name, site, pages):
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     owner, name = config["repository"]["url"].split("/")[-2:]
-    address = f"https://{owner}.github.io/{name}/{page_name}.html"
+    base = f"https://{owner}.github.io/{name}/"
+    address = f"{base}{page_name}.html"
     meta = pages[site / f"{page_name}.html"].meta
     assert 20 < len(meta["description"]) <= 200
     assert not set(meta["description"]) & set("$\\{}<>"), "markup in the description"
@@ -92,6 +93,9 @@ def test_page_is_described_for_search_engines_and_shared_links(page_name, site, 
     page = parsed(site / f"{page_name}.html")
     assert page.find("link", rel="canonical")["href"] == address
     assert meta["og:title"] == page.article.h1.find(string=True)
+    assert meta["og:image"] == f"{base}_static/social.png"
+    assert (site / "_static" / "social.png").is_file() and len(meta["og:image:alt"]) > 20
+    assert meta["twitter:card"] == "summary_large_image"
 
 
 def test_page_says_its_title_once(page_name, site):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-import yaml
 from bs4 import BeautifulSoup
 
 from scratchformer.attention import recorded_attention
@@ -23,8 +22,6 @@ from tools import draw_social
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 import welcome_chapters_ext as facts  # noqa: E402  (a Sphinx extension, not part of the package)
-
-from book._ext.course_ext import pages_address  # noqa: E402
 
 SOURCE = (ROOT / "book" / "welcome.md").read_text(encoding="utf-8")
 PICTURE = ROOT / "book" / "_pictures" / "welcome.png"
@@ -212,17 +209,6 @@ def test_links_of_the_way_the_map_and_the_routes_lead_to_pages(article, site):
 
 
 # ---- tags for shared links --------------------------------------------------------------------
-
-
-def test_every_page_has_a_picture_for_shared_links_at_the_sites_address(page_name, site):
-    page = BeautifulSoup((site / f"{page_name}.html").read_text("utf-8"), "html.parser")
-    meta = {tag.get("name") or tag.get("property"): tag.get("content") for tag in page("meta")}
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    address = pages_address(config["repository"]["url"])
-    assert meta["og:image"] == f"{address}_static/social.png"
-    assert meta["twitter:card"] == "summary_large_image"
-    assert len(meta["og:image:alt"]) > 20
-    assert (site / "_static" / "social.png").is_file()
 
 
 def test_the_shared_picture_is_drawn_by_the_script_as_it_stands():
