@@ -996,7 +996,7 @@ def _judge_encode(ids, text, known):
         why = "Only the first chunk is encoded: go on with the others.\n"
     elif known.decode(ids) == text:
         order = "The text is cut too often or joined in another order: chunks first, then merges"
-        why = f"{order}. {_cut_elsewhere(ids, text, known)}\n"
+        why = f"{order}.\n{_cut_elsewhere(ids, text, known)} "
     elif known.decode(ids) == "".join(text.split()):
         why = "The white space is lost: cut with `PATTERN`, which keeps every character.\n"
     elif _is_respaced(known.decode(ids), text):
@@ -1106,7 +1106,7 @@ other_ids = exercise(
         "own: `list(b...)`.",
     ],
     question=which(
-        "takes letters that were never merged",
+        "returns what encode gives",  # its reason quotes a text that a right answer has, too
         beside=[three_bytes, letter_by_letter],
         others=["cuts a character and loses its end", "returns an id outside the table"],
     ),
