@@ -3,20 +3,42 @@ PYTHON ?= python3
 REPORT ?=
 BIN := .venv/bin
 READY := .venv/ready
+LAB := .venv-lab/bin
+LAB_READY := .venv-lab/ready
+TORCH ?= cpu
+OPTIONS ?=
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book bundle test quick lint unit notebooks lone site execute serve bench ladder law taken-apart pretraining records tab constraints pictures set-repository clean
+.PHONY: help book lab bundle pdf test quick lint unit notebooks lone site execute serve bench ladder law taken-apart pretraining records tab constraints pictures set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
+# $(call environment,FOLDER): a new environment in the folder; $$install puts packages into it at
+# fixed versions.
+define environment
+@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 14) else f"Python {v[0]}.{v[1]} found; 3.10 to 3.14 is needed: make PYTHON=python3.12 …")'
+$(PYTHON) -m venv $(1)
+@fixed=constraints/$$($(1)/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt; \
+install="$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $$fixed"
+endef
+
 $(READY): requirements.txt pyproject.toml $(wildcard constraints/*.txt)
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 14) else f"Python {v[0]}.{v[1]} found; 3.10 to 3.14 is needed: make PYTHON=python3.12 …")'
-	$(PYTHON) -m venv .venv
-	@fixed=constraints/$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c $$fixed
+	$(call environment,.venv); $$install -r requirements.txt
 	@touch $(READY)
+
+# For Linux, PyTorch has a build without a GPU's libraries, which is some GB smaller. pip does not know
+# where PyTorch keeps it, and uv does. TORCH=auto takes the one for the GPU that it finds.
+$(LAB_READY): requirements-lab.txt pyproject.toml $(wildcard constraints/*.txt)
+	$(call environment,.venv-lab); $$install uv && \
+	UV_HTTP_RETRIES=0 $(LAB)/uv pip install --quiet --python .venv-lab --torch-backend $(TORCH) torch -c $$fixed \
+		2>.venv-lab/uv.log || echo 'The builds that PyTorch keeps are out of reach: pip takes the one that it finds.'; \
+	$$install -r requirements-lab.txt
+	@touch $(LAB_READY)
+
+lab: $(LAB_READY)  ## start JupyterLab at chapter 01, in an environment of its own (OPTIONS: for JupyterLab)
+	$(LAB)/jupyter lab notebooks/01_bpe.ipynb $(OPTIONS)
 
 book: $(READY)  ## build the site into _build/html; any warning fails
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
@@ -25,6 +47,9 @@ book: $(READY)  ## build the site into _build/html; any warning fails
 
 bundle: book  ## one zip of the site, the notebooks and the package: build/transformers-from-scratch.zip
 	$(BIN)/python -m tools.bundle
+
+pdf: book  ## the whole course as one PDF, printed by Chromium: build/transformers-from-scratch.pdf
+	$(BIN)/python -m tools.pdf
 
 test: $(READY)  ## run everything: lint, unit and equivalence tests, every notebook, the built site
 	@$(BIN)/python -m tools.run_tests
@@ -67,7 +92,7 @@ constraints:  ## fix all that requirements.txt brings along, on every Python: co
 	$(PYTHON) -m venv build/uv
 	build/uv/bin/python -m pip install --quiet --disable-pip-version-check uv
 	for python in 3.10 3.11 3.12 3.13 3.14; do \
-		grep -v '^-e' requirements.txt | build/uv/bin/uv pip compile --quiet - pyproject.toml --python-version $$python \
+		grep -hv '^-e' requirements.txt requirements-lab.txt | sort -u | build/uv/bin/uv pip compile --quiet - pyproject.toml --python-version $$python \
 			--python-platform linux --no-python-downloads --only-binary :all: --no-header --no-annotate \
 			> build/uv/resolved.txt || exit 1; \
 		{ echo "# What \`make\` installs on Python $$python: \`make constraints\` writes this."; \
@@ -83,5 +108,5 @@ set-repository: $(READY)  ## URL=https://github.com/NAME/REPO: change the reposi
 	@$(BIN)/python -m tools.set_repository "$(URL)"
 
 clean:  ## remove what the other commands made
-	rm -rf _build .venv node_modules build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build .venv .venv-lab node_modules build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
