@@ -10,7 +10,7 @@ OPTIONS ?=
 export OMP_WAIT_POLICY = passive
 
 .DEFAULT_GOAL := help
-.PHONY: help book lab bundle pdf test quick lint unit notebooks lone site execute serve bench ladder law taken-apart pretraining records tab constraints pictures set-repository clean
+.PHONY: help book lab bundle pdf downloads test quick lint unit notebooks lone site execute serve bench ladder law taken-apart pretraining records tab constraints pictures set-repository clean
 
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /' | awk -F': ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -35,9 +35,14 @@ $(LAB_READY): requirements-lab.txt pyproject.toml $(wildcard constraints/*.txt)
 	UV_HTTP_RETRIES=0 $(LAB)/uv pip install --quiet --python .venv-lab --torch-backend $(TORCH) torch -c $$fixed \
 		2>.venv-lab/uv.log || echo 'The builds that PyTorch keeps are out of reach: pip takes the one that it finds.'; \
 	$$install -r requirements-lab.txt
+	@mkdir -p .venv-lab/share/jupyter/lab/settings
+	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' \
+		> .venv-lab/share/jupyter/lab/settings/overrides.json
 	@touch $(LAB_READY)
 
+# JupyterLab shows the stored drawings of notebooks that are trusted.
 lab: $(LAB_READY)  ## start JupyterLab at chapter 01, in an environment of its own (OPTIONS: for JupyterLab)
+	@-$(LAB)/jupyter trust notebooks/*.ipynb >/dev/null
 	$(LAB)/jupyter lab notebooks/01_bpe.ipynb $(OPTIONS)
 
 book: $(READY)  ## build the site into _build/html; any warning fails
@@ -50,6 +55,9 @@ bundle: book  ## one zip of the site, the notebooks and the package: build/trans
 
 pdf: book  ## the whole course as one PDF, printed by Chromium: build/transformers-from-scratch.pdf
 	$(BIN)/python -m tools.pdf
+
+downloads: bundle pdf  ## what is published: the site with the bundle and the PDF in it, and links to both
+	$(BIN)/python -m tools.downloads
 
 test: $(READY)  ## run everything: lint, unit and equivalence tests, every notebook, the built site
 	@$(BIN)/python -m tools.run_tests

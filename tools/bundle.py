@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
 NAME = "transformers-from-scratch"
+FILE = ROOT / "build" / f"{NAME}.zip"
 START = """Transformers from Scratch
 
 Read: open site/index.html in a browser. No network is needed.
@@ -60,5 +61,5 @@ def bundle(target: Path) -> Path:
 
 
 if __name__ == "__main__":
-    path = bundle(Path(sys.argv[1]) if sys.argv[1:] else ROOT / "build" / f"{NAME}.zip")
+    path = bundle(Path(sys.argv[1]) if sys.argv[1:] else FILE)
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")

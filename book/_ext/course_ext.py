@@ -30,6 +30,8 @@ MATHJAX_PACKAGE = "sphinx-mathjax-offline"
 MATHJAX_FILE = "static/mathjax/tex-chtml-full.js"
 MATHJAX_FONTS = "output/chtml/fonts/woff-v2"  # beside the file, in the package and on the site
 DESCRIPTION_LENGTH = 200
+NO_ACCOUNT = "YOUR_ACCOUNT"  # in the repository's address until `make set-repository` gives it one
+INSTALLS_ITSELF = re.compile(r"import importlib\.util\n+# in Colab.*\n(?:if .*|    .*\n|\n)+")
 PRINT_TITLE = re.compile(r'(<div id="jb-print-docs-body"[^>]*>\s*)<h1>(.*?)</h1>', re.DOTALL)
 
 
@@ -42,10 +44,19 @@ def complete_config(app: Sphinx, config: Config) -> None:
     mathjax = installed_mathjax()
     config["html_static_path"] = [*config.html_static_path, str(mathjax)]
     config["mathjax_path"] = mathjax.name
+    if has_address(config.html_theme_options["repository_url"]):
+        app.tags.add("addressed")  # what pages say about Colab depends on it
+    else:
+        config["html_theme_options"] |= {"launch_buttons": {}, "use_repository_button": False}
     if not config.html_baseurl:
         config["html_baseurl"] = pages_address(config.html_theme_options["repository_url"])
     config["ogp_site_url"] = config.html_baseurl
     config["ogp_site_name"] = config.html_title
+
+
+def has_address(repository: str) -> bool:
+    """Whether a repository can be found: links to it, and to Colab, are shown only then."""
+    return NO_ACCOUNT not in repository
 
 
 def pages_address(repository: str) -> str:
@@ -99,6 +110,8 @@ def prepare_chapter(app: Sphinx, docname: str, source: list[str]) -> None:
         told = "\n".join(f"{docname}: {fault}" for fault in faults)
         raise SphinxError(f"{told}\n`make execute ONLY={number}` runs the chapter again")
     describe_plots(notebook["cells"])
+    if not app.tags.has("addressed"):
+        leave_out_installation(notebook["cells"])
     source[0] = json.dumps(notebook)
 
 
@@ -129,11 +142,18 @@ def describe_plots(cells: list[dict[str, Any]]) -> None:
                 output["data"]["text/html"] = html.replace('<svg class="course-plot"', described)
 
 
+def leave_out_installation(cells: list[dict[str, Any]]) -> None:
+    """A page does not show how its set-up cell fetches the package, if there is nowhere to fetch it."""
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            cell["source"] = INSTALLS_ITSELF.sub("", "".join(cell["source"]))
+
+
 def add_report_link(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """`html-page-context`: at the end of each page, a link by which a reader reports an error."""
-    if doctree is None:
+    if doctree is None or not app.tags.has("addressed"):
         return
     subject = urlencode({"title": f"Error on the page “{app.env.titles[pagename].astext()}”"})
     address = f"{app.config.html_theme_options['repository_url']}/issues/new?{subject}"

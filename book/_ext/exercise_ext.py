@@ -184,12 +184,12 @@ def mistakes(exercise: Exercise) -> nodes.raw:
     return raw(f"<ul>{''.join(items)}</ul>")
 
 
-def how_to_run(docname: str, repository: str) -> str:
-    """One line on where the code of an exercise can be run; Colab only if it can find the page."""
+def how_to_run(docname: str, in_colab: bool) -> str:
+    """One line on where the code of an exercise can be run."""
     file = f"<code>{docname}.ipynb</code>"
     jupyter = '<a href="../book/how_to_use.html#run-on-your-own-machine">in Jupyter</a>'
     where = f"{file} (download button, top right) {jupyter}"
-    if "YOUR_ACCOUNT" not in repository:
+    if in_colab:
         where = f"this page in Colab (rocket, top right), or {file} {jupyter}"
     return f'<p class="course-run">To run it, open {where}.</p>'
 
@@ -213,7 +213,7 @@ def furnish_chapter(app: Sphinx, doctree: nodes.document) -> None:
         module = importlib.import_module(f"scratchformer_course.ch{name[1]}.exercises")
         app.env.note_dependency(module.__file__)
         tables = {getattr(x, "number", ""): x for x in vars(module).values()}
-        run = how_to_run(docname, app.config.html_theme_options["repository_url"])
+        run = how_to_run(docname, app.tags.has("addressed"))
         for section, number in found:
             at = section.parent.index(section)
             section.parent[at : at + 1] = box(section, tables[number], run)
