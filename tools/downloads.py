@@ -20,7 +20,7 @@ FILES = [(pdf.FILE, "The course as a PDF"), (bundle.FILE, "The bundle, a zip")]
 
 
 def offer(site: Path, files: list[tuple[Path, str]]) -> None:
-    """Copy files into the site, and link to them from its page. FileNotFoundError if one is missing."""
+    """Copy files into the site and link to them. FileNotFoundError if one is missing."""
     links = []
     for path, title in files:
         shutil.copy(path, site)

@@ -38,11 +38,11 @@ PAPER = {
     "print_background": True,
 }
 STYLE = """
-  #jb-print-docs-body { display: none !important; }
+  #jb-print-docs-body, .course-way button, #continue-where-you-stopped { display: none !important; }
   .bd-main .bd-content { margin-left: 0 !important; }
   .bd-main .bd-content .bd-article h1:first-of-type { display: block; margin-top: 0; }
   .bd-article .live-figure, .bd-article figure > :not(figcaption) { zoom: 0.75; }
-  .bd-article details:is(.sd-dropdown, .sd-card) { break-inside: auto; }
+  .bd-article details.sd-dropdown { break-inside: auto; }
   .pdf-title { text-align: center; padding-top: 25vh; break-after: page; }
   .pdf-title img { width: 6rem; }
   .pdf-contents { columns: 2; column-gap: 3rem; font-size: 0.92em; }
@@ -58,7 +58,7 @@ READY = """async () => {
   return figures.every(figure => figure.dataset.live);
 }"""
 # Chromium notes the place of an element in the PDF if a link of the same page leads to it.
-PREPARE = """([answers, page]) => {
+PREPARE = """answers => {
   const article = document.querySelector('article.bd-article');
   for (const fold of article.querySelectorAll('details.sd-dropdown')) fold.open = true;
   for (const box of article.querySelectorAll('.course-exercise[id]'))
@@ -76,10 +76,7 @@ FOLDED = """() => [...document.querySelectorAll('.course-exercise[id]')].map(box
   hints: [...box.querySelectorAll('.course-hint > :not(summary)')].map(x => x.outerHTML),
   worked: [...box.querySelectorAll('.course-worked > :not(summary)')].map(x => x.outerHTML),
 }))"""
-REPLACE = """html => {
-  const article = document.querySelector('article.bd-article');
-  article.innerHTML = html;
-}"""
+REPLACE = "html => { document.querySelector('article.bd-article').innerHTML = html; }"
 
 
 def parts_of_course() -> list[tuple[str, list[str]]]:
@@ -146,7 +143,7 @@ class Printer:
         page.wait_for_load_state("networkidle")  # the models of figures
         page.add_style_tag(content=STYLE)
         self.folded[name] = page.evaluate(FOLDED)
-        page.evaluate(PREPARE, [answers, name])
+        page.evaluate(PREPARE, answers)
         self.titles[name] = page.evaluate("document.querySelector('article h1').firstChild.data")
         self.headings[name] = page.evaluate(
             "[...document.querySelectorAll('article section[id] > h2')]"
@@ -285,24 +282,20 @@ class Book:
 
 
 def make_pdf(
-    target: Path = FILE, parts: list[tuple[str, list[str]]] | None = None, site: Path = SITE
-) -> Path:
-    """Write the PDF of these pages. FileNotFoundError if the site or Chromium is missing."""
-    if not (site / "index.html").is_file():
-        raise FileNotFoundError(f"{site / 'index.html'} is missing: run `make book` first")
-    parts = parts or parts_of_course()
+    chromium: Any, target: Path, parts: list[tuple[str, list[str]]], site: Path = SITE
+) -> None:
+    """Write the PDF of these pages of a built site."""
     names = [name for _, pages in parts for name in pages]
-    with served(site) as address, started() as chromium, tempfile.TemporaryDirectory() as folder:
+    with served(site) as address, tempfile.TemporaryDirectory() as folder:
         printer = Printer(chromium, address, Path(folder))
         printed = {}
         for i, name in enumerate(names, start=1):
             printed[name] = printer.print(name, answers=printer.url(ANSWERS))
-            print(f"\r{i} of {len(names)} pages printed", end="", file=sys.stderr, flush=True)
-        print(file=sys.stderr)
-        page = answers_page(printer, names)
-        printed[ANSWERS] = printer.print(ANSWERS, page, base=names[-1])
+            print(f"\r{i} of {len(names)} pages printed", end="", flush=True)
+        print()
+        html = answers_page(printer, names)
+        printed[ANSWERS] = printer.print(ANSWERS, html, base=names[-1])
         join(printer, printed, [*parts, ("Answers", [ANSWERS])], target)
-    return target
 
 
 def join(
@@ -328,19 +321,21 @@ def join(
         last = first - 1 + lengths.get(name, numbers[base] - 1)
         book.connect(first - 1, last, name)
     book.number()
+    outline = book.writer.add_outline_item
     for caption, names in parts:
         above = None
         for name in names:
             at = numbers[name] - 1
             if caption and above is None:
-                above = book.writer.add_outline_item(caption, at, bold=True, is_open=False)
-            item = book.writer.add_outline_item(printer.titles[name], at, above, is_open=False)
+                above = outline(title=caption, page_number=at, bold=True, is_open=False)
+            item = outline(title=printer.titles[name], page_number=at, parent=above, is_open=False)
             for anchor, title in printer.headings[name]:
                 place = book.places.get(f"{name}.html#{anchor}")
                 if place:
                     page = book.writer.get_page_number(place[0].get_object())
-                    book.writer.add_outline_item(title, page, item, fit=Fit.xyz(top=place[3]))
+                    outline(title=title, page_number=page, parent=item, fit=Fit.xyz(top=place[3]))
     book.writer.add_metadata({"/Title": printer.titles["front"]})
+    book.writer.page_mode = "/UseOutlines"
     book.writer.compress_identical_objects()
     target.parent.mkdir(parents=True, exist_ok=True)
     book.writer.write(target)
@@ -355,9 +350,17 @@ def published() -> str:
     return pages_address(repository) if has_address(repository) else ""
 
 
-if __name__ == "__main__":
+def main() -> None:
+    target = Path(sys.argv[1]) if sys.argv[1:] else FILE
+    if not (SITE / "index.html").is_file():
+        sys.exit(f"make pdf: {SITE / 'index.html'} is missing: run `make book` first")
     try:
-        path = make_pdf(Path(sys.argv[1]) if sys.argv[1:] else FILE)
+        with started() as chromium:
+            make_pdf(chromium, target, parts_of_course())
     except FileNotFoundError as error:
         sys.exit(f"make pdf: {error}")
-    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+    print(f"{target}: {target.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -10,9 +10,9 @@ import re
 import sys
 from pathlib import Path
 
-from book._ext.course_ext import pages_address
+from book._ext.course_ext import NO_ACCOUNT, pages_address
 
-PLACEHOLDER = "YOUR_ACCOUNT/scratchformer"  # GitHub gives out no name with an underscore
+PLACEHOLDER = f"{NO_ACCOUNT}/scratchformer"  # GitHub gives out no name with an underscore
 PLACES = [
     "README.md",
     "CONTRIBUTING.md",

@@ -143,7 +143,7 @@ def describe_plots(cells: list[dict[str, Any]]) -> None:
 
 
 def leave_out_installation(cells: list[dict[str, Any]]) -> None:
-    """A page does not show how its set-up cell fetches the package, if there is nowhere to fetch it."""
+    """A page does not show how its set-up cell fetches the package from nowhere."""
     for cell in cells:
         if cell["cell_type"] == "code":
             cell["source"] = INSTALLS_ITSELF.sub("", "".join(cell["source"]))

@@ -137,6 +137,47 @@ def test_a_stored_error_fails_the_build_which_names_chapter_and_cell(small_book)
     assert "07_small: cell 2 (y = x)" in run.stdout + run.stderr
 
 
+SET_UP = """# @title Set-up
+import importlib.util
+
+# in Colab, the first time
+if importlib.util.find_spec("scratchformer") is None:
+    %pip install -q git+https://github.com/OWNER/scratchformer
+    importlib.invalidate_caches()
+
+from math import pi
+"""
+ABOUT_COLAB = "# A small book\n\n```{only} addressed\nA rocket.\n```\n"
+
+
+@pytest.mark.parametrize("owner", ["YOUR_ACCOUNT", "a-teacher"])
+def test_links_to_colab_and_to_the_repository_need_an_address(small_book, owner):
+    config = small_book / "_config.yml"
+    address = re.sub(r"(github\.com/)[\w-]+", rf"\1{owner}", config.read_text("utf-8"))
+    config.write_text(address, "utf-8")
+    (small_book / "notebooks" / "07_small.md").unlink()
+    title = {"cell_type": "markdown", "metadata": {}, "source": "# 07 · Small"}
+    cells = [title, code_cell(SET_UP.replace("OWNER", owner)), code_cell("print(3)", PRINTED)]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (small_book / "notebooks" / "07_small.ipynb").write_text(json.dumps(notebook), "utf-8")
+    (small_book / "book" / "welcome.md").write_text(ABOUT_COLAB, "utf-8")
+    assert build(small_book).returncode == 0
+    site = small_book / "_build" / "html"
+    pages = {
+        name: BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser").body
+        for name in ("notebooks/07_small", "book/welcome")
+    }
+    has_one = owner == "a-teacher"
+    chapter = pages["notebooks/07_small"]
+    assert "from math import pi" in chapter.get_text()
+    assert ("importlib" in chapter.get_text()) == has_one
+    assert bool(chapter.select("a[href*='colab.research']")) == has_one
+    assert ("A rocket." in pages["book/welcome"].get_text()) == has_one
+    for body in pages.values():
+        assert bool(body.select(f"a[href*='github.com/{owner}']")) == has_one
+        assert bool(body.select(".course-report")) == has_one
+
+
 def test_make_test_builds_as_make_book_does():
     (command,) = runpy.run_path(str(ROOT / "tools" / "run_tests.py"))["PARTS"]["book"]
     assert command[1:] == build_command()

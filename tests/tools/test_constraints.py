@@ -1,6 +1,7 @@
 """Constraints: a file for every Python that is used, which agrees with every pin."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "constraints").glob("*.txt"))
 
 
-def pins() -> list[Requirement]:
-    """The lines of requirements.txt, those for other Pythons too; not the package itself."""
-    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+def pins(name: str = "requirements*.txt") -> list[Requirement]:
+    """The lines of the book's and the lab's requirements, for all Pythons; not the package."""
+    files = ROOT.glob(name)
+    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     return [Requirement(line.split(" #")[0]) for line in lines if re.match(r"\w", line)]
 
 
@@ -48,3 +50,23 @@ def test_every_python_of_a_workflow_has_constraints():
     workflows = (ROOT / ".github" / "workflows").glob("*.yml")
     used = {v for path in workflows for v in re.findall(r'"(3\.\d+)"', path.read_text("utf-8"))}
     assert used and used <= {path.stem for path in FILES}
+
+
+def test_the_lab_has_few_pins_and_no_other_versions_than_the_book():
+    lab = {pin.name: str(pin) for pin in pins("requirements-lab.txt")}
+    book = {pin.name: str(pin) for pin in pins("requirements.txt")}
+    assert {"torch", "jupyterlab"} <= lab.keys() and len(lab) < len(book) / 4
+    assert {name: lab[name] for name in lab.keys() & book.keys()} == {
+        name: book[name] for name in lab.keys() & book.keys()
+    }
+
+
+def test_make_lab_installs_its_own_requirements_and_opens_a_notebook():
+    command = ["make", "--dry-run", "--always-make", "lab", "OPTIONS=--no-browser"]
+    steps = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "-r requirements-lab.txt" in steps and "-r requirements.txt" not in steps
+    assert ".venv/" not in steps
+    *_, last = steps.splitlines()
+    program, notebook, option = re.fullmatch(r"(\S+ lab) (\S+) (\S+)", last).groups()
+    assert program == ".venv-lab/bin/jupyter lab" and option == "--no-browser"
+    assert (ROOT / notebook).is_file()
