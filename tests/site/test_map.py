@@ -170,8 +170,9 @@ def test_a_kept_route_that_no_page_wrote_changes_nothing(browser, server, kept):
 # ---- search -------------------------------------------------------------------------------------
 
 
-def test_a_result_opens_at_the_section_with_the_words_and_shows_prose_alone(browser, server):
-    with opened(browser, f"{server}search.html?q=softmax") as page:
+@pytest.mark.parametrize("word", ["softmax", "manual_seed"])  # in prose, and in code alone
+def test_a_result_opens_at_the_section_with_the_words_and_shows_prose_alone(browser, server, word):
+    with opened(browser, f"{server}search.html?q={word}") as page:
         results = page.locator("#search-results li:has(.context)")
         page.wait_for_function(
             """() => {
@@ -190,7 +191,7 @@ def test_a_result_opens_at_the_section_with_the_words_and_shows_prose_alone(brow
         address = next(a for a, _ in found if "/notebooks/" in a and "#" in a)
         page.goto(address)
         section = page.locator(f"[id='{address.split('#')[1]}']")
-        assert "softmax" in section.inner_text().lower()
+        assert word in section.text_content().lower()
         page.locator("article .highlighted").first.wait_for(state="attached")
 
 
