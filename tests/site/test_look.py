@@ -196,18 +196,20 @@ def test_the_contents_scroll_along_and_show_the_section_that_is_read(browser, se
     with opened(browser, f"{server}notebooks/11_training.html", width=DESK) as page:
         bar = page.locator(".bd-sidebar-secondary")
         assert bar.evaluate("e => e.scrollHeight > e.clientHeight && e.scrollTop === 0")
-        for section in page.locator(f"{ARTICLE} section > h2").all()[-3:]:
-            section.evaluate("e => e.scrollIntoView()")
-            name = section.locator("xpath=..").get_attribute("id")
-            page.wait_for_function(
-                """name => {
+        read = set()
+        for heading in page.locator(f"{ARTICLE} section > h2").all()[3:-2]:
+            heading.evaluate("e => scrollBy(0, e.getBoundingClientRect().top - 100)")
+            shown = page.wait_for_function(
+                """read => {
                   const bar = document.querySelector('.bd-sidebar-secondary');
                   const link = bar.querySelector('a[aria-current]');
-                  const [box, line] = [bar, link ?? bar].map(e => e.getBoundingClientRect());
-                  return link?.hash === `#${name}` && line.top >= box.top && line.bottom <= box.bottom;
+                  if (!link || read.includes(link.hash)) return false;
+                  const [box, line] = [bar, link].map(e => e.getBoundingClientRect());
+                  return line.top >= box.top && line.bottom <= box.bottom && link.hash;
                 }""",
-                arg=name,
+                arg=sorted(read),
             )
+            read.add(shown.json_value())
         assert bar.evaluate("e => e.scrollTop > 0")
 
 
