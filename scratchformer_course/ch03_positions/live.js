@@ -145,6 +145,7 @@ scratchformerLive.figures.clock_hands = (() => {
       el("div", { class: "sx-main sx-hands" }, [
         el("div", { class: "sx-bar" }, names),
         svg,
+        note("Drag a hand: the first one moves both places, the dashed one moves its own."),
         place.element,
         distance.element,
       ]),
@@ -152,8 +153,7 @@ scratchformerLive.figures.clock_hands = (() => {
         status,
         list,
         note(
-          "Turn a hand by dragging it: the first one moves both places, the dashed one moves the second. " +
-            "Under each clock stands the angle between its two hands. A row of the table holds the " +
+          "Under each clock stands the angle between its two hands. A row of the table holds the " +
             "two channels of one hand at both places. The products sin · sin + cos · cos add up " +
             "to the dot product.",
         ),

@@ -161,6 +161,7 @@ scratchformerLive.figures.parabola = (() => {
     return el("div", { class: "sx-columns" }, [
       el("div", { class: "sx-main sx-descent" }, [
         svg,
+        note("Drag the orange ball, and the steps begin where you put it."),
         rate.element,
         el("div", { class: "sx-bar", role: "group", "aria-label": "Learning rates" }, choices),
         start.element,
@@ -173,10 +174,7 @@ scratchformerLive.figures.parabola = (() => {
       el("div", { class: "sx-detail" }, [
         status,
         list,
-        note(
-          "The orange line has the slope at the last place. A step goes against it. " +
-            "Drag the orange ball, and the steps begin where you put it.",
-        ),
+        note("The orange line has the slope at the last place. A step goes against it."),
       ]),
     ]);
   }
