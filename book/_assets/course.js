@@ -48,3 +48,23 @@
     page.theme = shown;
   });
 })();
+
+// The contents at the side scroll along: the section that is read stays in sight.
+(() => {
+  "use strict";
+  const bar = document.querySelector(".bd-sidebar-secondary");
+  function follow() {
+    const link = bar.querySelector("a[aria-current]");
+    if (!link) return;
+    const [box, line] = [bar.getBoundingClientRect(), link.getBoundingClientRect()];
+    const isInSight = line.top > box.top && line.bottom < box.bottom;
+    if (!isInSight) bar.scrollTop += line.top - box.top - box.height / 3;
+  }
+  if (bar)
+    new MutationObserver(follow).observe(bar, { subtree: true, attributeFilter: ["aria-current"] });
+})();
+
+// A name that is heard for each button that copies, beside the one that shows on hover
+for (const button of document.querySelectorAll(".copybtn")) {
+  button.setAttribute("aria-label", "Copy this code");
+}

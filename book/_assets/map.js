@@ -55,6 +55,27 @@
     return mark;
   }
 
+  // ---- the machine -------------------------------------------------------------------------
+
+  // Nineteen links before the first sentence are one tab stop; arrow keys move along them
+  function joinStops(machine) {
+    const links = [...machine.querySelectorAll("a")];
+    const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
+    function stopAt(stop) {
+      for (const link of links) link.tabIndex = link === stop ? 0 : -1;
+    }
+    stopAt(machine.querySelector("[aria-current]"));
+    machine.addEventListener("focusin", ({ target }) => stopAt(target));
+    machine.addEventListener("keydown", (event) => {
+      const place = links.indexOf(event.target);
+      const ends = { Home: 0, End: links.length - 1 };
+      const next = links[ends[event.key] ?? place + (steps[event.key] ?? NaN)];
+      if (!next || event.altKey || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      next.focus();
+    });
+  }
+
   // ---- the route ---------------------------------------------------------------------------
 
   function load() {
@@ -161,6 +182,7 @@
     if (numberOf(link)) pages.set(numberOf(link), page);
   }
   const here = numberOf(location);
+  document.querySelectorAll(".course-machine").forEach(joinStops);
   const showRoute = here ? onChapter(here, pages) : onWelcome();
   function show() {
     showTicks();

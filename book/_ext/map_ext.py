@@ -123,8 +123,9 @@ def machine(here: Chapter) -> str:
     way = way.replace(block, f'<li class="course-machine-block"><ol>{block}</ol></li>')
     beside = "".join(part(name, *BESIDE[name]) for name in BESIDE)
     return (
-        f'<nav class="course-machine" aria-label="The whole machine"><ol>{way}</ol>'
-        f'<ul class="course-machine-beside">{beside}</ul></nav>'
+        f'<nav class="course-machine" aria-label="The whole machine">'
+        "<p>The whole machine, and the chapters about its parts</p>"
+        f'<ol>{way}</ol><ul class="course-machine-beside">{beside}</ul></nav>'
     )
 
 

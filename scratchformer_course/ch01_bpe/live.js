@@ -360,16 +360,20 @@ scratchformerLive.figures.merges = (() => {
       el("div", { class: "sx-columns" }, [
         el("div", { class: "sx-main" }, [
           list,
+          el("p", { class: "sx-caption sx-legend" }, [
+            el("span", { class: "sx-new" }, "made by the last merge"),
+            el("span", { class: "sx-chosen" }, "the piece that you chose"),
+          ]),
           note(
             "A dot stands for a space, and <159> for a " +
               "byte that is no character by itself. A grey field is a chunk: no merge leaves it. " +
-              "A thick border marks what the last merge made.",
+              "Merges are numbered as they were learned, from the plays.",
           ),
           curve,
         ]),
         el("div", { class: "sx-detail" }, [
           heading,
-          note("Choose another piece to see what it " + "was made of."),
+          note("Choose another piece to see what it was made of."),
           made,
         ]),
       ]),

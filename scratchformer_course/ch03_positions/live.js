@@ -3,7 +3,7 @@
 "use strict";
 
 scratchformerLive.figures.clock_hands = (() => {
-  const { el, slider, note, table, format } = scratchformerLive;
+  const { el, slider, note, table, format, turnable } = scratchformerLive;
   // Of a clock, in units of the drawing
   const STEP = 90;
   const RADIUS = 37;
@@ -68,16 +68,35 @@ scratchformerLive.figures.clock_hands = (() => {
       { min: 0, max: settings.most_distance, step: 1, value: settings.distance },
       draw,
     );
+    const clocks = el("svg:g");
     const svg = el("svg:svg", {
       viewBox: `0 0 ${STEP * speed.length} ${HEIGHT}`,
       class: "sx-clocks",
       role: "img",
     });
+    svg.append(clocks, ...speed.map(face));
     const names = ["position", "stream"].map((colour) =>
       el("span", { class: "sx-name", style: `--colour: var(--sx-${colour})` }),
     );
     const status = el("p", { class: "sx-status", role: "status" });
     const list = el("div");
+
+    // A face that a reader turns by either hand. The first hand takes both places along, the second
+    // moves its own. Where the two nearly lie on each other, the first is meant.
+    function face(_, i) {
+      const middle = { x: STEP * (i + 0.5), y: MIDDLE };
+      const grip = el("svg:circle", { cx: middle.x, cy: middle.y, r: RADIUS + 7 });
+      turnable(svg, grip, middle, ({ x, y }) => {
+        const pointer = Math.atan2(x - middle.x, middle.y - y);
+        const away = (a, b) => 1 - Math.cos(a - b);
+        const [first, second] = [place.get(), place.get() + distance.get()].map(
+          (p) => p * speed[i],
+        );
+        const isSecond = away(first, second) > 0.02 && away(pointer, second) < away(pointer, first);
+        return { sliders: [isSecond ? distance : place], radians: speed[i] };
+      });
+      return grip;
+    }
 
     function clock(i, t, k, a, b) {
       const x = STEP * (i + 0.5);
@@ -99,7 +118,7 @@ scratchformerLive.figures.clock_hands = (() => {
       const u = t + k;
       const [a, b] = [encoding(t, d_model, base), encoding(u, d_model, base)];
       const product = products(a, b);
-      svg.replaceChildren(...speed.flatMap((_, i) => clock(i, t, k, a, b)));
+      clocks.replaceChildren(...speed.flatMap((_, i) => clock(i, t, k, a, b)));
       svg.setAttribute(
         "aria-label",
         `${speed.length} clocks with the hand at place ${t} and, ` +
@@ -126,6 +145,7 @@ scratchformerLive.figures.clock_hands = (() => {
       el("div", { class: "sx-main sx-hands" }, [
         el("div", { class: "sx-bar" }, names),
         svg,
+        note("Drag a hand: the first one moves both places, the dashed one moves its own."),
         place.element,
         distance.element,
       ]),

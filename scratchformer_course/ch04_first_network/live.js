@@ -3,7 +3,8 @@
 "use strict";
 
 scratchformerLive.figures.parabola = (() => {
-  const { el, newId, slider, button, note, scrolling, table, format } = scratchformerLive;
+  const { el, newId, slider, button, note, scrolling, table, format, draggable } =
+    scratchformerLive;
   const WIDTH = 340;
   const HEIGHT = 240;
   const LEFT = 36;
@@ -64,7 +65,7 @@ scratchformerLive.figures.parabola = (() => {
       {
         min: lowest - 5,
         max: lowest + 5,
-        step: 0.5,
+        step: 0.1,
         value: settings.start,
         show: (w) => show(w, 1),
       },
@@ -77,7 +78,18 @@ scratchformerLive.figures.parabola = (() => {
     };
     const clip = newId("bowl");
     const moving = el("svg:g", { "clip-path": `url(#${clip})` });
+    const grip = el("svg:circle", { r: 22, "clip-path": `url(#${clip})` });
     const svg = drawing();
+    // Where the ball is put, the steps begin
+    draggable(
+      svg,
+      grip,
+      () => {},
+      (to) => {
+        steps = 0;
+        start.set(lowest + ((to.x - LEFT) / (RIGHT - LEFT)) * 2 * REACH - REACH);
+      },
+    );
     const status = el("p", { class: "sx-status", role: "status" });
     const list = scrolling("sx-scroll", "Steps");
 
@@ -97,6 +109,7 @@ scratchformerLive.figures.parabola = (() => {
         text("loss", LEFT + 8, TOP + 8, "start"),
         el("svg:polyline", { points: points(grid), class: "sx-curve" }),
         moving,
+        grip,
       ]);
     }
 
@@ -121,6 +134,8 @@ scratchformerLive.figures.parabola = (() => {
         }),
         el("svg:circle", { cx: x(w), cy: y(loss), r: 5.5, class: "sx-now" }),
       );
+      grip.setAttribute("cx", x(w));
+      grip.setAttribute("cy", y(loss));
       const outside = Math.abs(w - lowest) > REACH ? " It lies outside the drawing." : "";
       const taken = `After ${steps} ${steps === 1 ? "step" : "steps"} w is ${show(w)}.${outside}`;
       svg.setAttribute(
@@ -146,6 +161,7 @@ scratchformerLive.figures.parabola = (() => {
     return el("div", { class: "sx-columns" }, [
       el("div", { class: "sx-main sx-descent" }, [
         svg,
+        note("Drag the orange ball, and the steps begin where you put it."),
         rate.element,
         el("div", { class: "sx-bar", role: "group", "aria-label": "Learning rates" }, choices),
         start.element,

@@ -191,6 +191,8 @@ scratchformerLive.figures.attention_steps = (() => {
         ? ` (underlined), in ${rows.length} of ${words.length} rows: ` +
           rows.map((t) => words[t]).join(", ")
         : "";
+      // the row below follows the change, if the chosen one did not change
+      if (rows.length && !rows.includes(asks)) choose(rows[0]);
       status.textContent = `${what} ${count} of ${words.length ** 2} weights changed${where}.`;
     }
 

@@ -3,12 +3,13 @@
 "use strict";
 
 scratchformerLive.figures.turning_pairs = (() => {
-  const { el, slider, button, note, table, format } = scratchformerLive;
+  const { el, slider, button, note, table, format, turnable } = scratchformerLive;
   // Of the drawing
   const SIZE = 284;
   const MIDDLE = SIZE / 2;
   const RADIUS = 112;
   const SMALL = 34; // the radius of the arc between the arrows
+  const HUB = 46; // of the disc that turns both arrows
   const HEAD = 12; // of an arrow
 
   // ---- calculations ----
@@ -63,7 +64,10 @@ scratchformerLive.figures.turning_pairs = (() => {
       before = before ? 0 : further;
       for (const place of [m, n]) place.set(place.get()); // which draws
     });
+    const drawn = el("svg:g");
     const svg = el("svg:svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "sx-arrows", role: "img" });
+    svg.append(drawn);
+    const [gripM, gripN] = [[m], [n], [m, n]].map(grip);
     const status = el("p", { class: "sx-score", role: "status" });
     const list = el("div");
 
@@ -71,6 +75,24 @@ scratchformerLive.figures.turning_pairs = (() => {
       [m, n].every((place) => place.get() + step >= 0 && place.get() + step <= most_place);
     function move(step) {
       if (fits(step)) for (const place of [m, n]) place.set(place.get() + step);
+    }
+
+    // An arrow turns by its places, so dragging it moves its word; the disc in the middle moves both
+    function grip(sliders) {
+      const isHub = sliders.length > 1;
+      const element = isHub
+        ? el("svg:circle", { cx: MIDDLE, cy: MIDDLE, r: HUB })
+        : el("svg:path", { class: "sx-shaft" });
+      turnable(svg, element, { x: MIDDLE, y: MIDDLE }, () => ({ sliders, radians: -speed.get() }));
+      svg.append(element);
+      return element;
+    }
+    // From the disc to beyond the tip
+    function hold(element, pair) {
+      const [[x, y], length] = [at(pair), unit * Math.hypot(...pair)];
+      const from = HUB / length;
+      const near = [MIDDLE + from * (x - MIDDLE), MIDDLE + from * (y - MIDDLE)];
+      element.setAttribute("d", `M${near.join(" ")}L${x} ${y}`);
     }
 
     const at = ([right, up]) => [MIDDLE + unit * right, MIDDLE - unit * up];
@@ -117,7 +139,10 @@ scratchformerLive.figures.turning_pairs = (() => {
           r: unit * Math.hypot(...pair),
           class: "sx-ring",
         });
-      svg.replaceChildren(
+      hold(gripM, q);
+      hold(gripN, k);
+      drawn.replaceChildren(
+        el("svg:circle", { cx: MIDDLE, cy: MIDDLE, r: HUB, class: "sx-hub" }),
         ring(query),
         ring(key),
         ghost(query, "sx-q"),
@@ -158,7 +183,11 @@ scratchformerLive.figures.turning_pairs = (() => {
 
     draw();
     return el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-main sx-turns" }, svg, status),
+      el("div", { class: "sx-main sx-turns" }, [
+        svg,
+        status,
+        note("Drag an arrow to move its word. Drag the disc in the middle to move both words."),
+      ]),
       el("div", { class: "sx-main sx-turns" }, [
         m.element,
         n.element,

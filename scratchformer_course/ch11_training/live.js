@@ -4,9 +4,11 @@
 "use strict";
 
 (() => {
-  const { el, format, percent, visible, slider, title, note, scrolling, table } = scratchformerLive;
+  const { el, format, percent, visible, slider, button, title, note, scrolling, table } =
+    scratchformerLive;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const TALLEST = 6; // nats: the loss whose bar is full
+  const PAUSE = 700; // milliseconds between two steps that are played
   const thousands = (step) => step.toLocaleString("en-US");
 
   // ---- calculations ----
@@ -45,7 +47,8 @@
     const highest = Math.max(...all);
     const lowest = Math.min(...all);
     const range = highest - lowest || 1;
-    return (loss) => 0.05 + (0.8 * (highest - loss)) / range;
+    const height = (loss) => 0.05 + (0.8 * (highest - loss)) / range;
+    return Object.assign(height, { lowest, highest });
   }
 
   const passed = (counted, loss) =>
@@ -75,11 +78,25 @@
         `${name}: ${format(loss, 2)}`,
       ),
     ]);
+    // Numbers of both axes: round ones beside the curve, some of the steps below it
+    const first = Math.ceil(y.lowest);
+    const whole = Array.from({ length: Math.floor(y.highest) - first + 1 }, (_, i) => first + i);
+    const numbers = [
+      ...whole.map((loss) =>
+        el("span", { class: "sx-across", style: style(0, loss) }, String(loss)),
+      ),
+      ...[0, 0.25, 0.5, 0.75, 1].map((part) => {
+        const i = Math.round(part * last);
+        return el("span", { class: "sx-down", style: `--x: ${i / last}` }, thousands(steps[i]));
+      }),
+    ];
     const path = losses.map((loss, i) => `${i ? "L" : "M"}${i / last} ${y(loss)}`).join("");
     const element = el("div", { class: "sx-run", role: "img" }, [
       el("svg:svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, [
         el("svg:path", { d: path }),
       ]),
+      el("span", { class: "sx-axis-name" }, "loss, in nats a character"),
+      numbers,
       lines,
       dot,
     ]);
@@ -108,14 +125,41 @@
     let seen = null;
 
     const curve = lossCurve(settings);
+
     const step = slider(
       "Steps of training",
       { min: 0, max: steps.length - 1, step: 1, value: 0, show: (i) => thousands(steps[i]) },
       () => {
         chosen = step.get();
         show();
+        if (chosen !== due) pause(); // a reader has moved it
       },
     );
+
+    // Plays the rest of the steps once, or all of them from the last. Where a reader wants nothing
+    // to move by itself, a press takes one step.
+    const calm = matchMedia("(prefers-reduced-motion: reduce)");
+    const play = button("", () => (waiting ? pause() : next()));
+    let waiting = 0; // the timer while it plays
+    let due = 0; // the place that was played last
+    function next() {
+      due = (chosen + 1) % steps.length;
+      step.set(due);
+      const isMore = !calm.matches && due < steps.length - 1;
+      waiting = isMore ? setTimeout(() => element.isConnected && next(), PAUSE) : 0;
+      namePlay();
+    }
+    function pause() {
+      clearTimeout(waiting);
+      waiting = 0;
+      namePlay();
+    }
+    function namePlay() {
+      play.textContent = waiting ? "Pause" : calm.matches ? "Next step" : "Play";
+    }
+    step.element.append(play);
+    calm.addEventListener("change", pause);
+
     const status = el("p", { class: "sx-status", role: "status" });
     const {
       model: { config },
@@ -270,6 +314,7 @@
     }
 
     read(prompt);
+    namePlay();
     return element;
   }
 

@@ -95,8 +95,8 @@ def _spread(n: int) -> list[int]:
 
 def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
     """The losses as a drawing, a step at each place, with the counted ones as dashed lines."""
-    d = Drawing(480, 220)
-    left, right, top, bottom = 34, 470, 12, 190
+    d = Drawing(480, 256)
+    left, right, top, bottom = 34, 470, 28, 206
     highest = max(losses + [loss for _, loss in counted])
     lowest = min(losses + [loss for _, loss in counted])
     y = [bottom - 20 - (x - lowest) / (highest - lowest or 1) * (bottom - top - 24) for x in losses]
@@ -112,7 +112,9 @@ def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
     d.line(list(zip(x, y, strict=True)), "query", width=2.4)
     for i in _spread(len(steps)):
         anchor = "end" if i == len(steps) - 1 else "middle"
-        d.text(x[i], 206, f"{steps[i]:,}", size=13, anchor=anchor)
+        d.text(x[i], 222, f"{steps[i]:,}", size=13, anchor=anchor)
+    d.text(0, 10, "loss, in nats a character", size=13, anchor="start")
+    d.text((left + right) / 2, 244, "steps of training", size=13)
     for at, loss in ((y[0], losses[0]), (y[-1], losses[-1])):
         d.text(left - 4, at, f"{loss:.1f}", size=13, anchor="end")
     told = ", ".join(f"{name} {loss:.2f}" for name, loss in counted)

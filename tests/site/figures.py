@@ -6,6 +6,7 @@ it: that its numbers are Python's.
 
 import functools
 import json
+import math
 import re
 from collections.abc import Callable
 from html import unescape
@@ -78,6 +79,45 @@ def fill(page: Any, **fields: Any) -> None:
     """Fields and sliders by their labels, in which _ stands for a space."""
     for label, value in fields.items():
         page.get_by_label(label.replace("_", " "), exact=True).fill(str(value))
+
+
+def drag(page: Any, places: list[tuple[float, float]], by: str = "mouse") -> None:
+    """Hold the drawing at the first place, by mouse or touch, and let go at the last.
+
+    Places are in the units of the drawing that has grips.
+    """
+    seen = page.locator("svg:has(.sx-grip)").evaluate(
+        """(svg, places) => {
+          svg.scrollIntoView({block: "center"});
+          return places.map(([x, y]) => new DOMPoint(x, y).matrixTransform(svg.getScreenCTM()))
+            .map(({x, y}) => ({x, y}));
+        }""",
+        places,
+    )
+    devtools = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *points: dict[str, float]) -> None:
+        devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    for i, point in enumerate(seen):
+        if by == "touch":
+            touch("touchMove" if i else "touchStart", point)
+        else:
+            page.mouse.move(point["x"], point["y"])
+            if not i:
+                page.mouse.down()
+    if by == "touch":
+        touch("touchEnd")
+    else:
+        page.mouse.up()
+
+
+def around(
+    middle: tuple[float, float], radius: float, start: float, turn: float
+) -> list[tuple[float, float]]:
+    """Places on a way around a middle: angles in radians, clockwise from the right."""
+    angles = [start + turn * i / 40 for i in range(41)]
+    return [(middle[0] + radius * math.cos(a), middle[1] + radius * math.sin(a)) for a in angles]
 
 
 def merge_long_words(page: Any) -> None:

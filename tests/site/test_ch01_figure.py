@@ -150,3 +150,15 @@ def test_the_curve_and_the_table_have_the_lengths_of_python(page, tok):
     page.get_by_role("textbox", name="Text").fill("ha, ha")
     texts = page.locator("details tbody tr").all_inner_texts()
     assert len(texts) == len(changing("ha, ha")), "the table follows the text"
+
+
+def test_each_border_of_a_piece_has_its_entry_in_the_legend(page):
+    press(page, "Next merge", "Next merge")
+    page.locator(".sx-piece:not(.sx-new)").first.click()
+    border = "(e, pseudo) => getComputedStyle(e, pseudo).borderTopColor"
+    plain = page.locator(".sx-piece:not(.sx-new, [aria-pressed=true])").first.evaluate(border)
+    pieces = (".sx-piece.sx-new", ".sx-piece[aria-pressed=true]")
+    shown = [page.locator(piece).first.evaluate(border) for piece in pieces]
+    signs = page.locator(".sx-legend span")
+    assert len({plain, *shown}) == 3
+    assert [sign.evaluate(border, "::before") for sign in signs.all()] == shown

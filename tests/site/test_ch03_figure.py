@@ -7,7 +7,7 @@ import torch
 
 from scratchformer.positions import sinusoidal
 from tests.site.browsing import number, rows
-from tests.site.figures import fill
+from tests.site.figures import around, drag, fill
 
 FIGURE = "clock_hands"
 PE = sinusoidal(100, 8).double()
@@ -78,3 +78,36 @@ def test_only_the_distance_changes_the_dot_product(page):
     # at distance 44 the fast hand is back, and the next one is not
     product = [number(row[-1]) for row in rows(page)[1:]]
     assert product[0] == 1 and product[1] < 0
+
+
+def places(page):
+    sliders = (page.get_by_role("slider", name=name) for name in ("Place", "Distance"))
+    return tuple(int(slider.input_value()) for slider in sliders)
+
+
+@pytest.mark.parametrize("by", ["mouse", "touch"])
+def test_a_hand_that_is_turned_moves_its_place_and_stops_at_the_ends(page, by):
+    """The first hand takes both places along, the second moves alone; speeds are 1, 0.1, …"""
+
+    def turn(i, place, steps):  # of hand i, from a place; an angle of 0 points up
+        start = place * 10.0**-i - math.pi / 2
+        drag(page, around((90 * (i + 0.5), 80), 30, start, steps * 10.0**-i), by)
+
+    turn(0, 3, 9)  # more than one turn
+    assert places(page) == (12, 5)
+    check(page, 12, 5)
+    turn(0, 17, 4)
+    assert places(page) == (12, 9)
+    turn(1, 21, -4)
+    assert places(page) == (12, 5)
+    turn(1, 12, -30)
+    assert places(page) == (0, 5)
+    turn(2, 5, 300)  # the two hands nearly lie on each other
+    assert places(page) == (49, 5)
+    check(page, 49, 5)
+
+
+def test_a_hand_that_has_come_to_an_end_turns_back_at_once(page):
+    there = around((45, 80), 30, 3 - math.pi / 2, -5)
+    drag(page, there + around((45, 80), 30, -2 - math.pi / 2, 4))
+    assert places(page) == (4, 5)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.site.browsing import number, rows
-from tests.site.figures import fill, press
+from tests.site.figures import drag, fill, press
 
 FIGURE = "parabola"
 RATES = (0.02, 0.3, 0.5, 1.0, 1.05)
@@ -68,3 +68,29 @@ def test_each_rate_does_what_the_chapter_says(page):
     assert path("0.5")[1:] == [3] * 6
     assert path("1") == [0, 6] * 3 + [0]
     assert path("0.02")[-1] < 1 and abs(path("1.05")[-1] - 3) > 5
+
+
+@pytest.mark.parametrize("by", ["mouse", "touch"])
+def test_steps_go_on_from_where_the_ball_is_put(page, by):
+    def drawn(w):
+        return 36 + (w + 3) / 12 * 296, 196 - (w - 3) ** 2 / 36 * 186
+
+    press(page, "0.3")
+    ball = descend(0.0, 0.3, 6)[-1]
+    drag(page, [drawn(ball), drawn(5), (drawn(6.4)[0], 30)], by)  # it stays on the curve
+    check(page, 6.4, 0.3, 0)
+    press(page, "Step", "Step")
+    check(page, 6.4, 0.3, 2)
+    drag(page, [drawn(descend(6.4, 0.3, 2)[-1]), (-900, 80)], by)
+    check(page, -2.0, 0.3, 0)  # as far as the start goes
+    drag(page, [drawn(6), drawn(3)], by)
+    check(page, -2.0, 0.3, 0)  # only the ball is held
+
+
+def test_the_header_of_the_steps_stays_while_they_scroll(page):
+    press(page, *["10 steps"] * 5)
+    box = page.locator(".sx-scroll")
+    assert box.evaluate("e => e.scrollTop > 100")
+    header = box.locator("thead th").first
+    assert header.bounding_box()["y"] == pytest.approx(box.bounding_box()["y"], abs=2)
+    assert header.evaluate("e => getComputedStyle(e).backgroundColor") != "rgba(0, 0, 0, 0)"

@@ -7,7 +7,7 @@ import torch
 
 from scratchformer.attention import causal_mask, scaled_dot_product_attention
 from tests.site.browsing import number
-from tests.site.figures import stored
+from tests.site.figures import press, stored
 
 FIGURE = "attention_steps"
 SHOWN = """() => {
@@ -83,6 +83,7 @@ def test_many_edits_with_and_without_the_mask(page, settings):
         value = round(float(torch.randn((), generator=random)) * 3, 2)
         changed.append((name, feature, column, value))
         page.get_by_label(f"{name}, {feature} to {column}").fill(str(value))
+    press(page, "old asks")
     compare(page, settings, "old", changed)
     page.get_by_label("Mask").check()
     compare(page, settings, "old", changed, causal=True)
@@ -104,3 +105,13 @@ def test_what_is_no_number_changes_nothing_and_is_said(page, settings):
     assert field.input_value() == "4" and field.get_attribute("aria-invalid") == "false"
     field.fill("-99")
     compare(page, settings, "old", [("W_q", "adjective", "noun", -99)])
+
+
+def test_the_row_below_follows_a_change_that_does_not_reach_it(page, settings):
+    page.get_by_label("W_q, noun to verb").fill("0")
+    compare(page, settings, "king", [("W_q", "noun", "verb", 0)])
+    page.get_by_label("W_k, noun to noun").fill("0")
+    changed = [("W_q", "noun", "verb", 0), ("W_k", "noun", "noun", 0)]
+    asks = page.locator(".sx-att-asks button").inner_text()
+    assert asks in page.locator(".sx-att-weights .sx-status").inner_text().split("rows: ")[1]
+    compare(page, settings, asks, changed)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.site.browsing import number, rows
-from tests.site.figures import fill, press
+from tests.site.figures import around, drag, fill, press
 
 FIGURE = "turning_pairs"
 Q, K = (2.0, 1.0), (0.5, 1.5)
@@ -83,3 +83,25 @@ def test_moving_both_leaves_the_score_as_it_is(page):
     assert check(page, 12, 11) == first
     move(page, m=13)
     assert check(page, 13, 11) != first, "a query that moves alone changes it"
+
+
+@pytest.mark.parametrize("by", ["mouse", "touch"])
+def test_an_arrow_moves_its_word_and_the_disc_moves_both(page, by):
+    def turn(pair, place, steps, radius=80.0):  # counter-clockwise, as places turn
+        start = -math.atan2(pair[1], pair[0]) - 0.3 * place
+        drag(page, around((142, 142), radius, start, -0.3 * steps), by)
+
+    first = check(page, 2, 1)
+    turn(Q, 2, 7)
+    assert check(page, 9, 1) != first
+    turn(K, 1, 3)
+    assert check(page, 9, 4) != first
+    turn(Q, 9, -4)
+    assert check(page, 5, 4) == first
+    turn(Q, 0, 8, 30)
+    assert check(page, 13, 12) == first, "both"
+    turn(Q, 0, -30, 30)
+    assert check(page, 1, 0) == first, "both stop where one comes to its end"
+    move(page, speed=0)
+    drag(page, around((142, 142), 100, -math.atan2(1, 2), 1), by)
+    check(page, 1, 0, 0)

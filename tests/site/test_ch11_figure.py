@@ -129,3 +129,62 @@ def test_the_names_of_the_counts_do_not_overlap(page):
         page.set_viewport_size({"width": width, "height": 900})
         boxes = [one.bounding_box() for one in page.locator(".sx-counted-name").all()]
         assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2)), width
+
+
+def chosen(page):
+    return int(page.get_by_role("slider").input_value())
+
+
+def test_play_goes_through_all_steps_once_and_stops_where_a_reader_takes_over(browser, saved):
+    last = len(SETTINGS["steps"]) - 1
+    with opened(browser, saved(FIGURE)) as page:
+        page.emulate_media(reduced_motion="no-preference")
+        page.clock.install()
+        page.goto(saved(FIGURE))
+        page.clock.run_for(5_000)
+        page.locator(LIVE).wait_for()
+        assert chosen(page) == 0, "nothing moves until it is asked to"
+        play = page.locator(".sx-slider button")
+        name = play.inner_text()
+        play.click()
+        page.clock.run_for(3_000)
+        assert 1 < chosen(page) < last and play.inner_text() != name
+        play.click()
+        paused = chosen(page)
+        page.clock.run_for(60_000)
+        assert chosen(page) == paused and play.inner_text() == name
+        play.click()
+        page.clock.run_for(60_000)
+        assert chosen(page) == last and play.inner_text() == name
+        assert f"{SETTINGS['steps'][last]:,} steps" in told(page)
+        play.click()
+        page.clock.run_for(1_000)
+        choose(page, 11)
+        page.clock.run_for(60_000)
+        assert chosen(page) == 11 and play.inner_text() == name
+
+
+def test_where_nothing_may_move_a_press_takes_one_step(browser, saved):
+    with opened(browser, saved(FIGURE)) as page:
+        page.clock.install()
+        page.goto(saved(FIGURE))
+        page.clock.run_for(5_000)
+        page.locator(LIVE).wait_for()
+        for place in (1, 2):
+            page.locator(".sx-slider button").click()
+            page.clock.run_for(60_000)
+            assert chosen(page) == place
+
+
+def test_numbers_beside_the_curve_stand_where_the_curve_has_them(page):
+    box = page.locator(".sx-run").bounding_box()
+    low, high = (f([*SETTINGS["losses"], *dict(SETTINGS["counted"]).values()]) for f in (min, max))
+    names = page.locator(".sx-across").all()
+    assert len(names) > 1
+    for name in names:
+        at = name.bounding_box()
+        middle = (at["y"] + at["height"] / 2 - box["y"]) / box["height"]
+        loss = float(name.inner_text())
+        assert middle == pytest.approx(0.05 + 0.8 * (high - loss) / (high - low), abs=0.02)
+    steps = [int(text.replace(",", "")) for text in page.locator(".sx-down").all_inner_texts()]
+    assert steps[0] == SETTINGS["steps"][0] and steps[-1] == SETTINGS["steps"][-1]

@@ -41,8 +41,11 @@ CUT_RINGS = """() => [...document.querySelectorAll(
     for (let up = e.parentElement; up; up = up.parentElement) {
       const hides = getComputedStyle(up), edge = up.getBoundingClientRect();
       if (hides.overflowX === 'visible') continue;
-      const over = Math.max(edge.left - (box.left - reach), box.right + reach - edge.right);
-      if (up.scrollWidth <= up.clientWidth && over > 0.5)
+      const across = Math.max(edge.left - (box.left - reach), box.right + reach - edge.right);
+      const down = Math.max(edge.top - (box.top - reach), box.bottom + reach - edge.bottom);
+      const over = Math.max(up.scrollWidth <= up.clientWidth ? across : 0,
+        up.scrollHeight <= up.clientHeight ? down : 0);
+      if (over > 0.5)
         return [`${over} px: ${e.outerHTML.slice(0, 80)} in ${up.className}`];
     }
     const isRinged = reach > 0 || style.outlineOffset === '-3px';
@@ -187,3 +190,53 @@ def test_the_styles_ask_for_no_file_that_is_not_there(site):
     named = re.findall(r'url\("([^"]+)"\)', sheet)
     assert len(named) == len(list(FONTS.glob("*.woff2")))
     assert all((site / "_static" / name).is_file() for name in named)
+
+
+def test_the_contents_scroll_along_and_show_the_section_that_is_read(browser, server):
+    with opened(browser, f"{server}notebooks/11_training.html", width=DESK) as page:
+        bar = page.locator(".bd-sidebar-secondary")
+        assert bar.evaluate("e => e.scrollHeight > e.clientHeight && e.scrollTop === 0")
+        read = set()
+        for heading in page.locator(f"{ARTICLE} section > h2").all()[3:-2]:
+            heading.evaluate("e => scrollBy(0, e.getBoundingClientRect().top - 100)")
+            shown = page.wait_for_function(
+                """read => {
+                  const bar = document.querySelector('.bd-sidebar-secondary');
+                  const link = bar.querySelector('a[aria-current]');
+                  if (!link || read.includes(link.hash)) return false;
+                  const [box, line] = [bar, link].map(e => e.getBoundingClientRect());
+                  return line.top >= box.top && line.bottom <= box.bottom && link.hash;
+                }""",
+                arg=sorted(read),
+            )
+            read.add(shown.json_value())
+        assert bar.evaluate("e => e.scrollTop > 0")
+
+
+def test_a_button_that_copies_has_a_name_is_seen_when_focused_and_covers_no_code(browser, server):
+    context = browser.new_context(
+        viewport={"width": PHONE, "height": 844}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    page.goto(f"{server}{CHAPTER}.html")
+    buttons = page.locator(".copybtn:visible")
+    page.wait_for_function("document.querySelectorAll('.copybtn[aria-label]').length > 20")
+    assert page.locator(".copybtn:not([aria-label])").count() == 0
+    for button in buttons.all()[:5]:
+        button.focus()
+        page.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
+        box = button.locator("xpath=../pre").bounding_box()
+        own = button.bounding_box()
+        assert own["y"] + own["height"] <= box["y"] + 1
+    context.close()
+
+
+def test_other_scripts_and_emoji_have_fonts_in_the_figure_of_merges(browser, server):
+    with opened(browser, f"{server}notebooks/01_bpe.html") as page:
+        figure = page.locator(".live-figure[data-figure=merges][data-live=yes]")
+        figure.wait_for()
+        named = "getComputedStyle(document.documentElement).getPropertyValue('--course-others')"
+        others = [name.strip(' "\n') for name in page.evaluate(named).split(",")]
+        for part in ("textarea", ".sx-piece span", ".sx-title", "svg text.sx-mono"):
+            family = figure.locator(part).first.evaluate("e => getComputedStyle(e).fontFamily")
+            assert [name for name in others if name not in family] == [], part

@@ -69,6 +69,34 @@ def test_the_index_of_the_search_holds_no_words_of_the_machine(site):
     assert facts.chapters()["00"].docname not in pages
 
 
+def test_the_machine_is_one_tab_stop_in_which_arrow_keys_move(browser, server):
+    with opened(browser, f"{server}{facts.chapters()['07'].docname}.html") as page:
+
+        def focused():
+            return page.evaluate(
+                f"[...document.querySelectorAll('{MACHINE} a')].indexOf(document.activeElement)"
+            )
+
+        links = page.locator(f"{MACHINE} a")
+        here = links.evaluate_all("all => all.findIndex(a => a.ariaCurrent)")
+        count, caption = links.count(), page.locator(f"{MACHINE} p")
+        assert caption.inner_text()
+        links.nth(here).focus()
+        steps = {"ArrowRight": here + 1, "ArrowLeft": here, "Home": 0, "ArrowUp": 0}
+        steps |= {"ArrowDown": 1, "End": count - 1}
+        for key, place in steps.items():
+            page.keyboard.press(key)
+            assert focused() == place, key
+        told = caption.evaluate("e => getComputedStyle(e, '::after').content")
+        assert "arrow" in told, "whoever comes by keyboard hears of the keys"
+        page.keyboard.press("Tab")
+        assert focused() == -1
+        page.keyboard.press("Shift+Tab")
+        assert focused() == count - 1
+        page.keyboard.press("Shift+Tab")
+        assert focused() == -1
+
+
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_machine_and_route_fit_and_axe_finds_nothing(browser, server, axe, mode):
     seed = """localStorage.setItem('course-route', '{"name": "A way", "chapters": ["01", "12"]}');
@@ -76,7 +104,7 @@ def test_machine_and_route_fit_and_axe_finds_nothing(browser, server, axe, mode)
         what: 'progress', version: 1, done: ALL}))""".replace("ALL", str(list(facts.chapters())))
     address = f"{server}{facts.chapters()['12'].docname}.html"
     with opened(browser, address, mode, DESK, script=seed) as page:
-        assert page.locator(MACHINE).bounding_box()["height"] <= 120
+        assert page.locator(MACHINE).bounding_box()["height"] <= 140
         assert sorted(checked(page, MACHINE)) == list(facts.chapters())
         for part in (MACHINE, ".prev-next-footer", ".bd-sidebar-primary .bd-links"):
             assert axe_finds(page, axe, part, all_rules=mode == "light") == []

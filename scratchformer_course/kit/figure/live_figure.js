@@ -86,6 +86,52 @@ globalThis.scratchformerLive ??= (() => {
     ]);
   }
 
+  // A part of a drawing that follows the pointer, by mouse, pen or finger. Both functions get the
+  // place in the drawing's own units. The part has to stay in the drawing while it is held.
+  function draggable(svg, grip, start, move) {
+    const place = ({ clientX, clientY }) =>
+      new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
+    grip.classList.add("sx-grip");
+    grip.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      grip.setPointerCapture(event.pointerId);
+      start(place(event));
+    });
+    grip.addEventListener("pointermove", (event) => {
+      if (grip.hasPointerCapture(event.pointerId)) move(place(event));
+    });
+  }
+
+  // A grip that is turned about a middle, over any number of turns, and moves sliders by it.
+  // begin(place) gives the sliders, and how many radians clockwise a step of theirs is worth. All
+  // of them stop where the first one comes to its end.
+  function turnable(svg, grip, middle, begin) {
+    let last;
+    let held;
+    let exact; // where the sliders would be if they had no steps
+    const angle = ({ x, y }) => Math.atan2(y - middle.y, x - middle.x);
+    function start(place) {
+      held = begin(place);
+      last = angle(place);
+      exact = held.sliders.map((each) => each.get());
+    }
+    function move(place) {
+      const now = angle(place);
+      const turned = Math.atan2(Math.sin(now - last), Math.cos(now - last)); // the short way
+      last = now;
+      if (!held.radians) return;
+      const down = Math.max(...held.sliders.map(({ min }, i) => min - exact[i]));
+      const up = Math.min(...held.sliders.map(({ max }, i) => max - exact[i]));
+      const steps = Math.min(Math.max(turned / held.radians, down), up);
+      exact = exact.map((number) => number + steps);
+      held.sliders.forEach((each, i) => {
+        const whole = Math.round(exact[i]);
+        if (whole !== each.get()) each.set(whole);
+      });
+    }
+    draggable(svg, grip, start, move);
+  }
+
   // A labelled slider that shows its number: get() reads it, set(number) moves it
   function slider(label, { min, max, step, value, show = String }, oninput = () => {}) {
     const id = newId("slider");
@@ -110,7 +156,7 @@ globalThis.scratchformerLive ??= (() => {
       input.value = number;
       input.dispatchEvent(new Event("input"));
     };
-    return { element, get: () => Number(input.value), set };
+    return { element, min, max, get: () => Number(input.value), set };
   }
 
   const button = (text, onclick, attributes = {}) =>
@@ -238,6 +284,8 @@ globalThis.scratchformerLive ??= (() => {
     roving,
     bars,
     bar,
+    draggable,
+    turnable,
     slider,
     button,
     title,
