@@ -69,16 +69,17 @@
     }
 
     function draw(now) {
-      time += Math.min(now - drawn, SLOWEST) / STAGE;
+      // a browser may count a picture's time from before the press
+      time += Math.max(0, Math.min(now - drawn, SLOWEST)) / STAGE;
       drawn = now;
-      if (time > last + 1) return stop();
+      if (time >= last + 1) return stop();
       const i = Math.floor(time);
       show(i, isStill ? 1 : time - i);
       drawing = requestAnimationFrame(draw);
     }
 
     function play() {
-      if (time > last) time = 0;
+      if (time >= last + 1) time = 0;
       drawn = performance.now();
       control.textContent = "Pause";
       drawing = requestAnimationFrame(draw);
