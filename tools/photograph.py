@@ -3,7 +3,7 @@
 Usage: make pictures
 
 The site must have been built (`make book`), and Chromium be on the PATH. The page is opened from
-disk at 1200 × 800 by somebody who wants no motion, so that its film stands at its end.
+disk at 1280 × 800 by somebody who wants no motion, so that its film stands at its end.
 """
 
 import shutil
@@ -28,7 +28,7 @@ def photograph(path: Path = FILE) -> None:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = chromium.new_page(
-            viewport={"width": 1200, "height": 800},
+            viewport={"width": 1280, "height": 800},
             device_scale_factor=1.5,
             color_scheme="light",
             reduced_motion="reduce",

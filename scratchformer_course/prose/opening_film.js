@@ -51,7 +51,7 @@
             : ["Before its ", el("b", {}, "first step")]),
           " it names the next character ",
           el("b", {}, often(frame)),
-          ", and writes:",
+          ":",
         );
         frame.weights.flat().forEach((weight, n) => {
           cells[n].style.setProperty("--w", weight);

@@ -40,7 +40,7 @@ def opening_film() -> LiveFigure:
         '<div class="film"><div class="film-controls"><p>With JavaScript, this is a film of '
         f"{len(frames)} steps of its training. Here is the last.</p></div>"
         f'<p class="film-told">After <b>{end["step"]:,} steps</b> it names the next character '
-        f"<b>{100 * end['right']:.0f} times in 100</b>, and writes:</p>"
+        f"<b>{100 * end['right']:.0f} times in 100</b>:</p>"
         f'<p class="film-text" role="group" aria-label="What it writes" tabindex="0">'
         f"<b>{escape(settings['prompt'])}</b><span>{escape(end['text'])}</span></p>"
         f"{_head(settings['line'], end['weights'])}"
