@@ -121,6 +121,7 @@ class ExplorerDirective(Directive):
         "prompt": directives.unchanged_required,
         "text": directives.unchanged_required,
         "views": directives.unchanged_required,
+        "simple": directives.flag,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -131,6 +132,7 @@ class ExplorerDirective(Directive):
         (name,), options = self.arguments, dict(self.options)
         if "views" in options:
             options["views"] = options["views"].split()
+        options["simple"] = "simple" in options
         try:
             model, tokenizer = GPT.pretrained(name), CharTokenizer.pretrained(name)
             html = explore(model, tokenizer, **options).placeholder()

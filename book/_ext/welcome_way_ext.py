@@ -1,7 +1,9 @@
-"""A Sphinx extension: the way from a text to its next token, with a shipped model's own numbers.
+"""A Sphinx extension: what the welcome page shows of models, with their own numbers.
 
-:::{way} tiny-shakespeare       six steps: "Name: 01 02. A sentence." in paragraphs of their own
-:prompt: ROMEO:
+:::{opening-film}               a small GPT learning to write
+
+:::{way} tiny-shakespeare       the way from a text to its next token in six steps:
+:prompt: ROMEO:                 "Name: 01 02. A sentence." in paragraphs of their own
 """
 
 import re
@@ -9,7 +11,7 @@ from html import escape
 from typing import Any, ClassVar
 
 from docutils import nodes
-from docutils.parsers.rst import directives
+from docutils.parsers.rst import Directive, directives
 from sphinx.application import Sphinx
 from welcome_chapters_ext import FromChapters
 
@@ -36,6 +38,18 @@ class Way(FromChapters):
                 f"<p>{escape(text)}</p><ul>{links}</ul></li>"
             )
         return self.raw(f'<ol class="course-way">{items}</ol>')
+
+
+class OpeningFilm(Directive):
+    """The film of a run."""
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer_course.measurements import FOLDER
+        from scratchformer_course.prose import opening_film
+
+        for path in (opening_film.__file__, str(FOLDER / "film.json")):
+            self.state.document.settings.env.note_dependency(path)
+        return [nodes.raw("", opening_film.opening_film().placeholder(), format="html")]
 
 
 def way_pictures(name: str, prompt: str) -> list[str]:
@@ -188,7 +202,8 @@ def visible(token: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive, and the styles of the welcome page."""
+    """Register the directives, and the styles of the welcome page."""
+    app.add_directive("opening-film", OpeningFilm)
     app.add_directive("way", Way)
     app.add_css_file("welcome.css")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

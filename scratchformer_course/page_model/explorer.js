@@ -81,6 +81,19 @@ globalThis.scratchformerExplorer ??= (() => {
     return { element, field, say, refuse };
   }
 
+  // What of a text is read as something else or not at all, in words: after the count of its tokens
+  function toldChanges(changes) {
+    const replaced = changes
+      .filter(([, to]) => to)
+      .map(([from, to]) => `${from} as ${visible(to)}`);
+    const left = changes.filter(([, to]) => !to).map(([from]) => from);
+    const told = [
+      replaced.length ? `reads ${replaced.join(", ")}` : "",
+      left.length ? `leaves out ${left.join(" ")}` : "",
+    ].filter(Boolean);
+    return told.length ? `. Some characters it has never met: it ${told.join(", and it ")}` : "";
+  }
+
   function build(settings, host) {
     const { model, tokenizer } = modelOf(host.dataset.models);
     let state = null;
@@ -88,10 +101,16 @@ globalThis.scratchformerExplorer ??= (() => {
 
     function read(text) {
       try {
-        let ids = tokenizer.encode(text);
+        const fitting = tokenizer.fit(text);
+        const told = toldChanges(fitting.changes);
+        const isEmpty = fitting.text === "";
+        // a new line is where a model starts, if it knows lines
+        let ids = isEmpty
+          ? tokenizer.encode(tokenizer.fit("\n").text)
+          : tokenizer.encode(fitting.text);
+        if (!ids.length) ids = [0];
         const length = model.config.context_length;
         const cut = ids.length - length;
-        if (!ids.length) throw new Error("Type at least one character.");
         if (cut > 0) ids = ids.slice(-length);
         const seen = {};
         const hook = (name, array) => {
@@ -100,7 +119,8 @@ globalThis.scratchformerExplorer ??= (() => {
         const run = scratchformerModel.forward(model, ids, { hook });
         state = { text: tokenizer.decode(ids), ids, run, seen };
         const dropped = cut > 0 ? `, the last of ${ids.length + cut}: more do not fit` : "";
-        prompt.say(`${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}`);
+        const count = `${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}`;
+        prompt.say(`${isEmpty ? "Nothing to read, so it begins a new line" : count}${told}`);
         update(inSight);
       } catch (error) {
         prompt.refuse(

@@ -35,15 +35,17 @@ def explore(
     text: str | None = None,
     views: Sequence[str] = VIEWS,
     seed: int = 1,
+    simple: bool = False,
 ) -> LiveFigure:
     """A live view of a GPT of the package, or of your own that is equal to one.
 
     `prompt` stands in the field at first: a line of Romeo if it is not given, or the first
     character that the tokenizer knows if it cannot read that line. `views` are some of "attention",
     "next" (the next token), "switches" (parts switched off) and "lens" (the logit lens). Losses are
-    of `text`, or of the prompt. `seed` is that of the draws. Raises ValueError for a prompt that
-    the tokenizer cannot read, an unknown view, a model of more than 20 million weights, a seed that
-    is no whole number, and what `describe` refuses.
+    of `text`, or of the prompt. `seed` is that of the draws. A `simple` view of the next token
+    marks what the model reads, and has its rules in a fold. Raises ValueError for a prompt that the
+    tokenizer cannot read, an unknown view, a model of more than 20 million weights, a seed that is
+    no whole number, and what `describe` refuses.
     """
     unknown = [view for view in views if view not in VIEWS]
     if unknown or not views:
@@ -58,6 +60,7 @@ def explore(
             raise ValueError(f"{name}={given!r}, expected at least one token")
     check_whole("seed", seed)
     settings = {"prompt": prompt, "text": text, "views": list(views), "seed": seed}
+    settings |= {"simple": True} if simple else {}
     context_length = description["config"]["context_length"]
     ids = torch.tensor([tokenizer.encode(prompt)[-context_length:]])
     with eval_mode(model):

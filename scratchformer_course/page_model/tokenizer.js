@@ -5,14 +5,61 @@
 "use strict";
 
 globalThis.scratchformerTokenizer ??= (() => {
+  // Characters that Unicode does not take apart, and what stands for them if it is known
+  const ALIKE = {
+    "'": '“”„‟«»‹›"‘’‚‛`´′″',
+    "-": "–—―‒−_~",
+    ".": "。·•",
+    ",": "、",
+    ss: "ß",
+    ae: "æ",
+    AE: "Æ",
+    oe: "œ",
+    OE: "Œ",
+    o: "ø",
+    O: "Ø",
+    d: "đð",
+    D: "ĐÐ",
+    l: "ł",
+    L: "Ł",
+    th: "þ",
+    i: "ı",
+  };
+
+  // All that could stand for a character, the nearest first
+  function nearest(character) {
+    const plain = character.normalize("NFKD").replace(/\p{M}/gu, ""); // é -> e, … -> ...
+    const found = [character, plain].flatMap((one) => [
+      one,
+      ...Object.keys(ALIKE).filter((key) => one && ALIKE[key].includes(one)),
+      one.toLowerCase(),
+      one.toUpperCase(),
+    ]);
+    return /\s/u.test(character) ? [...found, " "] : found;
+  }
+
   function charTokenizer({ characters }) {
     const ids = new Map(characters.map((character, id) => [character, id]));
+    const isKnown = (text) => text !== "" && Array.from(text).every((one) => ids.has(one));
+
+    // Any text as one that can be encoded, and [character, what stands for it] for each change;
+    // "" stands for what is left out
+    function fit(text) {
+      const changes = new Map();
+      const kept = Array.from(text.normalize("NFC"), (character) => {
+        if (ids.has(character)) return character;
+        const found = nearest(character).find(isKnown) ?? "";
+        changes.set(character, found);
+        return found;
+      });
+      return { text: kept.join(""), changes: [...changes] };
+    }
     const encode = (text) =>
       Array.from(text, (character) => {
         if (ids.has(character)) return ids.get(character);
         throw new Error(`“${character}” is not one of the ${ids.size} characters the model knows.`);
       });
-    return { encode, decode: (some) => some.map((id) => characters[id]).join("") };
+    return { encode, fit, decode: (some) => some.map((id) => characters[id]).join("") };
   }
 
   // Python's \s in a pattern is Unicode's white space; JavaScript's has one character more
@@ -70,7 +117,8 @@ globalThis.scratchformerTokenizer ??= (() => {
     const whole = (text) => read(new TextEncoder().encode(text));
     const cut = (text) => (whole(text).match(chunks) ?? []).map(toBytes);
     const encode = (text) => cut(text).flatMap((chunk) => merge(chunk));
-    return { encode, decode, whole, cut, merge, tokens: all };
+    const fit = (text) => ({ text, changes: [] }); // bytes have room for all characters
+    return { encode, fit, decode, whole, cut, merge, tokens: all };
   }
 
   // A description of export.py -> {encode, decode}

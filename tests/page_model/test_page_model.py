@@ -453,6 +453,24 @@ def test_a_broken_input_is_told(body, said):
     assert said in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("known", "text", "read", "changes"),
+    [
+        (" 'IadeinsvE-.", "“Naïve…”", "'naive...'",
+         {"“": "'", "N": "n", "ï": "i", "…": "...", "”": "'"}),
+        (" Ia", "In 2024 I\u00a0a\u0301", "I  I a",
+         {"n": "", "2": "", "0": "", "4": "", "\u00a0": " ", "á": "a"}),
+        ("as", "ß🎭漢", "ss", {"ß": "ss", "🎭": "", "漢": ""}),
+        ("ab", "", "", {}),
+    ],
+)  # fmt: skip
+def test_any_text_becomes_one_of_known_characters(known, text, read, changes):
+    told = {"tokenizer": "CharTokenizer", "characters": list(known)}
+    body = "const t = tokenizers.load(input.told), f = t.fit(input.text);"
+    fitted = node(f"{body} t.encode(f.text); return f", told=told, text=text)
+    assert (fitted["text"], dict(fitted["changes"])) == (read, changes)
+
+
 # ---- the view ----
 
 

@@ -22,6 +22,7 @@ from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.page_model import describe, explore
+from scratchformer_course.prose.opening_film import opening_film
 from scratchformer_course.tab_trainer import race
 from tests.site.browsing import open_folds
 
@@ -163,6 +164,7 @@ class Figure(NamedTuple):
 
 
 FIGURES = {
+    "opening_film": Figure(opening_film, lambda page: fill(page, Training=3)),
     "merges": Figure(lambda: stored("01", "merges"), merge_long_words),
     "clock_hands": Figure(
         lambda: stored("03", "clock_hands"), lambda page: fill(page, Place=40, Distance=44)

@@ -137,7 +137,7 @@ def test_what_a_reader_chose_is_there_before_any_script_has_come(browser, server
 
 def test_models_are_fetched_after_the_first_paint(browser, server):
     with opened(browser, f"{server}book/welcome.html") as page:
-        page.locator(".live-figure[data-live=yes]").first.wait_for()
+        page.locator(".course-first .live-figure[data-live=yes]").wait_for()
         painted, asked = page.evaluate(
             """() => [performance.getEntriesByName("first-contentful-paint")[0].startTime,
               performance.getEntriesByType("resource").filter(r => r.name.includes("/model-"))

@@ -1,6 +1,7 @@
 """The welcome page: what it says is true, its model is PyTorch's, and readers' ticks are kept."""
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -15,7 +16,16 @@ from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.measurements import load_measurements
 from tests.quoted_numbers import absent
-from tests.site.browsing import ARTICLE, DESK, PHONE, TOO_SMALL, WIDE, axe_finds, opened
+from tests.site.browsing import (
+    ARTICLE,
+    DESK,
+    PHONE,
+    TOO_SMALL,
+    WIDE,
+    axe_finds,
+    open_folds,
+    opened,
+)
 from tests.site.figures import fill
 from tools import draw_social
 
@@ -51,33 +61,40 @@ def article(site):
 def measured():
     """The numbers that the measurements hold, as the welcome page and README write them."""
     race, floor = load_measurements("taken_apart"), load_measurements("playhouse_floor")
+    losses, ladder = shipped_record("tiny-shakespeare")["losses"], load_measurements("ladder")
     ratio = race["ratio"]["ratio"]
-    factors = [
-        race["factors"]["rungs"]["Muon"]["factor"],
-        *(race["factors"]["elsewhere"][place] for place in ("Muon before the model", "Muon last")),
-    ]
     return [
         f"{ratio['value']:.0f}",
         *(f"{end:.0f}" for end in ratio["interval"]),
-        *(f"{factor['value']:.2f}" for factor in factors),
         f"{floor['floor']:.3f}",
         f"{floor['entropy']:.3f}",
+        f"{losses['validation']:.2f}",
+        f"{min(ladder['kneser_ney'].values()):.2f}",
+        f"{ladder['rungs'][-1]['val_loss']:.2f}",
     ]
 
 
 def test_the_numbers_are_those_of_the_measurements():
-    record = shipped_record("tiny-shakespeare")
-    losses = record["losses"]
-    ladder = load_measurements("ladder")
+    record, film = shipped_record("tiny-shakespeare"), load_measurements("film")
+    rungs = load_measurements("taken_apart")["factors"]["rungs"]
+    smaller = ("two blocks", "width 96", "one block", "width 64, one head")
+    windows = load_measurements("playhouse_floor")["settings"]
     assert not absent(
         SOURCE,
         *measured(),
         f"{record['parameters']:,}",
-        f"{losses['validation']:.2f}",
-        f"{min(losses['counted'].values()):.2f}",
-        f"{ladder['rungs'][-1]['val_loss']:.2f}",
-        f"{min(ladder['kneser_ney'].values()):.2f}",
+        f"{film['parameters']:,}",
+        f"{math.prod(rungs[name]['factor']['value'] for name in smaller):.1f}",
+        str(windows["windows"]),
+        str(windows["window"]),
     )
+    assert record["seconds"] / 60 == pytest.approx(45, abs=5), "three quarters of an hour"
+    wrong = re.search(
+        r"all (\d+) of them", (ROOT / "book" / "exercise_checks.md").read_text("utf-8")
+    )
+    assert int(wrong[1]) > 1000
+    counted = load_measurements("ladder")["kneser_ney"]
+    assert min(counted, key=counted.get) == "6", "five characters, and the one that follows"
 
 
 def test_readme_opens_with_the_picture_and_the_same_figures():
@@ -264,15 +281,72 @@ def check_rows(page, prompt, temperature=1.0):
             assert float(shown.removesuffix(" %")) == pytest.approx(p, abs=0.06)
 
 
+@pytest.mark.parametrize(
+    ("width", "height", "screens", "parts"),
+    [(DESK, 800, 1, ".course-start a, .film *"), (PHONE, 844, 2, ".course-start a, .film-text")],
+)
+def test_the_two_ways_in_and_the_film_are_seen_at_once(
+    browser, site, width, height, screens, parts
+):
+    with opened(browser, (site / "book" / "welcome.html").as_uri(), width=width, faults=[]) as page:
+        page.set_viewport_size({"width": width, "height": height})
+        page.locator(".film button").wait_for()
+        lowest = "all => Math.max(...all.map(e => e.getBoundingClientRect().bottom))"
+        assert page.locator(parts).evaluate_all(lowest) <= screens * height
+        links = page.locator(".course-start a").evaluate_all("all => all.map(a => a.pathname)")
+        assert [link.rsplit("/", 1)[-1] for link in links] == [
+            f"{facts.chapters()['01'].docname.split('/')[-1]}.html",
+            "train_in_this_tab.html",
+        ]
+
+
 def test_the_first_bars_are_pytorchs_and_so_are_those_of_another_prompt(page):
     prompt = re.search(r"\{explorer\} tiny-shakespeare\n:prompt: (.*)", SOURCE).group(1)
     check_rows(page, prompt)
-    bars = page.locator(".sx-bars").bounding_box()
-    assert bars["y"] + 100 < 800, "the bars are below the first screen"
     fill(page, Prompt="JULIET: O gentle ")
     check_rows(page, "JULIET: O gentle ")
+    open_folds(page, ".course-first")
     fill(page, Temperature=0.5)
     check_rows(page, "JULIET: O gentle ", 0.5)
+
+
+def reading(page):
+    """The letters of the line, and the bar over each."""
+    return page.locator(".sx-reading span").evaluate_all(
+        "all => all.map(e => [e.textContent, Number(e.style.getPropertyValue('--w'))])"
+    )
+
+
+def test_the_bars_over_the_line_are_what_all_heads_read_in_the_mean(page):
+    """After the prompt, and after two steps, which read with a cache."""
+    model = GPT.pretrained("tiny-shakespeare").eval()
+    tokenizer = CharTokenizer.pretrained("tiny-shakespeare")
+    for _ in range(2):
+        letters, bars = zip(*reading(page), strict=True)
+        ids = tokenizer.encode("".join(letters).replace("␣", " ").replace("⏎", "\n"))
+        with torch.no_grad(), recorded_attention(model) as weights:
+            model(torch.tensor([ids]))
+        rows = torch.cat([weights[name][0, :, -1] for name in weights]).mean(dim=0)
+        assert (torch.tensor(bars) - rows / rows.max()).abs().max() < 2e-3
+        page.get_by_role("button", name="Step").click(click_count=2)
+    assert len(reading(page)) == len(letters) + 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "read", "changes"),
+    [
+        ("In 2024 I", "In  I", "leaves out 2 0 4"),
+        ("“naïve” — it’s", "'naive' - it's", "— as -"),
+        ("漢字", "\n", "leaves out 漢 字"),
+    ],
+)
+def test_any_prompt_is_taken_and_what_was_changed_is_said(page, typed, read, changes):
+    fill(page, Prompt=typed)
+    page.locator(".sx-status", has_text=changes).wait_for()
+    shown = "".join(letter for letter, _ in reading(page))
+    assert shown == read.replace(" ", "␣").replace("\n", "⏎")
+    check_rows(page, read)
+    assert page.locator("[inert], .sx-refused").count() == 0
 
 
 @pytest.mark.parametrize(("mode", "width"), [("light", WIDE), ("dark", PHONE)])
@@ -293,7 +367,8 @@ def test_without_javascript_all_parts_are_there(browser, site):
     address = (site / "book" / "welcome.html").as_uri()
     with opened(browser, address, width=DESK, javascript=False) as page:
         for part in (
-            ".live-figure",
+            ".film-text",
+            ".course-first .live-figure",
             ".course-way",
             ".course-map",
             ".course-routes",

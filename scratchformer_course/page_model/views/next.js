@@ -5,15 +5,32 @@ scratchformerExplorer.views.next = (() => {
   const { el, newId, percent, slider, button, note, scrolling, table, bar } = scratchformerLive;
   const { inFrames } = scratchformerExplorer;
   const { newCache, forward, probabilities, generator, pick } = scratchformerModel;
-  const BARS = 12; // likeliest tokens that are shown
+  const [BARS, FEW] = [12, 8]; // likeliest tokens that are shown, and in a simple view
   const AT_ONCE = 120; // tokens that `generate` writes
 
+  // What the last token reads of all S: the mean of all heads. Attention is (H, T, S) a layer.
+  function lastRead(attention, H, S) {
+    const mean = new Float32Array(S);
+    for (const weights of attention) {
+      const T = weights.length / (H * S);
+      for (let h = 0; h < H; h++) {
+        const row = weights.subarray((h * T + T - 1) * S, (h * T + T) * S);
+        row.forEach((weight, s) => {
+          mean[s] += weight / (H * attention.length);
+        });
+      }
+    }
+    return mean;
+  }
+
   function build({ model, tokenizer, label, settings }) {
-    const { vocab_size: V, context_length } = model.config;
+    const { vocab_size: V, context_length, n_heads } = model.config;
+    const isSimple = settings.simple === true;
     let state;
     let written;
     let cache;
     let logits;
+    let weights; // of the tokens read, (S), on the way to these logits: the mean of all heads
     let random;
     let interrupt = null; // while text is being written: what stops it
 
@@ -38,28 +55,37 @@ scratchformerExplorer.views.next = (() => {
       onchange: () => restart(),
     });
     const run = button("Generate", () => (interrupt ? stop() : start()));
-    const text = scrolling("sx-text", "Text");
+    const text = scrolling(isSimple ? "sx-tokens sx-reading" : "sx-text", "Text");
     const drawn = el("p", { class: "sx-status", role: "status" });
     const list = el("div");
-    const element = el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-side" }, [
-        Object.values(rules).map((rule) => rule.element),
-        el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
-        el("div", { class: "sx-bar" }, [
-          button("Step", () => {
-            stop();
-            drawToken();
-            draw();
-          }),
-          run,
-          button("Start again", () => restart()),
-        ]),
+    const ways = [
+      Object.values(rules).map((rule) => rule.element),
+      el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
+    ];
+    const element = el("div", {}, [
+      text,
+      isSimple
+        ? note("A bar over each character: how much the model reads of it to name the next.")
+        : null,
+      el("div", { class: "sx-bar sx-write" }, [
+        run,
+        button("Step", () => {
+          stop();
+          drawToken();
+          draw();
+        }),
+        button("Start again", () => restart()),
+        drawn,
       ]),
-      el("div", { class: "sx-detail" }, text, drawn),
-      el("div", { class: "sx-main" }, [
-        note("The likeliest next tokens"),
-        list,
-        note("Full bars may be drawn, hollow ones may not. Choose a token to write it yourself."),
+      el("div", { class: "sx-columns" }, [
+        el("div", { class: "sx-main" }, [
+          note("The likeliest next tokens"),
+          list,
+          note("Full bars may be drawn, hollow ones may not. Choose a token to write it yourself."),
+        ]),
+        isSimple
+          ? el("details", { class: "sx-side" }, el("summary", {}, "How it draws"), ways)
+          : el("div", { class: "sx-side" }, ways),
       ]),
     ]);
 
@@ -77,6 +103,7 @@ scratchformerExplorer.views.next = (() => {
           ? forward(model, ids.slice(cache.ids.length), { cache })
           : forward(model, ids.slice(-context_length));
       logits = result.logits.slice(-V);
+      weights = lastRead(result.attention, n_heads, Math.min(ids.length, context_length));
     }
 
     function restart() {
@@ -119,7 +146,7 @@ scratchformerExplorer.views.next = (() => {
       const kept = probabilities(logits, settingsNow());
       const shown = Array.from(full.keys())
         .sort((a, b) => full[b] - full[a])
-        .slice(0, BARS);
+        .slice(0, isSimple ? FEW : BARS);
       const focused = list.contains(document.activeElement) && document.activeElement.dataset.place;
       const rows = shown.map((id, place) => {
         const choice = button(
@@ -141,9 +168,24 @@ scratchformerExplorer.views.next = (() => {
     }
 
     function draw() {
-      text.replaceChildren(state.text, el("mark", {}, tokenizer.decode(written)));
+      if (isSimple) drawReading();
+      else text.replaceChildren(state.text, el("mark", {}, tokenizer.decode(written)));
       text.scrollTop = text.scrollHeight;
       drawBars();
+    }
+
+    // A bar over each token: how much of it the model reads. The tallest is full.
+    function drawReading() {
+      const ids = [...state.ids, ...written];
+      const most = Math.max(...weights);
+      const unread = ids.length - weights.length;
+      text.replaceChildren(
+        ...ids.map((id, t) => {
+          const w = t < unread ? 0 : weights[t - unread] / most;
+          const kind = t < state.ids.length ? null : "sx-new";
+          return el("span", { class: kind, style: `--w: ${w.toFixed(3)}` }, label(id));
+        }),
+      );
     }
 
     function update(newState) {
@@ -153,5 +195,5 @@ scratchformerExplorer.views.next = (() => {
     return { element, update };
   }
 
-  return { title: "Next token", build };
+  return { title: "Next token", build, lastRead };
 })();

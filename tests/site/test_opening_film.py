@@ -1,0 +1,138 @@
+"""The film that opens the course: it plays once, waits for who wants no motion, and is dragged."""
+
+import contextlib
+
+import pytest
+
+from scratchformer_course.measurements import load_measurements
+from tests.site.browsing import opened
+from tests.site.figures import LIVE
+
+FRAMES = load_measurements("film")["frames"]
+FIGURE = "opening_film"
+LAST = len(FRAMES) - 1
+
+
+@contextlib.contextmanager
+def moving(browser, address):
+    """The film in a browser that allows motion, whose clock the test turns."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.clock.install()
+    page.add_init_script("""window.moved = [];
+      document.addEventListener("input", ({ target }) => moved.push(target.value), true);""")
+    page.goto(address)
+    yield page
+    context.close()
+
+
+def slider(page):
+    return page.get_by_role("slider", name="Training")
+
+
+def control(page, name):
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def shows(page, i):
+    """Whether all of a frame stands there: its step, its text, its head and its place."""
+    frame = FRAMES[i]
+    assert slider(page).input_value() == str(i)
+    assert slider(page).get_attribute("aria-valuetext") == f"{frame['step']:,} steps"
+    assert page.locator(".film-text span").text_content() == frame["text"]
+    told = page.locator(".film-told").inner_text()
+    assert f"{100 * frame['right']:.0f} times in 100" in told
+    assert f"{frame['step']:,} steps" in told or i == 0
+    weights = page.locator(".film-map [style]").evaluate_all(
+        "cells => cells.map(cell => Number(cell.style.getPropertyValue('--w')))"
+    )
+    assert weights == [weight for row in frame["weights"] for weight in row]
+    rows = frame["weights"][1:]
+    before = round(100 * sum(row[-2] for row in rows) / len(rows))
+    assert page.locator(".film-before").inner_text() == f"{before}\u00a0%"
+    # the curve ends where the step stands between the first and the last
+    place = float(page.locator(".film-curve").evaluate("e => e.style.getPropertyValue('--x')"))
+    line = page.locator(".film-curve path").last.get_attribute("d")
+    assert float(line.split("L")[-1].split()[0].strip("M")) == pytest.approx(place, abs=1e-4)
+    assert (place == 0) == (i == 0) and (place == 1) == (i == LAST)
+
+
+def test_it_plays_by_itself_through_all_steps_and_once(browser, saved):
+    with moving(browser, saved(FIGURE)) as page:
+        control(page, "Pause").wait_for(timeout=5_000)
+        while not control(page, "Play again").count():
+            page.clock.run_for(1_000)
+        assert page.evaluate("moved").count("0") == 1
+        assert page.evaluate("moved")[-LAST:] == [str(i) for i in range(1, LAST + 1)]
+        shows(page, LAST)
+        page.clock.run_for(5_000)
+        shows(page, LAST)
+        control(page, "Play again").click()
+        control(page, "Pause").wait_for()
+        assert page.evaluate("moved").count("0") == 2
+
+
+def test_it_rests_while_it_is_paused_and_goes_on(browser, saved):
+    with moving(browser, saved(FIGURE)) as page:
+        control(page, "Pause").wait_for()
+        page.clock.run_for(3_000)
+        control(page, "Pause").click()
+        at = int(slider(page).input_value())
+        page.clock.run_for(5_000)
+        shows(page, at)
+        control(page, "Play").click()
+        page.clock.run_for(300)
+        assert page.evaluate("moved").count(str(at + 1)) == 1
+
+
+@pytest.mark.parametrize("way", ["mouse", "keys"])
+def test_whoever_drags_it_while_it_plays_stops_it(browser, saved, way):
+    with moving(browser, saved(FIGURE)) as page:
+        control(page, "Pause").wait_for()
+        page.clock.run_for(500)
+        box = slider(page).bounding_box()
+        if way == "mouse":
+            y = box["y"] + box["height"] / 2
+            page.mouse.move(box["x"] + 10, y)
+            page.mouse.down()
+            page.mouse.move(box["x"] + box["width"] * 0.4, y, steps=4)
+            page.mouse.move(box["x"] + box["width"] * 3.5 / LAST, y)
+            page.mouse.up()
+        else:
+            slider(page).focus()
+            page.keyboard.press("Home")
+            for _ in range(3):
+                page.keyboard.press("ArrowRight")
+        at = int(slider(page).input_value())
+        assert at == 3 or (way == "mouse" and at == 4)
+        page.clock.run_for(5_000)
+        shows(page, at)
+
+
+def test_a_finger_moves_it(browser, saved):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(saved(FIGURE))
+    control(page, "Pause").wait_for()
+    box = slider(page).bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    control(page, "Play").wait_for()
+    shows(page, int(slider(page).input_value()))
+    assert slider(page).input_value() in "34"
+    context.close()
+
+
+def test_who_wants_no_motion_sees_the_end_and_moves_the_slider(browser, saved):
+    with opened(browser, saved(FIGURE)) as page:  # which asks for reduced motion
+        page.locator(LIVE).wait_for()
+        shows(page, LAST)
+        assert control(page, "Pause").count() == 0
+        for i in (0, 4, LAST):
+            slider(page).fill(str(i))
+            shows(page, i)
+
+
+def test_without_javascript_the_last_step_stands_there(browser, saved):
+    with opened(browser, saved(FIGURE), javascript=False) as page:
+        assert page.locator(".film-text span").text_content() == FRAMES[-1]["text"]
+        assert f"{FRAMES[-1]['step']:,} steps" in page.locator(".film-told").inner_text()
