@@ -153,7 +153,10 @@ def add_report_link(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """`html-page-context`: at the end of each page, a link by which a reader reports an error."""
-    if doctree is None or not app.tags.has("addressed"):
+    if doctree is None:
+        return
+    if not app.tags.has("addressed"):
+        context["body"] += '<p class="course-report"></p>'  # a page's last tick stands before it
         return
     subject = urlencode({"title": f"Error on the page “{app.env.titles[pagename].astext()}”"})
     address = f"{app.config.html_theme_options['repository_url']}/issues/new?{subject}"

@@ -155,7 +155,7 @@ def test_links_to_colab_and_to_the_repository_need_an_address(small_book, owner)
     config = small_book / "_config.yml"
     address = re.sub(r"(github\.com/)[\w-]+", rf"\1{owner}", config.read_text("utf-8"))
     config.write_text(address, "utf-8")
-    toc = TOC.replace("notebooks/07_small", "book/small")  # no chapter: it needs no place in the map
+    toc = TOC.replace("notebooks/07_small", "book/small")  # no chapter of the map
     (small_book / "_toc.yml").write_text(toc, encoding="utf-8")
     title = {"cell_type": "markdown", "metadata": {}, "source": "# Small"}
     cells = [title, code_cell(SET_UP.replace("OWNER", owner)), code_cell("print(3)", PRINTED)]
@@ -178,7 +178,7 @@ def test_links_to_colab_and_to_the_repository_need_an_address(small_book, owner)
     assert ("A rocket." in pages["book/welcome"].get_text()) == has_one
     for body in pages.values():
         assert bool(body.select(f"a[href*='github.com/{owner}']")) == has_one
-        assert bool(body.select(".course-report")) == has_one
+        assert bool(body.select(".course-report a")) == has_one
 
 
 def test_make_test_builds_as_make_book_does():

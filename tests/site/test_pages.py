@@ -173,7 +173,7 @@ def test_a_reader_can_report_an_error_on_each_page(page_name, site):
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     page = parsed(site / f"{page_name}.html")
     if not has_address(config["repository"]["url"]):
-        assert not page.select(".course-report")
+        assert not page.select(".course-report a")
         return
     report = urlsplit(page.select_one(".course-report a")["href"])
     assert report._replace(query="").geturl() == config["repository"]["url"] + "/issues/new"
