@@ -8,6 +8,14 @@
 
 ```{race-gradients}
 ```
+
+What stands in `race-if` is there only if the site is built with Tiny Shakespeare, or without it:
+
+:::{race-if} shakespeare
+:::
+
+:::{race-if} other
+:::
 """
 
 import statistics
@@ -38,6 +46,26 @@ class RaceDirective(Directive):
         from scratchformer_course.tab_trainer import race
 
         return [nodes.raw("", race().placeholder(), format="html")]
+
+
+class IfDirective(Directive):
+    """Prose about the text that the page trains on."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer.data import load_corpus
+
+        (wanted,) = self.arguments
+        if wanted not in ("shakespeare", "other"):
+            raise self.error(f"race-if {wanted}, expected shakespeare or other")
+        is_shakespeare = load_corpus("tinyshakespeare").name == "tinyshakespeare"
+        if is_shakespeare != (wanted == "shakespeare"):
+            return []
+        text = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, text)
+        return text.children
 
 
 class MeasuredDirective(Directive):
@@ -155,6 +183,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("race", RaceDirective)
+    app.add_directive("race-if", IfDirective)
     app.add_directive("race-measured", MeasuredDirective)
     app.add_directive("race-gradients", GradientsDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

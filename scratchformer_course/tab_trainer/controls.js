@@ -1,4 +1,4 @@
-// The settings of a run that a reader may change, and the field for a text of one's own.
+// The settings of a run that a reader may change.
 "use strict";
 
 globalThis.scratchformerControls ??= (() => {
@@ -10,6 +10,8 @@ globalThis.scratchformerControls ??= (() => {
     smear: "smear: the three characters before mixed in",
     muon: "Muon for the matrices (off: AdamW)",
   };
+
+  const NAMES = { rotary: "Rotary", bigrams: "Pairs", smear: "Smear", muon: "Muon" };
 
   function newSliders({ config, training }) {
     const power = (x) => String(2 ** x);
@@ -26,10 +28,10 @@ globalThis.scratchformerControls ??= (() => {
     };
   }
 
-  // read() gives a run's configuration, settings and seed; text() the reader's own text, which is
-  // empty for the page's; allow(may) says whether they can be changed
+  // read() gives a run's configuration, settings and seed, told() the same in words, as pairs;
+  // allow(may) says whether they can be changed
   function newControls(settings) {
-    const { config, training, corpus } = settings;
+    const { config, training } = settings;
     const sliders = newSliders(settings);
     const boxes = Object.fromEntries(
       Object.keys(IDEAS).map((name) => [
@@ -39,25 +41,14 @@ globalThis.scratchformerControls ??= (() => {
     );
     const seedId = newId("seed");
     const seed = el("input", { id: seedId, type: "number", min: 0, max: 9999, step: 1, value: 0 });
-    const textId = newId("text");
-    const text = el("textarea", {
-      id: textId,
-      rows: 3,
-      spellcheck: "false",
-      placeholder: `Empty: ${corpus}. Or paste some 10,000 characters or more of your own.`,
-    });
     const fields = el("fieldset", { class: "sx-fields" }, [
       Object.values(sliders).map((one) => one.element),
       el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
       el("div", { class: "sx-checks" }, [
         Object.entries(IDEAS).map(([name, words]) => el("label", {}, boxes[name], ` ${words}`)),
       ]),
-      el("div", { class: "sx-prompt" }, el("label", { for: textId }, "Text"), text),
     ]);
-    const element = el("details", {}, [
-      el("summary", {}, "Settings, and a text of your own"),
-      fields,
-    ]);
+    const element = el("details", {}, [el("summary", {}, "Settings: break it"), fields]);
 
     // What depends on the text is added when that is read
     function read() {
@@ -84,10 +75,18 @@ globalThis.scratchformerControls ??= (() => {
         },
       };
     }
+    const told = () => [
+      ...Object.values(sliders).map(({ element: one }) => [
+        one.querySelector("label").textContent,
+        one.querySelector("output").textContent,
+      ]),
+      ["Seed", seed.value],
+      ...Object.keys(IDEAS).map((name) => [NAMES[name], boxes[name].checked ? "on" : "off"]),
+    ];
     function allow(may) {
       fields.disabled = !may;
     }
-    return { element, read, allow, text: () => text.value.replaceAll("\r\n", "\n") };
+    return { element, read, told, allow };
   }
 
   return { newControls };

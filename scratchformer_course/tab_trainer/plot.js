@@ -3,9 +3,9 @@
 "use strict";
 
 globalThis.scratchformerPlot ??= (() => {
-  const { el, format } = scratchformerLive;
+  const { el, format, table } = scratchformerLive;
   // Of the plot, in pixels
-  const HEIGHT = 260;
+  const HEIGHT = 230;
   const LEFT = 40;
   const BOTTOM = 30;
   const TOP = 22;
@@ -65,8 +65,8 @@ globalThis.scratchformerPlot ??= (() => {
 
   // `curves` are stored, `goal` and `floor` are levels or null, `guess` is the loss of a blind one.
   // The line shows `points`, [seconds, loss], as they are when draw() is called
-  function newPlot({ curves, goal, floor, guess, before = [], longest = 200, highest = 0 }) {
-    const width = Math.max(330, Math.min(600, innerWidth - 40));
+  function newPlot({ curves, goal, floor, guess, room, before = [], longest = 200, highest = 0 }) {
+    const width = Math.max(300, Math.min(600, room || 340));
     const top = Math.max(highest, guess + 0.2);
     const lowest = goal ? Math.floor(10 * goal.loss - 2) / 10 : 0;
     const scales = newScales(width, longest, lowest, top);
@@ -102,5 +102,15 @@ globalThis.scratchformerPlot ??= (() => {
     return { element, points, longest, highest: top, draw, describe };
   }
 
-  return { newPlot };
+  // A dozen points of a curve at most
+  function curveTable(points) {
+    const rows = points.map(([s, loss], i) => [String(i + 1), format(s, 2), format(loss)]);
+    const every = Math.ceil(points.length / 12);
+    return table(
+      ["step", "seconds", "loss"],
+      rows.filter((_, i) => i % every === 0),
+    );
+  }
+
+  return { newPlot, curveTable };
 })();

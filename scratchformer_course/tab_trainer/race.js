@@ -1,15 +1,18 @@
-// Training in the page: a button, a curve that grows, and what the run says of itself on the way.
-// The parts of the page are in controls.js, plot.js, samples.js and result.js; workers.js computes.
+// Training in the page: a button, a curve that grows beside what the model writes, and what the run
+// says of itself on the way. The parts of the page are in owntext.js, controls.js, plot.js, film.js,
+// score.js, talk.js, picture.js and result.js; workers.js computes.
 "use strict";
 
-globalThis.scratchformerRace = { last: null }; // what the last run gave, for whoever measures
+globalThis.scratchformerRace = { last: null, counts: null }; // what the last run gave, for whoever measures
 
 scratchformerLive.figures.race = (() => {
-  const { el, format, button, note, table } = scratchformerLive;
+  const { el, format, button, note } = scratchformerLive;
   const { startWork } = scratchformerWorkers;
   const { newControls } = scratchformerControls;
-  const { newPlot } = scratchformerPlot;
-  const { newSamples } = scratchformerSamples;
+  const { newOwnText } = scratchformerOwnText;
+  const { newPlot, curveTable } = scratchformerPlot;
+  const { newFilm, inHundred } = scratchformerFilm;
+  const { newScore } = scratchformerScore;
   const { newResult } = scratchformerResult;
   const TRAIN = "Train a GPT in this tab";
   const DRAWN_EVERY = 100; // milliseconds: the workers need the processor
@@ -36,16 +39,6 @@ scratchformerLive.figures.race = (() => {
       : `One worker computed it, because two were no quicker. ${times}.`;
   }
 
-  // A dozen points of a curve at most
-  function curveTable(points) {
-    const rows = points.map(([s, loss], i) => [String(i + 1), format(s, 2), format(loss)]);
-    const every = Math.ceil(points.length / 12);
-    return table(
-      ["step", "seconds", "loss"],
-      rows.filter((_, i) => i % every === 0),
-    );
-  }
-
   // ---- the figure ----------------------------------------------------------------------------
 
   function build(settings, host) {
@@ -56,10 +49,17 @@ scratchformerLive.figures.race = (() => {
     let lastText = null; // what the run before was trained on
     let runs = 0; // how many there were
     let now = null; // the run that is under way
+    let scored = null; // the number of the run whose counts are on the way
 
     let plot = newPlot({ curves, goal, floor, guess: settings.guess });
     const controls = newControls(settings);
-    const samples = newSamples();
+    const needed = () => {
+      const { config, training } = controls.read();
+      return scratchformerText.needed(config, training);
+    };
+    const ownText = newOwnText(settings.corpus, needed);
+    const film = newFilm();
+    const score = newScore();
     const result = newResult();
     const picture = el("div", {}, plot.element);
     const go = button(TRAIN, () => (now ? pause() : begin()), { class: "sx-go" });
@@ -70,24 +70,26 @@ scratchformerLive.figures.race = (() => {
     const told = el("p", { class: "sx-status" });
     const numbers = el("div", {}, note("Nothing is trained yet."));
     const element = el("div", {}, [
-      el("div", { class: "sx-bar sx-start" }, go, again, progress),
-      told,
-      status,
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main sx-wide" }, [
+      el("div", { class: "sx-stage" }, [
+        el("div", {}, el("div", { class: "sx-bar sx-start" }, go, again, progress), status, told),
+        ownText.element,
+        film.element,
+        el("div", { class: "sx-curve" }, [
           picture,
           note(
-            "The loss of the batches that are learned. Each mark of the time axis is ten times " +
-              "the last. A stored line shows means of several batches. The score on new text " +
-              "comes at the end.",
+            "The loss of the batches that it learns from. Each mark of time is ten times the last.",
           ),
-          el("details", {}, el("summary", {}, "The curve as a table"), numbers),
-          controls.element,
         ]),
-        samples.element,
       ]),
+      score.element,
       result.element,
+      film.list,
+      controls.element,
+      film.looks,
+      el("details", {}, el("summary", {}, "The curve as a table"), numbers),
     ]);
+    controls.element.addEventListener("input", () => ownText.tell());
+    ownText.tell();
 
     const say = (words) => {
       status.textContent = words;
@@ -96,8 +98,9 @@ scratchformerLive.figures.race = (() => {
     // A plot for this run, empty or with its points; stored runs are of the page's own text
     function redraw(points = [], longest = 200, highest = 0) {
       const own = { guess: Math.log(now.config.vocab_size), before: now.before, longest, highest };
+      const room = picture.clientWidth;
       const stored = now.own ? { curves: [], goal: null, floor: null } : { curves, goal, floor };
-      plot = newPlot({ ...stored, ...own });
+      plot = newPlot({ ...stored, ...own, room });
       plot.points.push(...points);
       picture.replaceChildren(plot.element);
     }
@@ -105,12 +108,13 @@ scratchformerLive.figures.race = (() => {
     // ---- what a reader asks for ----
 
     function begin() {
-      const text = controls.text();
+      const text = ownText.read();
       const { config, training, seed } = controls.read();
       const own = text !== "";
       now = { run: ++runs, training, own, text, started: performance.now(), paused: 0, drawn: 0 };
-      scratchformerRace.last = null;
-      controls.allow(false);
+      now.told = [["Text", own ? "your own" : settings.corpus], ...controls.told()];
+      Object.assign(scratchformerRace, { last: null, counts: null });
+      allow(false);
       send ??= startWork(receive);
       send({
         do: "start",
@@ -120,8 +124,8 @@ scratchformerLive.figures.race = (() => {
         fixed: settings.fixed,
         settings: training,
         seed,
-        prompt,
-        every: Math.max(1, Math.round(training.steps / 9)),
+        prompt: own ? "" : prompt,
+        every: Math.max(1, Math.round(training.steps / 8)),
       });
       again.hidden = false;
       go.textContent = "Pause";
@@ -129,6 +133,11 @@ scratchformerLive.figures.race = (() => {
         `Training on ${own ? "your text" : settings.corpus}. ` +
           "The first steps are slow: the browser is still translating the program.",
       );
+    }
+
+    function allow(may) {
+      controls.allow(may);
+      ownText.allow(may);
     }
 
     function pause() {
@@ -143,7 +152,7 @@ scratchformerLive.figures.race = (() => {
     function stop(words = "Stopped.") {
       send?.({ do: "stop" });
       now = null;
-      controls.allow(true);
+      allow(true);
       go.textContent = TRAIN;
       again.hidden = true;
       progress.value = 0;
@@ -154,13 +163,14 @@ scratchformerLive.figures.race = (() => {
     // ---- what the workers answer ----
 
     function receive(message) {
+      if (message.is === "counted" && message.run === scored) counted(message);
       if (!now || now.run !== (message.run ?? now.run)) return; // of a run that was stopped
       if (message.is === "failed") stop(`It did not work: ${message.why}.`);
       if (message.is === "refused") stop(message.why);
       if (message.is === "begun") begun(message);
       if (message.is === "step") stepped(message);
       if (message.is === "look") looked(message);
-      if (message.is === "score") scored(message);
+      if (message.is === "score") isScoring(message);
       if (message.is === "done") finished(message);
     }
 
@@ -171,6 +181,8 @@ scratchformerLive.figures.race = (() => {
       now.before = isComparable ? plot.points : [];
       lastText = now.text;
       result.clear(); // the model before gives way
+      score.element.hidden = true;
+      film.start(now);
       redraw();
     }
 
@@ -198,23 +210,26 @@ scratchformerLive.figures.race = (() => {
       if (isBad) stop(badLoss(step, loss, V));
     }
 
-    function looked({ step, maps, sample }) {
-      samples.show(now, maps, sample);
+    function looked(frame) {
+      const { step, right } = frame;
+      film.add(frame);
+      if (step % 3 === 0)
+        say(`Step ${step}: it names about ${inHundred(right)} of 100 characters.`);
+      if (!step) return;
       numbers.replaceChildren(curveTable(plot.points));
       const [seconds, loss] = plot.points.at(-1);
       plot.describe(
         `At step ${step} the loss is ${format(loss)}, after ${format(seconds, 1)} seconds.`,
       );
-      if (step === 1 || step % 3 === 0) say(`Step ${step}: loss ${format(loss, 2)}.`);
     }
 
-    function scored({ share }) {
+    function isScoring({ share }) {
       told.textContent = `Scoring the whole validation text: ${Math.round(100 * share)} %`;
       progress.value = 0.9 + 0.1 * share;
     }
 
-    function finished({ loss, weights, description }) {
-      const { characters, first, started, own, paused, kind, together, usual } = now;
+    function finished({ loss, right, weights, description }) {
+      const { run, characters, first, started, own, paused, kind, together, usual, text } = now;
       if (!Number.isFinite(loss)) {
         return stop("The run ended with a loss that is no number. Choose lower rates.");
       }
@@ -223,13 +238,17 @@ scratchformerLive.figures.race = (() => {
       const all = (performance.now() - started - paused) / 1000;
       const seconds = plot.points.at(-1)[0];
       const curve = [...plot.points];
-      scratchformerRace.last = { loss, seconds, all, kind, together, usual, curve };
+      const frames = film.frames();
+      const corpus = own ? "a text of my own" : settings.corpus;
+      const ended = { told: now.told, own, text, right, loss, seconds, sample: frames.at(-1).text };
+      scratchformerRace.last = { loss, right, seconds, all, kind, together, usual, curve };
+      scored = run;
       stop(
-        `Trained in ${format(seconds, 1)} s. ` +
-          `${own ? "Your text's" : "The"} last tenth, which it never saw: ` +
-          `${format(loss)} nats a character.`,
+        `Trained in ${format(seconds, 1)} s. It names the next character ` +
+          `${inHundred(right)} times in 100 (${format(loss)} nats a character).`,
       );
       progress.value = 1;
+      score.show(ended);
       const rivals = [];
       if (goal && !own)
         rivals.push(["nanoGPT (stored)", format(goal.seconds, 0), format(goal.loss)]);
@@ -238,7 +257,13 @@ scratchformerLive.figures.race = (() => {
         rivals,
         "From the press of the button, with samples and the score but without pauses: " +
           `${format(all, 1)} s. ${shared(together, usual)}`,
+        () => scratchformerPicture.draw({ points: curve, right, seconds, corpus, frames, given }),
       );
+    }
+
+    function counted({ tables, seconds }) {
+      score.count(tables, seconds);
+      scratchformerRace.counts = tables;
     }
 
     return element;

@@ -16,8 +16,11 @@ from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model.explorer import MODEL_FILES, VIEWS
 
-COMPUTES = ("matrix", "trainer", "text", "session", "export")  # what a worker runs
-SHOWS = ("workers", "controls", "plot", "samples", "result", "race")  # what the page runs
+COMPUTES = ("matrix", "trainer", "text", "counts", "session", "export")  # what a worker runs
+SHOWS = (  # what the page runs
+    *("workers", "owntext", "controls", "plot", "film", "score", "talk", "picture"),
+    *("result", "race"),
+)
 FILES = (
     *MODEL_FILES,
     *(f"page_model/views/{view}.js" for view in VIEWS),

@@ -1,11 +1,13 @@
-// What can be done with a trained model: look inside, save it for Python, and have it again when
-// the page is opened the next time.
+// What can be done with a trained model: talk to it, look inside, save it for Python, share a
+// picture of the run, and have it again when the page is opened the next time.
 "use strict";
 
 globalThis.scratchformerResult ??= (() => {
   const { el, newId, format, button, title, note, table } = scratchformerLive;
+  const { newTalk } = scratchformerTalk;
   const KEPT = "scratchformer-trained"; // where the browser keeps the last trained model
   const FILE = "trained-in-a-tab.safetensors";
+  const PICTURE = "trained-in-a-tab.png";
   const VIEWS = ["attention", "next", "switches", "lens"];
 
   // ---- the browser's store, if there is one --------------------------------------------------
@@ -47,9 +49,9 @@ globalThis.scratchformerResult ??= (() => {
     place.replaceChildren(scratchformerLive.figures.explorer(options, host));
   }
 
-  function download(bytes) {
-    const address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
-    el("a", { href: address, download: FILE }).click();
+  function download(blob, name) {
+    const address = URL.createObjectURL(blob);
+    el("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   }
 
@@ -67,32 +69,41 @@ globalThis.scratchformerResult ??= (() => {
       }
     }
 
-    // What the model scored beside `rivals`, and its buttons; `description` is null if float16
-    // cannot hold its weights
+    // Talk to it, look inside, save it, share its `picture`; then what it scored beside `rivals`.
+    // `description` is null if float16 cannot hold its weights
     function show(
       { config, weights, characters, loss, seconds, given, description },
       rivals,
       told,
+      draw,
     ) {
       const views = el("div");
       const model = [config, weights, characters];
       const look = () => open(views, scratchformerExport.describe(...model), given);
-      const save = () => download(scratchformerExport.safetensors(...model));
+      const bytes = () => scratchformerExport.safetensors(...model);
+      const save = () => download(new Blob([bytes()], { type: "application/octet-stream" }), FILE);
+      const share = () => {
+        const canvas = draw();
+        views.replaceChildren(el("div", { class: "sx-picture" }, canvas));
+        canvas.toBlob((blob) => download(blob, PICTURE));
+      };
       const rows = [["this tab", format(seconds, 1), format(loss)], ...rivals];
       element.replaceChildren(
-        title("The trained model"),
-        table(["", "training, s", "validation"], rows),
-        note(told),
-        el("div", { class: "sx-bar" }, [
+        description ? newTalk(description, given) : "",
+        el("div", { class: "sx-bar sx-use" }, [
           button("Look inside", () => attempt(look)),
           button("Save for Python", save),
+          button("Picture of this run", () => attempt(share)),
         ]),
+        views,
+        title("The run in numbers"),
+        table(["", "training, s", "nats"], rows),
+        note(told),
         note(
           "The file opens in Python with this course’s package: " +
             "from scratchformer_course.ch17_speedrun.model import SpeedrunGPT, then " +
             `SpeedrunGPT.from_pretrained("${FILE}").`,
         ),
-        views,
       );
       if (!description) forget();
       else if (!keep({ ...description, loss, given })) {
@@ -105,6 +116,7 @@ globalThis.scratchformerResult ??= (() => {
       const prompt = old.given ?? old.tokenizer.characters.at(-1);
       element.append(
         note(`This browser keeps the model that you trained last: loss ${format(old.loss)}.`),
+        newTalk(old, prompt),
         el("div", { class: "sx-bar" }, [
           button("Look inside", () => open(views, old, prompt)),
           button("Forget it", () => {

@@ -4,8 +4,8 @@
 
 // It takes {do: "start", run, text or packed, config, fixed, settings, seed, prompt, every},
 // {do: "pause"}, {do: "resume"} and {do: "stop"}. It posts {is: "begun"}, {is: "step"},
-// {is: "look"}, {is: "score"}, {is: "done"}, and {is: "refused"} or {is: "failed"}, each with the
-// `run` that it belongs to.
+// {is: "look"}, {is: "score"}, {is: "done"}, {is: "counted"}, and {is: "refused"} or
+// {is: "failed"}, each with the `run` that it belongs to.
 //
 // A second worker may help. Both are told to by {do: "meet", port} and {do: "help", port}, the two
 // ends of a channel, and {do: "alone"} says that the second has failed. Each half of a batch is
@@ -38,7 +38,7 @@ globalThis.scratchformerSession ??= (function session() {
         run.apply([...parts, ...own]);
         own = [];
       },
-      score: (piece) => run.score(piece),
+      score: (piece) => run.judge(piece),
     };
     return (message) => {
       let answer = null; // the first worker does itself what has failed
@@ -77,7 +77,8 @@ globalThis.scratchformerSession ??= (function session() {
   // ---- the first ------------------------------------------------------------------------------
 
   // `later(f)` calls f when messages have been read; `send(message, transfer)` posts one
-  function newSession({ model, trainer: Tr, text: Text, export: Export }, send, later) {
+  function newSession(parts, send, later) {
+    const { model, trainer: Tr, text: Text, export: Export, counts: Counts } = parts;
     let current = 0; // which run is wanted
     let partner = null; // the second worker
     let resume = null; // how a pause ends
@@ -118,13 +119,18 @@ globalThis.scratchformerSession ??= (function session() {
         const text = Text.prepare(await Text.read(told), told.prompt, told.config, told.settings);
         const { characters, config, first } = text;
         post({ is: "begun", characters, config, first });
-        await train({ ...told, ...text, name }, post, turn);
+        const isDone = await train({ ...told, ...text, name }, post, turn);
+        if (!isDone) return;
+        const before = performance.now(); // the rival is counted when the run is scored
+        const tables = Counts.judge(text.ids, text.cut, text.characters.length);
+        post({ is: "counted", tables, seconds: (performance.now() - before) / 1000 });
       } catch (error) {
         const is = error.isRefusal ? "refused" : "failed";
         if (own === current) post({ is, why: error.message });
       }
     }
 
+    // Whether it came to its end
     async function train({ name, config, settings, seed, train: ids, ...told }, post, turn) {
       const { context_length: T } = config;
       const { batch_size, steps } = settings;
@@ -145,8 +151,18 @@ globalThis.scratchformerSession ??= (function session() {
         if (!asked) helper?.tell({ do: "apply", run: name, parts });
         return run.apply(parts);
       }
+      // What the model writes, where it looks, and how it does on one batch of what is kept apart
+      function look() {
+        const maps = [];
+        run.logits(told.first, (_, weights) => maps.push(weights.slice()));
+        const ids = sample(model, run, told.first, seed);
+        const [piece] = Tr.pieces(told.validation, T, batch_size);
+        post({ is: "look", step: run.done, maps, ids, ...run.judge(piece) });
+      }
+      if (!(await turn())) return false;
+      look(); // noise
       while (run.done < steps) {
-        if (!(await turn())) return;
+        if (!(await turn())) return false;
         if (helper !== partner) helper = null; // it has failed
         const usual = { alone: median(times.alone), together: median(times.together) };
         if (run.done === DECIDED && !(usual.together < usual.alone)) helper = null;
@@ -159,15 +175,11 @@ globalThis.scratchformerSession ??= (function session() {
         if (run.done > ALONE) times[way].push(took);
         const { kind } = run.tape;
         post({ is: "step", step: run.done, loss, seconds, kind, together, usual });
-        if (!Number.isFinite(loss)) return; // the page says why
-        if (run.done % told.every === 0 || run.done === steps) {
-          const maps = [];
-          run.logits(told.first, (_, weights) => maps.push(weights.slice()));
-          post({ is: "look", step: run.done, maps, sample: sample(model, run, told.first, seed) });
-        }
+        if (!Number.isFinite(loss)) return false; // the page says why
+        if (run.done % told.every === 0 || run.done === steps) look();
       }
-      const loss = await score(run, helper, { name, ...told }, post, turn);
-      if (loss === null) return;
+      const scored = await score(run, helper, { name, ...told }, post, turn);
+      if (scored === null) return false;
       const weights = Object.entries(run.weights).map(([own, W]) => ({
         name: own,
         shape: [W.rows, W.columns],
@@ -175,26 +187,31 @@ globalThis.scratchformerSession ??= (function session() {
       }));
       const description = describe({ ...told.fixed, ...config }, weights, told.characters);
       post(
-        { is: "done", loss, seconds, weights, description },
+        { is: "done", ...scored, seconds, weights, description },
         weights.map(({ data }) => data.buffer),
       );
+      return true;
     }
 
-    // The mean loss of the whole validation text, by both workers; null if the run is stopped
+    // The mean loss of the whole validation text and the share of it that is named, by both workers;
+    // null if the run is stopped
     async function score(run, helper, { name, validation }, post, turn) {
-      let sum = 0;
-      let count = 0;
+      let [loss, right, count] = [0, 0, 0];
+      const add = (piece, judged) => {
+        loss += judged.loss * piece.y.length;
+        right += judged.right * piece.y.length;
+        count += piece.y.length;
+      };
       const all = [...Tr.pieces(validation, run.config.context_length, run.settings.batch_size)];
       while (all.length) {
         if (!(await turn())) return null;
         const [one, other] = all.splice(0, 2);
         const asked = other && helper?.ask({ do: "score", run: name, ...other });
-        sum += run.score(one) * one.y.length;
-        if (other) sum += ((asked && (await asked)) ?? run.score(other)) * other.y.length;
-        count += one.y.length + (other?.y.length ?? 0);
+        add(one, run.judge(one));
+        if (other) add(other, (asked && (await asked)) ?? run.judge(other));
         post({ is: "score", share: count / (validation.length - 1) });
       }
-      return sum / count;
+      return { loss: loss / count, right: right / count };
     }
 
     // For the views of the page; null if a number is too large for them

@@ -3,7 +3,7 @@
 
 globalThis.scratchformerText ??= (function text() {
   const LARGEST = 2 ** 18; // numbers in one matrix, see matrix.js
-  const PROMPT = 25; // ids, where the wanted prompt cannot be written
+  const PROMPT = 25; // characters of a prompt that is taken from the text
 
   const say = (n) => n.toLocaleString("en");
   const refusal = (why) => Object.assign(new Error(why), { isRefusal: true });
@@ -16,9 +16,21 @@ globalThis.scratchformerText ??= (function text() {
     return new Response(stream).text();
   }
 
+  // How many characters a text needs: the first nine tenths hold a batch
+  const needed = ({ context_length: T }, { batch_size }) => Math.ceil(((batch_size + 2) * T) / 0.9);
+
+  // Some words of the text that was kept apart, from the beginning of one to the end of another
+  function opening(text) {
+    const start = text.search(/\s\S/) + 1;
+    const part = text.slice(start, start + 2 * PROMPT);
+    const end = part.slice(0, PROMPT + 1).search(/\s\S*$/);
+    return end > 0 ? part.slice(0, end) : part.slice(0, PROMPT);
+  }
+
   // The text as ids, the last tenth of it apart: what the course calls the validation split. Gives
-  // also the configuration for its number of characters, and the prompt as ids
-  function prepare(text, prompt, wanted, { batch_size }) {
+  // also the configuration for its number of characters, and the prompt as ids. A prompt that is
+  // empty, or has characters that the text has not, is taken from the text.
+  function prepare(text, prompt, wanted, settings) {
     text = text.toWellFormed?.() ?? text;
     const { context_length: T, d_model } = wanted;
     const codes = new Int32Array(text.length);
@@ -35,26 +47,32 @@ globalThis.scratchformerText ??= (function text() {
     }
     const V = characters.length;
     const most = Math.floor(LARGEST / d_model);
-    const needed = Math.ceil(((batch_size + 2) * T) / 0.9);
+    const least = needed(wanted, settings);
     if (V > most) {
       throw refusal(
         `The text has ${say(V)} different characters; ` +
           `at this width at most ${say(most)} can be learned.`,
       );
     }
-    if (length < needed) {
+    if (length < least) {
       throw refusal(
-        `The text has ${say(length)} characters; ` + `these settings need at least ${say(needed)}.`,
+        `The text is too short: it has ${say(length)} characters, and these settings need at least ` +
+          `${say(least)}. Add more of it, or choose a shorter context.`,
       );
     }
     const all = codes.subarray(0, length).map((code) => ids[code]);
     const cut = Math.floor(0.9 * length);
     const validation = all.subarray(cut);
-    const asked = Array.from(prompt, (c) => ids[c.codePointAt(0)]);
-    const first = asked.includes(-1) ? validation.slice(0, PROMPT) : Int32Array.from(asked);
+    const idsOf = (some) => Int32Array.from(some, (c) => ids[c.codePointAt(0)]);
+    const asked = idsOf(Array.from(prompt));
+    const isWritable = asked.length > 0 && !asked.includes(-1);
+    const held = Array.from(validation.subarray(0, 200), (id) => characters[id]).join("");
+    const first = isWritable ? asked : idsOf(Array.from(opening(held)));
     const bigram_rows = wanted.bigram_rows && Math.min(V * V, wanted.bigram_rows);
     return {
       characters,
+      ids: all,
+      cut,
       train: all.subarray(0, cut),
       validation,
       first: first.slice(-T),
@@ -62,7 +80,7 @@ globalThis.scratchformerText ??= (function text() {
     };
   }
 
-  return { read, prepare, source: `(${text})()` };
+  return { read, prepare, needed, source: `(${text})()` };
 })();
 
 if (typeof module !== "undefined") module.exports = scratchformerText; // Node

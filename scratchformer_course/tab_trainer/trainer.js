@@ -348,6 +348,17 @@ globalThis.scratchformerTrainer ??= (function trainer() {
     return loss;
   }
 
+  // The share of rows of logits (N, V) whose largest is that of the target
+  function named({ data, columns: V }, targets) {
+    let right = 0;
+    for (let t = 0; t < targets.length; t++) {
+      let best = t * V;
+      for (let i = best; i < (t + 1) * V; i++) if (data[i] > data[best]) best = i;
+      if (best === t * V + targets[t]) right += 1;
+    }
+    return right / targets.length;
+  }
+
   // ---- the model --------------------------------------------------------------
 
   // {name: tensor} of a SpeedrunGPT without biases or weights in its norms, as it starts
@@ -601,11 +612,14 @@ globalThis.scratchformerTrainer ??= (function trainer() {
       done += 1;
       return loss;
     }
-    // The mean loss of some windows of T, without learning from it
-    function score({ x, y, T = config.context_length }) {
+    // The mean loss of some windows of T, without learning from it, and the share of
+    // targets that are the model's likeliest
+    function judge({ x, y, T = config.context_length }) {
       tape.begin(false);
-      return tape.crossEntropy(forward(tape, weights, config, x, T), y);
+      const logits = forward(tape, weights, config, x, T);
+      return { right: named(logits, y), loss: tape.crossEntropy(logits, y) };
     }
+    const score = (batch) => judge(batch).loss;
     function logits(ids, look) {
       tape.begin(false);
       return forward(tape, weights, config, ids, ids.length, look).data.slice();
@@ -618,6 +632,7 @@ globalThis.scratchformerTrainer ??= (function trainer() {
       update,
       learn,
       apply,
+      judge,
       score,
       logits,
       get done() {

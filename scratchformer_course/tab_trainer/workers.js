@@ -10,7 +10,8 @@ globalThis.scratchformerWorkers ??= (() => {
     globalThis.scratchformerMatrix = ${scratchformerMatrix.source};
     globalThis.scratchformerTrainer = ${scratchformerTrainer.source};
     const parts = { model: scratchformerModel, trainer: scratchformerTrainer,
-      text: ${scratchformerText.source}, export: ${scratchformerExport.source} };
+      text: ${scratchformerText.source}, export: ${scratchformerExport.source},
+      counts: ${scratchformerCounts.source} };
     const { port1, port2 } = new MessageChannel(), queue = [];
     port1.onmessage = () => queue.shift()();
     const later = (f) => { queue.push(f); port2.postMessage(null); };
@@ -25,6 +26,7 @@ globalThis.scratchformerWorkers ??= (() => {
       trainer: scratchformerTrainer,
       text: scratchformerText,
       export: scratchformerExport,
+      counts: scratchformerCounts,
     };
     return scratchformerSession.newSession(parts, onmessage, (f) => setTimeout(f, 0)).receive;
   }

@@ -1,0 +1,116 @@
+// What a model writes while it learns, as a film: every sample is kept, from the noise at step 0 to
+// the end, and can be looked at again.
+"use strict";
+
+globalThis.scratchformerFilm ??= (() => {
+  const { el, format, button, roving, title, note, scrolling, table } = scratchformerLive;
+  const FAINTEST = 0.02; // weights that are no larger are not drawn
+  const OPENING = 60; // characters of a sample that stand in the table
+
+  const inHundred = (share) => String(Math.round(100 * share));
+
+  // Attention weights (T, T) of one head as a small map; what is above the diagonal stays empty
+  function mapOf(weights, T, head, name) {
+    const cells = [];
+    for (let t = 0; t < T; t++) {
+      for (let s = 0; s <= t; s++) {
+        const w = weights[(head * T + t) * T + s];
+        if (!(w > FAINTEST)) continue;
+        const place = { x: s, y: t, width: 1, height: 1 };
+        cells.push(el("svg:rect", { ...place, "fill-opacity": w.toFixed(3) }));
+      }
+    }
+    const label = `Attention weights of ${name}: rows ask, columns answer`;
+    const frame = { viewBox: `0 0 ${T} ${T}`, role: "img", "aria-label": label };
+    return el("svg:svg", frame, cells);
+  }
+
+  // start(run) begins a new film, add(frame) shows its next frame: {step, right, loss, ids, maps},
+  // where `ids` are written after those of run.first, and `maps` hold (H, T, T) weights of each
+  // block. frames() gives [{step, right, loss, text}]
+  function newFilm() {
+    const sample = scrolling("sx-text", "What the model writes");
+    const heading = title("What it writes");
+    const about = note("Press the button. The first thing to stand here is noise.");
+    const strip = el("div", { class: "sx-strip", role: "group", "aria-label": "The film" });
+    const maps = el("div", { class: "sx-maps" });
+    const element = el("div", { class: "sx-film" }, [heading, sample, strip, about]);
+    const looks = el("details", { hidden: "" }, [
+      el("summary", {}, "What its heads look at"),
+      maps,
+      note(
+        "Each row is a character of the shaded words, from the first to the last. Its cells are " +
+          "the characters up to it. A stronger colour is more attention.",
+      ),
+    ]);
+    const list = el("div", { hidden: "" });
+    let run = null;
+    let frames = [];
+    let buttons = [];
+    let shown = -1;
+
+    const textOf = (ids) => Array.from(ids, (id) => run.characters[id]).join("");
+
+    function start(newRun) {
+      [run, frames, buttons, shown] = [newRun, [], [], -1];
+      strip.replaceChildren();
+      for (const part of [looks, list]) part.hidden = true;
+    }
+
+    function show(i) {
+      const { step, right, loss, text, maps: weights } = frames[i];
+      shown = i;
+      heading.textContent = step
+        ? `What it writes after ${step} steps`
+        : "What it writes, untrained";
+      sample.replaceChildren(el("mark", {}, textOf(run.first)), text);
+      about.textContent =
+        `Shaded: given to it. It names about ${inHundred(right)} of 100 characters ` +
+        `(${format(loss, 2)} nats).`;
+      buttons.forEach((one, at) => {
+        one.setAttribute("aria-pressed", at === i);
+        one.tabIndex = at === i ? 0 : -1;
+      });
+      const heads = weights.flatMap((ofBlock, block) =>
+        Array.from({ length: run.config.n_heads }, (_, head) => {
+          const name = `block ${block + 1}, head ${head + 1}`;
+          return el("div", {}, mapOf(ofBlock, run.first.length, head, name), note(name));
+        }),
+      );
+      maps.replaceChildren(...heads);
+    }
+
+    // A reader who looks at an older frame is not taken away from it
+    function add({ ids, ...frame }) {
+      const isAtEnd = shown === frames.length - 1;
+      const i = frames.push({ ...frame, text: textOf(ids) }) - 1;
+      const one = button(String(frame.step), () => show(i), {
+        "aria-label": `Step ${frame.step}`,
+        "data-column": i,
+      });
+      buttons.push(one);
+      strip.append(one);
+      for (const part of [looks, list]) part.hidden = false;
+      const rows = frames.map(({ step, right, text }) => [
+        String(step),
+        inHundred(right),
+        el("code", {}, text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ")),
+      ]);
+      list.replaceChildren(
+        title("The whole film"),
+        table(["step", "names, of 100", "it writes"], rows, { class: "sx-frames" }),
+      );
+      if (isAtEnd) show(i);
+      else one.tabIndex = -1;
+    }
+
+    roving(
+      strip,
+      (row, column) => (row === 0 ? buttons[column] : undefined),
+      (one) => one.click(),
+    );
+    return { element, looks, list, start, add, frames: () => frames };
+  }
+
+  return { newFilm, inHundred };
+})();

@@ -1,0 +1,77 @@
+// The field for a text of the reader's own, typed, pasted, or from a file.
+"use strict";
+
+globalThis.scratchformerOwnText ??= (() => {
+  const { el, newId, button, note } = scratchformerLive;
+  const LARGEST = 5e6; // bytes of a file
+  const GOOD = 20000; // characters from which a model learns more than the text by heart
+
+  const say = (n) => n.toLocaleString("en");
+
+  // read() gives the text, which is empty for the page's; allow(may) says whether it can be changed;
+  // needed() gives how many characters the settings ask for
+  function newOwnText(corpus, needed) {
+    const id = newId("text");
+    const field = el("textarea", {
+      id,
+      rows: 2,
+      spellcheck: "false",
+      placeholder: "Paste a story, a song book, your mail …",
+      oninput: () => tell(),
+    });
+    const file = el("input", {
+      type: "file",
+      hidden: "",
+      accept: "text/*,.txt,.md,.csv,.py,.js,.tex,.srt",
+      "aria-label": "A file with your text",
+      onchange: () => take(file.files[0]),
+    });
+    const choose = button("Open a file", () => file.click());
+    const clear = button("Clear", () => {
+      field.value = "";
+      tell();
+      field.focus();
+    });
+    const told = note("");
+    told.setAttribute("role", "status");
+    const element = el("div", { class: "sx-prompt sx-own-text" }, [
+      el("label", { for: id }, "Teach it your text"),
+      field,
+      el("div", { class: "sx-bar" }, el("span", {}, choose, " ", clear), file, told),
+    ]);
+
+    const read = () => field.value.replaceAll("\r\n", "\n");
+
+    function tell() {
+      const length = [...read()].length;
+      const least = needed();
+      const isShort = length > 0 && length < least;
+      field.setAttribute("aria-invalid", isShort);
+      clear.hidden = length === 0;
+      told.textContent =
+        length === 0
+          ? `Empty: it learns from ${corpus}.`
+          : isShort
+            ? `${say(length)} characters: too short. It needs ${say(least)} or more.`
+            : `${say(length)} characters${length < GOOD ? `: enough, but ${say(GOOD)} are better` : ""}.`;
+    }
+
+    async function take(chosen) {
+      if (!chosen) return;
+      if (chosen.size > LARGEST) {
+        told.textContent = `${chosen.name} is larger than ${say(LARGEST / 1e6)} MB.`;
+        return;
+      }
+      field.value = await chosen.text();
+      file.value = "";
+      tell();
+    }
+
+    function allow(may) {
+      for (const one of [field, choose, clear]) one.disabled = !may;
+    }
+    return { element, read, allow, tell };
+  }
+
+  return { newOwnText };
+})();

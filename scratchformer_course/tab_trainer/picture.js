@@ -1,0 +1,79 @@
+// A picture of a run to share: its curve, its score, and what it wrote at first and at last.
+"use strict";
+
+globalThis.scratchformerPicture ??= (() => {
+  const { inHundred } = scratchformerFilm;
+  const [WIDTH, HEIGHT] = [1200, 630]; // what pages that show a link's picture ask for
+  const [INK, PAPER, FAINT, LINE] = ["#1d2733", "#fdfcf8", "#5c6773", "#b34700"];
+  const COURSE = "Transformers from Scratch";
+
+  // Words in lines of at most `width` pixels, at most `most` of them
+  function wrapped(context, text, width, most) {
+    const lines = [""];
+    for (const c of text) {
+      const isFull = context.measureText(lines.at(-1) + c).width > width;
+      if (c === "\n" || isFull) lines.push("");
+      if (c !== "\n") lines[lines.length - 1] += c;
+    }
+    return lines.slice(0, most);
+  }
+
+  // points: [seconds, loss], in a box of the picture
+  function drawCurve(context, points, left, top, width, height) {
+    const losses = points.map(([, loss]) => loss);
+    const [low, high] = [Math.min(...losses), Math.max(...losses)];
+    const end = points.at(-1)[0] || 1;
+    context.strokeStyle = FAINT;
+    context.lineWidth = 1.5;
+    context.strokeRect(left, top, width, height);
+    context.strokeStyle = LINE;
+    context.lineWidth = 4;
+    context.beginPath();
+    for (const [seconds, loss] of points) {
+      const y = top + 10 + ((high - loss) / (high - low || 1)) * (height - 20);
+      context.lineTo(left + (seconds / end) * width, y);
+    }
+    context.stroke();
+  }
+
+  // {points, right, loss, seconds, corpus, frames, given} -> a canvas
+  function draw({ points, right, seconds, corpus, frames, given }) {
+    const canvas = document.createElement("canvas");
+    canvas.width = WIDTH;
+    canvas.height = HEIGHT;
+    const context = canvas.getContext("2d");
+    const say = (words, x, y, font, colour = INK) => {
+      context.font = font;
+      context.fillStyle = colour;
+      context.fillText(words, x, y);
+    };
+    const SANS = "system-ui, sans-serif";
+    const MONO = "22px ui-monospace, monospace";
+    context.fillStyle = PAPER;
+    context.fillRect(0, 0, WIDTH, HEIGHT);
+    say("I trained a GPT in a browser tab", 50, 78, `700 44px ${SANS}`);
+    const named = `It names the next character ${inHundred(right)} times in 100`;
+    say(named, 50, 126, `600 28px ${SANS}`, LINE);
+    const how = `${seconds.toFixed(1)} seconds of training on ${corpus}`;
+    say(how, 50, 162, `24px ${SANS}`, FAINT);
+    drawCurve(context, points, 50, 200, 400, 300);
+    say(`loss over ${points.length} steps`, 50, 534, `22px ${SANS}`, FAINT);
+    const samples = [
+      [frames[0], "Before training it writes", 200, 3],
+      [frames.at(-1), "After training it writes", 350, 6],
+    ];
+    for (const [frame, words, top, most] of samples) {
+      say(words, 500, top + 14, `600 22px ${SANS}`, FAINT);
+      context.font = MONO;
+      wrapped(context, given + frame.text, 650, most).forEach((line, i) => {
+        say(line, 500, top + 48 + 29 * i, MONO);
+      });
+    }
+    say(COURSE, 50, 596, `600 24px ${SANS}`);
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `${named}. ${how}.`);
+    return canvas;
+  }
+
+  return { draw };
+})();

@@ -1,0 +1,101 @@
+// What a run was worth, in plain words: how often it names the next character, beside tables of
+// counts and beside the run before.
+"use strict";
+
+globalThis.scratchformerScore ??= (() => {
+  const { el, format, title, note, table, bar } = scratchformerLive;
+  const { inHundred } = scratchformerFilm;
+  const OPENING = 90; // characters of a sample that stand beside those of the other run
+
+  // The model among the tables of counts, from the worst to the best
+  function ladder(right, loss, tables) {
+    const rows = tables.map((one, n) => ({
+      name: n ? `counts, ${n} before` : "counts, none before",
+      ...one,
+    }));
+    rows.push({ name: "your GPT", right, nats: loss, isOwn: true });
+    rows.sort((a, b) => a.right - b.right);
+    const element = table(
+      ["", "names, of 100", "", "nats"],
+      rows.map((one) => [one.name, inHundred(one.right), bar(one.right), format(one.nats, 2)]),
+      { class: "sx-bars sx-ladder" },
+    );
+    const own = element.tBodies[0].rows[rows.findIndex((one) => one.isOwn)];
+    own.classList.add("sx-own-row");
+    return element;
+  }
+
+  // What the counts say of a run: which of them it passes
+  function verdict(right, tables) {
+    const passed = tables.filter((one) => right > one.right).length;
+    if (passed === tables.length) return "It passes all of these tables of counts.";
+    const best = Math.max(...tables.map((one) => one.right));
+    return (
+      `It passes ${passed} of the ${tables.length} tables of counts. The best of them names ` +
+      `${inHundred(best)} of 100. To pass it too, give the GPT more blocks, width and steps.`
+    );
+  }
+
+  // Two runs {told: [[name, value]], right, loss, seconds, text, sample}, side by side
+  function comparison(one, other) {
+    const differing = one.told.filter(([, value], i) => value !== other.told[i][1]);
+    const before = Object.fromEntries(other.told);
+    const rows = [
+      ...differing.map(([name, value]) => [name, value, before[name]]),
+      ["names, of 100", inHundred(one.right), inHundred(other.right)],
+      ["nats a character", format(one.loss), format(other.loss)],
+      ["seconds of training", format(one.seconds, 1), format(other.seconds, 1)],
+      ...[[one.sample, other.sample].map((text) => el("code", {}, text.slice(0, OPENING)))].map(
+        (both) => ["it writes", ...both],
+      ),
+    ];
+    const isSame = one.text === other.text;
+    return el("div", {}, [
+      title("This run and the one before"),
+      table(["", "this run", "the run before"], rows, { class: "sx-two-runs" }),
+      note(
+        isSame
+          ? `${differing.length ? "All other settings are" : "All settings are"} the same. ` +
+              "In the plot, the run before is the grey line."
+          : "The two learned from different texts, so their scores are no contest.",
+      ),
+    ]);
+  }
+
+  // show(run) for a run that has ended, count(tables, seconds) when its counts are there
+  function newScore() {
+    const element = el("div", { hidden: "" });
+    const counts = el("div");
+    let last = null;
+
+    function show(run) {
+      element.hidden = false;
+      counts.replaceChildren(note("The tables of counts are being counted."));
+      element.replaceChildren(
+        el("p", { class: "sx-verdict" }, [
+          "It names the next character ",
+          el("strong", {}, `${inHundred(run.right)} times in 100`),
+          ` in ${run.own ? "the last tenth of your text" : "the last tenth of the text"}, which it ` +
+            "has never read.",
+        ]),
+        counts,
+        ...(last ? [comparison(run, last)] : []),
+      );
+      last = run;
+    }
+
+    function count(tables, seconds) {
+      counts.replaceChildren(
+        ladder(last.right, last.loss, tables),
+        note(
+          `${verdict(last.right, tables)} Such a table holds how often each character followed the 0 to ` +
+            `${tables.length - 1} before it, in the text that the GPT learned from. They were counted here ` +
+            `in ${format(seconds, 1)} s, and are asked about the same tenth. Nats measure surprise: fewer are better.`,
+        ),
+      );
+    }
+    return { element, show, count };
+  }
+
+  return { newScore };
+})();

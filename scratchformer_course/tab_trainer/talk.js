@@ -1,0 +1,77 @@
+// Talk to a trained model: type a line, and it goes on from it.
+"use strict";
+
+globalThis.scratchformerTalk ??= (() => {
+  const { el, newId, title, scrolling } = scratchformerLive;
+  const { inFrames } = scratchformerExplorer;
+  const LONGEST = 200; // characters of an answer
+  const TEMPERATURE = 0.8;
+  const ALIKE = { "“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "…": "." };
+
+  // A text with characters that the model knows, and those that had to be changed for it
+  function readable(text, characters) {
+    const known = new Set(characters);
+    const changed = new Set();
+    const kept = Array.from(text, (c) => {
+      if (known.has(c)) return c;
+      changed.add(c);
+      const bare = c.normalize("NFD")[0];
+      const tries = [ALIKE[c], bare, c.toLowerCase(), c.toUpperCase(), bare.toUpperCase(), " "];
+      return tries.find((one) => known.has(one)) ?? "";
+    });
+    return { text: kept.join(""), changed: [...changed] };
+  }
+
+  // `description` is what model.js runs, `opening` stands in the field at first
+  function newTalk(description, opening) {
+    const model = scratchformerModel.load(description);
+    const { characters } = description.tokenizer;
+    const ids = new Map(characters.map((c, id) => [c, id]));
+    const id = newId("talk");
+    const field = el("input", { id, type: "text", maxlength: 300, autocomplete: "off" });
+    field.value = opening.replaceAll(/\s+/g, " ").trim();
+    const said = scrolling("sx-text", "What you said, and how it went on");
+    said.hidden = true;
+    const status = el("p", { class: "sx-status", role: "status" });
+    let interrupt = () => {};
+    let turns = 0;
+
+    function answer(event) {
+      event.preventDefault();
+      interrupt();
+      const { text, changed } = readable(field.value, characters);
+      if (!text.trim()) {
+        status.textContent = "Type a line that it can read: some letters of its text.";
+        return;
+      }
+      status.textContent = changed.length
+        ? `It has never met ${changed.join(" ")}, so they were replaced or left out.`
+        : "";
+      const own = el("mark", {}, text);
+      const rest = document.createTextNode("");
+      if (turns) said.append("\n\n");
+      said.hidden = false;
+      said.append(own, rest);
+      const rules = { seed: turns++, temperature: TEMPERATURE };
+      const start = Array.from(text, (c) => ids.get(c)).slice(-model.config.context_length);
+      const writer = scratchformerModel.generate(model, start, rules);
+      const written = [];
+      const show = () => {
+        rest.data = written.map((one) => characters[one]).join("");
+        said.scrollTop = said.scrollHeight;
+      };
+      const step = () => written.push(writer.next().value);
+      interrupt = inFrames(LONGEST, step, show, () => {
+        said.dataset.turns = turns; // for whoever waits
+      });
+    }
+
+    const form = el("form", { class: "sx-prompt sx-talk", onsubmit: answer }, [
+      el("label", { for: id }, "Type a line, and it goes on"),
+      el("div", { class: "sx-row" }, field, el("button", { type: "submit" }, "Go on")),
+    ]);
+    return el("div", {}, title("Talk to your model"), form, status, said);
+  }
+
+  return { newTalk, readable };
+})();
