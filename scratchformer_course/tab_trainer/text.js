@@ -19,12 +19,16 @@ globalThis.scratchformerText ??= (function text() {
   // How many characters a text needs: the first nine tenths hold a batch
   const needed = ({ context_length: T }, { batch_size }) => Math.ceil(((batch_size + 2) * T) / 0.9);
 
-  // Some words of the text that was kept apart, from the beginning of one to the end of another
+  // Some whole words of a text: where they begin and end in its list of characters
   function opening(text) {
-    const start = text.search(/\s\S/) + 1;
-    const part = text.slice(start, start + 2 * PROMPT);
-    const end = part.slice(0, PROMPT + 1).search(/\s\S*$/);
-    return end > 0 ? part.slice(0, end) : part.slice(0, PROMPT);
+    const isSpace = (i) => /\s/.test(text[i] ?? " ");
+    const start = Math.max(
+      0,
+      text.findIndex((_, i) => i > 0 && isSpace(i - 1) && !isSpace(i)),
+    );
+    let end = start + PROMPT;
+    while (end > start && !isSpace(end)) end -= 1;
+    return [start, end > start ? end : start + PROMPT]; // there may be no spaces
   }
 
   // The text as ids, the last tenth of it apart: what the course calls the validation split. Gives
@@ -63,11 +67,10 @@ globalThis.scratchformerText ??= (function text() {
     const all = codes.subarray(0, length).map((code) => ids[code]);
     const cut = Math.floor(0.9 * length);
     const validation = all.subarray(cut);
-    const idsOf = (some) => Int32Array.from(some, (c) => ids[c.codePointAt(0)]);
-    const asked = idsOf(Array.from(prompt));
+    const asked = Int32Array.from(prompt, (c) => ids[c.codePointAt(0)]);
     const isWritable = asked.length > 0 && !asked.includes(-1);
-    const held = Array.from(validation.subarray(0, 200), (id) => characters[id]).join("");
-    const first = isWritable ? asked : idsOf(Array.from(opening(held)));
+    const words = opening(Array.from(validation.subarray(0, 200), (id) => characters[id]));
+    const first = isWritable ? asked : validation.slice(...words);
     const bigram_rows = wanted.bigram_rows && Math.min(V * V, wanted.bigram_rows);
     return {
       characters,

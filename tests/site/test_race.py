@@ -12,6 +12,7 @@ import time
 
 import pytest
 import torch
+from matplotlib.image import imread
 
 from lab import gradients, tab
 from lab.firefox import PROGRAM, Firefox
@@ -22,13 +23,13 @@ from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 from tests.node import COURSE
-from tests.site.browsing import opened
+from tests.site.browsing import opened, rows
 from tests.site.figures import fill, press, small, trained
 from tests.tab_trainer.test_tab_trainer import SETTINGS
 
 FIGURE = "race"
 TRAIN = "Train a GPT in this tab"
-OWN_TEXT = "abcd efgh\n" * 1000
+OWN, OWN_TEXT = "Teach it your text", "abcd efgh\n" * 1000
 
 
 def train(page, **settings):
@@ -40,7 +41,7 @@ def train(page, **settings):
 
 
 def status(page):
-    return page.locator("[role=status]").first
+    return page.locator(".sx-stage [role=status]").first
 
 
 def test_one_button_trains(page):
@@ -49,10 +50,129 @@ def test_one_button_trains(page):
     assert len(losses) == 30 and losses[0] == pytest.approx(page_guess(page), abs=1e-3)
     assert losses[-1] < losses[0] - 1
     assert run["loss"] < losses[0] - 1 and 0 < run["seconds"] < run["all"]
-    assert f"{run['loss']:.3f} nats" in status(page).inner_text()
+    assert f"{100 * run['right']:.0f} times in 100" in status(page).inner_text()
     assert f"{run['loss']:.3f}" in page.get_by_role("row", name="this tab").inner_text()
     assert len(page.get_by_label("What the model writes").inner_text()) > 150
     assert page.locator(".sx-maps svg rect").count() > 10
+
+
+def test_the_film_keeps_every_sample_from_the_noise_on_and_keys_step_through_it(page):
+    train(page, steps=32)
+    steps = page.locator(".sx-strip button")
+    assert steps.first.inner_text() == "0" and steps.last.inner_text() == "32"
+    assert page.locator(".sx-frames tbody tr").count() == steps.count() == 9
+    box = page.get_by_label("What the model writes")
+    last = box.inner_text()
+    steps.last.focus()
+    seen = [last]
+    for _ in range(8):
+        page.keyboard.press("ArrowLeft")
+        seen.append(box.inner_text())
+    assert len(set(seen)) == 9 and steps.first.get_attribute("aria-pressed") == "true"
+    page.keyboard.press("End")
+    assert box.inner_text() == last
+
+
+def test_who_looks_at_an_older_sample_is_not_taken_away_from_it(page):
+    small(page, steps=400)
+    press(page, TRAIN)
+    page.get_by_role("button", name="Step 50", exact=True).wait_for()
+    press(page, "Step 0")
+    noise = page.get_by_label("What the model writes").inner_text()
+    trained(page)
+    assert page.get_by_label("What the model writes").inner_text() == noise
+
+
+def test_the_score_stands_among_tables_of_counts(page):
+    run = train(page, steps=30)
+    page.wait_for_function("scratchformerRace.counts !== null")
+    tables = page.evaluate("scratchformerRace.counts")
+    shown = rows(page, ".sx-ladder")[1:]
+    assert [int(row[1]) for row in shown] == sorted(int(row[1]) for row in shown)
+    expected = {f"{one['nats']:.2f}" for one in tables} | {f"{run['loss']:.2f}"}
+    assert {row[3] for row in shown} == expected and len(shown) == 7
+    own = page.locator(".sx-own-row td").first.inner_text()
+    assert int(own) == round(100 * run["right"]) > 100 * tables[0]["right"]
+
+
+def test_two_runs_stand_side_by_side_with_the_settings_that_differ(page):
+    first = train(page)
+    assert page.locator(".sx-two-runs").count() == 0
+    page.get_by_label(re.compile("^ ?smear")).uncheck()
+    second = train(page, steps=24)
+    table = {row[0]: row[1:] for row in rows(page, ".sx-two-runs")}
+    assert table["Steps"] == ["24", "20"] and table["Smear"] == ["off", "on"]
+    assert table["nats a character"] == [f"{run['loss']:.3f}" for run in (second, first)]
+    assert "Width" not in table and "Text" not in table
+    fill(page, **{OWN: OWN_TEXT})
+    train(page, steps=24)
+    assert {row[0] for row in rows(page, ".sx-two-runs")} >= {"Text"}
+
+
+def test_the_model_goes_on_from_a_line_and_unknown_characters_are_told(page):
+    train(page)
+    talk = page.get_by_label("Type a line, and it goes on")
+    box = page.get_by_label("What you said, and how it went on")
+    for turn, (line, told) in enumerate((("“Anna” 漢", "漢"), ("the", "")), start=1):
+        talk.fill(line)
+        press(page, "Go on")
+        page.wait_for_function(
+            f"document.querySelector('[data-turns]')?.dataset.turns === '{turn}'"
+        )
+        assert told in page.locator(".sx-talk + [role=status]").inner_text()
+    assert len(box.inner_text()) > 350 and box.locator("mark").last.inner_text() == "the"
+    talk.fill("漢")
+    press(page, "Go on")
+    assert box.locator("mark").count() == 2, "nothing that it could read"
+
+
+def test_a_picture_of_the_run_is_given(page, tmp_path):
+    train(page)
+    with page.expect_download() as download:
+        press(page, "Picture of this run")
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    picture = imread(path)
+    assert picture.shape[:2] == (630, 1200) and picture.std() > 0.1
+    assert "times in 100" in page.locator(".sx-picture canvas").get_attribute("aria-label")
+
+
+def test_a_text_may_come_from_a_file_and_one_that_is_short_is_told_at_once(page, tmp_path):
+    small(page)
+    field = page.get_by_label("Teach it your text")
+    told = page.locator(".sx-own-text [role=status]")
+    field.fill("Too short.")
+    assert "10" in told.inner_text() and field.get_attribute("aria-invalid") == "true"
+    path = tmp_path / "mine.txt"
+    path.write_text("one two three four\n" * 300, encoding="utf-8")
+    page.get_by_label("A file with your text").set_input_files(path)
+    page.wait_for_function("document.querySelector('.sx-own-text textarea').value.length > 5000")
+    assert field.get_attribute("aria-invalid") == "false" and "5,700" in told.inner_text()
+    train(page)
+    prompt = page.get_by_label("What the model writes").locator("mark").inner_text()
+    assert prompt and prompt in path.read_text(encoding="utf-8")
+    press(page, "Clear")
+    assert field.input_value() == "" and page.get_by_role("button", name="Clear").count() == 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_what_it_writes_and_the_curve_stand_on_the_first_screen(browser, site, width, height):
+    address = (site / "book" / "train_in_this_tab.html").as_uri()
+    with opened(browser, address, width=width) as page:
+        page.set_viewport_size({"width": width, "height": height})
+        page.locator(".live-figure[data-live=yes]").wait_for()
+        small(page)
+        train(page)
+        page.evaluate("scrollTo(0, 0)")
+        bottom = "e => e.getBoundingClientRect().bottom"
+        sample, curve = (
+            page.locator(part).evaluate(bottom) for part in (".sx-film .sx-text", ".sx-plot")
+        )
+        assert sample <= height
+        if width > 1000:
+            assert curve <= height
+        else:
+            assert curve > sample, "one below the other"
 
 
 def processors(count):
@@ -102,6 +222,29 @@ def test_it_goes_on_when_the_tab_comes_back(browser, page):
     assert len(run["curve"]) == 400 and run["loss"] < 3
 
 
+# what a reader does with a run, for a browser that playwright does not drive
+FILM = """[...document.querySelectorAll(".sx-strip button")].map((one) => {
+  one.click();
+  return document.querySelector(".sx-film .sx-text").textContent;
+})"""
+TALK = """async () => {
+  document.querySelector(".sx-talk input").value = "the";
+  document.querySelector(".sx-talk button").click();
+  const said = () => document.querySelector("[data-turns]");
+  while (!said()) await new Promise((then) => setTimeout(then, 50));
+  return said().textContent;
+}"""
+OWN_RUN = """(async () => {
+  const field = document.querySelector(".sx-own-text textarea");
+  field.value = "abcd efgh\\n".repeat(1000);
+  field.dispatchEvent(new Event("input"));
+  document.querySelector(".sx-go").click();
+  while (!scratchformerRace.counts) await new Promise((then) => setTimeout(then, 50));
+  return { tables: scratchformerRace.counts,
+    prompt: document.querySelector(".sx-film mark").textContent };
+})()"""
+
+
 @pytest.mark.skipif(PROGRAM is None, reason="no Firefox on the PATH: nothing was trained in it")
 def test_in_firefox_too_it_trains_and_its_gradients_are_pytorchs(saved):
     with Firefox() as page:
@@ -111,7 +254,13 @@ def test_in_firefox_too_it_trains_and_its_gradients_are_pytorchs(saved):
             lambda asked: page.evaluate(f"({gradients.COMPUTE})({json.dumps(asked)})"),
             **gradients.IDEAS,
         )
+        step_through, told = page.evaluate(FILM), page.evaluate(f"({TALK})()")
+        fewer = page.evaluate(OWN_RUN)
     assert len(run["curve"]) == 20 and run["loss"] < run["curve"][0][1] - 1
+    assert 0 < run["right"] < 1
+    assert len(step_through) == len(set(step_through)) == 8, "each frame has a text of its own"
+    assert told.startswith("the") and len(told) > 150
+    assert set(fewer["prompt"]) <= set(OWN_TEXT) and len(fewer["tables"]) == 6
     for name, (difference, largest) in found["weights"].items():
         assert difference < 1e-4 and largest > 1e-3, name
 
@@ -167,7 +316,7 @@ def test_rates_that_are_too_high_are_told_and_the_run_stays_in_sight(page):
 
 def test_a_refused_text_leaves_the_model_before_and_a_run_leaves_its_curve(page):
     train(page)
-    field = page.get_by_label("Text", exact=True)
+    field = page.get_by_label(OWN)
     field.fill("Too short.")
     press(page, TRAIN)
     page.wait_for_function("document.querySelector('[role=status]').textContent.includes('10 ')")
@@ -187,10 +336,10 @@ def test_a_refused_text_leaves_the_model_before_and_a_run_leaves_its_curve(page)
 def test_a_text_of_the_readers_own_is_learned(page):
     small(page)
     text = "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. 🙂\n" * 200
-    fill(page, Text=text)
+    fill(page, **{OWN: text})
     run = train(page)
-    assert run["loss"] < 1.5 and "nanoGPT" not in page.locator("table").last.inner_text()
-    fill(page, Width=7, Text="".join(map(chr, range(0x4E00, 0x4E00 + 3000))) * 3)
+    assert run["loss"] < 1.5 and "nanoGPT" not in page.locator(".live-figure").inner_text()
+    fill(page, **{"Width": 7, OWN: "".join(map(chr, range(0x4E00, 0x4E00 + 3000))) * 3})
     press(page, TRAIN)
     page.wait_for_function("document.querySelector('[role=status]').textContent.includes('3,000')")
 
@@ -204,7 +353,7 @@ def test_a_text_of_the_readers_own_has_no_rival_and_no_floor(browser, saved, tmp
             legend = page.locator(".sx-legend")
             assert line in legend.inner_text() and other not in legend.inner_text()
             small(page)
-            fill(page, Text=OWN_TEXT)
+            fill(page, **{OWN: OWN_TEXT})
             run = train(page)
             assert line not in legend.inner_text()
             assert run["curve"][0][1] == pytest.approx(math.log(10), abs=1e-3)

@@ -2,8 +2,10 @@
 
 import base64
 import gzip
+import math
 import random
 import struct
+from collections import Counter
 
 import pytest
 import torch
@@ -30,6 +32,7 @@ in_node = Node(
     scratchformerTrainer="tab_trainer/trainer.js",
     Tr="tab_trainer/trainer.js",
     Text="tab_trainer/text.js",
+    Counts="tab_trainer/counts.js",
     Session="tab_trainer/session.js",
     Export="tab_trainer/export.js",
 )
@@ -155,15 +158,22 @@ def test_the_windows_of_a_pass_have_no_token_twice():
 def test_the_score_of_a_text_counts_every_target_once():
     model, ids = make_model(**IDEAS), torch.randint(13, (150,)).tolist()
     body = """
-        let sum = 0, count = 0;
+        let sum = 0, count = 0, right = 0;
         for (const piece of Tr.pieces(Int32Array.from(input.ids), 9, 4)) {
-          sum += run.score(piece) * piece.y.length;
+          const judged = run.judge(piece);
+          sum += judged.loss * piece.y.length;
+          right += judged.right * piece.y.length;
           count += piece.y.length;
         }
-        return [sum / count, count];"""
+        return [sum / count, right, count];"""
     settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
-    loss, count = in_node(LOAD + body, **told(model), settings=settings, kind="simd", ids=ids)
+    loss, right, count = in_node(LOAD + body, **told(model), settings=settings, kind="simd", ids=ids)
     assert count == 149
+    windows = [ids[i : i + 10] for i in range(0, 149, 9)]
+    with torch.no_grad():
+        named = [model(torch.tensor([own[:-1]]))[0].argmax(-1).tolist() for own in windows]
+    both = zip(named, windows, strict=True)
+    assert right == sum(n == t for some, own in both for n, t in zip(some, own[1:], strict=True))
     assert loss == pytest.approx(evaluate(model, torch.tensor(ids), 9), abs=1e-4)
 
 
@@ -216,15 +226,81 @@ def test_a_text_becomes_ids_a_validation_part_and_a_prompt():
     cut = int(0.9 * len(ids))
     assert found["same"] and found["characters"] == characters
     assert found["train"] == ids[:cut] and found["validation"] == ids[cut:]
-    assert found["first"] == ids[:5] and found["other"] == ids[cut : cut + 25][-9:]
+    assert found["first"] == ids[:5]
+    other = "".join(characters[i] for i in found["other"])
+    assert len(other) == 9 and other in text[cut:], "the end of a prompt from the text"
     assert found["config"] == {**config, "vocab_size": len(characters)}
+
+
+@pytest.mark.parametrize("line", ["the cat sat on the mat, and then ", "thecatsatonthemat"])
+def test_without_a_prompt_the_text_gives_one(line):
+    body = """
+      const config = { context_length: 32, d_model: 24, bigram_rows: 0 };
+      const made = Text.prepare(input.text, "", config, { batch_size: 2 });
+      return Array.from(made.first, (id) => made.characters[id]).join("");"""
+    text = line * 20
+    prompt = in_node(body, text=text)
+    assert 10 < len(prompt) <= 25 and prompt in text
+    if " " in line:
+        assert text[text.index(prompt) - 1] == " " == text[text.index(prompt) + len(prompt)], "words"
+
+
+def test_a_text_is_long_enough_just_when_it_has_what_is_needed():
+    body = """
+      const config = { context_length: 9, d_model: 24, bigram_rows: 0 };
+      const settings = { batch_size: 5 };
+      const needed = Text.needed(config, settings);
+      const { train } = Text.prepare("ab".repeat(needed).slice(0, needed), "", config, settings);
+      Tr.windows(train, 5, 9, 0).next();
+      try {
+        Text.prepare("ab".repeat(needed).slice(0, needed - 1), "", config, settings);
+      } catch (error) {
+        return [needed, error.isRefusal, error.message];
+      }"""
+    needed, is_refusal, why = in_node(body)
+    assert is_refusal and str(needed) in why and str(needed - 1) in why
+
+
+def tables_of_counts(text, cut, longest):
+    """What counts.js gives, by dictionaries: each character of the end is looked up alone."""
+    V, found = sorted(set(text)), []
+    for most in range(longest + 1):
+        right = nats = 0.0
+        for t in range(cut + 1, len(text)):
+            p = dict.fromkeys(V, 1 / len(V))
+            for n in range(most + 1):
+                follow = Counter(
+                    text[i] for i in range(n, cut) if text[i - n : i] == text[t - n : t]
+                )
+                all_, kinds = sum(follow.values()), len(follow)
+                if all_:
+                    p = {c: (follow[c] + kinds * p[c]) / (all_ + kinds) for c in V}
+            right += max(V, key=p.__getitem__) == text[t]
+            nats -= math.log(p[text[t]])
+        found.append((right / (len(text) - cut - 1), nats / (len(text) - cut - 1)))
+    return found
+
+
+def test_the_tables_of_counts_are_those_of_dictionaries():
+    draw = random.Random(1)
+    text = "".join(draw.choice(["a rose", " is ", "a ", "nose", "\n"]) for _ in range(80)) + "xyz"
+    cut = int(0.9 * len(text))
+    characters = sorted(set(text))
+    ids = [characters.index(c) for c in text]
+    body = "return Counts.judge(Int32Array.from(input.ids), input.cut, input.V, 3)"
+    found = in_node(body, ids=ids, cut=cut, V=len(characters))
+    expected = tables_of_counts(text, cut, 3)
+    for table, (right, nats) in zip(found, expected, strict=True):
+        assert table["right"] == pytest.approx(right) and table["nats"] == pytest.approx(nats)
+    assert found[3]["nats"] < found[0]["nats"] - 0.5
 
 
 # ---- a run that is told what to do by messages ----
 
 SESSION = """
   const posted = [], waiting = [];
-  const all = { model: scratchformerModel, trainer: Tr, text: Text, export: Export };
+  const all = { model: scratchformerModel, trainer: Tr, text: Text, export: Export,
+    counts: Counts };
   const { receive } = Session.newSession(
     all, (m) => posted.push(m), (f) => waiting.push(f));
   const settle = () => new Promise(setImmediate);
@@ -256,10 +332,14 @@ def test_a_session_tells_each_step_looks_scores_and_ends():
     assert posted[0]["is"] == "begun" and posted[0]["config"]["vocab_size"] == 7
     assert [m["step"] for m in posted if m["is"] == "step"] == [1, 2, 3, 4, 5, 6]
     looks = [m for m in posted if m["is"] == "look"]
-    assert [m["step"] for m in looks] == [3, 6]
-    assert all(m["maps"] == [2 * 5 * 5] * 2 and len(m["sample"]) == 160 for m in looks)
-    assert posted[-2]["is"] == "score" and posted[-2]["share"] == 1
-    done = posted[-1]
+    assert [m["step"] for m in looks] == [0, 3, 6]
+    assert all(m["maps"] == [2 * 5 * 5] * 2 and len(m["ids"]) == 160 for m in looks)
+    assert looks[0]["loss"] == pytest.approx(math.log(7)), "the first look is before any step"
+    assert looks[0]["ids"] != looks[-1]["ids"] and looks[0]["right"] <= looks[-1]["right"] <= 1
+    assert posted[-3]["is"] == "score" and posted[-3]["share"] == 1
+    done, counted = posted[-2:]
+    assert counted["is"] == "counted" and len(counted["tables"]) == 6
+    assert 0 <= done["right"] <= 1
     assert done["is"] == "done" and done["weights"] == 14 and 0 < done["loss"] < 4
     losses = [m["loss"] for m in posted if m["is"] == "step"]
     assert losses[-1] < losses[0]
@@ -275,7 +355,7 @@ def test_a_paused_session_waits_and_goes_on_where_it_was():
     assert kinds(posted).index("waited") < 6
     assert [m["step"] for m in without if m["is"] == "step"] == [1, 2, 3, 4, 5, 6]
     straight = session("start(); await turn(100);")
-    assert without[-1]["loss"] == straight[-1]["loss"]
+    assert without[-2]["loss"] == straight[-2]["loss"]
 
 
 def test_a_stopped_session_is_silent_and_another_can_start():
@@ -305,7 +385,7 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
 TWO = """const { port1, port2 } = new MessageChannel(), asked = [];
   const trainer = { ...Tr, newRun(...told) {
     const run = Tr.newRun(...told);
-    for (const name of ["learn", "apply", "score"]) {
+    for (const name of ["learn", "apply", "judge"]) {
       const work = run[name];
       run[name] = (x) => {
         asked.push(name);
@@ -343,7 +423,8 @@ def two_workers(**told):
     posted = session(TWO, settings=settings, **told)
     asked = posted.pop()["asked"]
     losses = [m["loss"] for m in posted if m["is"] == "step"]
-    return losses, posted[-1]["loss"], asked, [m["together"] for m in posted if m["is"] == "step"]
+    (score,) = (m["loss"] for m in posted if m["is"] == "done")
+    return losses, score, asked, [m["together"] for m in posted if m["is"] == "step"]
 
 
 def test_two_workers_give_the_numbers_of_one():
@@ -354,7 +435,7 @@ def test_two_workers_give_the_numbers_of_one():
         assert again[:2] == (losses, score), "the same to the last bit"
         assert sum(again[3]) == again[2].count("learn") == shared
         assert again[2].count("apply") == (24 if slow == "alone" else 17)
-        assert (again[2].count("score") > 0) == (slow == "alone")
+        assert (again[2].count("judge") > 0) == (slow == "alone")
 
 
 def test_when_the_second_worker_fails_the_first_goes_on_alone():
