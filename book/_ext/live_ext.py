@@ -18,6 +18,10 @@ a figure that a chapter shows, by the name of its script:
     :::{live} 01_bpe merges
     :::
 
+An experiment of a page can have a button that sets its first figure up (experiment.js):
+
+    <div class="course-do" data-press="Switch off | positions"></div>
+
 `drawing` stands for a call of one of the course's drawings, by its room and its name:
 
     :::{drawing} page_model matrix_in_a_row
@@ -74,6 +78,8 @@ def add_files(
     holders = HOLDER.findall(context.get("body", ""))
     if not holders:
         return
+    if 'class="course-do"' in context["body"]:
+        app.add_js_file("experiment.js", defer="defer")
     from scratchformer_course.kit.figure.live_figure import PACKAGE, SCRIPT, START, STYLE
 
     contents = {}  # by the file's name on the site

@@ -154,6 +154,7 @@ scratchformerLive.figures.race = (() => {
       now = null;
       allow(true);
       go.textContent = TRAIN;
+      if (document.activeElement === again) go.focus();
       again.hidden = true;
       progress.value = 0;
       told.textContent = "";

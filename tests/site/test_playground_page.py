@@ -42,6 +42,43 @@ def test_the_clicks_of_the_experiments_give_the_losses_told(site, browser):
         assert not absent(SOURCE, *losses) and len(set(losses)) == len(losses)
 
 
+@pytest.mark.parametrize("number", range(5))
+def test_do_it_brings_the_figure_to_the_experiment_and_shows_the_effect(site, browser, number):
+    """Whatever was pressed before; the figure stands between the button and its answer."""
+    with opened(browser, (site / "book" / "playground.html").as_uri()) as page:
+        page.locator(".live-figure[data-live=yes]").first.wait_for()
+        boxes = page.locator(".course-do")
+        assert boxes.count() == 5 == len(re.findall("data-answer=", SOURCE))
+        boxes.nth(4 - number).get_by_role("button").focus()
+        page.keyboard.press("Enter")
+        boxes.nth(number).get_by_role("button").press("Enter")
+        beside = page.locator(".course-do").nth(number).locator("+ .live-figure")
+        assert beside.count() == 1 and page.locator(".live-figure .sx-switches").count() == 1
+        if number == 0:
+            chosen = beside.get_by_role("button", name="Block 1, head 3", exact=True)
+            assert chosen.get_attribute("aria-pressed") == "true"
+        else:
+            answers = page.locator(".course-do + .live-figure ~ .course-veil")
+            told = answers.first.evaluate("veil => veil.textContent")
+            assert not absent(told, loss(page)), (told, loss(page))
+        assert page.evaluate("document.activeElement.textContent") == "Do it"
+        press(page, "Bring it back")
+        assert beside.count() == 0
+        assert page.evaluate("document.activeElement.closest('.live-figure') !== null")
+
+
+def test_no_bar_is_higher_than_a_full_one_and_no_line_is_cut(site, browser):
+    with opened(browser, (site / "book" / "playground.html").as_uri()) as page:
+        page.locator(".live-figure[data-live=yes]").first.wait_for()
+        page.locator(".course-do button").last.click()
+        tokens = page.locator(".sx-tokens").first
+        heights = tokens.locator("span").evaluate_all(
+            "all => all.map(one => Number(one.style.getPropertyValue('--w')))"
+        )
+        assert sorted(heights)[-2] < max(heights) == 1, "one token loses the most"
+        assert tokens.evaluate("e => e.scrollHeight <= e.clientHeight + 1")
+
+
 # ---- the directives ----
 
 NOTEBOOK = {

@@ -7,7 +7,7 @@ scratchformerExplorer.views.switches = (() => {
   const { forward, losses, generate } = scratchformerModel;
   const WRITTEN = 50; // tokens of text, for comparison
   const TEMPERATURE = 0.8;
-  const TALLEST = 3; // nats: the change of a loss whose bar is full
+  const TALLEST = 3; // nats: the change of a loss whose bar is full, or more if a token loses more
 
   const WHOLE_MODEL = {
     positions: "positions",
@@ -73,6 +73,7 @@ scratchformerExplorer.views.switches = (() => {
     });
 
     const numbers = el("div");
+    const about = note("");
     const list = scrolling("sx-scroll", "Loss of each token, in numbers");
     const tokens = scrolling("sx-tokens", "Loss of each token");
     const before = scrolling("sx-text", "Text of the model");
@@ -90,10 +91,7 @@ scratchformerExplorer.views.switches = (() => {
       ]),
       el("div", { class: "sx-main" }, [
         numbers,
-        note(
-          "A bar over each token of the text: how much more it loses by the change " +
-            "(orange), or less (green, hatched).",
-        ),
+        about,
         tokens,
         el("details", {}, el("summary", {}, "Every token as a table"), list),
       ]),
@@ -134,10 +132,15 @@ scratchformerExplorer.views.switches = (() => {
           { class: "sx-losses" },
         ),
       );
+      const changes = ids.map((_, t) => (t ? is[t - 1] - was[t - 1] : 0)); // none before the first
+      const tallest = Math.max(TALLEST, ...changes.map(Math.abs));
+      about.textContent =
+        "A bar over each token of the text: how much more it loses by the change (orange), or less " +
+        `(green, hatched). A full bar is ${format(tallest, 1)} nats.`;
       tokens.replaceChildren(
         ...ids.map((id, t) => {
-          const change = t ? is[t - 1] - was[t - 1] : 0; // nothing foretells the first
-          const height = Math.min(1, Math.abs(change) / TALLEST).toFixed(3);
+          const change = changes[t];
+          const height = (Math.abs(change) / tallest).toFixed(3);
           return el(
             "span",
             { class: change < 0 ? "sx-gain" : "sx-loss", style: `--w: ${height}` },
