@@ -31,8 +31,8 @@ globalThis.scratchformerScore ??= (() => {
     if (passed === tables.length) return "It passes all of these tables of counts.";
     const best = Math.max(...tables.map((one) => one.right));
     return (
-      `It passes ${passed} of the ${tables.length} tables of counts. The best of them names ` +
-      `${inHundred(best)} of 100. To pass it too, give the GPT more blocks, width and steps.`
+      `It passes ${passed} of the ${tables.length} tables of counts; the best of them names ` +
+      `${inHundred(best)} of 100.`
     );
   }
 

@@ -15,6 +15,7 @@ from torch import nn
 
 from lab.gradients import COMPUTE, IDEAS, ROWS, SMALL, compare, make_batch, make_model, told
 from scratchformer.data.corpora import Corpus
+from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, make_optimizer
 from scratchformer.training.muon import newton_schulz
@@ -22,7 +23,8 @@ from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
 from scratchformer_course.page_model import describe
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import FIXED
-from tests.node import JavaScriptError, Node
+from tests.node import COURSE, JavaScriptError, Node
+from tests.quoted_numbers import absent
 
 KINDS = ["plain", "simd"]
 B = ROWS
@@ -167,7 +169,8 @@ def test_the_score_of_a_text_counts_every_target_once():
         }
         return [sum / count, right, count];"""
     settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
-    loss, right, count = in_node(LOAD + body, **told(model), settings=settings, kind="simd", ids=ids)
+    asked = {**told(model), "settings": settings, "kind": "simd", "ids": ids}
+    loss, right, count = in_node(LOAD + body, **asked)
     assert count == 149
     windows = [ids[i : i + 10] for i in range(0, 149, 9)]
     with torch.no_grad():
@@ -242,7 +245,8 @@ def test_without_a_prompt_the_text_gives_one(line):
     prompt = in_node(body, text=text)
     assert 10 < len(prompt) <= 25 and prompt in text
     if " " in line:
-        assert text[text.index(prompt) - 1] == " " == text[text.index(prompt) + len(prompt)], "words"
+        around = text[text.index(prompt) - 1], text[text.index(prompt) + len(prompt)]
+        assert around == (" ", " "), "whole words"
 
 
 def test_a_text_is_long_enough_just_when_it_has_what_is_needed():
@@ -505,3 +509,11 @@ def test_the_race_names_its_text_and_only_shakespeare_has_rivals():
     assert settings["corpus"] == "mine"
     with pytest.raises(ValueError, match="0 characters of text, expected at least 3,000"):
         race(Corpus("mine", "", "directory"))
+
+
+def test_the_page_tells_the_losses_of_the_shipped_model_and_of_the_best_table():
+    losses = shipped_record("tiny-shakespeare")["losses"]
+    best = min(losses["counted"].values())
+    page = (COURSE.parent / "book" / "train_in_this_tab.md").read_text(encoding="utf-8")
+    assert losses["validation"] < best
+    assert not absent(page, f"{losses['validation']:.3f}", f"{best:.3f}")
