@@ -31,7 +31,8 @@ globalThis.scratchformerFilm ??= (() => {
   function newFilm() {
     const sample = scrolling("sx-text", "What the model writes");
     const heading = title("What it writes");
-    const about = note("Press the button. The first thing to stand here is noise.");
+    const about = note("");
+    sample.append("Press the button. The first thing that stands here is noise.");
     const strip = el("div", { class: "sx-strip", role: "group", "aria-label": "The film" });
     const maps = el("div", { class: "sx-maps" });
     const element = el("div", { class: "sx-film" }, [heading, sample, strip, about]);

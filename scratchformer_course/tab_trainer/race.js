@@ -81,10 +81,10 @@ scratchformerLive.figures.race = (() => {
           ),
         ]),
       ]),
+      controls.element,
       score.element,
       result.element,
       film.list,
-      controls.element,
       film.looks,
       el("details", {}, el("summary", {}, "The curve as a table"), numbers),
     ]);

@@ -81,21 +81,6 @@ def test_no_bar_is_higher_than_a_full_one_and_no_line_is_cut(site, browser):
 
 # ---- the directives ----
 
-
-@pytest.mark.parametrize("name", ["tinyshakespeare", "playhouse"])
-def test_prose_about_a_text_stands_only_where_the_site_is_built_with_it(tmp_path, monkeypatch, name):
-    corpus = Corpus(name, Playhouse().text(5000), "embedded")
-    monkeypatch.setattr("scratchformer.data.load_corpus", lambda _: corpus)
-    (tmp_path / "conf.py").write_text("extensions = ['myst_parser', 'race_ext']\n")
-    ifs = "".join(f"```{{race-if}} {one}\nText of {one}.\n```\n\n" for one in ("shakespeare", "other"))
-    (tmp_path / "index.md").write_text(f"# A page\n\n{ifs}")
-    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
-    Sphinx(tmp_path, tmp_path, tmp_path / "out", tmp_path / "tree", "html", status=None).build()
-    html = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert ("Text of shakespeare" in html) == (name == "tinyshakespeare")
-    assert ("Text of other" in html) == (name == "playhouse")
-
-
 NOTEBOOK = {
     "nbformat": 4,
     "nbformat_minor": 5,

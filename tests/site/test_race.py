@@ -12,8 +12,11 @@ import time
 
 import pytest
 import torch
+from docutils.core import publish_doctree
+from docutils.parsers.rst import directives
 from matplotlib.image import imread
 
+from book._ext import race_ext
 from lab import gradients, tab
 from lab.firefox import PROGRAM, Firefox
 from scratchformer.cli import read_config
@@ -471,3 +474,14 @@ def test_the_setting_is_that_of_the_stored_recipe():
     for name, value in TRAINING.items():
         if name != "steps":
             assert config["training"][name] == (tuple(value) if name == "betas" else value), name
+
+
+@pytest.mark.parametrize("name", ["tinyshakespeare", "playhouse"])
+def test_prose_about_a_text_stands_only_where_the_site_is_built_with_it(monkeypatch, name):
+    corpus = Corpus(name, "", "embedded")
+    monkeypatch.setattr("scratchformer.data.load_corpus", lambda _: corpus)
+    directives.register_directive("race-if", race_ext.IfDirective)
+    kinds = ("shakespeare", "other")
+    text = "".join(f".. race-if:: {one}\n\n   About {one}.\n\n" for one in kinds)
+    told = publish_doctree(text).astext()
+    assert told == f"About {'shakespeare' if name == 'tinyshakespeare' else 'other'}."
