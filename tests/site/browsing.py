@@ -140,6 +140,25 @@ def axe_finds(page: Any, axe: str, selector: str, all_rules: bool = True) -> lis
     ]
 
 
+STORED = "JSON.stringify(Object.entries(localStorage).sort())"
+
+
+def wait_until_stored(page: Any) -> None:
+    """Wait until another tab sees what the page has stored.
+
+    On a busy machine the next page may be there before the browser has stored it.
+    """
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_function(f"stored => {STORED} === stored", arg=page.evaluate(STORED))
+
+
+def reload(page: Any) -> None:
+    """Open the page anew, with all that it has stored."""
+    wait_until_stored(page)
+    page.reload()
+
+
 def number(text: str) -> float:
     """A number as pages write it."""
     return float(text.replace("−", "-").replace("∞", "inf").replace(",", "").strip("%< "))

@@ -12,7 +12,16 @@ import pytest
 from book._ext.course_ext import leave_out_installation
 from scratchformer_course.kit.checks.question import diagnosis
 from tests.node import Node
-from tests.site.browsing import ARTICLE, DESK, PHONE, TOO_SMALL, axe_finds, open_folds, opened
+from tests.site.browsing import (
+    ARTICLE,
+    DESK,
+    PHONE,
+    TOO_SMALL,
+    axe_finds,
+    open_folds,
+    opened,
+    reload,
+)
 from tests.site.conftest import ROOT, Quiet, serving
 from tests.site.test_pages import parsed
 from tools.mistakes_page import EXERCISES
@@ -288,12 +297,12 @@ def test_a_number_is_judged_kept_and_ticks_what_was_worked_out(open_page):
     assert page.locator(f"{FIRST} .course-hint p").first.is_visible()
     assert "right" in answer_number(page, "0.85")
     assert ticks(page) == ["6.1 worked out"]
-    page.reload()  # the answer is kept, and so are the ticks
+    reload(page)  # the answer is kept, and so are the ticks
     assert page.locator(f"{FIRST} .course-question input").input_value() == "0.85"
     assert "right" in status(page, FIRST) and status(page, SECOND) == ""
     page.get_by_label("Worked out on this page: exercise 6.1").uncheck()
     page.get_by_label("Written in the notebook: exercise 6.2").check()
-    page.reload()
+    reload(page)
     assert ticks(page) == ["6.2"], "a kept answer has set the tick again"
 
 
@@ -309,7 +318,7 @@ def test_a_choice_is_made_by_keys_alone(open_page):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     assert "right" in status(page, SECOND) and ticks(page) == ["6.2 worked out"]
-    page.reload()
+    reload(page)
     chosen = page.locator(f"{SECOND} .course-question :checked")
     assert chosen.evaluate_all("all => all.map(input => input.value)") == ["1", "0"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.chapters.test_guesses import ALL, GUESSES, parts, printed
-from tests.site.browsing import PHONE, WIDE, axe_finds, opened
+from tests.site.browsing import PHONE, WIDE, axe_finds, opened, reload
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE = ".course-guess-line"
@@ -76,7 +76,7 @@ def test_a_number_is_kept_shown_beside_its_output_and_forgotten(open_chapter):
     right = int(answer("01/new-words"))
     assert told == focused_text(page) and digits(told) == ["30", str(right), str(30 - right)]
 
-    page.reload(wait_until="load")  # kept by the browser, and told without taking the focus
+    reload(page)  # kept by the browser, and told without taking the focus
     assert line.locator("p").inner_text() == told
     assert page.evaluate("document.activeElement === document.body")
     assert box(page, "new-words").get_by_role("textbox").input_value() == "30"
@@ -91,7 +91,7 @@ def test_a_number_is_kept_shown_beside_its_output_and_forgotten(open_chapter):
     assert line.count() == 0
     assert "forgotten" in box(page, "new-words").get_by_role("status").inner_text()
     assert page.evaluate("document.activeElement.value") == ""
-    page.reload(wait_until="load")
+    reload(page)
     assert line.count() == 0
     assert page.evaluate("localStorage.length") == 0 or not page.evaluate(
         "Object.keys(localStorage).some(key => key.startsWith('course-guess'))"
@@ -153,7 +153,7 @@ def test_without_storage_a_guess_lasts_for_the_visit_and_says_so(open_chapter):
     keep_number(page, "new-words", "5")
     told = page.locator(LINE).locator("p").inner_text()
     assert digits(told)[0] == "5" and "lost" in told
-    page.reload(wait_until="load")
+    reload(page)
     assert page.locator(LINE).count() == 0
 
 
@@ -346,7 +346,7 @@ def test_what_was_shown_stays_shown_for_one_question_only(open_chapter):
     shows = page.get_by_role("button", name=SHOW)
     before = shows.count()
     shows.first.click()
-    page.reload(wait_until="load")
+    reload(page)
     page.locator(".course-guess form").first.wait_for()
     assert shows.count() == before - 1
     assert page.evaluate("document.activeElement === document.body")
@@ -377,7 +377,7 @@ def test_a_match_of_the_browsers_search_uncovers_its_question(open_chapter):
     opened_ones = page.locator(".course-veil.course-open")
     assert opened_ones.count() == veils.count() == before - page.locator(COVER).count()
     assert all(veil.is_visible() for veil in veils.locator("> .course-veiled").all())
-    page.reload(wait_until="load")  # what is found was not asked for
+    reload(page)  # what is found was not asked for
     covered(page)
     assert page.locator(COVER).count() == before
 
@@ -452,7 +452,7 @@ def test_without_storage_covers_come_off_for_the_visit(open_chapter):
     assert page.evaluate(SEEN)[:2] == [True, True]
     page.get_by_label("Never cover answers").check()
     assert page.locator(COVER).count() == 0 and all(page.evaluate(SEEN))
-    page.reload(wait_until="load")
+    reload(page)
     covered(page)
 
 
@@ -554,7 +554,7 @@ def test_an_order_is_made_by_keys_and_kept(small_page):
     told = page.locator(LINE).locator("p").inner_text()
     assert "cow, ant, bee" in told and "right." in told
     assert "The cow" in below(page.locator(LINE))
-    page.reload()
+    reload(page)
     assert form.locator("li span").all_inner_texts() == ["cow", "ant", "bee"]
     assert page.locator(LINE).locator("p").inner_text() == told
     form.get_by_role("button", name="Move cow down").click()

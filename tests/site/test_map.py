@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 from sphinx.errors import ExtensionError
 
-from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened
+from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened, wait_until_stored
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
 import map_ext
@@ -157,6 +157,7 @@ def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser,
         choice = page.locator(".course-route").nth(1)
         choice.get_by_role("button", name="Follow this route").click()
         assert choice.locator("[role=status]").inner_text()
+        wait_until_stored(page)
         name = choice.locator("h3").evaluate("e => e.firstChild.textContent.trim()")
         told = list(itertools.pairwise([welcome, *pages, welcome]))
         for here in (0, 1, len(pages) - 1):
@@ -179,6 +180,7 @@ def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser,
         links = parsed(site, facts.chapters()[route[place]].docname).select(".prev-next-area a")
         assert buttons(page) == [link["href"].split("/")[-1] for link in links] != on_route
         assert page.evaluate("localStorage.getItem('course-route')") is None
+        wait_until_stored(page)
         page.goto(welcome)
         assert page.get_by_role("button", name="Leave this route").count() == 0
 
