@@ -260,12 +260,17 @@ REACHED = """[...document.querySelectorAll('.probe button')].filter(e => {
   e.focus({preventScroll: true});
   return e === document.activeElement;
 }).length"""
+# the frame that sees another width, the one that reserves space for it, and the one after
+FRAMES = """async () => {
+  for (let i = 0; i < 3; i++) await new Promise(done => requestAnimationFrame(done));
+}"""
 READY = """!document.querySelector('.course-veiled:not([hidden])')
   && document.querySelector('.course-cover')"""
 
 
 def covered(page):
     """Wait until the browser has typeset what is covered, and then hidden it for all but search."""
+    page.evaluate(FRAMES)
     page.wait_for_function(READY)
 
 

@@ -53,7 +53,8 @@ def test_do_it_brings_the_figure_to_the_experiment_and_shows_the_effect(site, br
         page.keyboard.press("Enter")
         boxes.nth(number).get_by_role("button").press("Enter")
         beside = page.locator(".course-do").nth(number).locator("+ .live-figure")
-        assert beside.count() == 1 and page.locator(".live-figure .sx-switches").count() == 1
+        beside.wait_for()
+        assert page.locator(".live-figure .sx-switches").count() == 1
         if number == 0:
             chosen = beside.get_by_role("button", name="Block 1, head 3", exact=True)
             assert chosen.get_attribute("aria-pressed") == "true"
@@ -63,7 +64,7 @@ def test_do_it_brings_the_figure_to_the_experiment_and_shows_the_effect(site, br
             assert not absent(told, loss(page)), (told, loss(page))
         assert page.evaluate("document.activeElement.textContent") == "Do it"
         press(page, "Bring it back")
-        assert beside.count() == 0
+        beside.wait_for(state="detached")
         assert page.evaluate("document.activeElement.closest('.live-figure') !== null")
 
 
