@@ -26,7 +26,7 @@ from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 from tests.node import COURSE
-from tests.site.browsing import opened, rows
+from tests.site.browsing import opened, reload, rows
 from tests.site.figures import fill, press, small, trained
 from tests.tab_trainer.test_tab_trainer import SETTINGS
 
@@ -420,7 +420,7 @@ def test_the_page_does_the_work_without(browser, saved, without):
 def test_what_is_kept_and_is_no_model_is_passed_over(page):
     for kept in ('{"weights": 1}', "[", "null", '{"loss": null}'):
         page.evaluate("kept => localStorage.setItem('scratchformer-trained', kept)", kept)
-        page.reload()
+        reload(page)
         page.get_by_role("button", name=TRAIN).wait_for()
         assert page.get_by_text("the model that you trained last").count() == 0
 
@@ -457,12 +457,12 @@ def test_python_opens_the_saved_file_and_agrees_with_the_page(page, tmp_path):
 
 def test_the_last_model_is_kept_until_it_is_forgotten(page):
     loss = train(page)["loss"]
-    page.reload()
+    reload(page)
     page.get_by_text(f"the model that you trained last: loss {loss:.3f}").wait_for()
     press(page, "Look inside")
     page.get_by_role("tab", name="Logit lens").wait_for()
     press(page, "Forget it")
-    page.reload()
+    reload(page)
     page.get_by_role("button", name=TRAIN).wait_for()
     assert page.get_by_text("the model that you trained last").count() == 0
 
