@@ -32,7 +32,8 @@ PARTS = {
     ],
     "book": [[*BOOK, "--all", "-W", "-n", "--keep-going"]],
     "unit": [[*PYTEST, *SIDE_BY_SIDE, "tests", "--ignore=tests/site", "--ignore=tests/lone"]],
-    "site": [[*PYTEST, *SIDE_BY_SIDE, "tests/site"]],
+    # a busy machine delays a browser: what fails is run once more, and the summary says so
+    "site": [[*PYTEST, *SIDE_BY_SIDE, "--reruns=1", "-raR", "tests/site"]],
     "notebooks": [[*PYTEST, "--nbval", *NBVAL, *SIDE_BY_SIDE, "notebooks"]],
     "lone": [[*PYTEST, "-n", "2", "tests/lone"]],
 }
@@ -52,10 +53,12 @@ TOUCHED = [
 
 
 class Run:
-    """The parts that have run so far: which failed, what was skipped, and the minutes."""
+    """The parts that have run so far: what failed, what was skipped, and the minutes."""
 
     def __init__(self) -> None:
         self.failed: list[str] = []
+        self.failures: list[str] = []
+        self.reruns: list[str] = []
         self.skips: list[str] = []
         self.summary: dict[str, str] = {}
         self.printing = threading.Lock()
@@ -70,6 +73,8 @@ class Run:
         output = "".join(text for _, text in results)
         if any(status for status, _ in results):
             self.failed.append(name)
+        self.failures += re.findall(r"^(?:FAILED|ERROR) (\S+::.*)$", output, re.M)
+        self.reruns += re.findall(r"^RERUN (\S+::.*)$", output, re.M)
         self.skips += [f"{name}: {line}" for line in re.findall(r"^SKIPPED (.*)$", output, re.M)]
         self.skips += re.findall(r"^(notebooks: .*|javascript: not .*)$", output, re.M)
         counts = re.findall(r"^(?:=+ )?(\d+ (?:passed|failed|error).*?)(?: in .*)?$", output, re.M)
@@ -99,8 +104,13 @@ class Run:
     def end(self) -> int:
         """Print the summary; the exit status."""
         print("\n== summary ==", *self.summary.values(), sep="\n")
-        if self.skips:
-            print("Not run in full, and why:", *(f"  {line}" for line in self.skips), sep="\n")
+        for title, lines in (
+            ("Failed:", self.failures),
+            ("Run twice, as the first time failed:", self.reruns),
+            ("Not run in full, and why:", self.skips),
+        ):
+            if lines:
+                print(title, *(f"  {line}" for line in lines), sep="\n")
         return 1 if self.failed else 0
 
 

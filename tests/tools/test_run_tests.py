@@ -23,11 +23,14 @@ def test_a_change_touches_its_chapter_its_room_and_its_tests():
 def test_parts_go_on_after_a_failure_and_the_summary_says_which_failed(capsys):
     run = run_tests.Run()
     python = [sys.executable, "-c"]
-    run.part("first", [[*python, "print('SKIPPED [1] no browser'); raise SystemExit(3)"]])
+    output = "SKIPPED [1] no browser\\nRERUN tests/a.py::slow\\nFAILED tests/a.py::b - Error"
+    run.part("first", [[*python, f"print('{output}'); raise SystemExit(3)"]])
     run.part("second", [[*python, "import os; print(os.environ['SAID'])"]], "lane | ", SAID="yes")
     assert run.end() == 1
     said = capsys.readouterr().out
     assert "lane | yes" in said and "first: [1] no browser" in said
+    assert said.index("tests/a.py::b - Error\n", said.index("Failed:")) > 0
+    assert said.index("tests/a.py::slow\n", said.index("Run twice")) > 0
     assert [line.split()[1] for line in said.splitlines() if " min " in line] == [
         "FAILED",
         "passed",
