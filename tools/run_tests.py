@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable, "-m"]
 PYTEST = [*PYTHON, "pytest", "-q", "--color=no", "--durations=10", "--durations-min=10"]
 SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # see tests/side_by_side.py
+# A busy machine delays browsers and processes: what fails is run again, and the summary says so.
+TWICE = ["--reruns=1", "-raR"]
+APART = ["--ignore=tests/site", "--ignore=tests/lone"]
 NBVAL = ["--nbval-current-env", "--nbval-cell-timeout=300"]
 BOOK = [str(Path(sys.executable).with_name("jupyter-book")), "build", "."]
 PARTS = {
@@ -31,9 +34,8 @@ PARTS = {
         [*PYTHON, "tools.lint_javascript"],
     ],
     "book": [[*BOOK, "--all", "-W", "-n", "--keep-going"]],
-    "unit": [[*PYTEST, *SIDE_BY_SIDE, "tests", "--ignore=tests/site", "--ignore=tests/lone"]],
-    # a busy machine delays a browser: what fails is run once more, and the summary says so
-    "site": [[*PYTEST, *SIDE_BY_SIDE, "--reruns=1", "-raR", "tests/site"]],
+    "unit": [[*PYTEST, *SIDE_BY_SIDE, *TWICE, "tests", *APART]],
+    "site": [[*PYTEST, *SIDE_BY_SIDE, *TWICE, "tests/site"]],
     "notebooks": [[*PYTEST, "--nbval", *NBVAL, *SIDE_BY_SIDE, "notebooks"]],
     "lone": [[*PYTEST, "-n", "2", "tests/lone"]],
 }
