@@ -13,19 +13,15 @@
 
   // ---- calculations ----
 
-  // What a step's model makes of a prompt and a line: attention, text, the line's losses
-  function look({ model, tokenizer }, prompt, { line, written, temperature, seed }) {
+  // What a step's model makes of a prompt's ids and a line: attention, text, the line's losses
+  function look({ model, tokenizer }, ids, { line, written, temperature, seed }) {
     const { forward, losses, generate } = scratchformerModel;
-    const { context_length } = model.config;
-    const ids = tokenizer.encode(prompt).slice(-context_length);
-    if (!ids.length) throw new Error("Type at least one character.");
     const { attention } = forward(model, ids);
     const writer = generate(model, ids, { temperature, seed });
     const text = [];
     while (text.length < written) text.push(writer.next().value);
     const lineIds = tokenizer.encode(line);
     return {
-      ids,
       attention,
       text: tokenizer.decode(text),
       losses: losses(forward(model, lineIds).logits, lineIds),
@@ -115,10 +111,10 @@
   // ---- the figure ----
 
   function build(settings, host) {
-    const { modelOf, promptField, views } = scratchformerExplorer;
+    const { modelOf, promptField, reading, views } = scratchformerExplorer;
     const { steps, losses, counted } = settings;
     const hashes = host.dataset.models.split(" ");
-    let prompt = settings.prompt;
+    let prompt = null; // what the model reads of what is typed
     let chosen = 0;
     let layer = 0;
     let head = 0;
@@ -206,23 +202,15 @@
       ]),
     ]);
 
-    // A prompt that cannot be read is told, and the last good one stays
     function read(typed) {
-      const old = prompt;
-      prompt = typed;
-      try {
-        show();
-        const T = seen.ids.length;
-        const n = Array.from(typed).length;
-        field.say(n > T ? `The last ${T} of ${n} characters: more do not fit.` : `${n} characters`);
-      } catch (error) {
-        prompt = old;
-        field.refuse(error.message, [text, lookedAt]);
-      }
+      const { model, tokenizer } = modelOf(hashes[chosen]);
+      prompt = reading(tokenizer, typed, model.config.context_length);
+      field.say(prompt.told);
+      show();
     }
 
     function show() {
-      seen = look(modelOf(hashes[chosen]), prompt, settings);
+      seen = look(modelOf(hashes[chosen]), prompt.ids, settings);
       const loss = losses[chosen];
       const names = passed(counted, loss);
       curve.mark(chosen);
@@ -230,19 +218,19 @@
         `After ${thousands(steps[chosen])} ` +
         `${steps[chosen] === 1 ? "step" : "steps"}: ${format(loss, 2)} nats a character on the ` +
         `validation text${names.length ? `, better than counted ${joined(names)}` : ""}.`;
-      heads.show(seen.attention, seen.ids.length);
+      heads.show(seen.attention, prompt.ids.length);
       drawMap();
-      text.replaceChildren(prompt, el("mark", {}, seen.text));
+      text.replaceChildren(prompt.text, el("mark", {}, seen.text));
       drawLine();
     }
 
     const letter = (id) => visible(modelOf(hashes[chosen]).tokenizer.decode([id]));
 
     function drawMap() {
-      const T = seen.ids.length;
+      const T = prompt.ids.length;
       const first = Math.max(0, T - WINDOW);
       const weights = seen.attention[layer].subarray(head * T * T, (head + 1) * T * T);
-      const names = seen.ids.map(letter);
+      const names = prompt.ids.map(letter);
       const shown = names.slice(first);
       heads.mark(layer, head);
       name.textContent = `Block ${layer + 1}, head ${head + 1}`;
@@ -313,7 +301,7 @@
       );
     }
 
-    read(prompt);
+    read(settings.prompt);
     namePlay();
     return element;
   }

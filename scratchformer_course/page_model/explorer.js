@@ -44,8 +44,7 @@ globalThis.scratchformerExplorer ??= (() => {
   // ---- one explorer ------------------------------------------------------------------------
 
   // The prompt's field; read(text) is called, a moment after the last key, for a text that changed.
-  // say(text) tells what was read. refuse(text, shown) tells why nothing was: the elements `shown`
-  // belong to the prompt before, so they fade and rest until say() is called.
+  // say(text) tells what was read.
   function promptField(settings, read) {
     const id = newId("prompt");
     let waiting = 0;
@@ -66,22 +65,13 @@ globalThis.scratchformerExplorer ??= (() => {
       field,
       status,
     ]);
-    let old = [];
-    function tell(text, shown) {
-      for (const one of old) one.inert = false;
-      for (const one of shown) one.inert = true;
-      old = shown;
-      field.setAttribute("aria-invalid", shown.length > 0);
-      status.classList.toggle("sx-refused", shown.length > 0);
+    const say = (text) => {
       status.textContent = text;
-    }
-    const say = (text) => tell(text, []);
-    const refuse = (text, shown) =>
-      tell(`${text} The faint parts belong to the prompt before.`, shown);
-    return { element, field, say, refuse };
+    };
+    return { element, field, say };
   }
 
-  // What of a text is read as something else or not at all, in words: after the count of its tokens
+  // What of a text is read as something else or not at all, in words
   function toldChanges(changes) {
     const replaced = changes
       .filter(([, to]) => to)
@@ -91,7 +81,21 @@ globalThis.scratchformerExplorer ??= (() => {
       replaced.length ? `reads ${replaced.join(", ")}` : "",
       left.length ? `leaves out ${left.join(" ")}` : "",
     ].filter(Boolean);
-    return told.length ? `. Some characters it has never met: it ${told.join(", and it ")}` : "";
+    return told.length ? `Some characters it has never met: it ${told.join(", and it ")}.` : "";
+  }
+
+  // What a model reads of any text: the last tokens that fit, or a new line if nothing is left; and
+  // in words what was read
+  function reading(tokenizer, typed, length) {
+    const { text, changes } = tokenizer.fit(typed);
+    let ids = tokenizer.encode(text || tokenizer.fit("\n").text);
+    if (!ids.length) ids = [0];
+    const all = ids.length;
+    ids = ids.slice(-length);
+    const dropped = all > length ? `, the last of ${all}: more do not fit` : "";
+    const count = `${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}.`;
+    const told = [text ? count : "Nothing to read, so it begins a new line.", toldChanges(changes)];
+    return { ids, text: tokenizer.decode(ids), told: told.filter(Boolean).join(" ") };
   }
 
   function build(settings, host) {
@@ -99,35 +103,16 @@ globalThis.scratchformerExplorer ??= (() => {
     let state = null;
     let inSight = null;
 
-    function read(text) {
-      try {
-        const fitting = tokenizer.fit(text);
-        const told = toldChanges(fitting.changes);
-        const isEmpty = fitting.text === "";
-        // a new line is where a model starts, if it knows lines
-        let ids = isEmpty
-          ? tokenizer.encode(tokenizer.fit("\n").text)
-          : tokenizer.encode(fitting.text);
-        if (!ids.length) ids = [0];
-        const length = model.config.context_length;
-        const cut = ids.length - length;
-        if (cut > 0) ids = ids.slice(-length);
-        const seen = {};
-        const hook = (name, array) => {
-          seen[name] = array;
-        };
-        const run = scratchformerModel.forward(model, ids, { hook });
-        state = { text: tokenizer.decode(ids), ids, run, seen };
-        const dropped = cut > 0 ? `, the last of ${ids.length + cut}: more do not fit` : "";
-        const count = `${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}`;
-        prompt.say(`${isEmpty ? "Nothing to read, so it begins a new line" : count}${told}`);
-        update(inSight);
-      } catch (error) {
-        prompt.refuse(
-          error.message,
-          parts.map((part) => part.panel),
-        );
-      }
+    function read(typed) {
+      const { ids, text, told } = reading(tokenizer, typed, model.config.context_length);
+      const seen = {};
+      const hook = (name, array) => {
+        seen[name] = array;
+      };
+      const run = scratchformerModel.forward(model, ids, { hook });
+      state = { text, ids, run, seen };
+      prompt.say(told);
+      update(inSight);
     }
     const prompt = promptField(settings, read);
     const context = {
@@ -163,5 +148,5 @@ globalThis.scratchformerExplorer ??= (() => {
   }
 
   scratchformerLive.figures.explorer = build;
-  return { views, modelOf, promptField, inFrames };
+  return { views, modelOf, promptField, reading, toldChanges, inFrames };
 })();

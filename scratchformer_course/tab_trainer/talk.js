@@ -3,30 +3,14 @@
 
 globalThis.scratchformerTalk ??= (() => {
   const { el, newId, title, scrolling } = scratchformerLive;
-  const { inFrames } = scratchformerExplorer;
+  const { inFrames, toldChanges } = scratchformerExplorer;
   const LONGEST = 200; // characters of an answer
   const TEMPERATURE = 0.8;
-  const ALIKE = { "“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "…": "." };
-
-  // A text with characters that the model knows, and those that had to be changed for it
-  function readable(text, characters) {
-    const known = new Set(characters);
-    const changed = new Set();
-    const kept = Array.from(text, (c) => {
-      if (known.has(c)) return c;
-      changed.add(c);
-      const bare = c.normalize("NFD")[0];
-      const tries = [ALIKE[c], bare, c.toLowerCase(), c.toUpperCase(), bare.toUpperCase(), " "];
-      return tries.find((one) => known.has(one)) ?? "";
-    });
-    return { text: kept.join(""), changed: [...changed] };
-  }
 
   // `description` is what model.js runs, `opening` stands in the field at first
   function newTalk(description, opening) {
     const model = scratchformerModel.load(description);
-    const { characters } = description.tokenizer;
-    const ids = new Map(characters.map((c, id) => [c, id]));
+    const tokenizer = scratchformerTokenizer.load(description.tokenizer);
     const id = newId("talk");
     const field = el("input", { id, type: "text", maxlength: 300, autocomplete: "off" });
     field.value = opening.replaceAll(/\s+/g, " ").trim();
@@ -39,25 +23,23 @@ globalThis.scratchformerTalk ??= (() => {
     function answer(event) {
       event.preventDefault();
       interrupt();
-      const { text, changed } = readable(field.value, characters);
+      const { text, changes } = tokenizer.fit(field.value);
       if (!text.trim()) {
         status.textContent = "Type a line that it can read: some letters of its text.";
         return;
       }
-      status.textContent = changed.length
-        ? `It has never met ${changed.join(" ")}, so they were replaced or left out.`
-        : "";
+      status.textContent = toldChanges(changes);
       const own = el("mark", {}, text);
       const rest = document.createTextNode("");
       if (turns) said.append("\n\n");
       said.hidden = false;
       said.append(own, rest);
       const rules = { seed: turns++, temperature: TEMPERATURE };
-      const start = Array.from(text, (c) => ids.get(c)).slice(-model.config.context_length);
+      const start = tokenizer.encode(text).slice(-model.config.context_length);
       const writer = scratchformerModel.generate(model, start, rules);
       const written = [];
       const show = () => {
-        rest.data = written.map((one) => characters[one]).join("");
+        rest.data = tokenizer.decode(written);
         said.scrollTop = said.scrollHeight;
       };
       const step = () => written.push(writer.next().value);
@@ -73,5 +55,5 @@ globalThis.scratchformerTalk ??= (() => {
     return el("div", {}, title("Talk to your model"), form, status, said);
   }
 
-  return { newTalk, readable };
+  return { newTalk };
 })();

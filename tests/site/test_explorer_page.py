@@ -224,15 +224,14 @@ def test_what_is_typed_is_read_and_what_is_changed_is_said(page):
     status = page.locator(".sx-status").first
     letters = page.locator(".sx-grid thead th")
     for typed, read, said in (
-        ("To be", "To␣be", r"^5 tokens$"),
+        ("To be", "To␣be", r"^5 tokens\.$"),
         ("naïve", "naive", r"ï as i"),
         ("", "⏎", r"^Nothing"),
-        ("To", "To", r"^2 tokens$"),
+        ("To", "To", r"^2 tokens\.$"),
     ):
         field.fill(typed)
         status.filter(has_text=re.compile(said)).wait_for()
         assert letters.all_inner_texts() == list(read)
-        assert page.locator("[inert], .sx-refused").count() == 0
     field.fill("a" * 300)
     status.filter(has_text="256 tokens, the last of 300").wait_for()
 
