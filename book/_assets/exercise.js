@@ -172,7 +172,9 @@
     function tell() {
       const told = parts.judge();
       status.className = `course-${told.state}`;
-      status.replaceChildren(...inline(told.text));
+      status.replaceChildren(
+        ...inline(told.state === "wrong" ? `Not yet. ${told.text}` : told.text),
+      );
       const hint = box.parentElement.querySelector(".course-hint");
       if (told.isUnknown && hint) {
         const open = () => {

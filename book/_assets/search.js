@@ -99,6 +99,11 @@
     }
   }
 
+  // Only a page that was opened from a result marks the words
+  document.addEventListener("click", ({ target }) => {
+    if (!target.closest("#search-results")) localStorage.removeItem("sphinx_highlight_terms");
+  });
+
   if (location.protocol === "file:") return;
   new MutationObserver((changes) => {
     for (const { addedNodes } of changes) {

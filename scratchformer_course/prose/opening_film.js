@@ -47,9 +47,9 @@
         at = i;
         told.replaceChildren(
           ...(i
-            ? ["After ", el("b", {}, steps(frame))]
-            : ["Before its ", el("b", {}, "first step")]),
-          " it names the next character ",
+            ? ["Recorded: after ", el("b", {}, steps(frame))]
+            : ["Recorded: before its ", el("b", {}, "first step")]),
+          " a small GPT names the next character ",
           el("b", {}, often(frame)),
           ":",
         );

@@ -39,7 +39,8 @@ def opening_film() -> LiveFigure:
     still = (
         '<div class="film"><div class="film-controls"><p>With JavaScript, this is a film of '
         f"{len(frames)} steps of its training. Here is the last.</p></div>"
-        f'<p class="film-told">After <b>{end["step"]:,} steps</b> it names the next character '
+        f'<p class="film-told">Recorded: after <b>{end["step"]:,} steps</b> a small GPT names the '
+        "next character "
         f"<b>{100 * end['right']:.0f} times in 100</b>:</p>"
         f'<p class="film-text" role="group" aria-label="What it writes" tabindex="0">'
         f"<b>{escape(settings['prompt'])}</b><span>{escape(end['text'])}</span></p>"
@@ -60,13 +61,13 @@ def _head(line: str, weights: list[list[float]]) -> str:
         cells += f"<b>{letter}</b>{''.join(read)}{'<i></i>' * (n - len(row))}"
     before = sum(row[-2] for row in weights[1:]) / (n - 1)
     return (
-        '<div class="film-head"><p class="sx-title">One of its heads</p>'
+        '<div class="film-head"><p class="sx-title">What one of its heads reads</p>'
         f'<div class="film-map" style="--n: {n}" role="img" aria-label="A triangle of squares for '
         f"the line {escape(line)}: a row for each character, a column for each that it may read. "
         'At the end of the run only the squares of the character just before are full">'
-        f'{cells}</div><p class="sx-caption">Each row is a character, and full squares are what it '
-        f'reads: the one just before gets <span class="film-before">{100 * before:.0f}\u00a0%'
-        "</span>.</p></div>"
+        f'{cells}</div><p class="sx-caption">A head chooses, for each character, which of those '
+        "before it to read. This one learns to read the one just before: it gets "
+        f'<span class="film-before">{100 * before:.0f}\u00a0%</span>.</p></div>'
     )
 
 

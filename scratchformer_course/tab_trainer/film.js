@@ -7,7 +7,7 @@ globalThis.scratchformerFilm ??= (() => {
   const FAINTEST = 0.02; // weights that are no larger are not drawn
   const OPENING = 60; // characters of a sample that stand in the table
 
-  const inHundred = (share) => String(Math.round(100 * share));
+  const inHundred = (share) => Math.round(100 * share);
 
   // Attention weights (T, T) of one head as a small map; what is above the diagonal stays empty
   function mapOf(weights, T, head, name) {
@@ -66,7 +66,7 @@ globalThis.scratchformerFilm ??= (() => {
         : "What it writes, untrained";
       sample.replaceChildren(el("mark", {}, textOf(run.first)), text);
       about.textContent =
-        `Shaded: given to it. It names about ${inHundred(right)} of 100 characters ` +
+        `Shaded: given to it. It is right about ${inHundred(right)} times in 100 ` +
         `(${format(loss, 2)} nats).`;
       buttons.forEach((one, at) => {
         one.setAttribute("aria-pressed", at === i);
@@ -81,6 +81,25 @@ globalThis.scratchformerFilm ??= (() => {
       maps.replaceChildren(...heads);
     }
 
+    // What the model is worth at the end, asked about more text than the frames before were
+    function settle(judged) {
+      Object.assign(frames.at(-1), judged);
+      drawList();
+      if (shown === frames.length - 1) show(shown);
+    }
+
+    function drawList() {
+      const rows = frames.map(({ step, right, text }) => [
+        String(step),
+        String(inHundred(right)),
+        el("code", {}, text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ")),
+      ]);
+      list.replaceChildren(
+        title("The whole film"),
+        table(["step", "right in 100", "it writes"], rows, { class: "sx-frames" }),
+      );
+    }
+
     // A reader who looks at an older frame is not taken away from it
     function add({ ids, ...frame }) {
       const isAtEnd = shown === frames.length - 1;
@@ -92,15 +111,7 @@ globalThis.scratchformerFilm ??= (() => {
       buttons.push(one);
       strip.append(one);
       for (const part of [looks, list]) part.hidden = false;
-      const rows = frames.map(({ step, right, text }) => [
-        String(step),
-        inHundred(right),
-        el("code", {}, text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ")),
-      ]);
-      list.replaceChildren(
-        title("The whole film"),
-        table(["step", "names, of 100", "it writes"], rows, { class: "sx-frames" }),
-      );
+      drawList();
       if (isAtEnd) show(i);
       else one.tabIndex = -1;
     }
@@ -110,7 +121,7 @@ globalThis.scratchformerFilm ??= (() => {
       (row, column) => (row === 0 ? buttons[column] : undefined),
       (one) => one.click(),
     );
-    return { element, looks, list, start, add, frames: () => frames };
+    return { element, looks, list, start, add, settle, frames: () => frames };
   }
 
   return { newFilm, inHundred };

@@ -14,7 +14,7 @@ globalThis.scratchformerOwnText ??= (() => {
     const id = newId("text");
     const field = el("textarea", {
       id,
-      rows: 2,
+      rows: 3,
       spellcheck: "false",
       placeholder: "Paste a story, a song book, your mail …",
       oninput: () => tell(),
@@ -50,7 +50,7 @@ globalThis.scratchformerOwnText ??= (() => {
       clear.hidden = length === 0;
       told.textContent =
         length === 0
-          ? `Empty: it learns from ${corpus}.`
+          ? `Empty: it learns from ${corpus}. Your text needs ${say(least)} characters or more.`
           : isShort
             ? `${say(length)} characters: too short. It needs ${say(least)} or more.`
             : `${say(length)} characters${length < GOOD ? `: enough, but ${say(GOOD)} are better` : ""}.`;

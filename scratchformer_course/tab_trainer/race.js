@@ -206,7 +206,7 @@ scratchformerLive.figures.race = (() => {
         progress.value = (0.9 * step) / steps;
         told.textContent =
           `Step ${step} of ${steps}, loss ${format(loss)}, ${format(seconds, 1)} s, ` +
-          `about ${format(left, 1)} s of training left`;
+          (left ? `about ${format(left, 1)} s of training left` : "trained");
       }
       if (isBad) stop(badLoss(step, loss, V));
     }
@@ -214,8 +214,7 @@ scratchformerLive.figures.race = (() => {
     function looked(frame) {
       const { step, right } = frame;
       film.add(frame);
-      if (step % 3 === 0)
-        say(`Step ${step}: it names about ${inHundred(right)} of 100 characters.`);
+      if (step % 3 === 0) say(`Step ${step}: it is right about ${inHundred(right)} times in 100.`);
       if (!step) return;
       numbers.replaceChildren(curveTable(plot.points));
       const [seconds, loss] = plot.points.at(-1);
@@ -225,7 +224,7 @@ scratchformerLive.figures.race = (() => {
     }
 
     function isScoring({ share }) {
-      told.textContent = `Scoring the whole validation text: ${Math.round(100 * share)} %`;
+      told.textContent = `Trained. It is being asked about text it has not read: ${Math.round(100 * share)} %`;
       progress.value = 0.9 + 0.1 * share;
     }
 
@@ -241,7 +240,20 @@ scratchformerLive.figures.race = (() => {
       const curve = [...plot.points];
       const frames = film.frames();
       const corpus = own ? "a text of my own" : settings.corpus;
-      const ended = { told: now.told, own, text, right, loss, seconds, sample: frames.at(-1).text };
+      film.settle({ loss, right });
+      const untrained = frames[0].right;
+      const reads = config.context_length;
+      const ended = {
+        told: now.told,
+        untrained,
+        reads,
+        own,
+        text,
+        right,
+        loss,
+        seconds,
+        sample: frames.at(-1).text,
+      };
       scratchformerRace.last = { loss, right, seconds, all, kind, together, usual, curve };
       scored = run;
       stop(

@@ -60,8 +60,8 @@ NAMES = {
     "playhouse": "Playhouse, a text written for this course",
 }
 LABELS = {
-    "nanoGPT": "nanoGPT's command for a CPU, in PyTorch, two cores (stored)",
-    "pytorch": "this recipe in PyTorch, two cores (stored)",
+    "nanoGPT": "nanoGPT's example run in PyTorch (stored)",
+    "pytorch": "this run in PyTorch (stored)",
 }
 PROMPT = "ROMEO:\nWhat light through"
 
@@ -80,7 +80,7 @@ def race(corpus: Corpus | None = None) -> LiveFigure:
     stored = load_measurements("tab")
     rival = stored["nanoGPT"][0]
     goal = {"loss": round(rival["loss"], 3), "seconds": round(rival["seconds"], 1)}
-    goal["label"] = f"{goal['loss']:.2f}: what nanoGPT's command reaches on text it has not seen"
+    goal["label"] = f"{goal['loss']:.2f}: nanoGPT's example, on text it has not read"
     settings = {
         "corpus": NAMES.get(corpus.name, corpus.name),
         "config": CONFIG,

@@ -79,7 +79,8 @@ globalThis.scratchformerResult ??= (() => {
     ) {
       const views = el("div");
       const model = [config, weights, characters];
-      const look = () => open(views, scratchformerExport.describe(...model), given);
+      const talk = description && newTalk(description, given);
+      const look = () => open(views, scratchformerExport.describe(...model), talk?.line() || given);
       const bytes = () => scratchformerExport.safetensors(...model);
       const save = () => download(new Blob([bytes()], { type: "application/octet-stream" }), FILE);
       const share = () => {
@@ -89,7 +90,7 @@ globalThis.scratchformerResult ??= (() => {
       };
       const rows = [["this tab", format(seconds, 1), format(loss)], ...rivals];
       element.replaceChildren(
-        description ? newTalk(description, given) : "",
+        talk?.element ?? "",
         el("div", { class: "sx-bar sx-use" }, [
           button("Look inside", () => attempt(look)),
           button("Save for Python", save),
@@ -113,12 +114,12 @@ globalThis.scratchformerResult ??= (() => {
 
     function showKept(old) {
       const views = el("div");
-      const prompt = old.given ?? old.tokenizer.characters.at(-1);
+      const talk = newTalk(old, old.given ?? old.tokenizer.characters.at(-1));
       element.append(
         note(`This browser keeps the model that you trained last: loss ${format(old.loss)}.`),
-        newTalk(old, prompt),
+        talk.element,
         el("div", { class: "sx-bar" }, [
-          button("Look inside", () => open(views, old, prompt)),
+          button("Look inside", () => open(views, old, talk.line())),
           button("Forget it", () => {
             forget();
             clear();

@@ -8,15 +8,15 @@ globalThis.scratchformerScore ??= (() => {
   const OPENING = 90; // characters of a sample that stand beside those of the other run
 
   // The model among the tables of counts, from the worst to the best
-  function ladder(right, loss, tables) {
+  function ladder({ right, loss, reads }, tables) {
     const rows = tables.map((one, n) => ({
-      name: n ? `counts, ${n} before` : "counts, none before",
+      name: `counts, ${n} back`,
       ...one,
     }));
-    rows.push({ name: "your GPT", right, nats: loss, isOwn: true });
+    rows.push({ name: `your GPT, ${reads} back`, right, nats: loss, isOwn: true });
     rows.sort((a, b) => a.right - b.right);
     const element = table(
-      ["", "names, of 100", "", "nats"],
+      ["", "right in 100", "", "nats"],
       rows.map((one) => [one.name, inHundred(one.right), bar(one.right), format(one.nats, 2)]),
       { class: "sx-bars sx-ladder" },
     );
@@ -27,12 +27,12 @@ globalThis.scratchformerScore ??= (() => {
 
   // What the counts say of a run: which of them it passes
   function verdict(right, tables) {
-    const passed = tables.filter((one) => right > one.right).length;
+    const passed = tables.filter((one) => inHundred(right) > inHundred(one.right)).length;
     if (passed === tables.length) return "It passes all of these tables of counts.";
     const best = Math.max(...tables.map((one) => one.right));
     return (
-      `It passes ${passed} of the ${tables.length} tables of counts; the best of them names ` +
-      `${inHundred(best)} of 100.`
+      `It is right more often than ${passed} of the ${tables.length} tables of counts; the best of ` +
+      `them is right ${inHundred(best)} times in 100, and only longer training passes that.`
     );
   }
 
@@ -42,7 +42,7 @@ globalThis.scratchformerScore ??= (() => {
     const before = Object.fromEntries(other.told);
     const rows = [
       ...differing.map(([name, value]) => [name, value, before[name]]),
-      ["names, of 100", inHundred(one.right), inHundred(other.right)],
+      ["right in 100", inHundred(one.right), inHundred(other.right)],
       ["nats a character", format(one.loss), format(other.loss)],
       ["seconds of training", format(one.seconds, 1), format(other.seconds, 1)],
       ...[[one.sample, other.sample].map((text) => el("code", {}, text.slice(0, OPENING)))].map(
@@ -76,7 +76,7 @@ globalThis.scratchformerScore ??= (() => {
           "It names the next character ",
           el("strong", {}, `${inHundred(run.right)} times in 100`),
           ` in ${run.own ? "the last tenth of your text" : "the last tenth of the text"}, which it ` +
-            "has never read.",
+            `has never read. Untrained, it named ${inHundred(run.untrained)}.`,
         ]),
         counts,
         ...(last ? [comparison(run, last)] : []),
@@ -86,11 +86,11 @@ globalThis.scratchformerScore ??= (() => {
 
     function count(tables, seconds) {
       counts.replaceChildren(
-        ladder(last.right, last.loss, tables),
+        ladder(last, tables),
         note(
-          `${verdict(last.right, tables)} Such a table holds how often each character followed the 0 to ` +
-            `${tables.length - 1} before it, in the text that the GPT learned from. They were counted here ` +
-            `in ${format(seconds, 1)} s, and are asked about the same tenth. Nats measure surprise: fewer are better.`,
+          `${verdict(last.right, tables)} A table that looks 3 back holds how often each character ` +
+            "followed each three in the text that the GPT learned from. The tables were counted here " +
+            `in ${format(seconds, 1)} s, and are asked about the same tenth. Nats measure how much the characters surprise it: fewer are better.`,
         ),
       );
     }

@@ -52,7 +52,8 @@ globalThis.scratchformerTalk ??= (() => {
       el("label", { for: id }, "Type a line, and it goes on"),
       el("div", { class: "sx-row" }, field, el("button", { type: "submit" }, "Go on")),
     ]);
-    return el("div", {}, title("Talk to your model"), form, status, said);
+    const element = el("div", {}, title("Talk to your model"), form, status, said);
+    return { element, line: () => field.value };
   }
 
   return { newTalk };

@@ -208,7 +208,7 @@ def test_a_typed_number_is_compared_after_rounding():
 
 def test_a_wrong_number_gets_its_diagnosis_and_a_nearly_right_one_the_digits():
     known, score, other = said("judgeNumber", NUMBER, ["0.98"], ["4"], ["0.2"])
-    assert known["text"] == "Divide by √2 first." and score["text"].startswith("That is a score")
+    assert known["text"] == "Not yet. Divide by √2 first." and score["text"].startswith("That is a score")
     assert other["state"] == "wrong" and other["isUnknown"]
     near = said("judgeNumber", NUMBER, ["0.86"], ["0.84"], ["0.9"])
     assert all("2 digits" in each["text"] and not each.get("isUnknown") for each in near[:2])
@@ -289,7 +289,7 @@ def ticks(page):
 
 def test_a_number_is_judged_kept_and_ticks_what_was_worked_out(open_page):
     page = open_page()
-    assert answer_number(page, "0.98") == "Divide by √2 first."
+    assert answer_number(page, "0.98") == "Not yet. Divide by √2 first."
     assert ticks(page) == []
     answer_number(page, "7")
     page.locator(f"{FIRST} .course-question").get_by_role("button", name="hint 1").click()

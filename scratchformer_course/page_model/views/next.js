@@ -114,7 +114,8 @@ scratchformerExplorer.views.next = (() => {
       draw();
     }
 
-    function write(id) {
+    function write(id, told) {
+      drawn.textContent = told;
       written.push(id);
       predict();
     }
@@ -124,8 +125,7 @@ scratchformerExplorer.views.next = (() => {
       const u = random();
       const p = probabilities(logits, settingsNow());
       const id = pick(p, u);
-      drawn.textContent = `Drew ${u.toFixed(3)}: “${label(id)}”, which had ${percent(p[id])}.`;
-      write(id);
+      write(id, `Drew ${u.toFixed(3)}: “${label(id)}”, which had ${percent(p[id])}.`);
     }
 
     function start() {
@@ -153,7 +153,7 @@ scratchformerExplorer.views.next = (() => {
           label(id),
           () => {
             stop();
-            write(id);
+            write(id, `You chose “${label(id)}”, which had ${percent(full[id])}.`);
             draw();
           },
           { "aria-label": `Write ${label(id)}`, "data-place": place },
