@@ -208,7 +208,7 @@ def test_a_typed_number_is_compared_after_rounding():
 
 def test_a_wrong_number_gets_its_diagnosis_and_a_nearly_right_one_the_digits():
     known, score, other = said("judgeNumber", NUMBER, ["0.98"], ["4"], ["0.2"])
-    assert known["text"] == "Not yet. Divide by √2 first." and score["text"].startswith("That is a score")
+    assert known["text"] == "Divide by √2 first." and score["text"].startswith("That is a score")
     assert other["state"] == "wrong" and other["isUnknown"]
     near = said("judgeNumber", NUMBER, ["0.86"], ["0.84"], ["0.9"])
     assert all("2 digits" in each["text"] and not each.get("isUnknown") for each in near[:2])
