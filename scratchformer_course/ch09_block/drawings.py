@@ -182,8 +182,7 @@ def three_masks():
         "Three masks, coloured where a position may look. Encoder: all sixteen squares, every "
         "position looks everywhere. Decoder: a staircase, each position looks at itself and its "
         "past. Encoder–decoder: a full square for the text that is read, a staircase for the text "
-        "that is written, and a second full square by which the writer looks across at the reader. "
-        "The block is the same in all three."
+        "that is written, and a second full square by which the writer looks across at the reader."
     )
 
 

@@ -6,7 +6,6 @@ must hold the numbers. What is veiled is tested on small pages (book/_ext/veil_e
 """
 
 import ast
-import math
 import re
 import sys
 from html.parser import HTMLParser
@@ -276,13 +275,24 @@ def larger_sublayer(text):
     return "the feed-forward network" if mlp > attn else ""
 
 
+def shares(text):
+    """The right answers in percent, of all seeds and rates, by version."""
+    found = {}
+    for name, line in re.findall(r"^(.*?) *, rate [\d.]+ *: (.*)$", text, re.MULTILINE):
+        found.setdefault(name, []).extend(numbers(line))
+    return found
+
+
+def learns_alone(text):
+    found = shares(text)
+    able = [part for part in ("no attention", "no feed-forward") if max(found[part]) > 80]
+    return "neither" if not able and min(found["both"]) > 95 else ""
+
+
 def learn_nothing(text):
-    """How many versions stay at ln 10 for all seeds, at both rates."""
-    lowest = {}
-    for name, losses in re.findall(r"^(.*?) +rate [\d.]+ *: (.*)$", text, re.MULTILINE):
-        lowest[name] = min(lowest.get(name, math.inf), *numbers(losses))
-    assert len(lowest) == 6
-    return str(sum(loss > 2.2 for loss in lowest.values()))
+    """How many of four versions fail for all seeds, at both rates."""
+    assert len(shares(text)) == 4
+    return str(sum(max(each) < 30 for each in shares(text).values()))
 
 
 def worth_of_a_head(text):
@@ -375,7 +385,7 @@ ANSWERS = {
     "08/who-profits": ("cell-72", who_profits),
     "08/squeezed-and-trained": ("cell-74", who_profits),
     "09/straight-answers": (
-        "cell-08",
+        "cell-06",
         lambda text: "0 for every phrase" if set(numbers(text)) == {0.0} else "",
     ),
     "09/hidden-numbers": (
@@ -385,7 +395,8 @@ ANSWERS = {
     "09/apart-after-8": ("cell-22", found(r"\b8 layers: apart ([\d.]+)")),
     "09/three-norms": ("cell-32", lambda t: "not at all" if rows(t) == 3 * rows(t)[:1] else ""),
     "09/larger-sublayer": ("cell-43", larger_sublayer),
-    "09/learn-nothing": ("cell-58", learn_nothing),
+    "09/alone": ("cell-58", learns_alone),
+    "09/learn-nothing": ("cell-58a", learn_nothing),
     "10/worth-of-a-head": ("cell-18", worth_of_a_head),
     "10/residuals-first": ("cell-33", residuals_first),
     "10/loudest-start": ("cell-46", largest(r"control, lm_head (.*): ([\d.]+)")),

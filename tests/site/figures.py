@@ -133,6 +133,13 @@ def edit_matrices(page: Any) -> None:
     press(page, "sleeps asks")
 
 
+def explode(page: Any) -> None:
+    """Twelve blocks without norms, whose numbers are the widest."""
+    press(page, "12 blocks")
+    page.get_by_role("switch", name="Norm", exact=True).click()
+    fill(page, Look_at_block=12)
+
+
 def all_of_the_law(page: Any) -> None:
     for name in ("Draw the", "Reveal"):
         page.get_by_role("button", name=name).click()
@@ -176,6 +183,7 @@ FIGURES = {
     "turning_pairs": Figure(
         lambda: stored("08", "turning_pairs"), lambda page: press(page, "100 words in front")
     ),
+    "block_switches": Figure(lambda: stored("09", "block_switches"), explode),
     "time_machine": Figure(
         lambda: stored("11", "time_machine"), lambda page: fill(page, Steps_of_training=15)
     ),

@@ -1,0 +1,132 @@
+"""The block with switches: every stream that JavaScript shows is PyTorch's."""
+
+import itertools
+import re
+
+import pytest
+import torch
+from torch import nn
+
+from scratchformer.blocks import TransformerBlock
+from scratchformer_course.ch09_block.live import (
+    CHANNELS,
+    WORDS,
+    block_switches,
+    reading_block,
+    sentence,
+)
+from tests.node import Node
+
+in_node = Node(scratchformerModel="page_model/model.js", M="ch09_block/live.js")
+PARTS = ("attention", "network", "stream", "norm", "post")
+
+
+def old_king():
+    return block_switches(WORDS, CHANNELS, sentence(), reading_block(), "hush")
+
+
+@torch.no_grad()
+def by_pytorch(block, x, on, count):
+    """The streams of all blocks and the weights of the last, straight from the block's parts."""
+    same, x = nn.Identity(), x[None].double()
+    block, blocks, weights = block.double(), [], None
+    for _ in range(count):
+        stations = [x]
+        for part, norm in (("attention", block.ln_1), ("network", block.ln_2)):
+            before = norm if on["norm"] and not on["post"] else same
+            after = norm if on["norm"] and on["post"] else same
+            if on[part]:
+                if part == "attention":
+                    written, weights = block.attn(before(x), need_weights=True)
+                else:
+                    written = block.mlp(before(x))
+                x = after(x + written if on["stream"] else written)
+            stations.append(x)
+        blocks.append(torch.cat(stations))
+    return torch.stack(blocks), weights
+
+
+@pytest.mark.parametrize("count", [1, 2, 12])
+def test_with_any_switch_the_stream_is_pytorchs(count):
+    torch.manual_seed(0)
+    anyone = TransformerBlock(5, n_heads=1, d_ff=9)
+    for p in anyone.parameters():
+        nn.init.normal_(p, std=0.5)
+    figures = [
+        (old_king(), reading_block(), sentence()),
+        (block_switches("abc", "vwxyz", torch.randn(3, 5), anyone, "v"), anyone, None),
+    ]
+    ways = [
+        dict(zip(PARTS, each, strict=True)) for each in itertools.product((True, False), repeat=5)
+    ]
+    body = """return input.ways.map((on) => {
+      const blocks = M.stack(input.weights, input.x, on, input.count);
+      return [blocks.map((b) => b.stations), blocks.at(-1).map];
+    })"""
+    for figure, block, x in figures:
+        settings = figure.settings
+        x = torch.tensor(settings["x"]) if x is None else x
+        found = in_node(body, ways=ways, count=count, weights=settings["weights"], x=settings["x"])
+        for on, (streams, weights) in zip(ways, found, strict=True):
+            expected, map_ = by_pytorch(block, x, on, count)
+            shown = torch.tensor(streams).double()
+            scale = expected.abs().amax(dim=(2, 3), keepdim=True).clamp(min=1)
+            assert ((shown - expected) / scale).abs().max() < 1e-4, on
+            assert (weights is None) == (not on["attention"])
+            if weights:
+                assert (torch.tensor(weights) - map_[0, 0]).abs().max() < 1e-4, on
+
+
+def test_it_is_the_librarys_block_in_both_orders():
+    for post in (False, True):
+        block = TransformerBlock(7, 1, d_ff=1, norm_first=not post)
+        block.load_state_dict(reading_block().state_dict())
+        on = dict.fromkeys(PARTS, True) | {"post": post}
+        body = "return M.stack(input.weights, input.x, input.on, 1)[0].stations[2]"
+        settings = old_king().settings
+        shown = in_node(body, on=on, weights=settings["weights"], x=settings["x"])
+        torch.testing.assert_close(
+            torch.tensor(shown), block(sentence()[None])[0].detach(), atol=1e-5, rtol=0
+        )
+
+
+def test_without_norms_the_words_read_as_in_chapter_06():
+    on = dict.fromkeys(PARTS, True) | {"norm": False}
+    _, weights = by_pytorch(reading_block(), sentence(), on, 1)
+    assert [round(n, 2) for n in weights[0, 0, 1].tolist()] == [0.05, 0.05, 0.85, 0.05]
+
+
+def test_distance_and_size_are_those_of_the_words():
+    x = [[3, 4, 0], [0, 0, 0], [3, 4, -12]]
+    assert in_node("return [M.nearest(input.x), M.largest(input.x)]", x=x) == [5, 12]
+
+
+def test_numbers_are_short_and_never_minus_zero():
+    given = [0, -0.001, 0.126, -2.5, 9.999, 12.34, -123.4, 999.7, 29433.02]
+    expected = ["0", "0", "0.13", "−2.50", "10.0", "12.3", "−123", "1,000", "29,433"]
+    assert in_node("return input.given.map(M.short)", given=given) == expected
+
+
+def test_the_still_figure_has_the_streams_of_the_block():
+    still = old_king().still
+    end = reading_block()(sentence()[None])[0].tolist()
+    rows = re.findall(r"<th scope=.row.>(\w+), after both</th>(.*?)</tr>", still)
+    for (word, cells), name, vector in zip(rows, WORDS, end, strict=True):
+        shown = [float(n.replace("−", "-")) for n in re.findall(r"<td>(.*?)</td>", cells)]
+        assert word == name and shown == pytest.approx(vector[4:], abs=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"words": ["a"]}, r"x is \(4, 7\), expected what fits 1 words, 7 channels, d_model=7"),
+        ({"told": "queen"}, "told='queen', expected one of article"),
+        ({"block": TransformerBlock(7, 7)}, "the block has 7 heads, expected 1"),
+    ],
+)
+@pytest.mark.usefixtures("plain_signatures")
+def test_what_does_not_fit_is_refused(changed, said):
+    given = {"words": WORDS, "channels": CHANNELS, "x": sentence()}
+    given |= {"block": reading_block(), "told": "hush"}
+    with pytest.raises(ValueError, match=said):
+        block_switches(**given | changed)
