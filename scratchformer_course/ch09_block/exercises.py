@@ -709,3 +709,113 @@ leaky_norm = exercise(
         ),
     ],
 )
+
+
+WORD = "article adjective noun verb royal asleep hush".split()  # the channels of a word
+
+
+def _every_word():
+    """Each kind of word, royal or not, asleep or not: (16, 7), and which of them is due."""
+    words = [
+        [float(kind == k) for k in range(4)] + [royal, asleep, 0.0]
+        for kind in range(4)
+        for royal in (0.0, 1.0)
+        for asleep in (0.0, 1.0)
+    ]
+    x = torch.tensor(words)
+    return x, x[:, [2, 4, 5]].sum(dim=1) == 3
+
+
+def judge_only_the_king(call):
+    weight, bias = call(7).like((torch.zeros(7), 0.0))
+    expect(weight.shape == (7,), f"`weight` has shape {tuple(weight.shape)}, expected (7,).")
+    x, due = _every_word()
+    x = x + 0.1 * _random(11, len(x), 7).clamp(-1, 1)  # attention and norms are never exact
+    hush = (x @ weight.float() + bias).relu()
+    for word, level, is_due in zip(_every_word()[0], hush.tolist(), due.tolist(), strict=True):
+        what = ", ".join(name for name, has in zip(WORD, word.tolist(), strict=True) if has)
+        told = f"a word with {what} gets {level:.2f}"
+        expect(not is_due or level > 0.5, f"Too quiet: {told}, but more than 0.5 is wanted.")
+        expect(is_due or level < 0.1, f"Too loud: {told}, but less than 0.1 is wanted.")
+    return f"A sleeping king gets {hush[due].min():.2f}, all others at most {hush[~due].max():.2f}."
+
+
+def _detector(bias, **weights):
+    return torch.tensor([float(weights.get(name, 0)) for name in WORD]), float(bias)
+
+
+def right_only_the_king(C):
+    weight = torch.zeros(C)
+    weight[[2, 4, 5]] = 4  # noun, royal, asleep
+    return weight, -10.0
+
+
+def against_the_others(C):
+    weight = torch.zeros(C)
+    weight[[0, 1, 3]] = -4  # what is no noun
+    weight[[4, 5]] = 4
+    return weight, -6.0
+
+
+def leaves_the_noun_out(C):
+    weight = torch.zeros(C)
+    weight[[4, 5]] = 4  # royal, asleep
+    return weight, -6.0
+
+
+only_the_king = exercise(
+    "9.5",
+    "only_the_king(C) -> weight (C,) and bias, so that relu(x @ weight + bias) is above 0.5 where "
+    "a word x is a noun, royal and asleep, and below 0.1 elsewhere. C = 7.",
+    judge=judge_only_the_king,
+    right=[
+        right_only_the_king,
+        against_the_others,
+        lambda C: _detector(-5, noun=2, royal=2, asleep=2),
+    ],
+    hints=[
+        "Which three channels does the king have, and what do a sleeping beggar and a king who "
+        "wakes lack?",
+        "Give three channels the same weight w. The sum is 3w for the king, and at most 2w for all "
+        "others: which bias lies between them?",
+    ],
+    question=which(
+        "leaves the noun out",
+        beside=[right_only_the_king, against_the_others],
+        others=["has no bias", "has a bias that is too low"],
+    ),
+    mistakes=[
+        refused("leaves the noun out", "Too loud: a word with article, royal", leaves_the_noun_out),
+        refused(
+            "has no bias",
+            "Too loud",
+            lambda C: _detector(0, noun=4, royal=4, asleep=4),
+        ),
+        refused(
+            "has a bias that is too low",
+            "Too quiet: a word with noun, royal, asleep gets 0.00",
+            lambda C: _detector(-13, noun=4, royal=4, asleep=4),
+        ),
+        refused(
+            "has a bias that is too high",
+            "Too loud: a word with",
+            lambda C: _detector(-6, noun=4, royal=4, asleep=4),
+        ),
+        refused(
+            "finds who wakes",
+            "Too loud: a word with noun, royal gets",
+            lambda C: _detector(-6, noun=4, royal=4, asleep=-4),
+        ),
+        refused(
+            "turns the sign round",
+            "Too loud",
+            lambda C: _detector(10, noun=-4, royal=-4, asleep=-4),
+        ),
+        refused(
+            "returns a column",
+            "`weight` has shape (7, 1), expected (7,)",
+            lambda C: (right_only_the_king(C)[0].unsqueeze(1), -10.0),
+        ),
+        refused("returns the weight only", "tuple", lambda C: right_only_the_king(C)[0]),
+    ],
+)
