@@ -1080,7 +1080,7 @@ def judge_worst_text(call):
 
 
 def in_many_scripts():
-    return "語 हिन्दी שלום 🎭"
+    return "語 שלום ночь"
 
 
 def a_letter_with_many_accents():
