@@ -9,40 +9,37 @@ LETTER = 8.6  # width of a letter of size 14, all letters being equally wide
 SPACE = "·"  # stands for a space
 
 
-def merge_tree(word: str, merges: Sequence[tuple[str, str, int]]) -> HTML:
-    """How `word` grows together; `merges` holds (left, right, count) in the order of learning."""
-    left_edge, step, level = 164, 43, 58
+def merge_tree(word: str, merges: Sequence[tuple[str, str]]) -> HTML:
+    """How `word` grows together; `merges` holds (left, right) in the order of learning."""
+    left_edge, step, level = 104, 43, 58
     nodes = [(letter, left_edge + step * (i + 0.5), 24) for i, letter in enumerate(word)]
-    used = []
-    for number, (left, right, count) in enumerate(merges, 1):
-        texts = [node[0] for node in nodes]
-        at = next((i for i in range(len(texts) - 1) if texts[i : i + 2] == [left, right]), None)
+    texts, used = list(word), []
+    for left, right in merges:
+        at = next((i for i, pair in enumerate(pairwise(texts)) if pair == (left, right)), None)
         if at is not None:
-            used.append((number, left, right, count, at))
-            nodes[at : at + 2] = [(left + right, 0, 0)]
-    d = Drawing(428, 24 + level * (len(used) + 1) + 24)
-    nodes = [(letter, left_edge + step * (i + 0.5), 24) for i, letter in enumerate(word)]
+            used.append((left, right, at))
+            texts[at : at + 2] = [left + right]
+    bottom = 24 + level * (len(used) + 1)
+    d = Drawing(left_edge + step * len(word) + 6, bottom + 24)
     d.text(8, 24, "letters", anchor="start", bold=True)
-    for depth, (number, left, right, count, at) in enumerate(used, 1):
+    for letter, x, y in nodes:
+        _letters(d, x, y, letter)
+    for depth, (left, right, at) in enumerate(used, 1):
         y, pair = 24 + level * depth, nodes[at : at + 2]
-        d.text(8, y - 9, f"merge {number}: {left} + {right}", anchor="start", bold=True)
-        d.text(8, y + 11, f"{count} times in the text", "muted", 13, "start")
+        d.text(8, y, f"{left} + {right}", anchor="start", bold=True)
         x = sum(node[1] for node in pair) / 2
         for _, above, height in pair:
             d.line([(above, height + 14), (x, y - 14)], "token")
         nodes[at : at + 2] = [(left + right, x, y)]
         _letters(d, x, y, left + right)
-    bottom = 24 + level * (len(used) + 1)
     d.text(8, bottom, "tokens", anchor="start", bold=True)
     for text, x, y in nodes:
         d.line([(x, y + 14), (x, bottom - 14)], "muted", 1.4, dashed=True)
         _letters(d, x, bottom, text, 0.45)
-    for i, letter in enumerate(word):
-        _letters(d, left_edge + step * (i + 0.5), 24, letter)
-    names = ", ".join(f"{left} and {right} become {left + right}" for _, left, right, _, _ in used)
+    names = ", ".join(f"{left} and {right} become {left + right}" for left, right, _ in used)
     return d.show(
         f"The letters of {word} stand in a row. Lines join them from above to below, one merge a "
-        f"level: {names}. The last row holds the tokens {' '.join(node[0] for node in nodes)}."
+        f"level: {names}. The last row holds the tokens {' '.join(texts)}."
     )
 
 

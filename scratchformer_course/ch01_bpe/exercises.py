@@ -1,6 +1,7 @@
 """The exercises of chapter 1, byte-pair encoding. Imports no torch."""
 
 import codecs
+import functools
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -9,7 +10,8 @@ from typing import ClassVar
 
 import regex
 
-from scratchformer.tokenizers.byte_bpe import GPT2_PATTERN
+from scratchformer.data import Playhouse
+from scratchformer.tokenizers.byte_bpe import GPT2_PATTERN, ByteBPE
 from scratchformer_course.kit.checks.compare import brief, difference, kind, same
 from scratchformer_course.kit.checks.engine import Call, alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
@@ -1053,99 +1055,70 @@ def _why_not_decoded(got, text, known):
     return f"{why}`decode` of the ids of `{text!r}` {difference(got, text)}."
 
 
-class _SmallTokenizer:
-    """Byte-level and lossless: the 256 bytes, then the tokens `th` and `é`."""
-
-    tokens = (*(bytes([b]) for b in range(256)), b"th", "é".encode())
-
-    def encode(self, text):
-        found = re.findall("th|é|.".encode(), text.encode(), re.DOTALL)
-        return [self.tokens.index(token) for token in found]
-
-    def decode(self, ids):
-        return b"".join(self.tokens[i] for i in ids).decode("utf-8", errors="replace")
+@functools.cache
+def _of_plays():
+    """A tokenizer like the chapter's, of 1,024 tokens, learned from other plays."""
+    return ByteBPE.train(Playhouse().text(60_000), 1024)
 
 
-def judge_other_ids(call, tokenizer=None):
-    tokenizer = tokenizer or _SmallTokenizer()
-    ids = call(tokenizer).like([0], "Return the list of ids itself.")
-    expect(ids, "The list is empty, and `encode` gives an empty list for an empty text.")
-    last = len(tokenizer.tokens) - 1
-    outside = [i for i in ids if not 0 <= i <= last]
-    why = f"The id {(outside or [0])[0]} is outside the table, whose ids are 0 … {last}."
-    expect(not outside, why)
-    text = tokenizer.decode(ids)
-    readable = f"The ids decode to `{brief(text)}`: bytes that are no UTF-8 are no text."
-    expect("\ufffd" not in text, readable)
-    back = tokenizer.encode(text)
-    expect(back != ids, f"`encode` gives exactly these ids for `{brief(text)}`.")
-    ours, usual = brief(ids, 50), brief(back, 50)
-    return f"{brief(text, 30)} can be {ours}, but `encode` always gives {usual}."
+def judge_worst_text(call):
+    text = call().like("text", "Return the text itself.")
+    expect(text, "The text is empty, so there is nothing to measure.")
+    expect(len(text) <= 1000, f"{len(text):,} characters are too many: 1,000 are enough.")
+    kinds = [unicodedata.category(character) for character in text]
+    expect("Cs" not in kinds, "Half a character of UTF-16 is no text: it has no bytes in UTF-8.")
+    expect("Cc" not in kinds, "The end of a line is nothing that one sees: write one line.")
+    signs, tokens = len(regex.findall(r"\X", text)), len(_of_plays().encode(text))
+    cost = tokens / signs
+    measured = f"{signs} on the screen, {len(text.encode())} bytes, {tokens} tokens"
+    told = f"{measured}: {cost:.2f} tokens for each character that you see"
+    why = "At most one token for each character: even letters that never merge cost no more"
+    expect(cost > 1, f"{why}.\n{told}.")
+    if cost <= 4:
+        return f"{told}. A character of Unicode has up to four bytes: can you get beyond 4?"
+    return f"{told}. What you see as one is made of several characters, each with its own bytes."
 
 
-def three_bytes(tokenizer):
-    return list(b"the")
+def in_many_scripts():
+    return "語 שלום ночь"
 
 
-def letter_by_letter(tokenizer):
-    ids = []
-    for letter in "with thanks":
-        ids += tokenizer.encode(letter)
-    return ids
+def a_letter_with_many_accents():
+    return "e" + 30 * chr(0x301)
 
 
-other_ids = exercise(
+worst_text = exercise(
     "1.5",
-    "other_ids(tokenizer) -> ids of a readable text that `tokenizer.encode` never gives.",
-    judge=judge_other_ids,
-    right=[three_bytes, letter_by_letter],
+    "worst_text() -> a line of text (str) that costs many tokens for each character one sees.",
+    judge=judge_worst_text,
+    right=[in_many_scripts, a_letter_with_many_accents],
     hints=[
-        "`encode` begins with single bytes and then merges. Which ids would you have before the "
-        "first merge?",
-        "*the* begins with a token of two bytes, but each of its three letters has an id of its "
-        "own: `list(b...)`.",
+        "Which characters have the most bytes, and which of these bytes did the plays ever merge?",
+        "Some signs are several characters in a row, which the screen draws as one: a family, a "
+        "flag, a letter with accents such as `chr(0x301)` behind it.",
     ],
     question=which(
-        "returns what encode gives",  # its reason quotes a text that a right answer has, too
-        beside=[three_bytes, letter_by_letter],
-        others=["cuts a character and loses its end", "returns an id outside the table"],
+        "writes letters that rarely meet",
+        beside=[in_many_scripts, a_letter_with_many_accents],
+        others=["ends its line", "returns half a character", "returns nothing"],
+        text="One of these texts is refused. Which one, and why?",
     ),
     mistakes=[
         refused(
-            "returns what encode gives",
-            "`encode` gives exactly these ids",
-            lambda tokenizer: tokenizer.encode("the"),
+            "writes letters that rarely meet",
+            "even letters that never merge cost no more",
+            lambda: "xqzjvkwx",
         ),
         refused(
-            "takes letters that were never merged",
-            "`encode` gives exactly these ids",
-            lambda tokenizer: tokenizer.encode("q") + tokenizer.encode("x"),
+            "writes plain English",
+            "At most one token for each character",
+            lambda: "Shall I compare thee to a summer's day?",
         ),
-        refused(
-            "cuts a character and loses its end",
-            "are no UTF-8",
-            lambda tokenizer: list("é".encode())[:1],
-        ),
-        refused("returns an empty list", "The list is empty", lambda tokenizer: []),
-        refused(
-            "returns an id outside the table",
-            "outside the table",
-            lambda tokenizer: [len(tokenizer.tokens)],
-        ),
-        refused(
-            "counts an id from the end", "The id -1 is outside the table", lambda tokenizer: [-1]
-        ),
-        refused(
-            "counts one id of two from the end",
-            "The id -2 is outside the table",
-            lambda tokenizer: [-2, ord("e")],
-        ),
-        refused("returns the text", "Return the list of ids itself", lambda tokenizer: "the"),
-        refused("returns the bytes", "is a bytes, but a list", lambda tokenizer: b"the"),
-        refused(
-            "returns both lists",
-            "is a list, but an int",
-            lambda tokenizer: [list(b"the"), tokenizer.encode("the")],
-        ),
+        refused("ends its line", "nothing that one sees", lambda: "\r\n"),
+        refused("returns half a character", "no bytes in UTF-8", lambda: chr(0xD83C)),
+        refused("returns nothing", "The text is empty", lambda: ""),
+        refused("writes a book", "1,000 are enough", lambda: "🎭" * 1001),
+        refused("returns the bytes", "is a bytes, but a str", lambda: "🎭".encode()),
+        refused("returns the ids", "is a list, but a str", lambda: [240, 159, 142, 173]),
     ],
 )

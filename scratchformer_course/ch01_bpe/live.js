@@ -96,6 +96,7 @@ scratchformerLive.figures.merges = (() => {
     return numbers.map((number) => `<${number}>`).join("");
   }
 
+  const PAUSE = 700; // milliseconds for each merge that plays
   const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${n} times`);
 
   // ---- drawing -----------------------------------------------------------------------------
@@ -205,7 +206,10 @@ scratchformerLive.figures.merges = (() => {
     });
     field.value = settings.text;
     const warning = el("p", { class: "sx-caption", role: "status" });
-    const merge = slider("Merges", { min: 0, max: most, step: 1, value: 0 }, () => draw());
+    const merge = slider("Merges", { min: 0, max: most, step: 1, value: settings.start }, () => {
+      draw();
+      if (merge.get() !== due) pause(); // a reader has moved it
+    });
     const status = el("p", { class: "sx-status", role: "status" });
     const list = el("div", { class: "sx-pieces", role: "group", "aria-label": "Pieces" });
     const heading = title();
@@ -222,6 +226,28 @@ scratchformerLive.figures.merges = (() => {
       (row, column) => (row === 0 ? buttons[column] : undefined),
       (b) => b.click(),
     );
+
+    // Plays the merges that are left, or all of them from the last. Where a reader wants nothing to
+    // move by itself, *Next merge* does the same.
+    const calm = matchMedia("(prefers-reduced-motion: reduce)");
+    const play = button("Play", () => (waiting ? pause() : next()), { hidden: calm.matches });
+    let waiting = 0; // the timer while it plays
+    let due = -1; // the merge that was played last
+    function next() {
+      due = merge.get() < most ? after() : 0;
+      merge.set(due);
+      waiting = due < most ? setTimeout(() => element.isConnected && next(), PAUSE) : 0;
+      play.textContent = waiting ? "Pause" : "Play";
+    }
+    function pause() {
+      clearTimeout(waiting);
+      waiting = 0;
+      play.textContent = "Play";
+    }
+    calm.addEventListener("change", () => {
+      play.hidden = calm.matches;
+      pause();
+    });
 
     const before = () => rows.findLast((row) => row.step < merge.get())?.step ?? 0;
     const after = () => rows.find((row) => row.step > merge.get())?.step ?? most;
@@ -347,11 +373,11 @@ scratchformerLive.figures.merges = (() => {
       );
     }
 
-    typed();
-    return el("div", { class: "sx-merges" }, [
+    const element = el("div", { class: "sx-merges" }, [
       el("div", { class: "sx-prompt" }, el("label", { for: fieldId }, "Text"), field, warning),
       merge.element,
       el("div", { class: "sx-bar" }, [
+        play,
         button("Back", () => merge.set(before())),
         button("Next merge", () => merge.set(after())),
         button("All merges", () => merge.set(most)),
@@ -379,6 +405,8 @@ scratchformerLive.figures.merges = (() => {
       ]),
       details,
     ]);
+    typed();
+    return element;
   }
 
   return Object.assign(build, { load, read, piecesAt, summary, label });

@@ -13,20 +13,25 @@ MOST_CHARACTERS = 2_000  # of a text, here and in the figure's field
 LARGEST = 60_000  # characters of settings as a stored output holds them
 
 
-def merges(tokens: Sequence[bytes], pattern: str, text: str, ids: Sequence[int]) -> LiveFigure:
-    """The merges of `text`, and of any other text that a reader types.
+def merges(
+    tokens: Sequence[bytes], pattern: str, text: str, ids: Sequence[int], start: int = 0
+) -> LiveFigure:
+    """The merges of `text`, and of any other text that a reader types, after `start` merges first.
 
     `tokens[i]` is the token with the id i: the 256 bytes in order, then one token for each merge,
     in the order of learning. `pattern` cuts a text into chunks; it is a regular expression that
     means the same in Python and in JavaScript. `ids` are those of `text`, for a page without
     JavaScript. Raises ValueError for tokens in another order or too many, a text that is empty or
-    too long, and ids that do not spell it.
+    too long, ids that do not spell it, and more merges at the start than there are.
     """
     _check(tokens, text, ids)
+    if not 0 <= start <= len(tokens) - 256:
+        raise ValueError(f"start={start}, expected 0 to {len(tokens) - 256} merges")
     settings: dict[str, Any] = {
         "merged": [token.decode("latin-1") for token in tokens[256:]],
         "pattern": pattern,
         "text": text,
+        "start": start,
         "longest": MOST_CHARACTERS,
     }
     if (size := len(escape(json.dumps(settings)))) > LARGEST:

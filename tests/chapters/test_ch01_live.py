@@ -147,3 +147,5 @@ def test_what_cannot_be_shown_is_told(tok):
     ]:
         with pytest.raises(ValueError, match=said):
             merges(tokens, tok.pattern, text, ids)
+    with pytest.raises(ValueError, match="start=445, expected 0 to 444 merges"):
+        merges(tok.tokens, tok.pattern, "a", [97], start=445)

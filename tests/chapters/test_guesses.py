@@ -27,9 +27,9 @@ PAGES = sorted((ROOT / "book").glob("*.md"))
 in_node = Node(guess="../book/_assets/guess-verdicts.js")
 
 
-def found(pattern):
+def found(pattern, flags=0):
     """The one group of a pattern in a text."""
-    return lambda text: re.search(pattern, text)[1]
+    return lambda text: re.search(pattern, text, flags)[1]
 
 
 def numbers(text):
@@ -156,9 +156,9 @@ def momentum(text):
     )
 
 
-def word_tokens(text):
-    size = numbers(text)[0]
-    return "fewer than 4,000" if size < 4000 else "more than 4,000" if size > 4000 else ""
+def hindi_times(text):
+    tokens = found(r"^Hindi .* ([\d.]+) +0$", re.MULTILINE)(text)
+    return f"{float(tokens):.0f} times as many"
 
 
 def two_measures(text):
@@ -333,8 +333,8 @@ ANSWERS = {
     "01/round-of-the": ("cell-21", found(r"merge (\d): th \+ e")),
     "01/chunks": ("cell-30", lambda text: str(len(ast.literal_eval(text)))),
     "01/doublings": ("cell-35", lambda t: all_of(re.findall(r"(\d+)%", t)[i] for i in (1, -1))),
-    "01/most-tokens": ("cell-62", largest(r"^(English|French|Russian|Chinese) +\d+ +\d+ +(\d+)")),
-    "01/word-tokens": ("cell-73", word_tokens),
+    "01/four-digits": ("why-numbers-cell", found(r"^4 +(\d+) numbers", re.MULTILINE)),
+    "01/most-tokens": ("cell-62", hindi_times),
     "02/ids-right": ("cell-11", lambda text: all_of(re.findall(r"(\d+)% right", text))),
     "02/one-hot-shape": ("cell-18", found(r"^(\(\d+, \d+\))")),
     "02/two-measures": ("cell-44", two_measures),

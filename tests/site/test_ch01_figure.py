@@ -55,6 +55,26 @@ def changing(text):
     return [n for n in range(1, len(ids)) if ids[n] != ids[n - 1]]
 
 
+def test_it_opens_half_merged_and_plays_until_a_reader_takes_over(page, tok):
+    start = SETTINGS["start"]
+    assert step(page) == start and shown(page) == expected(tok, TEXT, start)
+    half = (len(TEXT.encode()) + len(tok.encode(TEXT))) / 2
+    assert len(shown(page)) == pytest.approx(half, abs=1)
+    play = page.get_by_role("button", name="Play", exact=True)
+    assert play.count() == 0, "nothing offers to move by itself where the reader wants no motion"
+    page.emulate_media(reduced_motion="no-preference")
+    play.click()
+    third = [n for n in changing(TEXT) if n > start][2]
+    page.wait_for_function(f"Number(document.querySelector('input[type=range]').value) >= {third}")
+    assert page.get_by_role("button", name="Pause", exact=True).count() == 1
+    press(page, "Back")
+    kept = step(page)
+    page.wait_for_timeout(900)
+    assert step(page) == kept and shown(page) == expected(tok, TEXT, kept)
+    press(page, "All merges", "Play")  # from the last merge it begins again
+    assert shown(page) == expected(tok, TEXT, 0)
+
+
 def test_each_click_does_the_next_merge_of_the_text(page, tok):
     steps = changing(TEXT)
     fill(page, Merges=0)
