@@ -132,11 +132,11 @@ def learned(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]])
     found = [float(row[i]) for i, row in enumerate(after)]
     for left, title, weights in ((46, "before", before), (276, "after training", after)):
         d.text(left + 88, 12, title, bold=True)
-        for i, row in enumerate(weights):
+        shades = [[SHADE / 0.85 * float(weight) for weight in row] for row in weights]
+        d.grid(left, 28, shades, cell=22, colour="query")  # 0.85 is the pen's own
+        for i in range(len(weights)):
             d.text(left - 10, 39 + 22 * i, str(i))
             d.text(left + 11 + 22 * i, 220, str(i))
-            for s, weight in enumerate(row):
-                d.box(left + 22 * s, 28 + 22 * i, 22, 22, "", "query", fill=SHADE * float(weight))
         d.text(left + 88, 248, "key")
     d.text(12, 116, "asked for", turn=-90)
     return d.show(
