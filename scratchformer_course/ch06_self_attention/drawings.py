@@ -95,6 +95,57 @@ def three_vectors(
     )
 
 
+SHADE = 0.42  # how opaque a weight of 1 is, here and in the live figure
+
+
+def maps(*panels: tuple[str, Sequence[str], Sequence[str], Sequence[Sequence[float]]]) -> HTML:
+    """Attention maps below each other, each with a title, its words that ask and that answer."""
+    wide = min(56, 390 // max(len(answers) for _, _, answers, _ in panels))
+    heights = [38 + bool(title) * 24 + 36 * len(asks) for title, asks, _, _ in panels]
+    d = Drawing(470, sum(heights) + 16 * len(panels) - 8)
+    top, said = 0, []
+    for (title, asks, answers, weights), height in zip(panels, heights, strict=True):
+        left = 270 - wide * len(answers) / 2
+        if title:
+            d.text(left, top + 12, title, anchor="start", bold=True)
+            said.append(f"{title}:")
+        start = top + height - 36 * len(asks)
+        for s, word in enumerate(answers):
+            d.text(left + wide * (s + 0.5), start - 14, word)
+        for t, (word, row) in enumerate(zip(asks, weights, strict=True)):
+            d.text(left - 10, start + 36 * t + 18, word, anchor="end", bold=True)
+            for s, weight in enumerate(row):
+                place = left + wide * s, start + 36 * t
+                d.box(*place, wide, 36, f"{weight:.2f}", "query", fill=SHADE * float(weight))
+            most = [a for a, w in zip(answers, row, strict=True) if max(row) - w < 0.005]
+            said.append(f"{word} gives {float(max(row)):.2f} to {' and to '.join(most)}.")
+        top += height + 16
+    return d.show(
+        "A table of attention weights: a row for each word that asks, a column for each word that "
+        f"answers, and the larger the weight, the darker its cell. {' '.join(said)}"
+    )
+
+
+def learned(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> HTML:
+    """Weights (8, 8) of eight questions over eight keys, before and after training."""
+    d = Drawing(470, 262)
+    found = [float(row[i]) for i, row in enumerate(after)]
+    for left, title, weights in ((46, "before", before), (276, "after training", after)):
+        d.text(left + 88, 12, title, bold=True)
+        shades = [[SHADE / 0.85 * float(weight) for weight in row] for row in weights]
+        d.grid(left, 28, shades, cell=22, colour="query")  # 0.85 is the pen's own
+        for i in range(len(weights)):
+            d.text(left - 10, 39 + 22 * i, str(i))
+            d.text(left + 11 + 22 * i, 220, str(i))
+        d.text(left + 88, 248, "key")
+    d.text(12, 116, "asked for", turn=-90)
+    return d.show(
+        "Two tables of weights, eight questions by eight keys. Before training the weights are "
+        "spread over each row. After training the dark cells lie on the diagonal, with "
+        f"{min(found):.2f} or more on the key that is asked for, and the rest is nearly empty."
+    )
+
+
 def pipeline() -> HTML:
     """Every step of attention, with the shape of what flows."""
     d = Drawing(470, 526)

@@ -367,9 +367,9 @@ def by_the_slopes(scores, limit):
 def explain_vanishing_scale(got, scores, limit):
     expect(got >= 1, f"The factor is a whole number from 1 on, but yours is {got}.")
     left, first = _largest_slope(scores, got), _first_factor(scores, limit)
-    alive = f"At the factor {got} a gradient of {left:.2g} is left, above {limit:g}"
+    alive = f"At the factor {got} a slope of {left:.2g} is left, above {limit:g}"
     expect(left <= limit, f"{alive}: a larger factor is needed.")
-    raise Wrong(f"{got} kills it, but {first} is enough: return the smallest.")
+    raise Wrong(f"At {got} no slope is larger, but {first} is enough: return the smallest.")
 
 
 def looks_at_the_mean(scores, limit):
@@ -411,11 +411,11 @@ SEARCHED = (
 
 vanishing_scale = exercise(
     "6.3",
-    "vanishing_scale(scores: (S,), limit) -> the smallest whole factor ≥ 1 that kills the "
-    "gradient. Killed: no entry of the Jacobian of softmax at factor × scores exceeds `limit`. One "
-    "score is larger than all others.",
+    "vanishing_scale(scores: (S,), limit) -> the smallest whole factor ≥ 1 at which no slope of "
+    "the softmax exceeds `limit`: no entry of its Jacobian at factor × scores. One score is larger "
+    "than all others.",
     cases=SEARCHED,
-    praise=f"At a factor of {_first_factor(*SEARCHED[0])} this softmax has stopped learning.",
+    praise=f"At a factor of {_first_factor(*SEARCHED[0])} no slope above 0.01 is left.",
     explain=explain_vanishing_scale,
     right=[lambda scores, limit: _first_factor(scores, limit), by_autograd, by_the_slopes],
     hints=[
@@ -450,7 +450,7 @@ vanishing_scale = exercise(
         ),
         mistake(
             "waits for a weight that is 1 but for the limit",
-            "A weight above 1 − limit is more than is needed: look at the entries of the Jacobian",
+            "A weight above 1 − limit is more than is needed: look at the slopes, w · (1 − w)",
             waits_for_a_weight,
         ),
         refused(

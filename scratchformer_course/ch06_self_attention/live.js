@@ -1,5 +1,6 @@
-// Self-attention on a few words: the numbers of W_q and W_k can be edited, and queries, keys,
-// scores, weights and mixtures follow. The weights that an edit has changed are underlined.
+// Self-attention on a few words: a word is pressed, and bars say what it reads. The numbers of W_q
+// and W_k can be edited, and queries, keys, scores, weights and mixtures follow. The weights that an
+// edit has changed are underlined.
 "use strict";
 
 scratchformerLive.figures.attention_steps = (() => {
@@ -36,6 +37,15 @@ scratchformerLive.figures.attention_steps = (() => {
     );
     const rows = [...cells.keys()].filter((t) => cells[t].includes(true));
     return { cells, rows, count: cells.flat().filter(Boolean).length };
+  }
+
+  // What gets the largest of these weights, in words: "king: 0.85", "the and old: 0.50 each"
+  function most(weights, words) {
+    const largest = Math.max(...weights);
+    const names = words.filter((_, s) => largest - weights[s] < SEEN);
+    const last = names.pop();
+    const listed = names.length ? `${names.join(", ")} and ${last}` : last;
+    return `${listed}: ${digits(largest)}${names.length ? " each" : ""}`;
   }
 
   // ---- numbers as text ---------------------------------------------------------------------
@@ -116,6 +126,21 @@ scratchformerLive.figures.attention_steps = (() => {
       ),
     ]);
 
+    // The sentence: a bar over each word, as high as what the pressed word reads of it
+    const bars = words.map(() => el("div", { class: "sx-att-fill" }));
+    const shares = words.map(() => el("div"));
+    const readers = words.map((word, t) => button(word, () => choose(t)));
+    const told = el("p", { role: "status" });
+    const sentence = el("div", { class: "sx-att-sentence" }, [
+      note("Press a word. The bars show what it reads."),
+      el("div", { role: "group", "aria-label": "The sentence" }, [
+        words.map((_, s) =>
+          el("div", {}, shares[s], el("div", { class: "sx-att-rail" }, bars[s]), readers[s]),
+        ),
+      ]),
+      told,
+    ]);
+
     // The map: its rows' names choose the word that asks
     const choices = words.map((word, t) =>
       button(word, () => choose(t), {
@@ -151,8 +176,11 @@ scratchformerLive.figures.attention_steps = (() => {
       },
     });
     const status = el("p", { class: "sx-status", role: "status" });
-    const row = el("div", { class: "sx-att-row", role: "group", "aria-label": "The chosen row" });
+    const summary = el("summary");
+    const steps = el("div", { class: "sx-att-parts" });
+    const row = el("details", { class: "sx-att-row" }, summary, steps);
     const element = el("div", { class: "sx-att" }, [
+      sentence,
       el("div", {}, [
         title("1 · The matrices"),
         note("Edit a number. Rows: features of a word."),
@@ -217,16 +245,22 @@ scratchformerLive.figures.attention_steps = (() => {
         choice.setAttribute("aria-pressed", i === t);
         choice.tabIndex = i === t ? 0 : -1;
         choice.closest("tr").classList.toggle("sx-att-asks", i === t);
+        readers[i].setAttribute("aria-pressed", i === t);
       });
       drawRow();
     }
 
-    // From the query of the word that asks to what it gets
+    // The bars, and all steps from the query of the word that asks to what it gets
     function drawRow() {
       const isMasked = mask.checked;
       const weights = run.weights[asks];
+      told.textContent = `${words[asks]} reads ${most(weights, words)}`;
+      for (const [s, weight] of weights.entries()) {
+        bars[s].style.height = `${(100 * weight).toFixed(2)}%`;
+        shares[s].textContent = digits(weight);
+      }
       const kinds = ["word", "key", "q · k", root, ...(isMasked ? ["mask"] : []), "weight", ""];
-      const steps = table(
+      const found = table(
         kinds,
         words.map((word, s) => [
           word,
@@ -238,7 +272,7 @@ scratchformerLive.figures.attention_steps = (() => {
           weights[s] ? bar(weights[s]) : "",
         ]),
       );
-      steps.querySelectorAll("tbody tr").forEach((line, s) => {
+      found.querySelectorAll("tbody tr").forEach((line, s) => {
         line.lastChild.className = "sx-att-bar";
         line.classList.toggle("sx-att-most", weights[s] === Math.max(...weights));
       });
@@ -263,12 +297,10 @@ scratchformerLive.figures.attention_steps = (() => {
         el("b", {}, vector(run.q[asks])),
         ".",
       ];
-      row.replaceChildren(
-        title(`3 · The row of ${words[asks]}`),
-        el("div", { class: "sx-att-parts" }, [
-          el("div", {}, el("p", {}, named("query", query)), steps),
-          el("div", {}, el("p", {}, named("value", "The weights mix the values.")), mixture),
-        ]),
+      summary.textContent = `3 · Every step for ${words[asks]}`;
+      steps.replaceChildren(
+        el("div", {}, el("p", {}, named("query", query)), found),
+        el("div", {}, el("p", {}, named("value", "The weights mix the values.")), mixture),
       );
     }
 
@@ -288,7 +320,7 @@ scratchformerLive.figures.attention_steps = (() => {
     return element;
   }
 
-  return Object.assign(build, { attend, difference, short });
+  return Object.assign(build, { attend, difference, most, short });
 })();
 // Node
 if (typeof module !== "undefined") module.exports = scratchformerLive.figures.attention_steps;

@@ -1,4 +1,4 @@
-"""Self-attention on a few words, step by step: change a number of W_q or W_k, and all else follows.
+"""Self-attention on a few words: press one, see what it reads, and change W_q or W_k.
 
 Calculated here is only the row that stands on a page without JavaScript, and without the mask.
 """
@@ -7,12 +7,27 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from scratchformer_course.ch06_self_attention.exercises import FEATURES
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import is_finite
 
 Matrix = Sequence[Sequence[float | int]]
 WORDS, COLUMNS, LARGEST = 8, 3, 99  # what fits a phone: words, columns of a matrix, a number's size
 DIGITS = 4  # of the numbers that are handed on
+
+
+# The head that opens chapter 06, which writes these matrices cell by cell
+SENTENCE = "the old king sleeps".split()
+KINDS = "article adjective noun verb royal female asleep".split()
+LOOKS_FOR = [[4, 0], [4, 0], [0, 4], [4, 0], [0, 0], [0, 0], [0, 0]]  # a noun, a verb
+FOUND_BY = [[0, 0], [0, 0], [1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]
+GIVES = [[0, 0, 0]] * 4 + [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+def old_king() -> LiveFigure:
+    """*the old king sleeps*: the first head of chapter 06, in which an adjective finds its noun."""
+    head = ([FEATURES[word] for word in SENTENCE], LOOKS_FOR, FOUND_BY, GIVES)
+    return attention_steps(SENTENCE, *head, KINDS, ["noun", "verb"], KINDS[4:], asks="old")
 
 
 def attention_steps(

@@ -54,6 +54,14 @@ def test_the_rows_that_an_edit_reaches_are_those_whose_weights_differ():
     assert none["count"] == 0
 
 
+def test_what_a_word_reads_is_said_in_words():
+    names, body = ["the", "old", "king"], "return input.rows.map((row) => M.most(row, input.names))"
+    rows = [[0.05, 0.1, 0.85], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3], [0.3331, 0.3333, 0.3336]]
+    one, two, *all_three = in_node(body, names=names, rows=rows)
+    assert (one, two) == ("king: 0.85", "the and old: 0.50 each")
+    assert set(all_three) == {"the, old and king: 0.33 each"}
+
+
 def test_numbers_are_written_as_python_writes_them():
     numbers = [0, 4, -4, 2.828427, -0.001, -2.5, 0.1 + 0.2, 3 * 0.1 * 10, 99, -0.0]
     assert in_node("return input.numbers.map(M.short)", numbers=numbers) == [

@@ -197,11 +197,6 @@ def fastest_first(text):
     return all_of(name for name, _ in sorted(took, key=lambda pair: float(pair[1])))
 
 
-def verb_of_young(text):
-    words = "the old king loves the young queen".split()
-    return f"“{max(zip(numbers(text), words, strict=True))[1]}”"
-
-
 def equal_rows(same, different):
     """Whether the two lines of a text hold the same numbers."""
     return lambda text: same if rows(text)[0] == rows(text)[1] else different
@@ -221,6 +216,12 @@ def old_before_king(text):
     the, old, king, loves = rows(text)[1]
     assert king == loves == 0
     return "“the” and itself alike" if the == old else "itself alone"
+
+
+def wide_heads(text):
+    divided, plain = (sum(row[-3:]) / 3 for row in rows(text) if row[0] == 1024)
+    assert divided > plain + 3 and plain > 50  # percent right
+    return "both learn, the divided one better"
 
 
 def bowl(text):
@@ -360,10 +361,10 @@ ANSWERS = {
         "cell-11",
         lambda t: str(sum(n > 0 for r in rows(t)[:4] for n in r[:4])),
     ),
-    "06/verb-of-young": ("cell-24", verb_of_young),
     "06/which-noun": ("cell-26", which_noun),
     "06/old-before-king": ("cell-57", old_before_king),
-    "06/counting-right": ("cell-75", found(r"counting +(\d+)%")),
+    "06/counting-right": ("cell-77", found(r"counting +(\d+)%")),
+    "06/with-and-without-root": ("cell-width", wide_heads),
     "07/two-loves": ("cell-06", equal_rows("are the same", "differ")),
     "07/row-of-head-0": (
         "cell-30",

@@ -26,6 +26,14 @@ def vector(text):
     return [number(part) for part in text.strip("()").split(", ")]
 
 
+def bars(page):
+    """How high the bars over the words are, in percent of their rails; what stands over them."""
+    shown = page.evaluate("""[...document.querySelectorAll(".sx-att-fill")].map((bar) =>
+      [parseFloat(bar.style.height), 100 * bar.parentElement.previousSibling.textContent])""")
+    assert all(height == pytest.approx(share, abs=0.51) for height, share in shown)
+    return [height for height, _ in shown]
+
+
 def compare(page, settings, asks, changed=(), causal=False):
     """All numbers on the page with PyTorch's; `changed` are the edited entries of W_q and W_k."""
     m = {name: torch.tensor(settings[name]).double() for name in ("x", "W_q", "W_k", "W_v")}
@@ -39,7 +47,8 @@ def compare(page, settings, asks, changed=(), causal=False):
     assert shown_map[0][1:] == words and [line[0] for line in shown_map[1:]] == words
     numbers = torch.tensor([[number(text) for text in line[1:]] for line in shown_map[1:]])
     assert (numbers - weights).abs().max() < 0.0051
-    q_shown = vector(page.locator(".sx-att-row p b").first.inner_text())
+    assert bars(page) == pytest.approx([100 * w for w in weights[row].tolist()], abs=0.51)
+    q_shown = vector(page.locator(".sx-att-row p b").first.text_content())
     assert q_shown == pytest.approx(q[row].tolist(), abs=0.0051)
     scores = k @ q[row]
     for s, (word, key, score, scaled, *open_, weight, _) in enumerate(steps[1:]):
@@ -59,6 +68,25 @@ def test_the_chapters_figure_shows_pytorchs_numbers(page, settings):
     for word in ("old", "the", "king", "sleeps"):
         page.get_by_role("button", name=f"{word} asks").click()
         compare(page, settings, word)
+
+
+def test_the_sentence_and_the_map_choose_the_same_word(page, settings):
+    sentence = page.get_by_role("group", name="The sentence")
+    said = page.locator(".sx-att-sentence [role=status]")
+    assert said.inner_text() == "old reads king: 0.85"
+    sentence.get_by_role("button", name="king").focus()
+    page.keyboard.press("Enter")
+    compare(page, settings, "king")
+    assert said.inner_text() == "king reads sleeps: 0.85"
+    page.get_by_role("button", name="the asks").click()
+    pressed = sentence.get_by_role("button", pressed=True)
+    assert [pressed.inner_text(), said.inner_text()] == ["the", "the reads king: 0.85"]
+    page.get_by_label("W_q, adjective to noun").fill("0")
+    assert said.inner_text() == "old reads the, old, king and sleeps: 0.25 each"
+    steps = page.locator(".sx-att-row")
+    assert not steps.locator("table").first.is_visible()
+    steps.locator("summary").click()
+    assert steps.locator("table").first.is_visible()
 
 
 def test_an_edit_of_a_query_reaches_one_row_and_an_edit_of_a_key_the_others(page, settings):
