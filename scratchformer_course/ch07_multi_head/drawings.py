@@ -69,7 +69,7 @@ def split_and_swap():
     d = Drawing(414, 208)
     d.text(110, 20, "(T, C)", bold=True)
     d.text(110, 42, "3 words, 6 channels", size=13)
-    d.arrow(194, 97, 276, 97)
+    d.arrow(194, 97, 274, 97)
     d.text(238, 78, "cut C in two,", size=13)
     d.text(238, 116, "swap T and H", size=13)
     d.text(367, 12, "(H, T, D)", bold=True)
@@ -82,7 +82,7 @@ def split_and_swap():
             d.box(34 + 26 * c, 58 + 26 * t, 26, 26, number, "value", fill=fill, size=13)
             d.box(x, y, 26, 26, number, "value", fill=fill, size=13)
     for h in range(2):
-        d.text(304, 65 + 90 * h, f"head {h + 1}", "muted", size=13)
+        d.text(301, 65 + 90 * h, f"head {h + 1}", "muted", size=13)
     return d.show(
         "A table of three words with six channels each, numbered row by row. An arrow leads to two "
         "tables of three rows and three channels. The first one holds channels 0, 1 and 2 of every "
