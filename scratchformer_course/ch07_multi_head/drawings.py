@@ -1,4 +1,4 @@
-"""The drawings of chapter 7: heads side by side, the split into heads, two masks and their meet."""
+"""The drawings of chapter 7: heads side by side, the split into heads, the last matrix."""
 
 from scratchformer_course.kit.canvas import Drawing
 
@@ -9,23 +9,24 @@ def heads():
     """The idea: one input, three heads, their outputs side by side, one last matrix."""
     d = Drawing(420, 452)
     d.box(30, 8, 360, 34, "x  (T, C): every head reads all of it", "stream")
-    asks = ("noun\nbefore me?", "noun\nafter me?", "word\nbefore me?")
-    even = (0.25, 0.25, 0.25, 0.25)
-    maps = (  # of four words, the second and the last one nouns
-        (even, even, (0, 1, 0, 0), (0, 1, 0, 0)),
-        ((0, 0.5, 0, 0.5), (0, 0, 0, 1), (0, 0, 0, 1), even),
+    asks = ("my noun,\nor my verb?", "where is\nthe verb?", "the word\nbefore me?")
+    noun, verb = (0.05, 0.05, 0.85, 0.05), (0.05, 0.05, 0.05, 0.85)
+    maps = (  # of the old king sleeps
+        (noun, noun, verb, noun),
+        [(0.01, 0.01, 0.01, 0.96)] * 4,
         ((1, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)),
     )
     for i, (ask, weights) in enumerate(zip(asks, maps, strict=True)):
         x = 4 + i * 140
         d.arrow(x + 66, 42, x + 66, 72, "query")
         d.box(x, 72, 132, 160, "", "muted", fill=0.04)
-        d.text(x + 66, 88, f"head {i}", bold=True)
+        d.text(x + 66, 88, f"head {i + 1}", bold=True)
         for line, words in enumerate(ask.split("\n")):
             d.text(x + 66, 110 + 18 * line, words, "query")
         d.grid(x + 22, 142, weights, cell=22, colour="ink")
         d.arrow(x + 66, 232, 90 + i * 120, 278, "value")
-        d.box(30 + i * 120, 278, 120, 34, f"(T, D) of head {i}", "value", fill=LIGHT + 0.1 * i)
+        fill = LIGHT + 0.1 * i
+        d.box(30 + i * 120, 278, 120, 34, f"(T, D) of head {i + 1}", "value", fill=fill)
     d.arrow(210, 312, 210, 344, "value")
     d.text(220, 326, "side by side: (T, C)", anchor="start")
     d.box(100, 344, 220, 34, "last matrix  W_o  (C, C)", "muted")
@@ -33,31 +34,33 @@ def heads():
     d.box(30, 408, 360, 34, "(T, C): every channel mixes all heads", "stream")
     return d.show(
         "From top to bottom. A bar x of shape (T, C) sends an arrow to each of three heads. Each "
-        "head asks a question of its own, such as: a noun before me? Each has its own map. "
-        "The maps differ. Each head gives a piece of shape (T, D). The three pieces stand side "
-        "by side and make (T, C) again. A last matrix W_o mixes them."
+        "has a question of its own and a map of four words, the old king sleeps. In the first map "
+        "king is dark in every row but its own, which is dark at sleeps; in the second one every "
+        "row is dark at sleeps; in the third one every row is dark at the word before. Each head "
+        "gives an output of shape (T, D). The three stand side by side and make (T, C) again. A "
+        "last matrix W_o mixes them."
     )
 
 
 def last_matrix():
-    """Three heads side by side meet three blocks of rows of W_o; the parts are added."""
+    """Three heads side by side meet rows of W_o, each its own; the parts are added."""
     d = Drawing(432, 176)
     d.text(77, 14, "heads side by side", bold=True, size=13)
     d.text(218, 14, "W_o  (C, C)", bold=True, size=13)
     d.text(352, 14, "sum of parts  (T, C)", bold=True, size=13)
     for h in range(3):
         fill, y = LIGHT + 0.1 * h, 36 + 46 * h
-        d.box(2 + 50 * h, 82, 50, 34, f"head {h}", "value", fill=fill, size=13)
-        d.box(174, y, 88, 42, f"block {h}", "muted", size=13)
-        d.box(288, y, 126, 42, f"head {h} @ block {h}", "stream", size=13)
+        d.box(2 + 50 * h, 82, 50, 34, f"head {h + 1}", "value", fill=fill, size=13)
+        d.box(174, y, 88, 42, f"rows of {h + 1}", "muted", size=13)
+        d.box(288, y, 126, 42, f"head {h + 1} @ its rows", "stream", size=13)
     d.text(163, 99, "@", size=16, bold=True)
     d.text(275, 99, "=", size=16, bold=True)
     for y in (80, 126):
         d.text(423, y, "+", size=16, bold=True)
     return d.show(
-        "Left: three boxes side by side, head 0, head 1 and head 2. Middle: the matrix W_o, cut "
-        "into three blocks of rows, block 0 to block 2. Right: three parts, head 0 times block 0, "
-        "head 1 times block 1, head 2 times block 2, with plus signs: they are added."
+        "Left: three boxes side by side, head 1, head 2 and head 3. Middle: the matrix W_o, cut "
+        "into three groups of rows, one for each head. Right: three parts, each head times its own "
+        "rows, with plus signs: they are added."
     )
 
 
@@ -66,9 +69,9 @@ def split_and_swap():
     d = Drawing(414, 208)
     d.text(110, 20, "(T, C)", bold=True)
     d.text(110, 42, "3 words, 6 channels", size=13)
-    d.arrow(194, 97, 284, 97)
-    d.text(242, 78, "cut C in two,", size=13)
-    d.text(242, 116, "swap T and H", size=13)
+    d.arrow(194, 97, 274, 97)
+    d.text(238, 78, "cut C in two,", size=13)
+    d.text(238, 116, "swap T and H", size=13)
     d.text(367, 12, "(H, T, D)", bold=True)
     for t in range(3):
         d.text(16, 71 + 26 * t, f"t={t}", "muted", size=13)
@@ -79,34 +82,9 @@ def split_and_swap():
             d.box(34 + 26 * c, 58 + 26 * t, 26, 26, number, "value", fill=fill, size=13)
             d.box(x, y, 26, 26, number, "value", fill=fill, size=13)
     for h in range(2):
-        d.text(306, 65 + 90 * h, f"h={h}", "muted", size=13)
+        d.text(301, 65 + 90 * h, f"head {h + 1}", "muted", size=13)
     return d.show(
         "A table of three words with six channels each, numbered row by row. An arrow leads to two "
         "tables of three rows and three channels. The first one holds channels 0, 1 and 2 of every "
         "word, the second one the rest."
-    )
-
-
-def masks(causal, padding, words):
-    """The two masks of one text, (T, T) each, and where both are open."""
-    d = Drawing(452, 200)
-    both = [
-        [a and b for a, b in zip(*rows, strict=True)] for rows in zip(causal, padding, strict=True)
-    ]
-    panels = (("causal", causal), ("padding", padding), ("both", both))
-    for i, (name, mask) in enumerate(panels):
-        x = 58 + i * 139
-        d.text(x + 57, 14, name, bold=True)
-        d.grid(x, 28, mask, cell=19)
-        for j, word in enumerate(words):
-            d.text(x + 9.5 + 19 * j, 150, word, "key", size=13, anchor="end", turn=-90)
-            if i == 0:
-                d.text(x - 6, 37.5 + 19 * j, word, "query", size=13, anchor="end")
-    d.text(184, 85, "&", size=18, bold=True)
-    d.text(323, 85, "=", size=18, bold=True)
-    return d.show(
-        "Three squares with the six tokens of a padded text as rows and as columns; filled is "
-        "open. In the causal one the lower triangle is filled. In the padding one the columns of "
-        "the three words are filled from top to bottom. In the third one a place is filled if it "
-        "is filled in both."
     )

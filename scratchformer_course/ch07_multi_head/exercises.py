@@ -19,11 +19,6 @@ def _past(T):
     return torch.ones(T, T, dtype=torch.bool).tril()
 
 
-def _masks(ids, pad_id):
-    """The causal mask (T, T), and True (B, 1, T) where a token is not padding."""
-    return _past(ids.shape[1]), (ids != pad_id)[:, None]
-
-
 def _turn(d_model, places):
     """The matrix that turns the hands of place t into those of place t + `places`."""
     turn = torch.zeros(d_model, d_model)
@@ -32,6 +27,81 @@ def _turn(d_model, places):
         cos, sin = math.cos(angle), math.sin(angle)
         turn[i : i + 2, i : i + 2] = torch.tensor([[cos, -sin], [sin, cos]])
     return turn
+
+
+def right_turn_back(b):
+    cos, sin = math.cos(b), math.sin(b)
+    return torch.tensor([[cos, sin], [-sin, cos]])
+
+
+def by_two_hands(b):
+    """Row 0 is where the hand (1, 0) goes, and row 1 where (0, 1) goes."""
+    start = torch.tensor([math.pi / 2, 0.0])
+    return torch.stack([(start - b).sin(), (start - b).cos()], dim=1)
+
+
+def turns_forward(b):
+    return right_turn_back(b).T
+
+
+turn_back = exercise(
+    "7.1",
+    "turn_back(b) -> (2, 2): [sin a, cos a] @ turn_back(b) is [sin(a − b), cos(a − b)] for every a",
+    cases=(1.0, 0.3, 10_000**-0.5, -0.7, 4.0, 0.0),
+    right=[right_turn_back, by_two_hands],
+    hints=[
+        "A row times a matrix: which two numbers of the matrix make the sine, the first number of "
+        "the result?",
+        "The first column holds cos b and −sin b, since sin a cos b − cos a sin b is the sum of "
+        "sin a times its upper and cos a times its lower number. Read the second column off the "
+        "other formula.",
+    ],
+    question=number(
+        "A step b has sin b = 0.6 and cos b = 0.8. What is the first number of `[1, 2] @ "
+        "turn_back(b)`?",
+        lambda f: (torch.tensor([1.0, 2.0]) @ f(math.asin(0.6)))[0],
+        digits=1,
+    ),
+    mistakes=[
+        *alike(
+            "A sine has the wrong sign: the first column has to give sin a cos b − cos a sin b, "
+            "and the second one has a plus",
+            {
+                "turns forward": turns_forward,
+                "has no minus": lambda b: (
+                    (right_turn_back(b) + turns_forward(b)) / 2 + math.sin(b) * torch.eye(2).flip(0)
+                ),
+                "turns the hand over": lambda b: right_turn_back(b) * torch.tensor([1.0, -1.0]),
+            },
+        ),
+        mistake(
+            "makes the cosine first",
+            "The columns have changed places: the sine comes first, as in the row",
+            lambda b: right_turn_back(b).flip(1),
+        ),
+        mistake(
+            "takes the rows in reverse",
+            "The rows have changed places: the upper row belongs to sin a",
+            lambda b: right_turn_back(b).flip(0),
+        ),
+        mistake(
+            "takes b for degrees",
+            "b is an angle in radians already, as `math.sin` wants it",
+            lambda b: right_turn_back(math.radians(b)),
+        ),
+        mistake(
+            "turns by 1 whatever b",
+            "Every hand turns by 1: each pair has a step of its own, which is b",
+            lambda b: right_turn_back(1.0),
+        ),
+        mistake(
+            "scales by the cosine only",
+            "Only cos b is there: without the sines a hand becomes shorter and does not turn",
+            lambda b: math.cos(b) * torch.eye(2),
+        ),
+        refused("returns lists", "that is a list", lambda b: right_turn_back(b).tolist()),
+    ],
+)
 
 
 def _smallest_weight(call, d_model, count=PLACES):
@@ -93,15 +163,15 @@ def uses_the_first_hand(d_model):
     return W_q, W_k
 
 
-def _turn_of_queries(W_q, W_k):
-    """Row 1, column 0 of a W_q without its scale; the keys must be left as they are."""
-    if not W_k.equal(torch.eye(2)):
+def _slope_of_the_second_hand(W_q, W_k):
+    """Of the second pair's turn, which no scale changes; the keys must be left as they are."""
+    if not W_k.equal(torch.eye(4)):
         raise ValueError("W_k is not the identity")
-    return W_q[1, 0] / W_q[1].norm()
+    return W_q[3, 2] / W_q[2, 2]
 
 
 previous_word = exercise(
-    "7.1",
+    "7.2",
     "previous_word(d_model) -> W_q, W_k, (C, D) each: place t gives 0.8 or more to place t - 1",
     judge=judge_previous_word,
     right=[
@@ -110,15 +180,16 @@ previous_word = exercise(
         lambda d_model: (6 * torch.eye(d_model), 6 * _turn(d_model, 1)),
     ],
     hints=[
-        "Where does the hand of place t − 1 stand, if that of place t stands at the angle a?",
-        "`W_k` is `torch.eye(d_model)`. Each pair has its own two rows and columns of `W_q`: cos b "
-        "twice and sin b with both signs, and a number such as 30 in front of it all.",
+        "If the key of a place is the position itself, what must the query of the place after it "
+        "be, and which matrix makes that of each hand?",
+        "`torch.block_diag` sets the turn of each pair on the diagonal, with a step of its own. "
+        "`W_k` is `torch.eye(d_model)`. Then multiply `W_q` until the softmax is sharp.",
     ],
     question=number(
-        "With d_model = 2 the position of place t is the row [sin t, cos t], and one step is 1 "
-        "radian: sin 1 = 0.84, cos 1 = 0.54. `W_k` is `torch.eye(2)`. What stands in row 1, column "
-        "0 of `W_q`, before you make it larger? Two digits.",
-        lambda f: _turn_of_queries(*f(2)),
+        "With d_model = 4 the second pair turns by 0.01 a step: sin 0.01 = 0.01, cos 0.01 = 1.00. "
+        "`W_k` is `torch.eye(4)`. What is row 3, column 2 of `W_q`, divided by row 2, column 2? "
+        "Two digits.",
+        lambda f: _slope_of_the_second_hand(*f(4)),
     ),
     mistakes=[
         refused(
@@ -181,7 +252,7 @@ def right_split_heads(x, n_heads):
 
 
 split_heads = exercise(
-    "7.2",
+    "7.3",
     "split_heads(x: (B, T, C), n_heads) -> (B, H, T, D), D = C / H",
     cases=(
         (torch.arange(48.0).view(2, 3, 8), 2),
@@ -438,7 +509,7 @@ def _for_the_first_word(layer):
 
 
 MultiHeadAttention = exercise(
-    "7.3",
+    "7.4",
     "MultiHeadAttention(d_model, n_heads)(x: (B, T, C), mask=None) -> (B, T, C)",
     cases=(
         ({"d_model": 12, "n_heads": 3}, X),
@@ -466,7 +537,8 @@ MultiHeadAttention = exercise(
     question=number(
         "`MultiHeadAttention(2, 2)` reads two words, [2, 6] and [4, 12], under the causal mask. In "
         "both heads every query is 10 and every key is 1, and the values are the words' own "
-        "numbers. `c_proj` makes (head 0) + 10 · (head 1). What does it make for the first word?",
+        "numbers. `c_proj` makes (first head) + 10 · (second head). What does it make for the "
+        "first word?",
         _for_the_first_word,
         digits=0,
     ),
@@ -488,8 +560,8 @@ MultiHeadAttention = exercise(
         ),
         mistake(
             "shuffles the channels of the heads",
-            "The channels of the heads are shuffled together: head 0's D channels come first, then "
-            "head 1's",
+            "The channels of the heads are shuffled together: the first head's D channels come "
+            "first, then the second one's",
             ShufflesTheChannelsOfTheHeads,
         ),
         mistake(
@@ -552,139 +624,6 @@ MultiHeadAttention = exercise(
 )
 
 
-def right_combine_masks(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past & real
-
-
-def by_loops(ids, pad_id):
-    B, T = ids.shape
-    mask = torch.zeros(B, T, T, dtype=torch.bool)
-    for b in range(B):
-        for i in range(T):
-            for j in range(i + 1):
-                mask[b, i, j] = ids[b, j] != pad_id
-    return mask
-
-
-def lets_the_padding_mask(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return real.expand(-1, len(past), -1)
-
-
-def joins_the_masks_with_or(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past | real
-
-
-def hides_the_rows(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past & real.mT
-
-
-def hides_rows_and_columns(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past & real & real.mT
-
-
-def opens_the_future(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past.T & real
-
-
-def closes_the_diagonal(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past.tril(-1) & real
-
-
-def opens_the_padding(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past & ~real
-
-
-combine_masks = exercise(
-    "7.4",
-    "combine_masks(ids: (B, T), pad_id: int) -> (B, T, T) bool, causal and blind to padding",
-    cases=(
-        (torch.tensor([[5, 6, 0, 0], [0, 0, 5, 6]]), 0),
-        (torch.tensor([[9, 9, 2, 3, 0]]), 9),
-        (torch.tensor([[4, 2, 1, 3, 7, 5], [-1, -1, 0, 6, 0, 2], [8, 8, 8, -1, -1, -1]]), -1),
-        (torch.tensor([[3, 1, 2], [1, 3, 1]]), 5),  # no padding at all
-        (torch.tensor([[6], [2]]), 2),
-        (torch.tensor([[0, 7, 0, 7], [3, 0, 0, 1]]), 0),
-    ),
-    right=[right_combine_masks, by_loops],
-    hints=[
-        "A place is open if it is open in both masks. Which shape has each of the two?",
-        "`(ids != pad_id)[:, None]` is (B, 1, T), the same for every row i. Join it with the "
-        "causal mask, `torch.ones(T, T).tril().bool()`.",
-    ],
-    question=number(
-        "`ids` is [[0, 9, 5, 0]] and `pad_id` is 9. How many of the 16 places of the mask are "
-        "True?",
-        lambda f: f(torch.tensor([[0, 9, 5, 0]]), 9).sum(),
-        digits=0,
-    ),
-    mistakes=[
-        mistake(
-            "lets the padding mask replace the causal mask",
-            "The causal mask is gone: padding is hidden, but the future is open",
-            lets_the_padding_mask,
-        ),
-        mistake(
-            "forgets the padding",
-            "Padding may be attended to: hide the padded columns as well",
-            lambda ids, pad_id: _past(ids.shape[1]).expand(len(ids), -1, -1),
-        ),
-        mistake(
-            "joins the masks with or",
-            "A place open in one mask is open here: both must allow it, so `&`",
-            joins_the_masks_with_or,
-        ),
-        mistake(
-            "says True for hidden",
-            "The mask is the wrong way round: True = may attend",
-            lambda ids, pad_id: ~right_combine_masks(ids, pad_id),
-        ),
-        mistake(
-            "hides the rows of the padding",
-            "The rows of the padding are hidden: hide its columns, the keys",
-            hides_the_rows,
-        ),
-        mistake(
-            "hides rows and columns",
-            "The rows of the padding are hidden too: only its columns",
-            hides_rows_and_columns,
-        ),
-        mistake(
-            "opens the future",
-            "The causal mask is upside down: row i is open up to column i",
-            opens_the_future,
-        ),
-        mistake(
-            "closes the diagonal",
-            "A position may not see itself: keep the diagonal",
-            closes_the_diagonal,
-        ),
-        mistake(
-            "opens the padding only",
-            "Only the padding is open: True where a token is not `pad_id`",
-            opens_the_padding,
-        ),
-        mistake(
-            "takes 0 for padding always",
-            "The padding is not always 0: compare with `pad_id`",
-            lambda ids, pad_id: right_combine_masks(ids, 0),
-        ),
-        mistake(
-            "returns numbers",
-            "The mask holds numbers: make it boolean, True = may attend",
-            lambda ids, pad_id: right_combine_masks(ids, pad_id).long(),
-        ),
-    ],
-)
-
-
 def _other(x):
     """Other random numbers in the shape of x."""
     return torch.randn(x.shape, generator=torch.Generator().manual_seed(1))
@@ -723,9 +662,9 @@ def _leaks_in_the_last_channel(x):
 
 
 def _leaks_a_little(x):
-    """Place 0 sees a channel of the last place, and hundreds of times weaker than itself."""
+    """Place 0 sees a channel of the last place, and thousands of times weaker than itself."""
     out = x + 5
-    out[:, 0, 0] += 2e-3 * x[:, -1, 1]
+    out[:, 0, 0] += 4e-4 * x[:, -1, 1]
     return out
 
 
@@ -748,6 +687,13 @@ def _turns_by_the_future(x):
 def _is_sound_but_rounds(x):
     """The past alone, found by taking the future from the whole: the last digits move with it."""
     return 1 + 0.1 * (x.sum(dim=1, keepdim=True) - (x.flip(1).cumsum(dim=1).flip(1) - x))
+
+
+def _is_sound_and_almost_0(x):
+    """What is left of the whole without the past and the future: the last digits alone."""
+    past = x.cumsum(dim=1)
+    later = x.flip(1).cumsum(dim=1).flip(1) - x
+    return x + (x.sum(dim=1, keepdim=True) - past - later) - x
 
 
 def _is_close(a, b):
@@ -870,6 +816,14 @@ def leaves_a_trace_of_nan(layer, x):
     return False
 
 
+def reverses_the_later_inputs(layer, x):
+    for t in range(1, x.shape[1]):
+        changed = torch.cat((x[:, :t], x[:, t:].flip(1)), dim=1)
+        if not _is_close(layer(changed)[:, :t], layer(x)[:, :t]):
+            return True
+    return False
+
+
 def takes_the_slope_of_a_sum(layer, x):
     x = x.clone().requires_grad_()
     out = layer(x)
@@ -900,6 +854,7 @@ sees_the_future = exercise(
         (_layer(_opened(5, 0, 4)), TEXTS[:1, :5, :3]),
         (_layer(_past(5)), TEXTS[1:, :5, :3]),
         (_leaks_behind_a_norm, TEXTS),
+        (_is_sound_and_almost_0, TEXTS),
     ),
     praise="`sees_the_future` finds every leak, and accuses no layer that is sound.",
     right=[right_sees_the_future, by_slopes, by_cuts, by_each_place],
@@ -986,15 +941,26 @@ sees_the_future = exercise(
                 close=lambda a, b: bool((a.norm(dim=-1) - b.norm(dim=-1)).abs().max() < 1e-5)
             ),
         ),
-        mistake(
-            "compares digit by digit",
+        *alike(
             "A sound layer is accused: rounding moves the last digits. Compare with `atol=1e-5`",
-            _tells_by(close=torch.equal),
+            {
+                "compares digit by digit": _tells_by(close=torch.equal),
+                "leaves the tolerance to allclose": _tells_by(close=torch.allclose),
+            },
         ),
-        mistake(
-            "allows a large difference",
-            "A leak is missed: it moves an output by a few thousandths. Compare more strictly",
-            _tells_by(close=lambda a, b: torch.allclose(a, b, atol=0.1)),
+        *alike(
+            "A leak is missed: it moves an output by less than a thousandth. Compare more strictly",
+            {
+                "allows a large difference": _tells_by(
+                    close=lambda a, b: torch.allclose(a, b, atol=0.1)
+                ),
+                "allows a thousandth": _tells_by(
+                    close=lambda a, b: torch.allclose(a, b, atol=2e-3)
+                ),
+                "allows a share of the output": _tells_by(
+                    close=lambda a, b: torch.allclose(a, b, rtol=1e-2, atol=1e-5)
+                ),
+            },
         ),
         *alike(
             "A sound layer is accused: NaN and infinity survive even a weight of 0, since 0 · NaN "
@@ -1013,6 +979,7 @@ sees_the_future = exercise(
                 "sets later inputs to 0": _tells_by(torch.zeros_like),
                 "doubles later inputs": _tells_by(lambda x: 2 * x),
                 "takes the later inputs of the other text": _tells_by(lambda x: x.flip(0)),
+                "reverses the later inputs": reverses_the_later_inputs,
             },
         ),
         mistake(

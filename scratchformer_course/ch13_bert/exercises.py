@@ -337,6 +337,144 @@ bert_input = exercise(
 )
 
 
+def _masks(ids, pad_id):
+    """The causal mask (T, T), and True (B, 1, T) where a token is not padding."""
+    return causal_mask(ids.shape[1]), padding_mask(ids, pad_id)
+
+
+def right_combine_masks(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past & real
+
+
+def by_loops(ids, pad_id):
+    B, T = ids.shape
+    mask = torch.zeros(B, T, T, dtype=torch.bool)
+    for b in range(B):
+        for i in range(T):
+            for j in range(i + 1):
+                mask[b, i, j] = ids[b, j] != pad_id
+    return mask
+
+
+def lets_the_padding_mask(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return real.expand(-1, len(past), -1)
+
+
+def joins_the_masks_with_or(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past | real
+
+
+def hides_the_rows(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past & real.mT
+
+
+def hides_rows_and_columns(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past & real & real.mT
+
+
+def opens_the_future(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past.T & real
+
+
+def closes_the_diagonal(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past.tril(-1) & real
+
+
+def opens_the_padding(ids, pad_id):
+    past, real = _masks(ids, pad_id)
+    return past & ~real
+
+
+combine_masks = exercise(
+    "13.3",
+    "combine_masks(ids: (B, T), pad_id: int) -> (B, T, T) bool, causal and blind to padding",
+    cases=(
+        (torch.tensor([[5, 6, 0, 0], [0, 0, 5, 6]]), 0),
+        (torch.tensor([[9, 9, 2, 3, 0]]), 9),
+        (torch.tensor([[4, 2, 1, 3, 7, 5], [-1, -1, 0, 6, 0, 2], [8, 8, 8, -1, -1, -1]]), -1),
+        (torch.tensor([[3, 1, 2], [1, 3, 1]]), 5),  # no padding at all
+        (torch.tensor([[6], [2]]), 2),
+        (torch.tensor([[0, 7, 0, 7], [3, 0, 0, 1]]), 0),
+    ),
+    right=[right_combine_masks, by_loops],
+    hints=[
+        "A place is open if it is open in both masks. Which shape has each of the two?",
+        "`(ids != pad_id)[:, None]` is (B, 1, T), the same for every row i. Join it with the "
+        "causal mask, `torch.ones(T, T).tril().bool()`.",
+    ],
+    question=number(
+        "`ids` is [[0, 9, 5, 0]] and `pad_id` is 9. How many of the 16 places of the mask are "
+        "True?",
+        lambda f: f(torch.tensor([[0, 9, 5, 0]]), 9).sum(),
+        digits=0,
+    ),
+    mistakes=[
+        mistake(
+            "lets the padding mask replace the causal mask",
+            "The causal mask is gone: padding is hidden, but the future is open",
+            lets_the_padding_mask,
+        ),
+        mistake(
+            "forgets the padding",
+            "Padding may be attended to: hide the padded columns as well",
+            lambda ids, pad_id: causal_mask(ids.shape[1]).expand(len(ids), -1, -1),
+        ),
+        mistake(
+            "joins the masks with or",
+            "A place open in one mask is open here: both must allow it, so `&`",
+            joins_the_masks_with_or,
+        ),
+        mistake(
+            "says True for hidden",
+            "The mask is the wrong way round: True = may attend",
+            lambda ids, pad_id: ~right_combine_masks(ids, pad_id),
+        ),
+        mistake(
+            "hides the rows of the padding",
+            "The rows of the padding are hidden: hide its columns, the keys",
+            hides_the_rows,
+        ),
+        mistake(
+            "hides rows and columns",
+            "The rows of the padding are hidden too: only its columns",
+            hides_rows_and_columns,
+        ),
+        mistake(
+            "opens the future",
+            "The causal mask is upside down: row i is open up to column i",
+            opens_the_future,
+        ),
+        mistake(
+            "closes the diagonal",
+            "A position may not see itself: keep the diagonal",
+            closes_the_diagonal,
+        ),
+        mistake(
+            "opens the padding only",
+            "Only the padding is open: True where a token is not `pad_id`",
+            opens_the_padding,
+        ),
+        mistake(
+            "takes 0 for padding always",
+            "The padding is not always 0: compare with `pad_id`",
+            lambda ids, pad_id: right_combine_masks(ids, 0),
+        ),
+        mistake(
+            "returns numbers",
+            "The mask holds numbers: make it boolean, True = may attend",
+            lambda ids, pad_id: right_combine_masks(ids, pad_id).long(),
+        ),
+    ],
+)
+
+
 SIZES = {"vocab_size": 9, "context_length": 8, "d_model": 8, "n_heads": 2, "n_layers": 2}
 OTHER = {"vocab_size": 6, "context_length": 5, "d_model": 6, "n_heads": 3, "n_layers": 1}
 LARGE = 16  # from this width on, a model keeps the start that it was given
@@ -540,7 +678,7 @@ def _encodes_one_token(BERT):
 
 
 BERT = exercise(
-    "13.3",
+    "13.4",
     "BERT(vocab_size, context_length, d_model, n_heads, n_layers): ids -> logits (B, T, V). It is "
     "called with ids, segments and a mask. Its parts are called `wte`, `wpe`, `wse`, `ln_e`, `h`, "
     "`transform` and `lm_head`.",
@@ -716,7 +854,7 @@ def counts_among_the_gaps(logits, ids, mask_id):
 _THREE_TOKENS = torch.tensor([[[0.0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7], [1, 1, 2]]])
 
 surest_gap = exercise(
-    "13.4",
+    "13.5",
     "surest_gap(logits (1, T, V), ids (1, T), mask_id) -> (place, token) of the surest gap",
     cases=(
         *((*_chances(seed), MASK_ID) for seed in (4, 14, 8)),
@@ -840,7 +978,7 @@ def too_timid_for_one_token(inputs, vocab_size):
 
 
 cheat = exercise(
-    "13.5",
+    "13.6",
     "cheat(inputs: (B, T), vocab_size) -> logits (B, T, V), near 0 nats on tokens left visible",
     judge=judge_cheat,
     right=[

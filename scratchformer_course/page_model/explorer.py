@@ -43,7 +43,8 @@ def explore(
     character that the tokenizer knows if it cannot read that line. `views` are some of "attention",
     "next" (the next token), "switches" (parts switched off) and "lens" (the logit lens). Losses are
     of `text`, or of the prompt. `seed` is that of the draws. A `simple` view of the next token
-    marks what the model reads, and has its rules in a fold. Raises ValueError for a prompt that the
+    marks what the model reads, and has its rules in a fold; one of the switches has all but blocks
+    and heads in a fold. Raises ValueError for a prompt that the
     tokenizer cannot read, an unknown view, a model of more than 20 million weights, a seed that is
     no whole number, and what `describe` refuses.
     """

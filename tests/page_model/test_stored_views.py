@@ -16,24 +16,31 @@ from scratchformer_course.page_model import describe, explore
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
 
+KATHARINA = (
+    "KATHARINA:\nToo light for such a swain as you to catch;\n"
+    "And yet as heavy as my weight should be."
+)
+
+
 @pytest.mark.parametrize(
-    ("notebook", "prompt", "view"),
+    ("notebook", "prompt", "view", "simple"),
     [
-        ("07_multi_head", "ROMEO:\nWhat light through", "attention"),
-        ("12_generation", "The king ", "next"),
+        ("07_multi_head", KATHARINA, "switches", True),
+        ("07_multi_head", "ROMEO:\nWhat light through", "attention", False),
+        ("12_generation", "The king ", "next", False),
     ],
 )
-def test_a_stored_view_is_what_the_shipped_model_gives(notebook, prompt, view):
+def test_a_stored_view_is_what_the_shipped_model_gives(notebook, prompt, view, simple):
     cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
     shown = [output.get("data", {}).get("text/html", "") for output in outputs]
-    (stored,) = (html for html in shown if 'data-figure="explorer"' in html)
+    (stored,) = (html for html in shown if 'data-figure="explorer"' in html and view in html)
     settings = json.loads(unescape(re.search(r'data-settings="([^"]*)"', stored)[1]))
     assert settings["prompt"] == prompt and settings["views"] == [view]
     name = "tiny-shakespeare"
     model, tok = GPT.pretrained(name), CharTokenizer.pretrained(name)
     assert f'data-models="{describe(model, tok)["hash"]}"' in stored
-    assert stored == explore(model, tok, prompt, views=[view]).placeholder()
+    assert stored == explore(model, tok, prompt, views=[view], simple=simple).placeholder()
     assert len(stored) < 2_000 and "<script" not in stored
     with torch.no_grad():
         top = model(torch.tensor([tok.encode(prompt)]))[0, -1].softmax(dim=0).topk(5)

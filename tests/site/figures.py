@@ -180,6 +180,9 @@ FIGURES = {
         lambda: stored("04", "parabola"), lambda page: press(page, "1.05", *["10 steps"] * 6)
     ),
     "attention_steps": Figure(lambda: stored("06", "attention_steps"), edit_matrices),
+    "heads_out": Figure(
+        lambda: stored("07", "explorer"), lambda page: press(page, "Switch off head 3 of block 1")
+    ),
     "turning_pairs": Figure(
         lambda: stored("08", "turning_pairs"), lambda page: press(page, "100 words in front")
     ),

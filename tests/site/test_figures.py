@@ -64,7 +64,8 @@ def test_nothing_moves_by_itself(browser, saved, name):
         page.locator(LIVE).wait_for()
         moving = page.locator(f"{FIGURE} *").evaluate_all(
             "all => all.filter(e => { const s = getComputedStyle(e); "
-            "return s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0; }).length"
+            "return e.isConnected && (s.animationName !== 'none' || "  # text is being written
+            "parseFloat(s.transitionDuration) > 0); }).length"
         )
         assert moving == 0
 

@@ -66,6 +66,10 @@ scratchformerExplorer.views.switches = (() => {
       const box = el("input", { type: "checkbox", onchange: compare });
       return { name, box, element: el("label", {}, box, ` ${text}`) };
     });
+    const checks = el("div", { class: "sx-checks", role: "group", "aria-label": "Without" }, [
+      settings.simple ? null : note("Without:"),
+      boxes.map((one) => one.element),
+    ]);
     const reset = button("All on again", () => {
       for (const one of parts.rows.flat()) one.setAttribute("aria-pressed", "false");
       for (const { box } of boxes) box.checked = false;
@@ -83,11 +87,9 @@ scratchformerExplorer.views.switches = (() => {
       el("div", { class: "sx-side" }, [
         note("Switch off:"),
         parts.element,
-        el("div", { class: "sx-checks", role: "group", "aria-label": "Without" }, [
-          note("Without:"),
-          boxes.map((one) => one.element),
-        ]),
+        settings.simple ? null : checks,
         reset,
+        settings.simple ? el("details", {}, el("summary", {}, "Other parts"), checks) : null,
       ]),
       el("div", { class: "sx-main" }, [
         numbers,
