@@ -172,6 +172,10 @@ FIGURES = {
     "parabola": Figure(
         lambda: stored("04", "parabola"), lambda page: press(page, "1.05", *["10 steps"] * 6)
     ),
+    "weighted_past": Figure(
+        lambda: stored("05", "weighted_past"),
+        lambda page: (fill(page, Score_of_king=-3.9), press(page, "window of 2", "old looks")),
+    ),
     "attention_steps": Figure(lambda: stored("06", "attention_steps"), edit_matrices),
     "turning_pairs": Figure(
         lambda: stored("08", "turning_pairs"), lambda page: press(page, "100 words in front")
