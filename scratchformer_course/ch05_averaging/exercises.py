@@ -470,7 +470,8 @@ def judge_hidden_leak(call):
         shape = f"The mask has shape {tuple(mask.shape)}, but {(T, T)} is expected."
         expect(mask.shape == causal.shape, shape)
         lost = (causal & ~mask).nonzero().tolist()
-        few = f"{len(lost)} allowed places are False, {lost[:1]} the first: add only."
+        first = lost[0] if lost else ""
+        few = f"Position pairs that were True are False now, {first} the first: only add."
         expect(not lost, few)
         leaks = (mask & ~causal).nonzero().tolist()
         expect(leaks, "This is the causal mask: no position sees its future.")
@@ -543,9 +544,11 @@ hidden_leak = exercise(
             "the test changes that one and catches it",
             leaks_in_the_last_column,
         ),
-        refused("takes a place away", "allowed places are False", takes_a_place_away),
+        refused("takes a place away", "that were True are False now", takes_a_place_away),
         refused(
-            "upper triangle", "allowed places are False", lambda T: torch.ones(T, T).triu().bool()
+            "upper triangle",
+            "that were True are False now",
+            lambda T: torch.ones(T, T).triu().bool(),
         ),
         refused("floats", "makes booleans", lambda T: right_hidden_leak(T).float()),
         refused("integers", "torch.bool is expected", lambda T: right_hidden_leak(T).long()),

@@ -64,7 +64,7 @@ scratchformerLive.figures.weighted_past = (() => {
       ),
     );
     const steps = table(
-      ["word", "score", "mask", "e to it", "weight", ""],
+      ["word", "score", "mask", "exp", "weight", ""],
       words.map((word, s) => [word, sliders[s].element, "", "", "", ""]),
       { class: "sx-past-steps" },
     );

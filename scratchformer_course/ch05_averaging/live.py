@@ -3,7 +3,6 @@
 Calculated here is only the row that stands on a page without JavaScript.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -80,12 +79,10 @@ def _still(
     weights = [may / sum(mask[row]) for may in mask[row]]
     lines = "".join(
         f"<tr><th scope='row'>{escape(word)}</th><td>0</td><td>{'0' if may else '−∞'}</td>"
-        f"<td>{math.exp(0) if may else 0:.2f}</td><td>{weight:.2f}</td>"
-        + "".join(f"<td>{number:g}</td>" for number in vector)
-        + "</tr>"
+        f"<td>{weight:.2f}</td>" + "".join(f"<td>{number:g}</td>" for number in vector) + "</tr>"
         for word, may, weight, vector in zip(words, mask[row], weights, x, strict=True)
     )
-    columns = ("word", "score", "mask", "e to it", "weight", *gives)
+    columns = ("word", "score", "mask", "weight", *gives)
     head = "".join(f"<th scope='col'>{escape(column)}</th>" for column in columns)
     mixture = [sum(w * v[c] for w, v in zip(weights, x, strict=True)) for c in range(len(gives))]
     gets = ", ".join(f"{escape(g)} {m:.2f}" for g, m in zip(gives, mixture, strict=True))
