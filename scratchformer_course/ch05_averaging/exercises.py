@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
-from scratchformer_course.kit.checks.verdict import expect
+from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
 def _random(*shape):
@@ -385,6 +385,82 @@ masked_softmax = exercise(
 )
 
 
+def right_fading_scores(T):
+    back = torch.arange(T).unsqueeze(1) - torch.arange(T)
+    return -math.log(2) * back
+
+
+def by_halves(T):
+    return torch.tensor([[math.log(0.5 ** abs(t - s)) for s in range(T)] for t in range(T)])
+
+
+def judge_fading_scores(call):
+    for T in (3, 5, 2, 9):
+        causal = torch.ones(T, T, dtype=torch.bool).tril()
+        scores = call(T).like(torch.ones(T, T))
+        shape = f"The scores have shape {tuple(scores.shape)}, but {(T, T)} is expected."
+        expect(scores.shape == causal.shape, shape)
+        weights = right_masked_softmax(scores.double(), causal)
+        ratios = (weights[:, :-1] / weights[:, 1:])[causal[:, 1:]]  # each with the next position
+        close = (ratios - 0.5).abs() < 1e-3
+        if bool(close.all()):
+            continue
+        found = float(ratios[~close][0])
+        expect(found != 1, "Two neighbours have the same weight: their scores have to differ.")
+        expect(not found > 1, f"A step back has {found:.3g} times the weight: it must have less.")
+        by_e = "A score that is 1 lower divides the weight by e ≈ 2.72: what divides it by 2?"
+        expect(abs(found - math.exp(-1)) > 1e-3, by_e)
+        raise Wrong(f"A step back has {found:.3g} times the weight, but 0.5 times is expected.")
+    return "Each step back has half the weight, in every row up to 9 positions."
+
+
+fading_scores = exercise(
+    "5.4",
+    "fading_scores(T: int) -> (T, T), from which masked softmax makes weights that halve",
+    judge=judge_fading_scores,
+    right=[
+        right_fading_scores,
+        by_halves,
+        lambda T: (math.log(2) * torch.arange(T)).expand(T, T),  # the same shift in a whole row
+    ],
+    hints=[
+        "Two scores differ by d. What is e to the power of one, divided by e to the power of the "
+        "other?",
+        "How many steps back is column s for row t? Multiply this number by -math.log(...).",
+    ],
+    question=number(
+        "`fading_scores(3)` goes through the masked softmax, with the causal mask. Which weight "
+        "stands in row 2, column 0? (Both count from 0.) Give two digits behind the point.",
+        lambda f: right_masked_softmax(f(3), CAUSAL[:3, :3])[2, 0],
+    ),
+    mistakes=[
+        refused("all scores equal", "the same weight", lambda T: torch.zeros(T, T)),
+        refused(
+            "one point less for each step back",
+            "divides the weight by e",
+            lambda T: right_fading_scores(T) / math.log(2),
+        ),
+        refused(
+            "scores that rise with the distance",
+            "it must have less",
+            lambda T: -right_fading_scores(T),
+        ),
+        refused(
+            "scores that are halved, not weights",
+            "but 0.5 times is expected",
+            lambda T: (right_fading_scores(T).tril()).exp(),
+        ),
+        refused(
+            "ten points less for each step back",
+            "but 0.5 times is expected",
+            lambda T: right_fading_scores(T) * 10 / math.log(2),
+        ),
+        refused("one row only", "is expected", lambda T: math.log(2) * torch.arange(T)),
+        refused("always the same size", "is expected", lambda T: right_fading_scores(4)),
+    ],
+)
+
+
 def judge_hidden_leak(call):
     for T in (6, 9, 3, 4):
         causal = torch.ones(T, T, dtype=torch.bool).tril()
@@ -394,7 +470,8 @@ def judge_hidden_leak(call):
         shape = f"The mask has shape {tuple(mask.shape)}, but {(T, T)} is expected."
         expect(mask.shape == causal.shape, shape)
         lost = (causal & ~mask).nonzero().tolist()
-        few = f"{len(lost)} allowed places are False, {lost[:1]} the first: add only."
+        first = lost[0] if lost else ""
+        few = f"Position pairs that were True are False now, {first} the first: only add."
         expect(not lost, few)
         leaks = (mask & ~causal).nonzero().tolist()
         expect(leaks, "This is the causal mask: no position sees its future.")
@@ -436,7 +513,7 @@ def takes_a_place_away(T):
 
 
 hidden_leak = exercise(
-    "5.4",
+    "5.5",
     "hidden_leak(T: int) -> (T, T) bool, causal but for one True that the usual test misses",
     judge=judge_hidden_leak,
     right=[right_hidden_leak, by_comparison],
@@ -467,9 +544,11 @@ hidden_leak = exercise(
             "the test changes that one and catches it",
             leaks_in_the_last_column,
         ),
-        refused("takes a place away", "allowed places are False", takes_a_place_away),
+        refused("takes a place away", "that were True are False now", takes_a_place_away),
         refused(
-            "upper triangle", "allowed places are False", lambda T: torch.ones(T, T).triu().bool()
+            "upper triangle",
+            "that were True are False now",
+            lambda T: torch.ones(T, T).triu().bool(),
         ),
         refused("floats", "makes booleans", lambda T: right_hidden_leak(T).float()),
         refused("integers", "torch.bool is expected", lambda T: right_hidden_leak(T).long()),

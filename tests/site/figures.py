@@ -179,6 +179,10 @@ FIGURES = {
     "parabola": Figure(
         lambda: stored("04", "parabola"), lambda page: press(page, "1.05", *["10 steps"] * 6)
     ),
+    "weighted_past": Figure(
+        lambda: stored("05", "weighted_past"),
+        lambda page: (fill(page, Score_of_king=-3.9), press(page, "window of 2", "old looks")),
+    ),
     "attention_steps": Figure(lambda: stored("06", "attention_steps"), edit_matrices),
     "heads_out": Figure(
         lambda: stored("07", "explorer"), lambda page: press(page, "Switch off head 3 of block 1")

@@ -1,0 +1,196 @@
+// A word looks at the words of a sentence. A reader drags its scores: the mask hides some of them,
+// the softmax makes weights of the others, and the weights mix the words' vectors.
+"use strict";
+
+scratchformerLive.figures.weighted_past = (() => {
+  const { el, format, roving, slider, button, note, title, table, bar } = scratchformerLive;
+  const { softmax } = scratchformerModel;
+
+  // ---- calculations ----
+
+  // One row, from its scores to the mixture. `may` says which of the words the mask leaves.
+  function mix(scores, may, x) {
+    const masked = scores.map((score, s) => (may[s] ? score : -Infinity));
+    const weights = softmax([...masked]);
+    const mixture = x[0].map((_, c) => weights.reduce((sum, w, s) => sum + w * x[s][c], 0));
+    return { masked, powers: masked.map(Math.exp), weights, mixture };
+  }
+
+  // "a", "a and b", "a, b and c"
+  const listed = (parts) =>
+    parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts[0];
+
+  const share = (weight) => (weight < 0.005 ? "less than 1 %" : `${Math.round(100 * weight)} %`);
+
+  // Who takes how much from whom, the largest share first
+  function told(words, row, weights, may) {
+    const shares = new Map(); // a share -> the words that get it
+    const order = [...words.keys()].filter((s) => may[s]).sort((a, b) => weights[b] - weights[a]);
+    for (const s of order) {
+      const each = share(weights[s]);
+      shares.set(each, [...(shares.get(each) ?? []), words[s]]);
+    }
+    const takes = [...shares].map(
+      ([each, from]) => `${each}${from.length > 1 ? " each" : ""} from ${listed(from)}`,
+    );
+    const hidden = words.filter((_, s) => !may[s]);
+    return (
+      `${words[row]} takes ${takes.join(", and ")}.` +
+      (hidden.length ? ` The mask hides ${listed(hidden)}, whatever the score.` : "")
+    );
+  }
+
+  // ---- the figure ----
+
+  const digits = (number) => format(number, 2).replace("−0.00", "0.00");
+
+  function build(settings) {
+    const { words, x, gives, masks, largest } = settings;
+    const names = Object.keys(masks);
+    const scores = words.map(() => words.map(() => 0)); // (T, T), each row has its own
+    let looks = settings.looks;
+    let mask = names[0];
+    let isMoving = false; // while sliders follow a change of the row
+
+    const sliders = words.map((word, s) =>
+      slider(
+        `Score of ${word}`,
+        { min: -largest, max: largest, step: 0.1, value: 0, show: (n) => format(n, 1) },
+        () => {
+          if (isMoving) return;
+          scores[looks][s] = sliders[s].get();
+          draw();
+        },
+      ),
+    );
+    const steps = table(
+      ["word", "score", "mask", "exp", "weight", ""],
+      words.map((word, s) => [word, sliders[s].element, "", "", "", ""]),
+      { class: "sx-past-steps" },
+    );
+    const lines = [...steps.querySelectorAll("tbody tr")];
+    const sums = [el("td"), el("td")];
+    steps.append(
+      el("tfoot", {}, [
+        el("tr", {}, el("th", { scope: "row" }, "sum"), el("td"), el("td"), sums, el("td")),
+      ]),
+    );
+    const head = title();
+    const sentence = el("p", { class: "sx-past-told", role: "status" });
+
+    // The map: its rows' names choose the word that looks
+    const choices = words.map((word, t) =>
+      button(word, () => choose(t), {
+        "data-row": t,
+        "data-column": 0,
+        "aria-label": `${word} looks`,
+      }),
+    );
+    const cells = words.map(() => words.map(() => el("td")));
+    const map = el("table", { class: "sx-past-map" }, [
+      el("thead", {}, [
+        el("tr", {}, [el("td"), words.map((word) => el("th", { scope: "col" }, word))]),
+      ]),
+      el(
+        "tbody",
+        {},
+        choices.map((choice, t) => el("tr", {}, el("th", { scope: "row" }, choice), cells[t])),
+      ),
+    ]);
+    roving(
+      map,
+      (row, column) => (column === 0 ? choices[row] : undefined),
+      (to) => to.click(),
+    );
+    const switches = names.map((name) =>
+      button(name, () => {
+        mask = name;
+        draw();
+      }),
+    );
+    const gets = el("div");
+
+    function choose(t) {
+      looks = t;
+      isMoving = true;
+      for (const [s, each] of sliders.entries()) each.set(scores[t][s]);
+      isMoving = false;
+      draw();
+    }
+
+    function draw() {
+      const runs = words.map((_, t) => mix(scores[t], masks[mask][t], x));
+      const { masked, powers, weights, mixture } = runs[looks];
+      const may = masks[mask][looks];
+      head.textContent = `1 · The scores of ${words[looks]}`;
+      for (const [s, line] of lines.entries()) {
+        const [, , after, power, weight, length] = line.children;
+        after.textContent = may[s] ? format(masked[s], 1) : "−∞";
+        power.textContent = digits(powers[s]);
+        weight.textContent = digits(weights[s]);
+        length.replaceChildren(weights[s] ? bar(weights[s]) : "");
+        line.classList.toggle("sx-past-hidden", !may[s]);
+      }
+      sums[0].textContent = digits(powers.reduce((a, b) => a + b, 0));
+      sums[1].textContent = digits(weights.reduce((a, b) => a + b, 0));
+      sentence.textContent = told(words, looks, weights, may);
+      for (const [t, row] of cells.entries()) {
+        for (const [s, cell] of row.entries()) {
+          cell.textContent = digits(runs[t].weights[s]);
+          cell.style.setProperty("--w", runs[t].weights[s].toFixed(4));
+          cell.className = masks[mask][t][s] ? "" : "sx-past-closed";
+        }
+        choices[t].setAttribute("aria-pressed", t === looks);
+        choices[t].tabIndex = t === looks ? 0 : -1;
+        choices[t].closest("tr").classList.toggle("sx-past-looks", t === looks);
+      }
+      for (const [i, each] of switches.entries()) {
+        each.setAttribute("aria-pressed", names[i] === mask);
+      }
+      const mixed = table(
+        ["weight × vector", ...gives],
+        words.map((word, s) => [
+          `${digits(weights[s])} × ${word}`,
+          ...x[s].map((number) => String(number).replace("-", "−")),
+        ]),
+      );
+      mixed.append(
+        el("tfoot", {}, [
+          el("tr", {}, [
+            el("th", { scope: "row" }, `${words[looks]} gets`),
+            mixture.map((number) => el("td", {}, digits(number))),
+          ]),
+        ]),
+      );
+      gets.replaceChildren(title(`3 · What ${words[looks]} gets`), mixed);
+    }
+
+    const restore = () => {
+      for (const row of scores) row.fill(0);
+      choose(looks);
+    };
+    draw();
+    return el("div", { class: "sx-past" }, [
+      el("div", { class: "sx-past-row" }, [
+        head,
+        note("Drag a score, or move it by arrow keys."),
+        steps,
+        sentence,
+      ]),
+      el("div", {}, [
+        title("2 · The weights of all words"),
+        note("Rows look, columns are looked at. Choose a row."),
+        map,
+        el("div", { class: "sx-bar sx-past-masks", role: "group", "aria-label": "Mask" }, [
+          el("span", {}, "Mask:"),
+          switches,
+        ]),
+        button("All scores 0", restore),
+      ]),
+      gets,
+    ]);
+  }
+
+  if (typeof module !== "undefined") module.exports = { mix, told }; // Node
+  return build;
+})();

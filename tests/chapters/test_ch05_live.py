@@ -1,0 +1,94 @@
+"""The figure of dragged scores: JavaScript's weights and mixtures are PyTorch's."""
+
+import math
+import re
+
+import pytest
+import torch
+
+from scratchformer_course.ch05_averaging.exercises import right_masked_softmax
+from scratchformer_course.ch05_averaging.live import weighted_past
+from tests.node import Node
+
+in_node = Node(scratchformerModel="page_model/model.js", M="ch05_averaging/live.js")
+CAUSAL = {"causal": [[True, False], [True, True]]}
+
+
+def small(**changed):
+    given = {"words": ["a", "<b>"], "x": [[1, 0.5], [0, -2]], "gives": ["f", "g"], "masks": CAUSAL}
+    return weighted_past(**given | changed)
+
+
+def test_weights_and_mixtures_in_javascript_are_pytorchs():
+    g = torch.Generator().manual_seed(0)
+    cases = []
+    for i in range(60):
+        T, C = (int(torch.randint(1, most + 1, (1,), generator=g)) for most in (6, 3))
+        scores = (4 * torch.randn(T, T, generator=g).clamp(-1, 1)).double()
+        mask = (torch.rand(T, T, generator=g) > i / 60) | torch.eye(T).bool()
+        cases.append((scores, mask, torch.randn(T, C, generator=g).double()))
+    given = [[scores[0].tolist(), mask[0].tolist(), x.tolist()] for scores, mask, x in cases]
+    shown = in_node("return input.given.map((row) => M.mix(...row))", given=given)
+    for (scores, mask, x), found in zip(cases, shown, strict=True):
+        weights = right_masked_softmax(scores, mask)[0]
+        assert found["weights"] == pytest.approx(weights.tolist(), abs=1e-12)
+        assert found["mixture"] == pytest.approx((weights @ x).tolist(), abs=1e-12)
+        powers = (scores[0].exp() * mask[0]).tolist()
+        assert found["powers"] == pytest.approx(powers, abs=1e-12)
+
+
+def test_only_differences_between_scores_count():
+    body = "return [0, 2].map((by) => M.mix([1 + by, by, -1 + by], input.may, input.x).weights)"
+    one, other = in_node(body, may=[True] * 3, x=[[1]] * 3)
+    assert one == pytest.approx(other, abs=1e-12) and len({round(w, 6) for w in one}) == 3
+
+
+@pytest.mark.parametrize(
+    ("weights", "may", "said"),
+    [
+        ([0.25] * 4, [1] * 4, "d takes 25 % each from a, b, c and d."),
+        ([0.04, 0.04, 0.88, 0.04], [1] * 4, "d takes 88 % from c, and 4 % each from a, b and d."),
+        (
+            [0.999, 0.001, 0, 0],
+            [1, 1, 0, 0],
+            "d takes 100 % from a, and less than 1 % from b. "
+            "The mask hides c and d, whatever the score.",
+        ),
+    ],
+)
+def test_who_takes_how_much_is_said_in_words(weights, may, said):
+    body = "return M.told([...'abcd'], 3, input.weights, input.may)"
+    assert in_node(body, weights=weights, may=may) == said
+
+
+def test_the_still_figure_has_the_row_with_scores_of_0():
+    words, x = list("abc"), [[1, 0], [0, 3], [2, 0]]
+    masks = {"causal": torch.ones(3, 3).tril().bool().tolist()}
+    for looks, weights in (("b", ["0.50", "0.50", "0.00"]), ("", ["0.33", "0.33", "0.33"])):
+        still = weighted_past(words, x, ["f", "g"], masks, looks).still
+        assert re.findall(r"<td>(?:0|−∞)</td><td>(\d\.\d\d)</td>", still) == weights
+    assert "<em>c</em> gets: f 1.00, g 1.00." in still
+
+
+def test_words_are_text_and_no_tags():
+    figure = small()
+    assert "<b>" not in figure.still and "&lt;b&gt;" in figure.placeholder()
+    assert figure.settings["looks"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"words": ["a", "a"]}, r"words=\['a', 'a'\], expected 2 to 6, each once"),
+        ({"x": [[1, 0], [1]]}, r"x has rows of \[2, 1\] numbers, expected 2 rows of 2"),
+        ({"x": [[1, 0], [1, math.nan]]}, "x holds nan, expected finite numbers"),
+        ({"gives": []}, "got 0 numbers and 1 masks, expected 1 to 3 and 1 to 4"),
+        ({"masks": {"m": [[True, True]]}}, "the mask 'm' is not 2 rows of 2"),
+        ({"masks": {"m": [[True, True], [False, False]]}}, "in the mask 'm' a row has no True"),
+        ({"looks": "c"}, "looks='c', expected one of a, <b>"),
+    ],
+)
+@pytest.mark.usefixtures("plain_signatures")
+def test_what_does_not_fit_is_refused(changed, said):
+    with pytest.raises(ValueError, match=said):
+        small(**changed)
