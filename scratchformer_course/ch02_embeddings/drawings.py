@@ -26,7 +26,7 @@ def idea() -> HTML:
     d.box(30, 102, 190, 32, "mother + weep", "ink", 0.08)
     d.text(125, 150, "real: seen in the text", "muted")
     d.box(262, 102, 190, 32, "mother + sword", "ink", 0.08, dashed=True)
-    d.text(357, 150, "invented: drawn by lot", "muted")
+    d.text(357, 150, "invented: drawn at random", "muted")
     d.arrow(125, 162, 125, 196)
     d.arrow(357, 162, 357, 196)
     d.text(117, 178, "pull", anchor="end", bold=True)
@@ -43,13 +43,13 @@ def idea() -> HTML:
     d.arrow(92, 318, 134, 306, "ink", width=3)
     d.arrow(357, 260, 430, 246, "ink", width=3, dashed=True)
     d.text(318, 312, "after a million pairs,", "muted")
-    d.text(318, 332, "words of like company", "muted")
+    d.text(318, 332, "words of like neighbours", "muted")
     d.text(318, 352, "lie near each other", "muted")
     return d.show(
         "At the top the words my, father, and, my, mother, weep. A window around mother holds its "
         "neighbours. An arrow leads to a real pair, mother and weep; beside it stands an invented "
         "pair, mother and sword. Below, vectors are points on a plane: mother and weep are pulled "
-        "towards each other, and sword is pushed away. So words that keep like company end up near "
+        "towards each other, and sword is pushed away. So words with like neighbours end up near "
         "each other."
     )
 
@@ -154,7 +154,7 @@ def pull_push(old: dict, new: dict) -> HTML:
     names = {
         "v": ("tears, the centre", "token", 14, 20, "start"),
         "u": ("sighs, real: pulled", "ink", 6, -22, "start"),
-        "n": ("sword, a stranger: pushed", "ink", 12, 20, "start"),
+        "n": ("sword, a negative: pushed", "ink", 12, 20, "start"),
     }
     for key, (label, colour, right, down, anchor) in names.items():
         x, y = place(old[key])
@@ -171,22 +171,22 @@ def pull_push(old: dict, new: dict) -> HTML:
     )
 
 
-def same_company(old: list, new: list, company: Sequence[float]) -> HTML:
-    """Two centres before and after pulls towards one company vector, each plane with its angle."""
+def same_neighbour(old: list, new: list, neighbour: Sequence[float]) -> HTML:
+    """Two centres before and after pulls towards one neighbour vector, and their angle."""
     d = Drawing(480, 250)
     for left, title, vectors in ((0, "before", old), (240, "after ten pulls", new)):
         d.box(left + 4, 32, 232, 212, "", "muted", 0.04)
         d.text(left + 120, 16, title, bold=True)
         x0, y0, scale = left + 110, 216, 100
         looks = (("father", "token"), ("mother", "token"), ("weep", "ink"))
-        for (label, colour), vector in zip(looks, [*vectors, company], strict=True):
+        for (label, colour), vector in zip(looks, [*vectors, neighbour], strict=True):
             x, y = x0 + scale * vector[0], y0 - scale * vector[1]
             d.arrow(x0, y0, x, y, colour, width=3 if colour == "token" else 2)
             d.text(x, y - 14, label, colour, bold=colour == "token")
     return d.show(
         "Two planes. Before the pulls, the vectors of father and mother point to opposite sides, "
-        "and the company vector of weep points up between them. After ten pulls towards weep, both "
-        "point up, so the angle between father and mother is smaller."
+        "and the neighbour vector of weep points up between them. After ten pulls towards weep, "
+        "both point up, so the angle between father and mother is smaller."
     )
 
 

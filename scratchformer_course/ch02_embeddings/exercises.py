@@ -166,12 +166,146 @@ pairs_of = exercise(
 )
 
 
+def right_pair_moves(v, u, label):
+    error = label - torch.sigmoid(v @ u)
+    return error * u, error * v
+
+
+def by_cases(v, u, label):
+    probability = 1 / (1 + torch.exp(-(v * u).sum()))
+    step = 1 - probability if label == 1 else -probability
+    return step * u, step * v
+
+
+def _along(error):
+    """Moves along the other vector, by `error(score, label)`."""
+
+    def moves_of_pair(v, u, label):
+        step = error(v @ u, label)
+        return step * u, step * v
+
+    return moves_of_pair
+
+
+def pair_moved_along_itself(v, u, label):
+    error = label - torch.sigmoid(v @ u)
+    return error * v, error * u
+
+
+def pair_moved_by_the_difference(v, u, label):
+    error = label - torch.sigmoid(v @ u)
+    return error * (u - v), error * (v - u)
+
+
+def v_of_the_pair_first(v, u, label):
+    dv, _ = right_pair_moves(v, u, label)
+    return dv, (label - torch.sigmoid(v @ u)) * (v + dv)
+
+
+def pair_without_a_sum(v, u, label):
+    error = label - torch.sigmoid(v * u)
+    return error * u, error * v
+
+
+pair_moves = exercise(
+    "2.2",
+    "pair_moves(v: (C,), u: (C,), label: 1 or 0) -> the moves of v and of u, both (C,)",
+    cases=(
+        (torch.tensor([1.0, 0.2]), torch.tensor([0.4, 0.8]), 1),
+        (torch.tensor([1.0, 0.2]), torch.tensor([0.4, 0.8]), 0),
+        (torch.tensor([0.0, 1.0]), torch.tensor([2.0, 0.0]), 1),
+        (torch.tensor([0.5, -1.0, 2.0]), torch.tensor([1.5, 0.3, -0.7]), 0),
+        (torch.tensor([0.5, -1.0, 2.0, 0.1]), torch.tensor([1.5, 0.3, -0.7, 3.0]), 1),
+        (torch.tensor([3.0]), torch.tensor([-2.0]), 1),
+        (torch.tensor([-1.2]), torch.tensor([0.4]), 0),
+    ),
+    right=[right_pair_moves, by_cases],
+    hints=[
+        "How far is the probability from the label, and on which side of it? One difference "
+        "answers for both kinds of pairs.",
+        "`error = label - torch.sigmoid(v @ u)` is positive for a real pair. The move of `v` is "
+        "`error` times ...",
+    ],
+    question=number(
+        "An invented pair has the centre `v = [1, 0]` and the neighbour `u = [2, 3]`. What is the "
+        "second number of the move of `v`? Take σ(2) = 0.88, and give two digits behind the point.",
+        lambda f: f(torch.tensor([1.0, 0.0]), torch.tensor([2.0, 3.0]), 0)[0][1],
+    ),
+    mistakes=[
+        mistake(
+            "pulls every pair",
+            "An invented pair is pulled as if it were real: its label 0 must change the error",
+            _along(lambda score, label: 1 - torch.sigmoid(score)),
+        ),
+        mistake(
+            "pushes every pair",
+            "A real pair is pushed as if it were invented: its label 1 must change the error",
+            _along(lambda score, label: -torch.sigmoid(score)),
+        ),
+        mistake(
+            "turns the sign of the error",
+            "The error has the other sign: a real pair moves together, so it is label minus σ",
+            _along(lambda score, label: torch.sigmoid(score) - label),
+        ),
+        mistake(
+            "forgets the direction of the error",
+            "The sign of the error is lost: an invented pair moves apart",
+            _along(lambda score, label: (label - torch.sigmoid(score)).abs()),
+        ),
+        mistake(
+            "leaves invented pairs where they are",
+            "An invented pair stays where it is: multiply by label minus σ, not by the label",
+            _along(lambda score, label: label * (1 - torch.sigmoid(score))),
+        ),
+        mistake(
+            "forgets the sigmoid",
+            "The score is compared with the label as it is: the sigmoid makes a probability of it",
+            _along(lambda score, label: label - score),
+        ),
+        mistake(
+            "moves by the probability",
+            "A pair moves by how far its probability is from the label, not by the probability",
+            _along(
+                lambda score, label: torch.sigmoid(score) if label else torch.sigmoid(score) - 1
+            ),
+        ),
+        mistake(
+            "moves each vector along itself",
+            "Each vector moves along itself: it moves along the other vector of its pair",
+            pair_moved_along_itself,
+        ),
+        mistake(
+            "moves by the difference",
+            "The moves go along the difference of the two vectors: they go along the other vector",
+            pair_moved_by_the_difference,
+        ),
+        mistake(
+            "moves v first",
+            "`u` moves by the new `v`: compute both moves from the old vectors",
+            v_of_the_pair_first,
+        ),
+        mistake(
+            "returns the moved vectors",
+            "These are the vectors after the move: return the moves alone",
+            lambda v, u, label: tuple(
+                x + move for x, move in zip((v, u), right_pair_moves(v, u, label), strict=True)
+            ),
+        ),
+        mistake(
+            "does not add up the products",
+            "`v * u` is a product at each place: the score is their sum, `v @ u`",
+            pair_without_a_sum,
+        ),
+    ],
+)
+
+
 def _vectors(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
-def _grades(v, u, n):
-    """The grades of the real pairs (B, 1) and of the strangers (B, K, 1)."""
+def _probabilities(v, u, n):
+    """The probabilities of the real pairs (B, 1) and of the negatives (B, K, 1)."""
     real = torch.sigmoid((v * u).sum(dim=1, keepdim=True))
     return real, torch.sigmoid((v[:, None] * n).sum(dim=2, keepdim=True))
 
@@ -207,7 +341,7 @@ def by_einsum(v, u, n):
     return dv, far_from_1[:, None] * v, -torch.einsum("bk,bc->bkc", far_from_0, v)
 
 
-def stranger_by_stranger(v, u, n):
+def negative_by_negative(v, u, n):
     far = torch.sigmoid(-(v * u).sum(dim=1, keepdim=True))
     dv, dn = far * u, torch.zeros_like(n)
     for k in range(n.shape[1]):
@@ -225,45 +359,45 @@ def judge_moves(call):
     return praise
 
 
-def pulls_by_the_grade(v, u, n):
-    real, push = _grades(v, u, n)
+def pulls_by_the_probability(v, u, n):
+    real, push = _probabilities(v, u, n)
     return real * u - (push * n).sum(dim=1), real * v, -push * v[:, None]
 
 
 def pushes_by_1_minus(v, u, n):
-    real, push = _grades(v, u, n)
+    real, push = _probabilities(v, u, n)
     return (1 - real) * u - ((1 - push) * n).sum(dim=1), (1 - real) * v, (push - 1) * v[:, None]
 
 
-def pulls_the_strangers(v, u, n):
-    real, push = _grades(v, u, n)
+def pulls_the_negatives(v, u, n):
+    real, push = _probabilities(v, u, n)
     return (1 - real) * u + (push * n).sum(dim=1), (1 - real) * v, push * v[:, None]
 
 
-def lets_the_strangers_leave_v(v, u, n):
-    real, push = _grades(v, u, n)
+def lets_the_negatives_leave_v(v, u, n):
+    real, push = _probabilities(v, u, n)
     return (1 - real) * u, (1 - real) * v, -push * v[:, None]
 
 
-def averages_the_strangers(v, u, n):
-    real, push = _grades(v, u, n)
+def averages_the_negatives(v, u, n):
+    real, push = _probabilities(v, u, n)
     return (1 - real) * u - (push * n).mean(dim=1), (1 - real) * v, -push * v[:, None]
 
 
 def moves_each_vector_along(v, u, n):
-    real, push = _grades(v, u, n)
+    real, push = _probabilities(v, u, n)
     return (1 - real) * v - (push * v[:, None]).sum(dim=1), (1 - real) * u, -push * n
 
 
 def moves_by_the_difference(v, u, n):
-    real, push = _grades(v, u, n)
+    real, push = _probabilities(v, u, n)
     pulled, apart = (1 - real) * (u - v), push * (n - v[:, None])
     return pulled - apart.sum(dim=1), -pulled, apart
 
 
 def moves_v_first(v, u, n):
     dv = right_moves(v, u, n)[0]
-    real, push = _grades(v, u, n)
+    real, push = _probabilities(v, u, n)
     return dv, (1 - real) * (v + dv), -push * (v + dv)[:, None]
 
 
@@ -279,7 +413,7 @@ def lets_exp_overflow(v, u, n):
 
 
 def takes_a_softmax(v, u, n):
-    real, _ = _grades(v, u, n)
+    real, _ = _probabilities(v, u, n)
     push = (v[:, None] * n).sum(dim=2, keepdim=True).softmax(dim=1)
     return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
 
@@ -298,18 +432,18 @@ def loops_over_the_pairs(v, u, n):
 
 
 def squeezes_every_axis(v, u, n):
-    real, _ = _grades(v, u, n)
+    real, _ = _probabilities(v, u, n)
     push = torch.sigmoid((n @ v.unsqueeze(2)).squeeze()).unsqueeze(-1)
     return (1 - real) * u - (push * n).sum(dim=1), (1 - real) * v, -push * v[:, None]
 
 
 def leaves_the_pushes_apart(v, u, n):
-    real, push = _grades(v, u, n)
+    real, push = _probabilities(v, u, n)
     return ((1 - real) * u)[:, None] - push * n, (1 - real) * v, -push * v[:, None]
 
 
-def needs_strangers(v, u, n):
-    real, _ = _grades(v, u, n)
+def needs_negatives(v, u, n):
+    real, _ = _probabilities(v, u, n)
     pushes = [torch.sigmoid((v * s).sum(dim=1, keepdim=True)) for s in n.unbind(1)]
     pushed = torch.stack([p * s for p, s in zip(pushes, n.unbind(1), strict=True)]).sum(0)
     dn = torch.stack([-p * v for p in pushes], dim=1)
@@ -317,20 +451,20 @@ def needs_strangers(v, u, n):
 
 
 moves = exercise(
-    "2.2",
+    "2.3",
     "moves(v: (B, C), u: (B, C), n: (B, K, C)) -> three moves, of the shapes of v, u and n",
     cases=(
         (_vectors(3, 4), _vectors(3, 4) + 0.5, _vectors(3, 2, 4)),
         (_vectors(1, 2), _vectors(1, 2) + 0.3, _vectors(1, 1, 2)),
-        (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no strangers: 2.4 needs it
+        (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no negatives: 2.5 needs it
         (_vectors(4, 6), _vectors(4, 6) * 0.7, _vectors(4, 5, 6)),
-        (_vectors(3, 5), _vectors(3, 5) - 0.4, _vectors(3, 1, 5)),  # one stranger each
+        (_vectors(3, 5), _vectors(3, 5) - 0.4, _vectors(3, 1, 5)),  # one negative each
         (_vectors(4, 1), _vectors(4, 1) + 0.2, _vectors(4, 3, 1)),
         (_vectors(3, 4) + 0.5, _vectors(3, 4), -_vectors(3, 2, 4)),
         (30 * _vectors(4, 3), 30 * _vectors(2, 5)[:1, :3].expand(4, 3), 30 * _vectors(4, 2, 3)),
     ),
     judge=judge_moves,
-    right=[right_moves, by_einsum, stranger_by_stranger],
+    right=[right_moves, by_einsum, negative_by_negative],
     hints=[
         "What is a real pair off by, what is an invented one off by, and along which vector does "
         "each vector move?",
@@ -339,7 +473,7 @@ moves = exercise(
         "minus ...",
     ],
     question=number(
-        "The centre is `v = [2, 0]`, its neighbour `u = [1, 4]`, and its two strangers are "
+        "The centre is `v = [2, 0]`, its neighbour `u = [1, 4]`, and its two negatives are "
         "[−1, 2] and [0, 1]. What is the second number of `dv`? Take σ(−2) = 0.12, σ(0) = 0.5 and "
         "σ(2) = 0.88, and give two digits behind the point.",
         lambda f: f(
@@ -350,34 +484,34 @@ moves = exercise(
     ),
     mistakes=[
         mistake(
-            "pulls by the grade",
-            "A real pair is pulled by how far its grade is from 1, that is 1 − σ, not σ",
-            pulls_by_the_grade,
+            "pulls by the probability",
+            "A real pair is pulled by how far its probability is from 1, that is 1 − σ, not σ",
+            pulls_by_the_probability,
         ),
         mistake(
-            "pushes by 1 minus the grade",
-            "A stranger is pushed by how far its grade is from 0, that is σ, not 1 − σ",
+            "pushes by 1 minus the probability",
+            "A negative is pushed by how far its probability is from 0, that is σ, not 1 − σ",
             pushes_by_1_minus,
         ),
         mistake(
-            "pulls the strangers",
-            "The strangers are pulled: their moves, and the part they give to `v`, are subtracted",
-            pulls_the_strangers,
+            "pulls the negatives",
+            "The negatives are pulled: their moves, and the part they give to `v`, are subtracted",
+            pulls_the_negatives,
         ),
         mistake(
             "pushes the real pair",
-            "All signs are reversed: a real pair moves together, strangers move apart",
+            "All signs are reversed: a real pair moves together, negatives move apart",
             lambda v, u, n: tuple(-move for move in right_moves(v, u, n)),
         ),
         mistake(
-            "lets the strangers leave v alone",
-            "The move of `v` lacks the strangers: each of them pushes `v` away too",
-            lets_the_strangers_leave_v,
+            "lets the negatives leave v alone",
+            "The move of `v` lacks the negatives: each of them pushes `v` away too",
+            lets_the_negatives_leave_v,
         ),
         mistake(
-            "averages the strangers",
-            "The pushes on `v` are averaged over the strangers: add them up",
-            averages_the_strangers,
+            "averages the negatives",
+            "The pushes on `v` are averaged over the negatives: add them up",
+            averages_the_negatives,
         ),
         mistake(
             "moves each vector along itself",
@@ -398,12 +532,12 @@ moves = exercise(
         ),
         mistake(
             "moves v first",
-            "`u` and the strangers move by the new `v`: compute all moves from the old vectors",
+            "`u` and the negatives move by the new `v`: compute all moves from the old vectors",
             moves_v_first,
         ),
         mistake(
             "forgets the sigmoid",
-            "The scores are used as they are: the sigmoid makes grades between 0 and 1 of them",
+            "The scores are used as they are: the sigmoid makes probabilities of them",
             forgets_the_sigmoid,
         ),
         mistake(
@@ -413,7 +547,7 @@ moves = exercise(
         ),
         mistake(
             "takes a softmax",
-            "The strangers' grades sum to 1: each stranger has a sigmoid of its own",
+            "The negatives' probabilities sum to 1: each negative has a sigmoid of its own",
             takes_a_softmax,
         ),
         refused(
@@ -424,15 +558,15 @@ moves = exercise(
         refused("does not add up the pushes", "shape (3, 2, 4)", leaves_the_pushes_apart),
         mistake(
             "squeezes every axis",
-            "`squeeze()` takes away every axis of length 1, that of a single stranger too: tell it "
+            "`squeeze()` takes away every axis of length 1, that of a single negative too: tell it "
             "which axis to take",
             squeezes_every_axis,
         ),
         mistake(
-            "cannot do without strangers",
-            "K may be 0, as in exercise 2.4: without strangers there is nothing to stack or to "
+            "cannot do without negatives",
+            "K may be 0, as in exercise 2.5: without negatives there is nothing to stack or to "
             "push",
-            needs_strangers,
+            needs_negatives,
         ),
     ],
 )
@@ -491,7 +625,7 @@ def word_by_word(vectors, i, k):
 
 
 nearest = exercise(
-    "2.3",
+    "2.4",
     "nearest(vectors: (V, C), i: int, k: int) -> list of k ids, most similar to i first",
     cases=(
         (VECTORS, 0, 3),
@@ -658,7 +792,7 @@ def divides_the_columns(vectors):
 
 
 mean_cosine = exercise(
-    "2.4",
+    "2.5",
     "mean_cosine(vectors: (V, C)) -> the mean cosine of two different rows, a single number",
     cases=(
         torch.tensor([[3.0, 4.0], [4.0, 3.0], [0.0, 2.0], [-1.0, 0.5]]),

@@ -173,6 +173,9 @@ class Figure(NamedTuple):
 FIGURES = {
     "opening_film": Figure(opening_film, lambda page: fill(page, Training=3)),
     "merges": Figure(lambda: stored("01", "merges"), merge_long_words),
+    "word_map": Figure(
+        lambda: stored("02", "word_map"), lambda page: press(page, "Another question")
+    ),
     "clock_hands": Figure(
         lambda: stored("03", "clock_hands"), lambda page: fill(page, Place=40, Distance=44)
     ),

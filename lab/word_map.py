@@ -1,0 +1,80 @@
+"""The map of words that opens chapter 02 -> ch02_embeddings/map.json.
+
+Usage: python -m lab.word_map [--write]
+
+The vectors are those of the chapter's first table, and t-SNE gives each word a place in the plane.
+"""
+
+import argparse
+import base64
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lab import runs
+from lab.word_vectors import chapter_names
+from scratchformer_course.ch02_embeddings.questions import LISTS, RELATIONS
+
+FILE = Path(__file__).parents[1] / "scratchformer_course" / "ch02_embeddings" / "map.json"
+WORDS = 600
+
+
+def chosen_words(vocabulary: list[str]) -> list[str]:
+    """The words of all questions, and the commonest others."""
+    asked = " ".join([*LISTS.values(), *RELATIONS.values()]).replace(",", " ").split()
+    return list(dict.fromkeys([*asked, *vocabulary]))[:WORDS]
+
+
+def plane(unit: Tensor, neighbours: float = 12.0, steps: int = 600) -> Tensor:
+    """A place in the plane for each row, (N, 2): t-SNE, on the cosines of the rows."""
+    far = (2 - 2 * unit @ unit.T).clamp(min=0).fill_diagonal_(float("inf"))  # (N, N)
+    low, high = torch.full((len(unit), 1), 1e-3), torch.full((len(unit), 1), 1e3)
+    for _ in range(50):  # each row's own width, so that as many others count for it
+        width = (low * high).sqrt()
+        p = (-far * width).softmax(dim=1)
+        many = (-(p * p.clamp(min=1e-12).log()).sum(dim=1, keepdim=True)).exp()
+        wide = many > neighbours
+        low, high = torch.where(wide, width, low), torch.where(wide, high, width)
+    p = (p + p.T) / (2 * len(p))
+    y = 1e-2 * torch.randn(len(unit), 2, generator=torch.Generator().manual_seed(0))
+    y.requires_grad_()
+    optimizer = torch.optim.Adam([y], lr=0.3)
+    for step in range(steps):
+        near = 1 / (1 + torch.cdist(y, y).square())
+        near = near - torch.diag(near.diagonal())
+        q = (near / near.sum()).clamp(min=1e-12)
+        pulled = p * (4 if step < steps // 4 else 1)
+        loss = -(pulled * q.log()).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return y.detach()
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Words, their places in a square of 1000, and their vectors as signed bytes."""
+    names = chapter_names()
+    table = names["train"](names["pairs"], seed=0)
+    words = chosen_words(names["vocabulary"])
+    unit = F.normalize(table[[names["id_of"][word] for word in words]], dim=1)
+    whole = (unit * 127 / unit.abs().max()).round().to(torch.int8)
+    y = plane(unit)
+    y = (y - y.min(dim=0).values) / (y.max(dim=0).values - y.min(dim=0).values)
+    return {
+        "what": "chapter 02's word vectors, and a plane of them by t-SNE",
+        "command": "python -m lab.word_map --write",
+        "words": " ".join(words),
+        "places": (1000 * y).round().int().flatten().tolist(),
+        "vectors": base64.b64encode(whole.numpy().tobytes()).decode(),
+    }
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    return runs.carry_out(__doc__, FILE, measure, arguments, quick=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,396 @@
+// A map of words: press one and see its nearest words; ask for an analogy and see at which place
+// the expected word comes, and how often such questions fail. All of it is computed here, from the
+// chapter's vectors, which are stored as signed bytes.
+"use strict";
+
+scratchformerLive.figures.word_map = (() => {
+  const { el, newId, button, bar, note, title, table, format, percent } = scratchformerLive;
+  const CHANNELS = 32;
+  const NEAREST = 8;
+  const ANSWERS = 5;
+  // Of the drawing, in pixels
+  const LETTER = 7.4; // as wide as a letter of a label gets
+  const LINE = 17;
+  const REACH = 26; // how far from a word it can be pressed
+
+  // ---- calculations ----
+
+  const dot = (a, b) => a.reduce((sum, number, i) => sum + number * b[i], 0);
+  const unitOf = (vector) => {
+    const length = Math.sqrt(dot(vector, vector)) || 1;
+    return vector.map((number) => number / length);
+  };
+
+  // Words, their ids by word, places from 0 to 1, and vectors of length 1
+  function load({ words, places, vectors }) {
+    const bytes = Int8Array.from(atob(vectors), (c) => c.charCodeAt(0));
+    const names = words.split(" ");
+    return {
+      words: names,
+      ids: new Map(names.map((word, i) => [word, i])),
+      places: names.map((_, i) => [places[2 * i] / 1000, places[2 * i + 1] / 1000]),
+      unit: names.map((_, i) =>
+        unitOf(Array.from(bytes.subarray(i * CHANNELS, (i + 1) * CHANNELS))),
+      ),
+    };
+  }
+
+  // All ids but those left out, the most similar to a vector first, with their cosines
+  function ranked({ unit }, vector, leftOut = []) {
+    const wanted = unitOf(vector);
+    return unit
+      .map((row, id) => ({ id, cosine: dot(row, wanted) }))
+      .filter(({ id }) => !leftOut.includes(id))
+      .sort((a, b) => b.cosine - a.cosine || a.id - b.id);
+  }
+
+  // a is to b as c is to …: the vector that is looked for
+  const wantedBy = ({ unit }, a, b, c) =>
+    unit[c].map((number, i) => number + unit[b][i] - unit[a][i]);
+
+  // The place of d among the answers, from 1
+  function placeOf({ unit }, vector, leftOut, d) {
+    const own = dot(unit[d], vector);
+    const above = unit.filter((row, id) => !leftOut.includes(id) && dot(row, vector) > own);
+    return 1 + above.length;
+  }
+
+  // A relation as pairs of ids
+  const pairsOf = ({ ids }, line) =>
+    line.split(", ").map((pair) => pair.split(" ").map((word) => ids.get(word)));
+
+  // All questions that two pairs of a relation make
+  const questionsOf = (pairs) =>
+    pairs.flatMap(([a, b]) => pairs.filter((p) => p[0] !== a).map(([c, d]) => [a, b, c, d]));
+
+  // How often the expected word comes first, by arithmetic and by c alone
+  function tally(map, line) {
+    const questions = questionsOf(pairsOf(map, line));
+    const count = (vector) => {
+      const places = questions.map(([a, b, c, d]) => placeOf(map, vector(a, b, c), [a, b, c], d));
+      return places.filter((place) => place === 1).length / questions.length;
+    };
+    return {
+      n: questions.length,
+      first: count((a, b, c) => wantedBy(map, a, b, c)),
+      alone: count((_a, _b, c) => map.unit[c]),
+    };
+  }
+
+  // The relation in which a is to b as c is to d, forwards or backwards, with that d; or null
+  function expected(map, relations, a, b, c) {
+    for (const [name, line] of Object.entries(relations)) {
+      for (const back of [false, true]) {
+        const pairs = pairsOf(map, line).map((pair) => (back ? [pair[1], pair[0]] : pair));
+        const found = pairs.find((pair) => pair[0] === c);
+        if (a !== c && found && pairs.some((p) => p[0] === a && p[1] === b)) {
+          return { name, d: found[1] };
+        }
+      }
+    }
+    return null;
+  }
+
+  // The nearest place in a direction of the plane, or the place itself
+  function towards({ places }, from, right, down) {
+    let best = from;
+    let least = Infinity;
+    for (const [id, [x, y]] of places.entries()) {
+      const [dx, dy] = [x - places[from][0], y - places[from][1]];
+      const along = dx * right + dy * down;
+      const aside = Math.abs(dx * down - dy * right);
+      const far = along + 2 * aside;
+      if (id !== from && along > 0 && aside <= along && far < least) [best, least] = [id, far];
+    }
+    return best;
+  }
+
+  // Labels that do not cover each other, in the order of the ids given: [{id, x, y}]
+  function labels({ words, places }, order, width, height) {
+    const taken = [];
+    const free = (box) =>
+      box[0] >= 2 &&
+      box[2] <= width - 2 &&
+      box[1] >= 0 &&
+      box[3] <= height &&
+      taken.every((b) => box[0] > b[2] || b[0] > box[2] || box[1] > b[3] || b[1] > box[3]);
+    const shown = [];
+    for (const id of new Set(order)) {
+      const half = (words[id].length * LETTER) / 2 + 2;
+      const [x, y] = at(places[id], width, height);
+      const ways = [
+        [0, -11],
+        [0, 12],
+        [half + 3, 0],
+        [-half - 3, 0],
+      ];
+      for (const [dx, dy] of ways) {
+        const box = [x + dx - half, y + dy - LINE / 2, x + dx + half, y + dy + LINE / 2];
+        if (!free(box)) continue;
+        taken.push(box);
+        shown.push({ id, x: x + dx, y: y + dy, box });
+        break;
+      }
+    }
+    return shown;
+  }
+
+  const MARGIN = 22;
+  const at = ([x, y], width, height) => [
+    MARGIN + x * (width - 2 * MARGIN),
+    MARGIN + y * (height - 2 * MARGIN),
+  ];
+
+  // ---- the figure ----
+
+  function build(settings) {
+    const map = load(settings);
+    const { words, ids } = map;
+    let chosen = ids.get(settings.word);
+    let near = [];
+    let placed = [];
+    let [width, height] = [0, 0];
+    let nextQuestion = 0;
+    const tallies = new Map(); // of the relations that were asked for
+
+    // -- the map
+
+    const svg = el("svg:svg", { role: "img", class: "sx-words", onclick: press });
+    const stage = el(
+      "div",
+      {
+        class: "sx-stage",
+        tabindex: 0,
+        role: "group",
+        "aria-label": "Map of words: an arrow key goes to the next word in its direction",
+        onkeydown: step,
+      },
+      svg,
+    );
+
+    function step(event) {
+      const ways = {
+        ArrowRight: [1, 0],
+        ArrowLeft: [-1, 0],
+        ArrowUp: [0, -1],
+        ArrowDown: [0, 1],
+      };
+      if (!ways[event.key]) return;
+      event.preventDefault();
+      choose(towards(map, chosen, ...ways[event.key]));
+    }
+
+    function press(event) {
+      const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(
+        svg.getScreenCTM().inverse(),
+      );
+      const label = placed.find(({ box }) => x > box[0] && x < box[2] && y > box[1] && y < box[3]);
+      if (label) return choose(label.id);
+      const far = ([a, b]) => Math.hypot(a - x, b - y);
+      const places = map.places.map((place) => far(at(place, width, height)));
+      const nearest = places.indexOf(Math.min(...places));
+      if (places[nearest] <= REACH) choose(nearest);
+    }
+
+    function drawMap() {
+      const order = [chosen, ...near.map(({ id }) => id), ...words.keys()];
+      const centre = at(map.places[chosen], width, height);
+      const names = near.map(({ id }) => id);
+      const dots = map.places.map((place) => {
+        const [x, y] = at(place, width, height);
+        return `M${x.toFixed(1)} ${y.toFixed(1)}h0`;
+      });
+      placed = labels(map, order, width, height);
+      svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      svg.replaceChildren(
+        el("svg:path", { d: dots.join(""), class: "sx-dots" }),
+        ...names.map((id) => {
+          const [x, y] = at(map.places[id], width, height);
+          return el("svg:line", { x1: centre[0], y1: centre[1], x2: x, y2: y, class: "sx-tie" });
+        }),
+        el("svg:circle", { cx: centre[0], cy: centre[1], r: 5, class: "sx-chosen" }),
+        ...placed.map(({ id, x, y }) => {
+          const kind = id === chosen ? "sx-chosen" : names.includes(id) ? "sx-near" : "sx-far";
+          return el("svg:text", { x, y, class: kind }, words[id]);
+        }),
+      );
+      svg.setAttribute(
+        "aria-label",
+        `A map of ${words.length} words. Chosen: ${words[chosen]}. Nearest: ` +
+          `${names.map((id) => words[id]).join(", ")}.`,
+      );
+    }
+
+    function fit() {
+      const wide = Math.round(stage.clientWidth) || 560;
+      if (wide === width) return;
+      width = wide;
+      height = Math.round(wide < 450 ? wide * 1.15 : wide * 0.8);
+      drawMap();
+    }
+
+    // -- the nearest words
+
+    const all = newId("words");
+    const field = wordField("Word", "sx-typed", () => {
+      const id = ids.get(read(field));
+      if (id === undefined) tell(missing(read(field)));
+      else choose(id);
+    });
+    const said = el("p", { class: "sx-status", role: "status" });
+    const listTitle = title();
+    const list = el("div");
+    const tell = (text) => said.replaceChildren(text);
+
+    function wordField(name, kind, onchange) {
+      const id = newId("word");
+      const input = el("input", {
+        id,
+        type: "text",
+        class: kind,
+        list: all,
+        autocomplete: "off",
+        autocapitalize: "off",
+        spellcheck: "false",
+        oninput: () => ids.has(read(element)) && onchange(),
+        onchange,
+      });
+      const element = el("span", { class: "sx-field" }, el("label", { for: id }, name), input);
+      return element;
+    }
+    const inputOf = (element) => element.querySelector("input");
+    const read = (element) => inputOf(element).value.trim().toLowerCase().replaceAll("’", "'");
+
+    function missing(word) {
+      const alike = words.filter((known) => word && known.startsWith(word.slice(0, 2)));
+      const others = alike.length ? ` Some that are: ${alike.slice(0, 6).join(", ")}.` : "";
+      return word
+        ? `“${word}” is not among the ${words.length} words of this map.${others}`
+        : "Type a word.";
+    }
+
+    function choose(id) {
+      const focused = list.contains(document.activeElement);
+      chosen = id;
+      near = ranked(map, map.unit[id], [id]).slice(0, NEAREST);
+      inputOf(field).value = words[id];
+      tell(`Nearest to ${words[id]}: ${near.map((each) => words[each.id]).join(", ")}.`);
+      listTitle.textContent = `Nearest to “${words[id]}”`;
+      list.replaceChildren(
+        table(
+          ["word", "cosine", ""],
+          near.map((each) => [
+            button(words[each.id], () => choose(each.id)),
+            format(each.cosine, 2),
+            bar(Math.max(0, each.cosine)),
+          ]),
+          { class: "sx-bars sx-list" },
+        ),
+      );
+      if (focused) list.querySelector("button").focus();
+      if (width) drawMap();
+    }
+
+    // -- analogies
+
+    const asked = ["is to", "as", "is to …"];
+    const fields = ["First word", "Second word", "Third word"].map((name) =>
+      wordField(name, "sx-asked", answer),
+    );
+    const answers = el("div", { role: "status" });
+    const questions = Object.entries(settings.relations).map(([name, line]) => ({
+      name,
+      all: questionsOf(pairsOf(map, line)),
+    }));
+
+    function another() {
+      const { all: some } = questions[nextQuestion % questions.length];
+      const question = some[(nextQuestion * 37 + 11) % some.length];
+      nextQuestion++;
+      fields.forEach((element, i) => {
+        inputOf(element).value = words[question[i]];
+      });
+      answer();
+    }
+
+    function answer() {
+      const typed = fields.map(read);
+      const unknown = typed.find((word) => !ids.has(word));
+      if (unknown !== undefined) return answers.replaceChildren(note(missing(unknown)));
+      const [a, b, c] = typed.map((word) => ids.get(word));
+      const wanted = wantedBy(map, a, b, c);
+      const found = ranked(map, wanted, [a, b, c]);
+      const known = expected(map, settings.relations, a, b, c);
+      const first = ranked(map, wanted)[0].id;
+      answers.replaceChildren(
+        table(
+          ["place", "answer", "cosine"],
+          found
+            .slice(0, ANSWERS)
+            .map(({ id, cosine }, i) => [
+              `${i + 1}.`,
+              known?.d === id ? el("b", {}, `${words[id]} ✓`) : words[id],
+              format(cosine, 2),
+            ]),
+        ),
+        verdict(known, found),
+        note(
+          `If the words of the question could be answers too, the first would be ${words[first]}.`,
+        ),
+      );
+    }
+
+    function verdict(known, found) {
+      if (!known) return note("Nobody has written down what the answer should be.");
+      const place = found.findIndex(({ id }) => id === known.d) + 1;
+      const line = settings.relations[known.name];
+      if (!tallies.has(line)) tallies.set(line, tally(map, line));
+      const { n, first, alone } = tallies.get(line);
+      return el("p", { class: "sx-verdict" }, [
+        `Expected: ${words[known.d]}, which comes at `,
+        el("b", {}, `place ${place} of ${found.length}`),
+        `. Of all ${n} questions of this kind (${known.name}), `,
+        el("b", {}, `${percent(first)} have the expected word first`),
+        `. Without the arithmetic, taking the word nearest to the third one, ${percent(alone)} have.`,
+      ]);
+    }
+
+    const element = el("div", {}, [
+      el(
+        "datalist",
+        { id: all },
+        [...words].sort().map((word) => el("option", { value: word })),
+      ),
+      el("div", { class: "sx-columns" }, [
+        el(
+          "div",
+          { class: "sx-main sx-wide" },
+          stage,
+          note("Press a word, or move with arrow keys."),
+        ),
+        el("div", { class: "sx-detail sx-nearest" }, field, said, listTitle, list),
+      ]),
+      el("div", { class: "sx-analogy" }, [
+        title("Ask for an analogy"),
+        el("div", { class: "sx-question" }, [
+          fields.map((each, i) => [each, el("span", {}, asked[i])]),
+          button("Another question", another),
+        ]),
+        answers,
+      ]),
+    ]);
+    settings.question.split(" ").forEach((word, i) => {
+      inputOf(fields[i]).value = word;
+    });
+    choose(chosen);
+    answer();
+    new ResizeObserver(fit).observe(stage);
+    width = 0;
+    requestAnimationFrame(fit);
+    return element;
+  }
+
+  if (typeof module !== "undefined")
+    module.exports = { load, ranked, wantedBy, placeOf, tally, expected, towards, labels }; // Node
+  return build;
+})();

@@ -1,0 +1,88 @@
+"""A map of the words of the plays: nearest words and analogies, from the chapter's vectors."""
+
+import base64
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from scratchformer_course.ch02_embeddings.questions import RELATIONS
+from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.figure.live_figure import LiveFigure
+
+STORED = Path(__file__).with_name("map.json")  # written by lab/word_map.py
+CHANNELS, NEAREST, SIDE = 32, 8, 480
+
+
+class WordMap(NamedTuple):
+    """Words, a place in a square of 1000 for each, and its vector of length 1: (N, C)."""
+
+    words: list[str]
+    places: list[tuple[int, int]]
+    unit: Tensor
+
+    def nearest(self, word: str, k: int) -> list[tuple[str, float]]:
+        """The k words most similar to a word of the map, with their cosines."""
+        cosines = self.unit @ self.unit[self.words.index(word)]
+        order = cosines.argsort(descending=True, stable=True).tolist()
+        return [(self.words[i], cosines[i].item()) for i in order if self.words[i] != word][:k]
+
+
+def load_map() -> WordMap:
+    """What lab/word_map.py has stored: the vectors as signed bytes, so about as they were."""
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    flat = torch.frombuffer(bytearray(base64.b64decode(stored["vectors"])), dtype=torch.int8)
+    xs, ys = stored["places"][::2], stored["places"][1::2]
+    unit = normalize(flat.view(-1, CHANNELS).float(), dim=1)
+    return WordMap(stored["words"].split(), list(zip(xs, ys, strict=True)), unit)
+
+
+def word_map(word: str = "tears", question: str = "man woman king") -> LiveFigure:
+    """The map, beginning at `word`; `question` is the first analogy, in three words.
+
+    Raises ValueError for a word that is not on the map.
+    """
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    known = load_map()
+    for each in [word, *question.split()]:
+        if each not in known.words:
+            raise ValueError(f"{each!r} is none of the {len(known.words)} words of the map")
+    settings = {key: stored[key] for key in ("words", "places", "vectors")}
+    settings |= {"word": word, "question": question, "relations": RELATIONS}
+    rows = "".join(
+        f'<tr><th scope="row">{near}</th><td>{cosine:.2f}</td></tr>'
+        for near, cosine in known.nearest(word, NEAREST)
+    )
+    still = (
+        "<p>This figure is live where JavaScript runs: there you press words and ask for "
+        f"analogies. Here are some of the {len(known.words)} words of the map, and the {NEAREST} "
+        f"nearest to <i>{word}</i>, each with its cosine.</p>{_some(known, word)}<table>"
+        '<thead><tr><th scope="col">word</th><th scope="col">cosine</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+    files = ["ch02_embeddings/live.css", "ch02_embeddings/live.js"]
+    return LiveFigure("word_map", settings, still, files)
+
+
+def _some(known: WordMap, word: str) -> str:
+    """As many words as fit at their places, the chosen one and its nearest first."""
+    d, taken, shown = Drawing(SIDE, SIDE), [], []
+    near = [name for name, _ in known.nearest(word, NEAREST)]
+    for name in [word, *near, *known.words]:
+        x, y = (30 + 0.42 * c for c in known.places[known.words.index(name)])
+        box = (x - 4 * len(name) - 3, y - 9, x + 4 * len(name) + 3, y + 9)
+        fits = box[0] >= 0 and box[2] <= SIDE
+        if fits and all(
+            box[0] > b[2] or b[0] > box[2] or box[1] > b[3] or b[1] > box[3] for b in taken
+        ):
+            colour = "token" if name == word else "ink" if name in near else "muted"
+            d.text(x, y, name, colour, size=13, bold=colour != "muted")
+            taken.append(box)
+            shown.append(name)
+    return d.svg(
+        f"""A map with {len(shown)} words. Words with similar vectors stand near each other. Around
+        {word} stand {", ".join(near)}, as far as there is room for them."""
+    )
