@@ -57,8 +57,8 @@ def _check(
         sizes = f"{len(gives)} numbers and {len(masks)} masks"
         raise ValueError(f"got {sizes}, expected 1 to {NUMBERS} and 1 to {MASKS}")
     if [len(vector) for vector in x] != [len(gives)] * T:
-        sizes = [len(vector) for vector in x]
-        raise ValueError(f"x has rows of {sizes} numbers, expected {T} rows of {len(gives)}")
+        wide = [len(vector) for vector in x]
+        raise ValueError(f"x has rows of {wide} numbers, expected {T} rows of {len(gives)}")
     check_finite("x", [number for vector in x for number in vector])
     for name, mask in masks.items():
         if [len(line) for line in mask] != [T] * T:
