@@ -69,7 +69,8 @@ def word_map(word: str = "tears", question: str = "man woman king") -> LiveFigur
 
 def _some(known: WordMap, word: str) -> str:
     """As many words as fit at their places, the chosen one and its nearest first."""
-    d, taken, shown = Drawing(SIDE, SIDE), [], []
+    d, shown = Drawing(SIDE, SIDE), []
+    taken: list[tuple[float, float, float, float]] = []
     near = [name for name, _ in known.nearest(word, NEAREST)]
     for name in [word, *near, *known.words]:
         x, y = (30 + 0.42 * c for c in known.places[known.words.index(name)])

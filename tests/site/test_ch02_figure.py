@@ -81,7 +81,7 @@ def test_an_analogy_is_answered_with_the_place_of_the_expected_word(page):
     told = page.locator(".sx-verdict").inner_text()
     assert f"Expected: mother, which comes at place {place} of 597" in told
     assert "Of all 240 questions of this kind (man : woman)" in told
-    table = rows(page, ".sx-analogy")
+    table = rows(page, ".sx-analogy table")
     assert table[1][1].removesuffix(" ✓") == MAP.words[int(similar.argmax())]
     fill(page, Third_word="sword")
     assert "Nobody has written down" in page.locator(".sx-analogy").inner_text()
