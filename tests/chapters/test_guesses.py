@@ -174,7 +174,8 @@ def three_curves(text):
 
 
 def slip_found(text):
-    found = [slip for slip, spread in re.findall(r"(slip .) +([\d.]+)", text) if float(spread) > 1]
+    spreads = re.findall(r"(slip .) +spread ([\d.]+)", text)
+    found = [slip for slip, spread in spreads if float(spread) > 1]
     return {0: "neither", 1: found[0], 2: "both"}[len(found)]
 
 
