@@ -35,10 +35,10 @@ def words_and_places():
 
 
 def order_of_work():
-    """Adding before looking, and looking before adding."""
+    """A matrix and ReLU after the sum, and before it."""
     d = Drawing(480, 300)
     d.line([(240, 8), (240, 292)], "muted", width=1, dashed=True)
-    for left, title in ((6, "add, then look"), (250, "look, then add")):
+    for left, title in ((6, "the sum first"), (250, "R and ReLU first")):
         d.text(left + 112, 16, title, bold=True)
         for place, word in enumerate(("dog", "bites", "man")):
             d.box(left + 78 * place, 38, 68, 46, f"{word}\nat {place}", "stream")
