@@ -374,7 +374,7 @@ ANSWERS = {
     "08/worse-at-once": ("cell-57", worse_at_once),
     "08/who-recovers": ("cell-64", who_recovers),
     "08/who-profits": ("cell-72", who_profits),
-    "08/squeezed-and-trained": ("cell-74", who_profits),
+    "08/looks-where": ("cell-73c", found(r"looks back by (\d+)")),
     "09/straight-answers": (
         "cell-08",
         lambda text: "0 for every phrase" if set(numbers(text)) == {0.0} else "",
