@@ -1,4 +1,4 @@
-"""Chapter 3's drawings: words with places, clock hands, two tables.
+"""Chapter 3's drawings: words with places, and clock hands.
 
 A clock's hand starts at twelve and turns clockwise, so its tip is (sin, cos): right, then up.
 """
@@ -35,10 +35,10 @@ def words_and_places():
 
 
 def order_of_work():
-    """Adding before looking, and looking before adding."""
+    """A matrix and ReLU after the sum, and before it."""
     d = Drawing(480, 300)
     d.line([(240, 8), (240, 292)], "muted", width=1, dashed=True)
-    for left, title in ((6, "add, then look"), (250, "look, then add")):
+    for left, title in ((6, "the sum first"), (250, "R and ReLU first")):
         d.text(left + 112, 16, title, bold=True)
         for place, word in enumerate(("dog", "bites", "man")):
             d.box(left + 78 * place, 38, 68, 46, f"{word}\nat {place}", "stream")
@@ -120,52 +120,4 @@ def two_hands(clocks: Sequence[tuple[int, Pair, Pair]]):
         f"""A row of clocks, for the places {", ".join(str(c[0]) for c in clocks)}. The long hand
         turns by a radian from place to place. At place {last} it points up again, as at place 0.
         The short hand has turned only a little there, and tells the two places apart."""
-    )
-
-
-def same_turn(starts: Sequence[int], k: int):
-    """The hand at several places and k places later: the angle between the two is the same."""
-    step = 440 // len(starts)
-    d = Drawing(step * len(starts), 206)
-    for i, place in enumerate(starts):
-        x, y, radius = step * i + step / 2, 92, 56
-        _clock(d, x, y, radius)
-        for at, colour, where in ((place, "muted", 18), (place + k, "position", 20)):
-            tip = math.sin(at), math.cos(at)
-            _hand(d, x, y, radius, tip, colour)
-            d.text(x + (radius + where) * tip[0], y - (radius + where) * tip[1], at, colour)
-        ends = [(x + 30 * math.sin(at), y - 30 * math.cos(at)) for at in (place, place + k)]
-        d.arrow(*ends[0], *ends[1], bend=30 * (1 - math.cos(k / 2)))
-        d.text(x, 194, f"from {place} to {place + k}")
-    moves = ", ".join(f"from place {place} to place {place + k}" for place in starts)
-    return d.show(
-        f"""Clocks with the hand at a place, in grey, and {k} places later, in colour: {moves}.
-        The hand starts at different angles, but the arrow between the two hands is the same turn
-        each time."""
-    )
-
-
-def two_tables(ids: Sequence[int]):
-    """Token ids and their places, each looked up in a table; the rows are added."""
-    d = Drawing(480, 236)
-    d.box(4, 40, 122, 54, "ids (B, T)", "token", fill=0.05)
-    d.text(65, 26, "  ".join(map(str, ids)), "token", size=13)
-    d.box(4, 152, 122, 54, "places (T,)", "position", fill=0.05)
-    d.text(65, 222, "  ".join(str(place) for place in range(len(ids))) + "  …", "position")
-    d.arrow(128, 67, 162, 67, "token")
-    d.arrow(128, 179, 162, 179, "position")
-    d.box(164, 34, 118, 66, "token table\n(V, C)", "token", fill=0.25)
-    d.box(164, 146, 118, 66, "position table\n(context, C)", "position", fill=0.25)
-    d.arrow(284, 67, 345, 112, "token")
-    d.text(320, 72, "(B, T, C)", "token", anchor="start")
-    d.arrow(284, 179, 345, 134, "position")
-    d.text(320, 174, "(T, C)", "position", anchor="start")
-    d.circle(360, 123, 16, text="+", size=18)
-    d.arrow(378, 123, 398, 123, "stream")
-    d.box(400, 98, 76, 50, "(B, T, C)", "stream", fill=0.25)
-    return d.show(
-        """From left to right: token ids of shape (B, T) choose rows of a token table with V rows,
-        which gives (B, T, C). Below, the places 0, 1, 2 and so on choose rows of a position table
-        with one row for each place, which gives (T, C). The two are added to one vector for each
-        token, (B, T, C)."""
     )

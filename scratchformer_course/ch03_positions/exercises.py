@@ -1,14 +1,13 @@
 """The exercises of chapter 3, positions."""
 
-import cmath
 import math
 
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number
+from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.verdict import expect
 
 
 def _waves(T, C, exponent=2, base=10_000, start=0):
@@ -250,316 +249,98 @@ spread = exercise(
 )
 
 
-def _matrix(rows):
-    return torch.tensor(rows)
+def paper_speeds(n):
+    return 10_000 ** (-torch.arange(n) / n)
 
 
-def right_turn(k, speed):
-    s, c = math.sin(k * speed), math.cos(k * speed)
-    return _matrix([[c, s], [-s, c]])
+def nearest_places(speeds, T=1000):
+    """How near the nearest two of T places come: the distance depends on k alone."""
+    k = torch.arange(1, T).unsqueeze(1)
+    return float((2 - 2 * (k * speeds.double()).cos()).sum(dim=1).min().sqrt())
 
 
-def by_a_complex_number(k, speed):
-    z = cmath.exp(1j * k * speed)
-    return _matrix([[z.real, z.imag], [-z.imag, z.real]])
+def judge_speeds(call):
+    for n in (16, 24):
+        own = call(n).like(torch.ones(n))
+        shape = f"`{call}` has shape {tuple(own.shape)}, but {(n,)} is expected: a speed a hand."
+        expect(own.shape == (n,), shape)
+        expect(own.isfinite().all(), f"`{call}` holds {float(own.sum())}: numbers are expected.")
+        gap, theirs = nearest_places(own), nearest_places(paper_speeds(n))
+        same = (
+            f"With `{call}` two of 1,000 places have the same vector: the hands come back together."
+        )
+        expect(gap > 0.02, same)
+        expect(
+            gap > theirs + 0.005,
+            f"The nearest two places are {gap:.2f} apart, the paper's {theirs:.2f}.",
+        )
+        if n == 16:
+            praise = f"The nearest two of 1,000 places are {gap:.2f} apart; the paper's, 1.17."
+    return praise
 
 
-def by_solving(k, speed):
-    now = torch.tensor([[0.0, math.sin(1)], [1.0, math.cos(1)]], dtype=torch.float64)
-    angles = torch.tensor([0.0, 1.0], dtype=torch.float64) + k * speed
-    return torch.stack((angles.sin(), angles.cos())) @ now.inverse()
+def random_speeds(n):
+    return 3 * torch.rand(n, generator=torch.Generator().manual_seed(0))
 
 
-def forgets_a_minus(k, speed):
-    s, c = math.sin(k * speed), math.cos(k * speed)
-    return _matrix([[c, s], [s, c]])
+def with_a_smaller_base(n):
+    return 100 ** (-torch.arange(n) / n)
 
 
-def swaps_both(k, speed):
-    s, c = math.sin(k * speed), math.cos(k * speed)
-    return _matrix([[s, c], [c, -s]])
+def twice_as_fast(n):
+    return 2 * 10_000 ** (-torch.arange(n) / n)
 
 
-def stretches_only(k, speed):
-    s, c = math.sin(k * speed), math.cos(k * speed)
-    return _matrix([[s, 0.0], [0.0, c]])
+def eighths_of_a_turn(n):
+    return torch.arange(1, n + 1) * 2 * math.pi / 8
 
 
-turn = exercise(
+speeds = exercise(
     "3.3",
-    "turn(k, speed) -> (2, 2), takes (sin, cos) of any place to those of the place k later",
-    cases=(
-        (2, 0.3),
-        (1, 1.0),
-        (-3, 0.5),
-        (0, 0.7),
-        (50, 0.01),
-        (7, 1.234),
-        (13, 0.0277),
-        (7, -0.3),
-    ),
-    praise="One matrix moves the hand k places on, from every place.",
-    right=[right_turn, by_a_complex_number, by_solving],
+    "speeds(n) -> (n,), speeds of n hands that keep 1,000 places farther apart than the paper's",
+    judge=judge_speeds,
+    right=[random_speeds, with_a_smaller_base, twice_as_fast],
     hints=[
-        "The first formula gives the new sine. Which factor stands before the old sine there, and "
-        "which before the old cosine?",
-        "With `b = k * speed`, row 0 is `[cos b, sin b]`. Row 1 comes from the second formula, "
-        "which has a ...",
+        "The nearest two places are neighbours. Which of the hands hardly move in one step?",
+        "Let the slow hands turn faster, by a smaller base than 10,000 for instance, or draw all "
+        "speeds from `torch.rand`. Whole fractions of a turn come back ...",
     ],
-    question=number(
-        "Which number stands in row 0, column 1 of `turn(2, 0.5)`? Take sin 1 = 0.84, "
-        "cos 1 = 0.54, sin 2 = 0.91, cos 2 = −0.42.",
-        lambda f: f(2, 0.5)[0, 1],
+    question=which(
+        "takes eighths of a turn",
+        beside=[with_a_smaller_base, twice_as_fast],
+        others=["takes a larger base", "returns the paper's"],
     ),
     mistakes=[
-        mistake(
-            "turns backwards",
-            "It turns the other way: look which of the two formulas has the minus",
-            lambda k, speed: right_turn(-k, speed),
-        ),
-        mistake(
-            "forgets the minus",
-            "Both signs are plus: the formula of the cosine has a minus",
-            forgets_a_minus,
-        ),
-        mistake(
-            "swaps the rows",
-            "The rows are swapped: the sine comes first in the pair",
-            lambda k, speed: right_turn(k, speed).flip(0),
-        ),
-        mistake(
-            "swaps sine and cosine",
-            "Sine and cosine are swapped: for k = 0 nothing may move",
-            swaps_both,
-        ),
-        mistake(
-            "forgets the speed",
-            "The angle is k times the speed, not k",
-            lambda k, speed: right_turn(k, 1.0),
-        ),
-        mistake(
-            "divides by the speed",
-            "The angle is k times the speed: multiply, do not divide",
-            lambda k, speed: right_turn(k, 1 / speed),
-        ),
-        mistake(
-            "takes degrees",
-            "The angle is in radians, not degrees",
-            lambda k, speed: right_turn(k, math.radians(speed)),
-        ),
-        mistake(
-            "stretches where it should turn",
-            "The zeros stretch each number by itself: the new sine needs the old cosine too",
-            stretches_only,
-        ),
-        mistake(
-            "returns the hand k places on",
-            "This is the hand at place k: return the matrix that moves a hand",
-            lambda k, speed: _matrix([math.sin(k * speed), math.cos(k * speed)]),
-        ),
-        mistake(
-            "returns four numbers in a row",
-            "The four numbers stand in a row: make a matrix of two rows",
-            lambda k, speed: right_turn(k, speed).flatten(),
-        ),
-        refused("returns a list", "is a list, but", lambda k, speed: right_turn(k, speed).tolist()),
-    ],
-)
-
-
-def _tables():
-    """Cases: fewer tokens than places, as many texts as tokens, a full context, one token."""
-    sizes = {"vocab_size": 7, "context_length": 5, "d_model": 4}
-    yield sizes, torch.tensor([[1, 1, 4], [6, 0, 1]])
-    yield sizes, torch.tensor([[2, 3], [3, 2]])
-    yield sizes, torch.tensor([[4, 3, 2, 1, 0]])
-    yield {"vocab_size": 3, "context_length": 2, "d_model": 6}, torch.tensor([[2], [0]])
-    yield {"vocab_size": 3, "context_length": 2, "d_model": 6}, torch.tensor([[1]])
-    ids = torch.tensor([[8, 0, 3, 3, 7, 1, 2], [5, 5, 4, 6, 0, 8, 8], [1, 2, 3, 4, 5, 6, 7]])
-    yield {"vocab_size": 9, "context_length": 12, "d_model": 10}, ids
-
-
-class _TokenAndPosition(nn.Module):
-    def __init__(self, vocab_size, context_length, d_model):
-        super().__init__()
-        self.token = nn.Embedding(vocab_size, d_model)
-        self.position = nn.Embedding(context_length, d_model)
-
-
-class RightTokenAndPosition(_TokenAndPosition):
-    def forward(self, ids):
-        return self.token(ids) + self.position(torch.arange(ids.shape[1]))
-
-
-class ByIndex(_TokenAndPosition):
-    def forward(self, ids):
-        return self.token.weight[ids] + self.position.weight[: ids.shape[1]]
-
-
-class WithPlacesForEachText(_TokenAndPosition):
-    def forward(self, ids):
-        places = torch.ones_like(ids).cumsum(dim=1) - 1
-        return F.embedding(ids, self.token.weight) + self.position(places)
-
-
-class ForgetsThePositions(_TokenAndPosition):
-    def forward(self, ids):
-        return self.token(ids)
-
-
-class ForgetsTheTokens(_TokenAndPosition):
-    def forward(self, ids):
-        return self.position(torch.arange(ids.shape[1])).expand(*ids.shape, -1)
-
-
-class LooksUpTheIdTwice(_TokenAndPosition):
-    def forward(self, ids):
-        return self.token(ids) + self.position(ids)
-
-
-class CountsPlacesFrom1(_TokenAndPosition):
-    def forward(self, ids):
-        places = torch.arange(1, ids.shape[1] + 1)
-        return self.token(ids) + self.position(places % self.position.num_embeddings)
-
-
-class CountsTheTexts(_TokenAndPosition):
-    def forward(self, ids):
-        return self.token(ids) + self.position(torch.arange(len(ids))).unsqueeze(1)
-
-
-class GivesAllPlacesOneVector(_TokenAndPosition):
-    def forward(self, ids):
-        return self.token(ids) + self.position(torch.zeros_like(ids))
-
-
-class CountsPlacesFromTheEnd(_TokenAndPosition):
-    def forward(self, ids):
-        return self.token(ids) + self.position(torch.arange(ids.shape[1]).flip(0))
-
-
-class MultipliesTheTwo(_TokenAndPosition):
-    def forward(self, ids):
-        return self.token(ids) * self.position(torch.arange(ids.shape[1]))
-
-
-class PutsTheTwoSideBySide(_TokenAndPosition):
-    def forward(self, ids):
-        places = self.position(torch.arange(ids.shape[1])).expand(*ids.shape, -1)
-        return torch.cat((self.token(ids), places), dim=-1)
-
-
-class SumsOverTheText(_TokenAndPosition):
-    def forward(self, ids):
-        return (self.token(ids) + self.position(torch.arange(ids.shape[1]))).sum(dim=1)
-
-
-class CutsThePlacesOff(_TokenAndPosition):
-    def forward(self, ids):
-        return self.token(ids) + self.position.weight.data[: ids.shape[1]]
-
-
-class LeavesId0Out(_TokenAndPosition):
-    def __init__(self, vocab_size, context_length, d_model):
-        super().__init__(vocab_size, context_length, d_model)
-        self.token = nn.Embedding(vocab_size, d_model, padding_idx=0)
-
-    def forward(self, ids):
-        return self.token(ids) + self.position(torch.arange(ids.shape[1]))
-
-
-class HasATableOfOtherSizes(nn.Module):
-    def __init__(self, vocab_size, context_length, d_model):
-        super().__init__()
-        self.token = nn.Embedding(vocab_size, d_model)
-        self.position = nn.Embedding(vocab_size, d_model)
-
-
-class CallsItsTablesOtherwise(nn.Module):
-    def __init__(self, vocab_size, context_length, d_model):
-        super().__init__()
-        self.token = nn.Embedding(vocab_size, d_model)
-        self.places = nn.Embedding(context_length, d_model)
-
-
-def _number_of_id_5(cls):
-    module = cls(vocab_size=6, context_length=6, d_model=1)
-    steps = torch.arange(6.0).unsqueeze(1)
-    module.load_state_dict({"token.weight": 10 * steps, "position.weight": steps + 1})
-    ids = torch.tensor([[1, 2, 3, 4, 0], [0, 1, 2, 3, 4], [4, 0, 2, 5, 1]])
-    return module(ids)[2, 3].detach()
-
-
-TokenAndPosition = exercise(
-    "3.4",
-    "TokenAndPosition(vocab_size, context_length, d_model)(ids: (B, T)) -> (B, T, C)",
-    cases=_tables,
-    right=[RightTokenAndPosition, ByIndex, WithPlacesForEachText],
-    hints=[
-        "Which rows of the second table does a text of T tokens need, whatever its ids are?",
-        "`self.position(torch.arange(ids.shape[1]))` is (T, C). What is it added to?",
-    ],
-    question=number(
-        "Each row of both tables has one number: row `i` of `token` holds 10 · i, and row `t` of "
-        "`position` holds t + 1. A batch holds three texts of five ids, and the last text is "
-        "4 0 2 5 1. Which number comes out for its id 5?",
-        _number_of_id_5,
-        digits=0,
-    ),
-    mistakes=[
-        mistake(
-            "forgets the positions",
-            "Only the row of the token came back: add the row of its place",
-            ForgetsThePositions,
-        ),
-        mistake(
-            "forgets the tokens",
-            "Only the row of the place came back: add the row of the token",
-            ForgetsTheTokens,
-        ),
-        mistake(
-            "looks up the id in the table of places",
-            "The table of places is asked for the token's id: ask for 0, 1, 2, … instead",
-            LooksUpTheIdTwice,
-        ),
-        mistake("counts places from 1", "Places start at 0", CountsPlacesFrom1),
-        mistake(
-            "counts the texts",
-            "The places are counted along the batch: count along each text, `ids.shape[1]`",
-            CountsTheTexts,
-        ),
-        mistake(
-            "gives all places one vector", "All places get the same vector", GivesAllPlacesOneVector
-        ),
-        mistake(
-            "counts places from the end",
-            "The places run backwards: the first token stands at place 0",
-            CountsPlacesFromTheEnd,
-        ),
-        mistake("multiplies the two", "The two vectors are multiplied: add them", MultipliesTheTwo),
-        mistake(
-            "puts the two side by side",
-            "The two vectors stand side by side: add them, so that the width stays",
-            PutsTheTwoSideBySide,
-        ),
-        mistake(
-            "sums over the text",
-            "The tokens of a text are summed up: return one vector for each token",
-            SumsOverTheText,
+        refused("returns the paper's", "apart, the paper's", paper_speeds),
+        refused(
+            "takes a larger base",
+            "The nearest two places are 1.06 apart",
+            lambda n: 1_000_000 ** (-torch.arange(n) / n),
         ),
         refused(
-            "cuts the places off",
-            "no slopes reach `position.weight`: `.data`",
-            CutsThePlacesOff,
-        ),
-        refused("gives id 0 to padding", "no slopes reach row 0 of `token.weight`", LeavesId0Out),
-        refused(
-            "has a table of another size", "`position.weight` has shape", HasATableOfOtherSizes
+            "makes all hands slower",
+            "The nearest two places are 0.60 apart",
+            lambda n: 0.5 * 10_000 ** (-torch.arange(n) / n),
         ),
         refused(
-            "calls its tables otherwise",
-            "the parameter `position.weight` is missing",
-            CallsItsTablesOtherwise,
+            "gives all hands one speed",
+            "two of 1,000 places have the same vector",
+            lambda n: torch.ones(n),
         ),
+        refused(
+            "takes eighths of a turn",
+            "two of 1,000 places have the same vector",
+            eighths_of_a_turn,
+        ),
+        refused("lets no hand move", "two of 1,000 places", lambda n: torch.zeros(n)),
+        refused(
+            "spaces the speeds evenly",
+            "The nearest two places are",
+            lambda n: torch.linspace(0.1, 1, n),
+        ),
+        refused("returns a speed for each channel", "is expected", lambda n: torch.rand(2 * n)),
+        refused("returns a list", "is a list", lambda n: [1 / (i + 1) for i in range(n)]),
+        refused("divides by a speed of 0", "numbers are expected", lambda n: 1 / torch.arange(n)),
+        refused("returns sixteen whatever n is", "is expected", lambda n: random_speeds(16)),
     ],
 )

@@ -16,35 +16,6 @@ def _arc(d, x, y, radius, start, end, colour) -> None:
     d.line([_tip(x, y, radius, turn) for turn in turns], colour, width=2.5)
 
 
-def same_angle(query: float, key: float, speed: float, places: list[tuple[int, int]]):
-    """A query and a key at two pairs of places, both turned by place times speed.
-
-    `query` and `key` are the angles at place 0, in radians; a place pair is (query's, key's).
-    """
-    d = Drawing(470, 280)
-    for x, (m, n) in zip((117, 353), places, strict=True):
-        y, radius = 152, 76
-        q, k = query + m * speed, key + n * speed
-        k += 2 * math.pi * round((q - k) / (2 * math.pi))
-        d.circle(x, y, radius, "muted", fill=0)
-        _arc(d, x, y, 30, q, k, "position")
-        for turn, colour, letter in ((q, "query", "q"), (k, "key", "k")):
-            d.arrow(x, y, *_tip(x, y, radius, turn), colour, width=2.8)
-            d.text(*_tip(x, y, radius + 15, turn), letter, colour, size=16, bold=True)
-        d.text(x, 16, f"query at place {m}", "query", size=15)
-        d.text(x, 36, f"key at place {n}", "key", size=15)
-        d.text(x, 266, f"angle {math.degrees(abs(q - k)):.0f}°", "position", size=15, bold=True)
-    d.text(235, 140, "100", "ink", size=14)
-    d.text(235, 158, "places", "ink", size=14)
-    d.arrow(207, 178, 263, 178, "ink")
-    return d.show(
-        "Two circles with two arrows each, a query and a key. On the left the query stands at "
-        "place 2 and the key at place 1; on the right both stand 100 places later. Both arrows "
-        "point elsewhere on the right, but the angle between them is the same in both circles. "
-        "So the score, which depends on lengths and on that angle, is the same too."
-    )
-
-
 def turned_pair(a: float, b: float, angle: float):
     """The arrow (a, b) as a steps along one unit arrow and b along another, before and after."""
     d, unit = Drawing(470, 212), 58

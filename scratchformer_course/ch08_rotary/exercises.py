@@ -497,111 +497,119 @@ ignores_the_start = exercise(
 )
 
 
-def _places(T, step=1.0):
-    return torch.arange(float(T)) * step
+def turns_the_query_back(distance, D):
+    i = torch.arange(D // 2)
+    angle = -distance * 10_000 ** (-2 * i / D)
+    query = torch.stack((angle.cos(), angle.sin()), dim=1)
+    key = torch.tensor([1.0, 0.0]).repeat(D // 2)
+    return query.flatten(), key
 
 
-def right_squeezed(T, trained):
-    return _places(T, min(1.0, trained / T))
+def turns_the_key_forth(distance, D):
+    i = torch.arange(D // 2)
+    angle = distance * 10_000 ** (-2 * i / D)
+    key = torch.stack((angle.cos(), angle.sin()), dim=1)
+    query = torch.tensor([1.0, 0.0]).repeat(D // 2)
+    return query, key.flatten()
 
 
-def place_by_place(T, trained):
-    places = [float(t) if trained >= T else t * trained / T for t in range(T)]
-    return torch.tensor(places)
+def turns_the_query_forth(distance, D):
+    i = torch.arange(D // 2)
+    angle = distance * 10_000 ** (-2 * i / D)
+    query = torch.stack((angle.cos(), angle.sin()), dim=1)
+    key = torch.tensor([1.0, 0.0]).repeat(D // 2)
+    return query.flatten(), key
 
 
-def by_linspace(T, trained):
-    room = max(T, trained)
-    return torch.linspace(0, trained, room + 1)[:T]
+def by_rotary(distance, D):
+    key = torch.linspace(0.5, 1.5, D)
+    return right_rotary(key.unsqueeze(0), torch.tensor([-float(distance)]))[0], key
 
 
-def judge_squeezed(call):
-    praise = squeezed.compare(call)
-    places = call(3, 4).like(_places(3))
-    whole = f"`{call}` returned whole numbers, {places.dtype}: a float tensor is expected."
-    expect(places.is_floating_point(), whole)
+def turns_all_pairs_alike(distance, D):
+    query = torch.tensor([math.cos(-distance), math.sin(-distance)]).repeat(D // 2)
+    return query, torch.tensor([1.0, 0.0]).repeat(D // 2)
+
+
+def with_the_slowest_pair_alone(distance, D):
+    query, key = turns_the_query_back(distance, D)
+    slowest = torch.arange(D) >= D - 2
+    return query * slowest, key * slowest
+
+
+def judge_looks_back(call):
+    for distance, D in ((1, 32), (5, 32), (0, 8), (12, 16), (30, 64)):
+        query, key = call(distance, D).like((torch.ones(D), torch.ones(D)))
+        for name, vector in (("query", query), ("key", key)):
+            shape = f"The {name} of `{call}` has shape {tuple(vector.shape)}, expected {(D,)}."
+            expect(vector.shape == (D,), shape)
+            expect(vector.isfinite().all(), f"The {name} of `{call}` holds NaN or infinity.")
+        places = torch.arange(41.0)
+        last = right_rotary(query.float().unsqueeze(0), places[-1:])
+        keys = right_rotary(key.float().expand(41, -1), places)
+        scores = (keys @ last[0]).flip(0)  # by distance
+        first, second = scores.topk(2).values.tolist()
+        found = int(scores.argmax())
+        flat = f"With `{call}` two distances have the same largest score, {first:.2f}."
+        expect(first - second > 1e-4 * max(abs(first), 1e-3), flat)
+        expect(found == distance, f"With `{call}` the score is largest at distance {found}.")
+        if D == 64:
+            praise = f"At distance 30 the score is {first:.2f}, and elsewhere {second:.2f} at most."
     return praise
 
 
-squeezed = exercise(
+looks_back = exercise(
     "8.4",
-    "squeezed(T, trained) -> (T,), places of a text of T tokens, none of them `trained` or more",
-    cases=(
-        (8, 4),
-        (3, 4),
-        (4, 4),
-        (10, 4),
-        (1, 4),
-        (9, 6),
-        (5, 6),
-        (3, 1),
-        (40, 16),
-        (28, 17),
-        (6, 8),
-        (8, 5),
-    ),
-    judge=judge_squeezed,
-    right=[right_squeezed, place_by_place, by_linspace],
+    "looks_back(distance, D) -> query (D,) and key (D,), whose score is largest that far back",
+    judge=judge_looks_back,
+    right=[turns_the_query_back, turns_the_key_forth, by_rotary],
     hints=[
-        "How large may a step be, if T of them must take no more room than `trained`?",
-        "A step is `min(1.0, trained / T)`, and token t has made t of them.",
+        "At which distance do two equal arrows meet, and which of them would you turn beforehand?",
+        "Start with the same vector for both. Turn the query by `rotary` at a place below 0, so "
+        "that `distance` places later it is ...",
     ],
-    question=number(
-        "Where does token 7 stand in `squeezed(10, 5)`, counted from token 0? Two digits.",
-        lambda f: f(10, 5)[7],
+    question=which(
+        "turns the query forth",
+        beside=[turns_the_query_back, turns_the_key_forth],
+        others=["uses the slowest pair alone", "turns all pairs alike"],
     ),
     mistakes=[
-        mistake(
-            "stretches short texts too",
-            "A text no longer than `trained` keeps its whole places",
-            lambda T, trained: _places(T, trained / T),
-        ),
-        mistake(
-            "squeezes nothing",
-            "Places of a long text still reach `trained` and more",
-            lambda T, trained: _places(T),
-        ),
-        mistake(
-            "multiplies by the wrong factor",
-            "The factor is upside down: the places move apart",
-            lambda T, trained: _places(T, max(1.0, T / trained)),
-        ),
-        *alike(
-            "Two tokens share a place: squeeze the places, do not restart them",
-            {
-                "starts again from 0": lambda T, trained: _places(T) % trained,
-                "stops at the last place": lambda T, trained: _places(T).clamp(max=trained - 1),
-            },
-        ),
-        mistake(
-            "rounds down to whole places",
-            "Two tokens share a place: keep the fractions",
-            lambda T, trained: right_squeezed(T, trained).floor(),
-        ),
-        mistake(
-            "lets the last token stand on the last place",
-            "The step is a little too large: a text twice as long takes steps of one half",
-            lambda T, trained: _places(T, min(1.0, (trained - 1) / max(T - 1, 1))),
-        ),
-        mistake(
-            "starts at 1", "The first place is 0", lambda T, trained: right_squeezed(T, trained) + 1
+        refused(
+            "turns the query forth",
+            "With `looks_back(1, 32)` the score is largest at distance 0",
+            turns_the_query_forth,
         ),
         refused(
-            "returns a list",
-            "is a list, but",
-            lambda T, trained: right_squeezed(T, trained).tolist(),
+            "returns two equal arrows",
+            "the score is largest at distance 0",
+            lambda distance, D: (torch.ones(D), torch.ones(D)),
         ),
-        mistake(
-            "lets `arange` count by the step",
-            "One place too many: `torch.arange` with a rounded step can go one step too far. Count "
-            "the tokens, then multiply",
-            lambda T, trained: torch.arange(0, min(T, trained), min(1.0, trained / T)),
+        refused("turns all pairs alike", "the score is largest at distance", turns_all_pairs_alike),
+        refused("uses the slowest pair alone", "two distances", with_the_slowest_pair_alone),
+        refused(
+            "returns zeros",
+            "two distances have the same largest score",
+            lambda distance, D: (torch.zeros(D), torch.zeros(D)),
         ),
         refused(
-            "leaves a short text as whole numbers",
-            "a float tensor is expected",
-            lambda T, trained: torch.arange(T) if trained >= T else _places(T, trained / T),
+            "returns rows of one vector",
+            "has shape (1, 32), expected (32,)",
+            lambda distance, D: tuple(v[None] for v in turns_the_query_back(distance, D)),
         ),
-        refused("returns the step", "but", lambda T, trained: min(1.0, trained / T)),
+        refused(
+            "returns the query alone",
+            "is a float32 tensor",
+            lambda distance, D: turns_the_query_back(distance, D)[0],
+        ),
+        refused(
+            "returns pairs",
+            "has shape (16, 2)",
+            lambda distance, D: tuple(v.view(-1, 2) for v in turns_the_query_back(distance, D)),
+        ),
+        refused(
+            "divides by the distance",
+            "holds NaN or infinity",
+            lambda distance, D: tuple(v / distance for v in turns_the_query_back(distance, D)),
+        ),
     ],
 )

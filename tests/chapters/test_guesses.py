@@ -173,7 +173,8 @@ def three_curves(text):
 
 
 def slip_found(text):
-    found = [slip for slip, spread in re.findall(r"(slip .) +([\d.]+)", text) if float(spread) > 1]
+    spreads = re.findall(r"(slip .) +spread ([\d.]+)", text)
+    found = [slip for slip, spread in spreads if float(spread) > 1]
     return {0: "neither", 1: found[0], 2: "both"}[len(found)]
 
 
@@ -380,7 +381,7 @@ ANSWERS = {
     "08/worse-at-once": ("cell-57", worse_at_once),
     "08/who-recovers": ("cell-64", who_recovers),
     "08/who-profits": ("cell-72", who_profits),
-    "08/squeezed-and-trained": ("cell-74", who_profits),
+    "08/looks-where": ("cell-73c", found(r"looks back by (\d+)")),
     "09/straight-answers": (
         "cell-06",
         lambda text: "0 for every phrase" if set(numbers(text)) == {0.0} else "",
