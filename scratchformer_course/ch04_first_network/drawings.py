@@ -1,4 +1,4 @@
-"""Chapter 04's drawings: a round of training, windows, the network, slopes going back, places."""
+"""Chapter 04's drawings: a round of training, the network, slopes going back, places."""
 
 from collections.abc import Sequence
 
@@ -34,35 +34,6 @@ def round_of_training(seen: str, target: str) -> HTML:
     )
 
 
-def sliding(pieces: Sequence[str], length: int = 4, windows: int = 3) -> HTML:
-    """Tokens in a row; under them windows one step apart, each with its targets."""
-    shown = length + windows
-    step = 464 // shown
-    d = Drawing(480, 60 + 64 * windows)
-    d.text(8, 14, "text, cut into tokens", "muted", size=13, anchor="start")
-    for i, piece in enumerate(pieces[:shown]):
-        d.box(7 + step * i, 28, step - 2, 30, piece.replace(" ", "·"), "token", size=13)
-    for row in range(windows):
-        y = 76 + 62 * row
-        x = 8 + step * row
-        d.box(x, y, step * length - 4, 22, f"x of window {row}", "token", size=13)
-        d.box(
-            x + step,
-            y + 25,
-            step * length - 4,
-            22,
-            f"y of window {row}",
-            "token",
-            fill=0.35,
-            size=13,
-        )
-    return d.show(
-        f"A row of tokens. Under it lie {windows} windows of {length} tokens, each one token "
-        "further to the right than the one above. Under each window x lies its window y, which "
-        "begins one token later: at every place, y holds the token that comes next."
-    )
-
-
 def network(seen: str, hidden: int, vocab_size: int, width: int) -> HTML:
     """The two-layer network with the shape of everything that flows through it."""
     d = Drawing(480, 404)
@@ -83,11 +54,11 @@ def network(seen: str, hidden: int, vocab_size: int, width: int) -> HTML:
     d.box(left, 144, cell * n - 6, 26, "one long vector", "stream", size=13)
     d.text(right, 157, f"({n * width},)", anchor="start", size=13)
     d.arrow(middle, 172, middle, 212)
-    d.text(middle + 10, 190, "multiply by W1, then ReLU", "muted", anchor="start", size=13)
+    d.text(middle + 10, 190, "multiply by W1, add b1, ReLU", "muted", anchor="start", size=13)
     d.box(90, 214, cell * n - 158, 26, "hidden layer", "stream", size=13)
     d.text(right, 227, f"({hidden},)", anchor="start", size=13)
     d.arrow(middle, 242, middle, 282)
-    d.text(middle + 10, 260, "multiply by W2", "muted", anchor="start", size=13)
+    d.text(middle + 10, 260, "multiply by W2, add b2", "muted", anchor="start", size=13)
     d.box(130, 284, cell * n - 238, 26, "logits", "value", size=13)
     d.text(right, 297, f"({vocab_size},)", anchor="start", size=13)
     d.arrow(middle, 312, middle, 346)
@@ -98,9 +69,9 @@ def network(seen: str, hidden: int, vocab_size: int, width: int) -> HTML:
     d.text(122, 380, "probabilities", anchor="end", size=13)
     return d.show(
         f"{n} characters at the top. Each takes its row of {width} numbers from the table E. The "
-        f"rows are joined to one vector of {n * width} numbers. A matrix W1 and a ReLU make "
-        f"{hidden} hidden numbers of it, a matrix W2 makes {vocab_size} logits, and softmax turns "
-        f"them into {vocab_size} probabilities, drawn as bars of different heights."
+        f"rows are joined to one vector of {n * width} numbers. A matrix W1, a bias b1 and a ReLU "
+        f"make {hidden} hidden numbers of it, W2 and b2 make {vocab_size} logits, and softmax "
+        f"turns them into {vocab_size} probabilities, drawn as bars of different heights."
     )
 
 

@@ -8,163 +8,10 @@ from torch.nn import functional as F
 
 from scratchformer_course.kit.checks.compare import difference, error_in_words, same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
-IDS = torch.tensor([5, 3, 8, 1, 9, 2, 7, 4, 6])
 LONG = torch.arange(40).square() % 29
-
-
-def _windows(ids, length, starts, ahead=1):
-    x = torch.stack([ids[s : s + length] for s in starts])
-    return x, torch.stack([ids[s + ahead : s + ahead + length] for s in starts])
-
-
-def judge_windows(call):
-    praise = windows.compare(call)
-    # The right answer raises an error here, which `cases` cannot say.
-    silent = "must raise a ValueError: a window that does not move on is a mistake to be told"
-    for stride in (0, -1):
-        told = isinstance(call(IDS, 3, stride).error, ValueError)
-        expect(told, f"`stride={stride}` {silent}.")
-    return praise
-
-
-def right_windows(ids, length, stride):
-    if stride < 1:
-        raise ValueError(f"stride={stride} must be at least 1")
-    last = len(ids) - length - 1
-    return _windows(ids, length, [*range(0, last, stride), last])
-
-
-def step_by_step(ids, length, stride):
-    if stride <= 0:
-        raise ValueError("the stride must be positive")
-    start, found = 0, []
-    while start + length < len(ids):
-        found.append(ids[start : start + length + 1])
-        start += stride
-    if start - stride + length + 1 != len(ids):
-        found.append(ids[-length - 1 :])
-    return torch.stack(found)[:, :-1], torch.stack(found)[:, 1:]
-
-
-def by_index(ids, length, stride):
-    if stride < 1:
-        raise ValueError("no stride below 1")
-    last = len(ids) - length - 1
-    starts = torch.arange(0, last + stride, stride).clamp(max=last)
-    places = starts[:, None] + torch.arange(length)
-    return ids[places], ids[places + 1]
-
-
-def gives_x_as_its_own_target(ids, length, stride):
-    x, _ = right_windows(ids, length, stride)
-    return x, x
-
-
-def gives_one_target_a_window(ids, length, stride):
-    x, y = right_windows(ids, length, stride)
-    return x, y[:, -1]
-
-
-def repeats_the_last_window(ids, length, stride):
-    last = len(ids) - length - 1
-    return _windows(ids, length, [*range(0, last + 1, stride), last])
-
-
-def swaps_x_and_y(ids, length, stride):
-    x, y = right_windows(ids, length, stride)
-    return y, x
-
-
-def lets_range_complain(ids, length, stride):
-    last = len(ids) - length - 1
-    return _windows(ids, length, [*range(0, last, stride), last])
-
-
-windows = exercise(
-    "4.1",
-    "windows(ids: (N,), length, stride) -> x (W, length) and y (W, length), y one id later",
-    cases=(
-        (IDS, 3, 3),
-        (IDS, 3, 5),
-        (IDS, 2, 1),
-        (IDS[:3], 2, 9),
-        (LONG, 8, 5),
-        (LONG[:21], 1, 4),
-        (LONG[:21], 5, 5),  # the steps end with the last id
-        (IDS.flip(0), 3, 3),
-    ),
-    judge=judge_windows,
-    right=[right_windows, step_by_step, by_index],
-    hints=[
-        "At which place does the last window begin, if its `y` ends with the last id?",
-        "`last = len(ids) - length - 1`, and windows begin at `[*range(0, last, stride), ...]`.",
-    ],
-    question=number(
-        "The ids are 10 11 12 13 14 15 16 17 18 19, the length is 3 and the stride 4. Which id "
-        "stands first in the last row of `x`?",
-        lambda f: f(torch.arange(10, 20), 3, 4)[0][-1, 0],
-        digits=0,
-    ),
-    mistakes=[
-        mistake(
-            "drops the last window",
-            "The last window is missing: move it back, to end with the last id",
-            lambda ids, length, stride: _windows(ids, length, range(0, len(ids) - length, stride)),
-        ),
-        mistake(
-            "gives x as its own target",
-            "`y` is the same as `x`: it must be one id further",
-            gives_x_as_its_own_target,
-        ),
-        mistake(
-            "gives one target a window",
-            "`y` has as many ids as `x`: a target for each place of the window",
-            gives_one_target_a_window,
-        ),
-        *alike(
-            "The stride is ignored: windows begin `stride` ids apart",
-            {
-                "ignores the stride": lambda ids, length, stride: right_windows(ids, length, 1),
-                "takes the length for the stride": lambda ids, length, stride: right_windows(
-                    ids, length, length
-                ),
-            },
-        ),
-        mistake(
-            "stops one id too early",
-            "The last window stops one id too early: `y` ends with the last id",
-            lambda ids, length, stride: right_windows(ids[:-1], length, stride),
-        ),
-        mistake(
-            "repeats the last window",
-            "The last window comes twice where the steps end there anyway",
-            repeats_the_last_window,
-        ),
-        mistake(
-            "swaps x and y",
-            "`x` and `y` are swapped: `y` is the one that lies later in the text",
-            swaps_x_and_y,
-        ),
-        refused(
-            "returns pairs",
-            "is a tuple, but an int64 tensor",
-            lambda ids, length, stride: list(zip(*right_windows(ids, length, stride), strict=True)),
-        ),
-        refused(
-            "returns windows for stride 0",
-            "`stride=0` must raise a ValueError",
-            lambda ids, length, stride: right_windows(ids, length, max(stride, 1)),
-        ),
-        refused(
-            "lets range complain about 0 alone",
-            "`stride=-1` must raise a ValueError",
-            lets_range_complain,
-        ),
-    ],
-)
 
 
 def _random(*shape, seed):
@@ -177,8 +24,13 @@ TARGETS = torch.tensor([0, 2, 1, 0])
 
 def judge_cross_entropy(call):
     praise = cross_entropy.compare(call)
+    for logits in (LOGITS, 1000 * LOGITS):
+        judge_slopes(call, logits.clone().requires_grad_())
+    return praise
+
+
+def judge_slopes(call, logits):
     slopes = "must stay a tensor made by torch's own operations, or `backward()` finds no slopes"
-    logits = LOGITS.clone().requires_grad_()
     value = call(logits, TARGETS).value
     expect(getattr(value, "requires_grad", False), f"The loss {slopes}.")
     try:
@@ -188,11 +40,11 @@ def judge_cross_entropy(call):
     cut = "cut off from the logits, by `.item()`, `.data` or `.detach()`"
     expect(found is not None, f"The loss is {cut}: `backward()` finds no slopes.")
     found = found.to(value.dtype)  # half precision holds 3 or 4 digits
-    right = (LOGITS.softmax(1) - F.one_hot(TARGETS, LOGITS.shape[1])) / len(LOGITS)
+    right = (logits.detach().softmax(1) - F.one_hot(TARGETS, logits.shape[1])) / len(logits)
     if not same(found, right):
         told = f"At `logits`, `backward()` {difference(found, right)}."
-        raise Wrong(f"The loss is right, its slopes are not: is a part {cut}?\n{told}")
-    return praise
+        why = f"is a part {cut}?" if found.isfinite().all() else "`exp` of a large logit overflows."
+        raise Wrong(f"The loss is right, its slopes are not: {why}\n{told}")
 
 
 def right_cross_entropy(logits, targets):
@@ -247,6 +99,13 @@ def detaches_the_logit(logits, targets):
     return (logits.logsumexp(dim=1) - own.detach()).mean()
 
 
+def hides_the_overflow(logits, targets):
+    own = logits[torch.arange(len(targets)), targets]
+    losses = logits.exp().sum(dim=1).log() - own
+    safe = logits.logsumexp(dim=1) - own
+    return torch.where(losses.isfinite(), losses, safe).mean()
+
+
 def leaves_the_graph_used_up(logits, targets):
     loss = F.cross_entropy(logits, targets)
     if loss.requires_grad:
@@ -255,7 +114,7 @@ def leaves_the_graph_used_up(logits, targets):
 
 
 cross_entropy = exercise(
-    "4.2",
+    "4.1",
     "cross_entropy(logits: (B, V), targets: (B,)) -> the mean of −ln p[target], one number",
     cases=(
         (LOGITS, TARGETS),
@@ -400,6 +259,7 @@ cross_entropy = exercise(
         ),
         refused("detaches the log of the sum", "its slopes are not", detaches_the_log),
         refused("detaches the logit of the target", "its slopes are not", detaches_the_logit),
+        refused("hides the overflow", "`exp` of a large logit overflows", hides_the_overflow),
         refused(
             "leaves the graph used up",
             "`backward()` from this loss fails",
@@ -409,176 +269,217 @@ cross_entropy = exercise(
 )
 
 
-X, W1, W2 = _random(4, seed=1), _random(4, 6, seed=2), _random(6, 5, seed=3)
+GRAD, A, B = _random(2, 4, seed=1), _random(2, 3, seed=2), _random(3, 4, seed=3)
 
 
-def _parts(x, W1, W2, target):
-    """The hidden layer, the slopes at the logits, and those at the hidden layer."""
-    hidden = (x @ W1).relu()
-    at_logits = (hidden @ W2).softmax(dim=0)
-    at_logits[target] -= 1
-    return hidden, at_logits, W2 @ at_logits
+def right_product_back(grad, a, b):
+    return grad @ b.T, a.T @ grad
 
 
-def right_slopes(x, W1, W2, target):
-    hidden, at_logits, at_hidden = _parts(x, W1, W2, target)
-    at_hidden = at_hidden * (hidden > 0)
-    return x[:, None] * at_hidden, hidden[:, None] * at_logits
+def by_einsum(grad, a, b):
+    return torch.einsum("bm,nm->bn", grad, b), torch.einsum("bn,bm->nm", a, grad)
 
 
-def by_one_hot(x, W1, W2, target):
-    hidden = (x @ W1).relu()
-    at_logits = (hidden @ W2).softmax(0) - F.one_hot(torch.tensor(target), W2.shape[1])
-    at_hidden = torch.where(x @ W1 > 0, at_logits @ W2.T, 0.0)
-    return torch.outer(x, at_hidden), torch.outer(hidden, at_logits)
+def one_window_at_a_time(grad, a, b):
+    at_b = sum(torch.outer(row, slope) for row, slope in zip(a, grad, strict=True))
+    return torch.stack([b @ slope for slope in grad]), at_b
 
 
-def by_backward(x, W1, W2, target):
-    W1, W2 = W1.clone().requires_grad_(), W2.clone().requires_grad_()
-    loss = -((x @ W1).relu() @ W2).log_softmax(dim=0)[target]
-    return torch.autograd.grad(loss, (W1, W2))
+def by_autograd(grad, a, b):
+    a, b = a.clone().requires_grad_(), b.clone().requires_grad_()
+    return torch.autograd.grad(a @ b, (a, b), grad)
 
 
-def lets_slopes_through(x, W1, W2, target):
-    hidden, at_logits, at_hidden = _parts(x, W1, W2, target)
-    return torch.outer(x, at_hidden), torch.outer(hidden, at_logits)
-
-
-def closes_the_ReLU(x, W1, W2, target):
-    hidden, at_logits, at_hidden = _parts(x, W1, W2, target)
-    return torch.outer(x, at_hidden.relu()), torch.outer(hidden, at_logits)
-
-
-def forgets_the_1(x, W1, W2, target):
-    hidden = (x @ W1).relu()
-    p = (hidden @ W2).softmax(dim=0)
-    return torch.outer(x, (W2 @ p) * (hidden > 0)), torch.outer(hidden, p)
-
-
-def takes_1_away_everywhere(x, W1, W2, target):
-    hidden = (x @ W1).relu()
-    p = (hidden @ W2).softmax(dim=0) - 1
-    return torch.outer(x, (W2 @ p) * (hidden > 0)), torch.outer(hidden, p)
-
-
-def turns_the_sign(x, W1, W2, target):
-    first, second = right_slopes(x, W1, W2, target)
-    return -first, -second
-
-
-def stops_at_the_logits_with_p(x, W1, W2, target):
-    hidden = (x @ W1).relu()
-    p = (hidden @ W2).softmax(dim=0)
-    return torch.outer(x, (W2 @ p) * (hidden > 0)), right_slopes(x, W1, W2, target)[1]
-
-
-def lets_exp_overflow_in_p(x, W1, W2, target):
-    hidden = (x @ W1).relu()
-    e = (hidden @ W2).exp()
-    at_logits = e / e.sum()
-    at_logits[target] -= 1
-    return torch.outer(x, (W2 @ at_logits) * (hidden > 0)), torch.outer(hidden, at_logits)
-
-
-def turns_the_matrices(x, W1, W2, target):
-    first, second = right_slopes(x, W1, W2, target)
-    return first.T, second.T
-
-
-def returns_the_new_weights(x, W1, W2, target):
-    first, second = right_slopes(x, W1, W2, target)
-    return W1 - first, W2 - second
-
-
-slopes = exercise(
-    "4.3",
-    "slopes(x: (C,), W1: (C, H), W2: (H, V), target) -> slope of W1 (C, H), slope of W2 (H, V)",
+product_back = exercise(
+    "4.2",
+    "product_back(grad: (B, M), a: (B, N), b: (N, M)) -> slope at a (B, N), slope at b (N, M)",
     cases=(
-        (X, W1, W2, 2),
-        (-X, W1, W2, 0),
-        (_random(3, seed=4), _random(3, 5, seed=5), _random(5, 8, seed=6), 7),
-        (3 * _random(7, seed=7), _random(7, 4, seed=8), _random(4, 3, seed=9), 1),
-        (_random(2, seed=1), _random(3, 2, seed=2).T, _random(6, 3, seed=3).T, 1),
-        (torch.tensor([1.0]), torch.tensor([[0.05]]), torch.tensor([[1.0, 0.0]]), 1),
-        (torch.tensor([10.0]), torch.tensor([[10.0]]), torch.tensor([[1.0, 0.0]]), 1),
+        (GRAD, A, B),
+        (_random(3, 3, seed=4), _random(3, 3, seed=5), _random(3, 3, seed=6)),
+        (torch.ones(1, 1), torch.tensor([[3.0]]), torch.tensor([[2.0]])),
+        (_random(5, 2, seed=7), 100 * _random(5, 7, seed=8), _random(7, 2, seed=9)),
+        (_random(1, 6, seed=1), torch.zeros(1, 2), _random(6, 2, seed=2).T),
+        (-GRAD, A, 1000 * B),
     ),
-    right=[right_slopes, by_one_hot, by_backward],
+    right=[right_product_back, by_einsum, one_window_at_a_time, by_autograd],
     hints=[
-        "What is the slope at the logits? From there, which rule gives the slope of `W2`, and "
-        "which the slope at `hidden`?",
-        "`at_hidden = (W2 @ at_logits) * (hidden > 0)`. Each answer is `torch.outer` of what goes "
-        "into the matrix and ...",
+        "Of which shape must each slope be, and which product of `grad` with `a` or `b` has it?",
+        "`a[i, k]` reaches every number of row `i` of the product, through row `k` of `b`: that "
+        "is `grad @ b.T`. For the slope at `b`, `...` stands before `@ grad`.",
     ],
     question=number(
-        "`x` is [1, 3], `W1` is [[−2, −1], [1, 1]], `W2` is [[5, 1], [1, 3]], and the target is 0. "
-        "The two logits are equal. What is the slope of `W1[1, 0]`?",
+        "`grad` is [[1, −1]], `a` is [[2, 3]] and `b` is [[1, 4], [5, 2]]. What is the slope at "
+        "`a[0, 0]`?",
         lambda f: f(
-            torch.tensor([1.0, 3.0]),
-            torch.tensor([[-2.0, -1.0], [1.0, 1.0]]),
-            torch.tensor([[5.0, 1.0], [1.0, 3.0]]),
-            0,
-        )[0][1, 0],
+            torch.tensor([[1.0, -1.0]]),
+            torch.tensor([[2.0, 3.0]]),
+            torch.tensor([[1.0, 4.0], [5.0, 2.0]]),
+        )[0][0, 0],
         digits=0,
     ),
     mistakes=[
         mistake(
-            "lets slopes through a closed ReLU",
-            "The slope of W1 goes through the ReLU only where the hidden number is above 0",
-            lets_slopes_through,
+            "swaps the two",
+            "The two are swapped: first the slope at `a`, then the one at `b`",
+            lambda grad, a, b: (a.T @ grad, grad @ b.T),
+        ),
+        *alike(
+            "A slope has the shape of its matrix: look at which of the three must be transposed",
+            {
+                "transposes nothing": lambda grad, a, b: (grad @ b, a @ grad),
+                "multiplies number by number": lambda grad, a, b: (grad * b, a * grad),
+            },
         ),
         mistake(
-            "closes the ReLU where the slope is negative",
-            "The ReLU is open where the hidden number is above 0, whatever the sign of the slope",
-            closes_the_ReLU,
+            "transposes the slopes",
+            "Rows and columns are swapped: a slope has the shape of its matrix",
+            lambda grad, a, b: (b @ grad.T, grad.T @ a),
         ),
         mistake(
-            "forgets the 1 at the target",
-            "The slope at the logits is p less 1 at the target: here the target plays no part",
-            forgets_the_1,
-        ),
-        mistake(
-            "takes 1 away everywhere",
-            "Take 1 away at the target only, not at every character",
-            takes_1_away_everywhere,
+            "forgets what comes after",
+            "`grad` plays no part here: a slope is the factor of this operation times `grad`",
+            lambda grad, a, b: right_product_back(torch.ones_like(grad), a, b),
         ),
         mistake(
             "turns the sign",
-            "The signs are turned: the slope at the target's logit is p − 1, below 0",
-            turns_the_sign,
+            "The signs are turned: a slope says how the loss grows, and the step turns it",
+            lambda grad, a, b: right_product_back(-grad, a, b),
         ),
         mistake(
-            "stops at the logits with p alone for W1",
-            "The slope at the hidden layer is W2 times the slope at the logits, not W2 times p",
-            stops_at_the_logits_with_p,
+            "takes the mean over the batch",
+            "Every window of the batch adds to the slope at `b`: this is their mean",
+            lambda grad, a, b: (grad @ b.T, a.T @ grad / len(a)),
         ),
         mistake(
-            "takes x as it is after the ReLU",
-            "W1 is multiplied by x itself, negative numbers too: no ReLU on x",
-            lambda x, W1, W2, target: (
-                right_slopes(x, W1, W2, target)[0] * (x > 0)[:, None],
-                right_slopes(x, W1, W2, target)[1],
-            ),
+            "takes the first window for all",
+            "Only the first row of the batch reaches `b`: the ways of all rows add up",
+            lambda grad, a, b: (grad @ b.T, torch.outer(a[0], grad[0])),
         ),
         mistake(
-            "lets exp overflow",
-            "`exp` of a large logit is infinite: `softmax` takes the largest logit away first",
-            lets_exp_overflow_in_p,
+            "multiplies forward again",
+            "Each slope holds the other factor: `b` stands in the slope at `a`, and `a` in that at "
+            "`b`",
+            lambda grad, a, b: ((a @ b * grad).sum(dim=1, keepdim=True) * a, b * (a @ b).sum()),
         ),
-        mistake(
-            "swaps the two",
-            "The two are swapped: first W1's, then W2's",
-            lambda x, W1, W2, target: right_slopes(x, W1, W2, target)[::-1],
+    ],
+)
+
+
+POINTS = [
+    (_random(3, 4, seed=seed).double() * 2, _random(3, 4, seed=seed + 1).double())
+    for seed in (10, 20)
+] + [(_random(1, 5, seed=30).double(), torch.ones(1, 5).double())]
+STEP = 1e-5  # to both sides, where a slope is measured
+
+
+def _measured(call, a, grad):
+    """The slope at each number of `a`, by two calls."""
+    found = torch.zeros_like(a)
+    for place in range(a.numel()):
+        ends = []
+        for move in (STEP, -STEP):
+            moved = a.clone()
+            moved.view(-1)[place] += move
+            ends.append((call(moved, grad).like((a, a))[0] * grad).sum())
+        found.view(-1)[place] = (ends[0] - ends[1]) / (2 * STEP)
+    return found
+
+
+def judge_activation(call):
+    for a, grad in POINTS:
+        value, slope = call(a, grad).like((a, a))
+        expect(bool(value.isfinite().all()), "The value is not a number at some places of `a`.")
+        expect(not same(value, a.relu()), "This is the page's own ReLU: choose another function.")
+        zero, half, turned = (call(x, grad).like((a, a))[0] for x in (0 * a, a / 2, -a))
+        bent = not (same(half, (value + zero) / 2) and same(turned, 2 * zero - value))
+        expect(bent, "This is a straight line: two linear layers in a row are only one.")
+        measured = _measured(call, a, grad)
+        if same(slope, measured):
+            continue
+        call(a, grad)
+        if same(slope * grad, measured):
+            raise Wrong("The slope is not multiplied by `grad`, the slope of what comes after.")
+        if same(-slope, measured):
+            raise Wrong("The sign of the slope is turned: where the value grows, it is positive.")
+        told = f"Two calls measure another slope: this one {difference(slope, measured)}."
+        raise Wrong(f"The value and its slope do not belong together.\n{told}")
+    return "The slope is the one that two calls measure, at each number: the tape can use it."
+
+
+def by_tanh(a, grad):
+    value = a.tanh()
+    return value, grad * (1 - value**2)
+
+
+def by_sigmoid(a, grad):
+    value = 1 / (1 + (-a).exp())
+    return value, grad * value * (1 - value)
+
+
+def by_square(a, grad):
+    return a**2, grad * 2 * a
+
+
+def tanh_without_grad(a, grad):
+    value = a.tanh()
+    return value, 1 - value**2
+
+
+activation = exercise(
+    "4.3",
+    "activation(a, grad) -> a curved function of the matrix `a`, and the slope at `a`",
+    judge=judge_activation,
+    right=[
+        by_tanh,
+        by_sigmoid,
+        by_square,
+        lambda a, grad: (a.sin(), grad * a.cos()),
+        lambda a, grad: (torch.where(a > 0, a, 0.1 * a), grad * torch.where(a > 0, 1.0, 0.1)),
+    ],
+    hints=[
+        "Which function do you know whose slope you can write down: a square, a sine, a "
+        "hyperbolic tangent?",
+        "With `value = a.tanh()` the factor is `1 - value**2`, and the slope at `a` is this factor "
+        "times ...",
+    ],
+    question=which(
+        "forgets what comes after",
+        beside=[by_tanh, by_square],
+        others=["takes the factor of another function", "turns the sign", "a straight line"],
+    ),
+    mistakes=[
+        refused(
+            "forgets what comes after",
+            "not multiplied by `grad`",
+            tanh_without_grad,
         ),
-        mistake(
-            "turns the matrices",
-            "Rows and columns are swapped: a slope has the shape of its matrix",
-            turns_the_matrices,
+        refused(
+            "takes the factor of another function",
+            "do not belong together",
+            lambda a, grad: (a.tanh(), grad * a.sigmoid()),
         ),
-        mistake(
-            "returns the new weights",
-            "These are weights after a step: return the slopes",
-            returns_the_new_weights,
+        refused(
+            "takes the factor at the input",
+            "do not belong together",
+            lambda a, grad: (a.sigmoid(), grad * a * (1 - a)),
         ),
+        refused(
+            "turns the sign",
+            "sign of the slope is turned",
+            lambda a, grad: (a**2, -grad * 2 * a),
+        ),
+        refused(
+            "a straight line",
+            "two linear layers in a row are only one",
+            lambda a, grad: (3 * a + 1, 3 * grad),
+        ),
+        refused(
+            "the ReLU again",
+            "the page's own ReLU",
+            lambda a, grad: (a.relu(), grad * (a > 0)),
+        ),
+        refused("is no number below 0", "not a number", lambda a, grad: (a.log(), grad / a)),
+        refused("returns the value alone", "but", lambda a, grad: a.tanh()),
     ],
 )
 

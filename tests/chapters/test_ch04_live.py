@@ -1,14 +1,18 @@
-"""The figure of gradient descent: JavaScript steps as Python does, and broken paths are refused."""
+"""The figures of gradient descent and of a stored run: JavaScript computes what Python does."""
 
+import math
 import random
 import re
+from html import unescape
 
 import pytest
 
 from scratchformer_course.ch04_first_network.live import parabola
+from scratchformer_course.ch04_first_network.sample import first_sample
 from tests.node import Node
 
 in_node = Node(M="ch04_first_network/live.js")
+in_sample = Node(S="ch04_first_network/sample.js")
 
 
 def descend(w, rate, steps, lowest=3.0):
@@ -60,3 +64,43 @@ def test_the_still_figure_holds_the_numbers():
 def test_paths_that_cannot_be_drawn_are_told(given, said):
     with pytest.raises(ValueError, match=said):
         parabola(given)
+
+
+def test_javascript_places_the_steps_of_a_stored_run_as_python_does():
+    body = "return input.steps.map((step) => [S.place(step, 2000), S.shareOf(step / 500)])"
+    steps = [0, 1, 10, 300, 2000]
+    for step, (place, share) in zip(steps, in_sample(body, steps=steps), strict=True):
+        assert place == pytest.approx(math.log1p(step) / math.log1p(2000))
+        assert share == pytest.approx(math.exp(-step / 500))
+
+
+def run_of(*frames):
+    told = {"prompt": "\nA:\n", "opening": "Fi", "vocab_size": 65}
+    keys = ("step", "loss", "text", "next")
+    return {"settings": told, "frames": [dict(zip(keys, frame, strict=True)) for frame in frames]}
+
+
+FIRST, LAST = (0, 4.2, "x<q", [["q", 0.1]]), (20, 2.5, "the\n", [["r", 0.6]])
+
+
+def test_the_still_figure_holds_the_last_text_and_all_losses():
+    still = first_sample(run_of(FIRST, LAST)).still
+    assert "<b>A:\n</b>the\n</p>" in still and re.findall(r"<td>(\d.*?)</td>", still) == [
+        "4.20",
+        "2.50",
+    ]
+    assert "'r', 0.60" in unescape(still) and "x<q" not in still
+
+
+@pytest.mark.parametrize(
+    ("frames", "said"),
+    [
+        ((FIRST,), "frames at the steps .0., expected two or more"),
+        ((LAST, FIRST), "expected two or more that rise"),
+        ((FIRST, (9, math.inf, "", [["a", 1.0]])), "the losses"),
+    ],
+)
+@pytest.mark.usefixtures("plain_signatures")
+def test_runs_that_cannot_be_drawn_are_told(frames, said):
+    with pytest.raises(ValueError, match=said):
+        first_sample(run_of(*frames))

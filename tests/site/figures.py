@@ -179,6 +179,9 @@ FIGURES = {
     "clock_hands": Figure(
         lambda: stored("03", "clock_hands"), lambda page: fill(page, Place=40, Distance=44)
     ),
+    "first_sample": Figure(
+        lambda: stored("04", "first_sample"), lambda page: fill(page, Steps_of_training=7)
+    ),
     "parabola": Figure(
         lambda: stored("04", "parabola"), lambda page: press(page, "1.05", *["10 steps"] * 6)
     ),
