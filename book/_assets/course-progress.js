@@ -295,8 +295,7 @@ const courseProgress = (() => {
       const to = next(chapters, done);
       summary.textContent =
         `You have ticked ${sums.chapters} of ${sums.allChapters} chapters. Of ` +
-        `${sums.allExercises} exercises, ${sums.workedOut} are worked out and ` +
-        `${sums.written} are written.`;
+        `${sums.allExercises} exercises, ${sums.workedOut} worked out and ${sums.written} written.`;
       clearing.disabled = exporting.disabled = done.size === 0;
       for (const place of [onward, document.getElementById("course-next")]) {
         place.hidden = !to;

@@ -45,8 +45,7 @@
   function fault(text, unit) {
     const number = parse(bare(text, unit));
     if (!text.trim()) return "Write a number first.";
-    if (Number.isNaN(number))
-      return `“${text.trim()}” is not a number. Write one such as 12 or 0.5.`;
+    if (Number.isNaN(number)) return `“${text.trim()}” is not a number. Write it in figures.`;
     if (unit === "%" && (number < 0 || number > 100)) return "Write a share from 0 to 100 %.";
     return "";
   }

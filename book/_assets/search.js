@@ -20,7 +20,10 @@
       element.remove();
     }
     for (const formula of copy.querySelectorAll(".math")) {
-      formula.textContent = formula.textContent.replace(/^\s*\\[([]|\\[)\]]\s*$/g, "");
+      formula.textContent = formula.textContent
+        .replace(/^\s*\\[([]|\\[)\]]\s*$/g, "")
+        .replace(/\\([a-z]+)/gi, "$1") // \ln is read as ln
+        .replace(/[{}]/g, "");
     }
     return plain(copy);
   }

@@ -65,8 +65,8 @@ def _head(line: str, weights: list[list[float]]) -> str:
         f'<div class="film-map" style="--n: {n}" role="img" aria-label="A triangle of squares for '
         f"the line {escape(line)}: a row for each character, a column for each that it may read. "
         'At the end of the run only the squares of the character just before are full">'
-        f'{cells}</div><p class="sx-caption">A head chooses, for each character, which of those '
-        "before it to read. This one learns to read the one just before: it gets "
+        f'{cells}</div><p class="sx-caption">A head chooses what to read. This one learns to '
+        "read the character just before: it gets "
         f'<span class="film-before">{100 * before:.0f}\u00a0%</span>.</p></div>'
     )
 

@@ -14,9 +14,8 @@ globalThis.scratchformerOwnText ??= (() => {
     const id = newId("text");
     const field = el("textarea", {
       id,
-      rows: 3,
+      rows: 2,
       spellcheck: "false",
-      placeholder: "Paste a story, a song book, your mail …",
       oninput: () => tell(),
     });
     const file = el("input", {
@@ -48,9 +47,11 @@ globalThis.scratchformerOwnText ??= (() => {
       const isShort = length > 0 && length < least;
       field.setAttribute("aria-invalid", isShort);
       clear.hidden = length === 0;
+      field.rows = length ? 5 : 2;
+      field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more`;
       told.textContent =
         length === 0
-          ? `Empty: it learns from ${corpus}. Your text needs ${say(least)} characters or more.`
+          ? `Empty: it learns from ${corpus}.`
           : isShort
             ? `${say(length)} characters: too short. It needs ${say(least)} or more.`
             : `${say(length)} characters${length < GOOD ? `: enough, but ${say(GOOD)} are better` : ""}.`;

@@ -5,6 +5,7 @@
 globalThis.scratchformerScore ??= (() => {
   const { el, format, title, note, table, bar } = scratchformerLive;
   const { inHundred } = scratchformerFilm;
+  const REPEATED = 0.75; // a text in which a table of counts is right more often repeats itself
   const OPENING = 90; // characters of a sample that stand beside those of the other run
 
   // The model among the tables of counts, from the worst to the best
@@ -25,11 +26,17 @@ globalThis.scratchformerScore ??= (() => {
     return element;
   }
 
-  // What the counts say of a run: which of them it passes
-  function verdict(right, tables) {
-    const passed = tables.filter((one) => inHundred(right) > inHundred(one.right)).length;
-    if (passed === tables.length) return "It passes all of these tables of counts.";
+  // What the counts say of a run, and what they say of its text
+  function verdict({ right, own }, tables) {
     const best = Math.max(...tables.map((one) => one.right));
+    if (own && best > REPEATED) {
+      return (
+        "The text repeats itself: whoever has counted which character follows which few is right " +
+        `${inHundred(best)} times in 100. So this score says more about memory than about learning.`
+      );
+    }
+    const passed = tables.filter((one) => inHundred(right) > inHundred(one.right)).length;
+    if (passed === tables.length) return "It is right more often than all tables of counts.";
     return (
       `It is right more often than ${passed} of the ${tables.length} tables of counts; the best of ` +
       `them is right ${inHundred(best)} times in 100, and only longer training passes that.`
@@ -86,11 +93,12 @@ globalThis.scratchformerScore ??= (() => {
 
     function count(tables, seconds) {
       counts.replaceChildren(
+        el("p", {}, verdict(last, tables)),
         ladder(last, tables),
         note(
-          `${verdict(last.right, tables)} A table that looks 3 back holds how often each character ` +
+          `A table that looks 3 back holds how often each character ` +
             "followed each three in the text that the GPT learned from. The tables were counted here " +
-            `in ${format(seconds, 1)} s, and are asked about the same tenth. Nats measure how much the characters surprise it: fewer are better.`,
+            `in ${seconds < 0.1 ? "less than 0.1" : format(seconds, 1)} s, and are asked about the same tenth. Nats measure how much the characters surprise it: fewer are better.`,
         ),
       );
     }

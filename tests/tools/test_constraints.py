@@ -62,7 +62,8 @@ def test_the_lab_has_few_pins_and_no_other_versions_than_the_book():
 
 
 def test_make_lab_installs_its_own_requirements_and_opens_a_notebook():
-    command = ["make", "--dry-run", "--always-make", "lab", "OPTIONS=--no-browser"]
+    options = ["--dry-run", "--always-make", "--no-print-directory", "OPTIONS=--no-browser"]
+    command = ["make", *options, "lab"]
     steps = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "-r requirements-lab.txt" in steps and "-r requirements.txt" not in steps
     assert ".venv/" not in steps

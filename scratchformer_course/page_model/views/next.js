@@ -65,7 +65,7 @@ scratchformerExplorer.views.next = (() => {
     const element = el("div", {}, [
       text,
       isSimple
-        ? note("A bar over each character: how much the model reads of it to name the next.")
+        ? note("A bar over each character: how much the model makes of it when it names the next.")
         : null,
       el("div", { class: "sx-bar sx-write" }, [
         run,
@@ -110,7 +110,7 @@ scratchformerExplorer.views.next = (() => {
       stop();
       [written, cache, random] = [[], newCache(model), generator(Number(seed.value) || 0)];
       predict();
-      drawn.textContent = "Nothing drawn yet.";
+      drawn.textContent = "No token is drawn yet.";
       draw();
     }
 

@@ -155,7 +155,7 @@ scratchformerExplorer.views.switches = (() => {
           ["token", "the model", "changed", "difference"],
           was.map((loss, t) => [
             label(ids[t + 1]),
-            ...[loss, is[t], is[t] - loss].map((number) => format(number)),
+            ...[loss, is[t], format(is[t]) - format(loss)].map((number) => format(number)),
           ]),
         ),
       );
