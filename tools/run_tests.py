@@ -23,7 +23,7 @@ SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # see tests/side_by_side.py
 # A busy machine delays browsers and processes: what fails is run again, and the summary says so.
 TWICE = ["--reruns=1", "-raR"]
 APART = ["--ignore=tests/site", "--ignore=tests/lone"]
-NBVAL = ["--nbval-current-env", "--nbval-cell-timeout=300"]
+NBVAL = ["--nbval-current-env", "--nbval-cell-timeout=600"]
 BOOK = [str(Path(sys.executable).with_name("jupyter-book")), "build", "."]
 PARTS = {
     "lint": [

@@ -117,13 +117,13 @@ def fold_cell(cell: nodes.container) -> None:
 
 def quieten_choice(block: nodes.literal_block) -> None:
     """Make a line of its own of the first line of an output, if `choose` has printed it."""
-    text = block.astext()
-    if chosen := CHOSEN.match(text):
+    while chosen := CHOSEN.match(text := block.astext()):
         line = f'<p class="course-from-here">{inline(chosen[0].strip())}</p>'
         block.parent.insert(block.parent.index(block), raw(line))
         set_text(block, text[chosen.end() :])
         if not block.astext():
             block.parent.remove(block)
+            break
 
 
 # ---- an exercise ---------------------------------------------------------------------------------

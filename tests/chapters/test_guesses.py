@@ -6,6 +6,7 @@ must hold the numbers. What is veiled is tested on small pages (book/_ext/veil_e
 """
 
 import ast
+import math
 import re
 import sys
 from html.parser import HTMLParser
@@ -270,12 +271,6 @@ def who_recovers(text):
     return "only rotary" if better == ["rotary"] else ""
 
 
-def larger_sublayer(text):
-    sizes = dict(re.findall(r"^(\w+) +([\d,]+)$", text, re.MULTILINE))
-    attn, mlp = (int(sizes[name].replace(",", "")) for name in ("attn", "mlp"))
-    return "the feed-forward network" if mlp > attn else ""
-
-
 def shares(text):
     """The right answers in percent, of all seeds and rates, by version."""
     found = {}
@@ -337,7 +332,6 @@ ANSWERS = {
     "01/four-digits": ("why-numbers-cell", found(r"^4 +(\d+) numbers", re.MULTILINE)),
     "01/most-tokens": ("cell-62", hindi_times),
     "02/ids-right": ("cell-11", lambda text: all_of(re.findall(r"(\d+)% right", text))),
-    "02/one-hot-shape": ("cell-18", found(r"^(\(\d+, \d+\))")),
     "02/two-measures": ("cell-44", two_measures),
     "02/vectors-right": ("cell-53", found(r"right: (\d+)%")),
     "02/mixed-right": ("cell-56", found(r"mixed text: +(\d+)%")),
@@ -348,11 +342,9 @@ ANSWERS = {
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
     "03/three-curves": ("cell-39", three_curves),
     "03/slip-found": ("cell-46", slip_found),
-    "04/questions-in-a-pair": ("cell-06", lambda text: str(text.count("->"))),
     "04/loud-logits": ("cell-26", lambda t: all_of(re.findall(r"loss (\S+),|large: (\S+)", t))),
     "04/rate-of-the-bowl": ("cell-32", bowl),
     "04/used-twice": ("cell-tape-4", lambda text: f"{numbers(text)[0]:g}"),
-    "04/operations-on-the-tape": ("cell-35", found(r"(\d+) operations")),
     "04/forgotten-slopes": ("cell-65", arrives),
     "04/counters-beaten": ("cell-71", counters_beaten),
     "05/which-word": ("hook-3", largest(r"^without (\S+) +([\d.]+)", min)),
@@ -393,8 +385,6 @@ ANSWERS = {
         lambda text: "{:.0f} | {:.0f}".format(*rows(text)[3]),
     ),
     "09/apart-after-8": ("cell-22", found(r"\b8 layers: apart ([\d.]+)")),
-    "09/three-norms": ("cell-32", lambda t: "not at all" if rows(t) == 3 * rows(t)[:1] else ""),
-    "09/larger-sublayer": ("cell-43", larger_sublayer),
     "09/alone": ("cell-58", learns_alone),
     "09/learn-nothing": ("cell-58a", learn_nothing),
     "10/worth-of-a-head": ("cell-18", worth_of_a_head),
