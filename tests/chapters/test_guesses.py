@@ -528,7 +528,7 @@ def printed(cell):
     for out in cell.outputs:
         if out.output_type == "execute_result" and "text/html" not in out.data:
             texts.append(out.data["text/plain"])
-    return [re.sub(r"^From here on: .*\n", "", text) for text in texts]
+    return [re.sub(r"^(From here on: .*\n)+", "", text) for text in texts]
 
 
 GUESSES = list(guesses())
