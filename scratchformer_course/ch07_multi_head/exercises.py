@@ -142,7 +142,11 @@ def _smallest_weight(call, d_model, count=PLACES):
 def judge_previous_word(call):
     widths = ((32, PLACES), (64, PLACES), (48, 3 * PLACES), (8, 10), (8, 40))
     least = min(_smallest_weight(call, *width) for width in widths)
-    return f"Every place gives at least {least:.2f} to the place before it."
+    wide = call(32).like((torch.eye(2), torch.eye(2)))[0].shape[1]
+    return (
+        f"Every place gives at least {least:.2f} to the place before it. At width 32 a query "
+        f"holds {wide} numbers."
+    )
 
 
 def by_least_squares(d_model):
@@ -163,6 +167,14 @@ def uses_the_first_hand(d_model):
     return W_q, W_k
 
 
+def uses_two_hands(d_model):
+    return 60 * _turn(d_model, -1)[:, :4], torch.eye(d_model)[:, :4]
+
+
+def uses_one_hand_with_large_scores(d_model):
+    return 1e5 * _turn(d_model, -1)[:, :2], torch.eye(d_model)[:, :2]
+
+
 def _slope_of_the_second_hand(W_q, W_k):
     """Of the second pair's turn, which no scale changes; the keys must be left as they are."""
     if not W_k.equal(torch.eye(4)):
@@ -178,6 +190,8 @@ previous_word = exercise(
         lambda d_model: (30 * _turn(d_model, -1), torch.eye(d_model)),
         by_least_squares,
         lambda d_model: (6 * torch.eye(d_model), 6 * _turn(d_model, 1)),
+        uses_two_hands,
+        uses_one_hand_with_large_scores,
     ],
     hints=[
         "If the key of a place is the position itself, what must the query of the place after it "
