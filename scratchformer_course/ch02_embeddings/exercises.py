@@ -1,11 +1,14 @@
 """The exercises of chapter 2, embeddings."""
 
+import functools
+
 import torch
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
+from scratchformer_course.ch02_embeddings.live import load_map
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -166,140 +169,6 @@ pairs_of = exercise(
 )
 
 
-def right_pair_moves(v, u, label):
-    error = label - torch.sigmoid(v @ u)
-    return error * u, error * v
-
-
-def by_cases(v, u, label):
-    probability = 1 / (1 + torch.exp(-(v * u).sum()))
-    step = 1 - probability if label == 1 else -probability
-    return step * u, step * v
-
-
-def _along(error):
-    """Moves along the other vector, by `error(score, label)`."""
-
-    def moves_of_pair(v, u, label):
-        step = error(v @ u, label)
-        return step * u, step * v
-
-    return moves_of_pair
-
-
-def pair_moved_along_itself(v, u, label):
-    error = label - torch.sigmoid(v @ u)
-    return error * v, error * u
-
-
-def pair_moved_by_the_difference(v, u, label):
-    error = label - torch.sigmoid(v @ u)
-    return error * (u - v), error * (v - u)
-
-
-def v_of_the_pair_first(v, u, label):
-    dv, _ = right_pair_moves(v, u, label)
-    return dv, (label - torch.sigmoid(v @ u)) * (v + dv)
-
-
-def pair_without_a_sum(v, u, label):
-    error = label - torch.sigmoid(v * u)
-    return error * u, error * v
-
-
-pair_moves = exercise(
-    "2.2",
-    "pair_moves(v: (C,), u: (C,), label: 1 or 0) -> the moves of v and of u, both (C,)",
-    cases=(
-        (torch.tensor([1.0, 0.2]), torch.tensor([0.4, 0.8]), 1),
-        (torch.tensor([1.0, 0.2]), torch.tensor([0.4, 0.8]), 0),
-        (torch.tensor([0.0, 1.0]), torch.tensor([2.0, 0.0]), 1),
-        (torch.tensor([0.5, -1.0, 2.0]), torch.tensor([1.5, 0.3, -0.7]), 0),
-        (torch.tensor([0.5, -1.0, 2.0, 0.1]), torch.tensor([1.5, 0.3, -0.7, 3.0]), 1),
-        (torch.tensor([3.0]), torch.tensor([-2.0]), 1),
-        (torch.tensor([-1.2]), torch.tensor([0.4]), 0),
-    ),
-    right=[right_pair_moves, by_cases],
-    hints=[
-        "How far is the probability from the label, and on which side of it? One difference "
-        "answers for both kinds of pairs.",
-        "`error = label - torch.sigmoid(v @ u)` is positive for a real pair. The move of `v` is "
-        "`error` times ...",
-    ],
-    question=number(
-        "An invented pair has the centre `v = [1, 0]` and the neighbour `u = [2, 3]`. What is the "
-        "second number of the move of `v`? Take σ(2) = 0.88, and give two digits behind the point.",
-        lambda f: f(torch.tensor([1.0, 0.0]), torch.tensor([2.0, 3.0]), 0)[0][1],
-    ),
-    mistakes=[
-        mistake(
-            "pulls every pair",
-            "An invented pair is pulled as if it were real: its label 0 must change the error",
-            _along(lambda score, label: 1 - torch.sigmoid(score)),
-        ),
-        mistake(
-            "pushes every pair",
-            "A real pair is pushed as if it were invented: its label 1 must change the error",
-            _along(lambda score, label: -torch.sigmoid(score)),
-        ),
-        mistake(
-            "turns the sign of the error",
-            "The error has the other sign: a real pair moves together, so it is label minus σ",
-            _along(lambda score, label: torch.sigmoid(score) - label),
-        ),
-        mistake(
-            "forgets the direction of the error",
-            "The sign of the error is lost: an invented pair moves apart",
-            _along(lambda score, label: (label - torch.sigmoid(score)).abs()),
-        ),
-        mistake(
-            "leaves invented pairs where they are",
-            "An invented pair stays where it is: multiply by label minus σ, not by the label",
-            _along(lambda score, label: label * (1 - torch.sigmoid(score))),
-        ),
-        mistake(
-            "forgets the sigmoid",
-            "The score is compared with the label as it is: the sigmoid makes a probability of it",
-            _along(lambda score, label: label - score),
-        ),
-        mistake(
-            "moves by the probability",
-            "A pair moves by how far its probability is from the label, not by the probability",
-            _along(
-                lambda score, label: torch.sigmoid(score) if label else torch.sigmoid(score) - 1
-            ),
-        ),
-        mistake(
-            "moves each vector along itself",
-            "Each vector moves along itself: it moves along the other vector of its pair",
-            pair_moved_along_itself,
-        ),
-        mistake(
-            "moves by the difference",
-            "The moves go along the difference of the two vectors: they go along the other vector",
-            pair_moved_by_the_difference,
-        ),
-        mistake(
-            "moves v first",
-            "`u` moves by the new `v`: compute both moves from the old vectors",
-            v_of_the_pair_first,
-        ),
-        mistake(
-            "returns the moved vectors",
-            "These are the vectors after the move: return the moves alone",
-            lambda v, u, label: tuple(
-                x + move for x, move in zip((v, u), right_pair_moves(v, u, label), strict=True)
-            ),
-        ),
-        mistake(
-            "does not add up the products",
-            "`v * u` is a product at each place: the score is their sum, `v @ u`",
-            pair_without_a_sum,
-        ),
-    ],
-)
-
-
 def _vectors(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
@@ -451,7 +320,7 @@ def needs_negatives(v, u, n):
 
 
 moves = exercise(
-    "2.3",
+    "2.2",
     "moves(v: (B, C), u: (B, C), n: (B, K, C)) -> three moves, of the shapes of v, u and n",
     cases=(
         (_vectors(3, 4), _vectors(3, 4) + 0.5, _vectors(3, 2, 4)),
@@ -564,7 +433,7 @@ moves = exercise(
         ),
         mistake(
             "cannot do without negatives",
-            "K may be 0, as in exercise 2.5: without negatives there is nothing to stack or to "
+            "K may be 0, as in exercise 2.4: without negatives there is nothing to stack or to "
             "push",
             needs_negatives,
         ),
@@ -625,7 +494,7 @@ def word_by_word(vectors, i, k):
 
 
 nearest = exercise(
-    "2.4",
+    "2.3",
     "nearest(vectors: (V, C), i: int, k: int) -> list of k ids, most similar to i first",
     cases=(
         (VECTORS, 0, 3),
@@ -792,7 +661,7 @@ def divides_the_columns(vectors):
 
 
 mean_cosine = exercise(
-    "2.5",
+    "2.4",
     "mean_cosine(vectors: (V, C)) -> the mean cosine of two different rows, a single number",
     cases=(
         torch.tensor([[3.0, 4.0], [4.0, 3.0], [0.0, 2.0], [-1.0, 0.5]]),
@@ -853,5 +722,107 @@ mean_cosine = exercise(
             "The columns have length 1 now: divide each row by its own length",
             divides_the_columns,
         ),
+    ],
+)
+
+
+NEAR = 10  # so many words near the third one come without any arithmetic
+QUESTIONS = 2000  # drawn at random, to see how many of them pass
+
+
+def _similar(wanted, asked):
+    """Each wanted vector's cosines, up to a factor, with the map's words; those asked come last."""
+    return (wanted @ load_map().unit.T).scatter(1, asked, -9.0)  # (N, C), (N, 3) -> (N, V)
+
+
+def _answers(asked):
+    """How well each word fits three given ones, (N, 3) ids: by arithmetic, by the third alone."""
+    a, b, c = load_map().unit[asked].unbind(1)
+    return _similar(b - a + c, asked), _similar(c, asked)
+
+
+def _place(similar, d):
+    """At which place the words d, (N,) ids, come: from 1."""
+    return 1 + (similar > similar.gather(1, d[:, None])).sum(1)
+
+
+@functools.cache
+def _share_of_lucky_questions():
+    """Of questions made of three random words, how many have an answer that would pass."""
+    generator, words = torch.Generator().manual_seed(0), len(load_map().words)
+    drawn = [torch.randperm(words, generator=generator)[:3] for _ in range(QUESTIONS)]
+    found, alone = _answers(torch.stack(drawn))
+    return (_place(alone, found.argmax(1)) > NEAR).double().mean().item()
+
+
+def judge_analogy(call):
+    text = call().like("man woman king queen", "Return the four words in one text.")
+    asked, known = text.lower().split(), load_map().words
+    expect(len(asked) == 4, f"An analogy has four words, and here are {len(asked)}.")
+    for word in asked:
+        expect(word in known, f"`{word}` is none of the {len(known)} words of the map.")
+    expect(len(set(asked)) == 4, "A word stands twice: the words of a question are no answers.")
+    ids = torch.tensor([known.index(word) for word in asked])
+    found, alone = _answers(ids[None, :3])
+    place, without = _place(found, ids[3:]).item(), _place(alone, ids[3:]).item()
+    first = known[found.argmax()]
+    of = f"place {place} of {len(known) - 3}"
+    expect(place == 1, f"`{first}` comes first, and `{asked[3]}` at {of}.")
+    why = f"`{asked[3]}` comes first, but it lies near `{asked[2]}` anyway"
+    expect(without > NEAR, f"{why}: place {without} without the arithmetic.")
+    told = f"`{asked[3]}` comes first, and without the arithmetic at place {without}"
+    lucky = f"{_share_of_lucky_questions():.0%} of {QUESTIONS:,} questions of three random words"
+    return f"{told}. But {lucky} have an answer that passes: does yours make sense?"
+
+
+def of_pronouns():
+    return "he she him her"
+
+
+def of_verbs():
+    return "keep kept hear heard"
+
+
+analogy = exercise(
+    "2.5",
+    "analogy() -> four words of the map (str): a is to b as c is to d.",
+    judge=judge_analogy,
+    right=[of_pronouns, of_verbs],
+    hints=[
+        "Which words of the map stand in one relation, and in which of these pairs are the two "
+        "words used in different places of a sentence?",
+        "Two pairs make two questions, one in either order, and each pair can be turned round. "
+        "Try common words, such as pronouns and verbs: the text says much about them.",
+    ],
+    question=which(
+        "has an answer that is near anyway",
+        beside=[of_pronouns, of_verbs],
+        others=[
+            "repeats a word of the question",
+            "takes the famous example",
+            "asks in three words",
+        ],
+        text="One of these analogies is refused. Which one, and why?",
+    ),
+    mistakes=[
+        refused(
+            "takes the famous example", "comes first, and `queen`", lambda: "man woman king queen"
+        ),
+        refused(
+            "has an answer that is near anyway",
+            "near `husband` anyway",
+            lambda: "father mother husband wife",
+        ),
+        refused(
+            "repeats a word of the question", "A word stands twice", lambda: "king queen king queen"
+        ),
+        refused(
+            "takes a word that is not on the map",
+            "`paris` is none",
+            lambda: "france paris rome italy",
+        ),
+        refused("asks in three words", "here are 3", lambda: "he she him"),
+        refused("returns a list", "is a list, but a str", lambda: ["he", "she", "him", "her"]),
+        refused("returns nothing", "here are 0", lambda: ""),
     ],
 )

@@ -336,7 +336,6 @@ ANSWERS = {
     "02/vectors-right": ("cell-53", found(r"right: (\d+)%")),
     "02/mixed-right": ("cell-56", found(r"mixed text: +(\d+)%")),
     "02/no-negatives": ("cell-64", lambda t: all_of(re.findall(r"[\d.]+", t.splitlines()[1]))),
-    "02/analogies": ("analogies", found(r"man : woman .*arithmetic +([\d.]+)%")),
     "03/two-sums": ("cell-04", equal_rows("are equal", "differ")),
     "03/sums-with-places": ("cell-10", equal_rows("are equal", "differ")),
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
