@@ -168,14 +168,9 @@ def two_measures(text):
     return "c by the dot product, b by the cosine"
 
 
-def three_curves(text):
-    assert "(curves - curves[0]).abs().max() < 1e-3" in text  # the figure's own check
-    return "are the same"
-
-
-def slip_found(text):
-    spreads = re.findall(r"(slip .) +spread ([\d.]+)", text)
-    found = [slip for slip, spread in spreads if float(spread) > 1]
+def mistake_found(text):
+    spreads = re.findall(r"(mistake .) +spread ([\d.]+)", text)
+    found = [mistake for mistake, spread in spreads if float(spread) > 1]
     return {0: "neither", 1: found[0], 2: "both"}[len(found)]
 
 
@@ -340,8 +335,7 @@ ANSWERS = {
     "03/two-sums": ("cell-04", equal_rows("are equal", "differ")),
     "03/sums-with-places": ("cell-10", equal_rows("are equal", "differ")),
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
-    "03/three-curves": ("cell-39", three_curves),
-    "03/slip-found": ("cell-46", slip_found),
+    "03/mistake-found": ("cell-46", mistake_found),
     "04/loud-logits": ("cell-26", lambda t: all_of(re.findall(r"loss (\S+),|large: (\S+)", t))),
     "04/rate-of-the-bowl": ("cell-32", bowl),
     "04/used-twice": ("cell-tape-4", lambda text: f"{numbers(text)[0]:g}"),
