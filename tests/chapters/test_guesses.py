@@ -190,11 +190,6 @@ def future_gone(text):
     return "above 4.17, worse than a blind guess" if blind else ""
 
 
-def fastest_first(text):
-    took = re.findall(r"^(\D+?) +([\d.]+) s", text, re.MULTILINE)
-    return all_of(name for name, _ in sorted(took, key=lambda pair: float(pair[1])))
-
-
 def equal_rows(same, different):
     """Whether the two lines of a text hold the same numbers."""
     return lambda text: same if rows(text)[0] == rows(text)[1] else different
@@ -220,11 +215,6 @@ def wide_heads(text):
     divided, plain = (sum(row[-3:]) / 3 for row in rows(text) if row[0] == 1024)
     assert divided > plain + 3 and plain > 50  # percent right
     return "both learn, the divided one better"
-
-
-def bowl(text):
-    ends = {rate: numbers(rest)[-1] for rate, rest in re.findall(r"rate ([\d.]+): (.*)", text)}
-    return min(ends, key=lambda rate: abs(ends[rate] - 3))
 
 
 def square_length(text):
@@ -336,14 +326,12 @@ ANSWERS = {
     "03/sums-with-places": ("cell-10", equal_rows("are equal", "differ")),
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
     "03/mistake-found": ("cell-46", mistake_found),
-    "04/loud-logits": ("cell-26", lambda t: all_of(re.findall(r"loss (\S+),|large: (\S+)", t))),
-    "04/rate-of-the-bowl": ("cell-32", bowl),
+    "04/first-loss": ("cell-26", found(r"loss ([\d.]+)")),
     "04/used-twice": ("cell-tape-4", lambda text: f"{numbers(text)[0]:g}"),
     "04/forgotten-slopes": ("cell-65", arrives),
     "04/counters-beaten": ("cell-71", counters_beaten),
     "05/which-word": ("hook-3", largest(r"^without (\S+) +([\d.]+)", min)),
     "05/three-means": ("cell-13", lambda text: all_of(f"{n:.0f}" for n in numbers(text)[1:])),
-    "05/three-ways": ("cell-22", fastest_first),
     "05/leaks": ("cell-37", found(r"(\d+) of 28 future pairs leak")),
     "05/future-gone": ("leak-1", future_gone),
     "06/scores-not-zero": (
