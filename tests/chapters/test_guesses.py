@@ -326,7 +326,6 @@ ANSWERS = {
     "03/sums-with-places": ("cell-10", equal_rows("are equal", "differ")),
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
     "03/mistake-found": ("cell-46", mistake_found),
-    "04/first-loss": ("cell-26", found(r"loss ([\d.]+)")),
     "04/used-twice": ("cell-tape-4", lambda text: f"{numbers(text)[0]:g}"),
     "04/forgotten-slopes": ("cell-65", arrives),
     "04/counters-beaten": ("cell-71", counters_beaten),
