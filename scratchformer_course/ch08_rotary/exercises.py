@@ -554,7 +554,11 @@ def judge_looks_back(call):
         expect(first - second > 1e-4 * max(abs(first), 1e-3), flat)
         expect(found == distance, f"With `{call}` the score is largest at distance {found}.")
         if D == 64:
-            praise = f"At distance 30 the score is {first:.2f}, and elsewhere {second:.2f} at most."
+            share = second / max(abs(first), 1e-6)
+            praise = (
+                f"At distance 30 the score is {first:.2f}. The second-best distance reaches "
+                f"{share:.0%} of it; the lower, the sharper the aim."
+            )
     return praise
 
 

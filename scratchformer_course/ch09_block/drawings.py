@@ -154,35 +154,79 @@ def pre_and_post():
     )
 
 
-def three_masks():
-    """The same block under three masks: encoder, decoder, and both joined by cross-attention."""
-    d = Drawing(470, 274)
-    full, stairs = (
-        [[1] * 4 for _ in range(4)],
-        [[float(j <= i) for j in range(4)] for i in range(4)],
-    )
-    columns = (
-        (62, "encoder", "reads a text", "BERT, chapter 13"),
-        (196, "decoder", "writes a text", "GPT, chapter 10"),
-        (372, "encoder–decoder", "reads one, writes another", "chapter 14"),
-    )
-    for x, name, does, where in columns:
-        d.text(x, 18, name, bold=True, size=15)
-        d.text(x, 230, does, size=13)
-        d.text(x, 254, where, "muted", size=13)
-    d.grid(18, 76, full, 22, "query")
-    d.grid(152, 76, stairs, 22, "query")
-    d.grid(294, 44, full, 16, "query")
-    d.grid(294, 128, full, 16, "key")
-    d.grid(384, 128, stairs, 16, "query")
-    d.text(326, 36 + 82, "reads", "muted", size=13)
-    d.text(326, 203, "looks across", "key", size=13)
-    d.text(420, 203, "writes", "muted", size=13)
+def _mask(d, x, y, causal, colour):
+    """Four rows of squares: coloured where the position of a row may look."""
+    d.grid(x, y, [[float(j <= i or not causal) for j in range(4)] for i in range(4)], 9, colour)
+
+
+def _sublayer(d, left, y, name, pre, causal=None, colour="query"):
+    """A sublayer and its plus from height `y` on, with its mask; returns where the next begins."""
+    stream, middle, height = left + 26, left + 92, 30 if causal is None else 46
+    top = y + (42 if pre else 16)
+    plus = top + height + 16
+    d.line([(stream, y), (middle, y), (middle, y + 9)], "ink")
+    if pre:
+        d.box(middle - 30, y + 9, 60, 22, "norm", "muted", fill=0.2, size=13)
+    d.arrow(middle, top - (11 if pre else 8), middle, top)
+    d.box(left + 38, top, 108, height, "", "ink", fill=0.07)
+    words = middle if causal is None else left + 72
+    lines = name.split("\n")
+    for i, line in enumerate(lines):
+        d.text(words, top + height / 2 + 17 * (i - (len(lines) - 1) / 2), line, size=13)
+    if causal is not None:
+        _mask(d, left + 105, top + 5, causal, colour)
+    d.line([(middle, top + height), (middle, plus)], "ink")
+    d.arrow(middle, plus, stream + 12, plus)
+    d.circle(stream, plus, 11, "stream", fill=0.3, text="+", bold=True, size=16)
+    if pre:
+        return plus + 24
+    d.box(left + 2, plus + 16, 48, 22, "norm", "muted", fill=0.2, size=13)
+    return plus + 52
+
+
+def three_blocks():
+    """The blocks of a decoder, an encoder, and a decoder that looks across at an encoder."""
+    d = Drawing(470, 462)
+    attention, cross, network = "attention", "cross-\nattention", "feed-forward"
+    for left, name, kind, pre, layers in (
+        (2, "GPT-2", "a decoder", True, [(attention, True), (network, None)]),
+        (160, "BERT", "an encoder", False, [(attention, False), (network, None)]),
+        (
+            318,
+            "translator",
+            "a decoder that reads",
+            False,
+            [(attention, True), (cross, False), (network, None)],
+        ),
+    ):
+        d.text(left + 76, 14, name, bold=True, size=15)
+        d.text(left + 76, 36, kind, "muted", size=13)
+        d.text(left + 8, 62, "x", "stream", bold=True)
+        y, gaps = 72, []
+        for sublayer, causal in layers:
+            colour = "key" if sublayer == cross else "query"
+            end = _sublayer(d, left, y, sublayer, pre, causal, colour)
+            plus = end - (24 if pre else 52)
+            gaps += (
+                [(plus - 11, plus + 11)]
+                if pre
+                else [(plus - 11, plus + 11), (plus + 16, plus + 38)]
+            )
+            y = end
+        start = 54
+        for above, below in gaps:
+            d.line([(left + 26, start), (left + 26, above)], "stream", width=4)
+            start = below
+        d.arrow(left + 26, start, left + 26, y + 18, "stream", width=4)
     return d.show(
-        "Three masks, coloured where a position may look. Encoder: all sixteen squares, every "
-        "position looks everywhere. Decoder: a staircase, each position looks at itself and its "
-        "past. Encoder–decoder: a full square for the text that is read, a staircase for the text "
-        "that is written, and a second full square by which the writer looks across at the reader."
+        "Three blocks side by side, read from top to bottom, each a thick stream whose branches "
+        "come back to a plus sign. GPT-2, a decoder: norms stand at the beginning of the branches, "
+        "and the mask of attention is a staircase, so that each position looks at itself and its "
+        "past. BERT, an encoder: norms stand on the stream after each plus, and all squares of "
+        "the mask are coloured, so that every position looks everywhere. The translator's decoder: "
+        "norms on the stream, a staircase, and between attention and feed-forward a third "
+        "sublayer, cross-attention, whose squares are all coloured: it looks at the whole text "
+        "that is read."
     )
 
 
