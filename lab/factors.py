@@ -8,6 +8,7 @@ import math
 import statistics
 
 import numpy as np
+from scipy import stats
 
 from lab.runs import four_digits
 
@@ -131,9 +132,58 @@ def factors(found: dict, groups: dict, elsewhere: dict, reference_steps: int) ->
     }
 
 
+def rivals(found: dict) -> dict:
+    """Muon against the AdamW tuned as widely, in the final setting: nats, steps and time.
+
+    The difference of the two mean losses has Student's interval; runs with one seed make a pair.
+    The quotients of steps and of seconds to nanoGPT's loss have intervals of draws, like those of
+    `factors`.
+    """
+    rng, reference = np.random.default_rng(0), found["splits"]["development"]["nanoGPT"]
+    target, variance = mean_loss(reference), pooled_variance(found)
+    targets = target + math.sqrt(variance / len(reference)) * rng.normal(size=DRAWS)
+    sides = sides_of(found["rivals"]["final"])
+    told: dict = {
+        split: paired(*(side[split] for side in sides)) for split in ("development", "validation")
+    }
+    steps, drawn, ms, drawn_ms = [], [], [], []
+    rounds = rng.integers(len(sides[0]["ms"]), size=(len(sides[0]["ms"]), DRAWS))
+    for side in sides:
+        counts = sorted({run["steps"] for run in side["runs"]})
+        by_count = [[r for r in side["runs"] if r["steps"] == c] for c in counts]
+        means = np.array([mean_loss(of_count) for of_count in by_count])
+        noise = math.sqrt(variance / len(by_count[0])) * rng.normal(size=(len(counts), DRAWS))
+        steps.append(float(at_target(counts, means, target)))
+        drawn.append(at_target(counts, means[:, None] + noise, targets))
+        ms.append(statistics.median(side["ms"]))
+        drawn_ms.append(np.median(np.array(side["ms"])[rounds], axis=0))
+    in_steps, by_ms = steps[0] / steps[1], ms[0] / ms[1]
+    drawn_steps = drawn[0] / drawn[1]
+    drawn_time = drawn_steps * drawn_ms[0] / drawn_ms[1]
+    return told | {
+        "seeds": len(sides[0]["validation"]),
+        "steps": {"AdamW": round(steps[0], 1), "Muon": round(steps[1], 1)},
+        "ms": {"AdamW": round(ms[0], 2), "Muon": round(ms[1], 2)},
+        "in_steps": {"value": four_digits(in_steps), "interval": interval(drawn_steps)},
+        "in_time": {"value": four_digits(in_steps * by_ms), "interval": interval(drawn_time)},
+    }
+
+
+def paired(slow: list[float], fast: list[float]) -> dict:
+    """The mean of the differences of pairs, and Student's interval of 95 % around it."""
+    differences = np.subtract(slow, fast)
+    n = len(differences)
+    middle = float(differences.mean())
+    reach = 0.0
+    if n > 1:
+        reach = float(stats.t.ppf(0.975, n - 1) * differences.std(ddof=1) / math.sqrt(n))
+    return {"value": round(middle, 4), "interval": [round(middle + x, 4) for x in (-reach, reach)]}
+
+
 def pooled_variance(found: dict) -> float:
     """Of the losses of runs that differ in their seed alone."""
     entries = [*found["ladder"].values(), *found["elsewhere"].values()]
+    entries += [side for place in found.get("rivals", {}).values() for side in sides_of(place)]
     groups = [
         [run["loss"] for run in entry["runs"] if run["steps"] == steps]
         for entry in entries
@@ -142,3 +192,8 @@ def pooled_variance(found: dict) -> float:
     degrees = sum(len(losses) - 1 for losses in groups)
     squares = sum((len(x) - 1) * statistics.variance(x) for x in groups if len(x) > 1)
     return squares / degrees if degrees else 0.0
+
+
+def sides_of(place: dict) -> list[dict]:
+    """The two rivals at a place."""
+    return [side for side in place.values() if isinstance(side, dict)]

@@ -29,7 +29,7 @@ from lab.taken_apart import Runner, stamp
 from scratchformer.cli import read_config
 from scratchformer_course.measurements import FOLDER
 from scratchformer_course.tab_trainer import race
-from scratchformer_course.tab_trainer.race import CONFIG, TRAINING
+from scratchformer_course.tab_trainer.race import CONFIG, RIVAL, TRAINING
 
 STORED = FOLDER / "tab.json"
 RECIPE = runs.CONFIGS / "record-every-seed.toml"
@@ -38,7 +38,7 @@ IDEAS = {  # what a reader can switch off, as the page's controls do it
     "rotary": ({"positions": "learned"}, {}),
     "bigrams": ({"bigram_rows": 0}, {}),
     "smear": ({"smear": 0}, {}),
-    "muon": ({}, {"muon_lr": None, "betas": [0.9, 0.95]}),
+    "muon": ({}, RIVAL),
 }
 DONE = "scratchformerRace.last !== null"
 PRESS = "[...document.querySelectorAll('button')].find((b) => b.matches('.sx-go')).click()"

@@ -18,7 +18,11 @@ The parts, in the order in which they run:
 - steps: the ladder. What lies between the two settings is taken apart, one change a rung. Each rung
   is trained with two numbers of steps around the target, and the steps to it are interpolated.
 - times (timed, two threads): milliseconds a step of every rung. The rungs take turns.
+- added: the runs of rungs that were put between others later.
 - without: our setting with one change at a time, on the development split.
+- sweep-ladder, sweep-final: Muon's rates and those of an AdamW that has two as well, on
+  development. read-final: what was picked, with ten seeds, on development and on validation.
+- curves: the loss of the batches on the way, by Muon, by AdamW untuned and by AdamW tuned.
 - rotated-reference, rotated: nanoGPT's setting, and ours, on the rotated split.
 From steps and times the factors are computed: each rung against the one before it.
 
@@ -29,6 +33,7 @@ all: untimed parts run on one thread.
 """
 
 import hashlib
+import itertools
 import json
 import os
 import statistics
@@ -38,8 +43,9 @@ from functools import partial
 
 import torch
 
-from lab import runs, variants
-from lab.factors import factors, mean_loss, race_summary
+from lab import rivals, runs, variants
+from lab.factors import factors, mean_loss, race_summary, sides_of
+from lab.factors import rivals as told_rivals
 from lab.nanogpt import NANOGPT, POINTS, curve, reference_run
 from scratchformer.cli import read_config
 from scratchformer.cli.run_config import keys_of, options_of
@@ -75,7 +81,8 @@ BELOW = {  # the same training in the words of the package's loop; the warm-up i
     "betas": (0.9, 0.99),
     "weight_decay": 0.1,
 }
-MUON = {"muon_lr": 0.03, "lr": 1e-2, "warmup": 0.0, "weight_decay": 0.0}
+OWN_RATES = {"matrix_lr": 2e-3, "lr": 1e-2, "warmup": 0.2, "weight_decay": 0.0}  # as swept
+MUON = {"matrix_lr": None, "muon_lr": 0.03, "lr": 1e-2, "warmup": 0.0, "weight_decay": 0.0}
 RATE, KERNEL, MODEL = "rate and schedule", "precision and kernels", "model"
 OPTIMISER, BATCH = "optimiser", "batch and its rates"
 EXPLICIT = "explicit attention"  # it computes what the fused kernel computes, in other seconds
@@ -89,6 +96,7 @@ LADDER = {
     "squared ReLU": (MODEL, 920, {"activation": "relu2"}, {}),
     "rotary": (MODEL, 660, {"positions": "rotary"}, {}),
     "QK-norm": (MODEL, 530, {"qk_norm": True}, {}),
+    "rates of its own": (RATE, 440, {}, OWN_RATES),
     "Muon": (OPTIMISER, 310, {}, MUON),
     "head of its own": (MODEL, 310, {"tied": False}, {}),
     "start at zero": (MODEL, 310, {"zero_init": True}, {}),
@@ -111,10 +119,13 @@ LADDER = {
     "shorter momentum": (BATCH, 57, {}, {"muon_momentum": 0.87}),
 }
 FIRST = next(iter(LADDER))
+# Rungs put between others later, and the rung before, which computes the same.
+ADDED = {"rates of its own": "QK-norm"}
 # Changes of the final setting, each alone: what an idea is worth there, and what was not kept.
 WITHOUT = {
     "our setting": ({}, {}),
-    "AdamW alone": ({}, {"muon_lr": None, "lr": 4e-3}),
+    "AdamW, tuned as widely": ({}, {"muon_lr": None, "matrix_lr": 0.016, "lr": 3e-2}),
+    "AdamW, one rate of 0.004": ({}, {"muon_lr": None, "lr": 4e-3}),
     "no bigrams": ({"bigram_rows": 0}, {}),
     "no smear": ({"smear": 0}, {}),
     "no norm of the embeddings": ({"embedding_norm": False}, {}),
@@ -134,16 +145,46 @@ WITHOUT = {
     "fused attention": ({"explicit_attention": False}, {}),
     "bfloat16": ({}, {"precision": "bfloat16"}),
 }
-# Ideas at another place than the ladder's: name -> (the idea, a rung it is added to, or a change
-# above that takes it out of the final setting; steps near which the target lies).
+TUNED = "AdamW, tuned as widely"
+RACERS = ("our setting", "AdamW, one rate of 0.004", TUNED)  # of the curves
+# Ideas taken out of the final setting, not only put on the ladder: name -> (the idea, the change
+# above that takes it out, steps near which the target lies).
 ELSEWHERE = {
-    "Muon before the model": ("Muon", EXPLICIT, 600),
-    "Muon last": ("Muon", "AdamW alone", 120),
     "rotary last": ("rotary", "learned positions", 60),
     "smear last": ("smear", "no smear", 100),
     "bigrams last": ("bigrams", "no bigrams", 100),
     "explicit attention last": (EXPLICIT, "fused attention", 57),
     "float32 last": ("float32", "bfloat16", 57),
+}
+# Where Muon is compared with an AdamW tuned as widely: on the rung before Muon's, where a run takes
+# half a minute, and in the final setting.
+OUTER = (0.015, 0.03, 0.06, 0.12)
+PLACES = {
+    "ladder": rivals.Place(
+        steps=360,
+        pairs={
+            "AdamW": [(0.002, 0.01), (0.004, 0.01), (0.008, 0.02)],
+            "Muon": [(0.015, 0.01), (0.03, 0.01), (0.06, 0.02)],
+        },
+        base={"AdamW": {"warmup": 0.2}, "Muon": {}},
+        then={"AdamW": [{"warmup": 0.0}], "Muon": []},
+        sweep_seeds=1,
+    ),
+    "final": rivals.Place(
+        steps=60,
+        pairs={
+            "AdamW": list(itertools.product((0.004, 0.008, 0.016, 0.032), OUTER)),
+            "Muon": list(itertools.product((0.05, 0.1, 0.2, 0.4), OUTER)),
+        },
+        base={"AdamW": {}, "Muon": {}},
+        then={
+            "AdamW": [{"betas": (0.2, 0.9)}, {"betas": (0.7, 0.9)}, {"betas": (0.4, 0.95)}],
+            "Muon": [{"muon_momentum": 0.8}, {"muon_momentum": 0.93}, {"betas": (0.4, 0.95)}],
+        },
+        sweep_seeds=3,
+        seeds=10,
+        around={"AdamW": (68, 85), "Muon": (51, 64)},
+    ),
 }
 
 
@@ -178,21 +219,23 @@ def rungs() -> dict[str, tuple[dict, dict]]:
     model, training, found = {}, {}, {}
     for name, (_, steps, of_model, of_training) in LADDER.items():
         model, training = model | of_model, training | of_training | {"steps": steps}
-        found[name] = model, training | {"warmup": int(training["warmup"] * steps)}
+        own = {key: value for key, value in training.items() if value is not None}
+        found[name] = model, own | {"warmup": int(training["warmup"] * steps)}
     return found
 
 
 def elsewhere() -> dict[str, tuple[dict, dict]]:
     """The settings of ELSEWHERE, like `rungs`."""
     found, (model, training) = {}, configuration()
-    for name, (_, place, steps) in ELSEWHERE.items():
-        if place in LADDER:
-            base = rungs()[place]
-            found[name] = base[0], base[1] | MUON | {"steps": steps, "warmup": 0}
-        else:
-            of_model, of_training = WITHOUT[place]
-            found[name] = model | of_model, training | of_training | {"steps": steps}
+    for name, (_, without, steps) in ELSEWHERE.items():
+        of_model, of_training = WITHOUT[without]
+        found[name] = model | of_model, training | of_training | {"steps": steps}
     return found
+
+
+def setting_at(place: str) -> tuple[dict, dict]:
+    """The setting whose optimiser is exchanged at one of PLACES."""
+    return rungs()["QK-norm"] if place == "ladder" else configuration()
 
 
 class Runner:
@@ -309,24 +352,43 @@ def climb(runner: Runner, target: float) -> dict:
 
 
 def step_times(runner: Runner) -> dict:
-    """Milliseconds a step of all rungs and of ELSEWHERE, which take turns, one figure a round.
+    """Milliseconds a step, one figure a round: of all rungs, of ELSEWHERE, of the final rivals.
 
-    The first steps of a turn warm up and are not counted.
+    They take turns. The first steps of a turn warm up and are not counted.
     """
-    ids, steps, warm = runner.splits["development"][0], 20, 5
-    found = {"ladder": {}, "elsewhere": {}}
-    if runner.quick:
-        steps, warm = 3, 1
+    ids, found = runner.splits["development"][0], {"ladder": {}, "elsewhere": {}}
+    sides: dict[str, dict] = {side: {"ms": []} for side in rivals.SIDES}
+    (model, training), tuned = configuration(), WITHOUT[TUNED][1]
     for _ in range(1 if runner.quick else ROUNDS):
         for part, settings in (("ladder", rungs()), ("elsewhere", elsewhere())):
             for name, setting in settings.items():
                 run = reference_run if name == FIRST else partial(our_run, *setting)
-                model, way = run(ids, runner.vocab_size, 0, steps=steps)
-                ms = 1000 * (way["seconds"][-1] - way["seconds"][warm - 1]) / (steps - warm)
                 entry = found[part].setdefault(name, {"ms": []})
-                entry["ms"].append(round(ms, 2))
-                entry["parameters"] = sum(p.numel() for p in model.parameters())
-    return found
+                ms, entry["parameters"] = milliseconds(runner, run, ids)
+                entry["ms"].append(ms)
+        for side, changes in (("AdamW", tuned), ("Muon", {})):
+            ms, _ = milliseconds(runner, partial(our_run, model, training | changes), ids)
+            sides[side]["ms"].append(ms)
+    return found | {"rivals": {"final": sides}}
+
+
+def milliseconds(runner: Runner, run: Callable, ids) -> tuple[float, int]:
+    """Milliseconds a step of a short run, its first steps left out, and its model's parameters."""
+    steps, warm = (3, 1) if runner.quick else (20, 5)
+    model, way = run(ids, runner.vocab_size, 0, steps=steps)
+    ms = 1000 * (way["seconds"][-1] - way["seconds"][warm - 1]) / (steps - warm)
+    return round(ms, 2), sum(p.numel() for p in model.parameters())
+
+
+def added(runner: Runner, found: dict) -> dict:
+    """The runs of ADDED, with the milliseconds of the rung before, which computes the same."""
+    entries = {}
+    for name, before in ADDED.items():
+        setting = rungs()[name]
+        runs_of = around(runner, setting, target_of(found)) | {"settings": sum_of(setting)}
+        same = {key: found["ladder"][before][key] for key in ("ms", "parameters")}
+        entries[name] = runs_of | same
+    return {"ladder": entries}
 
 
 def one_at_a_time(runner: Runner) -> dict:
@@ -339,6 +401,18 @@ def one_at_a_time(runner: Runner) -> dict:
             trained.append({"seed": seed, "loss": loss})
         found[name] = {"model": of_model, "training": of_training, "runs": trained}
         print(name, trained, flush=True)
+    return found
+
+
+def curves(runner: Runner) -> dict:
+    """The loss of the batches on the way, mean of three seeds, by Muon and by AdamW, both ways."""
+    (model, training), found = configuration(), {}
+    for name in RACERS:
+        settings = model | WITHOUT[name][0], training | WITHOUT[name][1]
+        ways = [runner.ours("development", seed, *settings)[1] for seed in runner.seeds]
+        losses = zip(*(way["train_loss"] for way in ways), strict=True)
+        means = [round(statistics.mean(of_seeds), 3) for of_seeds in losses]
+        found[name] = {"steps": ways[0]["steps"], "train_loss": means}
     return found
 
 
@@ -366,17 +440,21 @@ def summarised(found: dict) -> dict:
         }
         found["splits"] = merged(found.get("splits", {}), {"validation": losses})
     parts = {"ladder": LADDER, "elsewhere": ELSEWHERE, "without": WITHOUT, "splits": SPLITS}
+    parts["rivals"] = PLACES
     for part, names in parts.items():  # in order, and nothing that is measured no longer
         measured = found.get(part, {})
         found[part] = {name: measured[name] for name in names if name in measured}
     entries = [found["ladder"].get(name, {}) for name in LADDER]
     entries += [found["elsewhere"].get(name, {}) for name in ELSEWHERE]
     climbed = all("ms" in entry for entry in entries)
-    climbed &= sum("runs" not in entry for entry in entries) == 2
+    climbed &= sum("runs" not in entry for entry in entries) == 2  # the first, and EXPLICIT
     if climbed and "nanoGPT" in found["splits"].get("development", {}):
         groups = {name: rung[0] for name, rung in LADDER.items()}
         places = {name: place[:2] for name, place in ELSEWHERE.items()}
         found["factors"] = factors(found, groups, places, NANOGPT["steps"])
+        final = sides_of(found.get("rivals", {}).get("final", {}))
+        if final and all({"ms", "runs"} <= set(side) for side in final):
+            found["factors"]["rivals"] = told_rivals(found)
     return found
 
 
@@ -399,6 +477,17 @@ def stamp() -> dict:
     }
 
 
+def swept(place: str, runner: Runner, _: dict) -> dict:
+    """Both sides' sweep at a place."""
+    return {"rivals": {place: rivals.sweep(runner, setting_at(place), PLACES[place])}}
+
+
+def read_final(runner: Runner, found: dict) -> dict:
+    """What the picked settings come to in the final setting."""
+    of_place = found["rivals"]["final"]
+    return {"rivals": {"final": rivals.read(runner, configuration(), PLACES["final"], of_place)}}
+
+
 PARTS = {  # name -> (threads, what it measures, given what has been measured before)
     "race": (2, lambda runner, _: {"race": race(runner)}),
     "reference": (1, lambda runner, _: on("development", runner.reference_losses)),
@@ -407,6 +496,10 @@ PARTS = {  # name -> (threads, what it measures, given what has been measured be
     "steps": (1, lambda runner, found: climb(runner, target_of(found))),
     "times": (2, lambda runner, _: step_times(runner)),
     "without": (1, lambda runner, _: {"without": one_at_a_time(runner)}),
+    **{f"sweep-{place}": (1, partial(swept, place)) for place in PLACES},
+    "read-final": (1, read_final),
+    "curves": (1, lambda runner, _: {"curves": curves(runner)}),
+    "added": (1, added),
     "rotated-reference": (1, lambda runner, _: on("rotated", runner.reference_losses)),
     "rotated": (1, lambda runner, _: on("rotated", runner.our_losses)),
 }

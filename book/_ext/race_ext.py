@@ -35,7 +35,7 @@ IDEAS = {
     "rotary": "without rotary positions (learned ones)",
     "bigrams": "without vectors for pairs",
     "smear": "without smear",
-    "muon": "without Muon (AdamW for all)",
+    "muon": "without Muon (AdamW, tuned as widely)",
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from scratchformer.training.muon import Muon, muon_groups
+from scratchformer.training.muon import Muon, matrix_groups
 
 SCHEDULES = ("linear", "cosine", "constant")
 
@@ -50,6 +50,7 @@ class TrainingConfig:
     weight_decay: float = 0.1  # of matrices; vectors do not decay
     betas: tuple[float, float] = (0.9, 0.95)
     eps: float = 1e-8
+    matrix_lr: float | None = None  # if given, AdamW trains the linear layers at this peak
     muon_lr: float | None = None  # if given, Muon trains the linear layers, at this peak
     muon_momentum: float = 0.95  # how much of its running mean Muon keeps at each step
     warmup: int = 0  # steps in which the rate rises
@@ -67,12 +68,15 @@ class TrainingConfig:
             value = getattr(self, name)
             if not (value is None and name in intervals) and value < 1:
                 raise ValueError(f"{name}={value}, expected at least 1")
-        for name in ("lr", "muon_lr", "eps", "clip"):
+        for name in ("lr", "matrix_lr", "muon_lr", "eps", "clip"):
             value = getattr(self, name)
             finite = name == "clip" or value != math.inf
-            if not (value is None and name == "muon_lr") and not (value > 0 and finite):
+            left_out = value is None and name in ("matrix_lr", "muon_lr")
+            if not left_out and not (value > 0 and finite):
                 rule = "more than 0" if name == "clip" else "more than 0, and finite"
                 raise ValueError(f"{name}={value}, expected {rule}")
+        if self.matrix_lr is not None and self.muon_lr is not None:
+            raise ValueError("matrix_lr and muon_lr are both given, expected one of them")
         if not 0 <= self.weight_decay < math.inf:
             raise ValueError(f"weight_decay={self.weight_decay}, expected 0 or more, and finite")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
@@ -110,10 +114,14 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Opti
     """
     options: dict[str, Any] = {"lr": config.lr, "betas": config.betas, "eps": config.eps}
     kind: type[torch.optim.AdamW] = torch.optim.AdamW
-    if config.muon_lr is None:
+    matrix_lr = config.muon_lr or config.matrix_lr
+    if matrix_lr is None:
         groups = parameter_groups(model, config.weight_decay)
     else:
-        kind, groups = Muon, muon_groups(model, config.lr, config.muon_lr, config.weight_decay)
+        muon = config.muon_lr is not None
+        groups = matrix_groups(model, config.lr, matrix_lr, config.weight_decay, muon)
+    if config.muon_lr is not None:
+        kind = Muon
         options |= {"momentum": config.muon_momentum, "dtype": getattr(torch, config.precision)}
     optimizer = kind(groups, fused=True, **options)
     for group in optimizer.param_groups:

@@ -89,8 +89,10 @@ class Muon(torch.optim.AdamW):
         return torch.stack(ahead).to(self.dtype)
 
 
-def muon_groups(model: nn.Module, lr: float, muon_lr: float, weight_decay: float) -> list[dict]:
-    """Groups for `Muon`: weights of linear layers, other matrices and vectors.
+def matrix_groups(
+    model: nn.Module, lr: float, matrix_lr: float, weight_decay: float, muon: bool = True
+) -> list[dict]:
+    """Groups for `Muon`, or for AdamW: weights of linear layers, other matrices and vectors.
 
     The output head, whether tied to the embedding or not, counts as another matrix.
     """
@@ -106,8 +108,8 @@ def muon_groups(model: nn.Module, lr: float, muon_lr: float, weight_decay: float
     return [
         {
             "params": [p for p in parameters if id(p) in inside],
-            "lr": muon_lr,
-            "muon": True,
+            "lr": matrix_lr,
+            "muon": muon,
             **decay,
         },
         {"params": [p for p in rest if p.dim() >= 2], "lr": lr, **decay},

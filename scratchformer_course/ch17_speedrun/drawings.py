@@ -1,9 +1,74 @@
-"""Chapter 17's drawings: the racer with its ideas, the splits, Muon, what may be read before."""
+"""Chapter 17's drawings: two races, the racer, the splits, Muon, what may be read before."""
 
 import math
 from collections.abc import Mapping, Sequence
 
+from IPython.display import HTML
+
 from scratchformer_course.kit.canvas import Drawing
+
+# Of the figure with a switch: one of its two pictures is shown, by the box that is checked or not.
+SWITCH = """<style>
+.course-rivals label { display: inline-flex; gap: 0.6em; align-items: center; min-height: 44px;
+  padding: 0 0.8em; border: 1px solid currentColor; border-radius: 6px; cursor: pointer; }
+.course-rivals input { width: 20px; height: 20px; margin: 0; }
+.course-rivals [data-rival="tuned"], .course-rivals:has(:checked) [data-rival="untuned"] {
+  display: none; }
+.course-rivals:has(:checked) [data-rival="tuned"] { display: block; }
+</style>"""
+
+
+def rivals(curves: Mapping[str, Mapping[str, Sequence[float]]], ends: Mapping[str, float]):
+    """Two races with a switch between them: AdamW untuned beside Muon, or tuned beside it.
+
+    `ends` has the losses on new text in this order: AdamW untuned, AdamW tuned, Muon. `curves` has
+    the steps and losses of all three under the same names.
+    """
+    untuned, tuned, hero = ends
+    pictures = (
+        _race(curves[rival], curves[hero], ends[rival], ends[hero]) for rival in (untuned, tuned)
+    )
+    shown = "".join(
+        f'<div data-rival="{name}">{picture}</div>'
+        for name, picture in zip(("untuned", "tuned"), pictures, strict=True)
+    )
+    return HTML(
+        f'{SWITCH}<div class="course-rivals"><p><label><input type="checkbox"> Tune the rival'
+        f"</label></p>{shown}</div>"
+    )
+
+
+def _race(rival, hero, rival_end: float, hero_end: float) -> str:
+    """AdamW's curve and Muon's, loss against steps, as SVG."""
+    d = Drawing(470, 268)
+    left, right, top, bottom = 40, 452, 26, 214
+    last = hero["steps"][-1]
+
+    def at(step, loss):
+        x = left + (right - left) * step / last
+        return round(x, 1), round(bottom - (bottom - top) * (loss - 1.6) / 2.6, 1)
+
+    d.text(4, 10, "loss of the batches, nats a character", size=13, anchor="start")
+    for loss in (2, 3, 4):
+        d.line([at(0, loss), at(last, loss)], "muted", width=0.5)
+        d.text(left - 10, at(0, loss)[1], loss, size=13, anchor="end")
+    for step in range(0, last + 1, 20):
+        d.text(at(step, 2)[0], bottom + 16, step, size=13)
+    d.text((left + right) / 2, bottom + 40, "steps", size=13)
+    for name, curve, end, colour, y in (
+        ("AdamW", rival, rival_end, "query", 60),
+        ("Muon", hero, hero_end, "value", 86),
+    ):
+        d.line(
+            [at(*point) for point in zip(curve["steps"], curve["train_loss"], strict=True)], colour
+        )
+        d.line([(236, y), (260, y)], colour, width=3)
+        d.text(268, y, f"{name}: {end:.2f} on new text", colour, anchor="start")
+    return d.svg(
+        f"Two curves of loss against 60 steps. Both fall from above 3.9. Muon's lies below AdamW's "
+        f"all the way. On new text AdamW ends at {rival_end:.2f} nats and Muon at {hero_end:.2f}, "
+        f"a difference of {rival_end - hero_end:.2f}."
+    )
 
 
 def racer():

@@ -8,7 +8,7 @@ globalThis.scratchformerControls ??= (() => {
     rotary: "rotary positions (off: learned ones)",
     bigrams: "a vector for each pair of characters",
     smear: "smear: the three characters before mixed in",
-    muon: "Muon for the matrices (off: AdamW)",
+    muon: "Muon for the matrices (off: AdamW, tuned as widely)",
   };
 
   const NAMES = { rotary: "Rotary", bigrams: "Pairs", smear: "Smear", muon: "Muon" };
@@ -31,7 +31,7 @@ globalThis.scratchformerControls ??= (() => {
   // read() gives a run's configuration, settings and seed, told() the same in words, as pairs;
   // allow(may) says whether they can be changed
   function newControls(settings) {
-    const { config, training } = settings;
+    const { config, training, rival } = settings;
     const sliders = newSliders(settings);
     const boxes = Object.fromEntries(
       Object.keys(IDEAS).map((name) => [
@@ -71,7 +71,7 @@ globalThis.scratchformerControls ??= (() => {
           steps: sliders.steps.get(),
           lr: training.lr * factor,
           muon_lr: muon.checked ? training.muon_lr * factor : null,
-          betas: muon.checked ? training.betas : [0.9, 0.95],
+          matrix_lr: muon.checked ? null : rival.matrix_lr * factor,
         },
       };
     }

@@ -54,6 +54,8 @@ TRAINING = {
     "muon_momentum": 0.87,
     "betas": [0.4, 0.9],
 }
+# Without Muon: AdamW's rate for the matrices, picked from as many settings as Muon's
+RIVAL = {"muon_lr": None, "matrix_lr": 0.016}
 SHORTEST = 3000  # characters: one batch and the score need as many
 NAMES = {
     "tinyshakespeare": "Tiny Shakespeare",
@@ -86,6 +88,7 @@ def race(corpus: Corpus | None = None) -> LiveFigure:
         "config": CONFIG,
         "fixed": FIXED,
         "training": TRAINING,
+        "rival": RIVAL,
         "prompt": PROMPT,
         "guess": round(math.log(len(set(corpus.text))), 4),
         "goal": goal if is_shakespeare else None,

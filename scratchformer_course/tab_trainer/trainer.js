@@ -478,7 +478,8 @@ globalThis.scratchformerTrainer ??= (function trainer() {
   }
 
   // Muon for the matrices inside the network, AdamW for embeddings and the head (or for
-  // all, if muon_lr is null). step(rate) changes the weights; rate goes from 1 to 0
+  // all, if muon_lr is null; then the matrices may have a matrix_lr). step(rate) changes the
+  // weights; rate goes from 1 to 0
   function newOptimizer(tape, weights, settings) {
     const { lr, muon_lr, muon_momentum } = settings;
     const [beta1, beta2] = settings.betas;
@@ -486,6 +487,7 @@ globalThis.scratchformerTrainer ??= (function trainer() {
     const parts = Object.entries(weights).map(([name, W]) => ({
       W,
       muon: muon_lr !== null && isInside(name),
+      lr: isInside(name) ? (settings.matrix_lr ?? lr) : lr,
       mean: new Float32Array(W.data.length),
       square: new Float32Array(W.data.length),
     }));
@@ -500,7 +502,7 @@ globalThis.scratchformerTrainer ??= (function trainer() {
       const by = rate * muon_lr * Math.sqrt(Math.max(1, W.rows / W.columns));
       addScaled(W.data, -by, step);
     }
-    function adamStep({ W, mean, square }, rate) {
+    function adamStep({ W, lr, mean, square }, rate) {
       follow(mean, W.grad, 1 - beta1);
       followSquares(square, W.grad, 1 - beta2);
       const by = (rate * lr) / (1 - beta1 ** steps);

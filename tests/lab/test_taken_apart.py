@@ -8,7 +8,7 @@ import statistics
 import pytest
 import torch
 
-from lab import factors, runs, taken_apart, variants
+from lab import factors, rivals, runs, taken_apart, variants
 from scratchformer.cli import read_config
 
 V = 65
@@ -18,7 +18,7 @@ IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
 def test_a_rung_is_one_change_and_the_last_is_the_configuration():
     for name, (factor, _, of_model, of_training) in list(taken_apart.LADDER.items())[1:]:
         assert factor
-        if of_training != taken_apart.MUON:
+        if of_training not in (taken_apart.MUON, taken_apart.OWN_RATES):
             rates = {"lr", "muon_lr", "warmup", "schedule"}  # they go together
             changed = {*of_model, *of_training}
             one = len(changed) == 1 or changed <= rates or changed == {"d_model", "n_heads"}
@@ -64,6 +64,8 @@ def test_nothing_is_chosen_on_validation_or_on_the_rotated_split():
     recorder = Recorder()
     taken_apart.climb(recorder, 1.9)
     taken_apart.one_at_a_time(recorder)
+    for place in taken_apart.PLACES:
+        taken_apart.swept(place, recorder, {})
     assert set(recorder.read) == {"development"}
     for part, split in (("race", "validation"), ("reference", "development")):
         recorder.read = []
@@ -154,6 +156,52 @@ def test_stored_figures_are_of_the_code_as_it_is():
     assert as_json(taken_apart.summarised(found)) == found
 
 
+def test_a_rival_was_tuned_as_widely_as_the_hero_and_its_pick_was_the_best():
+    found = runs.read(taken_apart.STORED)
+    assert list(found["rivals"]) == list(taken_apart.PLACES)
+    for name, place in taken_apart.PLACES.items():
+        tried = {}
+        for side, inner in rivals.SIDES.items():
+            swept = tried[side] = found["rivals"][name][side]["swept"]
+            pairs = [[a["changes"][inner], a["changes"]["lr"]] for a in swept]
+            assert pairs[: len(place.pairs[side])] == as_json(place.pairs[side])
+            assert all(len(attempt["losses"]) == place.sweep_seeds for attempt in swept)
+            means = {i: statistics.mean(attempt["losses"]) for i, attempt in enumerate(swept)}
+            pick = found["rivals"][name][side]["picked"]
+            own = next(means[i] for i, a in enumerate(swept) if a["changes"] == pick)
+            assert own <= min(means.values()) + rivals.NOISE
+            assert own == min(means[i] for i in range(len(pairs)) if len(swept[i]["changes"]) == 2)
+        assert len(tried["AdamW"]) >= len(tried["Muon"])
+    final = found["rivals"]["final"]
+    for side, inner in rivals.SIDES.items():
+        rates = [pair[0] for pair in taken_apart.PLACES["final"].pairs[side]]
+        assert min(rates) < final[side]["picked"][inner] < max(rates), "at the edge of the grid"
+        assert len(final[side]["validation"]) == len(taken_apart.TEN_SEEDS)
+    ours = found["rivals"]["ladder"]["AdamW"]["picked"]
+    assert ours == {key: taken_apart.OWN_RATES[key] for key in ("matrix_lr", "lr")}
+
+
+def test_the_rivals_ratio_is_of_steps_times_milliseconds():
+    def side(steps, ms, worse):
+        return {
+            "development": [1.9 + worse, 1.91 + worse], "validation": [2.0 + worse, 2.0 + worse],
+            "ms": [ms] * 3,
+            "runs": [
+                {"steps": n, "seed": seed, "loss": 1.9 - 0.2 * math.log(n / steps)}
+                for n in (round(steps / 1.1), round(steps * 1.1)) for seed in (0, 1)
+            ],
+        }  # fmt: skip
+
+    made = artificial() | {"rivals": {"final": {
+        "AdamW": side(1200, 20.0, 0.05), "Muon": side(1000, 25.0, 0.0), "steps": 60,
+    }}}  # fmt: skip
+    found = factors.rivals(made)
+    assert found["validation"] == {"value": 0.05, "interval": [0.05, 0.05]}
+    assert found["in_steps"]["value"] == pytest.approx(1.2, rel=1e-2)
+    assert found["in_time"]["value"] == pytest.approx(0.96, rel=1e-2)
+    assert found["seeds"] == 2
+
+
 def test_the_race_was_run_with_the_rival_and_beyond_the_target():
     found = runs.read(taken_apart.STORED)
     race, losses = found["race"], {}
@@ -173,10 +221,12 @@ def test_the_race_was_run_with_the_rival_and_beyond_the_target():
 def test_all_parts_run_from_end_to_end_and_are_stored_one_by_one(monkeypatch, tmp_path, short_text):
     monkeypatch.setattr(taken_apart, "STORED", tmp_path / "taken_apart.json")
     monkeypatch.setattr(factors, "DRAWS", 20)
-    for name in ("LADDER", "WITHOUT"):
-        monkeypatch.setattr(taken_apart, name, dict(list(getattr(taken_apart, name).items())[:2]))
-    last = {"Muon last": taken_apart.ELSEWHERE["Muon last"]}
-    monkeypatch.setattr(taken_apart, "ELSEWHERE", last)
+    first = dict(list(taken_apart.LADDER.items())[:7])
+    monkeypatch.setattr(taken_apart, "LADDER", first)
+    monkeypatch.setattr(taken_apart, "ELSEWHERE", {})
+    monkeypatch.setattr(taken_apart, "ADDED", {})
+    raced = dict.fromkeys((*taken_apart.RACERS, "x"), ({}, {}))
+    monkeypatch.setattr(taken_apart, "WITHOUT", raced)
     monkeypatch.setattr(taken_apart, "ORDERS", (1, 2))
     found = taken_apart.main(["--quick"])
     assert set(found["parts"]) == set(taken_apart.PARTS)

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from scratchformer.training import TrainingConfig, distributed, fit, token_loss, train
-from scratchformer.training.muon import Muon, muon_groups, newton_schulz
+from scratchformer.training.config import make_optimizer
+from scratchformer.training.muon import Muon, matrix_groups, newton_schulz
 from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
@@ -85,7 +86,7 @@ def test_other_groups_are_adamws():
 def test_muon_takes_the_matrices_of_the_blocks_and_nothing_else(tied):
     model = gpt(tied=tied, smear=2, bigram_rows=121, value_embeddings=True)
     names = {id(p): name for name, p in model.named_parameters()}
-    groups = muon_groups(model, 1e-2, 3e-2, 0.1)
+    groups = matrix_groups(model, 1e-2, 3e-2, 0.1)
     taken = {names[id(p)] for p in groups[0]["params"]}
     layers = {f"h.{i}.{part}.weight" for i in range(2)
               for part in ("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj")}  # fmt: skip
@@ -93,6 +94,27 @@ def test_muon_takes_the_matrices_of_the_blocks_and_nothing_else(tied):
     assert sorted(names) == sorted(id(p) for group in groups for p in group["params"])
     assert [group["lr"] for group in groups] == [3e-2, 1e-2, 1e-2]
     assert [group["weight_decay"] for group in groups] == [0.1, 0.1, 0.0]
+
+
+def test_adamw_can_have_a_rate_of_its_own_for_the_same_matrices():
+    model = gpt()
+    optimizer = make_optimizer(model, TrainingConfig(steps=1, lr=3e-2, matrix_lr=4e-3, seed=0))
+    assert type(optimizer) is torch.optim.AdamW
+    theirs = matrix_groups(model, 3e-2, 4e-3, 0.1)
+    for group, own in zip(optimizer.param_groups, theirs, strict=True):
+        assert [id(p) for p in group["params"]] == [id(p) for p in own["params"]]
+        assert group["initial_lr"] == own["lr"] and group["weight_decay"] == own["weight_decay"]
+    before = [p.detach().clone() for p in model.parameters()]
+    fit(model, drawn, loss, TrainingConfig(steps=1, lr=3e-2, matrix_lr=4e-3, seed=0))
+    inside = {id(p) for p in theirs[0]["params"]}
+    for p, old in zip(model.parameters(), before, strict=True):
+        most = (4e-3 if id(p) in inside else 3e-2) * 1.2
+        assert 0 < (p - old).abs().max() < most  # a first step of AdamW is about its rate
+
+
+def test_matrices_have_one_rate():
+    with pytest.raises(ValueError, match="matrix_lr and muon_lr are both given"):
+        TrainingConfig(steps=1, lr=0.1, matrix_lr=0.1, muon_lr=0.1, seed=0)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

@@ -62,13 +62,17 @@ def test_the_gradients_of_every_weight_are_pytorchs(ideas, kind):
         assert difference < 1e-4 and largest > 1e-3, name
 
 
-@pytest.mark.parametrize("muon_lr", [0.1, None], ids=["muon", "adamw"])
+@pytest.mark.parametrize(
+    "rates",
+    [{"muon_lr": 0.1}, {"muon_lr": None}, {"muon_lr": None, "matrix_lr": 0.01}],
+    ids=["muon", "adamw", "adamw-two-rates"],
+)
 @pytest.mark.parametrize("ideas", SETTINGS[:2], ids=["rotary", "learned"])
-def test_ten_steps_of_training_are_pytorchs(ideas, muon_lr):
+def test_ten_steps_of_training_are_pytorchs(ideas, rates):
     model, steps = make_model(std=0.1, **ideas), 10
     own = told(model)
     config = TrainingConfig(
-        steps=steps, lr=3e-2, seed=0, muon_lr=muon_lr, muon_momentum=0.87, betas=(0.4, 0.9),
+        steps=steps, lr=3e-2, seed=0, **rates, muon_momentum=0.87, betas=(0.4, 0.9),
         weight_decay=0.0, precision="float32",
     )  # fmt: skip
     optimizer, losses = make_optimizer(model, config), []
@@ -87,7 +91,7 @@ def test_ten_steps_of_training_are_pytorchs(ideas, muon_lr):
           run.update({ x: Int32Array.from(x.flat()), y: Int32Array.from(y.flat()) }));
         return { losses, logits: run.logits(Int32Array.from(input.batches[0][0][0])) };"""
     settings = {
-        "batch_size": B, "steps": steps, "lr": 3e-2, "muon_lr": muon_lr, "muon_momentum": 0.87,
+        "batch_size": B, "steps": steps, "lr": 3e-2, **rates, "muon_momentum": 0.87,
         "betas": [0.4, 0.9],
     }  # fmt: skip
     found = in_node(
