@@ -1,5 +1,6 @@
 """The exercises of chapter 10, from a bigram table to a GPT."""
 
+import functools
 from itertools import pairwise
 
 import torch
@@ -9,6 +10,7 @@ from scratchformer.attention import MultiHeadAttention, causal_mask
 from scratchformer.blocks import TransformerBlock
 from scratchformer.models.gpt import GPT as PackageGPT
 from scratchformer.models.gpt import GPTConfig
+from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
@@ -888,6 +890,120 @@ sample_next = exercise(
             "divides the logits in place",
             "changes its argument `logits` in place",
             divides_in_place,
+        ),
+    ],
+)
+
+
+LONGEST, SAME, APART = (
+    64,
+    12,
+    0.5,
+)  # of a far pair: characters, of the same ending, and the distance
+
+
+@functools.cache
+def _shipped():
+    name = "tiny-shakespeare"
+    return PackageGPT.pretrained(name).eval(), CharTokenizer.pretrained(name)
+
+
+def _expects(text):
+    """What the shipped model expects after `text`, (V,)."""
+    model, tok = _shipped()
+    with torch.no_grad():
+        return model(torch.tensor([tok.encode(text)]))[0, -1].softmax(dim=0)
+
+
+def _common_ending(one, other):
+    """How many characters at the end of two texts are the same."""
+    n = 0
+    while n < min(len(one), len(other)) and one[-1 - n] == other[-1 - n]:
+        n += 1
+    return n
+
+
+def judge_far_pair(call):
+    pair = call(SAME).like(("ab", "cb"), "Return two texts: `return one, other`.")
+    _, tok = _shipped()
+    for text in pair:
+        unknown = sorted({c for c in text if c not in tok.ids})
+        expect(not unknown, f"The model has never met {unknown}: it knows the plays' characters.")
+        expect(len(text) <= LONGEST, f"{len(text)} characters: {LONGEST} are allowed.")
+    n = _common_ending(*pair)
+    expect(pair[0] != pair[1], "The two texts are the same.")
+    expect(n >= SAME, f"The last {n} characters are the same: the last {SAME} have to be.")
+    p, q = (_expects(text) for text in pair)
+    apart = float((p - q).abs().sum()) / 2
+    told = " and ".join(f"{tok.decode([int(r.argmax())])!r} {r.max():.2f}" for r in (p, q))
+    measured = f"the two answers are {apart:.2f} apart ({told})"
+    expect(apart >= APART, f"The last {n} characters are the same, and {measured}: reach {APART}.")
+    return f"The last {n} characters are the same, and {measured}."
+
+
+def right_far_pair(n):
+    scene = ":\nWhat, is he gone?\n\nISABELLA:\nYes.\n\nDUKE "
+    return "DUKE VINCENTIO" + scene, "DUKE OF YORK" + scene
+
+
+def asks_for_a_name(n):
+    past, end = "Whence are you, sir? ", " may I call your name"
+    return past + "what" + end, past + "thus" + end
+
+
+def differs_too_near(n):
+    return "and what thou offer's", "and what he offer's"
+
+
+def asks_the_same(n):
+    return "Where is the noble duke of Norfolk", "Here is the noble duke of Norfolk"
+
+
+far_pair = exercise(
+    "10.5",
+    "far_pair(n) -> two texts of at most 64 characters with the same last n, n = 12. The check "
+    "asks the model that ships with the course what comes next, and adds up the differences of the "
+    "65 probabilities. Half the sum is 0 for equal answers, and 1 for answers that share nothing.",
+    judge=judge_far_pair,
+    right=[right_far_pair, asks_for_a_name],
+    hints=[
+        "Which words of a play make it certain what comes some lines later? Think of questions, of "
+        "*thou*, and of the names of those who speak.",
+        "A play has two dukes, and one of them has just spoken. Somebody answers, and then `DUKE ` "
+        "stands at the start of a line.",
+    ],
+    question=which(
+        "differs too near the end",
+        beside=[right_far_pair, asks_for_a_name],
+        others=["returns the same text twice", "differs far back, where nothing depends on it"],
+    ),
+    mistakes=[
+        refused("differs too near the end", "The last 8 characters are the same", differs_too_near),
+        refused(
+            "differs far back, where nothing depends on it",
+            "reach 0.5",
+            asks_the_same,
+        ),
+        refused(
+            "returns the same text twice",
+            "The two texts are the same",
+            lambda n: ("What is your name", "What is your name"),
+        ),
+        refused(
+            "writes too much",
+            "64 are allowed",
+            lambda n: ("a" * 70 + right_far_pair(n)[0], right_far_pair(n)[1]),
+        ),
+        refused(
+            "uses characters that no play has",
+            "has never met",
+            lambda n: ("König, " + "what is your name", "Fool, " + "what is your name"),
+        ),
+        refused("returns one text", "is a str, but a tuple", lambda n: right_far_pair(n)[0]),
+        refused(
+            "returns texts that end differently",
+            "The last 0 characters are the same",
+            lambda n: ("What is your name", "Here is my hand."),
         ),
     ],
 )

@@ -12,7 +12,7 @@ from scratchformer_course.ch04_first_network.sample import first_sample
 from tests.node import Node
 
 in_node = Node(M="ch04_first_network/live.js")
-in_sample = Node(S="ch04_first_network/sample.js")
+in_writing = Node(W="kit/figure/writing.js")
 
 
 def descend(w, rate, steps, lowest=3.0):
@@ -66,12 +66,17 @@ def test_paths_that_cannot_be_drawn_are_told(given, said):
         parabola(given)
 
 
-def test_javascript_places_the_steps_of_a_stored_run_as_python_does():
-    body = "return input.steps.map((step) => [S.place(step, 2000), S.shareOf(step / 500)])"
-    steps = [0, 1, 10, 300, 2000]
-    for step, (place, share) in zip(steps, in_sample(body, steps=steps), strict=True):
-        assert place == pytest.approx(math.log1p(step) / math.log1p(2000))
-        assert share == pytest.approx(math.exp(-step / 500))
+def test_javascript_finds_the_height_and_the_probability_of_a_loss():
+    body = "return input.losses.map((loss) => [W.heightOf(loss, 1, 4), W.shareOf(loss)])"
+    losses = [1, 2.5, 4]
+    for loss, (height, share) in zip(losses, in_writing(body, losses=losses), strict=True):
+        assert height == pytest.approx(150 - 136 * (loss - 1) / 3)
+        assert share == pytest.approx(math.exp(-loss))
+
+
+def test_steps_of_a_stored_run_stand_at_their_logarithms():
+    frames = first_sample(run_of(FIRST, (5, 3.0, "", [["e", 0.2]]), LAST)).settings["frames"]
+    assert [frame["at"] for frame in frames] == [0, pytest.approx(math.log(6) / math.log(21)), 1]
 
 
 def run_of(*frames):
@@ -95,7 +100,7 @@ def test_the_still_figure_holds_the_last_text_and_all_losses():
 @pytest.mark.parametrize(
     ("frames", "said"),
     [
-        ((FIRST,), "frames at the steps .0., expected two or more"),
+        ((FIRST,), "frames at the places .*, expected two or more"),
         ((LAST, FIRST), "expected two or more that rise"),
         ((FIRST, (9, math.inf, "", [["a", 1.0]])), "the losses"),
     ],

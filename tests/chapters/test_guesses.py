@@ -280,10 +280,21 @@ def worth_of_a_head(text):
     return "0.02 or less" if abs(sum(numbers(text)) / 3 - 2.54) <= 0.021 else ""
 
 
-def residuals_first(text):
-    second = re.search(r"then residuals ([\d.]+)", text)[1]
-    first = re.search(r"^residuals gain ([\d.]+)", text, re.MULTILINE)[1]
-    return "less" if float(first) < float(second) else ""
+def taken_out(text):
+    cost = {
+        part: float(n) for part, n in re.findall(r"^(\S+ ?\S*) +gained.*costs (\S+)", text, re.M)
+    }
+    told = {"four heads": "one head instead of four", "positions": "no positions"}
+    return told.get(min(cost, key=lambda part: abs(cost[part])).strip(), "no feed-forward network")
+
+
+def tables_passed(text):
+    loss = float(found(r"GPT ([\d.]+)")(text))  # between the tables of four and of six
+    return "all but the fours and the fives" if 1.79 < loss < 1.97 else ""
+
+
+def steps_of(text):
+    return int(re.sub(r"\D", "", text))
 
 
 def adamw_path(text):
@@ -367,12 +378,11 @@ ANSWERS = {
     "09/apart-after-8": ("cell-22", found(r"\b8 layers: apart ([\d.]+)")),
     "09/alone": ("cell-58", learns_alone),
     "09/learn-nothing": ("cell-58b", learn_nothing),
-    "10/worth-of-a-head": ("cell-18", worth_of_a_head),
-    "10/residuals-first": ("cell-33", residuals_first),
+    "10/worth-of-a-head": ("rung-5", worth_of_a_head),
+    "10/taken-out": ("worth-2", taken_out),
     "10/loudest-start": ("cell-46", largest(r"control, lm_head (.*): ([\d.]+)")),
-    "10/gpt-after-400": ("cell-49", found(r"GPT ([\d.]+)")),
-    "10/kneser-ney-g": ("cell-54", lambda text: f"{numbers(text.splitlines()[0])[-1]:.2f}"),
-    "10/best-order": ("cell-57", found(r"order (\d)")),
+    "10/gpt-after-800": ("cell-49", tables_passed),
+    "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
     "11/rate-of-the-valley": ("cell-04", valley),
     "11/momentum-arrives": ("cell-09", momentum),
     "11/adamw-path": ("cell-15", adamw_path),

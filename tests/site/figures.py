@@ -197,6 +197,7 @@ FIGURES = {
         lambda: stored("08", "turning_pairs"), lambda page: press(page, "100 words in front")
     ),
     "block_switches": Figure(lambda: stored("09", "block_switches"), explode),
+    "rungs_write": Figure(lambda: stored("10", "rungs_write"), lambda page: fill(page, Rung=7)),
     "time_machine": Figure(
         lambda: stored("11", "time_machine"), lambda page: fill(page, Steps_of_training=15)
     ),

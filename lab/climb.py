@@ -1,0 +1,186 @@
+"""Chapter 10's rungs, trained for longer than on the page, and what each writes -> climb.json.
+
+Usage: python -m lab.climb [--quick | --write]
+
+The page trains its rungs for 300 steps; here each has STEPS, at the better of RATES by the
+development split (seed 0). After them stand the last of chapter 11's checkpoints, and the model
+that travels with the package. Each of them writes on from PROMPT, with the same random numbers, and
+names what it expects after OPENING. Losses are those of the whole validation split, of three seeds
+for the rungs; the texts are those of the first. About four minutes of one core.
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from lab import runs
+from scratchformer.attention import MultiHeadAttention, causal_mask
+from scratchformer.blocks import FeedForward
+from scratchformer.models import GPT
+from scratchformer.shipped import shipped_record
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import eval_mode, evaluate, train
+from scratchformer_course.ch11_training.stored_steps import load_checkpoints, training_record
+from scratchformer_course.measurements import FOLDER
+
+FILE = FOLDER / "climb.json"
+C, CONTEXT, SEEDS = 32, 8, (0, 1, 2)
+STEPS, RATES = 3000, (0.003, 0.01)
+SHORT = {"batch_size": 32, "context_length": CONTEXT, "weight_decay": 0.0}
+PROMPT, WRITTEN, TEMPERATURE, SEED = "\nROMEO:\n", 180, 0.8, 1
+OPENING, SHOWN = "Whence are you, sir? what may I call your name", 4
+
+Way = Callable[["Rung", Tensor], Tensor]
+
+
+class Rung(nn.Module):
+    """All the parts; `way` says which of them a text goes through."""
+
+    def __init__(self, way: Way, vocab_size: int, n_heads: int = 4):
+        super().__init__()
+        self.way = way
+        self.wte = nn.Embedding(vocab_size, C)
+        self.wpe = nn.Embedding(CONTEXT, C)
+        self.attn = MultiHeadAttention(C, n_heads)
+        self.mlp = FeedForward(C, 4 * C)
+        self.lm_head = nn.Linear(C, vocab_size)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.lm_head(self.way(self, self.wte(ids)))
+
+
+def attention(m: Rung, x: Tensor) -> Tensor:
+    return m.attn(x, mask=causal_mask(x.shape[1]))
+
+
+def positions(m: Rung, x: Tensor) -> Tensor:
+    x = x + m.wpe.weight[: x.shape[1]]
+    return m.attn(x, mask=causal_mask(x.shape[1]))
+
+
+def feed_forward(m: Rung, x: Tensor) -> Tensor:
+    x = x + m.wpe.weight[: x.shape[1]]
+    x = m.attn(x, mask=causal_mask(x.shape[1]))
+    return m.mlp(x)
+
+
+def residuals(m: Rung, x: Tensor) -> Tensor:
+    x = x + m.wpe.weight[: x.shape[1]]
+    x = x + m.attn(x, mask=causal_mask(x.shape[1]))
+    return x + m.mlp(x)
+
+
+RUNGS = {  # name -> the way of a text, and the number of heads
+    "attention": (attention, 1),
+    "positions": (positions, 1),
+    "four heads": (positions, 4),
+    "feed-forward": (feed_forward, 4),
+    "residuals": (residuals, 4),
+}
+
+
+def rung(name: str, vocab_size: int, seed: int) -> Rung:
+    """A rung with the random weights of `seed`, as on the page."""
+    torch.manual_seed(seed)
+    way, n_heads = RUNGS[name]
+    return Rung(way, vocab_size, n_heads)
+
+
+class Pairs(nn.Module):
+    """Counted pairs, 1 added to each: the logits are the logarithms of the shares."""
+
+    def __init__(self, ids: Tensor, vocab_size: int):
+        super().__init__()
+        pairs = torch.bincount(ids[:-1] * vocab_size + ids[1:], minlength=vocab_size**2)
+        counts = pairs.view(vocab_size, vocab_size) + 1
+        self.log_p = nn.Parameter((counts / counts.sum(dim=1, keepdim=True)).log())
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.log_p[ids]
+
+
+def readable(tok: CharTokenizer, text: str) -> list[int]:
+    """The ids of a text, without the characters that a stand-in corpus does not have; some id."""
+    return tok.encode("".join(c for c in text if c in tok.ids)) or [0]
+
+
+def frame(model: nn.Module, tok: CharTokenizer, context_length: int) -> dict:
+    """What the model writes after PROMPT, and the likeliest characters after OPENING."""
+    generator, ids = torch.Generator().manual_seed(SEED), readable(tok, PROMPT)
+    begun = len(ids)
+    with eval_mode(model):
+
+        def logits(past: list[int]) -> Tensor:
+            return model(torch.tensor([past[-context_length:]]))[0, -1]
+
+        for _ in range(WRITTEN):
+            p = (logits(ids) / TEMPERATURE).softmax(dim=0)
+            ids.append(int(torch.multinomial(p, 1, generator=generator)))
+        best = logits(readable(tok, OPENING)).softmax(dim=0).topk(SHOWN)
+    return {
+        "text": tok.decode(ids[begun:]),
+        "next": [[tok.decode([int(i)]), round(float(p), 3)] for p, i in zip(*best, strict=True)],
+    }
+
+
+def climb(name: str, tok: CharTokenizer, splits: dict, quick: bool) -> dict:
+    """One rung: its rate by the development split, then three seeds."""
+    V, options = tok.vocab_size, SHORT | {"steps": 2 if quick else STEPS}
+    development = {}
+    for lr in RATES:
+        history = train(rung(name, V, 0), *splits["development"], lr=lr, seed=0, **options)
+        development[lr] = round(history.val_loss[-1], 4)
+    lr = min(development, key=lambda lr: development[lr])
+    losses: list[float] = []
+    for seed in SEEDS:
+        model = rung(name, V, seed)
+        if seed == SEEDS[0]:
+            start = evaluate(model, splits["validation"][1][:5000], CONTEXT)
+        history = train(model, *splits["validation"], lr=lr, seed=seed, **options)
+        losses.append(round(history.val_loss[-1], 4))
+        if seed == SEEDS[0]:
+            written = frame(model, tok, CONTEXT)
+    found = {"steps": options["steps"], "lr": lr, "development": development}
+    return {"name": name, **found, "losses": losses, "start": round(start, 4), **written}
+
+
+def measure(options: argparse.Namespace) -> dict:
+    """The table of pairs, the rungs, the GPT and the shipped model."""
+    torch.set_num_threads(1)
+    splits, V = runs.load_splits(write=options.write)
+    tok = CharTokenizer.train(runs.load_text())
+    ids, val_ids = splits["validation"]
+    pairs, shipped = Pairs(ids, V), GPT.pretrained("tiny-shakespeare")
+    counted = [round(evaluate(pairs, val_ids, CONTEXT), 4)]
+    told = [{"name": "table of pairs", "losses": counted, **frame(pairs, tok, CONTEXT)}]
+    for name in RUNGS:
+        told.append(climb(name, tok, splits, options.quick))
+        print(json.dumps(told[-1]), flush=True)
+    own = CharTokenizer.pretrained("tiny-shakespeare")
+    steps, trained = load_checkpoints()[-1]
+    loss = training_record()["validation"][str(steps)]
+    told.append({"name": "GPT, 48 wide", "steps": steps, "losses": [loss]})
+    told[-1] |= frame(trained, own, trained.context_length)
+    record = shipped_record("tiny-shakespeare")
+    told.append({"name": "GPT, 128 wide", "steps": record["steps"]})
+    told[-1] |= {"losses": [record["losses"]["validation"]]}
+    told[-1] |= frame(shipped, own, shipped.context_length)
+    return {
+        "what": "chapter 10's rungs trained for long: losses on the whole validation split, texts",
+        "command": "python -m lab.climb --write",
+        "settings": {"prompt": PROMPT, "opening": OPENING, "temperature": TEMPERATURE}
+        | {"seed": SEED, "seeds": list(SEEDS), "vocab_size": V}
+        | {"d_model": C, **SHORT},
+        "rungs": told,
+    }
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    return runs.carry_out(__doc__, FILE, measure, arguments)
+
+
+if __name__ == "__main__":
+    main()
