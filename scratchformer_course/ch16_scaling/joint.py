@@ -1,6 +1,5 @@
 """A law for size and text in which the two prices are not simply added."""
 
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -41,7 +40,7 @@ def fit_joint(
     """
     from scipy.optimize import least_squares
 
-    def law_of(p: Sequence[float]) -> JointLaw:
+    def law_of(p: np.ndarray) -> JointLaw:
         N0, alpha, D0, beta, gamma, *E = p
         return JointLaw(
             E=E[0] if E else floor,
