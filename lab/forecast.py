@@ -9,7 +9,8 @@ that takes ten times as many operations. Playhouse's floor E is known
 (playhouse_floor.py); on Shakespeare it is a sixth unknown. The interval holds 95 % of the forecasts
 that come out if each small run is moved by as much as runs of one cell differ by chance, with the
 chance of a mean of three large runs on top. The forecast is committed before the large runs are
-trained, and `--large` does not touch it. All together takes about 15 minutes of one core.
+trained, and `--large` does not touch it. It also trains, on Playhouse, the size that the law picks
+for one budget, half of it and twice of it. All together takes about 20 minutes of one core.
 """
 
 import argparse
@@ -31,6 +32,8 @@ MORE = {  # cells that are not in law.json, or need more seeds there: width, ste
 }
 LARGE = 96, 9920  # width and steps: ten times the operations of the largest small run
 SEEDS, DRAWS = (0, 1, 2), 400
+SIZES, BUDGET = (25, 36, 51), 5e11  # half of the size that the law picks, that size, and twice it
+ORDERS = range(2, 11)  # of counts
 
 
 def jobs(corpus: str, rule: dict, cells: list) -> list[dict]:
@@ -120,12 +123,27 @@ def before() -> dict:
     }
 
 
+def counts(corpus: str) -> dict:
+    """Counts of the text that a large run reads, of the order that is best on development text."""
+    if corpus == "playhouse":
+        characters = LARGE[1] * law.BATCH * law.CONTEXT + law.CONTEXT
+        seeds = law.TEXTS["tuning"], law.TEXTS["training"][0]
+        to_choose, text = (law.play(seed, characters) for seed in seeds)
+    else:
+        to_choose, text = law.shakespeare()["core"], law.shakespeare()["training"]
+    order = min(ORDERS, key=lambda order: law.count(corpus, to_choose, "dev", order))
+    return {"order": order, "loss": law.count(corpus, text, "val", order)}
+
+
 def after(foretold: dict) -> dict:
-    """What was stored, with the large runs."""
+    """What was stored, with the large runs, counts beside them, and three sizes of one budget."""
     runs.load_text(write=True)
     rules = load_measurements("law")["rules"]
     for corpus, part in foretold["corpora"].items():
         part["large"] = train(jobs(corpus, rules[corpus], [(*LARGE, SEEDS)]))
+        part["counts"] = counts(corpus)
+    cells = [(width, round(BUDGET / law.operations(width, 1)), SEEDS) for width in SIZES]
+    foretold["sizes"] = train(jobs("playhouse", rules["playhouse"], cells))
     return foretold
 
 

@@ -552,7 +552,7 @@ buy = exercise(
     question=which(
         "buys the five cheapest",
         beside=[buys_the_cheapest],
-        others=["buys one size", "buys all", "buys four"],
+        others=["buys what is held out", "buys all", "buys four"],
         text="One of these purchases foretells the larger runs badly. Which one, and why?",
     ),
     mistakes=[

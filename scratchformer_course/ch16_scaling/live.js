@@ -90,7 +90,8 @@ scratchformerLive.figures.law = (() => {
   // ---- the figure --------------------------------------------------------------------------
 
   function build({ law, tested, budgets, sizes }) {
-    let [tries, shown] = [[], false];
+    const first = sizes.findIndex((N) => N > 3.2 * best(law, tested[0][0])); // wastes half
+    let [tries, shown] = [[sizes[first]], false];
     const spend = slider(
       "Budget",
       {
@@ -112,7 +113,7 @@ scratchformerLive.figures.law = (() => {
         min: 0,
         max: sizes.length - 1,
         step: 1,
-        value: sizes.length - 4,
+        value: first,
         show: (i) => grouped(sizes[i]),
       },
       () => draw(),

@@ -20,8 +20,9 @@ def numbers(text):
 
 def test_a_size_is_trained_and_its_cost_told(page):
     told, rows = page.locator(".sx-status"), page.locator(".sx-tries tbody tr")
-    assert rows.count() == 0
-    for count, (budget, size) in enumerate([(5e11, 3), (5e11, 12), (5e11, 25)], 1):
+    assert rows.count() == 1  # a size that wastes half of the budget
+    assert numbers(rows.nth(0).inner_text())[2] == pytest.approx(50, abs=5)
+    for count, (budget, size) in enumerate([(5e11, 3), (5e11, 12), (5e11, 25)], 2):
         fill(page, Size=size)
         press(page, "Train it")
         n = SIZES[size]
@@ -37,7 +38,7 @@ def test_a_size_is_trained_and_its_cost_told(page):
             assert numbers(told.inner_text())[1:] == pytest.approx(
                 [reached, reached - least, 100 - share], abs=0.6
             )
-    assert page.locator(".sx-tried").count() == 3
+    assert page.locator(".sx-tried").count() == 4
 
 
 def test_another_budget_begins_anew(page):
