@@ -1,6 +1,4 @@
-"""Chapter 16's drawings: ways to spend one budget, and the three parts of a loss."""
-
-from collections.abc import Sequence
+"""Chapter 16's drawing: ways to spend one budget."""
 
 from scratchformer_course.kit.canvas import Drawing
 
@@ -27,35 +25,4 @@ def budget():
         "model with much text. The second is twice as wide and half as tall. The third is four "
         "times as wide and a quarter as tall. The area is the number of operations, 6 times N "
         "times D, so all three cost the same. Which of them learns most?"
-    )
-
-
-def three_parts(parts: Sequence[tuple[str, float, float, float]]):
-    """Stacked bars: for each name the floor, the price of its size, and that of its text."""
-    d = Drawing(470, 284)
-    highest = max(sum(numbers) for _, *numbers in parts)
-    base, unit = 226, 200 / highest
-    for i, (name, floor, size, text) in enumerate(parts):
-        left, y = 30 + 96 * i, float(base)
-        for value, colour in ((floor, "muted"), (size, "query"), (text, "key")):
-            y -= value * unit
-            d.box(left, y, 74, value * unit, f"{value:.1f}", colour, fill=0.25, size=13)
-        d.text(left + 37, y - 12, f"{floor + size + text:.1f}", bold=True, size=14)
-        for j, line in enumerate(name.split("\n")):
-            d.text(left + 37, base + 18 + 18 * j, line, size=13)
-    for y, words, colour in (
-        (66, "price of having\nread so little", "key"),
-        (146, "price of being\nso small", "query"),
-        (206, "floor", "muted"),
-    ):
-        for j, line in enumerate(words.split("\n")):
-            d.text(330, y + 17 * j, line, colour, anchor="start", size=13)
-    told = "; ".join(
-        f"{' '.join(name.split())}: {floor:.1f} plus {size:.1f} plus {text:.1f}"
-        for name, floor, size, text in parts
-    )
-    return d.show(
-        "Stacked bars of losses. Each bar has three parts from bottom to top: the floor, the same "
-        "for all; the price of being so small, which only the size of the model changes; and the "
-        f"price of having read so little, which only the text changes. {told}."
     )

@@ -1,12 +1,15 @@
 """The exercises of chapter 16, the scaling law. Imports no torch."""
 
 import math
+from functools import cache
 
 import numpy as np
 
+from scratchformer_course.ch16_scaling.joint import fit_joint
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
+from scratchformer_course.measurements import load_measurements
 
 
 def _line(x, y):
@@ -455,113 +458,120 @@ best_size = exercise(
 )
 
 
-def judge_two_laws(call, x=(500_000.0, 1_000_000.0, 2_000_000.0)):
-    praise = _judge_laws(call, list(x))
-    for other in ([3.0, 6.0, 9.0], [2e12, 3e12, 7e12]):
-        _judge_laws(call, other)
-    return praise
+PURSE = 1.5e12  # operations, for all the runs that are bought
+HELD_OUT = ((100_096, 2_007_040), (223_872, 2_007_040), (501_696, 2_007_040))
+SMALL = 7e11  # operations of the largest run for sale
 
 
-def _judge_laws(call, x):
-    laws = call(x).like(((0.0, 1.0, 1.0), (1.0, 1.0, 1.0)))
-    expect(all(len(law) == 3 for law in laws), "Each law is three numbers: E, A and alpha.")
-    numbers = [tuple(float(n) for n in law) for law in laws]
-    for name, (_, A, alpha) in zip(("first", "second"), numbers, strict=True):
-        falls = A > 0 and alpha > 0 and math.isfinite(A + alpha)
-        expect(falls, f"The {name} law does not fall: A and alpha must be larger than 0.")
-    (none, *_), (floor, *_) = numbers
-    expect(none == 0, f"The first law has the floor {none:g}: it must have none, so 0.")
-    expect(floor >= 0.3, f"The second law has the floor {floor:g}: it must be 0.3 or more.")
-
-    def apart(at):
-        one, other = (E + A / at**alpha for E, A, alpha in numbers)
-        return abs(one / other - 1)
-
-    for at in x:
-        why = f"At x = {at:,.0f} the laws differ by {apart(at):.1%}: 1% is allowed."
-        expect(apart(at) < 0.01, why)
-    far = apart(1000 * x[-1])
-    why = f"At {1000 * x[-1]:,.0f} the laws differ by {far:.1%} only: more than 20% is asked."
-    expect(far > 0.2, why)
-    return f"No run tells these two apart, and far beyond the runs they differ by {far:.0%}."
+@cache
+def measured() -> dict[tuple[int, int], float]:
+    """The mean loss on Playhouse of each N and D that was trained."""
+    cells: dict[tuple[int, int], list[float]] = {}
+    for run in load_measurements("law")["runs"]:
+        if run["corpus"] == "playhouse" and run["stage"] in ("grid", "isoflop", "forecast"):
+            cells.setdefault((run["N"], run["D"]), []).append(run["losses"]["val"])
+    return {cell: sum(losses) / len(losses) for cell, losses in cells.items()}
 
 
-def right_two_laws(x):
-    second = (0.3, 0.7 * x[0] ** 0.3, 0.3)
-    A, alpha = _power(x, [0.3 + second[1] / v**0.3 for v in x])
-    return (0, A, alpha), second
+def for_sale() -> dict[tuple[int, int], float]:
+    """The cells that may be bought, with their cost in operations, the cheapest first."""
+    costs = {cell: 6.0 * cell[0] * cell[1] for cell in measured()}
+    return {cell: cost for cell, cost in sorted(costs.items(), key=_cost) if cost <= SMALL}
 
 
-def laws_through_the_ends(x):
-    last = 1 + (x[0] / x[-1]) ** 0.4
-    alpha = math.log(2 / last) / math.log(x[-1] / x[0])
-    A = 2 * x[0] ** alpha
-    return (0, A, alpha), (1, x[0] ** 0.4, 0.4)
+def _cost(pair: tuple[tuple[int, int], float]) -> float:
+    return pair[1]
 
 
-def takes_a_steep_second_law(x):
-    second = (0.3, 0.7 * x[0] ** 2, 2.0)
-    A, alpha = _power(x, [0.3 + second[1] / v**2 for v in x])
-    return (0, A, alpha), second
+def misses_of(cells: list[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    """How far the law of these cells is off, as a share, at each of the held-out runs."""
+    floor = load_measurements("playhouse_floor")["floor"]
+    rows = np.array([(*cell, measured()[cell]) for cell in cells]).T
+    law = fit_joint(*rows, floor)
+    return {cell: float(law(*cell) / measured()[cell] - 1) for cell in HELD_OUT}
 
 
-def floor_that_hides_all(x):
-    second = (100.0, x[0] ** 0.3, 0.3)
-    A, alpha = _power(x, [100.0 + second[1] / v**0.3 for v in x])
-    return (0, A, alpha), second
+def judge_buy(call):
+    bought = [tuple(pair) for pair in call().like([(1, 1)], "Return a list of pairs (N, D).")]
+    for pair in bought:
+        expect(pair in for_sale(), f"Nothing like {pair} is for sale: see `for_sale()`.")
+    expect(len(set(bought)) == len(bought), "A run is bought twice, and tells nothing new.")
+    spent = sum(for_sale()[pair] for pair in bought)
+    told = f"{len(bought)} runs for {spent / 1e9:,.0f} billion operations"
+    expect(spent <= PURSE, f"{told}: there are only {PURSE / 1e9:,.0f} billion.")
+    expect(len(bought) >= 5, f"{told}: a law with five unknowns needs five runs or more.")
+    found = misses_of(bought)
+    told += "; off by " + ", ".join(f"{miss:+.1%} at N = {n:,}" for (n, _), miss in found.items())
+    worst = max(map(abs, found.values()))
+    expect(worst < 0.05, f"{told}. At most 5% is asked at each.")
+    return f"{told}. The runs themselves differ by about 2% from seed to seed."
 
 
-def floor_too_low(x):
-    second = (0.1, 0.7 * x[0] ** 0.3, 0.3)
-    return (0, *_power(x, [0.1 + second[1] / v**0.3 for v in x])), second
+def buys_the_cheapest():
+    return [
+        (25_472, 501_760),
+        (25_472, 1_003_520),
+        (25_472, 2_007_040),
+        (56_640, 501_760),
+        (56_640, 1_003_520),
+        (100_096, 501_760),
+    ]
 
 
-def lets_the_loss_rise(x):
-    A, alpha = right_two_laws(x)[0][1:]
-    return (0, A, -alpha), right_two_laws(x)[1]
+def buys_two_sizes():
+    return [
+        (25_472, 501_760),
+        (25_472, 1_003_520),
+        (25_472, 2_007_040),
+        (100_096, 501_760),
+        (100_096, 832_512),
+    ]
 
 
-two_laws = exercise(
+def buys_the_five_cheapest():
+    return [
+        (25_472, 501_760),
+        (25_472, 1_003_520),
+        (25_472, 2_007_040),
+        (56_640, 501_760),
+        (100_096, 501_760),
+    ]
+
+
+buy = exercise(
     "16.4",
-    "two_laws(x) -> (0, A, alpha) and (E, A, alpha) with E >= 0.3, alike at x, unlike far beyond. "
-    "Alike: within 1 % at each x. Unlike: at 1000 times the last x by more than 20 %.",
-    judge=judge_two_laws,
-    right=[right_two_laws, laws_through_the_ends],
+    "buy() -> a list of pairs (N, D) that are for sale, for at most 1,500 billion operations. The "
+    "law fitted to these runs must be within 5 % of three larger runs.",
+    judge=judge_buy,
+    right=[buys_the_cheapest, buys_two_sizes],
     hints=[
-        "Begin with a law that has a floor. How flat must it be at x, so that a power without a "
-        "floor can follow it?",
-        "Take `second = (0.3, 0.7 * x[0] ** 0.3, 0.3)`, compute what it says at each x, and fit "
-        "the first law to those numbers with ...",
+        "Five unknowns need five runs. Which runs tell what size does, and which what text does?",
+        "`list(for_sale())` begins with the cheapest. How many of them can you pay for, and do "
+        "they hold three sizes and three budgets of text?",
     ],
     question=which(
-        "adds a floor to the same power",
-        beside=[laws_through_the_ends],
-        others=["swaps the laws", "lets the loss rise", "takes a floor that is too low"],
+        "buys the five cheapest",
+        beside=[buys_the_cheapest],
+        others=["buys what is held out", "buys all", "buys four"],
+        text="One of these purchases foretells the larger runs badly. Which one, and why?",
     ),
     mistakes=[
+        refused("buys the five cheapest", "At most 5% is asked", buys_the_five_cheapest),
+        refused("buys all", "there are only 1,500 billion", lambda: list(for_sale())),
         refused(
-            "gives the same law twice",
-            "The second law has the floor 0",
-            lambda x: ((0, 10.0, 0.2), (0, 10.0, 0.2)),
+            "buys four", "a law with five unknowns needs five", lambda: buys_the_cheapest()[:4]
+        ),
+        refused("buys one run five times", "bought twice", lambda: 5 * [(25_472, 501_760)]),
+        refused(
+            "buys what is held out",
+            "Nothing like (501696, 2007040) is for sale",
+            lambda: [*buys_the_cheapest()[:4], (501_696, 2_007_040)],
         ),
         refused(
-            "adds a floor to the same power",
-            "1% is allowed",
-            lambda x: ((0, 10.0, 0.2), (0.3, 10.0, 0.2)),
+            "buys one size",
+            "needs five runs",
+            lambda: [cell for cell in for_sale() if cell[0] == 25_472],
         ),
-        refused("takes a steep second law", "1% is allowed", takes_a_steep_second_law),
-        refused(
-            "takes a floor that hides all", "only: more than 20% is asked", floor_that_hides_all
-        ),
-        refused(
-            "swaps the laws", "The first law has the floor 0.3", lambda x: right_two_laws(x)[::-1]
-        ),
-        refused("takes a floor that is too low", "it must be 0.3 or more", floor_too_low),
-        refused("lets the loss rise", "The first law does not fall", lets_the_loss_rise),
-        refused(
-            "leaves the floor out of the first law",
-            "Each law is three numbers",
-            lambda x: (right_two_laws(x)[0][1:], right_two_laws(x)[1]),
-        ),
+        refused("returns one pair", "a list", lambda: (25_472, 501_760)),
     ],
 )

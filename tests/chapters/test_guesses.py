@@ -71,7 +71,7 @@ def who_profits(text):
 
 def reads_again(text):
     *_, network, counter = rows(text)[-1]
-    return "the counter" if counter > network else "the network"
+    return "the counts" if counter > network else "the network"
 
 
 def beam_right(text):
@@ -111,12 +111,6 @@ def tables_more(text):
 def plain_memory(text):
     *_, half, whole = (row[-1] for row in rows(text))
     return "between 3 and 4 times as much" if 3 < whole / half < 4 else ""
-
-
-def floors_by_size(text):
-    floors = [float(floor) for floor in re.findall(r"floor ([\d.]+)", text)]
-    ordered = floors in (sorted(floors), sorted(floors, reverse=True))
-    return "" if ordered else "goes down and up"
 
 
 def best_rate(text):
@@ -411,10 +405,11 @@ ANSWERS = {
     "15/gpt3-days": ("costs-41", found(r"GPT-3, .*: (\d+) days")),
     "15/tables-more": ("costs-52c", tables_more),
     "15/plain-memory": ("costs-62", plain_memory),
-    "16/best-size": ("law-37", found(r"best size: ([\d,]+)")),
     "16/power-law-far": ("law-14", found(r"1e\+09: power law ([\d.]+)")),
-    "16/floors-by-size": ("law-21", floors_by_size),
-    "16/law-off": ("law-23", found(r"off by ([\d.]+)%")),
+    "16/highest-floor": ("law-21", lambda text: f"{max(numbers(text)):.2f}"),
+    "16/large-runs": ("law-large", lambda t: all_of(re.findall(r"measured ([\d.]+),", t))),
+    "16/best-size": ("law-37", found(r"best size: ([\d,]+)")),
+    "16/free-floor": ("law-free", found(r"it foretells ([\d.]+)")),
     "16/reads-again": ("law-63", reads_again),
     "17/times-as-fast": ("cell-66", found(r"times as fast: (\d+)")),
     "17/best-rate": ("cell-22", best_rate),

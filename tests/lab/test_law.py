@@ -35,7 +35,6 @@ def test_stored_runs_are_those_of_the_script_with_rates_that_follow_from_the_tun
     wanted = [job for corpus in law.CORPORA for job in law.tuning(corpus)]
     for stage in (law.grid, law.forecast, law.repetition):
         wanted += [job for corpus in law.CORPORA for job in stage(corpus, rules[corpus])]
-    wanted += law.split(rules["tinyshakespeare"]) + law.rotated(rules["tinyshakespeare"])
     fitted = [run for run in stored_runs("grid") if run["corpus"] == "playhouse"]
     wanted += law.isoflop(law.law_of(fitted), rules["playhouse"])
     assert named(stored["runs"]) == named(wanted)
@@ -101,7 +100,6 @@ SMALL = {
     "HEAD": 4,
     "LARGE": 28,
     "STEPS": {"playhouse": (2, 3, 4), "tinyshakespeare": (2, 3, 4, 60)},
-    "ONE_PASS": 4,
     "TUNED_AT": 2,
     "TUNED_LATER": 3,
     "RATES": dict.fromkeys((8, 12, 16, 24), (0.001,)),

@@ -1,0 +1,65 @@
+"""A law for size and text in which the two prices are not simply added."""
+
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class JointLaw:
+    """L(N, D) = E + ((N0 / N)^alpha + (D0 / D)^beta)^gamma, in nats per character."""
+
+    E: float
+    N0: float
+    alpha: float
+    D0: float
+    beta: float
+    gamma: float
+
+    def __call__(self, N, D):
+        """The loss of N parameters that read D characters; N and D broadcast."""
+        return self.E + ((self.N0 / N) ** self.alpha + (self.D0 / D) ** self.beta) ** self.gamma
+
+    def best_size(self, operations: float) -> float:
+        """The N of least loss for 6 N D operations."""
+        text = (operations / 6 / self.D0) ** self.beta  # what N = 1 could read
+        sum_of_exponents = self.alpha + self.beta
+        return (self.alpha / self.beta * self.N0**self.alpha * text) ** (1 / sum_of_exponents)
+
+
+def fit_joint(
+    N: np.ndarray,
+    D: np.ndarray,
+    loss: np.ndarray,
+    floor: float | None = None,
+    start: JointLaw | None = None,
+) -> JointLaw:
+    """The law that misses the logarithms of the losses least; without a `floor` E is fitted, too.
+
+    Unless a law is given to `start` from, several starts are tried.
+    """
+    from scipy.optimize import least_squares
+
+    def law_of(p: np.ndarray) -> JointLaw:
+        N0, alpha, D0, beta, gamma, *E = p
+        return JointLaw(
+            E=E[0] if E else floor,
+            N0=np.exp(N0),
+            alpha=alpha,
+            D0=np.exp(D0),
+            beta=beta,
+            gamma=np.exp(gamma),
+        )
+
+    lowest = float(np.min(loss))
+    starts = [(10.0, s, 13.0, s, g, 0.3 * lowest) for s in (0.3, 0.6) for g in (0.0, 1.0)]
+    if start is not None:
+        E, N0, alpha, D0, beta, gamma = astuple(start)
+        starts = [(np.log(N0), alpha, np.log(D0), beta, np.log(gamma), max(E, 1e-3))]
+    bounds = np.array([(0, 30), (0, 4), (0, 30), (0, 4), (-3, 3), (0, 0.95 * lowest)]).T
+    n = 6 if floor is None else 5
+    fits = [
+        least_squares(lambda p: np.log(law_of(p)(N, D) / loss), each[:n], bounds=bounds[:, :n])
+        for each in starts
+    ]
+    return JointLaw(*map(float, astuple(law_of(min(fits, key=lambda fit: fit.cost).x))))
