@@ -1,7 +1,15 @@
-"""The exercises of chapter 15, costs. Imports no torch."""
+"""The exercises of chapter 15, costs: counts of parameters, operations and memory."""
 
+import torch
+import torch._dynamo  # checkpoint imports it at its first call: not within a check's time
+from torch.utils.checkpoint import checkpoint
+from torch.utils.flop_counter import FlopCounterMode
+
+from scratchformer.blocks import TransformerBlock
+from scratchformer_course.ch15_costs.memory import most_at_once
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number
+from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.verdict import expect
 
 
 def _gpt(V, T, C, L, matrices=12, vectors=13, end=2):
@@ -231,102 +239,120 @@ forward_flops = exercise(
 )
 
 
-def right_training_days(parameters, tokens, devices, peak, share):
-    return 6 * parameters * tokens / (devices * peak * share) / 86_400
+def right_tokens_a_second(parameters, bytes_each, texts, peak, bandwidth):
+    reading = parameters * bytes_each / bandwidth
+    computing = 2 * parameters * texts / peak
+    return texts / max(reading, computing)
 
 
-def days_in_steps(parameters, tokens, devices, peak, share):
-    forward = 2 * parameters * tokens
-    backward = 2 * forward
-    return (forward + backward) / devices / peak / share / 60 / 60 / 24
+def tokens_by_limits(parameters, bytes_each, texts, peak, bandwidth):
+    by_bandwidth = texts * bandwidth / (parameters * bytes_each)
+    by_peak = peak / (2 * parameters)
+    return min(by_bandwidth, by_peak)
 
 
-training_days = exercise(
+def adds_the_times(parameters, bytes_each, texts, peak, bandwidth):
+    return texts / (parameters * bytes_each / bandwidth + 2 * parameters * texts / peak)
+
+
+def takes_the_shorter_time(parameters, bytes_each, texts, peak, bandwidth):
+    return texts / min(parameters * bytes_each / bandwidth, 2 * parameters * texts / peak)
+
+
+H100 = (989e12, 3.35e12)  # operations and bytes a second, as the maker states them
+
+tokens_a_second = exercise(
     "15.3",
-    "training_days(parameters, tokens, devices, peak, share) -> days of training, 6 N D",
+    "tokens_a_second(parameters, bytes_each, texts, peak, bandwidth) -> tokens a second of a "
+    "decode step that writes a token for each of several texts",
     cases=(
-        (124e6, 10e9, 8, 312e12, 0.4),
-        (2.5e9, 100e9, 64, 1e15, 0.35),
-        (7e9, 2e12, 512, 3e14, 0.5),
-        (3e6, 1e9, 1, 2e10, 1.0),
-        (70e9, 15e12, 16, 1e14, 0.05),
-        (1e6, 1e9, 11, 1e12, 0.5),  # a few minutes
-        (1e5, 1e7, 1, 1e12, 0.5),  # seconds: four digits behind the point are too few
+        (8_190_735_360, 2, 1, *H100),
+        (8_190_735_360, 2, 64, *H100),
+        (8_190_735_360, 2, 1000, *H100),  # beyond the ridge: the peak is the limit
+        (124e6, 4, 1, 6e10, 1e10),
+        (124e6, 4, 64, 6e10, 1e10),
+        (7e9, 0.5, 3, 1e12, 1e11),  # 4 bits each
+        (7e9, 0.5, 3, 1e13, 1e9),
+        (2e6, 1, 5, 1e9, 1e12),  # even one text is limited by the peak
     ),
-    praise="`training_days` is right. Try it with GPT-3's 175 billion parameters.",
-    right=[
-        right_training_days,
-        days_in_steps,
-    ],
+    praise="`tokens_a_second` is right, below the ridge and above it.",
+    right=[right_tokens_a_second, tokens_by_limits],
     hints=[
-        "How many operations are there to do, and how many are done in a second?",
-        "Divide `6 * parameters * tokens` by `devices * peak * share`. That is in seconds, and a "
-        "day has ...",
+        "How many seconds does a step need to read the weights, how many to compute with them, "
+        "and what if both happen at the same time?",
+        "Reading takes `parameters * bytes_each / bandwidth` seconds. Computing takes two "
+        "operations for each weight and text. The longer of the two is a step, and a step "
+        "writes ...",
     ],
     question=number(
-        "2 · 10⁹ parameters read 1.8 · 10¹¹ tokens, on 10 devices with a peak of 10¹⁵ operations a "
-        "second and a share of 0.5. How many days? (A day has 86,400 seconds. Give two digits "
-        "behind the point.)",
-        lambda f: f(2e9, 1.8e11, 10, 1e15, 0.5),
+        "2 · 10⁹ parameters of 2 bytes, 8 texts, a peak of 10¹⁴ operations and a bandwidth of "
+        "10¹² bytes a second. How many tokens a second?",
+        lambda f: f(2e9, 2, 8, 1e14, 1e12),
+        digits=0,
     ),
     mistakes=[
         mistake(
-            "counts the forward pass only",
-            "2 N D is the forward pass: the backward pass costs twice as much again",
-            lambda parameters, *rest: right_training_days(parameters / 3, *rest),
+            "knows the bandwidth alone",
+            "That is the reading alone: with many texts the products take longer",
+            lambda N, each, texts, peak, bandwidth: texts * bandwidth / (N * each),
         ),
         mistake(
-            "counts the backward pass only",
-            "4 N D is the backward pass: the forward pass is missing",
-            lambda parameters, *rest: right_training_days(parameters * 2 / 3, *rest),
+            "knows the peak alone",
+            "These are the products alone: with few texts, reading the weights takes longer",
+            lambda N, each, texts, peak, bandwidth: peak / (2 * N),
         ),
         mistake(
-            "counts one operation a parameter",
-            "N D counts no operations: each parameter costs 6 for a token",
-            lambda parameters, *rest: right_training_days(parameters / 6, *rest),
+            "adds the times",
+            "Both times are added, but a machine reads while it computes: take the longer one",
+            adds_the_times,
+        ),
+        mistake(
+            "takes the shorter time",
+            "A step is ready when the slower of the two is: take the longer time",
+            takes_the_shorter_time,
+        ),
+        mistake(
+            "counts steps",
+            "These are steps a second: each step writes a token for every text",
+            lambda N, each, texts, *machine: (
+                right_tokens_a_second(N, each, texts, *machine) / texts
+            ),
+        ),
+        mistake(
+            "computes for one text",
+            "The products are counted for one text: each text needs 2 operations a weight",
+            lambda N, each, texts, peak, bandwidth: texts / max(N * each / bandwidth, 2 * N / peak),
+        ),
+        mistake(
+            "reads the weights for each text",
+            "The weights are read once for all texts: that is what a batch is good for",
+            lambda N, each, texts, peak, bandwidth: (
+                texts / max(texts * N * each / bandwidth, 2 * N * texts / peak)
+            ),
+        ),
+        mistake(
+            "counts multiplications only",
+            "A weight costs two operations for each text, a multiplication and an addition",
+            lambda N, each, texts, peak, bandwidth: right_tokens_a_second(
+                N, each, texts, 2 * peak, bandwidth
+            ),
+        ),
+        mistake(
+            "counts a training step",
+            "6 operations are those of training: writing has no backward pass and needs 2",
+            lambda N, each, texts, peak, bandwidth: right_tokens_a_second(
+                N, each, texts, peak / 3, bandwidth
+            ),
+        ),
+        mistake(
+            "reads one byte for each weight",
+            "A weight takes `bytes_each` bytes, and all of them must be read",
+            lambda N, each, *rest: right_tokens_a_second(N, 1, *rest),
         ),
         mistake(
             "returns seconds",
-            "These are seconds: a day has 86,400",
-            lambda *case: right_training_days(*case) * 86_400,
-        ),
-        mistake(
-            "returns hours",
-            "These are hours: a day has 24",
-            lambda *case: right_training_days(*case) * 24,
-        ),
-        mistake(
-            "runs at the peak",
-            "The share is missing: no device reaches its peak",
-            lambda parameters, tokens, devices, peak, share: right_training_days(
-                parameters, tokens, devices, peak, 1.0
-            ),
-        ),
-        mistake(
-            "multiplies by the share",
-            "Multiplied by the share: what is reached is less, so divide",
-            lambda parameters, tokens, devices, peak, share: right_training_days(
-                parameters, tokens, devices, peak, 1 / share
-            ),
-        ),
-        mistake(
-            "counts one device",
-            "That is one device alone: the work is shared",
-            lambda parameters, tokens, devices, peak, share: right_training_days(
-                parameters, tokens, 1, peak, share
-            ),
-        ),
-        mistake(
-            "multiplies by the devices",
-            "More devices make it longer here: divide by their number",
-            lambda parameters, tokens, devices, peak, share: right_training_days(
-                parameters, tokens, 1 / devices, peak, share
-            ),
-        ),
-        mistake(
-            "upside down",
-            "This is upside down: operations over operations a second",
-            lambda *case: 1 / right_training_days(*case),
+            "These are seconds for a token: tokens a second is one divided by that",
+            lambda *case: 1 / right_tokens_a_second(*case),
         ),
     ],
 )
@@ -469,6 +495,142 @@ largest_batch = exercise(
         *alike(
             "Less than nothing cannot fit: 0 where the parameters alone are too large",
             {"goes below zero": goes_below_zero, "cuts off towards zero": cuts_off_towards_zero},
+        ),
+    ],
+)
+
+
+def _measured(through, blocks, x):
+    """What through(blocks, x) gives, its slopes, the most bytes of a step, and its operations."""
+    x = x.clone().requires_grad_()
+    parameters = [p for block in blocks for p in block.parameters()]
+    for parameter in parameters:
+        parameter.grad = None
+    outputs = []
+
+    def step():
+        outputs.append(through([block.__call__ for block in blocks], x))
+        expect(outputs[0].requires_grad, "The output has no slopes: `backward()` cannot pass it.")
+        outputs[0].square().sum().backward()
+
+    with FlopCounterMode(display=False) as counter:
+        most = most_at_once(step, own=[x, *parameters])
+    slopes = [t.grad for t in (x, *parameters)]
+    return outputs[0].detach(), slopes, most, counter.get_total_flops()
+
+
+def loop(blocks, x):
+    for block in blocks:
+        x = block(x)
+    return x
+
+
+def judge_through(call):
+    shares = []
+    for depth, width in ((8, 32), (9, 16)):
+        generator = torch.Generator().manual_seed(depth)
+        blocks = [TransformerBlock(width, 4) for _ in range(depth)]
+        for block in blocks:
+            for parameter in block.parameters():
+                torch.nn.init.normal_(parameter, std=0.1, generator=generator)
+        x = torch.randn(4, 64, width, generator=generator)
+
+        def learners(functions, x):
+            got = call(functions, x).like(x.detach())
+            why = f"The output has shape {tuple(got.shape)}, expected {tuple(x.shape)}."
+            expect(got.shape == x.shape, why)
+            return call.value
+
+        right, slopes, plain, operations = _measured(loop, blocks, x)
+        got, got_slopes, most, spent = _measured(learners, blocks, x)
+        why = "The output is not that of the blocks, one after the other, each of them once."
+        expect(torch.allclose(got, right, rtol=1e-3, atol=1e-4), why)
+        for expected, slope in zip(slopes, got_slopes, strict=True):
+            why = "Slopes are missing or wrong: x and each weight need those of the plain loop."
+            expect(slope is not None and torch.allclose(slope, expected, rtol=1e-2, atol=1e-3), why)
+        shares.append((most / plain, spent / operations))
+        why = f"It holds {most / plain:.0%} of what the plain loop holds: half is asked for."
+        expect(most <= plain / 2, why)
+    share, times = shares[0]
+    return f"8 blocks hold {share:.0%} of the plain loop's bytes, for {times:.2f} times its work."
+
+
+def right_through(blocks, x):
+    recompute = torch.utils.checkpoint.checkpoint
+    for block in blocks:
+        x = recompute(block, x, use_reentrant=False)
+    return x
+
+
+def one_segment(blocks, x):
+    def loop(x):
+        for block in blocks:
+            x = block(x)
+        return x
+
+    recompute = torch.utils.checkpoint.checkpoint
+    return recompute(loop, x, use_reentrant=False)
+
+
+def in_pairs(blocks, x):
+    for i in range(0, len(blocks), 2):
+        pair = blocks[i : i + 2]
+        x = checkpoint(loop, pair, x, use_reentrant=False)
+    return x
+
+
+through = exercise(
+    "15.5",
+    "through(blocks, x: (B, T, C)) -> (B, T, C): the output and the slopes of the plain loop over "
+    "`blocks`, which are functions of x. A step holds at most half of the bytes.",
+    judge=judge_through,
+    right=[right_through, in_pairs],
+    hints=[
+        "Which of a block's tensors must be kept, so that all others can be computed again?",
+        "A block's input is enough: `checkpoint(block, x, use_reentrant=False)` keeps it, and "
+        "runs the block again in the backward pass. Do this for ...",
+    ],
+    question=which(
+        "keeps everything in one segment",
+        beside=[right_through],
+        others=["is the plain loop", "skips the last block"],
+    ),
+    mistakes=[
+        refused("is the plain loop", "of what the plain loop holds: half is asked for", loop),
+        refused(
+            "keeps everything in one segment",
+            "of what the plain loop holds: half is asked for",
+            one_segment,
+        ),
+        refused(
+            "saves one half only",
+            "of what the plain loop holds: half is asked for",
+            lambda blocks, x: loop(blocks[4:], right_through(blocks[:4], x)),
+        ),
+        refused(
+            "cuts the slopes",
+            "The output has no slopes",
+            lambda blocks, x: loop(blocks, x).detach(),
+        ),
+        refused(
+            "cuts the slopes of all blocks but the last",
+            "Slopes are missing or wrong",
+            lambda blocks, x: blocks[-1](loop(blocks[:-1], x).detach()),
+        ),
+        refused(
+            "skips the last block",
+            "The output is not that of the blocks",
+            lambda blocks, x: right_through(blocks[:-1], x),
+        ),
+        refused(
+            "goes backwards",
+            "The output is not that of the blocks",
+            lambda blocks, x: right_through(blocks[::-1], x),
+        ),
+        refused(
+            "returns the first row",
+            "The output has shape",
+            lambda blocks, x: loop(blocks, x)[0],
         ),
     ],
 )

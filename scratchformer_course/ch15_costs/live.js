@@ -4,7 +4,7 @@
 
 scratchformerLive.figures.costs = (() => {
   const { el, percent, slider, button, note, table } = scratchformerLive;
-  const FORMATS = { "32 bits": 4, "16 bits": 2 }; // bytes of a number
+  const PRECISIONS = { float32: false, "mixed precision": true };
   const OPTIMIZERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
   const COLOURS = {
     "token table": "token",
@@ -16,6 +16,7 @@ scratchformerLive.figures.costs = (() => {
     "feed-forward": "value",
     "output head": "token",
     weights: "stream",
+    "copies in 16 bits": "position",
     gradients: "key",
     optimizer: "query",
     activations: "value",
@@ -47,16 +48,19 @@ scratchformerLive.figures.costs = (() => {
     };
   }
 
-  // Bytes at the worst moment of a step, in the backward pass of the loss
-  function memory(size, batch, { bytes = 4, means = 2 } = {}) {
+  // Bytes at the worst moment of a step, in the backward pass of the loss. In mixed precision each
+  // matrix gets a copy in 16 bits; weights, gradients, the optimizer, the stream and the loss stay
+  // in float32
+  function memory(size, batch, { mixed = false, means = 2 } = {}) {
     const { vocab_size: V, context_length: T, d_model: C, n_layers: L } = size;
     const n = sum(parameters(size));
     return {
-      weights: bytes * n,
-      gradients: bytes * n,
-      optimizer: bytes * means * n,
-      activations: bytes * batch * T * (16 * L + 2) * C,
-      "three tables of logits": bytes * batch * T * 3 * V,
+      weights: 4 * n,
+      ...(mixed && { "copies in 16 bits": 2 * (12 * L * C * C + V * C) }),
+      gradients: 4 * n,
+      optimizer: 4 * means * n,
+      activations: batch * T * C * (mixed ? 36 * L + 6 : 64 * L + 8),
+      "three tables of logits": 4 * batch * T * 3 * V,
     };
   }
 
@@ -156,7 +160,7 @@ scratchformerLive.figures.costs = (() => {
       const group = el("div", { class: "sx-choices", role: "group", "aria-label": label }, all);
       return { element: el("div", { class: "sx-choice" }, el("span", {}, label), group), mark };
     }
-    const chosen = { bytes: 4, means: 2 };
+    const chosen = { mixed: false, means: 2 };
     const sizesOnly = ["vocab_size", "context_length", "d_model", "n_layers"];
     const choices = [
       choice(
@@ -173,10 +177,10 @@ scratchformerLive.figures.costs = (() => {
       ),
       choice(
         "Numbers",
-        FORMATS,
-        () => chosen.bytes,
-        (bytes) => {
-          chosen.bytes = bytes;
+        PRECISIONS,
+        () => chosen.mixed,
+        (mixed) => {
+          chosen.mixed = mixed;
         },
       ),
       choice(

@@ -1,15 +1,17 @@
 """What a GPT costs, live: sliders for its sizes; parameters, operations and memory follow.
 
-The still figure's numbers come from the functions that the page has written; the script counts by
-the same formulas, for every size.
+The still figure's numbers are the library's; the script counts by the same formulas, for every
+size.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from scratchformer import scaling
+from scratchformer.models import GPTConfig
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.numbers import check_finite, is_whole
+from scratchformer_course.kit.figure.numbers import is_whole
 
 Size = Sequence[Any]  # a name, V, T, C, L and texts in a batch
 SIZES = ("vocab_size", "context_length", "d_model", "n_layers", "batch_size")
@@ -25,21 +27,12 @@ SCALES = {
 }
 
 
-def costs(
-    sizes: Sequence[Size],
-    parameters: Callable[..., int],
-    forward_flops: Callable[..., int],
-    largest_batch: Callable[..., int],
-    start: str | None = None,
-) -> LiveFigure:
+def costs(sizes: Sequence[Size], start: str | None = None) -> LiveFigure:
     """Sliders for the sizes of a GPT, and what it costs to train.
 
     `sizes` are rows of a name, V, T, C, L and texts in a batch; `start` is the name of the first
-    one shown. The functions fill the still figure: parameters(V, T, C, L), forward_flops(V, T, C,
-    L) of T tokens, and largest_batch(bytes, V, T, C, L), by the rule of 16 bytes for each
-    parameter and 4 ((16 L + 2) C + 3 V) for each token. Raises ValueError for a row that is not
-    such a size, two rows of one name, a `start` that is none of them, and functions
-    that count no finite numbers.
+    one shown. Raises ValueError for a row that is not such a size, two rows of one name, and a
+    `start` that is none of them.
     """
     presets = [_preset(row) for row in sizes]
     names = [preset["name"] for preset in presets]
@@ -58,10 +51,12 @@ def costs(
     }
     rows = []
     for name, V, T, C, L, _ in sizes:
-        texts = [largest_batch(n * 10**9, V, T, C, L) for n in GIGABYTES]
-        counted = (parameters(V, T, C, L), forward_flops(V, T, C, L), *texts)
-        check_finite(f"what the functions count for {name}", counted, least=0)
-        rows.append((name, counted[0], 3 * counted[1] / T, *texts))
+        config = GPTConfig(V, T, C, 1, L)
+        n = sum(scaling.count_parameters(config).values())
+        flops = sum(scaling.forward_flops(config).values())
+        text = 4 * T * ((16 * L + 2) * C + 3 * V)  # bytes at the worst moment of a step
+        texts = [max(0, (most * 10**9 - 16 * n) // text) for most in GIGABYTES]
+        rows.append((name, n, 3 * flops / T, *texts))
     return LiveFigure(
         "costs", settings, _still(rows), ["ch15_costs/live.css", "ch15_costs/live.js"]
     )

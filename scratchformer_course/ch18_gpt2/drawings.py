@@ -1,4 +1,4 @@
-"""Chapter 18's drawings: a GPT and GPT-2's folder, name by name; padding and its positions."""
+"""Chapter 18's drawings: mistakes at a glance, a GPT and GPT-2's folder, padding and positions."""
 
 from collections.abc import Sequence
 
@@ -79,4 +79,29 @@ def padding(tokens: Sequence[str], n_padding: int):
         f"A row of {n} boxes: first {n_padding} boxes of padding, then the tokens "
         f"{', '.join(tokens)}. Below them stand the places 0 to {n - 1}. In the last line the "
         "positions: padding has 0, and the first real token has 0 too, whatever its place."
+    )
+
+
+def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
+    """For each mistake its name, the model's loss as a bar, and the line that it writes.
+
+    The first row is the model without a mistake: its loss is marked through all rows.
+    """
+    d = Drawing(470, 30 + 66 * len(rows))
+    unit = 210 / max(loss for _, loss, _ in rows)
+    right = rows[0][1]
+    d.text(206, 14, "loss, nats a character", "muted", anchor="start", size=13)
+    for i, (name, loss, written) in enumerate(rows):
+        y = 46 + 66 * i
+        d.text(8, y, name, anchor="start", bold=True, size=14)
+        colour = "stream" if i == 0 else "value"
+        d.box(206, y - 11, max(2, unit * loss), 22, "", colour, fill=0.35)
+        d.text(462, y, f"{loss:.2f}", anchor="end", size=14)
+        d.text(8, y + 26, written, "muted", anchor="start", size=13, mono=True)
+    x = 206 + unit * right
+    d.line([(x, 24), (x, 24 + 66 * len(rows) - 34)], "ink", width=1.2, dashed=True)
+    told = "; ".join(f"{name}, {loss:.2f}, writes {written}" for name, loss, written in rows)
+    return d.show(
+        "A bar for the loss of one model, loaded without a mistake and with each of several, "
+        f"and the line that it then writes. {told}. A dashed line marks the loss without a mistake."
     )

@@ -113,6 +113,11 @@ def plain_memory(text):
     return "between 3 and 4 times as much" if 3 < whole / half < 4 else ""
 
 
+def mixed_share(text):
+    share = int(re.search(r"bytes, (\d+)%", text)[1])
+    return "between half and all" if 55 < share < 95 else ""
+
+
 def best_rate(text):
     means = {row[0]: sum(row[1:4]) for row in rows(text)}
     return str(min(means, key=means.get))
@@ -214,8 +219,9 @@ def wide_heads(text):
 def square_length(text):
     """Where 4 T² C and 24 T C² are equal, by the formulas of the figure's code."""
     wide = int(re.search(r'"GPT-2, (\d+) wide"', text)[1])
-    assert "4 * lengths**2 * wide, 24 * lengths * wide**2" in text
-    return f"{24 * wide**2 // (4 * wide):,}"
+    assert "4 * lengths**2 * wide, 2 * lengths * matrices" in text
+    assert f"{wide}, 12 * {wide}**2" in text
+    return f"{2 * 12 * wide**2 // (4 * wide):,}"
 
 
 def more_probable(text):
@@ -400,9 +406,10 @@ ANSWERS = {
     "14/unseen-right": ("cell-57", unseen_right),
     "14/without-teacher": ("cell-63", without_teacher),
     "14/beam-right": ("cell-78", beam_right),
-    "15/parameters-of-96": ("costs-05", found(r"^([\d.]+) billion")),
     "15/square-length": ("costs-29", square_length),
-    "15/gpt3-days": ("costs-41", found(r"GPT-3, .*: (\d+) days")),
+    "15/qwen-days": ("roof-33", found(r"operations, (\d+) days")),
+    "15/one-reader": ("roof-43", found(r"^ +1 texts: +([\d,]+)")),
+    "15/mixed-share": ("roof-65", mixed_share),
     "15/tables-more": ("costs-52c", tables_more),
     "15/plain-memory": ("costs-62", plain_memory),
     "16/power-law-far": ("law-14", found(r"1e\+09: power law ([\d.]+)")),
