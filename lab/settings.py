@@ -10,6 +10,7 @@ schedules  constant, cosine, linear, and WSD: the stable run, cooled from severa
 decay      no weight decay, decay of all weights, decay of the matrices inside the blocks alone
 """
 
+import copy
 import math
 import statistics
 import time
@@ -30,10 +31,10 @@ FILE = FOLDER / "settings.json"
 T, SEEDS = 32, range(3)
 RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 CHARACTERS, BATCHES = 2**19, (4, 16, 64)  # read by each run, and windows in a step
-STEPS, WARMUP, COOLING = 3000, 100, 0.2  # of the schedules; a cooling's share of its run
-LENGTHS = (750, 1500, 3000)  # of the runs that one stable run is cooled for
+STEPS, WARMUP, COOLING = 1500, 75, 0.2  # of the schedules; a cooling's share of its run
+LENGTHS = (375, 750, 1500)  # of the runs that one stable run is cooled for
 CHOSEN_ON = 30_001  # characters of the development split
-DECAY_STEPS, DECAYS = 1500, (0.1, 1.0)
+DECAY_STEPS, DECAYS = 1000, (0.1, 1.0)
 
 
 def new_model(vocab_size: int, seed: int) -> GPT:
@@ -144,7 +145,7 @@ def cooled(V: int, ids: Tensor, lr: float, lengths: tuple[int, ...], warmup: int
         branch = new_model(V, seed)
         branch.load_state_dict(model.state_dict())
         own = new_optimizer(branch)
-        own.load_state_dict(optimizer.state_dict())
+        own.load_state_dict(copy.deepcopy(optimizer.state_dict()))  # else it would share m and v
         apart = torch.Generator()
         apart.set_state(generator.get_state())
         tail = list(steps_of(branch, own, ids, 16, rates[done:], apart))
@@ -158,32 +159,46 @@ def cooled(V: int, ids: Tensor, lr: float, lengths: tuple[int, ...], warmup: int
     return model, found, curves
 
 
-def schedules_part(splits: dict, V: int, shorter: int) -> dict:
-    """Each schedule at four rates on development; at its best, three seeds on validation."""
-    steps, warmup = STEPS // shorter, max(1, WARMUP // shorter)
-    lengths = tuple(length // shorter for length in LENGTHS)
-    ids, scored = splits["development"]
+def swept(ids: Tensor, scored: Tensor, V: int, steps: int, warmup: int) -> dict[str, dict]:
+    """Schedule -> rate -> loss, with seed 0, until each sweep has a bottom."""
     tried: dict[str, dict] = {name: {} for name in ("constant", "cosine", "linear", "wsd")}
-    for lr in RATES[1:5]:
-        constant, branches, _ = cooled(V, ids, lr, lengths[-1:], warmup, 0)
+    waiting = list(RATES[1:4])
+    while waiting:
+        lr = waiting.pop(0)
+        constant, branches, _ = cooled(V, ids, lr, (steps,), warmup, 0)
         tried["constant"][lr] = loss_on(constant, scored)
         tried["wsd"][lr] = loss_on(branches[steps], scored)
         for name in ("cosine", "linear"):
             rates = scheduled(name, lr, steps, warmup)
             tried[name][lr] = loss_on(trained(V, ids, rates, 16, 0)[0], scored)
         print(lr, {name: tried[name][lr] for name in tried}, flush=True)
+        if not waiting:
+            lowest = {min(each, key=lambda lr: each[lr]) for each in tried.values()}
+            done = sorted(tried["wsd"])
+            first, last = RATES.index(done[0]), RATES.index(done[-1])
+            waiting += RATES[first - 1 : first] if done[0] in lowest and first else []
+            waiting += RATES[last + 1 : last + 2] if done[-1] in lowest else []
+    return tried
+
+
+def schedules_part(splits: dict, V: int, shorter: int) -> dict:
+    """Each schedule at its rates on development; at its best, three seeds on validation."""
+    steps, warmup = STEPS // shorter, max(1, WARMUP // shorter)
+    lengths = tuple(length // shorter for length in LENGTHS)
+    tried = swept(*splits["development"], V, steps, warmup)
     best = {name: min(each, key=lambda lr: each[lr]) for name, each in tried.items()}
     ids, scored = splits["validation"]
     final: dict[str, list] = {name: [] for name in tried}
     shorter_runs: dict[str, dict] = {"wsd": {}, "cosine": {}}
     curves: dict[str, list] = {}
     for seed in SEEDS:
-        _, branches, own = cooled(V, ids, best["wsd"], lengths, warmup, seed)
+        model, branches, own = cooled(V, ids, best["wsd"], lengths, warmup, seed)
         curves.setdefault("wsd", own["wsd"])
         final["wsd"].append(loss_on(branches[steps], scored))
-        rates = scheduled("constant", best["constant"], steps, warmup)
-        model, curve = trained(V, ids, rates, 16, seed)
-        curves.setdefault("constant", curve)
+        if best["constant"] != best["wsd"]:  # else it is the stable run
+            rates = scheduled("constant", best["constant"], steps, warmup)
+            model, own["constant"] = trained(V, ids, rates, 16, seed)
+        curves.setdefault("constant", own["constant"])
         final["constant"].append(loss_on(model, scored))
         for name in ("cosine", "linear"):
             model, curve = trained(V, ids, scheduled(name, best[name], steps, warmup), 16, seed)
@@ -195,11 +210,11 @@ def schedules_part(splits: dict, V: int, shorter: int) -> dict:
             for name, model in pair.items():
                 shorter_runs[name].setdefault(str(length), []).append(loss_on(model, scored))
         print(seed, {name: each[-1] for name, each in final.items()}, shorter_runs, flush=True)
+    development = {name: {str(lr): x for lr, x in each.items()} for name, each in tried.items()}
     return {
-        "steps": steps, "warmup": warmup, "cooling": COOLING,
-        "development": {name: {str(lr): x for lr, x in each.items()} for name, each in tried.items()},
-        "best": best, "validation": final, "shorter": shorter_runs, "curves": curves,
-    }  # fmt: skip
+        **{"steps": steps, "warmup": warmup, "cooling": COOLING, "development": development},
+        **{"best": best, "validation": final, "shorter": shorter_runs, "curves": curves},
+    }
 
 
 def decay_part(splits: dict, V: int, shorter: int) -> dict:
