@@ -31,8 +31,8 @@ FILE = FOLDER / "settings.json"
 T, SEEDS = 32, range(3)
 RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 CHARACTERS, BATCHES = 2**19, (4, 16, 64)  # read by each run, and windows in a step
-STEPS, WARMUP, COOLING = 1500, 75, 0.2  # of the schedules; a cooling's share of its run
-LENGTHS = (375, 750, 1500)  # of the runs that one stable run is cooled for
+STEPS, WARMUP, COOLING = 1200, 60, 0.2  # of the schedules; a cooling's share of its run
+LENGTHS = (300, 600, 1200)  # of the runs that one stable run is cooled for
 CHOSEN_ON = 30_001  # characters of the development split
 DECAY_STEPS, DECAYS = 1000, (0.1, 1.0)
 
