@@ -34,7 +34,7 @@ CHARACTERS, BATCHES = 2**19, (4, 16, 64)  # read by each run, and windows in a s
 STEPS, WARMUP, COOLING = 1200, 60, 0.2  # of the schedules; a cooling's share of its run
 LENGTHS = (300, 600, 1200)  # of the runs that one stable run is cooled for
 CHOSEN_ON = 30_001  # characters of the development split
-DECAY_STEPS, DECAYS = 1000, (0.1, 1.0)
+DECAY_STEPS, DECAYS = 1200, (0.1, 1.0)
 
 
 def new_model(vocab_size: int, seed: int) -> GPT:
