@@ -1,4 +1,6 @@
-"""Chapter 11's drawings: the parts of a training step, and the bits of three kinds of numbers."""
+"""Chapter 11's drawings: a training step, the counted rival, and the bits of numbers."""
+
+from collections.abc import Mapping
 
 from IPython.display import HTML
 
@@ -6,18 +8,18 @@ from scratchformer_course.kit.canvas import Drawing
 
 
 def step() -> HTML:
-    """One training step: pieces, losses, one gradient, divided, clipped, used by the optimiser."""
+    """One training step: micro-batches, losses, one gradient, divided and clipped, a step."""
     d = Drawing(480, 282)
-    d.box(8, 28, 92, 28, "piece 1", "token")
-    d.box(8, 64, 92, 28, "piece 2", "token")
-    d.arrow(102, 60, 138, 60)
-    d.box(140, 34, 140, 52, "model and loss,\nonce for each", "stream")
-    d.arrow(282, 60, 318, 60)
+    d.box(8, 28, 110, 28, "micro-batch 1", "token")
+    d.box(8, 64, 110, 28, "micro-batch 2", "token")
+    d.arrow(120, 60, 142, 60)
+    d.box(144, 34, 144, 52, "model and loss,\nonce for each", "stream")
+    d.arrow(290, 60, 318, 60)
     d.box(320, 34, 152, 52, "sum of the nats,\nnumber of targets", "value")
     d.text(210, 16, "forward", "muted", size=13)
     d.arrow(396, 88, 396, 124, "key", dashed=True)
     d.text(384, 106, "backward", "muted", size=13, anchor="end")
-    d.box(320, 126, 152, 50, "gradient: the\npieces add up", "key")
+    d.box(320, 126, 152, 50, "gradient: both\nadd up", "key")
     d.arrow(318, 151, 284, 151, "key")
     d.box(170, 126, 112, 50, "divide by\nall targets", "key")
     d.arrow(168, 151, 134, 151, "key")
@@ -30,11 +32,70 @@ def step() -> HTML:
     d.line([(406, 214), (406, 196), (104, 196)], "position")
     d.arrow(104, 196, 104, 214, "position")
     return d.show(
-        "One training step. A batch lies in two pieces. Each goes through the model and its loss, "
+        "One training step. A batch lies in two micro-batches. Each goes through model and loss, "
         "which gives a sum of nats and a number of targets. A dashed arrow leads back to the "
-        "gradient, in which the pieces add up. It is divided by the number of all targets, then "
+        "gradient, in which the two add up. It is divided by the number of all targets, then "
         "clipped to a length of at most 1, then given to the optimiser, which keeps m and v. The "
         "optimiser also gets the rate of this step, and every weight takes a step."
+    )
+
+
+def discount(
+    context: str, counts: Mapping[str, int], cut: float, lower: Mapping[str, float]
+) -> HTML:
+    """Counts after a context are cut by the discount, and the shorter context shares that out.
+
+    `lower` has the probabilities of the same characters after the shorter context.
+    """
+    d = Drawing(480, 304)
+    unit, right, longest = 84, 456, 3.7  # units of length for 1; the end of all bars
+    taken, bottom = cut * len(counts), 40 + 34 * len(counts)
+    d.text(16, 18, f"after {context}", bold=True, anchor="start")
+    d.text(right - unit * (cut + 1.1), 18, "kept", "token")
+    d.text(right - unit * cut / 2, 18, "cut off", "stream")
+    for row, (letter, count) in enumerate(counts.items()):
+        y, kept = 34 + 34 * row, min(count, longest) - cut
+        end = right - unit * cut
+        d.text(16, y + 13, f"{letter} {count}", "token", anchor="start", mono=True)
+        words = f"{count - cut:.2f}" if kept > 0.6 else ""
+        d.box(end - unit * kept, y, unit * kept, 26, words, "token", fill=0.2)
+        if not words:
+            d.text(end - unit * kept - 8, y + 13, f"{count - cut:.2f}", anchor="end")
+        if count > longest:  # a bar that is broken, since it is far longer
+            x = end - unit * kept + 46
+            for shift in (0, 7):
+                d.line([(x + shift, y + 30), (x + shift + 8, y - 4)], "muted")
+        d.box(end, y, unit * cut, 26, f"{cut:.2f}", "stream", fill=0.3, dashed=True)
+    left = right - unit * taken
+    d.arrow(right - unit * cut / 2, bottom - 4, right - unit * cut / 2, bottom + 20, "stream")
+    words = f"{len(counts)} · {cut:.2f} = {taken:.2f}"
+    d.box(left, bottom + 22, unit * taken, 26, words, "stream", fill=0.3, dashed=True)
+    d.text(16, bottom + 83, f"after {context[1:]}", bold=True, anchor="start")
+    d.text(left - 8, bottom + 83, "shared out", "stream", anchor="end")
+    x = left
+    for letter, p in lower.items():
+        width = unit * taken * p
+        d.arrow(x + width / 2, bottom + 50, x + width / 2, bottom + 68, "stream", width=1.2)
+        words = f"{letter} {p:.2f}" if width > 50 else letter
+        d.box(x, bottom + 70, width, 26, words, "token", fill=0.2)
+        x += width
+    d.box(x, bottom + 70, right - x, 26, "", "muted", fill=0.6)
+    rest = f"all others together {1 - sum(lower.values()):.2f}"
+    d.text(right, bottom + 112, rest, "muted", 13, "end")
+    first, p = next(iter(lower.items()))
+    sum_of_two = f"{counts[first] - cut:.2f} + {p:.2f} · {taken:.2f}"
+    words = f"{first}:  ({sum_of_two}) / {sum(counts.values())} = ?"
+    d.text(right, bottom + 146, words, anchor="end", size=15)
+    told = ", ".join(f"{letter} {count}" for letter, count in counts.items())
+    shares = ", ".join(f"{letter} gets {p:.2f}" for letter, p in lower.items())
+    return d.show(
+        f"The counts after {context!r} are bars, one under the other: {told}. The longest bar is "
+        f"broken, because it would not fit. From the end of each bar the same amount of {cut:.2f} "
+        "is cut off, so the smallest count loses most of its bar. An arrow leads from there "
+        f"down to one bar of length {taken:.2f}. Below it the shorter context {context[1:]!r} "
+        f"shares that bar out: {shares}, and all other characters share a thin rest. The "
+        f"last line asks for the probability of {first}: what it kept, plus its share of "
+        f"{taken:.2f}, divided by the sum of the counts."
     )
 
 
@@ -52,10 +113,10 @@ def bits() -> HTML:
             d.box(left + cell * i, y, cell - 1.5, 24, "", colour, fill=0.35)
     d.text(left + 5, 20, "sign", "muted", size=13)
     d.text(left + cell * 5, 20, "range", "key", size=13)
-    d.text(left + cell * 14, 20, "fineness", "value", size=13)
+    d.text(left + cell * 14, 20, "mantissa", "value", size=13)
     return d.show(
         "The bits of three kinds of numbers as rows of small boxes. Each has one bit for the sign. "
-        "float32 has 8 bits for the range and 23 for the fineness. bfloat16 has the same 8 bits "
-        "for the range, and only 7 for the fineness. float16 has 5 for the range and 10 for the "
-        "fineness."
+        "float32 has 8 bits for the range and 23 for the mantissa. bfloat16 has the same 8 bits "
+        "for the range, and only 7 for the mantissa. float16 has 5 for the range and 10 for the "
+        "mantissa."
     )

@@ -398,118 +398,95 @@ warmup_cosine = exercise(
 )
 
 
-NORM_3 = [torch.tensor([2.0, 1.0]), torch.tensor([[0.0], [2.0]])]
-NORM_40 = [
-    torch.tensor(-8.0),
-    torch.tensor([[[16.0, -16.0], [0.0, 8.0]]]),
-    torch.tensor([-30.983867]),
-]
+VALLEY, NOISE = ((1.0, 10.0), (25.0, 1.0)), 2.0  # (steepness, start) of each weight; of a slope
 
 
-def _scaled(gradients, factor):
-    return [factor * g for g in gradients]
+def noisy_valley(rates):
+    """The mean loss at the end of the chapter's valley, if each slope comes with noise: exact.
+
+    A step multiplies a weight's mean by 1 - rate · steepness, and its variance by the square of
+    that; the noise of the slope adds (rate · NOISE)² to the variance.
+    """
+    loss = 0.0
+    for steep, mean in VALLEY:
+        variance = 0.0
+        for rate in rates:
+            keep = 1 - rate * steep
+            mean, variance = keep * mean, keep**2 * variance + (rate * NOISE) ** 2
+        loss += steep * (mean**2 + variance) / 2
+    return loss
 
 
-def _norm(gradients):
-    """The common norm of tensors."""
-    return math.sqrt(sum(g.square().sum().item() for g in gradients))
+def best_of_shape(shape, steps):
+    """The lowest mean loss of a shape of the schedule, (step, steps) -> share, over many peaks."""
+    shares = [shape(step, steps) for step in range(steps)]
+    peaks = [0.002 * 1.1**i for i in range(45)]
+    return min(noisy_valley([peak * share for share in shares]) for peak in peaks)
 
 
-def right_clip_gradients(gradients, limit):
-    norm = math.sqrt(sum(g.square().sum().item() for g in gradients))
-    return [g * (limit / norm) for g in gradients] if norm > limit else gradients
+def judge_my_schedule(call):
+    told = []
+    for steps in (100, 400):
+        rates = [float(call(step, steps).like(0.0)) for step in range(steps)]
+        for step, rate in enumerate(rates):
+            why = f"At step {step} of {steps} the rate is {rate}: return 0 or more, and finite."
+            expect(0 <= rate < math.inf, why)
+        loss, constant = noisy_valley(rates), best_of_shape(lambda step, steps: 1, steps)
+        end = f"{loss:.3f}" if loss < 1000 else "more than 1,000"
+        ends = f"{steps} steps end at {end}, and the best constant rate at {constant:.3f}"
+        expect(loss < 0.999 * constant, f"{ends}: get below that.")  # nan is refused, too
+        cosine = best_of_shape(lambda step, steps: _cosine(step / steps), steps)
+        told.append(f"{steps} steps end at {loss:.3f} (best cosine: {cosine:.3f})")
+    return f"It beats every constant rate: {', and '.join(told)}."
 
 
-def clip_as_one_long_vector(gradients, limit):
-    norm = torch.cat([g.flatten() for g in gradients]).norm()
-    return [g * (limit / (norm + 1e-6)).clamp(max=1) for g in gradients]
+def right_my_schedule(step, steps):
+    return 0.1 * (400 / (steps + 300)) * (1 - step / steps)
 
 
-def normalises_short_gradients(gradients, limit):
-    norm = _norm(gradients)
-    return _scaled(gradients, (limit if norm > limit else 1) / norm)
+def large_then_one_over_the_step(step, steps):
+    return min(0.12, 1 / (step + 1))
 
 
-def divides_0_by_0(gradients, limit):
-    norm = torch.tensor(_norm(gradients))
-    return _scaled(gradients, norm.clamp(max=limit) / norm)
+def wsd_in_the_valley(step, steps):
+    return (0.05 if steps < 200 else 0.015) * min(1, (steps - step) / (0.2 * steps))
 
 
-clip_gradients = exercise(
+my_schedule = exercise(
     "11.3",
-    "clip_gradients(gradients: list of tensors, limit) -> list, their common norm ≤ limit",
-    cases=(
-        (NORM_3, 1.5),
-        (NORM_3, 10.0),
-        ([torch.zeros(2), torch.zeros(1)], 1.0),
-        (NORM_40, 5.0),
-        (NORM_40, 36.0),  # above every tensor's own norm, below that of them all
-        ([torch.tensor([-0.3, 0.4])], 0.6),
-        ([torch.tensor([-300.0, 400.0], dtype=torch.float64)], 0.25),
-        ([torch.tensor([1.05])], 1.0),  # hardly above the limit
-    ),
-    right=[right_clip_gradients, clip_as_one_long_vector],
+    "my_schedule(step, steps) -> the rate of the step after `step` steps, of `steps` in all. In "
+    "the noisy valley it ends lower than the best constant rate.",
+    judge=judge_my_schedule,
+    right=[right_my_schedule, large_then_one_over_the_step, wsd_in_the_valley],
     hints=[
-        "What is the norm of all numbers together, whichever tensor they stand in?",
-        "`norm = math.sqrt(sum(g.square().sum().item() for g in gradients))`. Only if it is above"
-        " the limit, every tensor is multiplied by one and the same factor.",
+        "What does a large rate do for w1, which starts 10 away, and what does it do with the "
+        "noise at the end?",
+        "Begin near 0.1, above which w2 throws noise about, and fall to almost 0 at `steps`: for "
+        "example `0.1 * (1 - step / steps)`. A longer run can afford a lower start.",
     ],
-    question=number(
-        "`gradients` are the tensors [2, 1] and [2], and `limit` is 1.5. What becomes of the first "
-        "number? Two digits.",
-        lambda f: f([torch.tensor([2.0, 1.0]), torch.tensor([2.0])], 1.5)[0][0],
+    question=which(
+        "takes a constant rate",
+        beside=[right_my_schedule, large_then_one_over_the_step],
+        others=["falls far too soon", "rises to the end"],
     ),
     mistakes=[
-        mistake(
-            "each by its own norm",
-            "Each tensor is clipped by its own norm: one norm of them all keeps the direction",
-            lambda gradients, limit: [g * min(1.0, limit / g.norm().item()) for g in gradients],
+        refused(
+            "takes a constant rate",
+            "100 steps end at 0.135, and the best constant rate at 0.133",
+            lambda step, steps: 0.04,
         ),
-        mistake(
-            "clips each number",
-            "Each number is cut off at the limit: that bends the direction. Scale all alike",
-            lambda gradients, limit: [g.clamp(-limit, limit) for g in gradients],
+        refused(
+            "falls far too soon", "get below that", lambda step, steps: 0.05 * 0.5 ** (step / 5)
         ),
-        mistake(
-            "root forgotten",
-            "The norm is the square root of the sum of squares",
-            lambda gradients, limit: _scaled(gradients, min(1.0, limit / _norm(gradients) ** 2)),
+        refused("rises to the end", "get below that", lambda step, steps: 0.1 * step / steps),
+        refused("leaves the valley", "get below that", lambda step, steps: 0.5),
+        refused(
+            "is made for 100 steps",
+            "get below that",
+            lambda step, steps: max(0.0, 0.1 * (1 - step / 100)) if step < 100 else 0.1,
         ),
-        mistake(
-            "norms added",
-            "The norms are added: add the squares, then take the root",
-            lambda gradients, limit: _scaled(
-                gradients, min(1.0, limit / sum(g.norm() for g in gradients))
-            ),
-        ),
-        mistake(
-            "largest norm",
-            "This is the largest norm of one tensor: take the norm of all",
-            lambda gradients, limit: _scaled(
-                gradients, min(1.0, limit / max(g.norm() for g in gradients))
-            ),
-        ),
-        mistake(
-            "always norm 1",
-            "The result has norm 1, not `limit`",
-            lambda gradients, limit: _scaled(gradients, 1 / _norm(gradients)),
-        ),
-        mistake(
-            "no clipping",
-            "Nothing is clipped: the norm is 3, the limit 1.5",
-            lambda gradients, limit: gradients,
-        ),
-        mistake(
-            "stretches short gradients",
-            "A short gradient is stretched: it stays as it is",
-            lambda gradients, limit: _scaled(gradients, limit / _norm(gradients)),
-        ),
-        mistake(
-            "normalises short gradients",
-            "A short gradient is scaled to norm 1: it stays as it is",
-            normalises_short_gradients,
-        ),
-        mistake("divides 0 by 0", "A gradient of 0 makes 0 / 0: leave it as it is", divides_0_by_0),
+        refused("falls below 0", "return 0 or more", lambda step, steps: 0.1 * (1 - step / 50)),
+        refused("returns infinity", "return 0 or more", lambda step, steps: math.inf),
     ],
 )
 
@@ -643,13 +620,18 @@ def right_update(model, optimizer, batches, loss, clip):
     return nats, targets
 
 
+def _clipped(gradients, limit):
+    norm = math.sqrt(sum(g.square().sum().item() for g in gradients))
+    return [g * (limit / norm) for g in gradients] if norm > limit else gradients
+
+
 def update_by_one_backward(model, optimizer, batches, loss, clip):
     sums = [loss(model, *batch) for batch in batches]
     nats, targets = sum(nats for nats, _ in sums), sum(n for _, n in sums)
     optimizer.zero_grad()
     (nats / targets).backward()
     used = [p for p in model.parameters() if p.grad is not None]
-    for p, g in zip(used, right_clip_gradients([p.grad for p in used], clip), strict=True):
+    for p, g in zip(used, _clipped([p.grad for p in used], clip), strict=True):
         p.grad = g
     optimizer.step()
     return nats.detach(), targets
@@ -814,7 +796,7 @@ update = exercise(
     "11.4",
     "update(model, optimizer, batches, loss, clip) -> (nats, targets), after one step. "
     "loss(model, *batch) returns a sum of nats and the number of targets in it.",
-    praise="`update` makes one step of all pieces, as if they were one batch.",
+    praise="`update` makes one step of all micro-batches, as if they were one batch.",
     judge=judge_update,
     right=[
         right_update,
@@ -829,16 +811,16 @@ update = exercise(
         " it divide each `p.grad` that is not None by all targets. Clip and step follow.",
     ],
     question=number(
-        "A model has one weight, 10. The first piece of a batch has three targets, whose slopes "
-        "are 1, 2 and 3 whatever the weight is, and the second piece has one, with the slope 6. "
+        "A model has one weight, 10. The first micro-batch has three targets, whose slopes "
+        "are 1, 2 and 3 whatever the weight is, and the second has one, with the slope 6. "
         "Plain descent at the rate 1, and nothing is clipped. What is the weight after two calls "
-        "of `update` on this batch? Two digits.",
+        "of `update` on the two? Two digits.",
         _weight_after_two,
     ),
     mistakes=[
         mistake(
             "never zeroes",
-            "The gradient of the step before is still there: zero it before the first piece",
+            "The gradient of the step before is still there: zero it before the first micro-batch",
             never_zeroes,
         ),
         refused(
@@ -846,8 +828,8 @@ update = exercise(
         ),
         refused("divides every slope", "a parameter that takes no part", divides_every_slope),
         mistake(
-            "zeroes before each piece",
-            "Only the last piece counts: zero the gradient once, before the loop",
+            "zeroes before each micro-batch",
+            "Only the last micro-batch counts: zero the gradient once, before the loop",
             zeroes_before_each_piece,
         ),
         *alike(
@@ -860,28 +842,28 @@ update = exercise(
             },
         ),
         mistake(
-            "steps after each piece",
-            "There is a step for each piece: one step follows the last of them",
+            "steps after each micro-batch",
+            "There is a step for each micro-batch: one step follows the last of them",
             steps_after_each_piece,
         ),
         mistake(
             "takes a mean of means",
-            "This is a mean of the pieces' means: divide once, by the targets of all pieces",
+            "This is a mean of the micro-batches' means: divide once, by all targets",
             takes_a_mean_of_means,
         ),
         mistake(
             "adds the means",
-            "The means of the pieces are added: divide their sum of nats, once, by all targets",
+            "The means of the micro-batches are added: divide the sum of all nats by all targets",
             adds_the_means,
         ),
         mistake(
-            "divides by the number of pieces",
-            "The gradient is divided by the number of pieces: divide by the number of targets",
+            "divides by the number of micro-batches",
+            "The gradient is divided by the number of micro-batches: divide by that of the targets",
             divides_by_the_pieces,
         ),
         mistake(
-            "divides by the targets of the last piece",
-            "The gradient is divided by the targets of one piece: divide by those of all",
+            "divides by the targets of the last micro-batch",
+            "The gradient is divided by the targets of one micro-batch: divide by those of all",
             divides_by_the_last_targets,
         ),
         mistake(
@@ -920,8 +902,8 @@ update = exercise(
             returns_the_mean,
         ),
         mistake(
-            "returns the last piece",
-            "The nats and targets are those of the last piece: return the sums over all",
+            "returns the last micro-batch",
+            "The nats and targets are those of the last micro-batch: return the sums over all",
             returns_the_last_piece,
         ),
     ],

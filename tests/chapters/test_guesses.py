@@ -302,8 +302,11 @@ def adamw_path(text):
     return "stays as it is" if one == other else ""
 
 
-def passes_the_counts(text):
-    return " | ".join(re.search(rf"{n}-grams .* step ([\d,]+)", text)[1] for n in (1, 2))
+def batch_and_rate(text):
+    """Of 1, 4 and 16, the factor that is nearest to the one between the best rates."""
+    rates = [float(lr) for lr in re.findall(r"best rate ([\d.]+)", text)]
+    factors = {"1": 1.0, "4": 4.0, "16": 16.0}
+    return min(factors, key=lambda name: abs(math.log(rates[-1] / rates[0] / factors[name])))
 
 
 def best_rule(_figure):
@@ -386,7 +389,9 @@ ANSWERS = {
     "11/rate-of-the-valley": ("cell-04", valley),
     "11/momentum-arrives": ("cell-09", momentum),
     "11/adamw-path": ("cell-15", adamw_path),
-    "11/passes-the-counts": ("cell-57a", passes_the_counts),
+    "11/batch-and-rate": ("batch-2", batch_and_rate),
+    "11/mean-of-means": ("cell-46", found(r"mean of the means: +([\d.]+)")),
+    "11/best-order": ("kn-4", found(r"order (\d)")),
     "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
     "12/more-probable": ("cell-15", more_probable),
     "12/the-tail": ("cell-19", lambda text: " | ".join(re.findall(r"(\d+)%", text))),

@@ -1,0 +1,70 @@
+"""Chapter 11's trials: a cooled run is the run it says, and only the chosen weights decay."""
+
+import pytest
+import torch
+
+from lab import runs, settings
+from scratchformer.data import scored_split
+
+V = 12
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Scripts that take a few steps each, on random characters."""
+    monkeypatch.setattr(settings, "T", 8)
+    monkeypatch.setattr(settings, "CHARACTERS", 2**10)
+    monkeypatch.setattr(settings, "STEPS", 20)
+    monkeypatch.setattr(settings, "WARMUP", 2)
+    monkeypatch.setattr(settings, "LENGTHS", (5, 10, 20))
+    monkeypatch.setattr(settings, "DECAY_STEPS", 5)
+    ids = torch.randint(V, (600,), generator=torch.Generator().manual_seed(0))
+    return {split: scored_split(ids, split) for split in ("development", "validation")}
+
+
+def weights(model):
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def test_a_run_cooled_from_the_stable_one_is_the_run_with_that_schedule(small):
+    ids, _ = small["validation"]
+    constant, branches, curves = settings.cooled(V, ids, 0.01, (5, 10, 20), 2, seed=1)
+    for length, branch in branches.items():
+        rates = settings.scheduled("wsd", 0.01, length, 2)
+        alone, _ = settings.trained(V, ids, rates, 16, seed=1)
+        assert torch.equal(weights(branch), weights(alone)), length
+    rates = settings.scheduled("constant", 0.01, 20, 2)
+    alone, curve = settings.trained(V, ids, rates, 16, seed=1)
+    assert torch.equal(weights(constant), weights(alone)) and curves["constant"] == curve
+
+
+def test_wsd_rises_stays_and_falls_over_its_last_fifth_and_is_never_0():
+    rates = settings.scheduled("wsd", 1.0, 100, 4)
+    assert rates[:4] == pytest.approx([0.2, 0.4, 0.6, 0.8]) and set(rates[4:81]) == {1.0}
+    assert rates[80:] == pytest.approx([1 - s / 20 for s in range(20)])
+
+
+def test_only_the_matrices_of_the_blocks_decay_or_all_weights():
+    model = settings.new_model(V, 0)
+    for where, decaying in (("matrices", 8), ("all", len(list(model.parameters())))):
+        optimizer = settings.new_optimizer(model, 0.5, where)
+        decay = {id(p): g["weight_decay"] for g in optimizer.param_groups for p in g["params"]}
+        assert len(decay) == len(list(model.parameters()))
+        assert sum(value == 0.5 for value in decay.values()) == decaying
+        assert decay[id(model.h[0].mlp.c_fc.weight)] == 0.5
+        assert (decay[id(model.wte.weight)] == 0.5) == (where == "all")
+
+
+def test_each_part_stores_what_the_chapter_reads(small, monkeypatch, tmp_path):
+    monkeypatch.setattr(settings, "FILE", tmp_path / "settings.json")
+    monkeypatch.setattr(runs, "load_splits", lambda write: (small, V))
+    threads = torch.get_num_threads()
+    for part in settings.PARTS:
+        settings.main(["--write", "--only", part])
+    torch.set_num_threads(threads)
+    found = runs.read(tmp_path / "settings.json")
+    assert set(found["batch"]["best"]) == {"4", "16", "64"}
+    assert all(len(each) == 3 for each in found["batch"]["validation"].values())
+    assert all(len(each) == 3 for each in found["schedules"]["validation"].values())
+    assert set(found["schedules"]["shorter"]["wsd"]) == {"5", "10"}
+    assert [trial["decay"] for trial in found["decay"]["trials"]] == [0.0, 0.1, 0.1, 1.0, 1.0]
