@@ -103,5 +103,6 @@ def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
     told = "; ".join(f"{name}, {loss:.2f}, writes {written}" for name, loss, written in rows)
     return d.show(
         "A bar for the loss of one model, loaded without a mistake and with each of several, "
-        f"and the line that it then writes. {told}. A line across each bar marks the loss without a mistake."
+        f"and the line that it then writes. {told}. A line across each "
+        "bar marks the loss without a mistake."
     )
