@@ -85,7 +85,7 @@ def padding(tokens: Sequence[str], n_padding: int):
 def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
     """For each mistake its name, the model's loss as a bar, and the line that it writes.
 
-    The first row is the model without a mistake: its loss is marked through all rows.
+    The first row is the model without a mistake: its loss is marked in all rows.
     """
     d = Drawing(470, 30 + 66 * len(rows))
     unit = 210 / max(loss for _, loss, _ in rows)
@@ -96,12 +96,13 @@ def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
         d.text(8, y, name, anchor="start", bold=True, size=14)
         colour = "stream" if i == 0 else "value"
         d.box(206, y - 11, max(2, unit * loss), 22, "", colour, fill=0.35)
+        mark = 206 + unit * right
+        d.line([(mark, y - 18), (mark, y + 16)], "ink", width=1.6)
         d.text(462, y, f"{loss:.2f}", anchor="end", size=14)
         d.text(8, y + 26, written, "muted", anchor="start", size=13, mono=True)
-    x = 206 + unit * right
-    d.line([(x, 24), (x, 24 + 66 * len(rows) - 34)], "ink", width=1.2, dashed=True)
     told = "; ".join(f"{name}, {loss:.2f}, writes {written}" for name, loss, written in rows)
     return d.show(
         "A bar for the loss of one model, loaded without a mistake and with each of several, "
-        f"and the line that it then writes. {told}. A dashed line marks the loss without a mistake."
+        f"and the line that it then writes. {told}. A line across each "
+        "bar marks the loss without a mistake."
     )
