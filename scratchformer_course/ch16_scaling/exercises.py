@@ -486,8 +486,8 @@ def _cost(pair: tuple[tuple[int, int], float]) -> float:
 def misses_of(cells: list[tuple[int, int]]) -> dict[tuple[int, int], float]:
     """How far the law of these cells is off, as a share, at each of the held-out runs."""
     floor = load_measurements("playhouse_floor")["floor"]
-    rows = np.array([(*cell, measured()[cell]) for cell in cells]).T
-    law = fit_joint(*rows, floor)
+    N, D, losses = np.array([(*cell, measured()[cell]) for cell in cells]).T
+    law = fit_joint(N, D, losses, floor)
     return {cell: float(law(*cell) / measured()[cell] - 1) for cell in HELD_OUT}
 
 

@@ -40,10 +40,12 @@ def fit_joint(
     """
     from scipy.optimize import least_squares
 
+    known = 0.0 if floor is None else floor
+
     def law_of(p: np.ndarray) -> JointLaw:
         N0, alpha, D0, beta, gamma, *E = p
         return JointLaw(
-            E=E[0] if E else floor,
+            E=E[0] if E else known,
             N0=np.exp(N0),
             alpha=alpha,
             D0=np.exp(D0),

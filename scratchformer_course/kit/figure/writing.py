@@ -54,7 +54,7 @@ def writing(
     if len(places) < 2 or places != sorted(set(places)):
         raise ValueError(f"frames at the places {places}, expected two or more that rise")
     check_finite("the losses", [*(frame.loss for frame in frames), line[1], lowest])
-    settings = {
+    settings: dict[str, Any] = {
         "prompt": prompt.lstrip("\n"),
         "opening": opening,
         "slider": slider,
