@@ -537,6 +537,10 @@ def plain_mean(q, k, v, keys, values):
     return values.mean(dim=0, keepdim=True), keys, values
 
 
+def _cached_step_scaled_for(D):
+    return lambda q, *rest: right_cached_step(q * math.sqrt(q.shape[-1] / D), *rest)
+
+
 def _output_after_two(cached_step):
     one, cached = torch.ones(1, 1), torch.tensor([[2.0], [4.0]])
     return cached_step(one, one, 12 * one, torch.ones(2, 1), cached)[0]
@@ -578,6 +582,13 @@ cached_step = exercise(
             lambda q, k, v, keys, values: right_cached_step(
                 q * math.sqrt(q.shape[-1]), k, v, keys, values
             ),
+        ),
+        *alike(
+            "The divisor is the same at every width: divide by √D, where D = q.shape[-1]",
+            {
+                f"the scale of a head {D} wide": _cached_step_scaled_for(D)
+                for D in (4, 8)  # the check's first width, and the page's
+            },
         ),
         mistake(
             "puts the new key in front",
@@ -658,6 +669,10 @@ def softmax_over_the_heads(q, keys, values):
     return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim=0) @ values
 
 
+def _grouped_step_scaled_for(D):
+    return lambda q, *rest: right_grouped_step(q * math.sqrt(q.shape[-1] / D), *rest)
+
+
 def _output_of_head_1(grouped_step):
     values = torch.tensor([[1.0, 3.0], [4.0, 8.0], [12.0, 20.0]])[..., None]  # (G, S, D)
     return grouped_step(torch.ones(6, 1, 1), torch.full((3, 2, 1), 3.0), values).view(6)[1]
@@ -725,6 +740,13 @@ grouped_step = exercise(
             "no scale",
             "The scores are not divided by √D",
             lambda q, keys, values: right_grouped_step(q * math.sqrt(q.shape[-1]), keys, values),
+        ),
+        *alike(
+            "The divisor is the same at every width: divide by √D, where D = q.shape[-1]",
+            {
+                f"the scale of a head {D} wide": _grouped_step_scaled_for(D)
+                for D in (4, 8)  # the check's first width, and the page's
+            },
         ),
         mistake("no softmax", "The softmax is missing", no_softmax_in_groups),
         mistake(
