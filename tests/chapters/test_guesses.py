@@ -224,6 +224,12 @@ def square_length(text):
     return f"{2 * 12 * wide**2 // (4 * wide):,}"
 
 
+def turned_keys(text):
+    by_own, by_zero = re.findall(r"as all at once: (\w+)", text)
+    assert by_own == "True"
+    return {"True": "the same", "False": "others"}[by_zero]
+
+
 def more_probable(text):
     circles, shakespeare = rows(text)
     return "its own circles" if min(circles) > max(shakespeare) else "Shakespeare"
@@ -398,6 +404,7 @@ ANSWERS = {
     "12/nearly-even": ("cell-22", nearly_even),
     "12/best-rule": ("cell-45", best_rule),
     "12/what-changes": ("cell-55", all_true("nothing", "")),
+    "12/turned-keys": ("cell-68c", turned_keys),
     "13/nan-rows": (
         "pad-05",
         lambda text: str(re.search(r"two layers: (.*)", text)[1].count("True")),
