@@ -260,7 +260,7 @@ def targets(apart: dict, records: dict) -> list[str]:
         "two are the loss that nanoGPT's README promises, 1.88, which the course's own runs of "
         "nanoGPT's demo miss too.",
         "",
-        *markdown_table("target | came | wanted | ", rows),
+        *markdown_table("target | measured | wanted | verdict", rows),
         "",
         "The gate was thought of later than its target. Nothing was tried again after validation "
         "had been read: what is missed stays missed.",

@@ -947,8 +947,8 @@ def right_far_pair(n):
 
 
 def asks_for_a_name(n):
-    past, end = "Whence are you, sir? ", " may I call your name"
-    return past + "what" + end, past + "thus" + end
+    a, b = "Whence are you, sir? ", " may I call your name"
+    return a + "what" + b, a + "thus" + b
 
 
 def differs_too_near(n):

@@ -18,7 +18,9 @@ SWITCH = """<style>
 </style>"""
 
 
-def rivals(curves: Mapping[str, Mapping[str, Sequence[float]]], ends: Mapping[str, float]):
+def rivals(
+    curves: Mapping[str, Mapping[str, Sequence[int] | Sequence[float]]], ends: Mapping[str, float]
+):
     """Two races with a switch between them: AdamW untuned beside Muon, or tuned beside it.
 
     `ends` has the losses on new text in this order: AdamW untuned, AdamW tuned, Muon. `curves` has

@@ -103,11 +103,6 @@ def without_teacher(text):
     )
 
 
-def tables_more(text):
-    (found,) = set(re.findall(r"([\d.]+) tables more", text))
-    return str(float(found)).removesuffix(".0")
-
-
 def plain_memory(text):
     *_, half, whole = (row[-1] for row in rows(text))
     return "between 3 and 4 times as much" if 3 < whole / half < 4 else ""
@@ -116,11 +111,6 @@ def plain_memory(text):
 def mixed_share(text):
     share = int(re.search(r"bytes, (\d+)%", text)[1])
     return "between half and all" if 55 < share < 95 else ""
-
-
-def best_rate(text):
-    means = {row[0]: sum(row[1:4]) for row in rows(text)}
-    return str(min(means, key=means.get))
 
 
 def as_large_as_the_logit(text):
@@ -140,13 +130,6 @@ def nearly_even(text):
     for tau, shares in re.findall(r"temperature ([\d.]+) *: \[\[(.*?)\]\]", text):
         spread[tau] = max(numbers(shares)) - min(numbers(shares))
     return str(float(min(spread, key=spread.get))).removesuffix(".0")
-
-
-def valley(text):
-    """The rates after which both weights are near (0, 0)."""
-    ends = re.findall(r"rate ([\d.]+) *: w1 = *(\S+), w2 = *(\S+)", text)
-    right = [rate for rate, a, b in ends if abs(float(a)) < 0.5 and abs(float(b)) < 0.5]
-    return right[0] if right else "none of them"
 
 
 def momentum(text):
@@ -392,12 +375,10 @@ ANSWERS = {
     "10/loudest-start": ("cell-46", largest(r"control, lm_head (.*): ([\d.]+)")),
     "10/gpt-after-800": ("cell-49", tables_passed),
     "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
-    "11/rate-of-the-valley": ("cell-04", valley),
     "11/momentum-arrives": ("cell-09", momentum),
     "11/adamw-path": ("cell-15", adamw_path),
     "11/batch-and-rate": ("batch-2", batch_and_rate),
     "11/mean-of-means": ("cell-46", found(r"mean of the means: +([\d.]+)")),
-    "11/best-order": ("kn-4", found(r"order (\d)")),
     "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
     "12/more-probable": ("cell-15", more_probable),
     "12/the-tail": ("cell-19", lambda text: " | ".join(re.findall(r"(\d+)%", text))),
@@ -422,16 +403,13 @@ ANSWERS = {
     "15/qwen-days": ("roof-33", found(r"operations, (\d+) days")),
     "15/one-reader": ("roof-43", found(r"^ +1 texts: +([\d,]+)")),
     "15/mixed-share": ("roof-65", mixed_share),
-    "15/tables-more": ("costs-52c", tables_more),
     "15/plain-memory": ("costs-62", plain_memory),
-    "16/power-law-far": ("law-14", found(r"1e\+09: power law ([\d.]+)")),
     "16/highest-floor": ("law-21", lambda text: f"{max(numbers(text)):.2f}"),
     "16/large-runs": ("law-large", lambda t: all_of(re.findall(r"measured ([\d.]+),", t))),
     "16/best-size": ("law-37", found(r"best size: ([\d,]+)")),
     "16/free-floor": ("law-free", found(r"it foretells ([\d.]+)")),
     "16/reads-again": ("law-63", reads_again),
     "17/times-as-fast": ("cell-66", found(r"times as fast: (\d+)")),
-    "17/best-rate": ("cell-22", best_rate),
     "17/directions": ("cell-30", found(r"lies in (\d+) of 64 directions")),
     "17/peeking-loss": ("cell-48", found(r"looks ahead +([\d.]+)")),
     "17/seeds-below": ("cell-57", lambda t: str(sum(loss < 1.865 for loss in numbers(t)[:3]))),
