@@ -125,13 +125,6 @@ def hidden_in_fresh(text):
     return next(name for name, fresh in found if float(fresh) == 0)
 
 
-def nearly_even(text):
-    spread = {}
-    for tau, shares in re.findall(r"temperature ([\d.]+) *: \[\[(.*?)\]\]", text):
-        spread[tau] = max(numbers(shares)) - min(numbers(shares))
-    return str(float(min(spread, key=spread.get))).removesuffix(".0")
-
-
 def momentum(text):
     away = [float(end) for end in re.findall(r"rate 0.1 .*: *([\d.]+) away", text)]
     return {(False, True): "only with momentum", (True, True): "with and without"}.get(
@@ -382,7 +375,6 @@ ANSWERS = {
     "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
     "12/more-probable": ("cell-15", more_probable),
     "12/the-tail": ("cell-19", lambda text: " | ".join(re.findall(r"(\d+)%", text))),
-    "12/nearly-even": ("cell-22", nearly_even),
     "12/best-rule": ("cell-45", best_rule),
     "12/what-changes": ("cell-55", all_true("nothing", "")),
     "12/turned-keys": ("cell-68c", turned_keys),
