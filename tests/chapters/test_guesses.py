@@ -187,8 +187,9 @@ def old_before_king(text):
 
 
 def wide_heads(text):
-    divided, plain = (row for row in rows(text) if row[0] == 1024)
-    assert min(plain[1:5]) > 3 * min(divided[1:5]) and min(plain[-3:]) > 50  # losses, percent
+    divided, *undivided = (row for row in rows(text) if row[0] == 1024)
+    for row in undivided:
+        assert min(row[1:5]) > 2 * min(divided[1:5]) and sorted(row[-3:])[1] > 50  # losses, percent
     return "both learn, the divided one better"
 
 
