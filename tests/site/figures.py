@@ -182,7 +182,7 @@ FIGURES = {
         lambda: stored("04", "first_sample"), lambda page: fill(page, Steps_of_training=7)
     ),
     "parabola": Figure(
-        lambda: stored("04", "parabola"), lambda page: press(page, "1.1", *["10 steps"] * 6)
+        lambda: stored("04", "parabola"), lambda page: press(page, "1.05", *["10 steps"] * 6)
     ),
     "weighted_past": Figure(
         lambda: stored("05", "weighted_past"),
