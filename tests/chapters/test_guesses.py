@@ -225,7 +225,7 @@ def all_true(true, false):
 def one_head(text):
     """Each row is heads, rate and the errors of three seeds."""
     best = min(sum(row[2:]) / 3 for row in rows(text)[1:] if row[0] == 1)
-    return "about one half" if 0.4 < best < 0.6 else ""
+    return "about 0.5" if 0.4 < best < 0.6 else ""
 
 
 def all_fourteen(text):
