@@ -105,7 +105,7 @@ def distances(trained: int, length: int, step: int = 8):
     for i in range(n):
         for j in range(i + 1):
             near = i - j < known
-            shade = (0.75 - 0.15 * (i - j)) if near else 0.3 + 0.6 * (i - j - known) / (n - known)
+            shade = 0.2 + (0.2 * (i - j) if near else 0.7 * (i - j - known) / (n - known))
             d.grid(left + j * cell, top + i * cell, [[shade]], cell, "position" if near else "key")
     edge, border = known * cell, []
     for i in range(known, n):  # between known distances and new ones
@@ -136,8 +136,8 @@ def distances(trained: int, length: int, step: int = 8):
         f"place. A small triangle at its top, up to place {trained}, is outlined: these pairs were "
         f"met in training. A band along the diagonal, less than {trained} places wide, has the "
         "colour of the known distances all the way down. Everything left of the band has another "
-        "colour, darker with the distance: these distances are new. So a place can be new where "
-        "the distance is not."
+        "colour: these distances are new. Both colours grow stronger with the distance. So a "
+        "place can be new where the distance is not."
     )
 
 
