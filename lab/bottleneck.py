@@ -37,11 +37,11 @@ FILE = FOLDER / "bottleneck.json"
 PAD, BEGIN, END = 0, 1, 2
 RATES, WARMUP, BATCH = (0.001, 0.002, 0.004, 0.008), 100, 32
 LENGTHS = {  # steps of the runs that are scored
-    "words": (2000, 6000),
-    "mean": (2000, 6000),
-    "last": (2000,),
-    "halves": (2000,),
-    "quarters": (2000,),
+    "words": (1000, 4000),
+    "mean": (1000, 4000),
+    "last": (1000,),
+    "halves": (1000,),
+    "quarters": (1000,),
 }
 GROUPS = {"mean": 1, "halves": 2, "quarters": 4}
 SEEDS, TUNING_SEED = range(3), 9
