@@ -5,10 +5,8 @@ Usage: python -m lab.bottleneck [--quick | --write] [--only NAME]
 The package's translator, on the made-up pairs of the chapter. The models below have the same
 parameters and differ in what the encoder hands over to the decoder's cross-attention:
 
-words     one vector for each word, as in the chapter
-mean      one vector, the mean of these
-halves    two vectors, the mean of each half of the source
-quarters  four vectors, in the same way
+words  one vector for each word, as in the chapter
+mean   one vector, the mean of these
 
 The learning rate of each is the best of RATES on development sentences, by runs of the first of
 LENGTHS. Three other seeds are scored on test sentences, at that rate and at each length. `words`
@@ -38,10 +36,7 @@ RATES, WARMUP, BATCH = (0.001, 0.002, 0.004, 0.008), 100, 32
 LENGTHS = {  # steps of the runs that are scored
     "words": (1000,),
     "mean": (1000, 4000),
-    "halves": (1000,),
-    "quarters": (1000,),
 }
-GROUPS = {"mean": 1, "halves": 2, "quarters": 4}
 SEEDS, TUNING_SEED = range(3), 9
 TESTED = 1500  # sentences of each test; a third as many choose the rate
 SENTENCES = (
@@ -80,15 +75,12 @@ def sources(texts: list[str]) -> Tensor:
 
 def handed_over(name: str, model: Seq2Seq, source: Tensor) -> tuple[Tensor, Tensor]:
     """What the decoder gets: memory (B, N, C), and ids (B, N) that tell where it is padding."""
-    memory, real = model.encode(source), source != PAD  # (B, S, C), (B, S)
+    memory = model.encode(source)  # (B, S, C)
     if name == "words":
         return memory, source
-    length = real.sum(dim=1, keepdim=True)  # (B, 1)
-    place = torch.arange(source.shape[1])
-    group = place * GROUPS[name] // length  # (B, S): the group of each place
-    share = F.one_hot(group.clamp(max=GROUPS[name]), GROUPS[name] + 1)[..., :-1].mT.float()
-    share = share / share.sum(dim=2, keepdim=True)  # (B, N, S)
-    return share @ memory, source[:, :1].expand(-1, GROUPS[name])
+    real = (source != PAD).unsqueeze(2)  # (B, S, 1)
+    mean = (memory * real).sum(dim=1, keepdim=True) / real.sum(dim=1, keepdim=True)
+    return mean, source[:, :1]
 
 
 def train(name: str, rate: float, steps: int, seed: int) -> Seq2Seq:
