@@ -87,8 +87,8 @@ def train(name: str, rate: float, steps: int, seed: int) -> Seq2Seq:
     torch.manual_seed(seed)
     config = Seq2SeqConfig(len(WORDS), 20, d_model=64, n_heads=4, n_layers=2)
     model, generator = Seq2Seq(config), random.Random(seed)
-    settings = {"betas": (0.9, 0.98), "weight_decay": 0.0, "fused": True}
-    optimizer = torch.optim.AdamW(model.parameters(), **settings)
+    weights = model.parameters()
+    optimizer = torch.optim.AdamW(weights, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
     warmup = min(WARMUP, steps // 2)
     for step in range(steps):
         pairs = [random_sentence(generator) for _ in range(BATCH)]
@@ -161,7 +161,8 @@ def measure(name: str, lengths: tuple[int, ...], tested: int) -> dict:
         tuning[rate] = share_right(name, model, development)
         print(name, rate, tuning[rate], flush=True)
     rate = max(tuning, key=lambda rate: tuning[rate])
-    scored, found = [], {"parameters": sum(p.numel() for p in model.parameters())}
+    scored = []
+    found: dict = {"parameters": sum(p.numel() for p in model.parameters())}
     for steps in lengths:
         for seed in SEEDS:
             model = train(name, rate, steps, seed)

@@ -27,7 +27,7 @@ scratchformerLive.figures.translation_steps = (() => {
     const from = reads(row).slice(0, 3);
     const parts = from.map((s) => `${source[s]} (${share(row[s])})`);
     const list = parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts;
-    return `After ${written.join(" ")} it reads above ${list}, and writes ${word}.`;
+    return `After ${written.join(" ")} it reads mostly ${list} and writes ${word}.`;
   }
 
   // ---- the figure ----

@@ -29,7 +29,7 @@ def test_a_row_is_read_from_its_largest_share_until_most_of_it_is_told():
 
 def test_a_step_is_told_with_its_shares():
     told = in_node("return M.told(['⊢', 'der'], 'Hund', ['the', 'dog', '⊣'], [0.3, 0.6, 0.1])")
-    assert told == "After ⊢ der it reads above dog (60 %) and the (30 %), and writes Hund."
+    assert told == "After ⊢ der it reads mostly dog (60 %) and the (30 %) and writes Hund."
 
 
 def test_the_still_figure_names_what_each_word_reads_most():
