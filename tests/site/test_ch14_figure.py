@@ -26,7 +26,7 @@ def check(page, translation, step):
                 assert text == ""
             else:
                 assert abs(int(text) - 100 * share) <= 0.51
-    said = page.get_by_role("status").inner_text()
+    said = page.locator(".sx-status").inner_text()
     written = ["⊢", *words[: step - 1]]
     assert said.startswith(f"After {' '.join(written)} it reads mostly ")
     assert f"and writes {words[step - 1]}" in said
