@@ -85,10 +85,10 @@ def gpt_language(text):
     return "German" if german > 90 and english < 50 else "neither"
 
 
-def after_katze(text):
-    english, *_, last = text.splitlines()[1:]
-    weights = numbers(last)
-    return english.split()[weights.index(max(weights))]
+def one_vector(text):
+    found = re.search(r"one vector +1,000 steps +seen(.*) of ([\d,]+)", text)
+    share = sum(numbers(found[1])) / 3 / float(found[2].replace(",", ""))
+    return "most" if share > 0.6 else ""
 
 
 def unseen_right(text):
@@ -388,8 +388,8 @@ ANSWERS = {
     "13/first-gap": ("cell-46", found(r"place +\d+: (\w+)")),
     "13/gpt-language": ("cell-50", gpt_language),
     "14/table-right": ("cell-10", found(r"seen +(\d+) of 300 right")),
-    "14/after-katze": ("cell-26", after_katze),
     "14/unseen-right": ("cell-57", unseen_right),
+    "14/one-vector": ("neck-1", one_vector),
     "14/without-teacher": ("cell-63", without_teacher),
     "14/beam-right": ("cell-78", beam_right),
     "15/square-length": ("costs-29", square_length),
