@@ -534,11 +534,18 @@ def judge_unnoticed(call):
 
 
 def without_one_bias(weights):
-    return {**weights, "h.3.ln_1.bias": 0 * weights["h.3.ln_1.bias"]}
+    name = "h.3.ln_1.bias"
+    return {**weights, name: 0 * weights[name]}
 
 
 def with_larger_positions(weights):
-    return {**weights, "wpe.weight": 1.1 * weights["wpe.weight"]}
+    name = "wpe.weight"
+    return {**weights, name: 1.1 * weights[name]}
+
+
+def with_a_tenth_more_in_each_token(weights):
+    name = "wte.weight"
+    return {**weights, name: weights[name] + 0.1}
 
 
 def without_the_biases_of_the_heads(weights):
@@ -594,7 +601,7 @@ unnoticed = exercise(
         refused(
             "adds 0.1 to the token table",
             "no probability moves by more than 0.00",
-            lambda weights: {**weights, "wte.weight": weights["wte.weight"] + 0.1},
+            with_a_tenth_more_in_each_token,
         ),
         refused(
             "rounds to 16 bits",
