@@ -302,8 +302,10 @@ def best_rule(_figure):
     """The curves of the figure are read off in the table of the next cell."""
     notebook = next(path for path in NOTEBOOKS if path.name.startswith("12"))
     cell = next(c for c in nbformat.read(notebook, as_version=4).cells if c.id == "cell-47")
-    curves = re.findall(r"^(?:temperature|top-[kp]) +(\d+)% +(\d+)% +(\d+)%", text_of(cell), re.M)
-    assert len(curves) == 3
+    curves = re.findall(
+        r"^(?:temperature|top-[kp]|min-p) +(\d+)% +(\d+)% +(\d+)%", text_of(cell), re.M
+    )
+    assert len(curves) == 4
     apart = [max(map(int, at)) - min(map(int, at)) for at in zip(*curves, strict=True)]
     return "none by much" if max(apart) <= 3 else ""
 
