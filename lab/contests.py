@@ -195,27 +195,31 @@ def figure() -> list[str]:
 
 
 def table(found: list[dict]) -> list[str]:
-    lines = []
+    usual, lines = found[0], []
     for one in found:
-        by_tokens = one["table"].endswith("tokens")
         digits = 2 if one["losses"] == [round(one["losses"][0], 2)] else 3  # a page prints two
-        seeds = f"{len(one['losses'])} seeds" if len(one["losses"]) > 1 else "1 seed"
-        verdict = "level" if one["winner"] == "level" else f"by {abs(one['ahead']):.{digits}f}"
-        lines.append(
-            link(one) + (", Playhouse" if one["text"] == PLAYHOUSE else "")
-            + f" | {one['parameters']:,} | {one['steps']:,} | {one['guesses'] / 1e6:.2f} million"
-            + (" tokens" if by_tokens else "")
-            + f" | {statistics.mean(one['losses']):.{digits}f} ({seeds}) | "
-            f"{one['counted']:.{2 if by_tokens else 3}f} ({one['table']}) | "
-            + {"network": f"**network {verdict}**", "counts": f"counts {verdict}"}.get(
-                one["winner"], verdict
-            )
-        )  # fmt: skip
-    head = "network | parameters | steps | predictions | nats a character | counts | ahead"
+        verdict = "level"
+        if one["winner"] != "level":
+            verdict = f"{one['winner']} by {abs(one['ahead']):.{digits}f}"
+        by_tokens = " tokens" if one["table"].endswith("tokens") else ""
+        cells = (
+            link(one) + (f", {one['text']}" if one["text"] != usual["text"] else ""),
+            f"{statistics.mean(one['losses']):.{digits}f}",
+            str(len(one["losses"])),
+            f"{one['counted']:.{2 if by_tokens else 3}f}"
+            + (f" ({one['table']})" if one["table"] != usual["table"] else ""),
+            f"**{verdict}**" if one["winner"] == "network" else verdict,
+            f"{one['parameters']:,}",
+            f"{one['steps']:,}",
+            f"{one['guesses'] / 1e6:.2f} million{by_tokens}",
+        )
+        lines.append(" | ".join(cells))
+    head = "network | its loss | seeds | counts | ahead | parameters | steps | predictions"
     return [
         "## All contests",
         "",
-        "The text is Tiny Shakespeare where the line does not say Playhouse.",
+        f"The text is {usual['text']} and the counts are {usual['table']}, where a line says "
+        "nothing else. Losses are nats a character.",
         "",
         *runs.markdown_table(head, lines),
     ]
@@ -272,8 +276,8 @@ def fairness() -> list[str]:
         "## What is compared",
         "",
         "- **The same text.** On Tiny Shakespeare both sides learn from the first nine tenths, and "
-        "are scored on the whole last tenth. On Playhouse both learn from the same plays and are "
-        "scored on the same other plays.",
+        "are scored on the whole last tenth. On Playhouse the counts learn from the plays that the "
+        "network's first seed reads, and both are scored on the same other plays.",
         "- **The same unit.** Losses are nats a character. Chapter 18's model and its rival "
         "predict tokens; their loss over the text is divided by its number of characters, and the "
         "page prints it with two digits.",

@@ -59,7 +59,7 @@ def contests():
     texts = list(dict.fromkeys(one["text"] for one in found))
     scales = {texts[0]: (1.35, 2.15, (1.4, 1.6, 1.8, 2.0)), texts[1]: (0.28, 0.4, (0.3, 0.35))}
     left, right, apart = 200, 455, 23
-    d = Drawing(470, apart * len(found) + 60 * len(texts) + 36)
+    d = Drawing(470, apart * len(found) + 74 * len(texts) + 30)
     d.circle(left + 6, 14, 4.5, fill=1)
     d.text(left + 18, 14, "network", size=13, anchor="start")
     d.circle(left + 106, 14, 4.5, fill=0)
