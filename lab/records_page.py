@@ -174,8 +174,7 @@ def other_places(apart: dict, records: dict) -> list[str]:
         "Near nanoGPT's setting, with its model, a rate that falls to 0 and "
         f"{early['steps']} steps, Muon is ahead by {interval(near)} "
         f"nats on validation. AdamW comes to Muon's loss on development after {times:.2f} times "
-        f"as many steps, by a line through its losses at {early['steps']} and "
-        f"{early['AdamW']['longer'][0]['steps']} steps. Muon's step takes {slower:.2f} times as "
+        f"as many steps, by a line through its losses at two numbers of steps. Muon's step takes {slower:.2f} times as "
         f"long there, so that it is {times / slower:.2f} times as fast.",
         "",
         f"In the setting of two minutes, with {two['steps']} steps in place of "
@@ -209,9 +208,13 @@ def catching_up(early: dict) -> tuple[float, float]:
     The logarithm of AdamW's steps is taken to be linear in its loss.
     """
     slow, fast = early["AdamW"], early["Muon"]
-    counts = early["steps"], slow["longer"][0]["steps"]
-    losses = statistics.mean(slow["development"]), mean(slow["longer"])
-    steps = float(at_target(counts, losses, statistics.mean(fast["development"])))
+    goal, by_steps = statistics.mean(fast["development"]), {early["steps"]: slow["development"]}
+    for run in slow["longer"]:
+        by_steps.setdefault(run["steps"], []).append(run["loss"])
+    means = {n: statistics.mean(losses) for n, losses in by_steps.items()}
+    after = min(n for n, loss in means.items() if loss <= goal)
+    before = max(n for n in means if n < after)
+    steps = float(at_target((before, after), (means[before], means[after]), goal))
     medians = (statistics.median(side["ms"]) for side in (fast, slow))
     return steps / early["steps"], next(medians) / next(medians)
 

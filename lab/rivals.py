@@ -26,7 +26,7 @@ class Place:
     sweep_seeds: int
     seeds: int = 0  # of what is read with the picked settings
     around: dict[str, tuple[int, int]] | None = None  # side -> steps around nanoGPT's loss
-    longer: dict[str, int] | None = None  # the slower side -> more steps than the sweep's
+    longer: dict[str, tuple[int, ...]] | None = None  # the slower side -> more steps than these
 
 
 def cross(inner: tuple[float, ...], outer: tuple[float, float, float]) -> list[tuple]:
@@ -91,7 +91,7 @@ def read(runner, setting: tuple[dict, dict], place: Place, swept: dict) -> dict:
             print(side, split, losses, flush=True)
         more = {
             "runs": (place.around or {}).get(side, ()),
-            "longer": [n for name, n in (place.longer or {}).items() if name == side],
+            "longer": (place.longer or {}).get(side, ()),
         }
         for name, counts in more.items():
             if counts:
