@@ -42,14 +42,14 @@ def _still(translations: Sequence[Mapping[str, Any]]) -> str:
     rows = ""
     for each in translations:
         english = [*each["english"].split(), END]
-        read = [english[row.index(max(row))] for row in each["weights"][:-1]]
         words = " ".join(
-            f"{escape(word)} ({escape(most)})"
-            for word, most in zip(each["german"].split(), read, strict=True)
+            f"{escape(word)} ({escape(english[row.index(max(row))])} {max(row):.0%})"
+            for word, row in zip(each["german"].split(), each["weights"][:-1], strict=True)
         )
         rows += f"<tr><th scope='row'>{escape(each['english'])}</th><td>{words}</td></tr>"
     return (
         "<p>This figure is live where JavaScript runs: there you can step through each translation "
-        "word by word. Here each German word stands with the source word whose state it reads most."
+        "word by word. Here each German word stands with the source word that it reads most, and "
+        "the share of its attention that this word gets."
         f"</p><table><tbody>{rows}</tbody></table>"
     )

@@ -34,7 +34,7 @@ def test_a_step_is_told_with_its_shares():
 
 def test_the_still_figure_names_what_each_word_reads_most():
     still = translation_steps([DOG]).still
-    assert "der (the) Hund (dog)" in still
+    assert "der (the 70%) Hund (dog 90%)" in still
 
 
 def test_the_stored_translations_are_right_and_read_their_words():
