@@ -314,6 +314,7 @@ def best_rule(_figure):
 ANSWERS = {
     "00/first-sums": ("cell-08", lambda text: all_of(f"{row[0]:.0f}" for row in rows(text)[:2])),
     "00/row-plus-column": ("cell-12", lambda text: f"{rows(text)[1][2]:.0f}"),
+    "00/true-entries": ("compare-2", lambda text: str(text.count("True"))),
     "00/dot-product": ("cell-14", lambda text: str(int(*set(numbers(text))))),
     "01/new-words": ("cell-06", found(r"(\d+)% of the words are new")),
     "01/round-of-the": ("cell-21", found(r"merge (\d): th \+ e")),
