@@ -337,6 +337,7 @@ ANSWERS = {
     "05/which-word": ("hook-3", largest(r"^without (\S+) +([\d.]+)", min)),
     "05/three-means": ("cell-13", lambda text: all_of(f"{n:.0f}" for n in numbers(text)[1:])),
     "05/leaks": ("cell-37", found(r"(\d+) of 28 future pairs leak")),
+    "05/hidden-too-late": ("late-2", found(r"(\d+) of 28 future pairs leak, too")),
     "05/future-gone": ("leak-1", future_gone),
     "06/scores-doubled": ("cell-11", lambda text: f"{rows(text)[4][2]:.0f}"),
     "06/which-noun": ("cell-26", which_noun),
