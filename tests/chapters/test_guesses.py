@@ -132,6 +132,16 @@ def momentum(text):
     )
 
 
+def bytes_left(text):
+    left = re.search(r"bytes; ([\d,]+) are left", text)[1]
+    return f"{int(left.replace(',', '')) / 1e6:.0f}"
+
+
+def texts_equal(text):
+    """How many of the three that are drawn; the likeliest tokens stand in a line of their own."""
+    return str(len(re.findall(r"^drawn, seed \d: +equal True$", text, re.MULTILINE)))
+
+
 def hindi_times(text):
     tokens = found(r"^Hindi .* ([\d.]+) +0$", re.MULTILINE)(text)
     return f"{float(tokens):.0f} times as many"
@@ -411,8 +421,8 @@ ANSWERS = {
     "17/peeking-loss": ("cell-48", found(r"looks ahead +([\d.]+)")),
     "17/seeds-below": ("cell-57", lambda t: str(sum(loss < 1.865 for loss in numbers(t)[:3]))),
     "18/three-transposed": ("cell-07", as_large_as_the_logit),
-    "18/bytes-left": ("cell-11", found(r"bytes; ([\d,]+) are left")),
-    "18/same-tokens": ("cell-40", all_true("are equal", "differ")),
+    "18/bytes-left": ("cell-11", bytes_left),
+    "18/same-tokens": ("cell-40", texts_equal),
     "18/hidden-in-fresh": ("cell-48", hidden_in_fresh),
     "18/mask-enough": (
         "cell-51",
