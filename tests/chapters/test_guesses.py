@@ -317,7 +317,7 @@ def best_rule(_figure):
     )
     assert len(curves) == 4
     apart = [max(map(int, at)) - min(map(int, at)) for at in zip(*curves, strict=True)]
-    return "none by much" if max(apart) <= 3 else ""
+    return "no clear winner" if max(apart) <= 3 else ""
 
 
 # page/question: the cell with the output, and how its answer is read
