@@ -174,8 +174,8 @@ def other_places(apart: dict, records: dict) -> list[str]:
         "Near nanoGPT's setting, with its model, a rate that falls to 0 and "
         f"{early['steps']} steps, Muon is ahead by {interval(near)} "
         f"nats on validation. AdamW comes to Muon's loss on development after {times:.2f} times "
-        f"as many steps, by a line through its losses at two numbers of steps. Muon's step takes {slower:.2f} times as "
-        f"long there, so that it is {times / slower:.2f} times as fast.",
+        "as many steps, by a line between its losses at two numbers of steps. Muon's step takes "
+        f"{slower:.2f} times as long there, so that it is {times / slower:.2f} times as fast.",
         "",
         f"In the setting of two minutes, with {two['steps']} steps in place of "
         f"{full['steps']}, Muon is ahead by {interval(fifth)}. With all "
