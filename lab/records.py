@@ -39,13 +39,12 @@ be: they see all characters before in any case, so that overlapping windows chan
 
 rivals: Muon beside an AdamW tuned as widely in the setting of two_minutes, by one process of one
 thread, with a fifth of its steps. Where windows double and the tail begins moves along. Seconds
-play no part, but for milliseconds a step by turns. rivals_full: AdamW's pick with all the steps.
+play no part, but for milliseconds a step by turns.
 """
 
 import os
 import statistics
 import tempfile
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -90,7 +89,7 @@ PLACE = rivals.Place(
     sweep_seeds=1,
     seeds=3,
 )
-FULL_STEPS, ROUNDS = 790, 5
+ROUNDS = 5
 WINDOW, STRIDE, EVERY = 256, 64, 4096
 QUICK = {"data.corpus": "playhouse", "model.d_model": 16, "model.n_layers": 1,
          "training.steps": 4, "training.double_after": 2, "training.tail_after": 2}  # fmt: skip
@@ -309,23 +308,11 @@ def swept_rivals(split_texts: dict, vocab_size: int, folder: Path, quick: bool) 
     return merged(found, rivals.turns(short, setting, PLACE, swept, 1 if quick else ROUNDS))
 
 
-def rivals_full(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dict:
-    """AdamW's pick with as many steps as the record has, on validation."""
-    runner, steps = runner_of(split_texts, vocab_size, quick), FULL_STEPS
-    picked = runs.read(STORED)["rivals"]["AdamW"]["picked"]
-    place = replace(PLACE, steps=steps)
-    one = rivals.setting_of(shortened(steps, quick), place, "AdamW", picked)
-    seeds = SEEDS["validation"][: 1 if quick else None]
-    losses = [runner.ours("validation", seed, *one)[0] for seed in seeds]
-    return {"steps": steps, "changes": picked, "seeds": list(seeds), "validation": losses}
-
-
 PARTS = {
     "two_minutes": two_minutes,
     "ten_seeds": ten_seeds,
     "tracks": tracks,
     "rivals": swept_rivals,
-    "rivals_full": rivals_full,
 }
 
 

@@ -171,7 +171,7 @@ PLACES = {
         then={"AdamW": [{"warmup": 0.0}], "Muon": [{"warmup": 0.2}]},
         sweep_seeds=1,
         seeds=3,
-        longer={"AdamW": (360, 480)},
+        longer={"AdamW": (360,)},
     ),
     "ladder": rivals.Place(
         steps=360,
