@@ -30,7 +30,7 @@ def tok():
 
 
 def test_an_unknown_name_is_told():
-    with pytest.raises(ValueError, match="no shipped model 'gpt5': there are tiny-shakespeare"):
+    with pytest.raises(ValueError, match="no shipped model 'gpt5': there are english-german, tiny-shakespeare"):
         GPT.pretrained("gpt5")
     with pytest.raises(ValueError, match=r"no shipped model .*shipped': there are"):
         shipped_folder("../shipped")

@@ -19,7 +19,9 @@ in_node = Node(
     scratchformerBert="page_model/bert.js",
     F="ch13_bert/live.js",
 )
-FORWARD = "return scratchformerBert.forward(scratchformerBert.load(input.told), input.ids, input.of)"
+FORWARD = (
+    "return scratchformerBert.forward(scratchformerBert.load(input.told), input.ids, input.of)"
+)
 
 
 def random_bert(seed, **sizes):
@@ -65,9 +67,7 @@ def test_the_shipped_model_gives_the_same_candidates_at_every_gap():
     body = """const model = scratchformerBert.load(input.told);
     return input.texts.map((both) =>
       F.candidates(model, F.reading(input.told.words, both, model.config.context_length)))"""
-    for texts, shown in zip(
-        EXAMPLES, in_node(body, told=told, texts=list(EXAMPLES)), strict=True
-    ):
+    for texts, shown in zip(EXAMPLES, in_node(body, told=told, texts=list(EXAMPLES)), strict=True):
         ids, of = [1], [0]
         for segment, text in enumerate(texts):
             ids += [*(MASK if w == "_" else words.index(w) for w in text.split()), 2]
