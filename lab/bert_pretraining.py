@@ -4,14 +4,14 @@ Usage: python -m lab.bert_pretraining [--quick | --write]
 
 One small network reads pairs of an English and a German text. It is trained as a BERT (hidden
 words) or as a GPT (a causal mask, next words), with as many steps and as many rates tried. Each
-fills the gaps of texts that it has not met, beside tables of counts. Then each learns to judge
+fills the gaps of texts that it has not met, beside tables of counts. Then the BERT learns to judge
 whether the German says the same as the English, from few judged pairs; the wrong ones have the same
 words. A network that was not pretrained learns the same, and once for as long as pretraining and
 judging together.
 
 Rates, dropout and the tables' settings are chosen on the development texts, and what is stored is
 read once, on the test texts: both are drawn alike, from other seeds. With --write the BERT of the
-first seed goes into the package, as `BERT.pretrained("english-german")`. About an hour and a half.
+first seed goes into the package, as `BERT.pretrained("english-german")`. About half an hour.
 """
 
 import collections
@@ -43,15 +43,15 @@ SPECIAL_TOKENS = ["·", "[CLS]", "[SEP]", "[MASK]"]
 PAD, CLS, SEP, MASK = range(4)
 SPECIAL = (PAD, CLS, SEP)
 SIZES = {"d_model": 64, "n_heads": 4, "n_layers": 2}
-ROWS, HIDDEN = 64, 0.3
+ROWS, HIDDEN, SINGLE = 32, 0.3, 0.15  # a batch; words hidden in it; the chance of single texts
 KINDS = ("seen", "unseen")
 FULL = {
     "texts": 20_000,  # pairs to pretrain on and to count
-    "steps": 5000,
-    "rates": (2e-3, 4e-3, 6e-3, 8e-3, 12e-3),  # of pretraining
-    "judging steps": 600,
-    "judging rates": (2e-4, 5e-4, 1e-3, 2e-3, 4e-3),
-    "dropouts": (0.0, 0.1, 0.3),  # while judging is learned
+    "steps": 6000,
+    "rates": (1e-3, 2e-3, 4e-3, 6e-3, 1e-2),  # of pretraining
+    "judging steps": 400,
+    "judging rates": (3e-4, 6e-4, 1e-3, 2e-3, 4e-3),
+    "dropouts": (0.0, 0.1),  # while judging is learned
     "labelled": (100, 400, 1600, 6400),
     "tested": 1000,  # judged pairs of each kind
     "gaps": 300,  # pairs of each kind whose words are hidden
@@ -60,7 +60,7 @@ FULL = {
 QUICK = {"texts": 1000, "steps": 2, "rates": (3e-3,), "judging steps": 2}
 QUICK |= {"judging rates": (1e-3,), "dropouts": (0.0,), "labelled": (20,), "tested": 10}
 QUICK |= {"gaps": 4, "seeds": (0,)}
-START = 0.02  # standard deviation of a matrix before training
+START = 0.05  # standard deviation of a matrix before training
 WARMUP = 200  # steps of pretraining in which the rate rises; a tenth of judging's
 STORED = FOLDER / "bert_pretraining.json"
 
@@ -75,9 +75,8 @@ class Data:
         self.ids = {word: i for i, word in enumerate(words, start=4)}
         self.vocab_size = len(words) + 4
         self.T = max(len(a) + len(b) for a, b in self.pairs) + 3
-        both = self.rows(self.pairs)
-        single = self.rows([(pair[i % 2],) for i, pair in enumerate(self.pairs)])
-        self.inputs = [torch.cat(tensors) for tensors in zip(both, single, strict=True)]
+        single = [(pair[i % 2],) for i, pair in enumerate(self.pairs)]
+        self.kinds = self.rows(self.pairs), self.rows(single)
 
     def row(self, a, b=None):
         ids = [CLS, *(self.ids[word] for word in a), SEP]
@@ -91,6 +90,14 @@ class Data:
     def rows(self, texts):
         ids, segments = zip(*(self.row(*text) for text in texts), strict=True)
         return torch.tensor(ids), torch.tensor(segments)
+
+    def draw(self, generator):
+        """A batch of one kind, pairs or single texts, cut where the longest ends."""
+        kind = int(torch.rand((), generator=generator) < SINGLE)
+        pick = torch.randint(len(self.pairs), (ROWS,), generator=generator)
+        ids, segments = (tensor[pick] for tensor in self.kinds[kind])
+        longest = int((ids != PAD).sum(dim=1).max())
+        return ids[:, :longest], segments[:, :longest]
 
     def config(self):
         return BERTConfig(self.vocab_size, self.T, **SIZES)
@@ -124,8 +131,7 @@ def pretrained(data, seed, steps, lr, causal=False):
     """The network, trained on half pairs and half single texts: as a BERT or as a GPT."""
 
     def batch(generator):
-        pick = torch.randint(len(data.inputs[0]), (ROWS,), generator=generator)
-        ids, segments = (tensor[pick] for tensor in data.inputs)
+        ids, segments = data.draw(generator)
         if causal:
             later = F.pad(ids[:, 1:], (0, 1), value=PAD)
             return ids, segments, later.masked_fill(later == PAD, IGNORED)
@@ -142,16 +148,13 @@ def pretrained(data, seed, steps, lr, causal=False):
 class Judge(nn.Module):
     """Does the second text say the same as the first? A linear layer on the mean vector."""
 
-    def __init__(self, bert, causal=False):
+    def __init__(self, bert):
         super().__init__()
-        self.bert, self.causal = bert, causal
-        self.top = nn.Linear(bert.config.d_model, 2)
+        self.bert, self.top = bert, nn.Linear(bert.config.d_model, 2)
 
     def forward(self, ids, segments):
-        mask, real = padding_mask(ids, PAD), (ids != PAD).unsqueeze(-1)
-        if self.causal:
-            mask = mask & causal_mask(ids.shape[1])
-        vectors = self.bert.encode(ids, segments, mask)
+        real = (ids != PAD).unsqueeze(-1)
+        vectors = self.bert.encode(ids, segments, padding_mask(ids, PAD))
         return self.top((vectors * real).sum(dim=1) / real.sum(dim=1))
 
 
@@ -385,34 +388,26 @@ def drawn(seed, size):
     return gaps, [judged(size["tested"], kind, seed + i) for i, kind in enumerate(KINDS, start=1)]
 
 
-def best_rates(data, size, gaps):
-    """For a BERT and a GPT the share of development gaps in sight, after each of the rates.
-
-    In sight: for a BERT in both texts; for a GPT in the German one, which comes second.
-    """
+def best_rates(data, size, gaps, name):
+    """The loss on development pairs after each of the rates, in runs of a quarter of the length."""
     found = {}
-    for name in ("BERT", "GPT"):
-        causal = name == "GPT"
-        found[name] = {}
-        for lr in size["rates"]:
-            model = pretrained(data, 100, size["steps"], lr, causal)
-            shares = [
-                filled(data, model, texts, which, False, causal)
-                for texts in gaps.values()
-                for which in ((1,) if causal else (0, 1))
-            ]
-            found[name][lr] = round(statistics.fmean(shares), 4)
-            print(name, lr, found[name][lr], flush=True)
+    pairs = [pair for texts in gaps.values() for pair in texts]
+    for lr in size["rates"]:
+        model = pretrained(data, 100, max(2, size["steps"] // 4), lr, name == "GPT")
+        found[lr] = (
+            next_loss(data, model, pairs) if name == "GPT" else hidden_loss(data, model, pairs)
+        )
+        print(name, lr, found[lr], flush=True)
     return found
 
 
-def best_of(found):
-    return max(found, key=found.get)
+def best_of(found, choose=max):
+    return choose(found, key=found.get)
 
 
-def judge_of(data, name, model, lessons, seed, steps, lr, dropout):
+def judge_of(data, model, lessons, seed, steps, lr, dropout):
     torch.manual_seed(seed)
-    judge = Judge(with_dropout(model, dropout), causal=name == "GPT")
+    judge = Judge(with_dropout(model, dropout))
     settings = {"steps": steps, "lr": lr, "warmup": steps // 10}
     return taught(data, judge, *lessons, seed, **settings)
 
@@ -423,7 +418,7 @@ def best_judging(data, size, models, lessons, development):
     for name, model in models.items():
         found[name] = {}
         for dropout, lr in itertools.product(size["dropouts"], size["judging rates"]):
-            judge = judge_of(data, name, model, lessons, 100, size["judging steps"], lr, dropout)
+            judge = judge_of(data, model, lessons, 100, size["judging steps"], lr, dropout)
             shares = [accuracy(data, judge, *texts) for texts in development]
             found[name][f"{dropout} {lr}"] = round(statistics.fmean(shares), 4)
         print(name, found[name], flush=True)
@@ -447,7 +442,7 @@ def judged_rows(data, models, seed, size, labelled, tests, chosen):
         steps = size["judging steps"]
         for long in (False, True) if (name, n) == ("fresh", max(labelled)) else (False,):
             total = steps + size["steps"] if long else steps
-            judge = judge_of(data, name, model, lessons, seed, total, lr, dropout)
+            judge = judge_of(data, model, lessons, seed, total, lr, dropout)
             shares = [round(accuracy(data, judge, *test), 4) for test in tests]
             own = round(accuracy(data, judge, *(part[:1000] for part in lessons)), 4)
             row = {"model": f"{name}, long" if long else name, "seed": seed, "labelled": n}
@@ -462,16 +457,23 @@ def measure(options):
     labelled = {n: judged(n, "train", seed=1000 + n) for n in size["labelled"]}
     result = {
         "machine": runs.machine(),
-        "settings": {"rows": ROWS, "hidden": HIDDEN, "warmup": WARMUP, "start": START, **SIZES}
+        "settings": {
+            "rows": ROWS,
+            "hidden": HIDDEN,
+            "warmup": WARMUP,
+            "start": START,
+            "single": SINGLE,
+        }
+        | SIZES
         | {name: size[name] for name in ("steps", "judging steps", "texts", "tested")},
         "counted": counted(data, labelled, dev_pairs, tests),
         "gaps counted": gap_tables(data, dev_gaps, gaps),
-        "rates": best_rates(data, size, dev_gaps),
+        "rates": {name: best_rates(data, size, dev_gaps, name) for name in ("BERT", "GPT")},
         "gaps": [],
         "judged": [],
     }
     print(result["counted"], result["gaps counted"], flush=True)
-    rates = {name: best_of(found) for name, found in result["rates"].items()}
+    rates = {name: best_of(found, min) for name, found in result["rates"].items()}
     for seed in size["seeds"]:
         start = time.perf_counter()
         models = {"BERT": pretrained(data, seed, size["steps"], rates["BERT"])}
@@ -479,9 +481,10 @@ def measure(options):
         models["GPT"] = pretrained(data, seed, size["steps"], rates["GPT"], causal=True)
         torch.manual_seed(seed)
         models["fresh"] = fresh(data)
+        judges = {name: models[name] for name in ("BERT", "fresh")}
         if not result["gaps"]:
             middle = labelled[sorted(labelled)[len(labelled) // 2]]
-            result["judging"] = best_judging(data, size, models, middle, dev_pairs)
+            result["judging"] = best_judging(data, size, judges, middle, dev_pairs)
             chosen = {name: best_of(found) for name, found in result["judging"].items()}
             if options.write:
                 ship(data, models["BERT"], size, rates["BERT"], seconds, dev_gaps, gaps, result)
@@ -489,7 +492,7 @@ def measure(options):
         for row in gap_rows(data, trained, seed, gaps):
             result["gaps"].append(row)
             print(row, flush=True)
-        for row in judged_rows(data, models, seed, size, labelled, tests, chosen):
+        for row in judged_rows(data, judges, seed, size, labelled, tests, chosen):
             result["judged"].append(row)
             print(row, flush=True)
     return result
@@ -502,6 +505,15 @@ def hidden_loss(data, model, texts, seed=0):
     inputs, targets = mask_tokens(ids, MASK, data.vocab_size, SPECIAL, HIDDEN, g)
     with eval_mode(model):
         nats, n = masked_loss(model, inputs, segments, targets)
+    return round((nats / n).item(), 4)
+
+
+def next_loss(data, model, texts):
+    """Nats for the next word of both texts, to a GPT."""
+    ids, segments = data.rows(texts)
+    later = F.pad(ids[:, 1:], (0, 1), value=PAD)
+    with eval_mode(model):
+        nats, n = next_word_loss(model, ids, segments, later.masked_fill(later == PAD, IGNORED))
     return round((nats / n).item(), 4)
 
 
@@ -529,7 +541,14 @@ def ship(data, model, size, lr, seconds, development, tests, result):
     record = {
         "command": "python -m lab.bert_pretraining --write",
         "parameters": sum(p.numel() for p in model.parameters()),
-        "settings": {"rows": ROWS, "hidden": HIDDEN, "warmup": WARMUP, "start": START, **SIZES}
+        "settings": {
+            "rows": ROWS,
+            "hidden": HIDDEN,
+            "warmup": WARMUP,
+            "start": START,
+            "single": SINGLE,
+        }
+        | SIZES
         | {"steps": size["steps"], "lr": lr, "texts": size["texts"], "seed": 0},
         "seconds": seconds,
         "development": scores(development),
