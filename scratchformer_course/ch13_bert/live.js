@@ -143,7 +143,12 @@ scratchformerLive.figures.fill_gaps = (() => {
             percent(p),
             bar(p),
           ]);
-          return el("div", {}, name, table(["word", "probability", ""], rows, { class: "sx-bars" }));
+          return el(
+            "div",
+            {},
+            name,
+            table(["word", "probability", ""], rows, { class: "sx-bars" }),
+          );
         }),
       );
       status.textContent = say(typeof told === "string" ? told : "");

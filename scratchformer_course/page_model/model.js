@@ -394,7 +394,15 @@ globalThis.scratchformerModel ??= (function model() {
 
   const parts = { norm, apply, add, attend };
   const text = { softmax, losses, probabilities, generator, pick, generate };
-  return { load, newCache, forward, readOut, parts, ...text, source: `(${model})()` };
+  return {
+    load,
+    newCache,
+    forward,
+    readOut,
+    parts,
+    ...text,
+    source: `(${model})()`,
+  };
 })();
 
 if (typeof module !== "undefined") module.exports = scratchformerModel; // Node

@@ -1,4 +1,4 @@
-"""The BERT in JavaScript is PyTorch's, and what a reader types becomes the row that PyTorch reads."""
+"""The BERT in JavaScript is PyTorch's, and what is typed becomes the row that PyTorch reads."""
 
 import json
 import math
