@@ -387,7 +387,6 @@ ANSWERS = {
     "13/padding-moves": ("cell-22", found(r"no mask +(\d) of 5")),
     "13/first-loss": ("cell-31", found(r"loss ([\d.]+)")),
     "13/gpt-language": ("cell-42", gpt_language),
-    "13/first-gap": ("cell-49", found(r"place +\d+: (\w+)")),
     "13/fresh-judge": ("cell-56", fresh_judge),
     "14/table-right": ("cell-10", found(r"seen +(\d+) of 300 right")),
     "14/after-katze": ("cell-26", after_katze),
