@@ -364,7 +364,8 @@ def gap_tables(data, development, tests):
         return sum(table.shares(texts, *settings) for texts in few)
 
     best = max(plain, key=on_development)
-    more = [(*best, known, weight) for known in (0.5, 1.0, 2.0) for weight in (0.5, 1.0, 2.0)]
+    grid = itertools.product((0.5, 1.0, 2.0, 3.0), (1.0, 2.0, 4.0, 8.0, 16.0, 32.0))
+    more = [(*best, known, weight) for known, weight in grid]
     ways = {"neighbours": best, "neighbours and German": max(more, key=on_development)}
     common, _ = table.common.most_common(1)[0]
     result = {"settings": ways}
