@@ -155,6 +155,8 @@ def other_places(apart: dict, records: dict) -> list[str]:
         paired(*(place[side]["validation"] for side in INNER)) for place in places.values()
     )
     more, lag = behind_with_more(early)
+    rungs, busy = apart["factors"]["rungs"], longer_step(early)
+    quiet = rungs["Muon"]["ms"] / rungs["rates of its own"]["ms"]
     return [
         "## Muon early, and in two minutes",
         "",
@@ -172,17 +174,18 @@ def other_places(apart: dict, records: dict) -> list[str]:
         "",
         "Near nanoGPT's setting, with its model, a rate that falls to 0 and "
         f"{early['steps']} steps, Muon is ahead by {interval(near)} "
-        f"nats on validation. A step of Muon's takes {longer_step(early):.1f} times as long, so "
-        f"that AdamW can make about {more} steps meanwhile. With them it is still {lag:.3f} behind "
-        "on development: here Muon's lead is no matter of tuning. Its rate outside is the greatest "
-        "that was tried, and a larger one might do better.",
+        f"nats on validation. A step of Muon's takes {quiet:.2f} times as long on the ladder, and "
+        f"{busy:.2f} times in these runs beside other programs, so that AdamW can make "
+        f"{quiet * early['steps']:.0f} to {busy * early['steps']:.0f} steps meanwhile. With {more} "
+        f"it is still {lag:.3f} behind on development: here Muon's lead is no matter of tuning. "
+        "Its rate outside is the greatest that was tried, and a larger one might do better.",
         "",
         f"In the setting of two minutes, with {two['steps']} steps in place of {whole}, Muon is "
         f"ahead by {interval(fifth)} on validation, with the record's own rates, which the sweep "
         f"picked again. A step of Muon's takes {longer_step(two):.2f} times as long as AdamW's.",
         "",
-        f"Not done: AdamW with all {whole} steps, or for two minutes by the clock; finer sweeps, "
-        "and more seeds in them.",
+        f"Not done: AdamW with all {whole} steps, or for two minutes by the clock; more steps near "
+        "nanoGPT's setting; finer sweeps, and more seeds in them.",
         "",
         "Steps are counted here and not seconds, because other programs ran on the same machine. "
         "The milliseconds are medians of short runs that took turns on one thread. All settings, "
