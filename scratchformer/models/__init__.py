@@ -3,6 +3,7 @@
 from scratchformer.models.bert import BERT, BERTConfig
 from scratchformer.models.bigram import Bigram
 from scratchformer.models.gpt import GPT, GPTConfig
+from scratchformer.models.llama import Llama, LlamaConfig
 from scratchformer.models.ngram import KneserNey
 from scratchformer.models.seq2seq import Seq2Seq, Seq2SeqConfig
 
@@ -13,6 +14,8 @@ __all__ = [
     "Bigram",
     "GPTConfig",
     "KneserNey",
+    "Llama",
+    "LlamaConfig",
     "Seq2Seq",
     "Seq2SeqConfig",
 ]

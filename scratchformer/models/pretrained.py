@@ -36,10 +36,12 @@ Model = TypeVar("Model", bound=nn.Module)
 
 def save_model(folder: str | Path, model: Any) -> None:
     """Write the model's config, and its parameters, a shared one once, to `folder`."""
-    _write(folder, asdict(model.config), dict(model.named_parameters()))
+    write_model(folder, asdict(model.config), dict(model.named_parameters()))
 
 
-def _write(folder: str | Path, config: dict, weights: dict[str, Tensor], **metadata: str) -> None:
+def write_model(
+    folder: str | Path, config: dict, weights: dict[str, Tensor], **metadata: str
+) -> None:
     """Write both files; at any moment `read_model` reads the old model or the new one.
 
     The config stands in the header of the weights too, and counts there: one rename replaces
@@ -227,7 +229,7 @@ def save_as_gpt2(folder: str | Path, model: Any) -> None:
     for name, p in model.named_parameters():
         transposed = name.startswith("h.") and p.dim() == 2  # (out, in) -> (in, out)
         weights[name] = p.T if transposed else p
-    _write(folder, theirs, weights, format="pt")
+    write_model(folder, theirs, weights, format="pt")
 
 
 def byte_letters() -> list[str]:

@@ -1,0 +1,86 @@
+"""Llama's config and weights in Hugging Face's terms, and back.
+
+To Hugging Face a Llama whose queries and keys are normed is a Qwen3, and one with a window a
+Mistral.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from torch import Tensor
+
+# Our names of the settings -> Hugging Face's
+SETTINGS = {"vocab_size": "vocab_size", "context_length": "max_position_embeddings"}
+SETTINGS |= {"d_model": "hidden_size", "n_heads": "num_attention_heads"}
+SETTINGS |= {"n_layers": "num_hidden_layers", "norm_eps": "rms_norm_eps"}
+CLASSES = {"llama": "LlamaForCausalLM", "qwen3": "Qwen3ForCausalLM"}
+CLASSES |= {"mistral": "MistralForCausalLM"}
+
+
+def to_hugging_face(
+    config: Any, parameters: Iterable[tuple[str, Tensor]]
+) -> tuple[dict, dict[str, Tensor]]:
+    """A LlamaConfig and named parameters as Hugging Face's config.json and weights have them."""
+    kind = "qwen3" if config.qk_norm else "mistral" if config.window else "llama"
+    theirs: dict[str, Any] = {"model_type": kind, "architectures": [CLASSES[kind]]}
+    theirs |= {name: getattr(config, ours) for ours, name in SETTINGS.items()}
+    theirs |= {"num_key_value_heads": config.kv_heads, "head_dim": config.D}
+    theirs |= {"intermediate_size": config.hidden, "hidden_act": "silu"}
+    theirs |= {"tie_word_embeddings": config.tied, "rope_theta": config.rope_base}
+    theirs |= {"bos_token_id": None, "eos_token_id": None}  # for the tokenizer to say
+    if kind == "mistral" or config.window:
+        theirs["sliding_window"] = config.window
+    if kind == "qwen3" and config.window:
+        theirs |= {"use_sliding_window": True, "max_window_layers": 0}  # in all layers
+    own = ("lm_head.weight",)
+    return theirs, {n if n in own else f"model.{n}": p for n, p in parameters}
+
+
+def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, dict[str, Tensor]]:
+    """Hugging Face's config.json and weights as a LlamaConfig's arguments and our names.
+
+    Raises ValueError for an architecture that `llama.py` does not compute.
+    """
+    kind = config.get("model_type")
+    if kind not in CLASSES:
+        raise ValueError(f"model_type={kind!r}, expected one of {', '.join(CLASSES)}")
+    if missing := [name for name in SETTINGS.values() if name not in config]:
+        raise ValueError(f"config.json has no {missing[0]}, expected a {kind}'s settings")
+    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    turns = rope.get("rope_type", rope.get("type", "default"))
+    window, windowed = _window(kind, config)
+    for name, found, expected in (
+        ("rope_type", turns, "default"),
+        ("hidden_act", config.get("hidden_act", "silu"), "silu"),
+        ("attention_bias", config.get("attention_bias", False), False),
+        ("mlp_bias", config.get("mlp_bias", False), False),
+        ("layers with a window", windowed, "none or all"),
+    ):
+        if found != expected:
+            raise ValueError(f"{name}={found!r}, expected {expected!r}: others are not handled")
+    ours = {name: config[theirs] for name, theirs in SETTINGS.items()}
+    ours |= {"n_kv_heads": config.get("num_key_value_heads"), "head_dim": config.get("head_dim")}
+    ours |= {"d_ff": config.get("intermediate_size"), "qk_norm": kind == "qwen3"}
+    ours |= {"window": window, "tied": config.get("tie_word_embeddings", False)}
+    ours["rope_base"] = rope.get("rope_theta", config.get("rope_theta", 10_000.0))
+    renamed = {name.removeprefix("model."): tensor for name, tensor in weights.items()}
+    if ours["tied"]:
+        renamed.pop("lm_head.weight", None)  # the embedding, a second time
+    return ours, renamed
+
+
+def _window(kind: str, config: dict) -> tuple[int | None, str]:
+    """The window that the config asks for, and whether "none or all" layers have it, or "some"."""
+    window = config.get("sliding_window")
+    if kind == "llama" or (kind == "qwen3" and not config.get("use_sliding_window", False)):
+        return None, "none or all"
+    if kind == "qwen3" and window is not None:
+        kinds = config.get("layer_types") or [
+            "sliding_attention" if i >= config.get("max_window_layers", 28) else "full_attention"
+            for i in range(config["num_hidden_layers"])
+        ]
+        if set(kinds) == {"full_attention"}:
+            return None, "none or all"
+        if len(set(kinds)) > 1:
+            return window, "some"
+    return window, "none or all"
