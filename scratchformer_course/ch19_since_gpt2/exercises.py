@@ -176,7 +176,7 @@ swiglu_width = exercise(
         ),
         mistake(
             "takes two thirds of d_model",
-            "Two thirds are meant of 4 d_model, and not of d_model",
+            "Take two thirds of 4 d_model, and not of d_model",
             lambda d_model, multiple: math.ceil(2 * d_model / 3 / multiple) * multiple,
         ),
         mistake(
