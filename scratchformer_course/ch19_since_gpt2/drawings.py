@@ -18,7 +18,7 @@ NAMES = {
 
 
 def _column(d, left, title, parts):
-    """A stream from top to bottom, with boxes beside it: (y, height, lines, number of the change)."""
+    """A stream downwards, with boxes beside it: (y, height, lines, the numbers of changes)."""
     d.text(left + 102, 14, title, bold=True, size=15)
     d.line([(left, 34), (left, 422)], "stream", width=4)
     d.arrow(left, 422, left, 446, "stream", width=4)
@@ -68,30 +68,6 @@ def two_blocks():
         "number at each change: 1 RMSNorm, 2 rotation instead of the table, 3 SwiGLU, 4 heads that "
         "share keys, 5 queries and keys are normed, 6 no biases, 7 a window. The stream and the "
         "two plus signs are the same."
-    )
-
-
-def shared(queries: int, keys: int):
-    """Which queries use which keys: one each, groups, and one for all."""
-    d = Drawing(470, 150)
-    for left, n, name in ((6, queries, "GPT-2"), (166, keys, "groups"), (326, 1, "one for all")):
-        d.text(left + 69, 14, name, bold=True)
-        width = 138 / queries
-        for h in range(queries):
-            x = left + width * (h + 0.5)
-            d.box(x - 13, 32, 26, 24, f"q{h}", "query", fill=0.2, size=13)
-            group = h // (queries // n)
-            to = left + 138 / n * (group + 0.5)
-            d.line([(x, 56), (to, 98)], "muted", width=1.4)
-        for g in range(n):
-            to = left + 138 / n * (g + 0.5)
-            d.box(to - 14, 98, 28, 24, f"k{g}", "key", fill=0.2, size=13)
-        d.text(left + 69, 138, f"{n} in the cache", "muted", size=13)
-    return d.show(
-        f"Three ways to pair {queries} queries with keys. In GPT-2 each query has a key of its "
-        f"own, {queries} in the cache. In groups, neighbours share a key: {keys} in the cache. "
-        "At last one key serves all queries. The lines from queries to keys do not cross: query "
-        "0 and its neighbours belong to key 0."
     )
 
 
