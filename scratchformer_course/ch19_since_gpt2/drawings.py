@@ -52,11 +52,11 @@ def two_blocks():
         (
             130,
             100,
-            ("attention", "queries, keys turned", "… and normed", "heads share keys", "a window"),
+            ("attention", "q and k turned", "q and k normed", "heads share keys", "a window"),
             ("", "2", "5", "4", "7"),
         ),
         (266, 28, ("RMSNorm",), ("1",)),
-        (302, 76, ("feed-forward", "SwiGLU, 8/3 C wide", "no biases anywhere"), ("", "3", "6")),
+        (302, 76, ("feed-forward", "SwiGLU, 8/3 C wide", "no biases"), ("", "3", "6")),
     ]
     _column(d, 24, "GPT-2, 2019", then)
     _column(d, 262, "since then", now)
@@ -73,7 +73,7 @@ def two_blocks():
 
 def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     """For each change a dot with its interval, alone and in the company of the others."""
-    d = Drawing(470, 74 + 42 * len(order))
+    d = Drawing(470, 84 + 42 * len(order))
     ends = [
         x.mean + side * x.half for own in found.values() for x in own.values() for side in (-1, 1)
     ]
@@ -87,11 +87,17 @@ def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     d.text(at(0) + 8, 12, "worse", "key", anchor="start", size=13)
     d.line([(at(0), 4), (at(0), bottom)], "ink", width=1.2)
     step = 0.05 if high - low < 0.3 else 0.1
-    ticks = [step * i for i in range(round(low / step) - 1, round(high / step) + 2)]
+    ticks = [step * i if i else 0 for i in range(round(low / step) - 1, round(high / step) + 2)]
     for tick in ticks:
         if low <= tick <= high:
             d.line([(at(tick), bottom), (at(tick), bottom + 5)], "muted", width=1.2)
-            d.text(at(tick), bottom + 16, f"{tick:+.2f}".replace("-", "−"), "muted", size=13)
+            d.text(
+                at(tick),
+                bottom + 16,
+                f"{tick:+.2f}".replace("-", "−") if tick else "0",
+                "muted",
+                size=13,
+            )
     d.line([(126, bottom), (456, bottom)], "muted", width=1.2)
     told = []
     for i, change in enumerate(order):
@@ -105,7 +111,7 @@ def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
             d.line(ends, colour, width=2.2)
             d.circle(at(x.mean), y + offset, 5, colour, fill=1 if group == "alone" else 0.2)
             told.append(f"{NAMES[change]} {group} {x.mean:+.3f} ± {x.half:.3f}")
-    d.text(291, bottom + 32, "difference in nats: alone (filled), with the others (open)", size=13)
+    d.text(462, bottom + 36, "nats: alone (filled), with the others (open)", size=13, anchor="end")
     return d.show(
         "A row for each change, with two dots and their intervals: what it does to the loss alone "
         f"in GPT-2, and together with the other changes. Left of zero is better. {'; '.join(told)}."

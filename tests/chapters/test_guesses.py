@@ -125,6 +125,16 @@ def hidden_in_fresh(text):
     return next(name for name, fresh in found if float(fresh) == 0)
 
 
+def norm_time(text):
+    fused, _, ours = (row[-1] for row in rows(text))
+    return "slower" if ours > 1.3 * fused else ""
+
+
+def without_balance(text):
+    with_it, without = (float(loss) for loss in re.findall(r"loss ([\d.]+)", text))
+    return "about the same" if abs(with_it - without) < 0.03 else ""
+
+
 def momentum(text):
     away = [float(end) for end in re.findall(r"rate 0.1 .*: *([\d.]+) away", text)]
     return {(False, True): "only with momentum", (True, True): "with and without"}.get(
@@ -414,6 +424,10 @@ ANSWERS = {
         "cell-51",
         lambda t: "still move" if numbers(t)[-1] > 0.1 else "stay as they are",
     ),
+    "19/norm-time": ("norm-15", norm_time),
+    "19/cache-bytes": ("share-26", found(r": ([\d,]+) bytes a token")),
+    "19/reach": ("window-35", found(r"reached: (\d+)")),
+    "19/no-balance": ("balance-59", without_balance),
 }
 
 
