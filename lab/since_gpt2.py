@@ -3,10 +3,11 @@
 Usage: python -m lab.since_gpt2 [--quick | --write] [--only PART]
 
 The models are those of `ch19_since_gpt2/model.py`, on windows of 64 characters of Tiny
-Shakespeare. Each has its rate chosen on development, from a sweep that goes on until its best rate
-has a worse neighbour on both sides. At that rate it is trained with five seeds on the whole
-training text, and the validation split is read once. The same seed gives the same batches, so that
-differences are taken seed by seed. Finished runs are kept: a second call does only what is missing.
+Shakespeare. Each has its rate and its start, the size of the first weights in its blocks, chosen
+on development: the sweep goes on until the best pair has worse neighbours on all sides. With that
+pair it is trained with five seeds on the whole training text, and the validation split is read
+once. The same seed gives the same batches, so that differences are taken seed by seed. Finished
+runs are kept: a second call does only what is missing.
 
 alone    GPT-2, and GPT-2 with one change
 company  Llama, Llama without one of its six changes, and Llama with a window or with experts
@@ -30,7 +31,9 @@ from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "since_gpt2.json"
 T, BATCH, STEPS, WARMUP, SEEDS = 64, 16, 800, 40, range(5)
-RATES = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064]
+RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064)
+STARTS = (0.02, 0.05, 0.125)  # GPT-2's standard deviation, and up to 1 / √d_model
+FIRST = [(0.02, 0.008), (0.02, 0.016), (0.05, 0.016)]  # (start, rate) that every sweep begins with
 BALANCE = 0.01  # weight of the routers' loss (Fedus et al. 2021)
 HIGH_RATES, HIGH_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0), 300
 
@@ -45,11 +48,20 @@ GROUPS = {"alone": {"none": ()} | {c: (c,) for c in CHANGES}, "company": company
 
 
 def trained(
-    changes: Collection[str], V: int, ids: Tensor, lr: float, steps: int, seed: int
+    changes: Collection[str],
+    V: int,
+    ids: Tensor,
+    lr: float,
+    steps: int,
+    seed: int,
+    start: float = 0.02,
 ) -> ChangedGPT:
     """One run: AdamW, warm-up and cosine, gradients clipped at 1."""
     torch.manual_seed(seed)
     model = ChangedGPT(Sizes(V, T, d_model=64, n_heads=4, n_layers=2), changes)
+    for name, p in model.named_parameters():
+        if p.dim() == 2 and name.startswith("h."):
+            p.data.mul_(start / 0.02)
     matrices = [p for p in model.parameters() if p.dim() == 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
@@ -68,41 +80,56 @@ def trained(
     return model
 
 
-def swept(loss_at: Callable[[float], float], found: dict[str, float], keep: Callable) -> float:
-    """The rate with the least loss; the sweep starts in the middle and follows it to its bottom."""
-    waiting = [0.004, 0.008, 0.016]
+def around(start: float, rate: float) -> list[tuple[float, float]]:
+    """The pairs that differ from this one by a step of the start or of the rate."""
+    i, j = STARTS.index(start), RATES.index(rate)
+    pairs = [(STARTS[k], rate) for k in (i - 1, i + 1) if 0 <= k < len(STARTS)]
+    return pairs + [(start, RATES[k]) for k in (j - 1, j + 1) if 0 <= k < len(RATES)]
+
+
+def swept(
+    loss_at: Callable[[float, float], float], found: dict[str, dict], keep: Callable
+) -> tuple[float, float]:
+    """The start and the rate with the least loss, and all that was tried in `found`."""
+    waiting = list(FIRST)
     while waiting:
-        lr = waiting.pop(0)
-        if str(lr) not in found:
-            found[str(lr)] = loss_at(lr)
+        start, rate = waiting.pop(0)
+        if str(rate) not in found.setdefault(str(start), {}):
+            found[str(start)][str(rate)] = loss_at(start, rate)
             keep()
-        best = RATES.index(float(min(found, key=lambda rate: found[rate])))
+        tried = {(float(s), float(r)): x for s, each in found.items() for r, x in each.items()}
+        best = min(tried, key=lambda pair: tried[pair])
         if not waiting:
-            near = RATES[max(0, best - 1) : best + 2]
-            waiting = [rate for rate in near if str(rate) not in found]
-    return RATES[best]
+            waiting = [pair for pair in around(*best) if pair not in tried]
+    return best
 
 
 def group_part(group: str, splits: dict, V: int, found: dict, keep: Callable, quick: bool) -> None:
     """Sweep and five seeds for each model of a group; `found` fills."""
     steps, seeds = (4, [0]) if quick else (STEPS, SEEDS)
 
-    def run(split: str, changes: Collection[str], lr: float, seed: int) -> float:
+    def run(split: str, changes: Collection[str], start: float, lr: float, seed: int) -> float:
         ids, scored = splits[split]
-        return round(evaluate(trained(changes, V, ids, lr, steps, seed), scored, T), 4)
+        model = trained(changes, V, ids, lr, steps, seed, start)
+        return round(evaluate(model, scored, T), 4)
 
     for name, changes in GROUPS[group].items():
         own = found.setdefault(name, {"development": {}, "validation": []})
         own["parameters"] = sum(
             p.numel() for p in ChangedGPT(Sizes(V, T, 64, 4, 2), changes).parameters()
         )
-        best = swept(lambda lr, c=changes: run("development", c, lr, 0), own["development"], keep)
-        own["rate"] = best
+        start, rate = swept(
+            lambda start, lr, c=changes: run("development", c, start, lr, 0),
+            own["development"],
+            keep,
+        )
+        if (own.get("start"), own.get("rate")) != (start, rate):
+            own |= {"start": start, "rate": rate, "validation": []}
         for seed in seeds[len(own["validation"]) :]:
-            own["validation"].append(run("validation", changes, best, seed))
+            own["validation"].append(run("validation", changes, start, rate, seed))
             keep()
         mean = statistics.mean(own["validation"])
-        print(group, name, own["rate"], round(mean, 4), own["validation"], flush=True)
+        print(group, name, start, rate, round(mean, 4), own["validation"], flush=True)
 
 
 def rates_part(splits: dict, V: int, found: dict, keep: Callable, quick: bool) -> None:
