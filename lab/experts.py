@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
 
 from lab import runs
-from lab.since_gpt2 import BALANCE, BATCH, STEPS, WARMUP, T, swept
+from lab.since_gpt2 import BALANCE, BATCH, RATES, STEPS, WARMUP, T
 from scratchformer.blocks import FeedForward
 from scratchformer.data.batches import random_batch
 from scratchformer.data.playhouse import Playhouse
@@ -98,7 +98,16 @@ def main(arguments: list[str] | None = None) -> dict:
     for kind in KINDS:
         own = found.setdefault(kind, {"development": {}, "validation": [], "busiest": []})
         own["parameters"] = sum(p.numel() for p in build(kind, tok.vocab_size).parameters())
-        best = swept(lambda lr, k=kind: run(k, "development", lr, 0)[1], own["development"], keep)
+        waiting, tried = [0.008, 0.016], own["development"]
+        while waiting:  # the least loss is followed until it has a worse neighbour on both sides
+            lr = waiting.pop(0)
+            if str(lr) not in tried:
+                tried[str(lr)] = run(kind, "development", lr, 0)[1]
+                keep()
+            best = float(min(tried, key=lambda rate: tried[rate]))
+            if not waiting:
+                i = RATES.index(best)
+                waiting = [rate for rate in RATES[max(0, i - 1) : i + 2] if str(rate) not in tried]
         own["rate"] = best
         for seed in list(seeds)[len(own["validation"]) :]:
             model, loss = run(kind, "validation", best, seed)
