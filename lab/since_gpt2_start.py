@@ -1,12 +1,12 @@
-"""`since_gpt2.py` with feed-forward networks that start larger -> measurements/since_gpt2_start.json.
+"""`since_gpt2.py` with networks that start larger -> measurements/since_gpt2_start.json.
 
 Usage: python -m lab.since_gpt2_start [--quick | --write]
 
 GPT-2's matrices start with a spread of 0.02. In a model 64 wide the product of SwiGLU's two halves
 is then so small that 800 steps hardly wake it, and a larger start of all matrices of a block makes
 attention worse. Here only the first matrices of the feed-forward networks, with a gate or without,
-start larger, with a spread of 1/√d_model. Nothing else differs: GPT-2 and GPT-2 with SwiGLU are
-trained, and then all models of the part `company`.
+start larger, with a spread of 1/√d_model. Nothing else differs, and all models of both parts are
+trained; those that SwiGLU is in come first.
 """
 
 import time
@@ -37,8 +37,8 @@ def main(arguments: list[str] | None = None) -> dict:
     torch.set_num_threads(1)
     since_gpt2.ChangedGPT = larger  # what its runs build
     since_gpt2.STARTS, since_gpt2.FIRST = (0.02,), [(0.02, 0.008), (0.02, 0.016)]  # of the rest
-    groups = {"alone": {"none": (), "swiglu": ("swiglu",)}, "company": since_gpt2.company()}
-    since_gpt2.GROUPS = groups
+    first = {"alone": {"none": (), "swiglu": ("swiglu",)}, "company": since_gpt2.company()}
+    rest = {"alone": since_gpt2.GROUPS["alone"]}
     splits, V = runs.load_splits(write=options.write)
     found = runs.read(FILE) if options.write and FILE.exists() else {}
     start = time.process_time() - found.get("cpu_seconds", 0)
@@ -49,9 +49,10 @@ def main(arguments: list[str] | None = None) -> dict:
         if options.write:
             runs.store(FILE, found | runs.stamp())
 
-    for group in groups:
-        own = found.setdefault(group, {})
-        since_gpt2.group_part(group, splits, V, own, keep, options.quick)
+    for since_gpt2.GROUPS in (first, rest):
+        for group in since_gpt2.GROUPS:
+            own = found.setdefault(group, {})
+            since_gpt2.group_part(group, splits, V, own, keep, options.quick)
     return found
 
 
