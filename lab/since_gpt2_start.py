@@ -49,8 +49,9 @@ def main(arguments: list[str] | None = None) -> dict:
         if options.write:
             runs.store(FILE, found | runs.stamp())
 
-    for since_gpt2.GROUPS in (first, rest):
-        for group in since_gpt2.GROUPS:
+    for groups in (first, rest):
+        since_gpt2.GROUPS = groups
+        for group in groups:
             own = found.setdefault(group, {})
             since_gpt2.group_part(group, splits, V, own, keep, options.quick)
     return found
