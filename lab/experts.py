@@ -17,7 +17,6 @@ from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
 
 from lab import runs
-from lab.since_gpt2 import BALANCE, BATCH, RATES, STEPS, WARMUP, T
 from scratchformer.blocks import FeedForward
 from scratchformer.data.batches import random_batch
 from scratchformer.data.playhouse import Playhouse
@@ -27,7 +26,9 @@ from scratchformer_course.ch19_since_gpt2.model import ChangedGPT, Experts, Size
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "experts.json"
-SEEDS = range(3)
+T, BATCH, STEPS, WARMUP, SEEDS = 64, 16, 800, 40, range(3)  # the floor is known for windows of 64
+RATES = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064]
+BALANCE = 0.01  # weight of the routers' loss (Fedus et al. 2021)
 KINDS = ("dense", "experts", "without balance", "as many weights")
 
 
