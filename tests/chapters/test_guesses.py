@@ -131,8 +131,9 @@ def norm_time(text):
 
 
 def without_balance(text):
-    with_it, without = (float(loss) for loss in re.findall(r"loss ([\d.]+)", text))
-    return "about the same" if abs(with_it - without) < 0.03 else ""
+    losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", text)]  # with, without, …
+    apart = [without - with_it for with_it, without in zip(losses[::2], losses[1::2], strict=True)]
+    return "about the same" if max(map(abs, apart)) < 0.05 else ""
 
 
 def momentum(text):
