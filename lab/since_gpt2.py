@@ -2,12 +2,12 @@
 
 Usage: python -m lab.since_gpt2 [--quick | --write] [--only PART]
 
-The models are those of `ch19_since_gpt2/model.py`, on windows of 64 characters of Tiny
+The models are those of `ch19_since_gpt2/model.py`, on windows of 32 characters of Tiny
 Shakespeare. Each has its rate and its start, the size of the first weights in its blocks, chosen
-on development: the sweep goes on until the best pair has worse neighbours on all sides. With that
-pair it is trained with five seeds on the whole training text, and the validation split is read
-once. The same seed gives the same batches, so that differences are taken seed by seed. Finished
-runs are kept: a second call does only what is missing.
+on development: a sweep with one seed goes on until the best pair has worse neighbours on all
+sides, and three seeds decide between the best two. With that pair it is trained with five seeds on
+the whole training text, and the validation split is read once. The same seed gives the same batches, so that differences are taken seed by seed.
+Finished runs are kept: a second call does only what is missing.
 
 alone    GPT-2, and GPT-2 with one change
 company  Llama, Llama without one of its six changes, and Llama with a window or with experts
@@ -17,6 +17,8 @@ rates    the loss after 300 steps at rates up to 1, with QK norm and without
 import statistics
 import time
 from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,7 +32,7 @@ from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN, ChangedG
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "since_gpt2.json"
-T, BATCH, STEPS, WARMUP, SEEDS = 64, 16, 800, 40, range(5)
+T, WINDOW, BATCH, STEPS, WARMUP, SEEDS = 32, 8, 16, 1000, 50, range(5)
 RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064)
 STARTS = (0.02, 0.05, 0.125)  # GPT-2's standard deviation, and up to 1 / √d_model
 FIRST = [(0.02, 0.008), (0.02, 0.016), (0.05, 0.016)]  # (start, rate) that every sweep begins with
@@ -47,6 +49,10 @@ def company() -> dict[str, tuple[str, ...]]:
 GROUPS = {"alone": {"none": ()} | {c: (c,) for c in CHANGES}, "company": company()}
 
 
+def sizes(V: int) -> Sizes:
+    return Sizes(V, T, d_model=64, n_heads=4, n_layers=2, window=WINDOW)
+
+
 def trained(
     changes: Collection[str],
     V: int,
@@ -58,7 +64,7 @@ def trained(
 ) -> ChangedGPT:
     """One run: AdamW, warm-up and cosine, gradients clipped at 1."""
     torch.manual_seed(seed)
-    model = ChangedGPT(Sizes(V, T, d_model=64, n_heads=4, n_layers=2), changes)
+    model = ChangedGPT(sizes(V), changes)
     for name, p in model.named_parameters():
         if p.dim() == 2 and name.startswith("h."):
             p.data.mul_(start / 0.02)
@@ -88,20 +94,29 @@ def around(start: float, rate: float) -> list[tuple[float, float]]:
 
 
 def swept(
-    loss_at: Callable[[float, float], float], found: dict[str, dict], keep: Callable
+    loss_at: Callable[[float, float, int], float],
+    found: dict[str, dict[str, list[float]]],
+    keep: Callable,
 ) -> tuple[float, float]:
-    """The start and the rate with the least loss, and all that was tried in `found`."""
+    """The start and the rate with the least loss, and all losses that were tried in `found`."""
+
+    def losses(pair: tuple[float, float], seeds: int) -> list[float]:
+        own = found.setdefault(str(pair[0]), {}).setdefault(str(pair[1]), [])
+        while len(own) < seeds:
+            own.append(loss_at(*pair, len(own)))
+            keep()
+        return own
+
+    tried: dict[tuple[float, float], float] = {}
     waiting = list(FIRST)
     while waiting:
-        start, rate = waiting.pop(0)
-        if str(rate) not in found.setdefault(str(start), {}):
-            found[str(start)][str(rate)] = loss_at(start, rate)
-            keep()
-        tried = {(float(s), float(r)): x for s, each in found.items() for r, x in each.items()}
-        best = min(tried, key=lambda pair: tried[pair])
+        pair = waiting.pop(0)
+        tried[pair] = losses(pair, 1)[0]
         if not waiting:
-            waiting = [pair for pair in around(*best) if pair not in tried]
-    return best
+            best = min(tried, key=lambda p: tried[p])
+            waiting = [p for p in around(*best) if p not in tried]
+    best_two = sorted(tried, key=lambda p: tried[p])[:2]
+    return min(best_two, key=lambda p: statistics.mean(losses(p, 3)))
 
 
 def group_part(group: str, splits: dict, V: int, found: dict, keep: Callable, quick: bool) -> None:
@@ -114,15 +129,10 @@ def group_part(group: str, splits: dict, V: int, found: dict, keep: Callable, qu
         return round(evaluate(model, scored, T), 4)
 
     for name, changes in GROUPS[group].items():
-        own = found.setdefault(name, {"development": {}, "validation": []})
-        own["parameters"] = sum(
-            p.numel() for p in ChangedGPT(Sizes(V, T, 64, 4, 2), changes).parameters()
-        )
-        start, rate = swept(
-            lambda start, lr, c=changes: run("development", c, start, lr, 0),
-            own["development"],
-            keep,
-        )
+        own: dict[str, Any] = found.setdefault(name, {"development": {}, "validation": []})
+        own["parameters"] = sum(p.numel() for p in ChangedGPT(sizes(V), changes).parameters())
+        loss_at = partial(run, "development", changes)
+        start, rate = swept(loss_at, own["development"], keep)
         if (own.get("start"), own.get("rate")) != (start, rate):
             own |= {"start": start, "rate": rate, "validation": []}
         for seed in seeds[len(own["validation"]) :]:
