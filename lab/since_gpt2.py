@@ -6,8 +6,9 @@ The models are those of `ch19_since_gpt2/model.py`, on windows of 32 characters 
 Shakespeare. Each has its rate and its start, the size of the first weights in its blocks, chosen
 on development: a sweep with one seed goes on until the best pair has worse neighbours on all
 sides, and three seeds decide between the best two. With that pair it is trained with five seeds on
-the whole training text, and the validation split is read once. The same seed gives the same batches, so that differences are taken seed by seed.
-Finished runs are kept: a second call does only what is missing.
+the whole training text, and the validation split is read once. The same seed gives the same
+batches, so that differences are taken seed by seed. Finished runs are kept: a second call does only
+what is missing.
 
 alone    GPT-2, and GPT-2 with one change
 company  Llama, Llama without one of its six changes, and Llama with a window or with experts
