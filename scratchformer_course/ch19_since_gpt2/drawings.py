@@ -12,7 +12,7 @@ NAMES = {
     "grouped": "shared keys",
     "qk_norm": "QK norm",
     "no_bias": "no biases",
-    "window": "window of 16",
+    "window": "a window",
     "experts": "8 experts",
 }
 

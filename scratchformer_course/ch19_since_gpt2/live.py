@@ -16,7 +16,7 @@ PARTS = {
     "grouped": ("Keys and values", "for each head", "shared by all heads"),
     "qk_norm": ("Queries and keys", "as they are", "normed"),
     "no_bias": ("Biases", "in every layer", "none"),
-    "window": ("Attention reaches", "all before", "the last 16 tokens"),
+    "window": ("Attention reaches", "all before", "the last eight tokens"),
     "experts": ("Networks in a block", "one", "eight, two for each token"),
 }
 CACHED = 1000  # tokens whose cache is told
