@@ -1,4 +1,4 @@
-"""Chapter 19's drawings: the block then and now, shared keys, and what each change is worth."""
+"""Chapter 19's drawings: the block then and now, what each change is worth, experts' work."""
 
 from collections.abc import Mapping, Sequence
 
