@@ -3,12 +3,10 @@
 Usage: python -m lab.since_gpt2 [--quick | --write] [--only PART]
 
 The models are those of `ch19_since_gpt2/model.py`, on windows of 32 characters of Tiny
-Shakespeare. Each has its rate and its start, the size of the first weights in its blocks, chosen
-on development: a sweep with one seed goes on until the best pair has worse neighbours on all
-sides, and three seeds decide between the best two. With that pair it is trained with five seeds on
-the whole training text, and the validation split is read once. The same seed gives the same
-batches, so that differences are taken seed by seed. Finished runs are kept: a second call does only
-what is missing.
+Shakespeare. Each has its rate chosen on development, from a sweep that goes on until its best rate
+has a worse neighbour on both sides. At that rate it is trained with five seeds on the whole
+training text, and the validation split is read once. The same seed gives the same batches, so that
+differences are taken seed by seed. Finished runs are kept: a second call does only what is missing.
 
 alone    GPT-2, and GPT-2 with one change
 company  Llama, Llama without one of its six changes, and Llama with a window or with experts
@@ -35,8 +33,6 @@ from scratchformer_course.measurements import FOLDER
 FILE = FOLDER / "since_gpt2.json"
 T, WINDOW, BATCH, STEPS, WARMUP, SEEDS = 32, 8, 16, 1000, 200, range(5)
 RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064)
-STARTS = (0.02, 0.05, 0.125)  # GPT-2's standard deviation, and up to 1 / √d_model
-FIRST = [(0.02, 0.008), (0.02, 0.016), (0.05, 0.016)]  # (start, rate) that every sweep begins with
 BALANCE = 0.01  # weight of the routers' loss (Fedus et al. 2021)
 HIGH_RATES, HIGH_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0), 300
 
@@ -55,24 +51,20 @@ def sizes(V: int) -> Sizes:
 
 
 def trained(
-    changes: Collection[str],
-    V: int,
-    ids: Tensor,
-    lr: float,
-    steps: int,
-    seed: int,
-    start: float = 0.02,
+    changes: Collection[str], V: int, ids: Tensor, lr: float, steps: int, seed: int
 ) -> ChangedGPT:
     """One run: AdamW, warm-up and cosine, gradients clipped at 1.
 
     The warm-up is long: with a twentieth of the steps GPT-2 ends between 2.01 and 2.31 at a rate
-    of 0.016, by the seed alone.
+    of 0.016, by the seed alone. The first matrices of each feed-forward network start at
+    1 / √d_model in place of 0.02, which is too small for a gate of this width: SwiGLU multiplies
+    two such numbers, and GPT-2 gains a little too.
     """
     torch.manual_seed(seed)
     model = ChangedGPT(sizes(V), changes)
     for name, p in model.named_parameters():
-        if p.dim() == 2 and name.startswith("h."):
-            p.data.mul_(start / 0.02)
+        if name.endswith(("c_fc.weight", "gate_proj.weight", "up_proj.weight")):
+            p.data.mul_(model.sizes.d_model**-0.5 / 0.02)
     matrices = [p for p in model.parameters() if p.dim() == 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
@@ -91,60 +83,40 @@ def trained(
     return model
 
 
-def around(start: float, rate: float) -> list[tuple[float, float]]:
-    """The pairs that differ from this one by a step of the start or of the rate."""
-    i, j = STARTS.index(start), RATES.index(rate)
-    pairs = [(STARTS[k], rate) for k in (i - 1, i + 1) if 0 <= k < len(STARTS)]
-    return pairs + [(start, RATES[k]) for k in (j - 1, j + 1) if 0 <= k < len(RATES)]
-
-
-def swept(
-    loss_at: Callable[[float, float, int], float],
-    found: dict[str, dict[str, list[float]]],
-    keep: Callable,
-) -> tuple[float, float]:
-    """The start and the rate with the least loss, and all losses that were tried in `found`."""
-
-    def losses(pair: tuple[float, float], seeds: int) -> list[float]:
-        own = found.setdefault(str(pair[0]), {}).setdefault(str(pair[1]), [])
-        while len(own) < seeds:
-            own.append(loss_at(*pair, len(own)))
-            keep()
-        return own
-
-    tried: dict[tuple[float, float], float] = {}
-    waiting = list(FIRST)
+def swept(loss_at: Callable[[float], float], found: dict[str, float], keep: Callable) -> float:
+    """The rate with the least loss; `found` holds the losses of all that were tried."""
+    waiting = [0.008, 0.016]
     while waiting:
-        pair = waiting.pop(0)
-        tried[pair] = losses(pair, 1)[0]
+        rate = waiting.pop(0)
+        if str(rate) not in found:
+            found[str(rate)] = loss_at(rate)
+            keep()
+        best = RATES.index(float(min(found, key=lambda rate: found[rate])))
         if not waiting:
-            best = min(tried, key=lambda p: tried[p])
-            waiting = [p for p in around(*best) if p not in tried]
-    best_two = sorted(tried, key=lambda p: tried[p])[:2]
-    return min(best_two, key=lambda p: statistics.mean(losses(p, 3)))
+            near = RATES[max(0, best - 1) : best + 2]
+            waiting = [rate for rate in near if str(rate) not in found]
+    return RATES[best]
 
 
 def group_part(group: str, splits: dict, V: int, found: dict, keep: Callable, quick: bool) -> None:
     """Sweep and five seeds for each model of a group; `found` fills."""
     steps, seeds = (4, [0]) if quick else (STEPS, SEEDS)
 
-    def run(split: str, changes: Collection[str], start: float, lr: float, seed: int) -> float:
+    def run(split: str, changes: Collection[str], seed: int, lr: float) -> float:
         ids, scored = splits[split]
-        model = trained(changes, V, ids, lr, steps, seed, start)
-        return round(evaluate(model, scored, T), 4)
+        return round(evaluate(trained(changes, V, ids, lr, steps, seed), scored, T), 4)
 
     for name, changes in GROUPS[group].items():
         own: dict[str, Any] = found.setdefault(name, {"development": {}, "validation": []})
         own["parameters"] = sum(p.numel() for p in ChangedGPT(sizes(V), changes).parameters())
-        loss_at = partial(run, "development", changes)
-        start, rate = swept(loss_at, own["development"], keep)
-        if (own.get("start"), own.get("rate")) != (start, rate):
-            own |= {"start": start, "rate": rate, "validation": []}
+        rate = swept(partial(run, "development", changes, 0), own["development"], keep)
+        if own.get("rate") != rate:
+            own |= {"rate": rate, "validation": []}
         for seed in seeds[len(own["validation"]) :]:
-            own["validation"].append(run("validation", changes, start, rate, seed))
+            own["validation"].append(run("validation", changes, seed, rate))
             keep()
         mean = statistics.mean(own["validation"])
-        print(group, name, start, rate, round(mean, 4), own["validation"], flush=True)
+        print(group, name, rate, round(mean, 4), own["validation"], flush=True)
 
 
 def rates_part(splits: dict, V: int, found: dict, keep: Callable, quick: bool) -> None:
