@@ -1,6 +1,6 @@
 """Records on two CPU cores, each with its rules and its rivals -> records.json.
 
-Usage: python -m lab.records [--quick | --write]
+Usage: python -m lab.records [--quick | --write] [--only PART …]
 
 Losses are nats a character. Seconds are seconds of training: starting processes, counting and
 fitting of mixtures are left out. Splits of Tiny Shakespeare, 1,115,394 characters:
@@ -36,19 +36,24 @@ be: they see all characters before in any case, so that overlapping windows chan
 - adaptive counts: the tables also count what has been scored, anew every 4,096 characters.
 - a step a window: after a window has been scored, the network takes one step of plain gradient
   descent on it. Its rival is the adaptive counts, alone; mixed, it has them beside it.
+
+rivals: Muon beside an AdamW tuned as widely in the setting of two_minutes, by one process of one
+thread, with a fifth of its steps. Where windows double and the tail begins moves along. Seconds
+play no part, but for milliseconds a step by turns.
 """
 
 import os
 import statistics
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from lab import runs
+from lab import rivals, runs
 from lab.mixing import Gate, counted_rows, fit_weights, mixed, nats, network_rows
-from lab.taken_apart import our_run
+from lab.taken_apart import Runner, merged, milliseconds, our_run
 from scratchformer import cli
 from scratchformer.cli import read_config
 from scratchformer.training import evaluate
@@ -71,6 +76,20 @@ ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": "4000000000",
     "MALLOC_MMAP_THRESHOLD_": "4000000000",
 }
+# Muon and AdamW in two minutes' setting, with a fifth of its steps
+DECAY = {"weight_decay": 0.15}  # the record's
+PLACE = rivals.Place(
+    steps=158,
+    pairs={
+        "AdamW": rivals.cross((0.004, 0.008, 0.016, 0.032), (0.01, 0.02, 0.04)),
+        "Muon": rivals.cross((0.02, 0.04, 0.08, 0.16), (0.01, 0.02, 0.04)),
+    },
+    base={"AdamW": DECAY, "Muon": DECAY},
+    then={"AdamW": [{"weight_decay": 0.6}], "Muon": [{"weight_decay": 0.3}]},
+    sweep_seeds=1,
+    seeds=3,
+)
+ROUNDS = 5
 WINDOW, STRIDE, EVERY = 256, 64, 4096
 QUICK = {"data.corpus": "playhouse", "model.d_model": 16, "model.n_layers": 1,
          "training.steps": 4, "training.double_after": 2, "training.tail_after": 2}  # fmt: skip
@@ -257,19 +276,59 @@ def tracks(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dic
     }
 
 
-PARTS = {"two_minutes": two_minutes, "ten_seeds": ten_seeds, "tracks": tracks}
+# --- Muon's rival ------------------------------------------------------------------------------
+
+
+def runner_of(split_texts: dict, vocab_size: int, quick: bool) -> Runner:
+    """One that trains and scores on these texts, by one thread."""
+    torch.set_num_threads(1)
+    runner = Runner(quick)
+    runner.splits, runner.vocab_size = split_texts, vocab_size
+    return runner
+
+
+def shortened(steps: int, quick: bool) -> tuple[dict, dict]:
+    """[model] and [training] of two_minutes for so many steps; what is counted in steps scaled."""
+    config = read_config(runs.CONFIGS / "record-two-minutes.toml")
+    model, training = config["model"], config["training"]
+    late = {k: training[k] * steps // training["steps"] for k in ("double_after", "tail_after")}
+    return model | ({"d_model": 16, "n_layers": 1} if quick else {}), training | late
+
+
+def swept_rivals(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dict:
+    """Both sides' sweep, what was picked with three seeds, and milliseconds a step."""
+    runner, setting = runner_of(split_texts, vocab_size, quick), shortened(PLACE.steps, quick)
+    swept = rivals.sweep(runner, setting, PLACE)
+    found = merged(swept, rivals.read(runner, setting, PLACE, swept))
+
+    def short(model: dict, training: dict) -> float:
+        run = partial(our_run, model, training)
+        return milliseconds(runner, run, split_texts["development"][0])[0]
+
+    return merged(found, rivals.turns(short, setting, PLACE, swept, 1 if quick else ROUNDS))
+
+
+PARTS = {
+    "two_minutes": two_minutes,
+    "ten_seeds": ten_seeds,
+    "tracks": tracks,
+    "rivals": swept_rivals,
+}
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
+    parser = runs.command_line(__doc__, STORED.name)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    options = parser.parse_args(arguments)
     split_texts, vocab_size = load_texts(options.quick, options.write)
     result = {}
     with tempfile.TemporaryDirectory() as folder:
         for part, measure in PARTS.items():
-            found = measure(split_texts, vocab_size, Path(folder), options.quick)
-            result[part] = runs.stamp() | found
-    if options.write:
-        runs.store(STORED, result)
+            if part in options.only:
+                found = measure(split_texts, vocab_size, Path(folder), options.quick)
+                result[part] = runs.stamp() | found
+                if options.write:
+                    runs.store(STORED, (runs.read(STORED) if STORED.exists() else {}) | result)
     return result
 
 

@@ -3,8 +3,9 @@
 Either optimiser has two rates: one for the linear layers inside the network, and AdamW's for
 tables and head. At a place in the order of changes both rates of both sides are swept, with the
 same seeds and steps, and the least mean loss on the development split is picked; then one more
-choice is swept at these rates. In the final setting more seeds run with what was picked: around
-nanoGPT's loss on development, and once on the validation split. Nothing here is run by itself.
+choice is swept at these rates. More seeds run with what was picked, on development and once on the
+validation split; in the final setting also around nanoGPT's loss, and elsewhere for more steps, to
+see when the slower side comes to the faster one's loss. Nothing here is run by itself.
 """
 
 import statistics
@@ -25,6 +26,12 @@ class Place:
     sweep_seeds: int
     seeds: int = 0  # of what is read with the picked settings
     around: dict[str, tuple[int, int]] | None = None  # side -> steps around nanoGPT's loss
+    longer: dict[str, tuple[int, ...]] | None = None  # the slower side -> more steps than these
+
+
+def cross(inner: tuple[float, ...], outer: tuple[float, float, float]) -> list[tuple]:
+    """Pairs of rates: all of `inner` with the middle of `outer`, and its ends with the second."""
+    return [(rate, outer[1]) for rate in inner] + [(inner[1], outer[0]), (inner[1], outer[2])]
 
 
 def setting_of(setting: tuple[dict, dict], place: Place, side: str, changes: dict) -> tuple:
@@ -82,10 +89,29 @@ def read(runner, setting: tuple[dict, dict], place: Place, swept: dict) -> dict:
             losses = had + [runner.ours(split, seed, *one)[0] for seed in seeds[len(had) :]]
             found[side][split] = losses
             print(side, split, losses, flush=True)
-        found[side]["runs"] = [
-            {"steps": n, "seed": seed, "loss": runner.ours("development", seed, *one, n)[0]}
-            for n in place.around[side]
-            for seed in seeds
-        ]
-        print(side, found[side]["runs"], flush=True)
+        more = {
+            "runs": (place.around or {}).get(side, ()),
+            "longer": (place.longer or {}).get(side, ()),
+        }
+        for name, counts in more.items():
+            if counts:
+                found[side][name] = [
+                    {"steps": n, "seed": seed, "loss": runner.ours("development", seed, *one, n)[0]}
+                    for n in counts
+                    for seed in seeds
+                ]
+                print(side, name, found[side][name], flush=True)
+    return found
+
+
+def turns(milliseconds, setting: tuple[dict, dict], place: Place, swept: dict, rounds: int) -> dict:
+    """Milliseconds a step of both sides' picks, which take turns: one figure a round.
+
+    `milliseconds(model, training)` makes a short run.
+    """
+    found: dict[str, dict] = {side: {"ms": []} for side in SIDES}
+    for _ in range(rounds):
+        for side in SIDES:
+            one = setting_of(setting, place, side, swept[side]["picked"])
+            found[side]["ms"].append(milliseconds(*one))
     return found

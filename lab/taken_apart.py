@@ -20,8 +20,9 @@ The parts, in the order in which they run:
 - times (timed, two threads): milliseconds a step of every rung. The rungs take turns.
 - added: the runs of rungs that were put between others later.
 - without: our setting with one change at a time, on the development split.
-- sweep-ladder, sweep-final: Muon's rates and those of an AdamW that has two as well, on
-  development. read-final: what was picked, with ten seeds, on development and on validation.
+- sweep-early, sweep-ladder, sweep-final: Muon's rates and those of an AdamW that has two as well,
+  on development. read-early, read-final: what was picked, with three and ten seeds, on development
+  and on validation. times-early: milliseconds a step of both sides, by turns, on one thread.
 - curves: the loss of the batches on the way, by Muon, by AdamW untuned and by AdamW tuned.
 - rotated-reference, rotated: nanoGPT's setting, and ours, on the rotated split.
 From steps and times the factors are computed: each rung against the one before it.
@@ -156,10 +157,22 @@ ELSEWHERE = {
     "explicit attention last": (EXPLICIT, "fused attention", 57),
     "float32 last": ("float32", "bfloat16", 57),
 }
-# Where Muon is compared with an AdamW tuned as widely: on the rung before Muon's, where a run takes
-# half a minute, and in the final setting.
+# Where Muon is compared with an AdamW tuned as widely: near nanoGPT's setting, on the rung before
+# Muon's, where a run takes half a minute, and in the final setting.
 OUTER = (0.015, 0.03, 0.06, 0.12)
 PLACES = {
+    "early": rivals.Place(
+        steps=240,
+        pairs={
+            "AdamW": rivals.cross((0.001, 0.002, 0.004, 0.008), (0.005, 0.01, 0.02)),
+            "Muon": rivals.cross((0.015, 0.03, 0.06, 0.12), (0.005, 0.01, 0.02)),
+        },
+        base={"AdamW": {"warmup": 0.2}, "Muon": {}},
+        then={"AdamW": [{"warmup": 0.0}], "Muon": [{"warmup": 0.2}]},
+        sweep_seeds=1,
+        seeds=3,
+        longer={"AdamW": (360,)},
+    ),
     "ladder": rivals.Place(
         steps=360,
         pairs={
@@ -235,7 +248,8 @@ def elsewhere() -> dict[str, tuple[dict, dict]]:
 
 def setting_at(place: str) -> tuple[dict, dict]:
     """The setting whose optimiser is exchanged at one of PLACES."""
-    return rungs()["QK-norm"] if place == "ladder" else configuration()
+    on_ladder = {"early": EXPLICIT, "ladder": "QK-norm"}  # nanoGPT's model is that of EXPLICIT, too
+    return rungs()[on_ladder[place]] if place in on_ladder else configuration()
 
 
 class Runner:
@@ -482,10 +496,21 @@ def swept(place: str, runner: Runner, _: dict) -> dict:
     return {"rivals": {place: rivals.sweep(runner, setting_at(place), PLACES[place])}}
 
 
-def read_final(runner: Runner, found: dict) -> dict:
-    """What the picked settings come to in the final setting."""
-    of_place = found["rivals"]["final"]
-    return {"rivals": {"final": rivals.read(runner, configuration(), PLACES["final"], of_place)}}
+def read(place: str, runner: Runner, found: dict) -> dict:
+    """What the picked settings come to at a place."""
+    of_place = found["rivals"][place]
+    return {"rivals": {place: rivals.read(runner, setting_at(place), PLACES[place], of_place)}}
+
+
+def times_early(runner: Runner, found: dict) -> dict:
+    """Milliseconds a step of both sides near nanoGPT's setting."""
+
+    def short(model: dict, training: dict) -> float:
+        ids = runner.splits["development"][0]
+        return milliseconds(runner, partial(our_run, model, training), ids)[0]
+
+    where = setting_at("early"), PLACES["early"], found["rivals"]["early"]
+    return {"rivals": {"early": rivals.turns(short, *where, 1 if runner.quick else ROUNDS)}}
 
 
 PARTS = {  # name -> (threads, what it measures, given what has been measured before)
@@ -497,7 +522,8 @@ PARTS = {  # name -> (threads, what it measures, given what has been measured be
     "times": (2, lambda runner, _: step_times(runner)),
     "without": (1, lambda runner, _: {"without": one_at_a_time(runner)}),
     **{f"sweep-{place}": (1, partial(swept, place)) for place in PLACES},
-    "read-final": (1, read_final),
+    **{f"read-{place}": (1, partial(read, place)) for place in PLACES if PLACES[place].seeds},
+    "times-early": (1, times_early),
     "curves": (1, lambda runner, _: {"curves": curves(runner)}),
     "added": (1, added),
     "rotated-reference": (1, lambda runner, _: on("rotated", runner.reference_losses)),

@@ -1,14 +1,14 @@
 """Positions: what tells a model where a token stands, since attention alone cannot.
 
-Three kinds: fixed waves to add to the embeddings, learned vectors to add to them, and a rotation
-of queries and keys. Each takes positions from 0 on.
+Two kinds: fixed waves to add to the embeddings, and a rotation of queries and keys. Each takes
+positions from 0 on.
 """
 
 from functools import lru_cache
 
 import torch
 from jaxtyping import Complex, Float
-from torch import Tensor, nn
+from torch import Tensor
 
 COMPLEX = {torch.float32: torch.complex64, torch.float64: torch.complex128}
 
@@ -47,22 +47,6 @@ def sinusoidal(T: int, d_model: int, base: float = 10_000.0) -> Float[Tensor, "T
     angles = _angles(0, T, d_model, base)
     waves = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)  # (T, C)
     return waves.to(torch.get_default_dtype())
-
-
-class LearnedPositions(nn.Module):
-    """One trained vector for each position below `context_length`, and none beyond."""
-
-    def __init__(self, context_length: int, d_model: int):
-        super().__init__()
-        self.table = nn.Embedding(context_length, d_model)
-        nn.init.normal_(self.table.weight, std=0.02)  # as small as GPT-2's embeddings start
-
-    def forward(self, T: int) -> Float[Tensor, "T C"]:
-        """The first T vectors. Raises ValueError if T exceeds the context length."""
-        weight = self.table.weight
-        if not 0 <= T <= len(weight):
-            raise ValueError(f"got {T} positions, expected 0 to context_length={len(weight)}")
-        return weight[:T]
 
 
 def rotary(

@@ -1,6 +1,7 @@
-"""Drawings of chapter 00: tensors and their axes, one entry of a matrix product, a split table."""
+"""Drawings of chapter 00: tensors and axes, broadcasting, a matrix product, a split table."""
 
 from collections.abc import Sequence
+from itertools import product
 
 from IPython.display import HTML
 
@@ -47,6 +48,42 @@ def tensors() -> HTML:
         "three columns has the shape (2, 3): axis 0 runs down, axis 1 runs to the right. A batch "
         "of two such tables has the shape (2, 2, 3): axis 0 runs from the table in front to the "
         "one behind, axis 1 runs down, axis 2 runs to the right."
+    )
+
+
+def broadcasting(column: Sequence, row: Sequence, i: int, j: int) -> HTML:
+    """A column and a row, both repeated to a table, and their sum; entry (i, j) is marked."""
+    drawing = Drawing(440, 204)
+    cell, top = 34, 40
+    width, height = cell * len(row), cell * len(column)
+    tables = (
+        (10, "column", "query", [[x] * len(row) for x in column]),
+        (174, "row", "key", [row] * len(column)),
+        (326, "sum", "ink", [[x + y for y in row] for x in column]),
+    )
+    for x, name, colour, numbers in tables:
+        drawing.text(x + width / 2, 12, name, bold=True)
+        for r, c in product(range(len(column)), range(len(row))):
+            is_marked = (r, c) == (i, j)
+            is_given = {"column": c == 0, "row": r == 0, "sum": True}[name]
+            paint = colour if is_given or is_marked else "muted"
+            fill = 0.4 if is_marked else 0.12 if is_given else 0.03
+            at, dashed = (x + c * cell, top + r * cell, cell, cell), not is_given
+            drawing.box(*at, f"{numbers[r][c]:g}", paint, fill, dashed, size=14)
+    drawing.arrow(10 + cell, 30, 10 + width, 30, "muted", width=1.5)
+    drawing.arrow(164, top + cell, 164, top + height, "muted", width=1.5)
+    for x, sign in ((138, "+"), (301, "=")):
+        drawing.text(x, top + height / 2, sign, size=18)
+    n, m = len(column), len(row)
+    shapes = f"({n}, 1) → ({n}, {m})", f"({m},) → ({n}, {m})", f"({n}, {m})"
+    for (x, *_), shape in zip(tables, shapes, strict=True):
+        drawing.text(x + width / 2, top + height + 20, shape, mono=True, size=13)
+    entry = f"{column[i]:g} + {row[j]:g} = {column[i] + row[j]:g}"
+    drawing.text(220, top + height + 48, f"row {i}, column {j}: {entry}", size=15)
+    return drawing.show(
+        f"A column of {n} numbers is repeated to the right until it is a table, and a row of {m} "
+        "numbers is repeated downwards; the copies have dashed borders. The two tables are added "
+        f"number by number, which gives a table ({n}, {m}). Row {i}, column {j} is marked: {entry}."
     )
 
 

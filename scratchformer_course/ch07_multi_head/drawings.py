@@ -1,4 +1,6 @@
-"""The drawings of chapter 7: heads side by side, the split into heads, the last matrix."""
+"""The drawings of chapter 7: two pairs with one middle, heads, their split, the last matrix."""
+
+import math
 
 from scratchformer_course.kit.canvas import Drawing
 
@@ -39,6 +41,49 @@ def heads():
         "row is dark at sleeps; in the third one every row is dark at the word before. Each head "
         "gives an output of shape (T, D). The three stand side by side and make (T, C) again. A "
         "last matrix W_o mixes them."
+    )
+
+
+def one_middle():
+    """Two pairs of words as points of the plane, with arrows to the one middle of both."""
+    d = Drawing(470, 250)
+    unit, x0, y0 = 50, 34, 222
+    for n in range(5):
+        d.line([(x0, y0 - unit * n), (x0 + 2.5 * unit, y0 - unit * n)], "muted", width=0.5)
+        d.text(x0 - 14, y0 - unit * n, str(n), "muted", size=13)
+    for n in range(3):
+        d.line([(x0 + unit * n, y0), (x0 + unit * n, y0 - 4.2 * unit)], "muted", width=0.5)
+        d.text(x0 + unit * n, y0 + 16, str(n), "muted", size=13)
+    middle = (x0 + unit, y0 - 2 * unit)
+    pairs = (
+        (("old", 2, 0, 9, -12), ("sleeps", 0, 4, 12, -11), "value"),
+        (("young", 2, 2, 10, -12), ("rules", 0, 2, 4, 16), "stream"),
+    )
+    for *pair, colour in pairs:
+        for name, a, b, right, down in pair:
+            x, y = x0 + unit * a, y0 - unit * b
+            far = math.hypot(middle[0] - x, middle[1] - y)
+            step = (middle[0] - x) / far, (middle[1] - y) / far
+            to = far - 8  # up to the edge of the middle
+            d.arrow(x, y, x + to * step[0], y + to * step[1], colour, width=2.2)
+            d.circle(x, y, 5, colour, fill=1)
+            d.text(x + right, y + down, name, colour, anchor="start", bold=True)
+    d.circle(*middle, 8, "ink", fill=0.3)
+    d.text(middle[0] + 10, middle[1] - 18, "(1, 2)", anchor="start")
+    blocks = (
+        (16, "one head: the middle", "½ {} + ½ {} = (1, 2)"),
+        (140, "two heads: side by side", "{} and {}"),
+    )
+    for y, title, shown in blocks:
+        d.text(228, y, title, anchor="start", bold=True)
+        for i, (*pair, colour) in enumerate(pairs):
+            row = shown.format(*(f"({a}, {b})" for _, a, b, *_ in pair))
+            d.box(228, y + 16 + 40 * i, 238, 32, row, colour)
+    return d.show(
+        "A plane with four words as points. Arrows lead from old at (2, 0) and from sleeps at "
+        "(0, 4) to the point halfway between them, (1, 2). Arrows from young at (2, 2) and from "
+        "rules at (0, 2) lead to the same point. So one head, which returns the middle, gives "
+        "(1, 2) for both pairs. Two heads set both words side by side, and the pairs differ."
     )
 
 

@@ -1,4 +1,4 @@
-"""The drawings of the chapter on rotary positions: arrows that turn, and dials."""
+"""The drawings of the chapter on rotary positions: arrows that turn, dials, known places."""
 
 import math
 
@@ -95,6 +95,49 @@ def heads():
         "query and the key pass through a box called turn by place, and meet in the scores. "
         "The value goes past that box, straight to the last step, where the weights mix the "
         "values. So places change the weights and nothing else."
+    )
+
+
+def distances(trained: int, length: int, step: int = 8):
+    """Each pair of places in a long text, by its distance, with the pairs met in training."""
+    d, cell, left, top = Drawing(470, 348), 17, 70, 24
+    n, known = length // step, trained // step
+    for i in range(n):
+        for j in range(i + 1):
+            near = i - j < known
+            shade = 0.2 + (0.2 * (i - j) if near else 0.7 * (i - j - known) / (n - known))
+            d.grid(left + j * cell, top + i * cell, [[shade]], cell, "position" if near else "key")
+    edge, border = known * cell, []
+    for i in range(known, n):  # between known distances and new ones
+        x, y = left + (i - known + 1) * cell, top + i * cell
+        border += [(x, y), (x, y + cell)]
+    d.line(border, "ink", width=1.6, dashed=True)
+    d.line([(left, top), (left, top + edge), (left + edge, top + edge)], "ink", width=3)
+    stairs = [(left, top), (left + cell, top)]
+    for i in range(1, known):
+        stairs += [(left + i * cell, top + i * cell), (left + (i + 1) * cell, top + i * cell)]
+    d.line([*stairs, (left + edge, top + edge)], "ink", width=3)
+    for place in range(0, length + 1, trained):
+        at = place / step * cell
+        d.text(left - 8, top + at, place, anchor="end", size=13)
+        d.text(left + at, top + n * cell + 14, place, size=13)
+    d.text(16, top + n * cell / 2, "place of the query", turn=-90)
+    d.text(left + n * cell / 2, top + n * cell + 32, "place of the key", size=14)
+    notes = (
+        (30, "ink", 0.0, "met in training"),
+        (58, "position", 0.5, "a known distance"),
+        (86, "key", 0.6, "a new distance"),
+    )
+    for y, colour, fill, note in notes:
+        d.box(258, y - 8, 16, 16, "", colour, fill=fill)
+        d.text(282, y, note, anchor="start")
+    return d.show(
+        f"A triangle of squares: for each query, down to place {length}, the keys up to its own "
+        f"place. A small triangle at its top, up to place {trained}, is outlined: these pairs were "
+        f"met in training. A band along the diagonal, less than {trained} places wide, has the "
+        "colour of the known distances all the way down. Everything left of the band has another "
+        "colour: these distances are new. Both colours grow stronger with the distance. So a "
+        "place can be new where the distance is not."
     )
 
 

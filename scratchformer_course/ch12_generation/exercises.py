@@ -1,14 +1,19 @@
 """The exercises of chapter 12, generation."""
 
-import itertools
+import functools
 import math
+import re
+import string
+from collections import Counter
+from typing import Any
 
 import torch
 from torch.nn import functional as F
 
+from scratchformer.data import Playhouse
 from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
 
@@ -343,153 +348,190 @@ nucleus = exercise(
 )
 
 
-def _position_table(context_length, V=7):
-    """A model with learned positions: logits (1, T, V), or IndexError where the table ends."""
-    g = torch.Generator().manual_seed(context_length)
-    wte, wpe = torch.randn(V, V, generator=g), torch.randn(context_length, V, generator=g)
-    calls = itertools.count()
-
-    def model(ids):
-        why = "The model is asked on and on and never fails: is its input cropped, in a loop that "
-        expect(next(calls) < 1000, f"{why}never ends?")
-        return wte[ids] + wpe[torch.arange(ids.shape[1])]
-
-    return model
+PLAIN, OTHERS = 10, range(3, 6)  # the rule to beat is top-k with this k; the seeds of the check
 
 
-def _models_and_prompts():
-    """Models of which none was asked before."""
-    return (
-        (_position_table(6), torch.tensor([[1, 4]])),
-        (_position_table(9), torch.tensor([[0, 3, 3]])),
-        (_position_table(4), torch.tensor([[5, 1, 2, 0, 6]])),
-        (_position_table(11, V=13), torch.tensor([[12]])),
-        (_position_table(3, V=4), torch.tensor([[3, 0, 2]])),  # the context is full, and readable
-        (_position_table(100), torch.tensor([[2]])),
+@functools.cache
+def _small_writer():
+    """A writer that knows the embedded text's words, and slips in one letter of fifty.
+
+    Its states are the beginnings of words: the logits of each, (S, V), the state that each letter
+    leads to, and the letters.
+    """
+    words = Counter(re.findall("[a-z]+ ", Playhouse().text(30_000).lower()))
+    letters = " " + string.ascii_lowercase
+    begins = ["", "?", *sorted({word[:n] for word in words for n in range(1, len(word))})]
+    state = {begin: i for i, begin in enumerate(begins)}  # "?" is lost until the next space
+    p = torch.full((len(begins), len(letters)), 1e-9)
+    leads = torch.full(p.shape, state["?"])
+    leads[:, 0] = state[""]
+    for word, count in words.items():
+        for n, letter in enumerate(word):
+            p[state[word[:n]], letters.index(letter)] += count
+            leads[state[word[:n]], letters.index(letter)] = state.get(word[: n + 1], state[""])
+    p[state["?"]] = 1.0
+    p = 0.98 * p / p.sum(dim=1, keepdim=True) + 0.02 / len(letters)
+    return p.log(), leads, letters, {word[:-1] for word in words}
+
+
+def _score_of_a_small_writer(rule, seeds):
+    """What the page's `score` does, without a corpus: shares of different and of right words."""
+    logits, leads, letters, known = _small_writer()
+    shares = []
+    for seed in seeds:
+        g = torch.Generator().manual_seed(seed)
+        state, text = torch.zeros(96, dtype=torch.long), [""] * 96
+        for _ in range(63):
+            new = torch.multinomial(rule(logits[state]), 1, generator=g).squeeze(1)
+            state = leads[state, new]
+            text = [old + letters[i] for old, i in zip(text, new.tolist(), strict=True)]
+        words = [word for line in text for word in line.split()[:-1]][:600]
+        right = sum(word in known for word in words)
+        shares.append((len(set(words)) / max(1, len(words)), right / max(1, len(words))))
+    return shares
+
+
+def _percent(shares):
+    return [100 * share for share in torch.as_tensor(shares).double().mean(dim=0).tolist()]
+
+
+def _top_k_scores(score):
+    """The different and the correct words of the plain top-k, in percent."""
+    return _percent(score(lambda logits: right_top_k(logits.softmax(dim=-1), PLAIN), OTHERS))
+
+
+PAGE: dict[str, Any] = {}  # the page's score, and what top-k has by it; empty where there is none
+
+
+def score_by(score):
+    """From now on `own_rule` is scored by the page's writer: score(rule, seeds) -> shares."""
+    PAGE.update(score=score, to_beat=_top_k_scores(score))
+
+
+def _probabilities(call, logits):
+    p = call(logits).like(torch.ones(2, 2))
+    shape = f"From logits of shape {tuple(logits.shape)} came a shape {tuple(p.shape)}"
+    expect(p.shape == logits.shape, f"{shape}: give each token its probability.")
+    expect(p.isfinite().all(), "A probability is NaN or infinite: does a row keep no token?")
+    expect(p.min() >= 0, "A probability is negative: are these logits?")
+    expect((p.sum(dim=-1) - 1).abs().max() < 1e-3, "A row does not sum to 1: rescale each row.")
+    return p
+
+
+def judge_own_rule(call):
+    sure = torch.full((2, 65), -9.0).scatter(1, torch.tensor([[3], [7]]), 9.0)
+    for logits in (sure, 3 * _random(5, 65)):
+        _probabilities(call, logits)
+    score = PAGE.get("score", _score_of_a_small_writer)
+    k_different, k_correct = PAGE.get("to_beat") or _top_k_scores(score)
+    found = score(lambda logits: _probabilities(call, logits), OTHERS)
+    different, correct = _percent(found)
+    told = (
+        f"With other seeds {correct:.1f}% of your words are correct and {different:.1f}% are "
+        f"different. Top-k with k = {PLAIN} has {k_correct:.1f}% and {k_different:.1f}%"
     )
+    more = f"Too few are different.\n{told}: yours may lose one point there."
+    expect(different >= k_different - 1, more)
+    expect(correct >= k_correct + 1, f"Too few are correct.\n{told}: gain at least one point.")
+    return f"{told}."
 
 
-def right_until_it_breaks(model, ids):
-    while True:
-        try:
-            logits = model(ids)
-        except IndexError:
-            return ids
-        ids = torch.cat([ids, logits[:, -1:].argmax(dim=-1)], dim=1)
+def _by_min_p(m, tau=1.0):
+    def own_rule(logits):
+        p = (logits / tau).softmax(dim=-1)
+        kept = p.where(p >= m * p.amax(dim=-1, keepdim=True), 0)
+        return kept / kept.sum(dim=-1, keepdim=True)
+
+    return own_rule
 
 
-def until_it_breaks_recursive(model, ids):
-    try:
-        new = model(ids)[0, -1].argmax().view(1, 1)
-        return right_until_it_breaks(model, torch.hstack([ids, new]))
-    except IndexError:
-        return ids
+def min_p(logits):
+    p = logits.softmax(dim=-1)
+    kept = p.where(p >= 0.03 * p.amax(1, keepdim=True), 0)
+    return kept / kept.sum(dim=-1, keepdim=True)
 
 
-def does_not_catch_the_error(model, ids):
-    while True:
-        ids = torch.cat([ids, model(ids)[:, -1:].argmax(dim=-1)], dim=1)
+def cooled(logits):
+    return (logits / 0.8).softmax(dim=-1)
 
 
-def appends_after_the_error(model, ids):
-    written = right_until_it_breaks(model, ids)
-    return torch.cat([written, written[:, -1:]], dim=1)
+def one_distribution_for_all(logits):
+    return logits.mean(dim=0).softmax(dim=-1).expand_as(logits)
 
 
-def _out_of_memory(ids):
-    raise MemoryError("no memory is left")
+def keeps_nothing_where_it_is_unsure(logits):
+    p = logits.softmax(dim=-1)
+    kept = p.where(p >= 0.5, 0)
+    return kept / kept.sum(dim=-1, keepdim=True)
 
 
-def judge_until_it_breaks(call):
-    until_it_breaks.compare(call)
-    call(_out_of_memory, torch.tensor([[1, 4]]))
-    why = "A MemoryError is hidden too: catch the IndexError, and no other error"
-    expect(isinstance(call.error, MemoryError), f"{why}.")
-    return until_it_breaks.praise
-
-
-def catches_every_error(model, ids):
-    while True:
-        try:
-            new = model(ids)[:, -1:].argmax(dim=-1)
-        except Exception:
-            return ids
-        ids = torch.cat([ids, new], dim=1)
-
-
-def stops_after_so_many(steps):
-    def until_it_breaks(model, ids):
-        return right_until_it_breaks(model, ids)[:, : ids.shape[1] + steps]
-
-    return until_it_breaks
-
-
-until_it_breaks = exercise(
+own_rule = exercise(
     "12.3",
-    "until_it_breaks(model, ids: (1, T)) -> (1, n), what stands there when IndexError comes",
-    cases=_models_and_prompts,
-    judge=judge_until_it_breaks,
-    praise="Never cropped, a context of 6 lets you write to the 7th token. Then: IndexError.",
-    right=[right_until_it_breaks, until_it_breaks_recursive],
+    "own_rule(logits: (B, V)) -> (B, V), the probabilities to draw with: more correct words than "
+    "top-k with k = 10, and as many different ones",
+    judge=judge_own_rule,
+    right=[min_p, cooled, _by_min_p(0.08, tau=1.1)],
     hints=[
-        "On how many ids does the model fail, and are all of them part of the answer?",
-        "In an endless loop, `try` to get the logits and return `ids` on `IndexError`. Else append "
-        "`logits[:, -1:].argmax(dim=-1)`.",
+        "Top-k keeps ten characters everywhere. Which rule keeps fewer where the model is sure, "
+        "and more where it is not?",
+        "Start with `by_min_p(0.1)(logits)`, a threshold that is too careful, and lower it step by "
+        "step. Two rules can follow each other: divide the logits first, then cut.",
     ],
-    question=number(
-        "A model has a context of 8, and the prompt has 3 tokens. How many ids come back?",
-        lambda f: f(_position_table(8), torch.tensor([[1, 4, 2]])).shape[-1],
-        digits=0,
+    question=which(
+        "is too careful",
+        beside=[cooled, min_p],
+        others=["draws from everything", "returns logits", "does not rescale"],
+        text="One of these rules is refused. Which one, and why?",
     ),
     mistakes=[
-        mistake(
-            "does not catch the error",
-            "The model has failed, as it should: catch the IndexError, return `ids`",
-            does_not_catch_the_error,
-        ),
-        mistake(
-            "loses the last token",
-            "The last token is lost. A full context is readable: the model fails on one token "
-            "more, and that token was written",
-            lambda model, ids: right_until_it_breaks(model, ids)[:, :-1],
-        ),
-        mistake(
-            "returns the last context",
-            "This is cropped: return all that was written",
-            lambda model, ids: right_until_it_breaks(model, ids)[:, 1:],
-        ),
-        mistake(
-            "returns the new tokens",
-            "The prompt is missing: return it too",
-            lambda model, ids: right_until_it_breaks(model, ids)[:, ids.shape[1] :],
-        ),
-        mistake(
-            "appends after the error", "A token was added after the error", appends_after_the_error
-        ),
-        mistake(
-            "drops the batch axis",
-            "Keep the batch axis: (1, n)",
-            lambda model, ids: right_until_it_breaks(model, ids)[0],
-        ),
-        mistake(
-            "takes the least likely",
-            "These are the least likely tokens: take the argmax",
-            lambda model, ids: right_until_it_breaks(lambda ids: -model(ids), ids),
-        ),
-        mistake(
-            "writes nothing",
-            "Nothing was written: append a token and ask again, until it breaks",
-            lambda model, ids: ids,
-        ),
-        *alike(
-            "It stops before the model fails: write on until the IndexError comes",
-            {f"stops after {n} tokens": stops_after_so_many(n) for n in (16, 64)},
-        ),
-        refused("catches every error", "catch the IndexError, and no other", catches_every_error),
         refused(
-            "crops and never breaks",
-            "a loop that never ends?",
-            lambda model, ids: right_until_it_breaks(lambda ids: model(ids[:, -4:]), ids),
+            "is too careful",
+            "Too few are different",
+            lambda logits: (logits / 0.3).softmax(dim=-1),
+        ),
+        refused(
+            "draws from everything",
+            "Too few are correct",
+            lambda logits: logits.softmax(dim=-1),
+        ),
+        refused(
+            "is top-k with k = 10 itself",
+            "gain at least one point",
+            lambda logits: right_top_k(logits.softmax(dim=-1), min(PLAIN, logits.shape[1])),
+        ),
+        refused("returns logits", "are these logits?", lambda logits: logits),
+        refused(
+            "returns what `F.log_softmax` gives",
+            "are these logits?",
+            lambda logits: F.log_softmax(logits, dim=-1),
+        ),
+        refused(
+            "does not rescale",
+            "does not sum to 1",
+            lambda logits: logits.softmax(dim=-1).where(logits > logits.mean(), 0),
+        ),
+        refused(
+            "keeps nothing where the model is unsure",
+            "does a row keep no token?",
+            keeps_nothing_where_it_is_unsure,
+        ),
+        refused(
+            "normalises over the batch",
+            "does not sum to 1",
+            lambda logits: logits.softmax(dim=0),
+        ),
+        refused(
+            "gives all rows the same distribution", "Too few are correct", one_distribution_for_all
+        ),
+        refused(
+            "draws by itself",
+            "give each token its probability",
+            lambda logits: torch.multinomial(logits.softmax(dim=-1), 1).float(),
+        ),
+        refused(
+            "returns a rule",
+            "is a function",
+            lambda logits: lambda z: z.softmax(dim=-1),
         ),
     ],
 )

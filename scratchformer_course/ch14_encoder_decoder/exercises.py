@@ -735,6 +735,11 @@ def _opened(*pairs):
     return mask
 
 
+def _reads_channel(x, memory, c):
+    one = torch.arange(x.shape[-1]) == c
+    return _attend(x, x * one, _PLACES.tril()) + _attend(x, memory * one)
+
+
 _PLACES = torch.ones(5, 5, dtype=torch.bool)
 _ALONE = torch.eye(5, dtype=torch.bool)
 _LAST = torch.tensor([False, False, False, True])  # one place of the memory
@@ -756,6 +761,11 @@ _BLOCKS = (
     lambda x, memory: x + _one_text(x, 0) * _attend(x, memory[:, :1]),
     lambda x, memory: x + _attend(x, x.abs(), _PLACES.tril()) + _attend(x, memory.abs()),
     lambda x, memory: x + 0.03 * _attend(x, x, _opened((0, 4))),
+    lambda x, memory: x + 0.001 * (_attend(x, x, _PLACES.tril()) + _attend(x, memory)),
+    # each of these reads one channel
+    *(lambda x, memory, c=c: x + _reads_channel(x, memory, c) for c in range(4)),
+    # the future is added and taken away again: nothing but its rounding is left
+    lambda x, memory: x.sum(dim=1, keepdim=True) - x.flip(1).cumsum(dim=1).flip(1),
 )
 _SIZED = (  # blocks for any numbers of texts, places and channels
     (lambda x, memory: x.cumsum(dim=1) + _attend(x, memory), (1, 2, 3), (1, 7, 3)),
@@ -843,6 +853,23 @@ def changes_one_place_of_memory(block, x, memory):
         return torch.cat([_other(old)[:, :1], old[:, 1:]], dim=1)
 
     return past, future, _source(block, x, memory, change)
+
+
+def compares_exactly(block, x, memory):
+    return right_depends_on(block, x, memory, differ=lambda a, b: (a != b).any(dim=2).any(dim=0))
+
+
+def compares_roughly(block, x, memory):
+    return right_depends_on(
+        block, x, memory, differ=lambda a, b: ((a - b).abs() > 0.01).any(dim=2).any(dim=0)
+    )
+
+
+def changes_one_channel(block, x, memory):
+    def change(old):
+        return torch.cat([_other(old)[..., :1], old[..., 1:]], dim=-1)
+
+    return right_depends_on(block, x, memory, change=change)
 
 
 def says_source_always(block, x, memory):
@@ -948,7 +975,19 @@ depends_on = exercise(
                 "turns the signs round": lambda block, x, memory: right_depends_on(
                     block, x, memory, change=torch.neg
                 ),
+                "changes the first channel only": changes_one_channel,
             },
+        ),
+        mistake(
+            "compares exactly",
+            "What moves here is rounding, less than 1e-5: an output that depends on its input "
+            "moves by more",
+            compares_exactly,
+        ),
+        mistake(
+            "compares roughly",
+            "A dependence is missed: a small move, such as 0.001, is one as well",
+            compares_roughly,
         ),
         mistake(
             "looks at the first text only",

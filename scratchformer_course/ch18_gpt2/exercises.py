@@ -1,11 +1,14 @@
 """The exercises of chapter 18, GPT-2."""
 
+import functools
 from functools import partial
 from typing import Any
 
 import torch
+from torch.nn import functional as F
 
 from scratchformer.models import GPT, GPTConfig
+from scratchformer.tokenizers import CharTokenizer
 from scratchformer.tokenizers.merging import apply_merges
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
@@ -483,6 +486,152 @@ break_config = exercise(
 )
 
 
+LINES = """Well, come, my Kate; we will unto your father's
+Even in these honest mean habiliments:
+Our purses shall be proud, our garments poor;
+For 'tis the mind that makes the body rich;
+And as the sun breaks through the darkest clouds,
+"""
+RISE, MOVE = 0.01, 0.1  # what the loss may rise by, and what a probability must move by
+
+
+@functools.cache
+def _trained():
+    """The shipped model, the ids of lines that it has not seen, its loss and its probabilities."""
+    net = GPT.pretrained("tiny-shakespeare").eval()
+    ids = torch.tensor([CharTokenizer.pretrained("tiny-shakespeare").encode(LINES)])
+    weights = {name: p.detach().clone() for name, p in net.named_parameters()}
+    return net, ids, weights, *_loss_and_probabilities(net, ids)
+
+
+@torch.no_grad()
+def _loss_and_probabilities(net, ids):
+    log_p = net(ids[:, :-1])[0].log_softmax(dim=-1)  # (T, V)
+    return F.nll_loss(log_p, ids[0, 1:]).item(), log_p.exp()
+
+
+def judge_unnoticed(call):
+    net, ids, weights, loss, p = _trained()
+    changed = call(weights).like(weights, "Return a dict.")
+    missing = [name for name in weights if name not in changed]
+    expect(not missing, f"The loader notices that `{', '.join(missing[:1])}` is missing.")
+    for name, tensor in changed.items():
+        expect(name in weights, f"The loader notices `{name}`, which the model does not have.")
+        shapes = f"{tuple(tensor.shape)}, expected {tuple(weights[name].shape)}"
+        expect(tensor.shape == weights[name].shape, f"The loader notices `{name}`: {shapes}.")
+        expect(tensor.isfinite().all(), f"`{name}` holds NaN or infinity.")
+    broken = GPT(net.config).eval()
+    with torch.no_grad():
+        for name, parameter in broken.named_parameters():
+            parameter.copy_(changed[name])
+    new_loss, new_p = _loss_and_probabilities(broken, ids)
+    move, rise = (new_p - p).abs().max().item(), new_loss - loss
+    told = f"The loss goes from {loss:.4f} to {new_loss:.4f}"
+    expect(rise <= RISE, f"{told}, and you may notice that: it may rise by {RISE}.")
+    slight = f"{told}, but no probability moves by more than {move:.2f}: make it {MOVE} or more."
+    expect(move >= MOVE, slight)
+    return f"{told}, and a probability moves by {move:.2f}."
+
+
+def without_one_bias(weights):
+    name = "h.3.ln_1.bias"
+    return {**weights, name: 0 * weights[name]}
+
+
+def with_larger_positions(weights):
+    name = "wpe.weight"
+    return {**weights, name: 1.1 * weights[name]}
+
+
+def with_a_tenth_more_in_each_token(weights):
+    name = "wte.weight"
+    return {**weights, name: weights[name] + 0.1}
+
+
+def without_the_biases_of_the_heads(weights):
+    return {name: 0 * w if name.endswith("c_attn.bias") else w for name, w in weights.items()}
+
+
+unnoticed = exercise(
+    "18.4",
+    "unnoticed(weights: tensors by name) -> tensors of the same names and shapes, with which the "
+    "loss rises by 0.01 at most and a probability moves by 0.1 or more",
+    judge=judge_unnoticed,
+    right=[
+        without_one_bias,
+        with_larger_positions,
+        lambda weights: {**weights, "wpe.weight": 0.9 * weights["wpe.weight"]},
+    ],
+    hints=[
+        "In which block does a slight change have the fewest blocks behind it that could enlarge "
+        "it?",
+        "Return `{**weights, name: changed}` for one name. Set a small tensor of the last block to "
+        "0, or multiply a table by a number near 1.",
+    ],
+    question=which(
+        "adds 0.1 to the token table",
+        beside=[without_one_bias, with_larger_positions],
+        others=[
+            "transposes the square matrix of one block",
+            "leaves a tensor out",
+            "loses all biases of queries, keys and values",
+        ],
+        text="One of these changes is refused. Which one, and why?",
+    ),
+    mistakes=[
+        refused("changes nothing", "no probability moves by more than 0.00", dict),
+        refused(
+            "transposes the square matrix of one block",
+            "and you may notice that",
+            lambda weights: {
+                **weights,
+                "h.0.attn.c_proj.weight": weights["h.0.attn.c_proj.weight"].T,
+            },
+        ),
+        refused(
+            "loses all biases of queries, keys and values",
+            "and you may notice that",
+            without_the_biases_of_the_heads,
+        ),
+        refused(
+            "counts positions from 1",
+            "and you may notice that",
+            lambda weights: {**weights, "wpe.weight": weights["wpe.weight"].roll(-1, dims=0)},
+        ),
+        refused(
+            "adds 0.1 to the token table",
+            "no probability moves by more than 0.00",
+            with_a_tenth_more_in_each_token,
+        ),
+        refused(
+            "rounds to 16 bits",
+            "no probability moves by more than 0.00",
+            lambda weights: {name: w.half().float() for name, w in weights.items()},
+        ),
+        refused(
+            "transposes a matrix that is not square",
+            "The loader notices `h.0.mlp.c_fc.weight`",
+            lambda weights: {**weights, "h.0.mlp.c_fc.weight": weights["h.0.mlp.c_fc.weight"].T},
+        ),
+        refused(
+            "leaves a tensor out",
+            "`ln_f.bias` is missing",
+            lambda weights: {name: w for name, w in weights.items() if name != "ln_f.bias"},
+        ),
+        refused(
+            "adds a head of its own",
+            "The loader notices `lm_head.weight`",
+            lambda weights: {**weights, "lm_head.weight": weights["wte.weight"]},
+        ),
+        refused(
+            "returns the changed tensor only",
+            "is missing",
+            lambda weights: {"wpe.weight": 1.1 * weights["wpe.weight"]},
+        ),
+    ],
+)
+
+
 def _mask(*rows):
     return torch.tensor([[letter == "x" for letter in row] for row in rows])
 
@@ -493,7 +642,7 @@ def positions_by_padding(mask):
 
 
 positions = exercise(
-    "18.4",
+    "18.5",
     "positions(mask: (B, T), True for real tokens) -> (B, T), a real token's place among them",
     cases=(
         _mask("..xxx", "xxxxx"),

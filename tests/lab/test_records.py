@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from lab import mixing, records, runs
+from lab import mixing, records, rivals, runs
 from scratchformer.cli import read_config
 from scratchformer.data import Playhouse
 from scratchformer.models import KneserNey
@@ -113,7 +113,7 @@ def test_all_parts_run_from_end_to_end(monkeypatch):
 
 def test_what_is_stored_keeps_the_rules_and_is_of_the_configurations():
     stored = runs.read(records.STORED)
-    two, ten, tracks = (stored[part] for part in records.PARTS)
+    two, ten, tracks = (stored[part] for part in ("two_minutes", "ten_seeds", "tracks"))
     of_ten = [(name, ten[name]) for name in CONFIGURATIONS]
     for name, found in [("record-two-minutes", two), *of_ten]:
         config = read_config(runs.CONFIGS / f"{name}.toml")
@@ -134,3 +134,22 @@ def test_what_is_stored_keeps_the_rules_and_is_of_the_configurations():
     for run, again in zip(two["runs"]["validation"], usual, strict=True):  # the same models
         assert again["usual"]["alone"] == run["alone"]
     assert tracks["rate"] == min(records.RATES, key=lambda rate: tracks["rates"][str(rate)])
+
+
+def test_adamw_was_tuned_as_widely_as_muon_in_the_setting_of_two_minutes():
+    stored = runs.read(records.STORED)
+    found, place = stored["rivals"], records.PLACE
+    whole = stored["two_minutes"]["settings"]["training"]
+    assert found["steps"] == place.steps == whole["steps"] // 5
+    for side, inner in rivals.SIDES.items():
+        swept, picked = found[side]["swept"], found[side]["picked"]
+        tried = [attempt["changes"] for attempt in swept]
+        assert [(each[inner], each["lr"]) for each in tried[:6]] == place.pairs[side]
+        assert len(tried) == 7 and len(set(tried[6]) - {inner, "lr"}) == 1
+        assert rivals.picked(swept) == picked
+        known = next(each["losses"] for each in swept if each["changes"] == picked)
+        assert found[side]["development"][:1] == known  # more seeds of the same
+        assert len(found[side]["development"]) == len(found[side]["validation"]) == place.seeds
+    _, training = records.shortened(place.steps, quick=False)
+    for name in ("double_after", "tail_after"):
+        assert training[name] / place.steps == pytest.approx(whole[name] / whole["steps"], abs=0.01)

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from scratchformer.positions import LearnedPositions, rotary, sinusoidal
+from scratchformer.positions import rotary, sinusoidal
 
 
 def slow_sinusoidal(T, d_model, base=10_000.0):
@@ -71,17 +71,6 @@ def test_rotary_passes_gradients_and_changes_nothing_in_place():
     rotary(x).square().sum().backward()
     torch.testing.assert_close(x.grad, 2 * torch.ones(3, 4))  # lengths are kept, so |Rx|² = |x|²
     assert torch.equal(x.detach(), torch.ones(3, 4))
-
-
-def test_learned_positions_are_rows_of_a_trained_table_that_ends():
-    learned = LearnedPositions(8, 4)
-    assert learned(5).shape == (5, 4) and torch.equal(learned(8), learned.table.weight)
-    learned(3).sum().backward()
-    assert learned.table.weight.grad.sum(1).tolist() == [4.0] * 3 + [0.0] * 5
-    with pytest.raises(ValueError, match="got 9 positions, expected 0 to context_length=8"):
-        learned(9)
-    with pytest.raises(ValueError, match="got -1 positions"):
-        learned(-1)
 
 
 def test_errors_say_what_was_expected():

@@ -200,6 +200,9 @@ FIGURES = {
     "time_machine": Figure(
         lambda: stored("11", "time_machine"), lambda page: fill(page, Steps_of_training=15)
     ),
+    "translation_steps": Figure(
+        lambda: stored("14", "translation_steps"), lambda page: fill(page, Step=13)
+    ),
     "costs": Figure(lambda: stored("15", "costs"), lambda page: press(page, "GPT-2 XL")),
     "law": Figure(lambda: stored("16", "law"), all_of_the_law),
     "changes": Figure(

@@ -6,7 +6,7 @@ from tests.site.browsing import number, rows
 from tests.site.figures import drag, fill, press
 
 FIGURE = "parabola"
-RATES = (0.02, 0.3, 0.5, 1.0, 1.05)
+RATES = (0.02, 0.3, 0.7, 1.05)
 
 
 def descend(w, rate, steps):
@@ -62,12 +62,12 @@ def test_steps_and_rates_on_screen_are_those_of_python(page):
 
 def test_each_rate_does_what_the_chapter_says(page):
     def path(rate):
-        press(page, rate)
+        fill(page, Learning_rate=rate)
         return [number(row[1]) for row in rows(page)[1:]]
 
-    assert path("0.5")[1:] == [3] * 6
-    assert path("1") == [0, 6] * 3 + [0]
-    assert path("0.02")[-1] < 1 and abs(path("1.05")[-1] - 3) > 5
+    assert path(0.5)[1:] == [3] * 6
+    assert path(1) == [0, 6] * 3 + [0]
+    assert path(0.02)[-1] < 1 and abs(path(1.05)[-1] - 3) > 5
 
 
 @pytest.mark.parametrize("by", ["mouse", "touch"])

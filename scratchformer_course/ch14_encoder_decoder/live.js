@@ -1,0 +1,111 @@
+// A stored translation, written word by word: each word lights up what it reads in the source, and
+// the rows so far are the map of the attention.
+"use strict";
+
+scratchformerLive.figures.translation_steps = (() => {
+  const { el, newId, slider, note } = scratchformerLive;
+  const BEGIN = "⊢";
+  const END = "⊣";
+
+  // ---- calculations ----
+
+  const share = (weight) => `${Math.round(100 * weight)} %`;
+
+  // The places that one row reads, the largest share first, until they hold most of it
+  function reads(row, most = 0.8) {
+    const order = [...row.keys()].sort((a, b) => row[b] - row[a]);
+    let sum = 0;
+    return order.filter((s) => {
+      const isNeeded = sum < most;
+      if (isNeeded) sum += row[s];
+      return isNeeded;
+    });
+  }
+
+  // What happens at a step, in a sentence
+  function told(written, word, source, row) {
+    const from = reads(row).slice(0, 3);
+    const parts = from.map((s) => `${source[s]} (${share(row[s])})`);
+    const list = parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts;
+    return `After ${written.join(" ")} it reads mostly ${list} and writes ${word}.`;
+  }
+
+  // ---- the figure ----
+
+  function build({ translations, start }) {
+    const id = newId("sentence");
+    const choice = el(
+      "select",
+      { id, onchange: choose },
+      translations.map(({ english }, i) =>
+        el("option", { value: i, selected: i === start ? "" : null }, english),
+      ),
+    );
+    const control = el("div");
+    const status = el("p", { class: "sx-status", role: "status" });
+    const map = el("div", { class: "sx-scroll", tabindex: 0, role: "group" });
+    map.setAttribute("aria-label", "What each word reads");
+    let step;
+
+    function choose() {
+      const words = translations[choice.value].german.split(" ").length + 1;
+      step = slider("Step", { min: 1, max: words, step: 1, value: 1 }, draw);
+      control.replaceChildren(step.element);
+      draw();
+    }
+
+    function cell(weight, isWritten) {
+      const whole = Math.round(100 * weight);
+      const text = isWritten && whole >= 5 ? String(whole) : "";
+      return el("td", { style: `--w: ${isWritten ? weight : 0}` }, text);
+    }
+
+    function draw() {
+      const { english, german, weights } = translations[choice.value];
+      const source = [...english.split(" "), END];
+      const target = [...german.split(" "), END];
+      const now = step.get() - 1;
+      const heads = source.map((word, s) =>
+        el(
+          "th",
+          { scope: "col", style: `--w: ${weights[now][s]}` },
+          el("span", {}, word === END ? "end ⊣" : word),
+        ),
+      );
+      const rows = target.map((word, t) =>
+        el("tr", { class: t === now ? "sx-now" : null }, [
+          el("th", { scope: "row" }, t <= now ? word : "…"),
+          weights[t].map((weight) => cell(weight, t <= now)),
+        ]),
+      );
+      map.replaceChildren(
+        el("table", { class: "sx-map" }, [
+          el("thead", {}, el("tr", {}, el("td"), heads)),
+          el("tbody", {}, rows),
+        ]),
+      );
+      status.textContent = told(
+        [BEGIN, ...target.slice(0, now)],
+        target[now] === END ? "⊣, the end" : target[now],
+        source,
+        weights[now],
+      );
+    }
+
+    choose();
+    return el("div", { class: "sx-translation" }, [
+      el("p", { class: "sx-choice" }, el("label", { for: id }, "Sentence"), choice),
+      control,
+      status,
+      map,
+      note(
+        "A row for each German word, a column for each state of the encoder, named by the English " +
+          "word below it. The numbers are the shares of the attention in percent, from 5 up, " +
+          "averaged over the four heads of the last block.",
+      ),
+    ]);
+  }
+
+  return Object.assign(build, { reads, told });
+})();
+if (typeof module !== "undefined") module.exports = scratchformerLive.figures.translation_steps; // Node

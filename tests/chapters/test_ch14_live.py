@@ -1,0 +1,65 @@
+"""A translation word by word: JavaScript reads a row as Python does; wrong tables are refused."""
+
+import random
+
+import pytest
+
+from scratchformer_course.ch14_encoder_decoder.live import translation_steps
+from scratchformer_course.measurements import load_measurements
+from tests.node import Node
+
+in_node = Node(M="ch14_encoder_decoder/live.js")
+DOG = {
+    "english": "the dog",
+    "german": "der Hund",
+    "weights": [[0.7, 0.3, 0.0], [0.1, 0.9, 0.0], [0.0, 0.2, 0.8]],
+}
+
+
+def test_a_row_is_read_from_its_largest_share_until_most_of_it_is_told():
+    draw = random.Random(0)
+    rows = [[draw.random() ** 4 for _ in range(draw.randrange(1, 12))] for _ in range(100)]
+    rows = [[share / sum(row) for share in row] for row in rows]
+    found = in_node("return input.rows.map((row) => M.reads(row))", rows=rows)
+    for row, read in zip(rows, found, strict=True):
+        order = sorted(range(len(row)), key=lambda s: -row[s])
+        assert read == order[: len(read)]
+        assert sum(row[s] for s in read) >= 0.8 > sum(row[s] for s in read[:-1])
+
+
+def test_a_step_is_told_with_its_shares():
+    told = in_node("return M.told(['⊢', 'der'], 'Hund', ['the', 'dog', '⊣'], [0.3, 0.6, 0.1])")
+    assert told == "After ⊢ der it reads mostly dog (60 %) and the (30 %) and writes Hund."
+
+
+def test_the_still_figure_names_what_each_word_reads_most():
+    still = translation_steps([DOG]).still
+    assert "der (the 70%) Hund (dog 90%)" in still
+
+
+def test_the_stored_translations_are_right_and_read_their_words():
+    """What the page says of the figure: the verb at the end reads the verb of the source."""
+    stored = load_measurements("bottleneck")["words"]["translations"]
+    german = {t["english"]: t["german"] for t in stored}
+    assert german["the dog sees the king"] == "der Hund sieht den König"
+    long = next(t for t in stored if t["english"].endswith("the old cat"))
+    assert long["german"] == "wir wissen , dass der kleine Hund die alte Katze sehen kann"
+    rows = dict(zip([*long["german"].split(), "⊣"], long["weights"], strict=True))
+    source = long["english"].split()
+    for german_word, english in (("sehen", "see"), ("kann", "can"), ("Hund", "dog")):
+        row = rows[german_word]
+        assert source[row.index(max(row))] == english
+
+
+@pytest.mark.parametrize(
+    ("changed", "options", "said"),
+    [
+        ({}, {"start": 1}, "start=1, expected one of 1 translations"),
+        ({"german": "der"}, {}, r"'der' has weights \(3, 3\), expected \(2, 3\)"),
+        ({"weights": [[1.0, 0.0, 0.0]] * 2 + [[0.5, 0.4, 0.0]]}, {}, "sums to 0.900"),
+    ],
+)
+@pytest.mark.usefixtures("plain_signatures")
+def test_what_is_no_translation_is_told(changed, options, said):
+    with pytest.raises(ValueError, match=said):
+        translation_steps([DOG | changed], **options)
