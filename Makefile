@@ -86,7 +86,7 @@ law: $(READY)  ## train the small models of chapter 16's laws on both corpora (a
 taken-apart: $(READY)  ## take chapter 17's race apart, one change a rung (two hours): measurements/taken_apart.json
 	$(BIN)/python -m lab.taken_apart --write
 
-pretraining: $(READY)  ## train chapter 13's models three times, and judge with them (an hour): measurements/bert_pretraining.json
+pretraining: $(READY)  ## train chapter 13's models three times, and judge with them (half an hour): measurements/bert_pretraining.json
 	$(BIN)/python -m lab.bert_pretraining --write
 
 records: $(READY)  ## train the records again (half an hour): measurements/records.json

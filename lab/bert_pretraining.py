@@ -3,20 +3,26 @@
 Usage: python -m lab.bert_pretraining [--quick | --write]
 
 One small network reads pairs of an English and a German text. It is trained as a BERT (hidden
-words), as a GPT (a causal mask, next words), or not at all. Then it learns to judge whether the
-German says the same as the English, from few judged pairs; the wrong ones have the same words.
-A fourth judge starts untrained and trains as long as pretraining and judging together, with the
-same optimiser. Beside them stand tables of counts. Test pairs are drawn anew here: settings were
-chosen on others. About an hour.
+words) or as a GPT (a causal mask, next words), with as many steps and as many rates tried. Each
+fills the gaps of texts that it has not met, beside tables of counts. Then the BERT learns to judge
+whether the German says the same as the English, from few judged pairs; the wrong ones have the same
+words. A network that was not pretrained learns the same, and once for as long as pretraining and
+judging together.
+
+Rates, dropout and the tables' settings are chosen on the development texts, and what is stored is
+read once, on the test texts: both are drawn alike, from other seeds. With --write the BERT of the
+first seed goes into the package, as `BERT.pretrained("english-german")`. About half an hour.
 """
 
 import collections
 import copy
+import dataclasses
+import hashlib
 import itertools
 import math
 import random
 import statistics
-from functools import partial
+import time
 
 import torch
 import torch.nn.functional as F
@@ -27,27 +33,35 @@ from scratchformer.attention import causal_mask, padding_mask
 from scratchformer.data.masking import IGNORED, mask_tokens
 from scratchformer.data.synthetic_pairs import random_scramble, random_sentence
 from scratchformer.models import BERT, BERTConfig
+from scratchformer.models.pretrained import save_model
+from scratchformer.shipped import FOLDER as SHIPPED
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
 from scratchformer_course.measurements import FOLDER
 
+NAME = "english-german"
+SPECIAL_TOKENS = ["·", "[CLS]", "[SEP]", "[MASK]"]
 PAD, CLS, SEP, MASK = range(4)
 SPECIAL = (PAD, CLS, SEP)
-PRETRAINING = {"lr": 3e-3, "muon_lr": 0.02, "warmup": 100}
-ROWS, HIDDEN = 64, 0.3
-LONG = {"lr": 3e-3, "muon_lr": 0.02, "warmup": 100}  # of the control that trains as long
-TUNING = {"steps": 600, "lr": 5e-4, "warmup": 20}
+SIZES = {"d_model": 64, "n_heads": 4, "n_layers": 2}
+ROWS, HIDDEN, SINGLE = 32, 0.3, 0.15  # a batch; words hidden in it; the chance of single texts
 KINDS = ("seen", "unseen")
 FULL = {
     "texts": 20_000,  # pairs to pretrain on and to count
-    "steps": 3000,
-    "tuning": TUNING,
+    "steps": 6000,
+    "rates": (1e-3, 2e-3, 4e-3, 6e-3, 1e-2),  # of pretraining
+    "judging steps": 400,
+    "judging rates": (3e-4, 6e-4, 1e-3, 2e-3, 4e-3),
+    "dropouts": (0.0, 0.1),  # while judging is learned
     "labelled": (100, 400, 1600, 6400),
     "tested": 1000,  # judged pairs of each kind
     "gaps": 300,  # pairs of each kind whose words are hidden
     "seeds": (0, 1, 2),
 }
-QUICK = {"texts": 1000, "steps": 2, "tuning": TUNING | {"steps": 2, "warmup": 1}}
-QUICK |= {"labelled": (20,), "tested": 10, "gaps": 4, "seeds": (0,)}
+QUICK = {"texts": 1000, "steps": 2, "rates": (3e-3,), "judging steps": 2}
+QUICK |= {"judging rates": (1e-3,), "dropouts": (0.0,), "labelled": (20,), "tested": 10}
+QUICK |= {"gaps": 4, "seeds": (0,)}
+START = 0.05  # standard deviation of a matrix before training
+WARMUP = 200  # steps of pretraining in which the rate rises; a tenth of judging's
 STORED = FOLDER / "bert_pretraining.json"
 
 
@@ -61,9 +75,8 @@ class Data:
         self.ids = {word: i for i, word in enumerate(words, start=4)}
         self.vocab_size = len(words) + 4
         self.T = max(len(a) + len(b) for a, b in self.pairs) + 3
-        both = self.rows(self.pairs)
-        single = self.rows([(pair[i % 2],) for i, pair in enumerate(self.pairs)])
-        self.inputs = [torch.cat(tensors) for tensors in zip(both, single, strict=True)]
+        single = [(pair[i % 2],) for i, pair in enumerate(self.pairs)]
+        self.kinds = self.rows(self.pairs), self.rows(single)
 
     def row(self, a, b=None):
         ids = [CLS, *(self.ids[word] for word in a), SEP]
@@ -78,8 +91,19 @@ class Data:
         ids, segments = zip(*(self.row(*text) for text in texts), strict=True)
         return torch.tensor(ids), torch.tensor(segments)
 
+    def draw(self, generator):
+        """A batch of one kind, pairs or single texts, cut where the longest ends."""
+        kind = int(torch.rand((), generator=generator) < SINGLE)
+        pick = torch.randint(len(self.pairs), (ROWS,), generator=generator)
+        ids, segments = (tensor[pick] for tensor in self.kinds[kind])
+        longest = int((ids != PAD).sum(dim=1).max())
+        return ids[:, :longest], segments[:, :longest]
+
     def config(self):
-        return BERTConfig(self.vocab_size, self.T, d_model=64, n_heads=4, n_layers=2)
+        return BERTConfig(self.vocab_size, self.T, **SIZES)
+
+    def tokens(self):
+        return [*SPECIAL_TOKENS, *self.ids]
 
 
 def masked_loss(model, inputs, segments, targets):
@@ -93,17 +117,21 @@ def next_word_loss(model, inputs, segments, targets):
     return token_loss(model(inputs, segments, mask), targets)
 
 
-def for_steps(settings, steps):
-    """With so many steps, and no longer a warm-up than half of them."""
-    return settings | {"steps": steps, "warmup": min(settings["warmup"], steps // 2)}
+def fresh(data):
+    """The network before any training, its matrices with the standard deviation START."""
+    model = BERT(data.config())
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.dim() >= 2:
+                p *= START / 0.02
+    return model
 
 
-def pretrained(data, seed, steps, causal=False):
+def pretrained(data, seed, steps, lr, causal=False):
     """The network, trained on half pairs and half single texts: as a BERT or as a GPT."""
 
     def batch(generator):
-        pick = torch.randint(len(data.inputs[0]), (ROWS,), generator=generator)
-        ids, segments = (tensor[pick] for tensor in data.inputs)
+        ids, segments = data.draw(generator)
         if causal:
             later = F.pad(ids[:, 1:], (0, 1), value=PAD)
             return ids, segments, later.masked_fill(later == PAD, IGNORED)
@@ -111,25 +139,22 @@ def pretrained(data, seed, steps, causal=False):
         return inputs, segments, targets
 
     torch.manual_seed(seed)
-    model = BERT(data.config())
-    settings = for_steps(PRETRAINING, steps) | {"seed": seed}
-    fit(model, batch, next_word_loss if causal else masked_loss, TrainingConfig(**settings))
+    model = fresh(data)
+    config = TrainingConfig(steps=steps, lr=lr, seed=seed, warmup=min(WARMUP, steps // 2))
+    fit(model, batch, next_word_loss if causal else masked_loss, config)
     return model
 
 
 class Judge(nn.Module):
     """Does the second text say the same as the first? A linear layer on the mean vector."""
 
-    def __init__(self, bert, causal=False):
+    def __init__(self, bert):
         super().__init__()
-        self.bert, self.causal = bert, causal
-        self.top = nn.Linear(bert.config.d_model, 2)
+        self.bert, self.top = bert, nn.Linear(bert.config.d_model, 2)
 
     def forward(self, ids, segments):
-        mask, real = padding_mask(ids, PAD), (ids != PAD).unsqueeze(-1)
-        if self.causal:
-            mask = mask & causal_mask(ids.shape[1])
-        vectors = self.bert.encode(ids, segments, mask)
+        real = (ids != PAD).unsqueeze(-1)
+        vectors = self.bert.encode(ids, segments, padding_mask(ids, PAD))
         return self.top((vectors * real).sum(dim=1) / real.sum(dim=1))
 
 
@@ -184,6 +209,13 @@ def filled(data, model, texts, which, alone, causal=False):
     return (guess == answers).float().mean().item()
 
 
+def with_dropout(model, dropout):
+    """A copy that drops out while it is trained."""
+    copied = BERT(dataclasses.replace(model.config, dropout=dropout))
+    copied.load_state_dict(model.state_dict())
+    return copied
+
+
 # Counting
 
 
@@ -215,12 +247,12 @@ class PairTable:
         return [f(values) for values in (partners, back) for f in (min, statistics.fmean)]
 
 
-def linear(features, same, tests, seed=0):
+def linear(features, same, tests, decay=0.01, seed=0):
     """Accuracies of logistic regression, fitted on judged pairs."""
     mean, std = features.mean(dim=0), features.std(dim=0) + 1e-6
     torch.manual_seed(seed)
     top = nn.Linear(features.shape[1], 2)
-    optimizer = torch.optim.AdamW(top.parameters(), lr=0.05, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(top.parameters(), lr=0.05, weight_decay=decay)
     for _ in range(400):
         loss = F.cross_entropy(top((features - mean) / std), same)
         optimizer.zero_grad()
@@ -229,72 +261,169 @@ def linear(features, same, tests, seed=0):
     return [(top((x - mean) / std).argmax(dim=-1) == y).float().mean().item() for x, y in tests]
 
 
-def bags(data, texts):
-    """How often each word stands in the first text, and in the second."""
-    ids, segments = data.rows(texts)
-    return F.one_hot(ids + data.vocab_size * segments, 2 * data.vocab_size).sum(dim=1).float()
+def counted(data, labelled, development, tests):
+    """Accuracies of the tables, for each number of judged pairs.
 
+    Of five tables and of two single ones, each with five weight decays, the best on the development
+    pairs of a kind is read on the test pairs of that kind.
+    """
+    tables = [PairTable(data.pairs, n, m) for n, m in ((1, 1), (2, 2), (2, 3), (3, 2), (3, 3))]
 
-def counted(data, labelled, tests):
-    """Accuracies of the tables, for each number of judged pairs."""
-    tables = {
-        "words": [PairTable(data.pairs, 1, 1)],
-        "neighbours": [PairTable(data.pairs, 2, 2)],
-    }
-    more = [PairTable(data.pairs, n, m) for n, m in ((2, 3), (3, 2), (3, 3))]
-    tables["all five"] = [*tables["words"], *tables["neighbours"], *more]
+    def features(texts):
+        return torch.tensor([[x for t in tables for x in t.features(a, b)] for a, b in texts])
 
-    def features(own, texts):
-        return torch.tensor([[x for t in own for x in t.features(a, b)] for a, b in texts])
-
-    ways = {name: partial(features, own) for name, own in tables.items()}
-    ways["bag of words"] = partial(bags, data)
+    ready = [(features(texts), same) for texts, same in (*development, *tests)]
+    columns = {"words": slice(0, 4), "neighbours": slice(4, 8), "all five": slice(0, 20)}
     result = {}
-    for name, way in ways.items():
-        ready = [(way(texts), same) for texts, same in tests]
-        result[name] = {
-            n: dict(zip(KINDS, linear(way(texts), same, ready), strict=True))
-            for n, (texts, same) in labelled.items()
-        }
+    for n, (texts, same) in labelled.items():
+        own, found = features(texts), []
+        for name, part in columns.items():
+            cut = [(x[:, part], y) for x, y in ready]
+            for decay in (0.001, 0.01, 0.1, 1.0, 5.0):
+                found.append((name, decay, linear(own[:, part], same, cut, decay)))
+        result[n] = {}
+        for i, kind in enumerate(KINDS):
+            name, _, shares = max(found, key=lambda row, i=i: row[2][i])
+            result[n][kind] = {"table": name, "share": round(shares[len(KINDS) + i], 4)}
     return result
 
 
-def gap_tables(data, texts):
-    """Shares of English gaps filled by counts: the commonest word; both neighbours; and German."""
-    common, around = collections.Counter(), collections.defaultdict(collections.Counter)
-    for a, _ in data.pairs:
-        words = ["[CLS]", *a, "[SEP]"]
-        for left, word, right in zip(words, words[1:], words[2:], strict=False):
-            common[word] += 1
-            around[left, right][word] += 1
-    partner = PairTable(data.pairs, 1, 1)
-    top = common.most_common(1)[0][0]
-    hits, n = collections.Counter(), 0
-    for a, b in texts:
-        words = ["[CLS]", *a, "[SEP]"]
-        for left, word, right in zip(words, words[1:], words[2:], strict=False):
-            seen = around[left, right]
-            total = seen.total()
+class GapTable:
+    """What counts make of an English gap: of its two neighbours, and of the German text as well.
 
-            def fits(w, seen=seen, total=total):  # log p(w | neighbours), smoothed by frequency
-                return math.log((seen[w] + common[w] / common.total()) / (total + 1))
+    The neighbours are looked up together; where that was rarely counted, the word behind the left
+    one and the word before the right one decide, as if the two had nothing to do with each other.
+    """
 
-            # German words that no other English word explains
-            others = [(x,) for x in a if x != word]
-            free = [
-                y
-                for y in grams(b, 1)
-                if max((partner.strength(x, y) for x in others), default=0.0) < 1
-            ]
+    def __init__(self, pairs):
+        self.common, self.left, self.right = (collections.Counter() for _ in range(3))
+        self.around = collections.defaultdict(collections.Counter)
+        for a, _ in pairs:
+            words = ["[CLS]", *a, "[SEP]"]
+            for left, word, right in zip(words, words[1:], words[2:], strict=False):
+                self.common[word] += 1
+                self.left[left, word] += 1
+                self.right[word, right] += 1
+                self.around[left, right][word] += 1
+        self.after, self.before = collections.Counter(), collections.Counter()
+        for (left, _), n in self.left.items():
+            self.after[left] += n
+        for (_, right), n in self.right.items():
+            self.before[right] += n
+        self.partner = PairTable(pairs, 1, 1)
 
-            def beside(w, free=free):
-                return max((partner.strength((w,), y) for y in free), default=0.0)
+    def chances(self, left, right, few, fewer):
+        """Each word's log probability between these neighbours."""
+        total, back = self.common.total(), {}
+        for word, n in self.common.items():
+            p = n / total
+            after = (self.left[left, word] + fewer * p) / (self.after[left] + fewer)
+            before = (self.right[word, right] + fewer * p) / (self.before[right] + fewer)
+            back[word] = after * before / p
+        scale, seen = sum(back.values()), self.around[left, right]
+        return {
+            word: math.log((seen[word] + few * p / scale) / (seen.total() + few))
+            for word, p in back.items()
+        }
 
-            hits["commonest"] += word == top
-            hits["neighbours"] += word == max(common, key=fits)
-            hits["neighbours and German"] += word == max(common, key=lambda w: fits(w) + beside(w))
-            n += 1
-    return {name: count / n for name, count in hits.items()}
+    def beside(self, others, german, known):
+        """How strongly the best German word that no other English word explains suggests each."""
+        free = [
+            y
+            for y in grams(german, 1)
+            if max((self.partner.strength((x,), y) for x in others), default=0.0) < known
+        ]
+        return {
+            word: max((self.partner.strength((word,), y) for y in free), default=0.0)
+            for word in self.common
+        }
+
+    def shares(self, texts, few, fewer, known=1.0, weight=0.0):
+        """The share of the words of `texts` that are found when each is hidden in turn."""
+        hits = n = 0
+        for a, b in texts:
+            words = ["[CLS]", *a, "[SEP]"]
+            for i, word in enumerate(a):
+                scores = self.chances(words[i], words[i + 2], few, fewer)
+                if weight:
+                    others = [*a[:i], *a[i + 1 :]]
+                    partners = self.beside(others, b, known)
+                    scores = {w: score + weight * partners[w] for w, score in scores.items()}
+                hits += word == max(scores, key=lambda w, scores=scores: scores[w])
+                n += 1
+        return hits / n
+
+
+def gap_tables(data, development, tests):
+    """Shares of English gaps filled by counts, with and without the German; and the settings."""
+    table = GapTable(data.pairs)
+    plain = list(itertools.product((0.3, 1.0, 3.0, 10.0, 30.0), (1.0, 10.0, 100.0)))
+    few = [texts[:100] for texts in development.values()]
+
+    def on_development(settings):
+        return sum(table.shares(texts, *settings) for texts in few)
+
+    best = max(plain, key=on_development)
+    grid = itertools.product((0.5, 1.0, 2.0, 3.0), (1.0, 2.0, 4.0, 8.0, 16.0, 32.0))
+    more = [(*best, known, weight) for known, weight in grid]
+    ways = {"neighbours": best, "neighbours and German": max(more, key=on_development)}
+    common, _ = table.common.most_common(1)[0]
+    result = {"settings": ways}
+    for kind, texts in tests.items():
+        words = [word for a, _ in texts for word in a]
+        result[kind] = {"commonest": words.count(common) / len(words)}
+        result[kind] |= {name: table.shares(texts, *chosen) for name, chosen in ways.items()}
+    return result
+
+
+# All of it
+
+
+def drawn(seed, size):
+    """Gaps and judged pairs of each kind, drawn by this seed and by no other."""
+    rng = random.Random(seed)
+    gaps = {
+        kind: [tuple(t.split() for t in random_sentence(rng, kind)) for _ in range(size["gaps"])]
+        for kind in KINDS
+    }
+    return gaps, [judged(size["tested"], kind, seed + i) for i, kind in enumerate(KINDS, start=1)]
+
+
+def best_rates(data, size, gaps, name):
+    """The loss on development pairs after each of the rates, in runs of a quarter of the length."""
+    found = {}
+    pairs = [pair for texts in gaps.values() for pair in texts]
+    for lr in size["rates"]:
+        model = pretrained(data, 100, max(2, size["steps"] // 4), lr, name == "GPT")
+        found[lr] = (
+            next_loss(data, model, pairs) if name == "GPT" else hidden_loss(data, model, pairs)
+        )
+        print(name, lr, found[lr], flush=True)
+    return found
+
+
+def best_of(found, choose=max):
+    return choose(found, key=found.get)
+
+
+def judge_of(data, model, lessons, seed, steps, lr, dropout):
+    torch.manual_seed(seed)
+    judge = Judge(with_dropout(model, dropout))
+    settings = {"steps": steps, "lr": lr, "warmup": steps // 10}
+    return taught(data, judge, *lessons, seed, **settings)
+
+
+def best_judging(data, size, models, lessons, development):
+    """For each model the accuracy on development pairs, for each dropout and rate."""
+    found = {}
+    for name, model in models.items():
+        found[name] = {}
+        for dropout, lr in itertools.product(size["dropouts"], size["judging rates"]):
+            judge = judge_of(data, model, lessons, 100, size["judging steps"], lr, dropout)
+            shares = [accuracy(data, judge, *texts) for texts in development]
+            found[name][f"{dropout} {lr}"] = round(statistics.fmean(shares), 4)
+        print(name, found[name], flush=True)
+    return found
 
 
 def gap_rows(data, models, seed, gaps):
@@ -307,62 +436,129 @@ def gap_rows(data, models, seed, gaps):
         yield row | {"alone": alone, "share": round(share, 4)}
 
 
-def judged_rows(data, models, seed, steps, labelled, tests, tuning):
+def judged_rows(data, models, seed, size, labelled, tests, chosen):
     """How well each model judges after some judged pairs, and one that trains on them for long."""
-
-    def row(name, n, judge):
-        shares = [round(accuracy(data, judge, *test), 4) for test in tests]
-        found = {"model": name, "seed": seed, "labelled": n}
-        return found | dict(zip(KINDS, shares, strict=True))
-
-    torch.manual_seed(seed)
-    models = models | {"scratch": BERT(data.config())}
     for (name, model), (n, lessons) in itertools.product(models.items(), labelled.items()):
-        torch.manual_seed(seed)
-        judge = Judge(copy.deepcopy(model), causal=name == "GPT")
-        changes = {"lr": 1e-3} if name == "scratch" else {}
-        yield row(name, n, taught(data, judge, *lessons, seed, **tuning | changes))
-    most, lessons = list(labelled.items())[-1]
-    long = tuning | for_steps(LONG, steps + tuning["steps"])
-    torch.manual_seed(seed)
-    judge = taught(data, Judge(BERT(data.config())), *lessons, seed, **long)
-    own = round(accuracy(data, judge, *lessons), 4)
-    yield row("scratch, long", most, judge) | {"own pairs": own}
+        dropout, lr = map(float, chosen[name].split())
+        steps = size["judging steps"]
+        for long in (False, True) if (name, n) == ("fresh", max(labelled)) else (False,):
+            total = steps + size["steps"] if long else steps
+            judge = judge_of(data, model, lessons, seed, total, lr, dropout)
+            shares = [round(accuracy(data, judge, *test), 4) for test in tests]
+            own = round(accuracy(data, judge, *(part[:1000] for part in lessons)), 4)
+            row = {"model": f"{name}, long" if long else name, "seed": seed, "labelled": n}
+            yield row | dict(zip(KINDS, shares, strict=True)) | {"own": own}
 
 
 def measure(options):
     """What is stored."""
     size = QUICK if options.quick else FULL
-    data, rng = Data(size["texts"]), random.Random(7)
-    gaps = {
-        kind: [tuple(t.split() for t in random_sentence(rng, kind)) for _ in range(size["gaps"])]
-        for kind in KINDS
-    }
-    labelled = {n: judged(n, "train", seed=100 + n) for n in size["labelled"]}
-    tests = [judged(size["tested"], kind, seed=i) for i, kind in enumerate(KINDS, start=8)]
+    data = Data(size["texts"])
+    (dev_gaps, dev_pairs), (gaps, tests) = drawn(70, size), drawn(7, size)
+    labelled = {n: judged(n, "train", seed=1000 + n) for n in size["labelled"]}
     result = {
         "machine": runs.machine(),
-        "settings": {"pretraining": PRETRAINING, "rows": ROWS, "hidden": HIDDEN}
-        | {name: size[name] for name in ("steps", "tuning", "texts", "tested")},
-        "counted": counted(data, labelled, tests),
-        "gaps counted": {kind: gap_tables(data, texts) for kind, texts in gaps.items()},
+        "settings": {
+            "rows": ROWS,
+            "hidden": HIDDEN,
+            "warmup": WARMUP,
+            "start": START,
+            "single": SINGLE,
+        }
+        | SIZES
+        | {name: size[name] for name in ("steps", "judging steps", "texts", "tested")},
+        "counted": counted(data, labelled, dev_pairs, tests),
+        "gaps counted": gap_tables(data, dev_gaps, gaps),
+        "rates": {name: best_rates(data, size, dev_gaps, name) for name in ("BERT", "GPT")},
         "gaps": [],
         "judged": [],
     }
     print(result["counted"], result["gaps counted"], flush=True)
-    steps = size["steps"]
+    rates = {name: best_of(found, min) for name, found in result["rates"].items()}
     for seed in size["seeds"]:
-        models = {
-            "BERT": pretrained(data, seed, steps),
-            "GPT": pretrained(data, seed, steps, causal=True),
-        }
-        for row in gap_rows(data, models, seed, gaps):
+        start = time.perf_counter()
+        models = {"BERT": pretrained(data, seed, size["steps"], rates["BERT"])}
+        seconds = round(time.perf_counter() - start)
+        models["GPT"] = pretrained(data, seed, size["steps"], rates["GPT"], causal=True)
+        torch.manual_seed(seed)
+        models["fresh"] = fresh(data)
+        judges = {name: models[name] for name in ("BERT", "fresh")}
+        if not result["gaps"]:
+            middle = labelled[sorted(labelled)[len(labelled) // 2]]
+            result["judging"] = best_judging(data, size, judges, middle, dev_pairs)
+            chosen = {name: best_of(found) for name, found in result["judging"].items()}
+            if options.write:
+                ship(data, models["BERT"], size, rates["BERT"], seconds, dev_gaps, gaps, result)
+        trained = {name: models[name] for name in ("BERT", "GPT")}
+        for row in gap_rows(data, trained, seed, gaps):
             result["gaps"].append(row)
             print(row, flush=True)
-        for row in judged_rows(data, models, seed, steps, labelled, tests, size["tuning"]):
+        for row in judged_rows(data, judges, seed, size, labelled, tests, chosen):
             result["judged"].append(row)
             print(row, flush=True)
     return result
+
+
+def hidden_loss(data, model, texts, seed=0):
+    """Nats for a hidden word of both texts, at the rate of training."""
+    ids, segments = data.rows(texts)
+    g = torch.Generator().manual_seed(seed)
+    inputs, targets = mask_tokens(ids, MASK, data.vocab_size, SPECIAL, HIDDEN, g)
+    with eval_mode(model):
+        nats, n = masked_loss(model, inputs, segments, targets)
+    return round((nats / n).item(), 4)
+
+
+def next_loss(data, model, texts):
+    """Nats for the next word of both texts, to a GPT."""
+    ids, segments = data.rows(texts)
+    later = F.pad(ids[:, 1:], (0, 1), value=PAD)
+    with eval_mode(model):
+        nats, n = next_word_loss(model, ids, segments, later.masked_fill(later == PAD, IGNORED))
+    return round((nats / n).item(), 4)
+
+
+def ship(data, model, size, lr, seconds, development, tests, result):
+    """The BERT of the first seed, rounded to float16, with its words and its record."""
+    model = copy.deepcopy(model)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(p.half())
+    folder = SHIPPED / NAME
+    folder.mkdir(exist_ok=True)
+    save_model(folder, copy.deepcopy(model).half())
+    runs.store(folder / "tokenizer.json", {"tokenizer": "words", "words": data.tokens()})
+
+    def scores(gaps):
+        return {
+            kind: {
+                "loss": hidden_loss(data, model, texts),
+                "English": round(filled(data, model, texts, 0, False), 4),
+                "German": round(filled(data, model, texts, 1, False), 4),
+            }
+            for kind, texts in gaps.items()
+        }
+
+    record = {
+        "command": "python -m lab.bert_pretraining --write",
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "settings": {
+            "rows": ROWS,
+            "hidden": HIDDEN,
+            "warmup": WARMUP,
+            "start": START,
+            "single": SINGLE,
+        }
+        | SIZES
+        | {"steps": size["steps"], "lr": lr, "texts": size["texts"], "seed": 0},
+        "seconds": seconds,
+        "development": scores(development),
+        "validation": scores(tests),
+        "counted": {kind: result["gaps counted"][kind] for kind in KINDS},
+        "sha256": hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest(),
+        **runs.stamp(),
+    }
+    runs.store(folder / "record.json", record)
 
 
 def main(arguments=None):

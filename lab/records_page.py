@@ -154,8 +154,9 @@ def other_places(apart: dict, records: dict) -> list[str]:
     near, fifth = (
         paired(*(place[side]["validation"] for side in INNER)) for place in places.values()
     )
-    times, lag, slower = behind_with_more(early)
-    short = longer_step(two)
+    more, lag = behind_with_more(early)
+    rungs, busy = apart["factors"]["rungs"], longer_step(early)
+    quiet = rungs["Muon"]["ms"] / rungs["rates of its own"]["ms"]
     return [
         "## Muon early, and in two minutes",
         "",
@@ -173,16 +174,18 @@ def other_places(apart: dict, records: dict) -> list[str]:
         "",
         "Near nanoGPT's setting, with its model, a rate that falls to 0 and "
         f"{early['steps']} steps, Muon is ahead by {interval(near)} "
-        f"nats on validation. With {times:g} times as many steps AdamW is still {lag:.3f} behind "
-        f"it on development. A step of Muon's takes {slower:.2f} times as long, so that Muon is "
-        f"more than {times / slower:.2f} times as fast. Here its lead is no matter of tuning.",
+        f"nats on validation. A step of Muon's takes {quiet:.2f} times as long on the ladder, and "
+        f"{busy:.2f} times in these runs beside other programs, so that AdamW can make "
+        f"{quiet * early['steps']:.0f} to {busy * early['steps']:.0f} steps meanwhile. With {more} "
+        f"it is still {lag:.3f} behind on development: here Muon's lead is no matter of tuning. "
+        "Its rate outside is the greatest that was tried, and a larger one might do better.",
         "",
         f"In the setting of two minutes, with {two['steps']} steps in place of {whole}, Muon is "
-        f"ahead by {interval(fifth)} on validation. There its step takes {short:.2f} times as "
-        "long as AdamW's.",
+        f"ahead by {interval(fifth)} on validation, with the record's own rates, which the sweep "
+        f"picked again. A step of Muon's takes {longer_step(two):.2f} times as long as AdamW's.",
         "",
-        f"Not done: AdamW with all {whole} steps, or for two minutes by the clock; finer sweeps, "
-        "and more seeds in them.",
+        f"Not done: AdamW with all {whole} steps, or for two minutes by the clock; more steps near "
+        "nanoGPT's setting; finer sweeps, and more seeds in them.",
         "",
         "Steps are counted here and not seconds, because other programs ran on the same machine. "
         "The milliseconds are medians of short runs that took turns on one thread. All settings, "
@@ -201,17 +204,15 @@ def other_places(apart: dict, records: dict) -> list[str]:
     ]
 
 
-def behind_with_more(early: dict) -> tuple[float, float, float]:
-    """How many times the steps AdamW got at most, its lag then, and how many times as long Muon's.
+def behind_with_more(early: dict) -> tuple[int, float]:
+    """More steps for AdamW, and how far its mean loss is then behind Muon's, on development."""
+    longer = early["AdamW"]["longer"]
+    return longer[0]["steps"], mean(longer) - statistics.mean(early["Muon"]["development"])
 
-    The lag is that of its mean loss behind Muon's with the usual number of steps, on development.
-    """
-    slow, fast = early["AdamW"], early["Muon"]
-    most = max(run["steps"] for run in slow["longer"])
-    loss = mean([run for run in slow["longer"] if run["steps"] == most])
-    medians = [statistics.median(side["ms"]) for side in (fast, slow)]
-    lag = loss - statistics.mean(fast["development"])
-    return most / early["steps"], lag, medians[0] / medians[1]
+
+def longer_step(place: dict) -> float:
+    """How many times as long as AdamW's a step of Muon's takes."""
+    return statistics.median(place["Muon"]["ms"]) / statistics.median(place["AdamW"]["ms"])
 
 
 def rates_of(picked: dict, inner: str) -> str:

@@ -50,20 +50,24 @@ HOLDER = re.compile(
 def shipped() -> dict[str, tuple[str, str]]:
     """Each shipped model's or text's hash -> a script's name, and the script with its folder."""
     from scratchformer.data import load_corpus
-    from scratchformer.models import GPT
-    from scratchformer.shipped import FOLDER as MODELS
+    from scratchformer.models import BERT, GPT
+    from scratchformer.shipped import shipped_words
     from scratchformer.tokenizers import CharTokenizer
     from scratchformer_course.ch11_training.stored_steps import load_checkpoints
+    from scratchformer_course.ch13_bert.live import describe_bert
     from scratchformer_course.kit.figure.live_figure import description_script
     from scratchformer_course.page_model import describe
     from scratchformer_course.tab_trainer.race import describe_corpus
 
-    names = [path.parent.name for path in MODELS.glob("*/model.safetensors")]
-    files = [(name, [GPT.pretrained(name)]) for name in names]
-    files.append(("tiny-shakespeare", [model for _, model in load_checkpoints()]))
+    gpt, bert = "tiny-shakespeare", "english-german"
+    tok = CharTokenizer.pretrained(gpt)
+    files = [
+        [describe(GPT.pretrained(gpt), tok)],
+        [describe(model, tok) for _, model in load_checkpoints()],
+        [describe_bert(BERT.pretrained(bert), shipped_words(bert))],
+    ]
     scripts = {}
-    for name, models in files:
-        told = [describe(model, CharTokenizer.pretrained(name)) for model in models]
+    for told in files:
         script = "".join(f"{description_script(one)}\n" for one in told)
         scripts |= {one["hash"]: (f"model-{told[0]['hash']}.js", script) for one in told}
     text = describe_corpus(load_corpus("tinyshakespeare"))  # or what stands in for it

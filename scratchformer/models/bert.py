@@ -5,12 +5,15 @@ pooler: a classifier puts a layer of its own on `encode`. Hiding tokens is `data
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from scratchformer.blocks import TransformerBlock, check_sizes
+from scratchformer.models.pretrained import load_model, save_model
+from scratchformer.shipped import shipped_folder
 
 NORM_EPS = 1e-12  # of all layer norms (Devlin et al. 2019, their code)
 
@@ -102,3 +105,21 @@ class BERT(nn.Module):
     ) -> Float[Tensor, "B T V"]:
         """Logits for what stands, or stood, at each position; arguments as in `encode`."""
         return self.lm_head(self.transform(self.encode(ids, segments, mask)))
+
+    def save(self, folder: str | Path) -> None:
+        """Write config.json and model.safetensors, which `from_pretrained` reads, to `folder`."""
+        save_model(folder, self)
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path) -> "BERT":
+        """A BERT that `save` has written. Raises ValueError for files that do not fit."""
+        return load_model(folder, cls, BERTConfig)
+
+    @classmethod
+    def pretrained(cls, name: str) -> "BERT":
+        """A small BERT that travels with the package: "english-german", a word a token.
+
+        The words are in `shipped_words(name)`. Its weights are float16 on disk and float32 here.
+        Raises ValueError for another name.
+        """
+        return cls.from_pretrained(shipped_folder(name))

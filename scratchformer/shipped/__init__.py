@@ -1,7 +1,8 @@
 """Trained models that travel with the package, and their tokenizers.
 
-Each folder holds model.safetensors in float16 (`GPT.pretrained(name)`; `lab/ship.py` writes it),
-tokenizer.json and record.json: how the model was trained and what it scored.
+Each folder holds model.safetensors in float16, tokenizer.json and record.json: how the model was
+trained and what it scored. `GPT.pretrained("tiny-shakespeare")` is written by `lab/ship.py`, and
+`BERT.pretrained("english-german")`, whose tokens are words, by `lab/bert_pretraining.py`.
 """
 
 import json
@@ -22,3 +23,14 @@ def shipped_folder(name: str) -> Path:
 def shipped_record(name: str) -> dict[str, Any]:
     """How it was trained, and what it scored. Raises ValueError for an unknown name."""
     return json.loads((shipped_folder(name) / "record.json").read_text(encoding="utf-8"))
+
+
+def shipped_words(name: str) -> list[str]:
+    """The text of each token, by id, of a model whose tokens are words; ValueError if they are not.
+
+    The first four are padding, [CLS], [SEP] and [MASK].
+    """
+    told = json.loads((shipped_folder(name) / "tokenizer.json").read_text(encoding="utf-8"))
+    if told["tokenizer"] != "words":
+        raise ValueError(f"the tokens of {name!r} are no words: it has a {told['tokenizer']}")
+    return told["words"]

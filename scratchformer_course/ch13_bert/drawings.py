@@ -73,24 +73,6 @@ def three_rows(first: Sequence[str], second: Sequence[str]):
     )
 
 
-def two_masks(words: Sequence[str]):
-    """Who may look at whom: the causal mask of a GPT, and none."""
-    n, cell = len(words), 26
-    d = Drawing(478, 96 + n * cell)
-    for left, title, open_ in ((70, "causal mask: a GPT", False), (300, "no mask: a BERT", True)):
-        d.text(left + n * cell / 2, 14, title, bold=True, size=14)
-        rows = [[1.0 if open_ or j <= i else 0.0 for j in range(n)] for i in range(n)]
-        d.grid(left, 82, rows, cell, "stream")
-        for i, word in enumerate(words):
-            d.text(left - 8, 82 + (i + 0.5) * cell, word, "token", size=13, anchor="end")
-            d.text(left + (i + 0.5) * cell, 74, word, "token", size=13, anchor="start", turn=-60)
-    return d.show(
-        f"Two square grids; rows and columns are the words {' '.join(words)}. A filled cell means "
-        "that the word of the row may look at the word of the column. Left, the causal mask: the "
-        "cells on and below the diagonal are filled. Right, no mask: all cells are filled."
-    )
-
-
 def kept(layers: int):
     """Pretraining and the task after it: the stack is kept, the top is new."""
     d = Drawing(478, 268)

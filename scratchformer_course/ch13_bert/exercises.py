@@ -5,13 +5,12 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from scratchformer.attention import causal_mask, padding_mask
 from scratchformer.blocks import TransformerBlock
 from scratchformer_course.kit.checks.compare import error_in_words, same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 IGNORED = -100
@@ -190,153 +189,6 @@ hide = exercise(
 )
 
 
-def _filled(ids, segments, length, pad_id, pad_segment=0):
-    """The two lists of exercise 13.2, filled up to `length`."""
-    pads = length - len(ids)
-    return ids + [pad_id] * pads, segments + [pad_segment] * pads
-
-
-def right_bert_input(a, b, length, cls_id, sep_id, pad_id):
-    ids, segments = [cls_id, *a, sep_id], [0] * (len(a) + 2)
-    if b is not None:
-        ids, segments = [*ids, *b, sep_id], segments + [1] * (len(b) + 1)
-    return _filled(ids, segments, length, pad_id)
-
-
-def bert_input_by_places(a, b, length, cls_id, sep_id, pad_id):
-    ids, segments = [pad_id] * length, [0] * length
-    tokens = [(cls_id, 0), *((t, 0) for t in a), (sep_id, 0)]
-    if b is not None:
-        tokens += [*((t, 1) for t in b), (sep_id, 1)]
-    for i, (token, segment) in enumerate(tokens):
-        ids[i], segments[i] = token, segment
-    return ids, segments
-
-
-def no_separator_at_the_end(a, b, length, cls_id, sep_id, pad_id):
-    if b is None:
-        return right_bert_input(a, b, length, cls_id, sep_id, pad_id)
-    segments = [0] * (len(a) + 2) + [1] * len(b)
-    return _filled([cls_id, *a, sep_id, *b], segments, length, pad_id)
-
-
-def no_class_token(a, b, length, cls_id, sep_id, pad_id):
-    ids, segments = right_bert_input(a, b, length, cls_id, sep_id, pad_id)
-    return ids[1:] + [pad_id], segments[1:] + [0]
-
-
-def first_separator_in_b(a, b, length, cls_id, sep_id, pad_id):
-    ids, segments = right_bert_input(a, b, length, cls_id, sep_id, pad_id)
-    if b is not None:
-        segments[len(a) + 1] = 1
-    return ids, segments
-
-
-def padding_in_segment_1(a, b, length, cls_id, sep_id, pad_id):
-    ids, segments = right_bert_input(a, b, length, cls_id, sep_id, pad_id)
-    n = len(a) + 2 + (0 if b is None else len(b) + 1)
-    return ids, segments[:n] + [1] * (length - n)
-
-
-def padding_in_front(a, b, length, cls_id, sep_id, pad_id):
-    n = len(a) + 2 + (0 if b is None else len(b) + 1)
-    parts = right_bert_input(a, b, length, cls_id, sep_id, pad_id)
-    return tuple(part[n:] + part[:n] for part in parts)
-
-
-def does_not_fill_up(a, b, length, cls_id, sep_id, pad_id):
-    n = len(a) + 2 + (0 if b is None else len(b) + 1)
-    return right_bert_input(a, b, n, cls_id, sep_id, pad_id)
-
-
-bert_input = exercise(
-    "13.2",
-    "bert_input(a: list, b: list or None, length, cls_id, sep_id, pad_id) -> (ids, segments)",
-    cases=(
-        ([7, 8], [9], 8, 1, 2, 0),
-        ([5], [6, 5, 7], 9, 11, 12, 3),
-        ([4, 5], [6], 6, 1, 2, 0),
-        ([5, 6, 7], None, 7, 1, 2, 3),
-        ([8], None, 3, 4, 6, 0),
-        ([31, 32, 33, 34], [41, 42, 43, 44, 45, 46], 20, 101, 102, 99),
-        ([7], [], 6, 1, 2, 0),
-    ),
-    right=[right_bert_input, bert_input_by_places],
-    hints=[
-        "How many separators does a single text have, and how many a pair?",
-        "Begin with `ids = [cls_id, *a, sep_id]` and as many zeros. If `b` is not None, add "
-        "`[*b, sep_id]` and `len(b) + 1` times a ..., and then fill both lists up.",
-    ],
-    question=number(
-        "`a` is [7, 8], `b` is [9], and `length` is 8. `cls_id` is 1, `sep_id` is 2, and `pad_id` "
-        "is 3. What are the ids? Write them one after the other: [1, 2, 3] would be 123.",
-        lambda f: _in_a_row(f([7, 8], [9], 8, 1, 2, 3)[0]),
-        digits=0,
-    ),
-    mistakes=[
-        mistake(
-            "a single text becomes a pair",
-            "With `b` None there is one text and one separator: [CLS] a [SEP]",
-            lambda a, b, length, cls_id, sep_id, pad_id: right_bert_input(
-                a, b or [], length, cls_id, sep_id, pad_id
-            ),
-        ),
-        mistake(
-            "takes an empty text for none",
-            "Here `b` is an empty list, which is a text, and ends in `sep_id`: ask whether it is "
-            "None",
-            lambda a, b, length, cls_id, sep_id, pad_id: right_bert_input(
-                a, b or None, length, cls_id, sep_id, pad_id
-            ),
-        ),
-        mistake("no separator at the end", "`b` ends in `sep_id`", no_separator_at_the_end),
-        mistake("no class token", "`cls_id` comes first", no_class_token),
-        mistake(
-            "the first separator belongs to b",
-            "The separator behind `a` ends segment 0: it belongs to `a`",
-            first_separator_in_b,
-        ),
-        mistake(
-            "one segment for all",
-            "`segments` is 1 for `b` and the separator behind it",
-            lambda a, b, length, cls_id, sep_id, pad_id: (
-                right_bert_input(a, b, length, cls_id, sep_id, pad_id)[0],
-                [0] * length,
-            ),
-        ),
-        mistake(
-            "padding in segment 1",
-            "Padding belongs to no segment: it gets a 0",
-            padding_in_segment_1,
-        ),
-        mistake(
-            "segments first",
-            "Return the ids first, then the segments",
-            lambda a, b, length, cls_id, sep_id, pad_id: right_bert_input(
-                a, b, length, cls_id, sep_id, pad_id
-            )[::-1],
-        ),
-        mistake(
-            "padding in front",
-            "Padding goes to the end, or every position changes with it",
-            padding_in_front,
-        ),
-        mistake(
-            "pads with 0",
-            "The padding is 0 whatever `pad_id` is",
-            lambda a, b, length, cls_id, sep_id, pad_id: right_bert_input(
-                a, b, length, cls_id, sep_id, 0
-            ),
-        ),
-        mistake(
-            "does not fill up",
-            "The lists are shorter than `length`: fill up to it",
-            does_not_fill_up,
-        ),
-    ],
-)
-
-
 def _masks(ids, pad_id):
     """The causal mask (T, T), and True (B, 1, T) where a token is not padding."""
     return causal_mask(ids.shape[1]), padding_mask(ids, pad_id)
@@ -393,7 +245,7 @@ def opens_the_padding(ids, pad_id):
 
 
 combine_masks = exercise(
-    "13.3",
+    "13.2",
     "combine_masks(ids: (B, T), pad_id: int) -> (B, T, T) bool, causal and blind to padding",
     cases=(
         (torch.tensor([[5, 6, 0, 0], [0, 0, 5, 6]]), 0),
@@ -678,7 +530,7 @@ def _encodes_one_token(BERT):
 
 
 BERT = exercise(
-    "13.4",
+    "13.3",
     "BERT(vocab_size, context_length, d_model, n_heads, n_layers): ids -> logits (B, T, V). It is "
     "called with ids, segments and a mask. Its parts are called `wte`, `wpe`, `wse`, `ln_e`, `h`, "
     "`transform` and `lm_head`.",
@@ -854,7 +706,7 @@ def counts_among_the_gaps(logits, ids, mask_id):
 _THREE_TOKENS = torch.tensor([[[0.0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7], [1, 1, 2]]])
 
 surest_gap = exercise(
-    "13.5",
+    "13.4",
     "surest_gap(logits (1, T, V), ids (1, T), mask_id) -> (place, token) of the surest gap",
     cases=(
         *((*_chances(seed), MASK_ID) for seed in (4, 14, 8)),
@@ -925,127 +777,108 @@ surest_gap = exercise(
 )
 
 
-def judge_cheat(call):
-    ids, chosen, lot, _ = _draws(50)
-    hidden = chosen & (lot < 0.8)
-    seen, blind = _judged_cheat(call, ids, hidden, 26)
-    few = (ids[:, :21] % 5).reshape(3, -1)  # other sizes, and words that never come
-    _judged_cheat(call, few, hidden[:, :21].reshape(3, -1), 9, mask_id=6)
-    _judged_cheat(call, ids[:, :6], hidden[:, :6], 50_257)
-    return (
-        f"The loss on visible tokens is {seen:.4f} nats, and on the hidden ones {blind:.0f}: "
-        "your model has learned to repeat, and nothing else."
-    )
+def _dropped(*sizes, seed=3):
+    """Numbers, and as many chances."""
+    g = torch.Generator().manual_seed(seed)
+    return torch.randn(sizes, generator=g) + 3, torch.rand(sizes, generator=g)
 
 
-def _judged_cheat(call, ids, hidden, V, mask_id=25):
-    """Mean losses on visible and on hidden tokens, or `Wrong`."""
-    inputs = ids.masked_fill(hidden, mask_id)
-    logits = call(inputs, V).like(torch.zeros(1)).double()
-    wanted = (*inputs.shape, V)
-    expect(logits.shape == wanted, f"`{call}` has shape {tuple(logits.shape)}, not {wanted}.")
-    surprise = -logits.log_softmax(-1)  # −inf is a fine logit: that token never comes
-    expect(not surprise.isnan().any(), "The logits make NaN: a large number will do.")
-    alike = f"All logits are alike: ln {V} = {math.log(V):.2f} nats on each token."
-    expect(not (surprise - surprise[..., :1]).abs().max() < 1e-6, alike)
-    guess = logits.argmax(-1)
-    repeats = "Its best guess must be the very token that it reads."
-    expect(guess[~hidden].equal(inputs[~hidden]), repeats)
-    loss = surprise.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
-    visible = loss[~hidden].max()
-    timid = f"The right idea, but too timid: {visible:.2f} nats with {V:,} tokens."
-    expect(visible < 0.01, f"{timid} Multiply the logits.")
-    return loss[~hidden].mean(), loss[hidden].mean()
+def right_dropout(x, p, chance, is_training):
+    if not is_training:
+        return x
+    return torch.where(chance < p, 0.0, x / (1 - p))
 
 
-def right_cheat(inputs, vocab_size):
-    return 100.0 * F.one_hot(inputs, vocab_size)
+def dropout_by_product(x, p, chance, is_training):
+    return x * (chance >= p) / (1 - p) if is_training else 1.0 * x
 
 
-def cheat_by_scatter(inputs, vocab_size):
-    logits = torch.zeros(*inputs.shape, vocab_size)
-    return logits.scatter(-1, inputs.unsqueeze(-1), 50.0)
+def drops_rows(x, p, chance, is_training):
+    return right_dropout(x, p, chance[..., :1].expand_as(x), is_training)
 
 
-def one_hot_alone(inputs, vocab_size):
-    return F.one_hot(inputs, vocab_size).float()
+def scales_always(x, p, chance, is_training):
+    return right_dropout(x, p, chance, is_training) if is_training else x / (1 - p)
 
 
-def too_timid_for_one_token(inputs, vocab_size):
-    logits = right_cheat(inputs, vocab_size)
-    logits[inputs == inputs[0, 0]] /= 20
-    return logits
+def scales_in_use(x, p, chance, is_training):
+    return torch.where(chance < p, 0.0, x) if is_training else (1 - p) * x
 
 
-cheat = exercise(
-    "13.6",
-    "cheat(inputs: (B, T), vocab_size) -> logits (B, T, V), near 0 nats on tokens left visible",
-    judge=judge_cheat,
-    right=[
-        right_cheat,
-        cheat_by_scatter,
-        lambda inputs, vocab_size: F.one_hot(inputs, vocab_size).float().log(),
-        lambda inputs, vocab_size: (
-            right_cheat(inputs, vocab_size) * (inputs != vocab_size - 1).unsqueeze(-1)
-        ),
-    ],
+_WIDE, _CHANCES = _dropped(40, 5)
+_FOUR = torch.tensor([[4.0, 8.0, 12.0, 20.0]]), 0.2, torch.tensor([[0.5, 0.1, 0.9, 0.3]]), True
+
+dropout = exercise(
+    "13.5",
+    "dropout(x, p, chance: the shape of x, is_training) -> x, of which a share p is 0 in training",
+    cases=(
+        (_WIDE, 0.3, _CHANCES, True),
+        (_WIDE, 0.3, _CHANCES, False),
+        (*_dropped(2, 3, 4, seed=5)[:1], 0.75, _dropped(2, 3, 4, seed=5)[1], True),
+        (torch.zeros(2, 6), 0.5, _dropped(2, 6)[1], True),
+        (torch.tensor([[1.0, 2.0]]), 0.5, torch.tensor([[0.5, 0.25]]), True),  # on the limit
+        (_WIDE[:3], 0.0, torch.zeros(3, 5), True),  # nothing is dropped
+    ),
+    slopes=["x"],
+    right=[right_dropout, dropout_by_product],
     hints=[
-        "At which token is the logit high, if the model only repeats what it reads?",
-        "`F.one_hot(inputs, vocab_size)` has its 1 at the right place. How large must the number "
-        "be, so that 50,257 tokens with logit 0 do not matter?",
+        "Which numbers stay, and by how much do they have to grow, so that the sum stays the same "
+        "on average?",
+        "In training, `torch.where(chance < p, 0.0, ...)`, where the numbers that stay are divided "
+        "by the share that stays. In use, return `x`.",
     ],
-    question=which(
-        "too timid",
-        beside=[cheat_by_scatter, right_cheat],
-        others=["knows nothing", "repeats the token before", "infinity at the token it reads"],
+    question=number(
+        "`x` is [[4, 8, 12, 20]], `chance` is [[0.5, 0.1, 0.9, 0.3]], and `p` is 0.2. What do the "
+        "four numbers of `dropout` in training add up to?",
+        lambda f: f(*_FOUR).sum(),
+        digits=1,
     ),
     mistakes=[
-        refused("too timid", "too timid", one_hot_alone),
-        *(
-            refused(
-                f"too timid for a large vocabulary, with {factor}",
-                "nats with 50,257 tokens",
-                lambda inputs, vocab_size, factor=factor: factor * F.one_hot(inputs, vocab_size),
-            )
-            for factor in (8.0, 13.0)
+        mistake(
+            "does not scale",
+            "The numbers that stay are as they were: divide them by 1 - p, or the mean shrinks",
+            lambda x, p, chance, is_training: torch.where(chance < p, 0.0, x) if is_training else x,
         ),
-        refused("too timid for one token of many", "too timid", too_timid_for_one_token),
-        refused(
-            "knows nothing",
-            "All logits are alike",
-            lambda inputs, vocab_size: torch.zeros(*inputs.shape, vocab_size),
-        ),
-        refused(
-            "repeats the token before",
-            "the very token that it reads",
-            lambda inputs, vocab_size: right_cheat(inputs.roll(1, dims=1), vocab_size),
-        ),
-        refused(
-            "counts the words that come",
-            "has shape (3, 14, 7), not (3, 14, 9)",
-            lambda inputs, vocab_size: 100.0 * F.one_hot(inputs),
-        ),
-        refused(
-            "wrong sign",
-            "the very token that it reads",
-            lambda inputs, vocab_size: -right_cheat(inputs, vocab_size),
-        ),
-        refused(
-            "the most frequent token everywhere",
-            "the very token that it reads",
-            lambda inputs, vocab_size: right_cheat(
-                inputs.mode(keepdim=True).values.expand_as(inputs), vocab_size
+        mistake(
+            "divides by p",
+            "The numbers that stay were divided by p: a share of 1 - p stays",
+            lambda x, p, chance, is_training: (
+                torch.where(chance < p, 0.0, x / max(p, 1e-3)) if is_training else x
             ),
         ),
-        refused(
-            "infinity at the token it reads",
-            "a large number will do",
-            lambda inputs, vocab_size: torch.where(
-                F.one_hot(inputs, vocab_size) == 1, math.inf, 0.0
+        mistake(
+            "multiplies by 1 - p",
+            "The numbers that stay were made smaller: divide by 1 - p",
+            lambda x, p, chance, is_training: (
+                torch.where(chance < p, 0.0, x * (1 - p)) if is_training else x
             ),
         ),
-        refused(
-            "returns the guesses", "not (2, 50, 26)", lambda inputs, vocab_size: inputs.float()
+        mistake(
+            "keeps what should go",
+            "These are the wrong ones: a number goes where its chance is below p",
+            lambda x, p, chance, is_training: (
+                torch.where(chance < p, x / (1 - p), 0.0) if is_training else x
+            ),
+        ),
+        mistake(
+            "drops in use as well",
+            "Outside training nothing may go: return `x` as it is",
+            lambda x, p, chance, is_training: right_dropout(x, p, chance, True),
+        ),
+        mistake(
+            "scales outside training",
+            "Outside training `x` was divided too: return it as it is",
+            scales_always,
+        ),
+        mistake(
+            "scales outside training only",
+            "Divide in training, so that nothing is left to do when the model is used",
+            scales_in_use,
+        ),
+        mistake(
+            "drops whole rows",
+            "Each number has a chance of its own: whole rows went together",
+            drops_rows,
         ),
     ],
 )

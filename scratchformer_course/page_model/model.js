@@ -86,7 +86,7 @@ globalThis.scratchformerModel ??= (function model() {
   }
 
   // Each row to mean 0 and variance 1; times weight, plus bias, if there are any
-  function layerNorm(x, rows, weight, bias) {
+  function layerNorm(x, rows, weight, bias, epsilon = 1e-5) {
     const width = (x.length / rows) | 0;
     const y = new Float32Array(x.length);
     for (let start = 0; start < x.length; start += width) {
@@ -95,7 +95,7 @@ globalThis.scratchformerModel ??= (function model() {
       const row = x.subarray(start, start + width); // no copy
       for (const value of row) mean += value / width;
       for (const value of row) variance += (value - mean) ** 2 / width;
-      const scale = 1 / Math.sqrt(variance + 1e-5);
+      const scale = 1 / Math.sqrt(variance + epsilon);
       for (let c = 0; c < width; c++) {
         const value = (row[c] - mean) * scale * (weight ? weight[c] : 1);
         y[start + c] = value + (bias ? bias[c] : 0);
@@ -105,8 +105,8 @@ globalThis.scratchformerModel ??= (function model() {
   }
 
   // The norm, or the linear layer, of this name
-  const norm = ({ weights: w }, name, x, T) =>
-    layerNorm(x, T, w[`${name}.weight`], w[`${name}.bias`]);
+  const norm = ({ weights: w, config }, name, x, T) =>
+    layerNorm(x, T, w[`${name}.weight`], w[`${name}.bias`], config.epsilon);
   const apply = ({ weights: w }, name, x, T) =>
     linear(x, T, w[`${name}.weight`], w[`${name}.bias`]);
 
@@ -392,8 +392,17 @@ globalThis.scratchformerModel ??= (function model() {
     }
   }
 
+  const parts = { norm, apply, add, attend };
   const text = { softmax, losses, probabilities, generator, pick, generate };
-  return { load, newCache, forward, readOut, ...text, source: `(${model})()` };
+  return {
+    load,
+    newCache,
+    forward,
+    readOut,
+    parts,
+    ...text,
+    source: `(${model})()`,
+  };
 })();
 
 if (typeof module !== "undefined") module.exports = scratchformerModel; // Node

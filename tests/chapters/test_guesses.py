@@ -81,8 +81,13 @@ def beam_right(text):
 
 
 def gpt_language(text):
-    english, german = numbers(re.search(r"GPT .*", text)[0])
-    return "German" if german > 90 and english < 50 else "neither"
+    english, german = (numbers(line) for line in re.findall(r"^GPT .*", text, re.MULTILINE))
+    return "German" if min(german) > 90 and max(english) < 50 else "neither"
+
+
+def fresh_judge(text):
+    share = int(re.search(r"fresh .*unseen (\d+)%", text)[1])
+    return "about 50 %" if abs(share - 50) <= 5 else ""
 
 
 def one_vector(text):
@@ -404,14 +409,10 @@ ANSWERS = {
     "12/best-rule": ("cell-45", best_rule),
     "12/what-changes": ("cell-55", all_true("nothing", "")),
     "12/turned-keys": ("cell-68c", turned_keys),
-    "13/nan-rows": (
-        "pad-05",
-        lambda text: str(re.search(r"two layers: (.*)", text)[1].count("True")),
-    ),
-    "13/first-loss": ("cell-27", found(r"loss ([\d.]+)")),
-    "13/by-frequency": ("cell-32", found(r"by frequency: ([\d.]+)")),
-    "13/first-gap": ("cell-46", found(r"place +\d+: (\w+)")),
-    "13/gpt-language": ("cell-50", gpt_language),
+    "13/padding-moves": ("cell-22", found(r"no mask +(\d) of 5")),
+    "13/first-loss": ("cell-31", found(r"loss ([\d.]+)")),
+    "13/gpt-language": ("cell-42", gpt_language),
+    "13/fresh-judge": ("cell-56", fresh_judge),
     "14/table-right": ("cell-10", found(r"seen +(\d+) of 300 right")),
     "14/unseen-right": ("cell-57", unseen_right),
     "14/one-vector": ("neck-1", one_vector),

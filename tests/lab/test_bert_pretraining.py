@@ -1,9 +1,11 @@
-"""Chapter 13's benchmark: rows, counted rivals and what is stored."""
+"""Chapter 13's benchmark: rows, counted rivals, what is stored, and what ships."""
 
 import pytest
 import torch
 
 from lab import bert_pretraining, runs
+from scratchformer.models import BERT
+from scratchformer.shipped import shipped_record, shipped_words
 
 PAIRS = [(["a", "b"], ["A", "B"]), (["a", "c"], ["A", "C"]), (["d", "c"], ["D", "C"])]
 
@@ -19,6 +21,36 @@ def test_a_table_of_pairs_knows_partners():
     assert max(strengths, key=strengths.get) == "A" and strengths["D"] < 0
     right, wrong = table.features(["d", "b"], ["D", "B"]), table.features(["d", "b"], ["D", "C"])
     assert right[0] > wrong[0]  # the weakest best partner
+
+
+def test_counts_look_at_both_neighbours_and_back_off():
+    table = bert_pretraining.GapTable(PAIRS)
+    for left, right in (("[CLS]", "c"), ("a", "[SEP]"), ("b", "d")):
+        p = table.chances(left, right, few=1.0, fewer=2.0)
+        assert sum(2.718281828**score for score in p.values()) == pytest.approx(1)
+    p = table.chances("[CLS]", "b", few=0.1, fewer=0.1)
+    assert max(p, key=p.get) == "a"
+    # never counted together: the word behind d and the word before b decide
+    p = table.chances("d", "[SEP]", few=1.0, fewer=0.1)
+    assert max(p, key=p.get) == "c"
+
+
+def test_counts_with_the_german_fill_what_the_neighbours_leave_open():
+    table = bert_pretraining.GapTable(PAIRS)
+    texts = [(["a", "b"], ["A", "B"]), (["a", "c"], ["A", "C"])]
+    assert table.shares(texts, 1.0, 1.0, weight=2.0) == 1.0
+    assert table.shares(texts, 1.0, 1.0) < 1.0
+
+
+def test_a_batch_is_of_one_kind_and_ends_with_its_longest_row(data):
+    kinds = set()
+    for seed in range(30):
+        ids, segments = data.draw(torch.Generator().manual_seed(seed))
+        assert ids.shape == segments.shape and (ids[:, -1] != 0).any()
+        separators = (ids == bert_pretraining.SEP).sum(dim=1).unique().tolist()
+        assert len(separators) == 1
+        kinds.add(separators[0])
+    assert kinds == {1, 2}
 
 
 def test_a_gap_that_is_filled_right_counts_and_no_other(data):
@@ -41,13 +73,28 @@ def test_a_gap_that_is_filled_right_counts_and_no_other(data):
 def test_what_is_stored_was_made_with_these_settings_and_three_seeds():
     stored, full = runs.read(bert_pretraining.STORED), bert_pretraining.FULL
     settings = stored["settings"]
-    assert settings["pretraining"] == bert_pretraining.PRETRAINING
     assert settings["hidden"] == bert_pretraining.HIDDEN
-    for name in ("steps", "tuning", "texts", "tested"):
+    for name in ("steps", "judging steps", "texts", "tested"):
         assert settings[name] == full[name]
     for name in ("gaps", "judged"):
         assert {row["seed"] for row in stored[name]} == set(full["seeds"])
     assert {row["labelled"] for row in stored["judged"]} == set(full["labelled"])
+    for found in stored["rates"].values():
+        assert set(found) == {str(lr) for lr in full["rates"]}
+
+
+def test_what_ships_is_the_bert_of_the_first_seed():
+    stored, record = runs.read(bert_pretraining.STORED), shipped_record(bert_pretraining.NAME)
+    assert record["settings"]["lr"] == float(
+        min(stored["rates"]["BERT"], key=stored["rates"]["BERT"].get)
+    )
+    for row in stored["gaps"]:
+        if (row["model"], row["seed"], row["alone"]) == ("BERT", 0, False):
+            shipped = record["validation"][row["kind"]][row["text"]]
+            assert shipped == pytest.approx(row["share"], abs=0.005)  # float16
+    words = bert_pretraining.Data(20_000).tokens()
+    assert shipped_words(bert_pretraining.NAME) == words
+    assert BERT.pretrained(bert_pretraining.NAME).config.vocab_size == len(words)
 
 
 def test_the_script_runs_from_end_to_end():

@@ -1,6 +1,8 @@
 """The shipped model: small, better than counting, and what its record says it is."""
 
+import hashlib
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,11 @@ import torch
 
 from scratchformer.cli import read_config
 from scratchformer.data import load_corpus, scored_split
+from scratchformer.data import synthetic_pairs as grammar
 from scratchformer.generation import generate
-from scratchformer.models import GPT, KneserNey
+from scratchformer.models import BERT, GPT, KneserNey
 from scratchformer.scaling import count_parameters
-from scratchformer.shipped import shipped_folder, shipped_record
+from scratchformer.shipped import shipped_folder, shipped_record, shipped_words
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import evaluate
 
@@ -30,7 +33,7 @@ def tok():
 
 
 def test_an_unknown_name_is_told():
-    with pytest.raises(ValueError, match="no shipped model 'gpt5': there are tiny-shakespeare"):
+    with pytest.raises(ValueError, match="no shipped model 'gpt5': there are english-german, tiny"):
         GPT.pretrained("gpt5")
     with pytest.raises(ValueError, match=r"no shipped model .*shipped': there are"):
         shipped_folder("../shipped")
@@ -84,3 +87,56 @@ def test_it_writes_words_of_its_text(model, tok):
     text = tok.decode(generate(model, ids, 300, temperature=0.5, seed=0)[0].tolist())
     words = [word.strip(".,:;!?'").lower() for word in text.split()]
     assert sum(word in {"the", "and", "to", "of", "i", "my", "is", "you"} for word in words) >= 5
+
+
+# ---- the BERT ----
+
+BILINGUAL = "english-german"
+
+
+def test_the_bert_is_small_enough_for_a_page_and_what_its_record_says():
+    model, words, record = (f(BILINGUAL) for f in (BERT.pretrained, shipped_words, shipped_record))
+    weights = shipped_folder(BILINGUAL) / "model.safetensors"
+    assert hashlib.sha256(weights.read_bytes()).hexdigest() == record["sha256"]
+    assert sum(path.stat().st_size for path in shipped_folder(BILINGUAL).iterdir()) < 400_000
+    assert sum(p.numel() for p in model.parameters()) == record["parameters"]
+    assert len(words) == len(set(words)) == model.config.vocab_size and not model.training
+    for p in model.parameters():
+        assert torch.equal(p, p.half().float())
+    keys = {"command", "settings", "seconds", "development", "validation", "counted", "day"}
+    assert keys <= record.keys()
+    for kind, counted in record["counted"].items():
+        assert record["validation"][kind]["English"] > counted["neighbours"]
+
+
+def test_the_bert_knows_every_word_of_the_grammar_and_fills_gaps():
+    model, words = BERT.pretrained(BILINGUAL), shipped_words(BILINGUAL)
+    rng, hits, n = random.Random(123), 0, 0
+    for _ in range(40):
+        english, german = (text.split() for text in grammar.random_sentence(rng, "unseen"))
+        row = [1, *map(words.index, english), 2, *map(words.index, german), 2]
+        segments = [0] * (len(english) + 2) + [1] * (len(german) + 1)
+        ids = torch.tensor([row] * len(english))
+        places = torch.arange(1, len(english) + 1)
+        ids[torch.arange(len(english)), places] = 3
+        with torch.no_grad():
+            guess = model(ids, torch.tensor([segments] * len(ids)))
+        guess = guess[torch.arange(len(ids)), places].argmax(dim=-1)
+        hits += (guess == torch.tensor(row)[places]).sum().item()
+        n += len(ids)
+    assert hits / n > 0.8
+
+
+def test_words_are_of_a_model_whose_tokens_are_words():
+    with pytest.raises(ValueError, match="'tiny-shakespeare' are no words: it has a CharTokenizer"):
+        shipped_words(NAME)
+
+
+def test_a_saved_bert_is_the_same_bert(tmp_path):
+    model = BERT.pretrained(BILINGUAL)
+    model.save(tmp_path)
+    again = BERT.from_pretrained(tmp_path)
+    for one, other in zip(model.parameters(), again.parameters(), strict=True):
+        assert torch.equal(one, other)
+    with pytest.raises(ValueError, match="holds no GPT"):
+        GPT.from_pretrained(tmp_path)

@@ -17,9 +17,11 @@ import nbformat
 
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
-from scratchformer.models import GPT
+from scratchformer.models import BERT, GPT
+from scratchformer.shipped import shipped_words
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints
+from scratchformer_course.ch13_bert.live import describe_bert
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.prose.opening_film import opening_film
@@ -54,7 +56,10 @@ def described() -> dict[str, dict[str, Any]]:
     """What is shipped, by hash, as pages carry it."""
     tok = CharTokenizer.pretrained(NAME)
     models = [GPT.pretrained(NAME), *(model for _, model in load_checkpoints())]
-    return {told["hash"]: told for told in (describe(model, tok) for model in models)}
+    all_told = [describe(model, tok) for model in models]
+    bert = "english-german"
+    all_told.append(describe_bert(BERT.pretrained(bert), shipped_words(bert)))
+    return {told["hash"]: told for told in all_told}
 
 
 @functools.cache
@@ -133,6 +138,13 @@ def edit_matrices(page: Any) -> None:
     press(page, "sleeps asks")
 
 
+def wear_away(page: Any) -> None:
+    """A row with as many gaps as fit, and words that the model does not know."""
+    fill(
+        page, English="a _ _ must _ _ the tiger", German="wir wissen , dass _ _ _ Donaudampfschiff"
+    )
+
+
 def explode(page: Any) -> None:
     """Twelve blocks without norms, whose numbers are the widest."""
     press(page, "12 blocks")
@@ -200,6 +212,7 @@ FIGURES = {
     "time_machine": Figure(
         lambda: stored("11", "time_machine"), lambda page: fill(page, Steps_of_training=15)
     ),
+    "fill_gaps": Figure(lambda: stored("13", "fill_gaps"), wear_away),
     "translation_steps": Figure(
         lambda: stored("14", "translation_steps"), lambda page: fill(page, Step=13)
     ),

@@ -1,0 +1,181 @@
+// Fill the gap: two texts with worn-away words, and what the shipped BERT would write in each gap.
+"use strict";
+
+scratchformerLive.figures.fill_gaps = (() => {
+  const { el, newId, percent, button, table, bar } = scratchformerLive;
+  const { load, row, gaps, MASK } = scratchformerBert;
+  const FEW = 5; // candidates that are shown for each gap
+  const GAP = /^[_▢…?]+$/;
+
+  // A text -> its pieces, words and gaps; a comma is a piece, and marks at a sentence's end are none
+  const cut = (text) =>
+    text
+      .replaceAll(",", " , ")
+      .replaceAll(/[.!;:"]/g, " ")
+      .split(/\s+/)
+      .filter(Boolean);
+
+  // The id of a piece: of the word as it stands, or in the other case; a gap's, or undefined
+  function idOf(words, piece) {
+    if (GAP.test(piece)) return MASK;
+    const lower = piece.toLowerCase();
+    const ways = [piece, lower, lower.charAt(0).toUpperCase() + lower.slice(1)];
+    const known = ways.map((way) => words.indexOf(way, MASK + 1)).find((id) => id >= 0);
+    return known;
+  }
+
+  // What the model reads of two texts: its row; for each gap its text and piece; and the words that
+  // it does not know, read as gaps. Pieces that do not fit are left out, from the end of the longer.
+  function reading(words, texts, most) {
+    const pieces = texts.map(cut);
+    const length = () => row(...pieces).ids.length;
+    let dropped = 0;
+    for (; length() > most; dropped++) pieces[Number(pieces[1].length > pieces[0].length)].pop();
+    const unknown = pieces.flat().filter((piece) => idOf(words, piece) === undefined);
+    const ids = pieces.map((own) => own.map((piece) => idOf(words, piece) ?? MASK));
+    const found = ids.flatMap((own, text) =>
+      own.flatMap((id, piece) => (id === MASK ? [{ text, piece }] : [])),
+    );
+    return { pieces, row: row(...ids), found, unknown, dropped };
+  }
+
+  // The gaps of a reading, with the likeliest words first: [{text, piece, best: [[id, p], …]}]
+  function candidates(model, read) {
+    return gaps(model, read.row).map(({ p }, i) => {
+      const order = Array.from(p.keys()).sort((a, b) => p[b] - p[a]);
+      return { ...read.found[i], best: order.slice(0, FEW).map((id) => [id, p[id]]) };
+    });
+  }
+
+  // The gap of which the model is surest
+  const surest = (shown) => shown.reduce((a, b) => (b.best[0][1] > a.best[0][1] ? b : a));
+
+  // ---- the figure --------------------------------------------------------------------------
+
+  function build({ texts, names, examples }, host) {
+    const description = scratchformerDescriptions[host.dataset.models];
+    if (!description) throw new Error("the page does not hold the model's weights");
+    const { words } = description;
+    const model = load(description);
+    const most = model.config.context_length;
+    let turn = 0; // of the examples
+    let read;
+    let shown;
+
+    const fields = names.map((name, i) => {
+      const id = newId("text");
+      const input = el("input", {
+        id,
+        type: "text",
+        value: texts[i],
+        spellcheck: "false",
+        autocomplete: "off",
+        autocapitalize: "off",
+        oninput: draw,
+      });
+      return { input, element: el("div", {}, el("label", { for: id }, name), input) };
+    });
+    const second = fields[1].input;
+    const hide = button(`Hide the ${names[1]} text`, () => {
+      second.disabled = !second.disabled;
+      hide.setAttribute("aria-pressed", second.disabled);
+      draw();
+    });
+    hide.setAttribute("aria-pressed", false);
+    const fill = button("Fill the surest gap", () => {
+      if (shown.length) write(surest(shown));
+    });
+    const status = el("p", { class: "sx-status", role: "status" });
+    const list = el("div", { class: "sx-fill-gaps" });
+    const known = words.slice(MASK + 1);
+    const element = el("div", { class: "sx-fill" }, [
+      fields.map((field) => field.element),
+      el("div", { class: "sx-bar" }, [
+        fill,
+        hide,
+        button("Another sentence", () => {
+          turn = (turn + 1) % examples.length;
+          set(examples[turn]);
+        }),
+      ]),
+      status,
+      list,
+      el("details", {}, [
+        el("summary", {}, `The ${known.length} words it knows`),
+        el("p", { class: "sx-fill-words" }, known.join(" · ")),
+      ]),
+    ]);
+
+    function set(values) {
+      values.forEach((value, i) => {
+        fields[i].input.value = value;
+      });
+      draw();
+    }
+
+    // A word into a gap: the likeliest, or the one that was chosen
+    function write({ text, piece, best }, id = best[0][0]) {
+      const { input } = fields[text];
+      input.value = read.pieces[text].map((own, i) => (i === piece ? words[id] : own)).join(" ");
+      draw(`Wrote ${words[id]}, which had ${percent(best.find(([own]) => own === id)[1])}.`);
+    }
+
+    // A gap with its neighbours, as a title
+    function around({ text, piece }) {
+      const own = read.pieces[text].map((each) => (GAP.test(each) ? "▢" : each));
+      const [before, after] = [own[piece - 1], own[piece + 1]];
+      return [before ? `${before} ` : "", el("b", {}, "▢"), after ? ` ${after}` : ""];
+    }
+
+    function draw(told = "") {
+      const typed = fields.map(({ input }) => (input.disabled ? "" : input.value));
+      read = reading(words, typed, most);
+      shown = candidates(model, read);
+      const focused = list.contains(document.activeElement) && document.activeElement.dataset.place;
+      list.replaceChildren(
+        ...shown.map((gap, n) => {
+          const name = el("p", { class: "sx-title" }, `Gap ${n + 1} · `, around(gap));
+          const rows = gap.best.map(([id, p], place) => [
+            button(words[id], () => write(gap, id), {
+              "aria-label": `Write ${words[id]} into gap ${n + 1}`,
+              "data-place": place,
+            }),
+            percent(p),
+            bar(p),
+          ]);
+          return el(
+            "div",
+            {},
+            name,
+            table(["word", "probability", ""], rows, { class: "sx-bars" }),
+          );
+        }),
+      );
+      status.textContent = say(typeof told === "string" ? told : "");
+      if (focused) (list.querySelector(`[data-place="${focused}"]`) ?? fill).focus();
+    }
+
+    function say(told) {
+      const found = [told];
+      if (read.unknown.length) {
+        const which = [...new Set(read.unknown)].map((word) => `“${word}”`).join(", ");
+        found.push(`It does not know ${which} and reads a gap there.`);
+      }
+      if (read.dropped) found.push(`Only ${most} tokens fit: the end is left out.`);
+      if (!shown.length) found.push("No gap: type _ in place of a word.");
+      else if (shown.length > 1) {
+        const best = surest(shown);
+        const [id, p] = best.best[0];
+        found.push(`Surest of gap ${shown.indexOf(best) + 1}: ${words[id]}, ${percent(p)}.`);
+      } else found.push(`${words[shown[0].best[0][0]]}, ${percent(shown[0].best[0][1])}.`);
+      return found.filter(Boolean).join(" ");
+    }
+
+    draw();
+    return element;
+  }
+
+  return Object.assign(build, { cut, idOf, reading, candidates, surest });
+})();
+// Node
+if (typeof module !== "undefined") module.exports = scratchformerLive.figures.fill_gaps;

@@ -1,0 +1,108 @@
+"""Fill the gap: two texts with worn-away words, and what the shipped BERT would write there."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from html import escape
+from typing import Any
+
+import torch
+
+from scratchformer.models import BERT
+from scratchformer.models.bert import NORM_EPS
+from scratchformer.training import eval_mode
+from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.page_model.description import pack
+
+PAD, CLS, SEP, MASK = range(4)  # the ids before those of the words
+GAP, LIKELIEST = "_", 5
+LANGUAGES = ("English", "German")
+EXAMPLES = (
+    ("the _ sees every cat", "der Hund sieht jede Katze"),
+    ("_ old woman must _ the birds", "heute muss _ alte Frau die _ füttern"),
+    ("a _ child _ the geese", "ein kluges Kind hört die _"),
+    ("we know that _ rich king loves these _", "wir wissen , dass der _ König diese Pferde liebt"),
+    ("_ the young teacher will find _ cow", "jetzt wird _ junge Lehrer die Kuh _"),
+    ("these _ girls praise a _ man", "diese lauten Mädchen _ einen armen _"),
+)
+
+
+def describe_bert(model: BERT, words: Sequence[str]) -> dict[str, Any]:
+    """Settings, tensors, weights and the text of each token, for bert.js, and a `hash` of them.
+
+    Raises ValueError for another number of words than the model has tokens, and for weights that
+    float16 cannot hold.
+    """
+    if len(words) != model.config.vocab_size:
+        raise ValueError(
+            f"got {len(words)} words, expected the model's vocab_size={model.config.vocab_size}"
+        )
+    weights = {name: p.detach().cpu().float() for name, p in model.named_parameters()}
+    description = {
+        "config": asdict(model.config) | {"epsilon": NORM_EPS},
+        "tensors": [{"name": name, "shape": list(t.shape)} for name, t in weights.items()],
+        "weights": pack(weights),
+        "words": list(words),
+    }
+    text = json.dumps(description, sort_keys=True)
+    return {"hash": hashlib.sha256(text.encode()).hexdigest()[:16], **description}
+
+
+def fill_gaps(
+    model: BERT, words: Sequence[str], examples: Sequence[tuple[str, str]] = EXAMPLES
+) -> LiveFigure:
+    """Two texts in which _ is a gap; of the `examples`, English and German, the first one first.
+
+    `words` holds the text of each token; the first four are not words. Raises ValueError for an
+    example with a word that the model does not know, and what `describe_bert` refuses.
+    """
+    description = describe_bert(model, words)
+    for example in examples:
+        _row(example, words)
+    settings = {
+        "texts": list(examples[0]),
+        "names": list(LANGUAGES),
+        "examples": [list(example) for example in examples],
+    }
+    files = [
+        "page_model/model.js",
+        "page_model/bert.js",
+        "ch13_bert/live.css",
+        "ch13_bert/live.js",
+    ]
+    still = _still(model, words, examples[0])
+    return LiveFigure("fill_gaps", settings, still, files, [description])
+
+
+def _row(texts: Sequence[str], words: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Ids and segments of two texts; ValueError for a word that is not known."""
+    ids, segments = [CLS], [0]
+    for segment, text in enumerate(texts):
+        for word in text.split():
+            if word != GAP and word not in words[MASK + 1 :]:
+                raise ValueError(f"the model does not know {word!r}, expected one of its words")
+            ids.append(MASK if word == GAP else words.index(word))
+        ids.append(SEP)
+        segments += [segment] * (len(ids) - len(segments))
+    return ids, segments
+
+
+def _still(model: BERT, words: Sequence[str], texts: Sequence[str]) -> str:
+    """The likeliest words for the first gap as PyTorch has them: for a page without JavaScript."""
+    ids, segments = _row(texts, words)
+    with eval_mode(model):
+        logits = model(torch.tensor([ids]), torch.tensor([segments]))[0, ids.index(MASK)]
+    logits[: MASK + 1] = -torch.inf
+    top = logits.softmax(dim=-1).topk(LIKELIEST)
+    rows = "".join(
+        f"<tr><td>{escape(words[i])}</td><td>{p:.1%}</td></tr>"
+        for p, i in zip(top.values.tolist(), top.indices.tolist(), strict=True)
+    )
+    both = " / ".join(f"<em>{escape(text.replace(GAP, '▢'))}</em>" for text in texts)
+    return (
+        "<p>This figure is live where JavaScript runs: there you type both texts, and a gap "
+        f"wherever you like. Here is what the model holds likeliest at the gap of {both}:</p>"
+        "<table><thead><tr><th>word</th><th>probability</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )

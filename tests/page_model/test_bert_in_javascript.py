@@ -1,0 +1,132 @@
+"""The BERT in JavaScript is PyTorch's, and what is typed becomes the row that PyTorch reads."""
+
+import json
+import math
+import re
+from html import unescape
+
+import pytest
+import torch
+
+from scratchformer.models import BERT, BERTConfig
+from scratchformer.shipped import shipped_words
+from scratchformer_course.ch13_bert.live import EXAMPLES, MASK, describe_bert, fill_gaps
+from tests.node import Node
+
+NAME = "english-german"
+in_node = Node(
+    scratchformerModel="page_model/model.js",
+    scratchformerBert="page_model/bert.js",
+    F="ch13_bert/live.js",
+)
+FORWARD = (
+    "return scratchformerBert.forward(scratchformerBert.load(input.told), input.ids, input.of)"
+)
+
+
+def random_bert(seed, **sizes):
+    torch.manual_seed(seed)
+    model = BERT(BERTConfig(**{"vocab_size": 9, "context_length": 7, **sizes})).eval()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.randn(p.shape).mul(0.5).half())
+    return model
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"d_model": 8, "n_heads": 2, "n_layers": 2},
+        {"d_model": 6, "n_heads": 3, "n_layers": 1},
+        {"d_model": 5, "n_heads": 1, "n_layers": 3, "d_ff": 7},
+    ],
+)
+def test_logits_are_pytorchs(sizes):
+    model = random_bert(1, **sizes)
+    told = describe_bert(model, [f"w{i}" for i in range(9)])
+    for T in (1, 4, 7):
+        ids = torch.randint(9, (T,), generator=torch.Generator().manual_seed(T)).tolist()
+        of = [int(t >= T // 2) for t in range(T)]
+        shown = in_node(FORWARD, told=told, ids=ids, of=of)
+        with torch.no_grad():
+            expected = model(torch.tensor([ids]), torch.tensor([of]))[0]
+        torch.testing.assert_close(
+            torch.tensor(shown).view_as(expected), expected, rtol=1e-3, atol=1e-3
+        )
+
+
+def test_the_error_function_is_pythons():
+    xs = [-4.0, -1.0, -0.3, 0.0, 1e-4, 0.5, 2.0, 6.0]
+    shown = in_node("return input.xs.map(scratchformerBert.erf)", xs=xs)
+    assert shown == pytest.approx([math.erf(x) for x in xs], abs=2e-7)
+
+
+def test_the_shipped_model_gives_the_same_candidates_at_every_gap():
+    model, words = BERT.pretrained(NAME), shipped_words(NAME)
+    told = describe_bert(model, words)
+    body = """const model = scratchformerBert.load(input.told);
+    return input.texts.map((both) =>
+      F.candidates(model, F.reading(input.told.words, both, model.config.context_length)))"""
+    for texts, shown in zip(EXAMPLES, in_node(body, told=told, texts=list(EXAMPLES)), strict=True):
+        ids, of = [1], [0]
+        for segment, text in enumerate(texts):
+            ids += [*(MASK if w == "_" else words.index(w) for w in text.split()), 2]
+            of += [segment] * (len(ids) - len(of))
+        with torch.no_grad():
+            logits = model(torch.tensor([ids]), torch.tensor([of]))[0]
+        logits[:, : MASK + 1] = -torch.inf
+        places = [t for t, i in enumerate(ids) if i == MASK]
+        assert len(shown) == len(places)
+        for gap, place in zip(shown, places, strict=True):
+            top = logits[place].softmax(dim=-1).topk(5)
+            assert [p for _, p in gap["best"]] == pytest.approx(top.values.tolist(), abs=1e-4)
+            assert gap["best"][0][0] == top.indices[0]
+            own = texts[gap["text"]].replace(",", " , ").split()
+            assert own[gap["piece"]] == "_"
+
+
+WORDS = ["·", "[CLS]", "[SEP]", "[MASK]", ",", "the", "dog", "Hund", "sees"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "ids", "unknown"),
+    [
+        (("the _ sees", "Hund"), [1, 5, 3, 8, 2, 7, 2], []),
+        (("The DOG, sees.", ""), [1, 5, 6, 4, 8, 2], []),
+        (("", "hund ___"), [1, 7, 3, 2], []),
+        (("the tiger sees", ""), [1, 5, 3, 8, 2], ["tiger"]),
+        (("", ""), [1], []),
+        (("[SEP] the", "·"), [1, 3, 5, 2, 3, 2], ["[SEP]", "·"]),  # no special token from outside
+    ],
+)
+def test_what_is_typed_becomes_a_row(typed, ids, unknown):
+    read = in_node("return F.reading(input.words, input.typed, 12)", words=WORDS, typed=typed)
+    assert read["row"]["ids"] == ids and read["unknown"] == unknown
+    both = all(typed)
+    first = ids.index(2) if 2 in ids else 0
+    assert read["row"]["segments"] == [int(both and t > first) for t in range(len(ids))]
+
+
+def test_what_does_not_fit_is_left_out_at_the_end_of_the_longer_text():
+    typed = ["the dog sees the", "Hund Hund Hund Hund Hund"]
+    read = in_node("return F.reading(input.words, input.typed, 9)", words=WORDS, typed=typed)
+    assert read["dropped"] == 3 and [len(own) for own in read["pieces"]] == [3, 3]
+
+
+def test_a_stored_output_holds_pytorchs_numbers_and_no_weights(monkeypatch):
+    monkeypatch.setenv("SCRATCHFORMER_LIVE", "stored")
+    model, words = BERT.pretrained(NAME), shipped_words(NAME)
+    html = fill_gaps(model, words)._repr_html_()
+    assert "<script" not in html and len(html) < 6_000
+    settings = json.loads(unescape(re.search(r'data-settings="(.*?)"', html)[1]))
+    assert settings["texts"] == list(EXAMPLES[0])
+    shares = [float(p) for p in re.findall(r"<td>([\d.]+)%</td>", html)]
+    assert len(shares) == 5 and shares == sorted(shares, reverse=True)
+
+
+def test_what_does_not_fit_the_model_is_refused():
+    model, words = BERT.pretrained(NAME), shipped_words(NAME)
+    with pytest.raises(ValueError, match=r"got 3 words, expected the model's vocab_size=\d+"):
+        fill_gaps(model, words[:3])
+    with pytest.raises(ValueError, match="does not know 'tiger'"):
+        fill_gaps(model, words, [("the tiger", "der Tiger")])
