@@ -4,7 +4,7 @@ Usage: python -m lab.since_gpt2 [--quick | --write] [--only PART]
 
 The models are those of `ch19_since_gpt2/model.py`, on windows of 32 characters of Tiny
 Shakespeare. Each has its rate chosen on development, from a sweep that goes on until its best rate
-has a worse neighbour on both sides. At that rate it is trained with five seeds on the whole
+has a worse neighbour on both sides. At that rate it is trained with three seeds on the whole
 training text, and the validation split is read once. The same seed gives the same batches, so that
 differences are taken seed by seed. Finished runs are kept: a second call does only what is missing.
 
@@ -31,7 +31,7 @@ from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN, ChangedG
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "since_gpt2.json"
-T, WINDOW, BATCH, STEPS, WARMUP, SEEDS = 32, 8, 16, 1000, 200, range(5)
+T, WINDOW, BATCH, STEPS, WARMUP, SEEDS = 32, 8, 16, 1000, 200, range(3)
 RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064)
 BALANCE = 0.01  # weight of the routers' loss (Fedus et al. 2021)
 HIGH_RATES, HIGH_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0), 300
@@ -99,7 +99,7 @@ def swept(loss_at: Callable[[float], float], found: dict[str, float], keep: Call
 
 
 def group_part(group: str, splits: dict, V: int, found: dict, keep: Callable, quick: bool) -> None:
-    """Sweep and five seeds for each model of a group; `found` fills."""
+    """Sweep and three seeds for each model of a group; `found` fills."""
     steps, seeds = (4, [0]) if quick else (STEPS, SEEDS)
 
     def run(split: str, changes: Collection[str], seed: int, lr: float) -> float:
