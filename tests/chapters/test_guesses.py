@@ -130,6 +130,17 @@ def hidden_in_fresh(text):
     return next(name for name, fresh in found if float(fresh) == 0)
 
 
+def norm_time(text):
+    fused, _, ours = (row[-1] for row in rows(text))
+    return "slower" if ours > 1.3 * fused else ""
+
+
+def without_balance(text):
+    losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", text)]  # with, without, …
+    apart = [without - with_it for with_it, without in zip(losses[::2], losses[1::2], strict=True)]
+    return "about the same" if max(map(abs, apart)) < 0.05 else ""
+
+
 def momentum(text):
     away = [float(end) for end in re.findall(r"rate 0.1 .*: *([\d.]+) away", text)]
     return {(False, True): "only with momentum", (True, True): "with and without"}.get(
@@ -429,6 +440,10 @@ ANSWERS = {
         "cell-51",
         lambda t: "still move" if numbers(t)[-1] > 0.1 else "stay as they are",
     ),
+    "19/norm-time": ("norm-15", norm_time),
+    "19/cache-bytes": ("share-26", found(r": ([\d,]+) bytes a token")),
+    "19/reach": ("window-35", found(r"reached: (\d+)")),
+    "19/no-balance": ("balance-59", without_balance),
 }
 
 

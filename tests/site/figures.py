@@ -218,6 +218,9 @@ FIGURES = {
     ),
     "costs": Figure(lambda: stored("15", "costs"), lambda page: press(page, "GPT-2 XL")),
     "law": Figure(lambda: stored("16", "law"), all_of_the_law),
+    "changes": Figure(
+        lambda: stored("19", "changes"), lambda page: press(page, "Show the loss", "The first six")
+    ),
     "explorer": Figure(explorer, lambda page: None),
     "race": Figure(short_race, train_and_look),
 }

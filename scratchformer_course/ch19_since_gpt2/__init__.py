@@ -1,0 +1,1 @@
+"""Chapter 19, since GPT-2."""

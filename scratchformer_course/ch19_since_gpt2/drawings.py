@@ -1,0 +1,143 @@
+"""Chapter 19's drawings: the block then and now, what each change is worth, experts' work."""
+
+from collections.abc import Mapping, Sequence
+
+from scratchformer_course.ch19_since_gpt2.worth import Difference
+from scratchformer_course.kit.canvas import Drawing
+
+NAMES = {
+    "rmsnorm": "RMSNorm",
+    "rotary": "rotation",
+    "swiglu": "SwiGLU",
+    "grouped": "shared keys",
+    "qk_norm": "QK norm",
+    "no_bias": "no biases",
+    "window": "a window",
+    "experts": "8 experts",
+}
+
+
+def _column(d, left, title, parts):
+    """A stream downwards, with boxes beside it: (y, height, lines, the numbers of changes)."""
+    d.text(left + 102, 14, title, bold=True, size=15)
+    d.line([(left, 34), (left, 422)], "stream", width=4)
+    d.arrow(left, 422, left, 446, "stream", width=4)
+    for y, height, lines, numbers in parts:
+        is_norm = height < 40
+        colour = "muted" if is_norm else "ink"
+        d.line([(left, y + height / 2), (left + 30, y + height / 2)], "muted", width=1.4)
+        d.box(left + 30, y, 170, height, "", colour, fill=0.14 if is_norm else 0.07)
+        for i, line in enumerate(lines):
+            at = y + height / 2 + 19 * (i - (len(lines) - 1) / 2)
+            d.text(left + 40, at, line, size=13, anchor="start", bold=i == 0 and not is_norm)
+            if numbers[i]:
+                d.circle(left + 184, at, 9, "key", fill=0.25, text=numbers[i], size=13, bold=True)
+    for y in (240, 390):
+        d.circle(left, y, 12, "stream", fill=0.3, text="+", bold=True, size=16)
+
+
+def two_blocks():
+    """GPT-2's block beside that of today, with the places that differ numbered."""
+    d = Drawing(470, 456)
+    then = [
+        (36, 44, ("tokens", "+ a table of places"), ("", "")),
+        (94, 28, ("LayerNorm",), ("",)),
+        (130, 100, ("attention", "a key for each head", "all of the past"), ("", "", "")),
+        (266, 28, ("LayerNorm",), ("",)),
+        (302, 76, ("feed-forward", "C → 4C, GELU, 4C → C", "biases everywhere"), ("", "", "")),
+    ]
+    now = [
+        (36, 44, ("tokens", "no table of places"), ("", "2")),
+        (94, 28, ("RMSNorm",), ("1",)),
+        (
+            130,
+            100,
+            ("attention", "q and k turned", "q and k normed", "heads share keys", "a window"),
+            ("", "2", "5", "4", "7"),
+        ),
+        (266, 28, ("RMSNorm",), ("1",)),
+        (302, 76, ("feed-forward", "SwiGLU, 8/3 C wide", "no biases"), ("", "3", "6")),
+    ]
+    _column(d, 24, "GPT-2, 2019", then)
+    _column(d, 262, "since then", now)
+    return d.show(
+        "Two blocks side by side, each a stream from top to bottom with a norm, attention, a norm "
+        "and a feed-forward network beside it. Left, GPT-2: a table of places is added to the "
+        "tokens, the norms are LayerNorms, each head has a key of its own, a token looks at all of "
+        "the past, the network uses GELU, and all layers have biases. Right, since then, with a "
+        "number at each change: 1 RMSNorm, 2 rotation instead of the table, 3 SwiGLU, 4 heads that "
+        "share keys, 5 queries and keys are normed, 6 no biases, 7 a window. The stream and the "
+        "two plus signs are the same."
+    )
+
+
+def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
+    """For each change a dot with its interval, alone and in the company of the others."""
+    d = Drawing(470, 84 + 42 * len(order))
+    ends = [
+        x.mean + side * x.half for own in found.values() for x in own.values() for side in (-1, 1)
+    ]
+    low, high = min([*ends, -0.05]), max([*ends, 0.05])
+    bottom = 40 + 42 * len(order)
+
+    def at(nats):
+        return 126 + 330 * (nats - low) / (high - low)
+
+    d.text(at(0) - 8, 12, "better", "value", anchor="end", size=13)
+    d.text(at(0) + 8, 12, "worse", "key", anchor="start", size=13)
+    d.line([(at(0), 4), (at(0), bottom)], "ink", width=1.2)
+    step = 0.05 if high - low < 0.3 else 0.1
+    ticks = [step * i if i else 0 for i in range(round(low / step) - 1, round(high / step) + 2)]
+    for tick in ticks:
+        if low <= tick <= high:
+            d.line([(at(tick), bottom), (at(tick), bottom + 5)], "muted", width=1.2)
+            d.text(
+                at(tick),
+                bottom + 16,
+                f"{tick:+.2f}".replace("-", "−") if tick else "0",
+                "muted",
+                size=13,
+            )
+    d.line([(126, bottom), (456, bottom)], "muted", width=1.2)
+    told = []
+    for i, change in enumerate(order):
+        y = 42 + 42 * i
+        d.text(4, y, NAMES[change], anchor="start", size=14)
+        for group, offset, colour in (("alone", -8, "query"), ("company", 8, "stream")):
+            if change not in found[group]:
+                continue
+            x = found[group][change]
+            ends = [(at(x.mean - x.half), y + offset), (at(x.mean + x.half), y + offset)]
+            d.line(ends, colour, width=2.2)
+            d.circle(at(x.mean), y + offset, 5, colour, fill=1 if group == "alone" else 0.2)
+            told.append(f"{NAMES[change]} {group} {x.mean:+.3f} ± {x.half:.3f}")
+    d.text(462, bottom + 36, "nats: alone (filled), with the others (open)", size=13, anchor="end")
+    return d.show(
+        "A row for each change, with two dots and their intervals: what it does to the loss alone "
+        f"in GPT-2, and together with the other changes. Left of zero is better. {'; '.join(told)}."
+    )
+
+
+def loads(rows: Sequence[tuple[str, Sequence[float]]]):
+    """For each router the shares of its experts, as bars in order of size, and the even share."""
+    n = len(rows[0][1])
+    d = Drawing(470, 26 + 96 * len(rows))
+    unit, width = 62 / max(max(shares) for _, shares in rows), 300 / n
+    for i, (name, shares) in enumerate(rows):
+        bottom = 88 + 96 * i
+        for line, part in enumerate(name.split("\n")):
+            d.text(6, bottom - 44 + 20 * line, part, anchor="start", bold=line == 0)
+        d.line([(150, bottom), (460, bottom)], "muted", width=1.2)
+        for e, share in enumerate(sorted(shares, reverse=True)):
+            height = max(1, unit * share)
+            d.box(156 + width * e, bottom - height, width - 8, height, "", "value", fill=0.45)
+        d.line([(150, bottom - unit / n), (460, bottom - unit / n)], "ink", width=1.4, dashed=True)
+    d.text(305, 14, "share of the work of each expert", "muted", size=13)
+    told = "; ".join(
+        f"{name.splitlines()[0]}: from {max(shares):.0%} down to {min(shares):.0%}"
+        for name, shares in rows
+    )
+    return d.show(
+        f"Bars for the shares of {n} experts, the busiest first, and a dashed line at an even "
+        f"share. {told}."
+    )

@@ -1,0 +1,495 @@
+"""The exercises of chapter 19, since GPT-2."""
+
+import math
+from functools import cache
+
+import torch
+from torch.nn import functional as F
+
+from scratchformer_course.kit.checks.engine import exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number
+from scratchformer_course.kit.checks.verdict import expect
+
+EPS = 1e-5
+
+
+@cache
+def _norm_cases():
+    def normal(*shape, seed=0):
+        return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+    return (
+        (torch.tensor([[3.0, -4.0, 0.0, 0.0]]), torch.ones(4), EPS),
+        (normal(2, 3, 8) + 1, normal(8, seed=1), EPS),
+        (0.003 * normal(4, 8, seed=2), torch.ones(8), EPS),  # as small as eps under the root
+        (torch.zeros(2, 4), torch.ones(4), EPS),
+        ((300 * normal(3, 16, seed=3)).half(), torch.ones(16).half(), EPS),  # 300² is no half
+        ((2 * normal(3, 16, seed=4)).bfloat16(), torch.ones(16).bfloat16(), EPS),
+    )
+
+
+def _normed(x, weight, eps):
+    wide = x.float()
+    wide = wide * torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + eps)
+    return weight * wide.to(x.dtype)
+
+
+def rms_norm_by_pytorch(x, weight, eps):
+    return weight * F.rms_norm(x.float(), x.shape[-1:], eps=eps).to(x.dtype)
+
+
+def judge_rms_norm(call):
+    praise = rms_norm.compare(call)
+    for x, weight, eps in _norm_cases():
+        got = call(x, weight, eps).value
+        expect(
+            got.dtype == x.dtype,
+            f"The numbers are right, but x is {str(x.dtype)[6:]} and comes back as "
+            f"{str(got.dtype)[6:]}: turn it back before the weight multiplies it.",
+        )
+    return praise
+
+
+def in_half_precision(x, weight, eps):
+    return weight * (x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps))
+
+
+rms_norm = exercise(
+    "19.1",
+    "rms_norm(x: (…, C), weight: (C,), eps: a number) -> (…, C), as precise as x",
+    cases=_norm_cases,
+    judge=judge_rms_norm,
+    praise="`rms_norm` is right: for zeros, for tiny numbers, and where squares overflow.",
+    right=[_normed, rms_norm_by_pytorch],
+    hints=[
+        "What happens to a row of zeros, and what is 300² in a number that ends at 65,504?",
+        "Work on `x.float()`. Add eps to the mean of the squares before you take the root, and "
+        "multiply by the weight when the rest is back in ...",
+    ],
+    question=number(
+        "A row is 3, −4, 0, 0, all weights are 1, and eps is 2.75. What is its first number "
+        "afterwards?",
+        lambda f: f(torch.tensor([[3.0, -4.0, 0.0, 0.0]]), torch.ones(4), 2.75)[0, 0],
+        digits=3,
+    ),
+    mistakes=[
+        mistake(
+            "adds eps outside the root",
+            "eps stands outside the root here, where it is much smaller than under it: add it to "
+            "the mean of the squares",
+            lambda x, weight, eps: (
+                weight
+                * (x.float() / (x.float().square().mean(-1, keepdim=True).sqrt() + eps)).to(x.dtype)
+            ),
+        ),
+        mistake(
+            "leaves eps out",
+            "eps is missing: a row of zeros is divided by 0",
+            lambda x, weight, eps: (
+                weight
+                * (x.float() * torch.rsqrt(x.float().square().mean(-1, keepdim=True))).to(x.dtype)
+            ),
+        ),
+        mistake(
+            "squares in half precision",
+            "The squares overflow in 16 bits and the result is 0: compute in float32",
+            in_half_precision,
+        ),
+        mistake(
+            "subtracts the mean",
+            "This subtracts the mean, as LayerNorm does: RMSNorm only divides",
+            lambda x, weight, eps: (
+                weight * F.layer_norm(x.float(), x.shape[-1:], eps=eps).to(x.dtype)
+            ),
+        ),
+        mistake(
+            "divides by the length",
+            "This divides by the root of the sum of squares: take their mean",
+            lambda x, weight, eps: (
+                weight * (x.float() * torch.rsqrt(x.float().square().sum(-1, keepdim=True) + eps))
+            ).to(x.dtype),
+        ),
+        mistake(
+            "forgets the root",
+            "This divides by the mean of the squares: take its root",
+            lambda x, weight, eps: (
+                weight * (x.float() / (x.float().square().mean(-1, keepdim=True) + eps)).to(x.dtype)
+            ),
+        ),
+        mistake(
+            "forgets the weight",
+            "The weight is missing: each channel is multiplied by its own",
+            lambda x, weight, eps: F.rms_norm(x.float(), x.shape[-1:], eps=eps).to(x.dtype),
+        ),
+        mistake(
+            "multiplies by 1 + weight",
+            "This multiplies by 1 + weight, as Gemma's norm does: here the weights begin at 1",
+            lambda x, weight, eps: _normed(x, 1 + weight, eps),
+        ),
+        mistake(
+            "takes one mean for all rows",
+            "All rows share one mean here: each row has its own, over its C channels",
+            lambda x, weight, eps: (
+                weight * (x.float() * torch.rsqrt(x.float().square().mean() + eps)).to(x.dtype)
+            ),
+        ),
+        refused(
+            "stays in float32",
+            "x is float16 and comes back as float32",
+            lambda x, weight, eps: weight.float() * _normed(x.float(), torch.ones(1), eps),
+        ),
+    ],
+)
+
+
+def width_by_counting(d_model, multiple):
+    width = multiple
+    while 3 * width * d_model < 8 * d_model**2:
+        width += multiple
+    return width
+
+
+swiglu_width = exercise(
+    "19.2",
+    "swiglu_width(d_model, multiple) -> a multiple; three matrices weigh what two of 4 d_model do",
+    cases=((96, 1), (4096, 256), (64, 1), (12, 8), (5120, 256), (768, 64), (100, 32)),
+    praise="`swiglu_width` is right, for Llama's 11,008 too.",
+    right=[
+        lambda d_model, multiple: math.ceil(8 * d_model / 3 / multiple) * multiple,
+        width_by_counting,
+    ],
+    hints=[
+        "Two matrices of d_model × 4 d_model hold 8 d_model² weights. How wide must three be, to "
+        "hold as many?",
+        "Divide 8 d_model / 3 by `multiple`, round up with `math.ceil`, and ...",
+    ],
+    question=number(
+        "A model is 24 wide and `multiple` is 20. How wide is the hidden layer of its SwiGLU?",
+        lambda f: f(24, 20),
+        digits=0,
+    ),
+    mistakes=[
+        mistake(
+            "keeps 4 d_model",
+            "Three matrices of this width hold half as many weights again: 12 d_model² against 8",
+            lambda d_model, multiple: math.ceil(4 * d_model / multiple) * multiple,
+        ),
+        mistake(
+            "takes two thirds of d_model",
+            "Take two thirds of 4 d_model, and not of d_model",
+            lambda d_model, multiple: math.ceil(2 * d_model / 3 / multiple) * multiple,
+        ),
+        mistake(
+            "halves 4 d_model",
+            "This counts gate and up, and forgets that down shrinks too: 6 d_model² against 8",
+            lambda d_model, multiple: math.ceil(2 * d_model / multiple) * multiple,
+        ),
+        mistake(
+            "rounds down",
+            "This rounds down, and has fewer weights: round up to the next multiple",
+            lambda d_model, multiple: int(8 * d_model / 3 / multiple) * multiple,
+        ),
+        mistake(
+            "always goes one further",
+            "Where the width is a multiple already, it stays: this takes the next one",
+            lambda d_model, multiple: (int(8 * d_model / 3) // multiple + 1) * multiple,
+        ),
+        mistake(
+            "forgets the multiple",
+            "The width must be a multiple of `multiple`",
+            lambda d_model, multiple: math.ceil(8 * d_model / 3),
+        ),
+    ],
+)
+
+
+def _keys(*shape):
+    return torch.arange(math.prod(shape), dtype=torch.float32).view(*shape)
+
+
+def share_by_expanding(k, n_heads):
+    B, kv_heads, T, D = k.shape
+    return k[:, :, None].expand(B, kv_heads, n_heads // kv_heads, T, D).flatten(1, 2)
+
+
+def each_query_by_itself(k, n_heads):
+    group = n_heads // k.shape[1]
+    return torch.stack([k[:, h // group] for h in range(n_heads)], dim=1)
+
+
+share_keys = exercise(
+    "19.3",
+    "share_keys(k: (B, kv_heads, T, D), n_heads) -> (B, n_heads, T, D), neighbours share a key",
+    cases=(
+        (_keys(1, 2, 1, 1), 4),
+        (_keys(2, 2, 3, 4), 4),
+        (_keys(1, 3, 2, 2), 6),
+        (_keys(2, 4, 3, 2), 4),
+        (_keys(2, 1, 3, 2), 4),
+        (_keys(1, 2, 5, 2), 6),
+    ),
+    praise="`share_keys` is right: queries 0 to group − 1 share key 0, and so on.",
+    slopes=("k",),
+    right=[
+        lambda k, n_heads: k.repeat_interleave(n_heads // k.shape[1], dim=1),
+        share_by_expanding,
+        each_query_by_itself,
+    ],
+    hints=[
+        "With 4 queries and 2 keys, which queries share key 0: 0 and 1, or 0 and 2?",
+        "`repeat_interleave` repeats each entry before it goes on to the next. It needs how often, "
+        "n_heads divided by ..., and the axis.",
+    ],
+    question=number(
+        "Six heads share two keys. At the only place, key 0 is 5 and key 1 is 8, one number wide. "
+        "Which six digits does `share_keys` return, read as one number?",
+        lambda f: int(
+            "".join(f"{n:.0f}" for n in f(torch.tensor([[[[5.0]], [[8.0]]]]), 6).flatten().tolist())
+        ),
+        digits=0,
+    ),
+    mistakes=[
+        mistake(
+            "repeats the row of keys",
+            "The keys come as 0, 1, 0, 1: repeat each one before the next, 0, 0, 1, 1",
+            lambda k, n_heads: k.repeat(1, n_heads // k.shape[1], 1, 1),
+        ),
+        mistake(
+            "repeats each key n_heads times",
+            "There are too many keys: each serves n_heads / kv_heads queries",
+            lambda k, n_heads: k.repeat_interleave(n_heads, dim=1),
+        ),
+        mistake(
+            "repeats along time",
+            "This repeats the places: heads are on axis 1",
+            lambda k, n_heads: k.repeat_interleave(n_heads // k.shape[1], dim=2),
+        ),
+        mistake(
+            "repeats along the batch",
+            "This repeats the batch: heads are on axis 1",
+            lambda k, n_heads: k.repeat_interleave(n_heads // k.shape[1], dim=0),
+        ),
+        mistake(
+            "gives every query the first key",
+            "All queries share key 0: only each group of neighbours shares one",
+            lambda k, n_heads: k[:, :1].expand(-1, n_heads, -1, -1),
+        ),
+        mistake(
+            "lets the last query have what is left",
+            "The keys stand in the reverse order",
+            lambda k, n_heads: k.repeat_interleave(n_heads // k.shape[1], dim=1).flip(1),
+        ),
+    ],
+)
+
+
+def _visible(n_new, n_before, window):
+    query = torch.arange(n_before, n_before + n_new)[:, None]
+    key = torch.arange(n_before + n_new)
+    return (key <= query) & (key > query - window)
+
+
+def visible_by_bands(n_new, n_before, window):
+    K = n_before + n_new
+    all_rows = torch.ones(K, K, dtype=torch.bool).tril().triu(1 - window)
+    return all_rows[n_before:]
+
+
+def visible_by_loop(n_new, n_before, window):
+    allowed = torch.zeros(n_new, n_before + n_new, dtype=torch.bool)
+    for row in range(n_new):
+        at = n_before + row
+        allowed[row, max(0, at - window + 1) : at + 1] = True
+    return allowed
+
+
+def _from(n_new, n_before, first, last):
+    """Queries may look from `first(query)` to `last(query)`."""
+    query = torch.arange(n_before, n_before + n_new)[:, None]
+    key = torch.arange(n_before + n_new)
+    return (key <= last(query)) & (key >= first(query))
+
+
+def forgets_the_cache(n_new, n_before, window):
+    query = torch.arange(n_new)[:, None]
+    key = torch.arange(n_before + n_new)
+    return (key <= query) & (key > query - window)
+
+
+visible = exercise(
+    "19.4",
+    "visible(n_new, n_before, window) -> (n_new, n_before + n_new), True where a query may look",
+    cases=((5, 0, 3), (1, 4, 3), (2, 6, 3), (3, 2, 1), (4, 0, 9), (1, 0, 2), (3, 7, 4)),
+    praise="`visible` is right, with tokens in the cache and without.",
+    right=[_visible, visible_by_bands, visible_by_loop],
+    hints=[
+        "The first new token stands at place n_before. Which is the first place that it may still "
+        "look at, if it looks at `window` tokens and is one of them?",
+        "Number the queries from n_before and the keys from 0. A key may be seen where it is not "
+        "later than the query, and later than query − ...",
+    ],
+    question=number(
+        "Ten tokens are in the cache, two are new, and the window is 4. How many keys may the two "
+        "new tokens look at, counted together?",
+        lambda f: f(2, 10, 4).sum(),
+        digits=0,
+    ),
+    mistakes=[
+        mistake(
+            "looks one further back",
+            "This window is one token too long: the token itself is one of them",
+            lambda n_new, n_before, window: _from(
+                n_new, n_before, lambda q: q - window, lambda q: q
+            ),
+        ),
+        mistake(
+            "stops one too early",
+            "This window is one token too short",
+            lambda n_new, n_before, window: _from(
+                n_new, n_before, lambda q: q - window + 2, lambda q: q
+            ),
+        ),
+        mistake(
+            "numbers new tokens from 0",
+            "The first new token stands behind the cache, at place n_before, and not at 0",
+            forgets_the_cache,
+        ),
+        mistake(
+            "has no window",
+            "A token looks at everything before it: the window is missing",
+            lambda n_new, n_before, window: _from(n_new, n_before, lambda q: 0, lambda q: q),
+        ),
+        mistake(
+            "forgets the future",
+            "A token looks at those behind it",
+            lambda n_new, n_before, window: _from(
+                n_new, n_before, lambda q: q - window + 1, lambda q: q + window - 1
+            ),
+        ),
+        mistake(
+            "leaves the token out",
+            "A token may look at itself",
+            lambda n_new, n_before, window: _from(
+                n_new, n_before, lambda q: q - window + 1, lambda q: q - 1
+            ),
+        ),
+        mistake(
+            "is the other way round",
+            "True and False are exchanged: True means that a query may look",
+            lambda n_new, n_before, window: ~_visible(n_new, n_before, window),
+        ),
+        mistake(
+            "cuts the cache off",
+            "The mask needs a column for each key: those in the cache come first",
+            lambda n_new, n_before, window: _visible(n_new, n_before, window)[:, n_before:],
+        ),
+    ],
+)
+
+
+@cache
+def _routed():
+    def chances(n, n_experts, seed, scale=1.0):
+        generator = torch.Generator().manual_seed(seed)
+        return (scale * torch.randn(n, n_experts, generator=generator)).softmax(dim=-1)
+
+    cases = [(chance, chance.topk(2).indices) for chance in (chances(6, 4, 0), chances(9, 5, 1))]
+    one = chances(5, 3, 2, 2.0)
+    lopsided = torch.tensor([[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.5, 0.4, 0.1]])
+    return (
+        *cases,
+        (one, one.topk(1).indices),
+        (lopsided, lopsided.topk(1).indices),
+        (torch.full((4, 4), 0.25), torch.arange(4)[:, None]),
+    )
+
+
+def _share(chance, chosen):
+    return torch.zeros_like(chance).scatter(1, chosen, 1.0).mean(dim=0) / chosen.shape[1]
+
+
+def _balance(chance, chosen):
+    return chance.shape[1] * (_share(chance, chosen) * chance.mean(dim=0)).sum()
+
+
+def balance_by_counting(chance, chosen):
+    E = chance.shape[1]
+    share = chosen.flatten().bincount(minlength=E) / chosen.numel()
+    return E * share @ chance.mean(dim=0)
+
+
+def balance_by_one_hot(chance, chosen):
+    share = F.one_hot(chosen, chance.shape[1]).float().mean(dim=(0, 1))
+    return chance.shape[1] * (share * chance).sum(dim=1).mean()
+
+
+def of_the_first_choice(chance, chosen):
+    share = F.one_hot(chosen[:, 0], chance.shape[1]).float().mean(dim=0)
+    return chance.shape[1] * (share * chance.mean(dim=0)).sum()
+
+
+balance = exercise(
+    "19.5",
+    "balance(chance: (N, E), chosen: (N, k) of experts) -> E Σ share · mean chance, a number",
+    cases=_routed,
+    praise="`balance` is right: 1 for even work, more where few get all, and it has slopes.",
+    slopes=("chance",),
+    right=[_balance, balance_by_counting, balance_by_one_hot],
+    hints=[
+        "Which of the two factors can carry a slope back to the router: the count of tokens, or "
+        "the mean of chances?",
+        "Count how often each expert is chosen and divide by all N · k choices. Multiply by "
+        "`chance.mean(dim=0)`, add up, and multiply by ...",
+    ],
+    question=number(
+        "Two tokens, two experts, one choice each. The chances are .9, .1 for one token and .7, .3 "
+        "for the other, and both choose expert 0. What is the balance loss?",
+        lambda f: f(torch.tensor([[0.9, 0.1], [0.7, 0.3]]), torch.tensor([[0], [0]])),
+    ),
+    mistakes=[
+        mistake(
+            "forgets the number of experts",
+            "Multiply by the number of experts, so that even work costs 1",
+            lambda chance, chosen: (_share(chance, chosen) * chance.mean(dim=0)).sum(),
+        ),
+        mistake(
+            "divides the counts by the tokens only",
+            "The shares add up to k here, since each token is counted k times: divide by N · k",
+            lambda chance, chosen: chosen.shape[1] * _balance(chance, chosen),
+        ),
+        mistake(
+            "counts the first choice only",
+            "Only first choices are counted: an expert works for the others too",
+            of_the_first_choice,
+        ),
+        mistake(
+            "squares the shares",
+            "Both factors are counts, which have no slopes: one of them must be the mean chance",
+            lambda chance, chosen: (
+                chance.shape[1] * _share(chance, chosen).square().sum() + 0 * chance.sum()
+            ),
+        ),
+        mistake(
+            "squares the chances",
+            "Both factors are chances: one of them is the share of tokens that were really sent",
+            lambda chance, chosen: chance.shape[1] * chance.mean(dim=0).square().sum(),
+        ),
+        mistake(
+            "takes means before it multiplies",
+            "This is the same number for every router: multiply expert by expert, and then add up",
+            lambda chance, chosen: chance.sum(dim=1).mean() * torch.ones(()),
+        ),
+        mistake(
+            "takes the mean over experts",
+            "Add up over the experts, and do not take their mean",
+            lambda chance, chosen: (
+                (_share(chance, chosen) * chance.mean(dim=0)).mean() * chance.shape[1]
+            ),
+        ),
+        refused(
+            "cuts the slopes off",
+            "slope",
+            lambda chance, chosen: _balance(chance.detach(), chosen),
+        ),
+    ],
+)

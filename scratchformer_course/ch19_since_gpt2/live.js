@@ -1,0 +1,171 @@
+// GPT-2's block with eight switches: the weights and the cache of any combination, and the loss of
+// those that were trained.
+"use strict";
+
+scratchformerLive.figures.changes = (() => {
+  const { el, newId, button, note, format } = scratchformerLive;
+  const STUDENT = { 2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365 };
+
+  // ---- calculations ----
+
+  // All weights of a model with these changes
+  function weights(sizes, on) {
+    const { vocab_size: V, context_length: T, d_model: C, n_heads: H, n_layers: L } = sizes;
+    const bias = on.has("no_bias") ? 0 : 1;
+    const D = C / H;
+    const shared = on.has("grouped") ? sizes.n_kv_heads * D : C;
+    const norm = C + (on.has("rmsnorm") ? 0 : bias * C);
+    const attention =
+      2 * C * C + 2 * C * shared + bias * (2 * C + 2 * shared) + (on.has("qk_norm") ? 2 * D : 0);
+    const parts = on.has("experts") ? sizes.n_active : 1;
+    const hidden = Math.floor((on.has("swiglu") ? Math.round((8 * C) / 3) : 4 * C) / parts);
+    const network = on.has("swiglu") ? 3 * C * hidden : 2 * C * hidden + bias * (hidden + C);
+    const networks = on.has("experts") ? sizes.n_experts * (network + C) : network;
+    const positions = on.has("rotary") ? 0 : T * C;
+    return V * C + positions + L * (2 * norm + attention + networks) + norm;
+  }
+
+  // The bytes of keys and values, in float32, when so many tokens have been read
+  function cache(sizes, on, tokens) {
+    const heads = on.has("grouped") ? sizes.n_kv_heads : sizes.n_heads;
+    const kept = on.has("window") ? Math.min(tokens, sizes.window - 1) : tokens;
+    return 2 * sizes.n_layers * heads * (sizes.d_model / sizes.n_heads) * 4 * kept;
+  }
+
+  const mean = (numbers) => numbers.reduce((a, b) => a + b) / numbers.length;
+
+  // The mean difference of two lists of losses, pair by pair, and half of its interval of 95 %
+  function difference(after, before) {
+    const pairs = after.slice(0, before.length).map((loss, i) => loss - before[i]);
+    const middle = mean(pairs);
+    const squares = pairs.reduce((sum, d) => sum + (d - middle) ** 2, 0);
+    const spread = Math.sqrt(squares / (pairs.length - 1) / pairs.length);
+    return [middle, STUDENT[pairs.length] * spread];
+  }
+
+  const found = (runs, on) =>
+    runs.find(([names]) => names.length === on.size && names.every((name) => on.has(name)))?.[1];
+
+  function verdict([middle, half]) {
+    const size = `${format(Math.abs(middle))} ± ${format(half)} nats`;
+    if (Math.abs(middle) <= half) return `no difference that can be told (${size})`;
+    return `${size} ${middle < 0 ? "better" : "worse"}`;
+  }
+
+  // ---- the figure ----
+
+  function build({ parts, six, sizes, cached, runs }) {
+    const on = new Set();
+    let shown = false;
+    const base = found(runs, on);
+    const rows = parts.map(([name, part, before, after]) => {
+      const id = newId("change");
+      const state = el("span", { class: "sx-chg-is" });
+      const box = el("input", {
+        type: "checkbox",
+        role: "switch",
+        id,
+        onchange: () => {
+          if (box.checked) on.add(name);
+          else on.delete(name);
+          draw();
+        },
+      });
+      const row = el("label", { for: id, class: "sx-chg-row" }, box, el("b", {}, part), state);
+      const refresh = () => {
+        box.checked = on.has(name);
+        state.textContent = on.has(name) ? after : before;
+        row.classList.toggle("sx-chg-on", on.has(name));
+      };
+      return { row, refresh };
+    });
+    const set = (names) => {
+      on.clear();
+      for (const name of names) on.add(name);
+      draw();
+    };
+    const show = button("", () => {
+      shown = !shown;
+      draw();
+    });
+    const counts = el("p", { class: "sx-chg-counts" });
+    const told = el("p", { class: "sx-status", role: "status" });
+    const scaleAt = el("div");
+
+    // All measured losses on one line, the chosen one marked
+    function scale(losses) {
+      const means = runs.map(([, each]) => mean(each));
+      const [low, high] = [Math.min(...means) - 0.01, Math.max(...means) + 0.01];
+      const x = (loss) => 12 + (376 * (loss - low)) / (high - low);
+      const words = (text, at, anchor) =>
+        el("svg:text", { x: at, y: 52, "text-anchor": anchor }, text);
+      return el(
+        "svg:svg",
+        {
+          viewBox: "0 0 400 60",
+          role: "img",
+          class: "sx-chg-scale",
+          "aria-label":
+            `The losses of ${runs.length} models from ${format(low)} to ${format(high)}` +
+            (losses ? `; marked: ${format(mean(losses))}.` : "."),
+        },
+        el("svg:path", { d: "M12 24H388", class: "sx-chg-axis" }),
+        means.map((loss) =>
+          el("svg:path", { d: `M${x(loss).toFixed(1)} 17v14`, class: "sx-chg-run" }),
+        ),
+        losses
+          ? el("svg:circle", { cx: x(mean(losses)).toFixed(1), cy: 24, r: 7, class: "sx-chg-dot" })
+          : null,
+        words(`${format(low, 2)} (better)`, 12, "start"),
+        words(format(high, 2), 388, "end"),
+      );
+    }
+
+    function says(losses) {
+      if (!losses)
+        return (
+          "This combination was not trained. Trained were each change alone, the first six " +
+          "together, these without one of them, and these with one more."
+        );
+      const against = on.size ? ` Against GPT-2: ${verdict(difference(losses, base))}.` : "";
+      const all = found(runs, new Set(six));
+      const differs = all && on.size > 1 && losses !== all;
+      const others = differs
+        ? ` Against the first six together: ${verdict(difference(losses, all))}.`
+        : "";
+      return `Loss ${format(mean(losses))} nats, mean of ${losses.length} seeds.${against}${others}`;
+    }
+
+    function draw() {
+      for (const { refresh } of rows) refresh();
+      counts.textContent =
+        `${weights(sizes, on).toLocaleString("en")} weights. After ` +
+        `${cached.toLocaleString("en")} tokens the cache holds ` +
+        `${cache(sizes, on, cached).toLocaleString("en")} bytes.`;
+      const losses = found(runs, on);
+      show.textContent = shown ? "Hide the loss" : "Show the loss";
+      show.setAttribute("aria-pressed", shown);
+      told.textContent = shown ? says(losses) : "Which switch lowers the loss most? Guess first.";
+      scaleAt.replaceChildren(shown ? scale(losses) : "");
+    }
+
+    draw();
+    return el("div", { class: "sx-chg" }, [
+      el("div", { class: "sx-chg-rows" }, [rows.map(({ row }) => row)]),
+      el("div", { class: "sx-chg-side" }, [
+        el("div", { class: "sx-bar" }, [
+          button("GPT-2", () => set([])),
+          button("The first six", () => set(six)),
+          show,
+        ]),
+        counts,
+        told,
+        scaleAt,
+        note("Small models, 64 wide with two blocks, on Tiny Shakespeare. Every rate was tuned."),
+      ]),
+    ]);
+  }
+
+  return Object.assign(build, { weights, cache, difference, verdict });
+})();
+if (typeof module !== "undefined") module.exports = scratchformerLive.figures.changes; // Node
