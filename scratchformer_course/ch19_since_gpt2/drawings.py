@@ -107,8 +107,8 @@ def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
             if change not in found[group]:
                 continue
             x = found[group][change]
-            ends = [(at(x.mean - x.half), y + offset), (at(x.mean + x.half), y + offset)]
-            d.line(ends, colour, width=2.2)
+            bar = [(at(x.mean - x.half), y + offset), (at(x.mean + x.half), y + offset)]
+            d.line(bar, colour, width=2.2)
             d.circle(at(x.mean), y + offset, 5, colour, fill=1 if group == "alone" else 0.2)
             told.append(f"{NAMES[change]} {group} {x.mean:+.3f} ± {x.half:.3f}")
     d.text(462, bottom + 36, "nats: alone (filled), with the others (open)", size=13, anchor="end")
