@@ -36,9 +36,9 @@ def test_the_clicks_of_the_experiments_give_the_losses_told(site, browser):
         losses.append(loss(page))
         press(page, "All on again")
         for name in ("positions", "the division by √D", "the causal mask"):
-            page.get_by_label(name).check()
+            page.get_by_role("checkbox", name=name).check()
             losses.append(loss(page))
-            page.get_by_label(name).uncheck()
+            page.get_by_role("checkbox", name=name).uncheck()
         assert not absent(SOURCE, *losses) and len(set(losses)) == len(losses)
 
 
