@@ -115,6 +115,7 @@ def test_a_page_from_disk_by_daylight(browser, site, axe, page_name):
     with opened(browser, (site / f"{page_name}.html").as_uri(), "light", PHONE) as page:
         assert list(on_a_phone(page)) == []
         page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+        page.wait_for_timeout(500)  # a live figure measures its new width before it draws itself
         assert list(secrets(page)) == []
         assert list(wrong_guesses(page, page_name)) == []
         assert list(at_a_desk(page, page_name)) == []
