@@ -35,6 +35,9 @@ SETTLED = """() => Promise.all([window.MathJax?.startup?.promise, document.fonts
   .then(() => true)"""
 TRIED = "[...document.querySelectorAll('.live-figure')].every(f => f.dataset.live)"
 # what scrolls has its tab stop (see book/_assets/course.js)
+# At another width the theme slides its sidebar, and the text changes its lines meanwhile.
+AT_REST = """() => Promise.all(document.getAnimations()
+  .filter(a => a instanceof CSSTransition).map(a => a.finished.catch(() => 0)))"""
 STOPS = f"""[...document.querySelectorAll('{ARTICLE} :is(.highlight pre, .cell_output pre)')]
   .every(box => box.scrollWidth <= box.clientWidth + 1 || box.tabIndex >= 0)"""
 CUT_OFF = f"""[...document.querySelectorAll('{ARTICLE} *')].filter(e => {{
@@ -115,7 +118,7 @@ def test_a_page_from_disk_by_daylight(browser, site, axe, page_name):
     with opened(browser, (site / f"{page_name}.html").as_uri(), "light", PHONE) as page:
         assert list(on_a_phone(page)) == []
         page.set_viewport_size({"width": WIDE, "height": HEIGHT})
-        page.wait_for_timeout(500)  # a live figure measures its new width before it draws itself
+        page.evaluate(AT_REST)
         assert list(secrets(page)) == []
         assert list(wrong_guesses(page, page_name)) == []
         assert list(at_a_desk(page, page_name)) == []
