@@ -62,6 +62,13 @@ QUICK |= {"judging rates": (1e-3,), "dropouts": (0.0,), "labelled": (20,), "test
 QUICK |= {"gaps": 4, "seeds": (0,)}
 START = 0.05  # standard deviation of a matrix before training
 WARMUP = 200  # steps of pretraining in which the rate rises; a tenth of judging's
+RECIPE = {
+    "rows": ROWS,
+    "hidden": HIDDEN,
+    "warmup": WARMUP,
+    "start": START,
+    "single": SINGLE,
+} | SIZES
 STORED = FOLDER / "bert_pretraining.json"
 
 
@@ -458,14 +465,7 @@ def measure(options):
     labelled = {n: judged(n, "train", seed=1000 + n) for n in size["labelled"]}
     result = {
         "machine": runs.machine(),
-        "settings": {
-            "rows": ROWS,
-            "hidden": HIDDEN,
-            "warmup": WARMUP,
-            "start": START,
-            "single": SINGLE,
-        }
-        | SIZES
+        "settings": RECIPE
         | {name: size[name] for name in ("steps", "judging steps", "texts", "tested")},
         "counted": counted(data, labelled, dev_pairs, tests),
         "gaps counted": gap_tables(data, dev_gaps, gaps),
@@ -542,15 +542,7 @@ def ship(data, model, size, lr, seconds, development, tests, result):
     record = {
         "command": "python -m lab.bert_pretraining --write",
         "parameters": sum(p.numel() for p in model.parameters()),
-        "settings": {
-            "rows": ROWS,
-            "hidden": HIDDEN,
-            "warmup": WARMUP,
-            "start": START,
-            "single": SINGLE,
-        }
-        | SIZES
-        | {"steps": size["steps"], "lr": lr, "texts": size["texts"], "seed": 0},
+        "settings": RECIPE | {"steps": size["steps"], "lr": lr, "texts": size["texts"], "seed": 0},
         "seconds": seconds,
         "development": scores(development),
         "validation": scores(tests),

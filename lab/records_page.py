@@ -169,7 +169,8 @@ def other_places(apart: dict, records: dict) -> list[str]:
         "picked ran with three seeds, on development and, once, on validation.",
         "",
         *markdown_table(
-            " | ".join(["elsewhere", *head[1]]), [" | ".join([name, *cells]) for name, cells in others]
+            " | ".join(["elsewhere", *head[1]]),
+            [" | ".join([name, *cells]) for name, cells in others],
         ),
         "",
         "Near nanoGPT's setting, with its model, a rate that falls to 0 and "

@@ -70,7 +70,7 @@ def test_a_word_that_is_pressed_is_written_and_the_surest_gap_is_filled_first(pa
     said = page.locator(".live-figure [role=status]").inner_text()
     assert said.startswith(f"Wrote {surest}")
     page.locator("[aria-label$='into gap 1']").nth(1).click()
-    assert page.evaluate(SHOWN).__len__() == 1
+    assert len(page.evaluate(SHOWN)) == 1
     press(page, "Fill the surest gap")
     assert "No gap" in page.locator(".live-figure [role=status]").inner_text()
     press(page, "Fill the surest gap")  # nothing is left to do

@@ -1,0 +1,61 @@
+"""Chapter 19's trial: every model is tuned alike, and what is stored is of such a trial."""
+
+import pytest
+import torch
+
+from lab import runs
+from lab import since_gpt2 as trial
+from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN
+
+STORED = runs.read(trial.FILE)
+MODELS = [(group, name) for group in trial.GROUPS for name in trial.GROUPS[group]]
+
+
+def test_a_sweep_goes_on_until_its_best_rate_has_worse_neighbours():
+    tried = []
+
+    def loss_at(rate):
+        tried.append(rate)
+        return abs(trial.RATES.index(rate) - 5)
+
+    assert trial.swept(loss_at, found := {}, lambda: None) == trial.RATES[5]
+    assert sorted(tried) == sorted(map(float, found)) == list(trial.RATES[3:])
+
+
+def test_a_sweep_ends_at_the_lowest_rate_and_asks_for_no_rate_twice():
+    found = {"0.008": 3.0, "0.016": 4.0}
+    best = trial.swept(lambda rate: rate, found, lambda: None)
+    assert best == trial.RATES[0] and found["0.008"] == 3.0
+
+
+@pytest.mark.parametrize(("group", "name"), MODELS)
+def test_each_model_has_its_own_tuned_rate_and_three_seeds(group, name):
+    own = STORED[group][name]
+    losses = {float(rate): loss for rate, loss in own["development"].items()}
+    best = min(losses, key=losses.get)
+    at = trial.RATES.index(best)
+    assert own["rate"] == best and {*trial.RATES[at - 1 : at + 2]} <= {*losses}
+    assert len(own["validation"]) == len(trial.SEEDS)
+    model = trial.ChangedGPT(trial.sizes(65), trial.GROUPS[group][name])
+    assert own["parameters"] == sum(p.numel() for p in model.parameters())
+
+
+def test_the_groups_are_each_change_alone_and_all_six_with_one_less_or_one_more():
+    assert trial.GROUPS["alone"] == {"none": (), **{change: (change,) for change in CHANGES}}
+    company = {name: set(changes) for name, changes in trial.GROUPS["company"].items()}
+    assert company.pop("none") == set(MODERN)
+    assert all(changes ^ set(MODERN) == {name} for name, changes in company.items())
+    assert set(company) == set(CHANGES)
+
+
+def test_a_run_learns_repeats_itself_and_starts_its_gates_wide():
+    ids = torch.arange(5).repeat(60)
+    first, again = (trial.trained(MODERN, 5, ids, 0.01, 20, seed=1) for _ in "12")
+    assert all(map(torch.equal, first.parameters(), again.parameters()))
+    assert trial.evaluate(first, ids[:66], trial.T) < 1.2 < torch.tensor(5.0).log()
+    start = trial.trained(MODERN, 5, ids, 0.01, 0, seed=1)
+    width = start.sizes.d_model
+    for name, p in start.named_parameters():
+        if name.endswith(("gate_proj.weight", "q_proj.weight")):
+            std = width**-0.5 if "gate" in name else 0.02
+            assert p.std().item() == pytest.approx(std, rel=0.05)
