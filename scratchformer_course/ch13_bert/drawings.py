@@ -1,4 +1,4 @@
-"""Chapter 13's drawings: a gap read from both sides, the three rows of an input, what is kept."""
+"""Chapter 13's drawings: a gap read from both sides, an input, three masks, what is kept."""
 
 from collections.abc import Sequence
 
@@ -70,6 +70,28 @@ def three_rows(first: Sequence[str], second: Sequence[str]):
         f"The input {' '.join(tokens)} in three rows. First the words. Then the segments: 0 for "
         "everything up to the first [SEP], 1 for what follows. Then the positions, counted from 0 "
         "without a break. At each place the three vectors are added, and an arrow leads on."
+    )
+
+
+def masks(tables: Sequence[Sequence[Sequence[float]]], texts: Sequence[Sequence[str]]):
+    """The masks of a BERT, of a GPT, and of a BERT whose row is filled up."""
+    d, cell = Drawing(478, 196), 21
+    names = ("BERT", "GPT", "BERT, padding")
+    for i, (name, table, words) in enumerate(zip(names, tables, texts, strict=True)):
+        left = 50 + 161 * i
+        d.text(left + cell * len(words) / 2, 14, name, bold=True, size=14)
+        d.grid(left, 30, table, cell, "query")
+        for place, word in enumerate(words):
+            at = cell * (place + 0.5)
+            d.text(left - 6, 30 + at, word, "token", anchor="end", size=13)
+            below = 36 + cell * len(words)
+            d.text(left + at, below, word, "token", anchor="end", size=13, turn=-90)
+    return d.show(
+        "Three grids of squares, coloured where the row of a word may look at the column of a "
+        f"word. BERT, for {' '.join(texts[0])}: all squares are coloured. GPT: only those up to "
+        "the word's own place, a staircase. BERT, for the shorter "
+        f"{' '.join(texts[2])}: the columns of the padding are empty in all rows, and all other "
+        "squares are coloured."
     )
 
 

@@ -1,5 +1,6 @@
 """The exercises of chapter 13, BERT."""
 
+import functools
 import math
 from typing import Any
 
@@ -8,9 +9,12 @@ from torch import nn
 
 from scratchformer.attention import causal_mask, padding_mask
 from scratchformer.blocks import TransformerBlock
+from scratchformer.data import synthetic_pairs as grammar
+from scratchformer.models import BERT as BertOfThePackage
+from scratchformer.shipped import shipped_words
 from scratchformer_course.kit.checks.compare import error_in_words, same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number
+from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 IGNORED = -100
@@ -184,144 +188,6 @@ hide = exercise(
             lambda ids, chosen, lot, other, mask_id: [
                 tensor.flatten() for tensor in right_hide(ids, chosen, lot, other, mask_id)
             ],
-        ),
-    ],
-)
-
-
-def _masks(ids, pad_id):
-    """The causal mask (T, T), and True (B, 1, T) where a token is not padding."""
-    return causal_mask(ids.shape[1]), padding_mask(ids, pad_id)
-
-
-def right_combine_masks(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past & real
-
-
-def by_loops(ids, pad_id):
-    B, T = ids.shape
-    mask = torch.zeros(B, T, T, dtype=torch.bool)
-    for b in range(B):
-        for i in range(T):
-            for j in range(i + 1):
-                mask[b, i, j] = ids[b, j] != pad_id
-    return mask
-
-
-def lets_the_padding_mask(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return real.expand(-1, len(past), -1)
-
-
-def joins_the_masks_with_or(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past | real
-
-
-def hides_the_rows(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past & real.mT
-
-
-def hides_rows_and_columns(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past & real & real.mT
-
-
-def opens_the_future(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past.T & real
-
-
-def closes_the_diagonal(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past.tril(-1) & real
-
-
-def opens_the_padding(ids, pad_id):
-    past, real = _masks(ids, pad_id)
-    return past & ~real
-
-
-combine_masks = exercise(
-    "13.2",
-    "combine_masks(ids: (B, T), pad_id: int) -> (B, T, T) bool, causal and blind to padding",
-    cases=(
-        (torch.tensor([[5, 6, 0, 0], [0, 0, 5, 6]]), 0),
-        (torch.tensor([[9, 9, 2, 3, 0]]), 9),
-        (torch.tensor([[4, 2, 1, 3, 7, 5], [-1, -1, 0, 6, 0, 2], [8, 8, 8, -1, -1, -1]]), -1),
-        (torch.tensor([[3, 1, 2], [1, 3, 1]]), 5),  # no padding at all
-        (torch.tensor([[6], [2]]), 2),
-        (torch.tensor([[0, 7, 0, 7], [3, 0, 0, 1]]), 0),
-    ),
-    right=[right_combine_masks, by_loops],
-    hints=[
-        "A place is open if it is open in both masks. Which shape has each of the two?",
-        "`(ids != pad_id)[:, None]` is (B, 1, T), the same for every row i. Join it with the "
-        "causal mask, `torch.ones(T, T).tril().bool()`.",
-    ],
-    question=number(
-        "`ids` is [[0, 9, 5, 0]] and `pad_id` is 9. How many of the 16 places of the mask are "
-        "True?",
-        lambda f: f(torch.tensor([[0, 9, 5, 0]]), 9).sum(),
-        digits=0,
-    ),
-    mistakes=[
-        mistake(
-            "lets the padding mask replace the causal mask",
-            "The causal mask is gone: padding is hidden, but the future is open",
-            lets_the_padding_mask,
-        ),
-        mistake(
-            "forgets the padding",
-            "Padding may be attended to: hide the padded columns as well",
-            lambda ids, pad_id: causal_mask(ids.shape[1]).expand(len(ids), -1, -1),
-        ),
-        mistake(
-            "joins the masks with or",
-            "A place open in one mask is open here: both must allow it, so `&`",
-            joins_the_masks_with_or,
-        ),
-        mistake(
-            "says True for hidden",
-            "The mask is the wrong way round: True = may attend",
-            lambda ids, pad_id: ~right_combine_masks(ids, pad_id),
-        ),
-        mistake(
-            "hides the rows of the padding",
-            "The rows of the padding are hidden: hide its columns, the keys",
-            hides_the_rows,
-        ),
-        mistake(
-            "hides rows and columns",
-            "The rows of the padding are hidden too: only its columns",
-            hides_rows_and_columns,
-        ),
-        mistake(
-            "opens the future",
-            "The causal mask is upside down: row i is open up to column i",
-            opens_the_future,
-        ),
-        mistake(
-            "closes the diagonal",
-            "A position may not see itself: keep the diagonal",
-            closes_the_diagonal,
-        ),
-        mistake(
-            "opens the padding only",
-            "Only the padding is open: True where a token is not `pad_id`",
-            opens_the_padding,
-        ),
-        mistake(
-            "takes 0 for padding always",
-            "The padding is not always 0: compare with `pad_id`",
-            lambda ids, pad_id: right_combine_masks(ids, 0),
-        ),
-        mistake(
-            "returns numbers",
-            "The mask holds numbers: make it boolean, True = may attend",
-            lambda ids, pad_id: right_combine_masks(ids, pad_id).long(),
         ),
     ],
 )
@@ -530,7 +396,7 @@ def _encodes_one_token(BERT):
 
 
 BERT = exercise(
-    "13.3",
+    "13.2",
     "BERT(vocab_size, context_length, d_model, n_heads, n_layers): ids -> logits (B, T, V). It is "
     "called with ids, segments and a mask. Its parts are called `wte`, `wpe`, `wse`, `ln_e`, `h`, "
     "`transform` and `lm_head`.",
@@ -608,6 +474,165 @@ BERT = exercise(
         ),
         refused("does not tie", "one table embeds words", DoesNotTie),
         refused("drops out", "no dropout is asked for", DropsOut),
+    ],
+)
+
+
+def _dictionary():
+    """German words, each with the English words that it translates."""
+    found: dict[str, set[str]] = {}
+    for sees, see, sieht, sehen, *_ in (*grammar.NOUNS, *grammar.VERBS, *grammar.MODALS):
+        found.setdefault(sieht, set()).add(sees)
+        found.setdefault(sehen, set()).add(see)
+    for english, german in grammar.ADJECTIVES:
+        found |= {german + ending: {english} for ending in ("e", "en", "er", "es")}
+    found |= {german: {english} for english, german in grammar.ADVERBS}
+    for ending in ("e", "en", "er", "es"):
+        found |= {f"dies{ending}": {"this", "these"}, f"jed{ending}": {"every"}}
+    found |= {article: {"the"} for article in ("der", "die", "das", "den")}
+    found |= {article: {"a", "an"} for article in ("ein", "eine", "einen")}
+    return found | {"wir": {"we"}, "wissen": {"know"}, "dass": {"that"}, ",": set()}
+
+
+GERMAN = _dictionary()
+ENGLISH = set().union(*GERMAN.values())
+
+
+def _by_table(english, german):
+    """The word that a table of translations, which knows no order, puts into the gap."""
+    left = [word for word in german if word != ","]
+    for word in english:
+        if word != GAP:
+            found = [i for i, each in enumerate(left) if word in GERMAN[each]]
+            expect(found, f"No word of the German text is left to stand for `{word}`.")
+            del left[found[0]]
+    needs = "For the gap the table needs one German word for which no other English word stands"
+    expect(len(left) == 1, f"{needs}: it finds {len(left)}.")
+    said = sorted(GERMAN[left[0]])
+    expect(len(said) == 1, f"`{left[0]}` may be {' or '.join(said)}: the table cannot decide.")
+    return said[0]
+
+
+@functools.cache
+def _shipped():
+    return BertOfThePackage.pretrained("english-german").eval(), shipped_words("english-german")
+
+
+@torch.no_grad()
+def _by_bert(english, german):
+    """The word that the shipped network puts into the gap, and its probability."""
+    model, words = _shipped()
+    row = ["[CLS]", *("[MASK]" if word == GAP else word for word in english), "[SEP]"]
+    segments = [0] * len(row) + [1] * (len(german) + 1)
+    row += [*german, "[SEP]"]
+    room = model.config.context_length
+    expect(len(row) <= room, f"The row has {len(row)} places, and the network has {room}.")
+    ids = torch.tensor([[words.index(word) for word in row]])
+    p = model(ids, torch.tensor([segments]))[0, 1 + english.index(GAP)].softmax(dim=-1)
+    return words[int(p.argmax())], p.max().item()
+
+
+GAP = "_"
+
+
+def judge_fool_bert(call):
+    english, german = (text.split() for text in call().like((GAP, "der"), "Return two texts."))
+    gaps = english.count(GAP)
+    expect(gaps == 1, f"The English text needs one gap, `_`, between spaces: it has {gaps}.")
+    for language, text, known in (
+        ("English", english, ENGLISH | {GAP}),
+        ("German", german, GERMAN),
+    ):
+        unknown = [word for word in text if word not in known]
+        expect(not unknown, f"`{''.join(unknown[:1])}` is no {language} word of the grammar.")
+    table, (bert, p) = _by_table(english, german), _by_bert(english, german)
+    expect(bert != table, f"BERT is right: it fills the gap with `{bert}`, like the table.")
+    return f"The table fills the gap with `{table}`, and BERT with `{bert}`, to {p:.0%} sure."
+
+
+fool_bert = exercise(
+    "13.3",
+    "fool_bert() -> (an English text with one gap, a German text), where a table of translations "
+    "fills the gap rightly and the shipped BERT wrongly",
+    judge=judge_fool_bert,
+    right=[
+        lambda: ("the _ sees every cat", "jede Katze sieht der Hund"),
+        lambda: ("the small _ sees the cow", "der Hund sieht die kleine Kuh"),
+        lambda: ("the _ man sees the young dog", "den jungen Hund sieht der alte Mann"),
+    ],
+    hints=[
+        "The table knows nothing about the order of words. Which order has BERT never read?",
+        "German may put the object first. Start with `der Hund sieht jede Katze`, and let the two "
+        "nouns trade places, each with the word before it.",
+    ],
+    question=which(
+        "keeps the usual order",
+        beside=[
+            lambda: ("the _ sees every cat", "jede Katze sieht der Hund"),
+            lambda: ("the small _ sees the cow", "der Hund sieht die kleine Kuh"),
+        ],
+        others=["has no gap", "leaves the German word out", "leaves two German words"],
+        text="One of these pairs is refused. Which one, and why?",
+    ),
+    mistakes=[
+        refused(
+            "keeps the usual order",
+            "BERT is right: it fills the gap with `dog`",
+            lambda: ("the _ sees every cat", "der Hund sieht jede Katze"),
+        ),
+        refused(
+            "takes a new combination",
+            "BERT is right: it fills the gap with `small`",
+            lambda: ("the _ dog sees every cat", "der kleine Hund sieht jede Katze"),
+        ),
+        refused(
+            "has no gap",
+            "needs one gap, `_`, between spaces: it has 0",
+            lambda: ("the dog sees every cat", "jede Katze sieht der Hund"),
+        ),
+        refused(
+            "has two gaps",
+            "needs one gap, `_`, between spaces: it has 2",
+            lambda: ("the _ sees every _", "jede Katze sieht der Hund"),
+        ),
+        refused(
+            "leaves the German word out",
+            "it finds 0",
+            lambda: ("the _ sees every cat", "der sieht jede Katze"),
+        ),
+        refused(
+            "leaves two German words",
+            "it finds 2",
+            lambda: ("the _ sees every cat", "jede Katze sieht der arme Hund"),
+        ),
+        refused(
+            "needs a word that is not there",
+            "No word of the German text is left to stand for `old`",
+            lambda: ("the old _ sees every cat", "jede Katze sieht der Hund"),
+        ),
+        refused(
+            "takes a noun that is alike in the plural",
+            "`Lehrer` may be teacher or teachers",
+            lambda: ("the _ sees every cat", "jede Katze sieht der Lehrer"),
+        ),
+        refused(
+            "takes another verb",
+            "`eats` is no English word of the grammar",
+            lambda: ("the _ eats every cat", "jede Katze sieht der Hund"),
+        ),
+        refused(
+            "hides the German word",
+            "`_` is no German word of the grammar",
+            lambda: ("the _ sees every cat", "jede Katze sieht der _"),
+        ),
+        refused(
+            "writes more than a row holds",
+            "The row has 27 places, and the network has 26",
+            lambda: (
+                "we know that we know that the _ sees the cat",
+                "wir wissen , dass wir wissen , dass die Katze der Hund sieht",
+            ),
+        ),
     ],
 )
 
