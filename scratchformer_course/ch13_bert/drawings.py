@@ -78,7 +78,7 @@ def masks(tables: Sequence[Sequence[Sequence[float]]], texts: Sequence[Sequence[
     d, cell = Drawing(478, 196), 21
     names = ("BERT", "GPT", "BERT, padding")
     for i, (name, table, words) in enumerate(zip(names, tables, texts, strict=True)):
-        left = 50 + 161 * i
+        left = 42 + 158 * i
         d.text(left + cell * len(words) / 2, 14, name, bold=True, size=14)
         d.grid(left, 30, table, cell, "query")
         for place, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""Chapter 14's drawings: both stacks, the three masks, cross-attention, the decoder block."""
+"""Chapter 14's drawings: both stacks, three masks, cross-attention, the decoder block, a beam."""
 
 from collections.abc import Sequence
 
@@ -162,4 +162,37 @@ def across(T: int, S: int):
         f"D). The memory, ({S}, C), gives keys and values of shape (S, D). Queries and keys meet "
         "in the weights, a table of T rows and S columns that is not square. The weights mix the "
         "values to one vector for each target position."
+    )
+
+
+def beam(tree: dict[str, tuple[float, dict[str, float]]], kept: int):
+    """A tree of two words: the greedy way, and the beginnings that a beam keeps."""
+    d = Drawing(478, 262)
+    ends = {(a, b): p * q for a, (p, after) in tree.items() for b, q in after.items()}
+    best = sorted(ends, key=lambda end: -ends[end])[:kept]
+    greedy = max(tree, key=lambda a: tree[a][0])
+    for x, name in ((34, "start"), (166, "first word"), (304, "second word"), (424, "product")):
+        d.text(x, 14, name, "muted", size=13)
+    d.box(14, 128, 40, 30, "⊢", "muted", size=15)
+    for i, (a, (p, after)) in enumerate(tree.items()):
+        y = 88 + 110 * i
+        colour = "key" if a == greedy else "query"
+        d.arrow(56, 143, 142, y, colour, width=2.6)
+        d.text(92, 143 + (y - 143) * 0.5 - (16 if i == 0 else -16), p, colour, size=14)
+        d.box(144, y - 16, 44, 32, a, colour, fill=0.25, bold=True, size=15)
+        for j, (b, q) in enumerate(after.items()):
+            below = y - 32 + 56 * j
+            stays = (a, b) in best
+            edge = colour if stays else "muted"
+            d.arrow(190, y, 280, below, edge, width=2.6 if stays else 1.4, dashed=not stays)
+            d.text(230, y + (below - y) * 0.5 - (14 if j == 0 else -15), q, edge, size=14)
+            d.box(282, below - 15, 44, 30, b, edge, dashed=not stays, size=15)
+            d.text(424, below, f"{ends[a, b]:.2f}", edge, size=15, bold=stays)
+    told = ", ".join(f"{' '.join(end)} with {ends[end]:.2f}" for end in best)
+    ways = "; ".join(f"{' '.join(end)} {p:.2f}" for end, p in ends.items())
+    return d.show(
+        f"A tree of sentences of two words. From the start an arrow leads to each first word, and "
+        f"from there to two second words, with a probability on each arrow. The products: {ways}. "
+        f"Greedy decoding takes {greedy} first, because it is the likeliest, and so never sees the "
+        f"best sentence. A beam of {kept} keeps both first words and ends with the best, {told}."
     )

@@ -1,6 +1,8 @@
 """The exercises of chapter 14, the encoder-decoder."""
 
+import functools
 import math
+from typing import Any
 
 import torch
 from torch import nn
@@ -10,7 +12,8 @@ from torch.nn.utils.rnn import pad_sequence
 from scratchformer.attention import MultiHeadAttention, scaled_dot_product_attention
 from scratchformer.blocks import FeedForward
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number
+from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.verdict import expect
 
 IGNORED = -100  # the label that `F.cross_entropy` leaves out
 
@@ -1016,5 +1019,123 @@ depends_on = exercise(
                 not found for found in right_depends_on(block, x, memory)
             ),
         ),
+    ],
+)
+
+
+BETTER = 10  # sentences of 150 that a rule must gain on the best beginner alone
+WRITERS = 3
+
+
+def _score_of_small_writers(rule, half):
+    """How many of 150 lines a rule gets right that reads three unsure writers.
+
+    Each of the six words of a line has the best logit, but each writer adds noise of its own, and
+    the third one's logits are larger throughout.
+    """
+    g = torch.Generator().manual_seed(half)
+    words = torch.randint(12, (150, 6), generator=g)
+    right = torch.ones(150, dtype=torch.bool)
+    for t in range(6):
+        noise = torch.randn(WRITERS, 150, 12, generator=g)
+        logits = noise + 2.7 * F.one_hot(words[:, t], 12) + 9.0 * torch.eye(3)[2].view(3, 1, 1)
+        right &= rule(logits).argmax(dim=1) == words[:, t]
+    return int(right.sum())
+
+
+def _alone(writer):
+    return lambda logits: logits[writer]
+
+
+def _best_alone(score):
+    return max(score(_alone(writer), 1) for writer in range(WRITERS))
+
+
+@functools.cache
+def _best_small_writer():
+    return _best_alone(_score_of_small_writers)
+
+
+PAGE: dict[str, Any] = {}  # the page's score, and the best beginner's by it; empty where none is
+
+
+def score_by(score):
+    """From now on `own_rule` is scored by the page's beginners: score(rule, half) -> right."""
+    PAGE.update(score=score, best=_best_alone(score))
+
+
+def _scores(call, logits):
+    scores = call(logits).like(torch.ones(2, 2))
+    shapes = f"From logits of shape {tuple(logits.shape)} came a shape {tuple(scores.shape)}"
+    expect(scores.shape == logits.shape[1:], f"{shapes}: give each word one score, (B, V).")
+    expect(not scores.isnan().any(), "A score is NaN: is a logarithm taken of a negative number?")
+    return scores
+
+
+def judge_own_rule(call):
+    for case in (_random(3, WRITERS, 2, 5), 40 * _random(4, WRITERS, 3, 9)):
+        _scores(call, case)
+    score = PAGE.get("score", _score_of_small_writers)
+    best = PAGE.get("best") or _best_small_writer()
+    found = score(lambda logits: _scores(call, logits), 1)
+    told = f"Of 150 other sentences {found} are right. The best beginner alone gets {best}"
+    expect(found >= best + BETTER, f"{told}: gain {BETTER} on it.")
+    return f"{told}."
+
+
+def mean_probability(logits):
+    return logits.softmax(dim=-1).mean(dim=0)
+
+
+def adds_log_probabilities(logits):
+    return logits.log_softmax(dim=-1).sum(dim=0)
+
+
+def votes(logits):
+    chosen = F.one_hot(logits.argmax(dim=-1), logits.shape[-1]).sum(dim=0)
+    return chosen + logits.softmax(dim=-1).mean(dim=0)  # which decides where all differ
+
+
+own_rule = exercise(
+    "14.5",
+    "own_rule(logits: (3, B, V), of three beginners) -> (B, V), scores of which the largest names "
+    "the next word: 10 more of 150 sentences right than the best beginner alone",
+    judge=judge_own_rule,
+    right=[mean_probability, adds_log_probabilities, votes],
+    hints=[
+        "The three began with different weights, so they are wrong in different places. What does "
+        "the word have in common that all of them would write?",
+        "Turn each beginner's logits into probabilities, `logits.softmax(dim=-1)`, and join the "
+        "three numbers of each word.",
+    ],
+    question=which(
+        "takes the largest logit",
+        beside=[mean_probability, adds_log_probabilities],
+        others=["mixes the texts", "returns words", "joins nothing"],
+        text="One of these rules is refused. Which one, and why?",
+    ),
+    mistakes=[
+        refused("asks one beginner", "gain 10 on it", lambda logits: logits[0]),
+        refused(
+            "takes the largest logit",
+            "gain 10 on it",
+            lambda logits: logits.amax(dim=0),
+        ),
+        refused(
+            "turns the scores round", "Of 150 other sentences 0", lambda logits: -logits.mean(dim=0)
+        ),
+        refused("joins nothing", "give each word one score", lambda logits: logits),
+        refused("mixes the texts", "give each word one score", lambda logits: logits.mean(dim=1)),
+        refused(
+            "returns words",
+            "give each word one score",
+            lambda logits: logits.mean(dim=0).argmax(dim=-1, keepdim=True).float(),
+        ),
+        refused(
+            "gives all texts the same word",
+            "gain 10 on it",
+            lambda logits: logits.mean(dim=(0, 1)).expand(logits.shape[1:]),
+        ),
+        refused("takes the logarithm of logits", "NaN", lambda logits: logits.log().sum(dim=0)),
     ],
 )
