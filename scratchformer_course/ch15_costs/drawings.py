@@ -1,4 +1,4 @@
-"""Chapter 15's drawings: a GPT's parts with their counts, and what a training step keeps."""
+"""Chapter 15's drawings: a GPT's parts with their counts, what a step keeps, checkpoints."""
 
 from scratchformer_course.kit.canvas import Drawing
 
@@ -72,4 +72,36 @@ def step_memory(weights: int, activations: int):
         "that AdamW keeps, of the gradients and of their squares. They grow with the model. The "
         f"rest of the bar, {activations / (4 * weights):.1f} times as long as the four together, "
         "are the activations. They grow with the batch."
+    )
+
+
+def checkpoints(n_blocks: int, now: int):
+    """What is kept: by the plain loop, with a checkpoint for each block, and on the way back."""
+    d, step = Drawing(478, 322), 114
+    rows = (
+        (40, "plain loop: every activation is kept", n_blocks),
+        (146, "checkpoints: only what enters a block is kept", 0),
+        (252, f"the way back, at block {now}: it is computed again", now),
+    )
+    for top, title, kept in rows:
+        d.text(4, top - 22, title, bold=True, size=14, anchor="start")
+        for i in range(n_blocks):
+            left = 4 + step * i
+            is_done = top > 200 and i + 1 > now
+            d.box(left, top + 8, 22, 30, "x", "muted" if is_done else "stream", 0.3, is_done)
+            held = i < kept if kept == n_blocks else i + 1 == kept
+            colour = "key" if held and kept < n_blocks else "stream" if held else "muted"
+            d.arrow(left + 24, top + 23, left + 36, top + 23, "muted")
+            shade = 0.35 if held else 0.0
+            told = {"fill": shade, "dashed": not held, "size": 13}
+            words = "done" if is_done else f"block {i + 1}"
+            d.box(left + 38, top, 68, 46, words, colour, **told)
+    ends = n_blocks * step
+    d.arrow(ends - 12, 312, 12, 312, "key")
+    return d.show(
+        f"Three rows of {n_blocks} blocks, each block behind its input x. Plain loop: all inputs "
+        "and the insides of all blocks are filled, which means kept. With checkpoints: only the "
+        "inputs are filled, the blocks are empty. On the way back, from right to left: the last "
+        f"block is done and dropped, block {now} is filled again because it is computed a second "
+        "time from its input, and the blocks before it are still empty, with their inputs kept."
     )

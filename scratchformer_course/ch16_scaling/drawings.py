@@ -1,4 +1,4 @@
-"""Chapter 16's drawing: ways to spend one budget."""
+"""Chapter 16's drawings: ways to spend one budget, and what twice the text saves."""
 
 from scratchformer_course.kit.canvas import Drawing
 
@@ -25,4 +25,24 @@ def budget():
         "model with much text. The second is twice as wide and half as tall. The third is four "
         "times as wide and a quarter as tall. The area is the number of operations, 6 times N "
         "times D, so all three cost the same. Which of them learns most?"
+    )
+
+
+def savings(saved: dict[int, tuple[float, float]]):
+    """By size, what twice the text saves: measured, and by the law whose prices are added."""
+    d, unit = Drawing(478, 40 + 66 * len(saved)), 720
+    d.text(120, 14, "nats saved by twice the text, by size", bold=True, size=14, anchor="start")
+    for i, (n, pair) in enumerate(saved.items()):
+        top = 34 + 66 * i
+        d.text(112, top + 24, f"{n:,}", size=14, anchor="end")
+        for y, nats, name, colour in zip(
+            (top, top + 26), pair, ("measured", "the law"), ("query", "key"), strict=True
+        ):
+            d.box(120, y, unit * nats, 22, "", colour, 0.5 if colour == "query" else 0.1)
+            d.text(126 + unit * nats, y + 11, f"{nats:.2f} {name}", colour, 13, "start")
+    told = "; ".join(f"{n:,} parameters {a:.2f}, the law {b:.2f}" for n, (a, b) in saved.items())
+    return d.show(
+        "Two bars for each size of model: how much the loss falls with twice the text, as "
+        f"measured, and as the law says. {told}. The measured bars get shorter from the smallest "
+        "model to the largest, while the bars of the law are all equally long."
     )
