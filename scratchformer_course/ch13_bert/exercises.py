@@ -568,8 +568,8 @@ fool_bert = exercise(
     question=which(
         "keeps the usual order",
         beside=[
-            lambda: ("the _ sees every cat", "jede Katze sieht der Hund"),
-            lambda: ("the small _ sees the cow", "der Hund sieht die kleine Kuh"),
+            lambda: ("the _ sees the cow", "die Kuh sieht der Hund"),
+            lambda: ("the _ sees the dog", "den Hund sieht der Mann"),
         ],
         others=["has no gap", "leaves the German word out", "leaves two German words"],
         text="One of these pairs is refused. Which one, and why?",
@@ -578,7 +578,7 @@ fool_bert = exercise(
         refused(
             "keeps the usual order",
             "BERT is right: it fills the gap with `dog`",
-            lambda: ("the _ sees every cat", "der Hund sieht jede Katze"),
+            lambda: ("the _ sees the cow", "der Hund sieht die Kuh"),
         ),
         refused(
             "takes a new combination",
