@@ -54,7 +54,7 @@ def test_a_page_carries_each_file_of_weights_once(live_pages, site):
             for holder in holders(site / f"{name}.html")
             for model in unescape(holder["data-models"]).split()
         }
-        sources = re.findall(r'<script[^>]*src="([^"]*live/(?:model|text)-[^"?]*)', html)
+        sources = re.findall(r'<script[^>]*src="([^"]*live/(?:model|text|counts)-[^"?]*)', html)
         scripts = [(site / name).parent.joinpath(source).resolve() for source in sources]
         held = [
             told
