@@ -17,15 +17,25 @@ globalThis.scratchformerModel ??= (function model() {
     return sign * (exponent ? (1 + part) * 2 ** (exponent - 15) : part / 2 ** 14);
   }
 
-  // A description of export.py -> {config, weights: name -> Float32Array}
-  function load({ config, tensors, weights: base64 }) {
+  // A description of Python -> {config, weights: name -> Float32Array}. In 8 bits, the scales of
+  // a matrix's rows stand before its whole numbers.
+  function load({ config, tensors, weights: base64, bits = 16 }) {
     const text = atob(base64);
     const weights = {};
     let n = 0; // bytes read so far
     const byte = () => text.charCodeAt(n++);
+    const half = () => float16(byte() | (byte() << 8));
+    const whole = () => (byte() << 24) >> 24; // -128 to 127
     for (const { name, shape } of tensors) {
       const tensor = new Float32Array(shape.reduce((a, b) => a * b));
-      weights[name] = tensor.map(() => float16(byte() | (byte() << 8)));
+      const columns = tensor.length / shape[0];
+      if (bits === 16 || shape.length === 1) weights[name] = tensor.map(half);
+      else {
+        const scales = Float32Array.from({ length: shape[0] }, half);
+        weights[name] = tensor.map(
+          (_, i) => scales[Math.floor(i / columns)] * whole(),
+        );
+      }
     }
     if (n !== text.length) {
       throw new Error(`got ${text.length} bytes of weights, expected ${n}`);

@@ -1,0 +1,592 @@
+// Chapter 20's figures: a table of counts that guesses ahead of the model, and a model whose
+// weights are rounded to fewer bits.
+//
+// `scratchformerInference` holds what they compute. V: vocabulary.
+"use strict";
+
+globalThis.scratchformerInference ??= (() => {
+  const { newCache, forward, probabilities, losses, generator, pick, generate } =
+    scratchformerModel;
+
+  // ---- guessing ahead ----
+
+  // The tables of counts.py -> for each length of a context, context -> [[character, share], …]
+  function unpack(texts) {
+    return texts.map((text, length) => {
+      const table = new Map();
+      for (const entry of text.split("\t").slice(0, -1)) {
+        const row = [];
+        for (let i = length; i < entry.length; i += 2) {
+          row.push([entry[i], Number.parseInt(entry[i + 1], 16)]);
+        }
+        const total = row.reduce((sum, [, n]) => sum + n, 0);
+        table.set(
+          entry.slice(0, length),
+          row.map(([character, n]) => [character, n / total]),
+        );
+      }
+      return table;
+    });
+  }
+
+  // What the tables hold likeliest after a text, by its longest context of at most `longest`
+  function guess(tables, text, longest) {
+    for (let length = Math.min(longest, tables.length - 1, text.length); length > 0; length--) {
+      const row = tables[length].get(text.slice(text.length - length));
+      if (row) return row;
+    }
+    return tables[0].get("");
+  }
+
+  // A row of the tables -> probabilities (V); a temperature of 0 gives all to the first
+  function asProbabilities(row, idOf, V, temperature) {
+    const p = new Float64Array(V);
+    if (temperature === 0) p[idOf(row[0][0])] = 1;
+    else for (const [character, share] of row) p[idOf(character)] = share ** (1 / temperature);
+    const total = p.reduce((a, b) => a + b);
+    return p.map((value) => value / total);
+  }
+
+  // What the model wants more than the draft does: max(0, p - q), to sum 1
+  function residual(p, q) {
+    const more = p.map((value, id) => Math.max(0, value - q[id]));
+    const total = more.reduce((a, b) => a + b);
+    return total > 0 ? more.map((value) => value / total) : p; // p = q: never asked for
+  }
+
+  // One pass of the model over a draft of k tokens. draft(drafted) gives q for the token after
+  // these, judge(drafted) the model's k + 1 distributions, all at once. A drafted token x is kept
+  // with probability min(1, p(x) / q(x)). In place of the first that is not, the residual decides;
+  // if all are kept, the model's last distribution gives one token more.
+  function onePass(k, draft, judge, random) {
+    const drafted = [];
+    const q = [];
+    for (let i = 0; i < k; i++) {
+      q.push(draft(drafted));
+      drafted.push(pick(q[i], random()));
+    }
+    const p = judge(drafted);
+    let kept = 0;
+    while (kept < k && random() < p[kept][drafted[kept]] / q[kept][drafted[kept]]) kept++;
+    const isBonus = kept === k;
+    const own = pick(isBonus ? p[k] : residual(p[kept], q[kept]), random());
+    return { drafted, kept, own, isBonus };
+  }
+
+  // A text that grows by a pass at a time, of at most `most` tokens. It reads all but the last
+  // token of the prompt before the first pass. `longest`: characters that the draft reads.
+  function writer(model, tokenizer, tables, { prompt, most, k, longest, temperature, seed }) {
+    const { vocab_size: V } = model.config;
+    const random = generator(seed);
+    const ids = tokenizer.encode(prompt);
+    const start = ids.length;
+    const idOf = (character) => tokenizer.encode(character)[0];
+    const cache = newCache(model);
+    if (start > 1) forward(model, ids.slice(0, -1), { cache });
+    const passes = []; // what each has drafted, kept and written
+
+    const draft = (drafted) => {
+      const text = tokenizer.decode([...ids, ...drafted].slice(-longest || ids.length + k));
+      return asProbabilities(guess(tables, text, longest), idOf, V, temperature);
+    };
+    // The newest token and the draft are read together; what is refused leaves the cache again
+    const judge = (drafted) => {
+      const { logits } = forward(model, [ids.at(-1), ...drafted], { cache });
+      return Array.from({ length: drafted.length + 1 }, (_, i) =>
+        probabilities(logits.subarray(i * V, (i + 1) * V), { temperature }),
+      );
+    };
+    const left = () => most - (ids.length - start);
+    function step() {
+      const pass = onePass(Math.min(k, left() - 1), draft, judge, random);
+      ids.push(...pass.drafted.slice(0, pass.kept), pass.own);
+      cache.ids.length = ids.length - 1;
+      passes.push(pass);
+    }
+    return { step, passes, left, written: () => ids.slice(start) };
+  }
+
+  // ---- fewer bits ----
+
+  // The nearest float16, of two equally near the even one
+  function half(x) {
+    const size = Math.fround(Math.abs(x));
+    if (size === 0) return 0;
+    const step = 2 ** (Math.max(Math.floor(Math.log2(size)), -14) - 10);
+    const steps = Math.floor(size / step);
+    const rest = size / step - steps;
+    const up = rest > 0.5 || (rest === 0.5 && steps % 2) ? 1 : 0;
+    return Math.sign(x) * (steps + up) * step;
+  }
+
+  const GROUP = 32;
+  const inPart = (shape, shared) =>
+    ({ tensor: shape[0] * shape[1], row: shape[1], group: GROUP })[shared];
+
+  // A matrix as whole numbers of so many bits times a float16 for each part, and back
+  function rounded(weight, shape, bits, shared) {
+    const n = inPart(shape, shared);
+    const most = 2 ** (bits - 1) - 1;
+    const result = new Float32Array(weight.length);
+    for (let start = 0; start < weight.length; start += n) {
+      let largest = 0;
+      for (let i = start; i < start + n; i++) largest = Math.max(largest, Math.abs(weight[i]));
+      const scale = half(largest / most);
+      for (let i = start; i < start + n; i++) {
+        const whole = Math.floor(weight[i] / (scale || 1) + 0.5);
+        result[i] = scale * Math.max(-most, Math.min(most, whole));
+      }
+    }
+    return result;
+  }
+
+  // The model with its matrices rounded; vectors, and 16 bits, stay as they are
+  function roundedModel(model, tensors, bits, shared) {
+    if (bits === 16) return model;
+    const weights = {};
+    for (const { name, shape } of tensors) {
+      const weight = model.weights[name];
+      weights[name] = shape.length > 1 ? rounded(weight, shape, bits, shared) : weight;
+    }
+    weights["lm_head.weight"] ??= weights["wte.weight"]; // tied
+    return { config: model.config, weights };
+  }
+
+  // The bytes that such a model takes, its scales included
+  function bytes(tensors, bits, shared) {
+    let total = 0;
+    for (const { shape } of tensors) {
+      const n = shape.reduce((a, b) => a * b);
+      if (shape.length === 1 || bits === 16) total += 2 * n;
+      else total += Math.floor((n * bits) / 8) + (2 * n) / inPart(shape, shared);
+    }
+    return total;
+  }
+
+  function meanLoss(model, ids) {
+    const each = losses(forward(model, ids).logits, ids);
+    return each.reduce((a, b) => a + b) / each.length;
+  }
+
+  const drafting = { unpack, guess, asProbabilities, residual, onePass, writer };
+  const rounding = { half, rounded, roundedModel, bytes, meanLoss };
+  return { ...drafting, ...rounding, generate };
+})();
+
+// ---- the draft, side by side with the model alone ----
+
+scratchformerLive.figures.draft_ahead = (() => {
+  const { el, newId, button, slider, note, visible, table, format, scrolling } = scratchformerLive;
+  const { modelOf, inFrames } = scratchformerExplorer;
+  const { unpack, writer } = scratchformerInference;
+  const PACE = 70; // milliseconds from pass to pass
+
+  function build(settings, host) {
+    const [hash, countsHash] = host.dataset.models.split(" ");
+    const { model, tokenizer } = modelOf(hash);
+    if (!scratchformerDescriptions[countsHash])
+      throw new Error("the page does not hold the counts");
+    const tables = unpack(scratchformerDescriptions[countsHash].tables);
+    const { prompt, written: most } = settings;
+    let alone;
+    let ahead;
+    let interrupt = null; // while both write: what stops them
+
+    const controls = {
+      length: slider(
+        "Draft",
+        { min: 1, max: settings.longest, step: 1, value: settings.length },
+        () => restart(),
+      ),
+      longest: slider(
+        "It reads",
+        { min: 0, max: tables.length - 1, step: 1, value: tables.length - 1 },
+        () => restart(),
+      ),
+      temperature: slider(
+        "Temperature",
+        { min: 0, max: 1.5, step: 0.1, value: settings.temperature, show: (x) => x.toFixed(1) },
+        () => restart(),
+      ),
+    };
+    const seedId = newId("seed");
+    const seed = el("input", {
+      id: seedId,
+      type: "number",
+      min: 0,
+      max: 9999,
+      step: 1,
+      value: settings.seed,
+      onchange: () => restart(),
+    });
+    const refusedId = newId("refused");
+    const refused = el("input", {
+      id: refusedId,
+      type: "checkbox",
+      checked: "",
+      onchange: () => draw(),
+    });
+    const run = button("Write", () => (interrupt ? stop() : start()));
+    const one = button("One pass", () => {
+      stop();
+      step();
+      draw();
+    });
+    const told = el("p", { class: "sx-status", role: "status" });
+    const [aloneText, aheadText] = ["Without a draft", "With a draft"].map((name) =>
+      scrolling("sx-text", name),
+    );
+    const counts = el("div");
+
+    function restart() {
+      stop();
+      const rules = {
+        prompt,
+        most,
+        temperature: controls.temperature.get(),
+        seed: Number(seed.value) || 0,
+        longest: controls.longest.get(),
+      };
+      alone = writer(model, tokenizer, tables, { ...rules, k: 0 });
+      ahead = writer(model, tokenizer, tables, { ...rules, k: controls.length.get() });
+      draw();
+    }
+
+    function step() {
+      for (const each of [alone, ahead]) if (each.left() > 0) each.step();
+    }
+    const isDone = () => alone.left() === 0 && ahead.left() === 0;
+
+    function start() {
+      if (isDone()) restart();
+      told.setAttribute("aria-live", "off"); // a reader aloud would have to say each pass
+      run.textContent = "Stop";
+      if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+        interrupt = inFrames(most, () => isDone() || step(), draw, stop);
+        return;
+      }
+      const timer = setInterval(() => {
+        step();
+        if (isDone()) stop();
+        draw();
+      }, PACE);
+      interrupt = () => clearInterval(timer);
+    }
+
+    function stop() {
+      interrupt?.();
+      interrupt = null;
+      run.textContent = "Write";
+      told.removeAttribute("aria-live");
+    }
+
+    const name = (ids) => `“${visible(tokenizer.decode(ids))}”`;
+
+    // The last pass in words
+    function says({ drafted, kept, own, isBonus }) {
+      if (!drafted.length) return `The model wrote ${name([own])}; there was no room for a draft.`;
+      const said = `The draft said ${name(drafted)}.`;
+      if (isBonus) return `${said} The model kept all of it and added ${name([own])}.`;
+      const rest = drafted.length - kept - 1;
+      const after = rest ? ` What followed it was dropped.` : "";
+      const all = kept ? `kept ${name(drafted.slice(0, kept))} and ` : "";
+      return `${said} The model ${all}wrote ${name([own])} in place of ${name([drafted[kept]])}.${after}`;
+    }
+
+    function compared() {
+      const [a, b] = [alone, ahead].map((each) => tokenizer.decode(each.written()));
+      const shared = Math.min(a.length, b.length);
+      if (controls.temperature.get() > 0) {
+        return isDone() ? "At this temperature each text is a draw of its own from the model." : "";
+      }
+      if (a.slice(0, shared) !== b.slice(0, shared)) return "The texts differ.";
+      return isDone()
+        ? `Both have written the same ${shared} characters.`
+        : `The first ${shared} characters are the same.`;
+    }
+
+    const piece = (kind, ids) => el("span", { class: kind }, tokenizer.decode(ids));
+    const before = () => el("b", {}, prompt);
+
+    function draw() {
+      aloneText.replaceChildren(before(), tokenizer.decode(alone.written()));
+      const pieces = ahead.passes.flatMap(({ drafted, kept, own, isBonus }) => [
+        kept ? piece("sx-kept", drafted.slice(0, kept)) : null,
+        !isBonus && refused.checked
+          ? el("del", {}, visible(tokenizer.decode([drafted[kept]])))
+          : null,
+        piece(isBonus ? (drafted.length ? "sx-bonus" : null) : "sx-own", [own]),
+      ]);
+      aheadText.replaceChildren(before(), ...pieces.filter(Boolean));
+      for (const text of [aloneText, aheadText]) text.scrollTop = text.scrollHeight;
+      const sum = (what) => ahead.passes.reduce((total, pass) => total + what(pass), 0);
+      const drafted = sum((pass) => pass.drafted.length);
+      const rows = [alone, ahead].map((each, i) => {
+        const [tokens, passes] = [each.written().length, each.passes.length];
+        return [
+          i ? "with a draft" : "without",
+          String(tokens),
+          String(passes),
+          passes ? format(tokens / passes, 2) : "",
+          i && drafted ? `${sum((pass) => pass.kept)} of ${drafted}` : "",
+        ];
+      });
+      counts.replaceChildren(
+        table(["", "characters", "passes", "characters a pass", "kept"], rows, {
+          class: "sx-inf-counts",
+        }),
+      );
+      const last = ahead.left() > 0 || !isDone() ? ahead.passes.at(-1) : null;
+      const words = [last && ahead.left() > 0 ? says(last) : "", compared()].filter(Boolean);
+      told.textContent = words.join(" ") || "Nothing is written yet.";
+      one.disabled = isDone();
+    }
+
+    restart();
+    const legend = [
+      ["sx-kept", "kept from the draft"],
+      ["del", "refused"],
+      ["sx-own", "the model's own in its place"],
+      ["sx-bonus", "one more, after a draft kept whole"],
+    ].map(([kind, words]) =>
+      el("span", {}, el(kind === "del" ? "del" : "span", { class: kind }, "abc"), ` ${words}`),
+    );
+    return el("div", {}, [
+      el("div", { class: "sx-bar sx-inf-bar" }, [
+        run,
+        one,
+        button("Start again", () => restart()),
+        told,
+      ]),
+      el("div", { class: "sx-inf-two" }, [
+        el("div", {}, [note("The model alone: a character a pass"), aloneText]),
+        el("div", {}, [note("The same model, with a table of counts ahead of it"), aheadText]),
+      ]),
+      el("p", { class: "sx-inf-legend" }, legend),
+      el("div", { class: "sx-columns" }, [
+        el("div", { class: "sx-main" }, counts),
+        el("div", { class: "sx-main" }, [
+          Object.values(controls).map(({ element }) => element),
+          el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
+          el("div", { class: "sx-checks" }, [
+            el("label", { for: refusedId }, refused, " Show what was refused"),
+          ]),
+          note(
+            "Draft: characters that are guessed before each pass. It reads: the last characters that the counts look at.",
+          ),
+        ]),
+      ]),
+    ]);
+  }
+
+  return build;
+})();
+
+// ---- the model in fewer bits ----
+
+scratchformerLive.figures.fewer_bits = (() => {
+  const { el, button, slider, note, format, scrolling, table } = scratchformerLive;
+  const { modelOf, inFrames } = scratchformerExplorer;
+  const { roundedModel, bytes, meanLoss, generate } = scratchformerInference;
+  const SHARED = [
+    ["tensor", "a matrix"],
+    ["row", "a row"],
+    ["group", "32 weights"],
+  ];
+  const WAIT = 150; // milliseconds after the last move of the slider
+
+  function build(settings, host) {
+    const hash = host.dataset.models;
+    const { model, tokenizer } = modelOf(hash);
+    const { tensors } = scratchformerDescriptions[hash];
+    const { prompt, bits: stops, losses, written: most, temperature, seed } = settings;
+    const ids = tokenizer.encode(settings.passage);
+    const results = new Map(); // "bits shared" -> {loss, text}, computed once
+    let shared = "row";
+    let waiting = 0;
+    let interrupt = null;
+
+    const choice = slider(
+      "Bits",
+      {
+        min: 0,
+        max: stops.length - 1,
+        step: 1,
+        value: stops.length - 1 - stops.indexOf(8),
+        show: (i) => String(stops[stops.length - 1 - i]),
+      },
+      () => change(),
+    );
+    const bitsNow = () => stops[stops.length - 1 - choice.get()];
+    const kinds = SHARED.map(([kind, words]) =>
+      button(words, () => {
+        shared = kind;
+        change();
+      }),
+    );
+    const [wholeText, roundedText] = ["Written in 16 bits", "Written in fewer bits"].map((name) =>
+      scrolling("sx-text", name),
+    );
+    const roundedName = note("");
+    const told = el("p", { class: "sx-status", role: "status" });
+    const numbers = el("div");
+    const chart = el("div");
+
+    // Loss and text, a piece at a time, so that the page stays awake; then what is next
+    function compute(bits, kind, next) {
+      const key = bits === 16 ? "16" : `${bits} ${kind}`;
+      if (results.has(key)) return next(results.get(key));
+      const smaller = roundedModel(model, tensors, bits, kind);
+      const loss = meanLoss(smaller, ids);
+      const text = generate(smaller, tokenizer.encode(prompt), { temperature, seed });
+      const found = [];
+      interrupt = inFrames(
+        most,
+        () => found.push(text.next().value),
+        () => {},
+        () => {
+          interrupt = null;
+          results.set(key, { loss, text: tokenizer.decode(found) });
+          next(results.get(key));
+        },
+      );
+    }
+
+    function change() {
+      interrupt?.();
+      interrupt = null;
+      clearTimeout(waiting);
+      drawStored();
+      told.textContent = "The page is rounding the weights …";
+      waiting = setTimeout(() => {
+        compute(16, "row", (whole) => compute(bitsNow(), shared, (own) => draw(whole, own)));
+      }, WAIT);
+    }
+
+    const place = () => stops.indexOf(bitsNow());
+    const rise = (difference, digits) =>
+      `${difference < 0 ? "−" : "+"}${Math.abs(difference).toFixed(digits)}`;
+
+    function rows(own, whole) {
+      const size = bytes(tensors, bitsNow(), shared);
+      const [stored, base] = [losses[shared][place()], losses[shared][0]];
+      return [
+        [
+          "weights and scales",
+          `${Math.round(size / 1000).toLocaleString("en")} kB`,
+          `${((100 * size) / bytes(tensors, 16, shared)).toFixed(0)} %`,
+        ],
+        ["loss, whole validation split", format(stored), rise(stored - base, 3)],
+        [
+          "loss, a passage of it, in this page",
+          own ? format(own.loss) : "…",
+          own ? rise(own.loss - whole.loss, 3) : "",
+        ],
+      ];
+    }
+
+    function drawStored() {
+      kinds.forEach((each, i) => {
+        each.setAttribute("aria-pressed", SHARED[i][0] === shared);
+      });
+      roundedName.textContent = `In ${bitsNow()} bits`;
+      numbers.replaceChildren(
+        table(["", "now", "against 16 bits"], rows(), { class: "sx-inf-numbers" }),
+      );
+      chart.replaceChildren(curves());
+    }
+
+    function draw(whole, own) {
+      numbers.replaceChildren(
+        table(["", "now", "against 16 bits"], rows(own, whole), { class: "sx-inf-numbers" }),
+      );
+      let same = 0;
+      while (same < own.text.length && own.text[same] === whole.text[same]) same++;
+      const before = () => el("b", {}, prompt);
+      wholeText.replaceChildren(before(), whole.text);
+      roundedText.replaceChildren(
+        before(),
+        own.text.slice(0, same),
+        el("mark", {}, own.text.slice(same)),
+      );
+      const isSame = same === own.text.length;
+      told.textContent = isSame
+        ? `All ${same} characters are those of 16 bits.`
+        : same
+          ? `The first ${same} characters are those of 16 bits; what follows is marked.`
+          : "It differs from the text of 16 bits from the first character on.";
+    }
+
+    // The stored losses: bits to the right, a line for each kind of scale
+    function curves() {
+      const [width, height, left, right, top, bottom] = [400, 214, 44, 388, 14, 168];
+      const all = Object.values(losses).flat();
+      const [low, high] = [Math.min(...all), Math.max(...all)];
+      const x = (i) => right - (i * (right - left)) / (stops.length - 1);
+      const y = (loss) => bottom - 8 - ((loss - low) / (high - low)) * (bottom - top - 8);
+      const words = (text, at, down, anchor = "middle") =>
+        el("svg:text", { x: at, y: down, "text-anchor": anchor }, text);
+      const path = (row) =>
+        row.map((loss, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(loss).toFixed(1)}`).join("");
+      const line = SHARED.map(([kind]) =>
+        el("svg:path", {
+          d: path(losses[kind]),
+          class: `sx-inf-line ${kind === shared ? "sx-inf-chosen" : ""}`,
+        }),
+      );
+      const loss = losses[shared][place()];
+      return el(
+        "svg:svg",
+        {
+          viewBox: `0 0 ${width} ${height}`,
+          role: "img",
+          class: "sx-inf-chart",
+          "aria-label":
+            `Loss on the whole validation split by bits, with a scale for ` +
+            `${SHARED.find(([kind]) => kind === shared)[1]}: ` +
+            stops.map((bits, i) => `${format(losses[shared][i])} in ${bits}`).join(", "),
+        },
+        el("svg:path", { d: `M${left} ${top}V${bottom}H${width}`, class: "sx-inf-axis" }),
+        line,
+        el("svg:circle", {
+          cx: x(place()).toFixed(1),
+          cy: y(loss).toFixed(1),
+          r: 6.5,
+          class: "sx-inf-dot",
+        }),
+        stops.map((bits, i) => words(String(bits), x(i), bottom + 18)),
+        words("bits", (left + right) / 2, height - 8),
+        words(format(high, 1), left - 6, y(high) + 5, "end"),
+        words(format(low, 1), left - 6, y(low) + 5, "end"),
+      );
+    }
+
+    change();
+    return el("div", {}, [
+      el("div", { class: "sx-columns" }, [
+        el("div", { class: "sx-main" }, [
+          choice.element,
+          el("div", { class: "sx-inf-shared" }, [
+            el("span", {}, "A scale for"),
+            el("span", { class: "sx-group", role: "group", "aria-label": "A scale for" }, kinds),
+          ]),
+          numbers,
+        ]),
+        el("div", { class: "sx-main" }, [
+          note(
+            "Loss on the whole validation split, in nats: the chosen kind of scale drawn strong",
+          ),
+          chart,
+        ]),
+      ]),
+      told,
+      el("div", { class: "sx-inf-two" }, [
+        el("div", {}, [note("In 16 bits"), wholeText]),
+        el("div", {}, [roundedName, roundedText]),
+      ]),
+    ]);
+  }
+
+  return build;
+})();
+if (typeof module !== "undefined") module.exports = scratchformerInference; // Node

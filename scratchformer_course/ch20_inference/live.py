@@ -1,0 +1,183 @@
+"""Two live figures: a table of counts that guesses ahead of the model, and a model of fewer bits."""
+
+import hashlib
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import torch
+
+from scratchformer.generation import generate
+from scratchformer.models import GPT
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.ch20_inference.counts import describe_counts, guess, unpacked
+from scratchformer_course.kit.figure import LiveFigure
+from scratchformer_course.kit.figure.numbers import check_finite, check_whole
+from scratchformer_course.page_model import describe
+from scratchformer_course.page_model.explorer import MODEL_FILES
+from scratchformer_course.page_model.fewer_bits import GROUP, SHARED
+
+FILES = [*MODEL_FILES, "ch20_inference/live.css", "ch20_inference/live.js"]
+PROMPT = "JULIET:\n"
+WRITTEN, MOST_DRAFTED = 160, 8  # characters, and the longest draft
+SHORT = 120  # characters that a rounded model writes
+BITS = (16, 8, 6, 5, 4, 3, 2)
+# of the validation split; the playground scores it, too
+PASSAGE = """KATHARINA:
+Too light for such a swain as you to catch;
+And yet as heavy as my weight should be.
+
+PETRUCHIO:
+Should be! should--buzz!
+
+KATHARINA:
+Well ta'en, and like a buzzard.
+
+PETRUCHIO:
+O slow-wing'd turtle! shall a buzzard take thee?"""
+
+
+def draft_ahead(
+    model: GPT,
+    tokenizer: CharTokenizer,
+    prompt: str = PROMPT,
+    length: int = 4,
+    temperature: float = 0.8,
+    seed: int = 1,
+) -> LiveFigure:
+    """The model writes with and without a draft of `length` characters, side by side.
+
+    The draft is the stored table of counts, which reads up to five characters. Raises ValueError
+    for a length that is not 1 to 8, a temperature below 0, a seed that is no whole number, and a
+    prompt that leaves no room for what is written.
+    """
+    if not (isinstance(length, int) and 1 <= length <= MOST_DRAFTED):
+        raise ValueError(f"length={length!r}, expected 1 to {MOST_DRAFTED}")
+    _check(model, tokenizer, prompt, temperature, seed, WRITTEN)
+    counts = describe_counts()
+    settings = {
+        "prompt": prompt,
+        "length": length,
+        "longest": MOST_DRAFTED,
+        "temperature": temperature,
+        "seed": seed,
+        "written": WRITTEN,
+    }
+    still = _still_draft(model, tokenizer, prompt, unpacked(counts["tables"]))
+    return LiveFigure("draft_ahead", settings, still, FILES, [exact(model, tokenizer), counts])
+
+
+def fewer_bits(
+    model: GPT,
+    tokenizer: CharTokenizer,
+    stored: Mapping[str, Any],
+    prompt: str = PROMPT,
+    temperature: float = 0.8,
+    seed: int = 1,
+) -> LiveFigure:
+    """The model with its matrices rounded to fewer bits: what it writes, its loss, its bytes.
+
+    `stored` is what `lab/page_bits.py` has measured on the whole validation split. Raises
+    ValueError for losses that are missing or not finite, and for what `draft_ahead` refuses.
+    """
+    _check(model, tokenizer, prompt, temperature, seed, SHORT)
+    validation = stored["validation"]
+    try:
+        losses = {
+            shared: [validation["16"], *(validation[shared][str(bits)] for bits in BITS[1:])]
+            for shared in SHARED
+        }
+    except KeyError as error:
+        raise ValueError(f"the measured losses have no {error}") from error
+    check_finite("the losses", [loss for row in losses.values() for loss in row])
+    settings = {
+        "prompt": prompt,
+        "passage": PASSAGE,
+        "temperature": temperature,
+        "seed": seed,
+        "written": SHORT,
+        "bits": list(BITS),
+        "losses": losses,
+    }
+    sizes = {shared: [size(model, bits, shared) for bits in BITS] for shared in SHARED}
+    still = _still_bits(losses, sizes)
+    return LiveFigure("fewer_bits", settings, still, FILES, [exact(model, tokenizer)])
+
+
+def exact(model: GPT, tokenizer: CharTokenizer) -> dict[str, Any]:
+    """The model's description under a hash of its own, for which the site has the 16 bits."""
+    told = describe(model, tokenizer)
+    name = f"{told['hash']} in 16 bits".encode()
+    return told | {"hash": hashlib.sha256(name).hexdigest()[:16]}
+
+
+def size(model: GPT, bits: int, shared: str) -> int:
+    """Bytes: matrices in `bits` bits with float16 scales, or all as it is for 16."""
+    total = 0
+    for p in model.parameters():
+        if p.ndim == 1 or bits == 16:
+            total += 2 * p.numel()
+        else:
+            parts = {"tensor": 1, "row": p.shape[0], "group": p.numel() // GROUP}[shared]
+            total += p.numel() * bits // 8 + 2 * parts
+    return total
+
+
+def _check(
+    model: GPT, tokenizer: CharTokenizer, prompt: str, temperature: float, seed: int, written: int
+) -> None:
+    check_finite("the temperature", [temperature], 0)
+    check_whole("seed", seed)
+    n, most = len(tokenizer.encode(prompt)), model.config.context_length
+    if not 1 <= n <= most - written:
+        raise ValueError(f"the prompt has {n} tokens, expected 1 to {most - written}")
+
+
+def greedy_passes(text: str, start: int, tables: list, length: int, longest: int = 5) -> int:
+    """Passes in which a model writes `text[start:]`, its own likeliest text, with such a draft."""
+    passes = 0
+    while start < len(text):
+        passes += 1
+        drafted = 0
+        while drafted < length and start + drafted < len(text) - 1:
+            row = guess(tables, text[: start + drafted], longest)
+            if row[0][0] != text[start + drafted]:
+                break
+            drafted += 1
+        start += drafted + 1
+    return passes
+
+
+def _still_draft(model: GPT, tokenizer: CharTokenizer, prompt: str, tables: list) -> str:
+    """The likeliest text, and the passes that drafts of some lengths need for it."""
+    ids = torch.tensor([tokenizer.encode(prompt)])
+    text = tokenizer.decode(generate(model, ids, WRITTEN, temperature=0.0)[0].tolist())
+    rows = f"<tr><th scope='row'>none</th><td>{WRITTEN}</td><td>1.00</td></tr>"
+    for length in (1, 2, 4, 8):
+        n = greedy_passes(text, len(prompt), tables, length)
+        rows += f"<tr><th scope='row'>{length}</th><td>{n}</td><td>{WRITTEN / n:.2f}</td></tr>"
+    return (
+        "<p>This figure is live where JavaScript runs: there the model writes with and without a "
+        f"draft, side by side. Here are its {WRITTEN} likeliest characters, the same in both "
+        "ways:</p>"
+        f'<p class="sx-text"><b>{escape(prompt)}</b>{escape(text[len(prompt) :])}</p>'
+        "<table><thead><tr><th scope='col'>draft</th><th scope='col'>passes</th>"
+        f"<th scope='col'>characters a pass</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _still_bits(losses: Mapping[str, list[float]], sizes: Mapping[str, list[int]]) -> str:
+    names = {"tensor": "a matrix", "row": "a row", "group": f"{GROUP} weights"}
+    head = "".join(f"<th scope='col'>a scale for {name}</th>" for name in names.values())
+    rows = ""
+    for i, bits in enumerate(BITS):
+        cells = "".join(
+            f"<td>{losses[shared][i]:.3f} ({sizes[shared][i] / 1e3:,.0f} kB)</td>"
+            for shared in SHARED
+        )
+        rows += f"<tr><th scope='row'>{bits}</th>{cells}</tr>"
+    return (
+        "<p>This figure is live where JavaScript runs: there the model of each row writes. Here is "
+        "its loss on the whole validation split, in nats a character, and its size.</p><table>"
+        f"<thead><tr><th scope='col'>bits</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    )

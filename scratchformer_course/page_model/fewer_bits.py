@@ -1,0 +1,71 @@
+"""Weights of fewer bits: whole numbers that share a scale, as the site's models travel.
+
+A matrix is cut into parts, each with a scale of its own: the whole matrix, its rows, or 32 weights
+that stand side by side. A scale is a float16, so that the largest weight of its part becomes the
+largest whole number. Norms and biases stay float16: they are few. `live.js` of chapter 20 does the
+same in a page.
+"""
+
+import base64
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+SHARED = ("tensor", "row", "group")  # the weights that share a scale
+GROUP = 32
+
+
+def to_whole(weight: Tensor, bits: int, shared: str = "row") -> tuple[Tensor, Tensor]:
+    """Whole numbers (parts, n) and the scales (parts, 1) of a matrix (rows, columns).
+
+    Raises ValueError for fewer than two bits, more than eight, an unknown `shared`, and a matrix
+    that groups do not fill.
+    """
+    if not 2 <= bits <= 8:
+        raise ValueError(f"bits={bits}, expected 2 to 8")
+    if shared not in SHARED:
+        raise ValueError(f"shared={shared!r}, expected one of {', '.join(SHARED)}")
+    n = {"tensor": weight.numel(), "row": weight[0].numel(), "group": GROUP}[shared]
+    if weight.numel() % n:
+        raise ValueError(f"got {weight.numel()} weights, expected groups of {GROUP}")
+    parts, most = weight.double().reshape(-1, n), 2 ** (bits - 1) - 1
+    scales = (parts.abs().amax(dim=1, keepdim=True) / most).float().half().double()
+    whole = (parts / scales.where(scales > 0, 1) + 0.5).floor().clamp(-most, most)
+    return whole, scales
+
+
+def rounded(weight: Tensor, bits: int, shared: str = "row") -> Tensor:
+    """The matrix that a model computes with when its weights have come in so many bits."""
+    whole, scales = to_whole(weight, bits, shared)
+    return (whole * scales).reshape(weight.shape).float()
+
+
+def round_model(model: nn.Module, bits: int = 8, shared: str = "row") -> nn.Module:
+    """The model with all its matrices rounded, in place; the tables of embeddings are matrices."""
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.ndim > 1:
+                p.copy_(rounded(p, bits, shared))
+    return model
+
+
+def in_int8(description: dict[str, Any]) -> dict[str, Any]:
+    """A model's description with its matrices in int8, a scale for each row; about half the bytes.
+
+    Behind each other stand, for a matrix, the float16 scales of its rows and the int8 of all its
+    weights, and for a vector its float16. The hash stays: it is the model's name.
+    """
+    data, start, pieces = base64.b64decode(description["weights"]), 0, []
+    for tensor in description["tensors"]:
+        stop = start + 2 * prod(tensor["shape"])
+        piece, start = data[start:stop], stop
+        if len(tensor["shape"]) > 1:
+            weight = torch.frombuffer(bytearray(piece), dtype=torch.float16)
+            whole, scales = to_whole(weight.view(tensor["shape"]), 8)
+            piece = scales.half().numpy().astype("<f2").tobytes()
+            piece += whole.to(torch.int8).numpy().tobytes()
+        pieces.append(piece)
+    weights = base64.b64encode(b"".join(pieces)).decode()
+    return description | {"bits": 8, "weights": weights}
