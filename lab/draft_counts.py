@@ -3,9 +3,9 @@
 Usage: python -m lab.draft_counts [--write]
 
 It counts what follows each context of up to LONGEST characters in the nine tenths of Tiny
-Shakespeare that the model was trained on, and keeps the KEPT likeliest. A context stays in the table
-if it occurs at least SEEN times, and if its row, beside that of the longest shorter context, covers
-GAIN more of what followed. Shares are in fifteenths.
+Shakespeare that the model was trained on, and keeps the KEPT likeliest. A context stays in the
+table if it occurs at least SEEN times, and if its row, beside that of the longest shorter context,
+covers GAIN more of what followed. Shares are in fifteenths.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def measure(options: argparse.Namespace) -> dict:
     tables = packed(counted(text[: int(TRAINED * len(text))]))
     print([table.count("\t") for table in tables], sum(map(len, tables)))
     return {
-        "what": "the likeliest characters after some contexts of Tiny Shakespeare's first nine tenths",
+        "what": "likely characters after some contexts, in Tiny Shakespeare's first nine tenths",
         "command": "python -m lab.draft_counts --write",
         "tables": tables,
     }

@@ -2,10 +2,10 @@
 
 Usage: python -m lab.page_bits [--quick | --write]
 
-The matrices of the shipped GPT are rounded to BITS bits, with one scale for a whole matrix, for each
-of its rows, or for each 32 weights, and the model is scored on the whole validation split. The site
-carries its models in 8 bits with a scale for each row, so these are compared further: how far a
-logit moves at most, and what the time machine's checkpoints lose on the same split.
+The matrices of the shipped GPT are rounded to BITS bits, with one scale for a whole matrix, for
+each of its rows, or for each 32 weights, and the model is scored on the whole validation split.
+The site carries its GPTs in 8 bits with a scale for each row, so these are compared further: how
+far a logit moves at most, and what some of the time machine's checkpoints lose on the same split.
 """
 
 import argparse

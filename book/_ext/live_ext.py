@@ -5,7 +5,8 @@ models (SCRATCHFORMER_LIVE=stored while a notebook is executed). A page with suc
 these files. They are ordinary script files beside the page, so they work from disk too, and
 browsers keep them from page to page. Models and texts weigh more than the rest of a page: it names
 them, and the first script fetches them when the page stands. Only models that ship with the
-package can be asked for.
+package can be asked for. GPTs travel in int8, which costs them nothing that can be read off a loss
+(`lab/page_bits.py`); chapter 20 rounds the weights itself and asks for them in 16 bits.
 
 On a page written by hand, the directive `explorer` stands for a call of `explore`, and `live` for
 a figure that a chapter shows, by the name of its script:
@@ -48,23 +49,28 @@ HOLDER = re.compile(
 
 @lru_cache(maxsize=1)
 def shipped() -> dict[str, tuple[str, str]]:
-    """Each shipped model's or text's hash -> a script's name, and the script with its folder."""
+    """Each shipped model's, table's or text's hash -> a script's name, and the script."""
     from scratchformer.data import load_corpus
     from scratchformer.models import BERT, GPT
     from scratchformer.shipped import shipped_words
     from scratchformer.tokenizers import CharTokenizer
     from scratchformer_course.ch11_training.stored_steps import load_checkpoints
     from scratchformer_course.ch13_bert.live import describe_bert
+    from scratchformer_course.ch20_inference.counts import describe_counts
+    from scratchformer_course.ch20_inference.live import exact
     from scratchformer_course.kit.figure.live_figure import description_script
     from scratchformer_course.page_model import describe
+    from scratchformer_course.page_model.fewer_bits import in_int8
     from scratchformer_course.tab_trainer.race import describe_corpus
 
-    gpt, bert = "tiny-shakespeare", "english-german"
-    tok = CharTokenizer.pretrained(gpt)
+    name, bert = "tiny-shakespeare", "english-german"
+    gpt, tok = GPT.pretrained(name), CharTokenizer.pretrained(name)
     files = [
-        [describe(GPT.pretrained(gpt), tok)],
-        [describe(model, tok) for _, model in load_checkpoints()],
+        [in_int8(describe(gpt, tok))],
+        [exact(gpt, tok)],
+        [in_int8(describe(model, tok)) for _, model in load_checkpoints()],
         [describe_bert(BERT.pretrained(bert), shipped_words(bert))],
+        [describe_counts()],
     ]
     scripts = {}
     for told in files:

@@ -332,9 +332,7 @@ scratchformerLive.figures.draft_ahead = (() => {
         ];
       });
       counts.replaceChildren(
-        table(["", "characters", "passes", "characters a pass", "kept"], rows, {
-          class: "sx-inf-counts",
-        }),
+        table(["", "characters", "passes", "characters a pass", "kept"], rows),
       );
       const last = ahead.left() > 0 || !isDone() ? ahead.passes.at(-1) : null;
       const words = [last && ahead.left() > 0 ? says(last) : "", compared()].filter(Boolean);
@@ -352,12 +350,7 @@ scratchformerLive.figures.draft_ahead = (() => {
       el("span", {}, el(kind === "del" ? "del" : "span", { class: kind }, "abc"), ` ${words}`),
     );
     return el("div", {}, [
-      el("div", { class: "sx-bar sx-inf-bar" }, [
-        run,
-        one,
-        button("Start again", () => restart()),
-        told,
-      ]),
+      el("div", { class: "sx-bar" }, [run, one, button("Start again", () => restart()), told]),
       el("div", { class: "sx-inf-two" }, [
         el("div", {}, [note("The model alone: a character a pass"), aloneText]),
         el("div", {}, [note("The same model, with a table of counts ahead of it"), aheadText]),
@@ -490,16 +483,12 @@ scratchformerLive.figures.fewer_bits = (() => {
         each.setAttribute("aria-pressed", SHARED[i][0] === shared);
       });
       roundedName.textContent = `In ${bitsNow()} bits`;
-      numbers.replaceChildren(
-        table(["", "now", "against 16 bits"], rows(), { class: "sx-inf-numbers" }),
-      );
+      numbers.replaceChildren(table(["", "now", "against 16 bits"], rows()));
       chart.replaceChildren(curves());
     }
 
     function draw(whole, own) {
-      numbers.replaceChildren(
-        table(["", "now", "against 16 bits"], rows(own, whole), { class: "sx-inf-numbers" }),
-      );
+      numbers.replaceChildren(table(["", "now", "against 16 bits"], rows(own, whole)));
       let same = 0;
       while (same < own.text.length && own.text[same] === whole.text[same]) same++;
       const before = () => el("b", {}, prompt);

@@ -1,4 +1,4 @@
-"""Two live figures: a table of counts that guesses ahead of the model, and a model of fewer bits."""
+"""Two live figures: a table of counts that guesses ahead of the model, and one of fewer bits."""
 
 import hashlib
 from collections.abc import Mapping

@@ -2,7 +2,8 @@
 
 The description is JSON: the settings, the names and shapes of the tensors, all weights one after
 the other as float16 in base64, and the tokenizer. It is made of the package's GPT and SpeedrunGPT
-and of any class with GPT-2's parameter names that computes the same.
+and of any class with GPT-2's parameter names that computes the same. `fewer_bits.py` makes int8 of
+the weights.
 """
 
 import base64

@@ -121,7 +121,7 @@ globalThis.scratchformerTokenizer ??= (() => {
     return { encode, fit, decode, whole, cut, merge, tokens: all };
   }
 
-  // A description of export.py -> {encode, decode}
+  // A description of Python -> {encode, decode}
   function load(description) {
     if (description.tokenizer === "CharTokenizer") return charTokenizer(description);
     if (description.tokenizer === "ByteBPE") return byteBPE(description);

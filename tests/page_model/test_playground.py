@@ -1,4 +1,7 @@
-"""The numbers on the playground's page are PyTorch's: here they are computed by another code."""
+"""The numbers on the playground's page are PyTorch's: here they are computed by another code.
+
+The weights are those that the site carries, in int8.
+"""
 
 import math
 import re
@@ -14,7 +17,9 @@ from scratchformer.data import load_corpus
 from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe
+from scratchformer_course.page_model.fewer_bits import in_int8, round_model
 from tests.quoted_numbers import absent
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
@@ -34,7 +39,7 @@ def answer(question):
 
 @pytest.fixture(scope="module")
 def model():
-    return GPT.pretrained(NAME)
+    return round_model(GPT.pretrained(NAME))
 
 
 @pytest.fixture(scope="module")
@@ -115,11 +120,17 @@ def test_what_is_left_without_positions_division_and_mask(model, ids, whole):
 
 
 def test_the_page_on_the_model_tells_its_sizes(model):
-    letters = len(describe(model, CharTokenizer.pretrained(NAME))["weights"])
+    described = describe(model, CharTokenizer.pretrained(NAME))
+    letters = [len(each["weights"]) for each in (described, in_int8(described))]
     weights = sum(p.numel() for p in model.parameters())
-    losses = shipped_record(NAME)["losses"]
+    losses, fewer = shipped_record(NAME)["losses"], load_measurements("page_bits")
     assert losses["validation"] == losses["validation_float16"]
+    assert round(fewer["validation"]["16"], 4) == losses["validation"]
+    assert round(fewer["validation"]["row"]["8"], 4) == losses["validation"]
     finite = 2 * 31 * 1024  # signs, exponents below the last, fractions
-    told = [f"{weights:,}", f"{2 * weights / 1e6:.2f}", f"{letters / 1e6:.2f}", f"{finite:,}"]
-    assert not absent(MODEL_PAGE, *told, f"{losses['validation']:.4f}")
+    told = [f"{weights:,}", f"{2 * weights / 1e6:.2f}", f"{finite:,}"]
+    told += [f"{n / 1e6:.2f}" for n in letters] + [f"{0.75 * letters[1] / 1e6:.2f}"]
+    told += [f"{losses['validation']:.4f}", f"{fewer['largest_change_of_a_logit']:.2f}"]
+    told += [f"{fewer['validation'][each]['8']:.4f}" for each in ("tensor", "group")]
+    assert not absent(MODEL_PAGE, *told)
     assert not absent(PAGE, f"{weights:,}")

@@ -22,7 +22,10 @@ from scratchformer.shipped import shipped_words
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints
 from scratchformer_course.ch13_bert.live import describe_bert
+from scratchformer_course.ch20_inference.counts import describe_counts
+from scratchformer_course.ch20_inference.live import draft_ahead, exact, fewer_bits
 from scratchformer_course.kit.figure import LiveFigure
+from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.prose.opening_film import opening_film
 from scratchformer_course.tab_trainer import race
@@ -57,6 +60,7 @@ def described() -> dict[str, dict[str, Any]]:
     tok = CharTokenizer.pretrained(NAME)
     models = [GPT.pretrained(NAME), *(model for _, model in load_checkpoints())]
     all_told = [describe(model, tok) for model in models]
+    all_told += [exact(models[0], tok), describe_counts()]
     bert = "english-german"
     all_told.append(describe_bert(BERT.pretrained(bert), shipped_words(bert)))
     return {told["hash"]: told for told in all_told}
@@ -65,6 +69,11 @@ def described() -> dict[str, dict[str, Any]]:
 @functools.cache
 def explorer() -> LiveFigure:
     return explore(GPT.pretrained(NAME), CharTokenizer.pretrained(NAME), PROMPT)
+
+
+@functools.cache
+def shipped() -> tuple[GPT, CharTokenizer]:
+    return GPT.pretrained(NAME), CharTokenizer.pretrained(NAME)
 
 
 @functools.cache
@@ -174,6 +183,21 @@ def train_and_look(page: Any) -> None:
     press(page, "Look inside")
 
 
+def write_ahead(page: Any) -> None:
+    """Both texts to their end, with the longest drafts."""
+    fill(page, Draft=8)
+    press(page, "Write")
+    page.get_by_role("button", name="One pass").and_(page.locator(":disabled")).wait_for(
+        timeout=60_000
+    )
+
+
+def three_bits(page: Any) -> None:
+    """Bits at which the text is another one."""
+    fill(page, Bits=1)
+    page.locator(".sx-status").get_by_text("16 bits").wait_for(timeout=60_000)
+
+
 class Figure(NamedTuple):
     """Where a figure comes from, and what a reader may do with it."""
 
@@ -220,6 +244,10 @@ FIGURES = {
     "law": Figure(lambda: stored("16", "law"), all_of_the_law),
     "changes": Figure(
         lambda: stored("19", "changes"), lambda page: press(page, "Show the loss", "The first six")
+    ),
+    "draft_ahead": Figure(lambda: draft_ahead(*shipped()), write_ahead),
+    "fewer_bits": Figure(
+        lambda: fewer_bits(*shipped(), load_measurements("page_bits")), three_bits
     ),
     "explorer": Figure(explorer, lambda page: None),
     "race": Figure(short_race, train_and_look),

@@ -14,10 +14,8 @@ from tests.site.conftest import toc_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURE = ".live-figure"
-# bytes, compressed: of a page's own, of what all pages share (most of it MathJax), and of chapter
-# 11's live figures
-HEAVIEST, SHARED = 2_500_000, 420_000
-TIME_MACHINE, ITS_OWN = "notebooks/11_training", 5_000_000
+# bytes, compressed: of a page's own, and of what all pages share (most of it MathJax)
+HEAVIEST, SHARED = 2_300_000, 420_000
 
 
 @functools.cache
@@ -72,9 +70,7 @@ def test_no_page_is_heavier_than_a_reader_can_wait_for(site):
     for name in toc_pages():
         found = page_weights.sizes(site, name)
         own = sum(found[part][1] for part in ("html", "live", "pictures"))
-        limit = HEAVIEST + (ITS_OWN if name == TIME_MACHINE else 0)
-        assert own <= limit, f"{name}: {found}"
-        assert found["live"][1] <= (ITS_OWN if name == TIME_MACHINE else HEAVIEST), name
+        assert own <= HEAVIEST, f"{name}: {found}"
         assert found["all"][1] - own <= SHARED, f"{name}: {found}"
 
 

@@ -1,0 +1,141 @@
+"""Weights of fewer bits: each is the nearest of its grid, and pages expand int8 as Python does."""
+
+import base64
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from scratchformer.data import load_corpus, scored_split
+from scratchformer.models import GPT
+from scratchformer.tokenizers import CharTokenizer
+from scratchformer.training import evaluate
+from scratchformer_course.ch20_inference.live import PASSAGE
+from scratchformer_course.measurements import load_measurements
+from scratchformer_course.page_model import describe
+from scratchformer_course.page_model.fewer_bits import (
+    SHARED,
+    in_int8,
+    round_model,
+    rounded,
+    to_whole,
+)
+from tests.node import Node
+
+NAME = "tiny-shakespeare"
+STORED = load_measurements("page_bits")
+node = Node(M="page_model/model.js")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return GPT.pretrained(NAME)
+
+
+@pytest.fixture(scope="module")
+def in_bytes(model):
+    """The shipped model as the site carries it."""
+    return in_int8(describe(model, CharTokenizer.pretrained(NAME)))
+
+
+@pytest.mark.parametrize("shared", SHARED)
+@pytest.mark.parametrize("bits", range(2, 9))
+def test_no_weight_moves_by_more_than_half_a_step(bits, shared):
+    weight = torch.randn(6, 64, generator=torch.Generator().manual_seed(bits)).half().float()
+    weight[2] = 0
+    whole, scales = to_whole(weight, bits, shared)
+    assert len(scales) == {"tensor": 1, "row": 6, "group": 12}[shared]
+    most = 2 ** (bits - 1) - 1
+    assert whole.abs().max() == most and whole.eq(whole.round()).all()
+    moved = (rounded(weight, bits, shared) - weight).abs().view(len(scales), -1)
+    # a scale is a float16, so the largest weight may lie just beyond the largest whole number
+    assert (moved <= scales * (0.5 + most / 2048)).all()
+    assert rounded(weight, bits, shared)[2].eq(0).all()
+
+
+def test_by_hand():
+    weight = torch.tensor([[0.5, -1.0, 0.25, 0.0], [3.0, 6.0, -1.5, 4.6]])
+    assert rounded(weight, 3).tolist() == [
+        pytest.approx([2 / 3, -1, 1 / 3, 0], abs=1e-3),
+        [4.0, 6.0, -2.0, 4.0],
+    ]
+    assert rounded(weight, 2, "tensor").tolist() == [[0, 0, 0, 0], [6, 6, 0, 6]]
+
+
+@pytest.mark.parametrize(
+    ("bits", "shared", "said"),
+    [(1, "row", "bits=1"), (9, "row", "bits=9"), (8, "column", "shared='column'"),
+     (8, "group", "got 12 weights, expected groups of 32")],
+)  # fmt: skip
+def test_what_cannot_be_rounded_is_told(bits, shared, said):
+    with pytest.raises(ValueError, match=said):
+        rounded(torch.ones(3, 4), bits, shared)
+
+
+def test_int8_halves_the_bytes_and_keeps_the_name(model, in_bytes):
+    before = describe(model, CharTokenizer.pretrained(NAME))
+    assert in_bytes["hash"] == before["hash"] and in_bytes["bits"] == 8
+    matrices = [p for p in model.parameters() if p.ndim > 1]
+    expected = sum(p.numel() + 2 * len(p) for p in matrices)
+    expected += sum(2 * p.numel() for p in model.parameters() if p.ndim == 1)
+    assert len(base64.b64decode(in_bytes["weights"])) == expected
+    assert len(in_bytes["weights"]) < 0.52 * len(before["weights"])
+
+
+def test_javascript_expands_int8_to_the_weights_that_python_rounds(model, in_bytes):
+    body = """const { weights } = M.load(input.told);
+    return Object.entries(input.own).map(([name, own]) =>
+      own.every((value, i) => value === weights[name][i]) && own.length === weights[name].length)"""
+    some = (
+        "wte.weight",
+        "wpe.weight",
+        "h.1.attn.c_attn.bias",
+        "h.3.mlp.c_proj.weight",
+        "ln_f.bias",
+    )
+    after = dict(round_model(copy.deepcopy(model)).named_parameters())
+    own = {name: after[name].flatten().tolist() for name in some}
+    assert node(body, told=in_bytes, own=own) == [True] * len(some)
+
+
+def test_the_logits_in_int8_are_pythons_and_near_those_before(model, in_bytes):
+    """Python's with the same weights, to the tolerance of float16; and the others', as measured."""
+    ids = CharTokenizer.pretrained(NAME).encode(PASSAGE)
+    found = node("return M.forward(M.load(input.told), input.ids).logits", told=in_bytes, ids=ids)
+    after = round_model(copy.deepcopy(model))
+    with torch.no_grad():
+        was, now = (each(torch.tensor([ids]))[0] for each in (model, after))
+    logits = torch.tensor(found).view_as(now)
+    assert (logits - now).abs().max() < 1e-4
+    assert 0.01 < (logits - was).abs().max() <= STORED["largest_change_of_a_logit"]
+    y = torch.tensor(ids[1:])
+    cost = F.cross_entropy(logits[:-1], y) - F.cross_entropy(was[:-1], y)
+    assert cost.abs() < 0.002
+
+
+def test_int8_costs_less_than_two_thousandths_of_a_nat():
+    losses = STORED["validation"]
+    assert abs(losses["row"]["8"] - losses["16"]) < 0.002
+    for before, after in STORED["checkpoints"].values():
+        assert abs(after - before) < 0.002
+
+
+def test_the_stored_losses_are_those_of_a_part_of_the_split_in_order(model):
+    """On 5,000 characters: fewer bits cost more, and the stored loss is that of the whole split."""
+    corpus = load_corpus("tinyshakespeare")
+    ids = torch.tensor(CharTokenizer.pretrained(NAME).encode(PASSAGE * 8))
+    if corpus.is_real:
+        tok = CharTokenizer.pretrained(NAME)
+        ids = scored_split(torch.tensor(tok.encode(corpus.text)), "validation")[1][:5_000]
+    losses = [
+        evaluate(round_model(copy.deepcopy(model), bits), ids, model.context_length)
+        for bits in (8, 4, 2)
+    ]
+    assert losses == sorted(losses)
+    if corpus.is_real:
+        stored = STORED["validation"]["row"]
+        own = evaluate(model, ids, model.context_length)
+        for bits, loss in zip((8, 4), losses, strict=False):
+            cost = stored[str(bits)] - STORED["validation"]["16"]
+            assert loss - own == pytest.approx(cost, abs=0.015)
