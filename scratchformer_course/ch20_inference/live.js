@@ -337,7 +337,6 @@ scratchformerLive.figures.draft_ahead = (() => {
       const last = ahead.left() > 0 || !isDone() ? ahead.passes.at(-1) : null;
       const words = [last && ahead.left() > 0 ? says(last) : "", compared()].filter(Boolean);
       told.textContent = words.join(" ") || "Nothing is written yet.";
-      one.disabled = isDone();
     }
 
     restart();

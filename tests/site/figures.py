@@ -183,13 +183,13 @@ def train_and_look(page: Any) -> None:
     press(page, "Look inside")
 
 
-def write_ahead(page: Any) -> None:
-    """Both texts to their end, with the longest drafts."""
-    fill(page, Draft=8)
+def write_ahead(page: Any, length: int | None = 8) -> None:
+    """Both texts to their end, with drafts of this length if it is given."""
+    if length is not None:
+        fill(page, Draft=length)
     press(page, "Write")
-    page.get_by_role("button", name="One pass").and_(page.locator(":disabled")).wait_for(
-        timeout=60_000
-    )
+    ended = page.locator(".sx-status", has_text=re.compile("At this temperature|Both have"))
+    ended.wait_for(timeout=60_000)
 
 
 def three_bits(page: Any) -> None:

@@ -16,7 +16,7 @@ from scratchformer_course.ch20_inference.live import (
 )
 from scratchformer_course.measurements import load_measurements
 from tests.site.browsing import opened
-from tests.site.figures import LIVE, fill, press, shipped
+from tests.site.figures import LIVE, fill, press, shipped, write_ahead
 
 FIGURE = "draft_ahead"
 
@@ -41,10 +41,7 @@ def counted(page):
 
 
 def to_the_end(page):
-    press(page, "Write")
-    page.get_by_role("button", name="One pass").and_(page.locator(":disabled")).wait_for(
-        timeout=60_000
-    )
+    write_ahead(page, None)
 
 
 def told(page):
