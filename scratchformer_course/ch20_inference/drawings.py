@@ -82,7 +82,7 @@ def slots(lengths: Sequence[int], ends: Sequence[int], n: int):
 def scales():
     """One outlier in a matrix, and which weights share its scale."""
     d = Drawing(470, 196)
-    for k, (name, shared) in enumerate((("tensor", None), ("row", 1), ("group of 4", 1))):
+    for k, (name, shared) in enumerate((("matrix", None), ("row", 1), ("group of 4", 1))):
         left = 10 + 158 * k
         shades = []
         for r in range(5):
@@ -94,7 +94,7 @@ def scales():
         d.text(left + 68, 14, name, bold=True)
         d.grid(left, 30, shades, cell=17, colour="key")
         d.box(left + 5 * 17, 30 + 17, 17, 17, "", "ink", fill=0.9)
-        n = {"tensor": 1, "row": 5, "group of 4": 10}[name]
+        n = {"matrix": 1, "row": 5, "group of 4": 10}[name]
         d.text(left + 68, 136, f"{n} scale{'s' * (n > 1)}", "muted", size=13)
     d.box(10, 168, 15, 15, "", "ink", fill=0.9)
     d.text(32, 176, "the outlier", anchor="start", size=13)
@@ -102,7 +102,7 @@ def scales():
     d.text(154, 176, "weights that share its scale, and get coarse", anchor="start", size=13)
     return d.show(
         "A matrix of five rows and eight columns, three times, with one outlier in the second row. "
-        "With one scale for the tensor all 40 weights share the outlier's scale. With a scale for "
+        "With one scale for the matrix all 40 weights share the outlier's scale. With a scale for "
         "each row the eight of its row do. With groups of four only four do."
     )
 
@@ -145,39 +145,10 @@ def one_pass(drafted: Sequence[str], kept: int, new: str):
     )
 
 
-def who_wrote(text: str, drafted: Sequence[bool], columns: int = 44):
-    """A text in which the draft's characters and the model's have two colours."""
-    lines, line = [], []
-    for character, by_draft in zip(text, drafted, strict=True):
-        if character == "\n" or len(line) == columns:
-            lines.append(line)
-            line = []
-        line.append(("↵" if character == "\n" else character, by_draft))
-    lines.append(line)
-    step = 460 / columns
-    d = Drawing(470, 34 + 22 * len(lines))
-    for row, characters in enumerate(lines):
-        for column, (character, by_draft) in enumerate(characters):
-            x, y = 8 + step * (column + 0.5), 14 + 22 * row
-            if not by_draft:
-                d.box(x - step / 2, y - 9, step, 18, "", "key", fill=0.3)
-            if character != " ":
-                d.text(x, y, character, "ink" if by_draft else "key", size=15, mono=True)
-    n = sum(drafted)
-    d.text(
-        8, 22 + 22 * len(lines), "boxed: chosen by the model itself", "key", anchor="start", size=13
-    )
-    return d.show(
-        f"A text of {len(text)} characters, of which {n} were guessed by the table of counts and "
-        f"kept, and {len(text) - n}, in boxes, were chosen by the model, one for each pass: "
-        f"{' '.join(text.split())}"
-    )
-
-
 def blocks_of_keys():
     """Attention over three blocks of keys: scores of one block, and three things that are kept."""
     d = Drawing(470, 216)
-    d.box(10, 66, 54, 90, "queries\nT × D", "query", size=13)
+    d.box(4, 66, 62, 90, "queries\nT × D", "query", size=13)
     for i in range(3):
         x = 96 + 96 * i
         d.box(x, 12, 80, 38, f"keys {i + 1}", "key", size=13)
