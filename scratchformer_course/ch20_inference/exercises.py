@@ -7,7 +7,7 @@ from functools import cache
 
 import torch
 
-from scratchformer_course.ch20_inference.memory import LargestTensor
+from scratchformer_course.ch20_inference.largest import LargestTensor
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect

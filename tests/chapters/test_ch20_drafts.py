@@ -15,7 +15,7 @@ import torch
 from scratchformer.generation import generate
 from scratchformer.models import GPT, GPTConfig
 from scratchformer_course.ch20_inference import exercises
-from scratchformer_course.ch20_inference.memory import LargestTensor
+from scratchformer_course.ch20_inference.largest import LargestTensor
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "20_inference.ipynb"
 V = 4
