@@ -456,8 +456,10 @@ scratchformerLive.figures.fewer_bits = (() => {
     }
 
     const place = () => stops.indexOf(bitsNow());
-    const rise = (difference, digits) =>
-      `${difference < 0 ? "−" : "+"}${Math.abs(difference).toFixed(digits)}`;
+    function rise(difference) {
+      const size = Math.abs(difference).toFixed(3);
+      return Number(size) === 0 ? size : `${difference < 0 ? "−" : "+"}${size}`;
+    }
 
     function rows(own, whole) {
       const size = bytes(tensors, bitsNow(), shared);
@@ -468,11 +470,11 @@ scratchformerLive.figures.fewer_bits = (() => {
           `${Math.round(size / 1000).toLocaleString("en")} kB`,
           `${((100 * size) / bytes(tensors, 16, shared)).toFixed(0)} %`,
         ],
-        ["loss, whole validation split", format(stored), rise(stored - base, 3)],
+        ["loss, whole validation split", format(stored), rise(stored - base)],
         [
           "loss, a passage of it, in this page",
           own ? format(own.loss) : "…",
-          own ? rise(own.loss - whole.loss, 3) : "",
+          own ? rise(own.loss - whole.loss) : "",
         ],
       ];
     }
@@ -561,9 +563,7 @@ scratchformerLive.figures.fewer_bits = (() => {
           numbers,
         ]),
         el("div", { class: "sx-main" }, [
-          note(
-            "Loss on the whole validation split, in nats: the chosen kind of scale drawn strong",
-          ),
+          note("Loss on the whole validation split, in nats. The thick line: the chosen scale"),
           chart,
         ]),
       ]),

@@ -17,8 +17,8 @@ globalThis.scratchformerModel ??= (function model() {
     return sign * (exponent ? (1 + part) * 2 ** (exponent - 15) : part / 2 ** 14);
   }
 
-  // A description of Python -> {config, weights: name -> Float32Array}. In 8 bits, the scales of
-  // a matrix's rows stand before its whole numbers.
+  // A description of Python -> {config, weights: name -> Float32Array}. In 8 bits
+  // the scales of a matrix's rows stand before its whole numbers.
   function load({ config, tensors, weights: base64, bits = 16 }) {
     const text = atob(base64);
     const weights = {};
