@@ -52,6 +52,7 @@ def slots(lengths: Sequence[int], ends: Sequence[int], n: int):
     `ends` are the steps that end them in the second.
     """
     static: list[list] = [[] for _ in range(n)]
+    filled: list[list] = [[] for _ in range(n)]
     start = 0
     for first in range(0, len(lengths), n):
         batch = lengths[first : first + n]
@@ -60,7 +61,7 @@ def slots(lengths: Sequence[int], ends: Sequence[int], n: int):
             if length < max(batch):
                 static[lane].append((start + length, max(batch) - length, "idle", ""))
         start += max(batch)
-    free, filled = [0] * n, [[] for _ in range(n)]
+    free = [0] * n
     for i, (length, end) in enumerate(zip(lengths, ends, strict=True)):
         lane = free.index(end - length)
         filled[lane].append((end - length, length, "work", str(i + 1)))

@@ -33,7 +33,8 @@ def by_heap(lengths, slots):
 
 
 def by_steps(lengths, slots):
-    waiting, left, ends, step = list(range(len(lengths))), {}, [0] * len(lengths), 0
+    waiting, ends, step = list(range(len(lengths))), [0] * len(lengths), 0
+    left: dict[int, int] = {}
     while waiting or left:
         while waiting and len(left) < slots:
             request = waiting.pop(0)
