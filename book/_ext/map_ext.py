@@ -91,6 +91,7 @@ BESIDE: Parts = {
     "scaling": ("16", ""),
     "race": ("17", ""),
     "GPT-2": ("18 19", ""),
+    "inference": ("20", ""),
 }
 
 

@@ -135,6 +135,32 @@ def norm_time(text):
     return "slower" if ours > 1.3 * fused else ""
 
 
+def sixteen_texts(text):
+    took = {(texts, tokens): ms for texts, tokens, ms, *_ in rows(text)}
+    return "less than 8 times as long" if took[16, 1] < 8 * took[1, 1] else ""
+
+
+def four_bits(text):
+    cost = float(re.search(r"^4 bits, a scale for each row +\+([\d.]+)", text, re.MULTILINE)[1])
+    return "0.01 to 0.1" if 0.01 <= cost <= 0.1 else ""
+
+
+def survives_a_column(text):
+    found = re.findall(r"4 bits, each (\w+) +\+([\d.]+)", text)
+    few = [group for group, nats in found if float(nats) < 0.2]
+    return "32 weights" if few == ["32"] else ""
+
+
+def characters_a_pass(text):
+    found = float(re.search(r"^counts of 5 +[\d.]+ +[\d.]+ +([\d.]+)", text, re.MULTILINE)[1])
+    return "about 3" if 2.25 < found < 3.75 else ""
+
+
+def many_texts(text):
+    gains = [float(gain) for gain in re.findall(r"([\d.]+) times as fast", text)]
+    return "less than with one text" if gains[-1] < gains[0] else ""
+
+
 def without_balance(text):
     losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", text)]  # with, without, …
     apart = [without - with_it for with_it, without in zip(losses[::2], losses[1::2], strict=True)]
@@ -444,6 +470,11 @@ ANSWERS = {
     "19/cache-bytes": ("share-26", found(r": ([\d,]+) bytes a token")),
     "19/reach": ("window-35", found(r"reached: (\d+)")),
     "19/no-balance": ("balance-59", without_balance),
+    "20/sixteen-texts": ("inf-11", sixteen_texts),
+    "20/four-bits": ("inf-29", four_bits),
+    "20/outlier-column": ("inf-38", survives_a_column),
+    "20/a-pass": ("inf-59", characters_a_pass),
+    "20/many-texts": ("inf-66", many_texts),
 }
 
 

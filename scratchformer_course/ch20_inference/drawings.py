@@ -1,0 +1,170 @@
+"""Chapter 20's drawings: uses of a reading, slots, scales, a pass with a draft, blocks."""
+
+from collections.abc import Sequence
+
+from scratchformer_course.kit.canvas import Drawing
+
+
+def three_ways():
+    """Plain decode, and three ways to get more from one reading of the weights."""
+    d = Drawing(470, 330)
+    rows = [
+        (46, "plain", 126, [("a", "token")]),
+        (128, "a batch", 126, [("a", "token"), ("q", "token"), ("t", "token")]),
+        (210, "few bits", 46, [("a", "token")]),
+        (292, "a draft", 126, [("a", "token"), ("n", "token"), ("d", "token")]),
+    ]
+    d.text(150, 12, "the weights, read once", "muted", size=13)
+    d.text(392, 12, "what is written", "muted", size=13)
+    for y, name, width, tokens in rows:
+        d.text(4, y, name, anchor="start", bold=True)
+        d.box(90, y - 22, width, 44, "W" if width < 60 else "weights", "stream", fill=0.25)
+        d.arrow(90 + width + 8, y, 316, y, "muted")
+        for i, (token, colour) in enumerate(tokens):
+            if name == "a batch":
+                d.box(330, y - 30 + 21 * i, 30, 19, token, colour, size=13, mono=True)
+                d.text(368, y - 20 + 21 * i, f"text {i + 1}", "muted", size=13, anchor="start")
+            else:
+                d.box(330 + 34 * i, y - 12, 30, 24, token, colour, size=14, mono=True)
+    return d.show(
+        "Four rows. Plain decode reads all weights and writes one token. A batch reads them once "
+        "and writes a token of each of three texts. With few bits the box of weights is a third as "
+        "wide, and one token is written. With a draft the weights are read once, and three tokens "
+        "of one text are written."
+    )
+
+
+def _lanes(d, top, title, lanes, unit):
+    d.text(4, top, title, anchor="start", bold=True)
+    for lane, pieces in enumerate(lanes):
+        y = top + 16 + 27 * lane
+        for start, length, kind, label in pieces:
+            colour = {"work": "query", "idle": "muted"}[kind]
+            x, width = 10 + unit * start, unit * length - 2
+            is_idle = kind == "idle"
+            d.box(x, y, width, 22, label, colour, fill=0.04 if is_idle else 0.3, dashed=is_idle,
+                  size=13)  # fmt: skip
+
+
+def slots(lengths: Sequence[int], ends: Sequence[int], n: int):
+    """The same requests in static batches and in slots that are filled at once.
+
+    `ends` are the steps that end them in the second.
+    """
+    static: list[list] = [[] for _ in range(n)]
+    filled: list[list] = [[] for _ in range(n)]
+    start = 0
+    for first in range(0, len(lengths), n):
+        batch = lengths[first : first + n]
+        for lane, length in enumerate(batch):
+            static[lane].append((start, length, "work", str(first + lane + 1)))
+            if length < max(batch):
+                static[lane].append((start + length, max(batch) - length, "idle", ""))
+        start += max(batch)
+    free = [0] * n
+    for i, (length, end) in enumerate(zip(lengths, ends, strict=True)):
+        lane = free.index(end - length)
+        filled[lane].append((end - length, length, "work", str(i + 1)))
+        free[lane] = end
+    unit = 450 / start
+    height = 34 + 27 * n
+    d = Drawing(470, 2 * height + 14)
+    _lanes(d, 12, "static", static, unit)
+    _lanes(d, 12 + height, "continuous", filled, unit)
+    d.text(460, 2 * height + 2, f"steps, 0 to {start}", "muted", size=13, anchor="end")
+    return d.show(
+        f"{n} slots over time, twice, with {len(lengths)} numbered requests as bars. In static "
+        f"batches the short ones wait for the longest, and all are done after {start} steps. In "
+        f"continuous batches each free slot takes the next request, and all are done after "
+        f"{max(ends)}."
+    )
+
+
+def scales():
+    """One outlier in a matrix, and which weights share its scale."""
+    d = Drawing(470, 196)
+    for k, (name, shared) in enumerate((("matrix", None), ("row", 1), ("group of 4", 1))):
+        left = 10 + 158 * k
+        shades = []
+        for r in range(5):
+            row = []
+            for c in range(8):
+                hit = shared is None or (r == shared and (name == "row" or c >= 4))
+                row.append(0.45 if hit else 0.05)
+            shades.append(row)
+        d.text(left + 68, 14, name, bold=True)
+        d.grid(left, 30, shades, cell=17, colour="key")
+        d.box(left + 5 * 17, 30 + 17, 17, 17, "", "ink", fill=0.9)
+        n = {"matrix": 1, "row": 5, "group of 4": 10}[name]
+        d.text(left + 68, 136, f"{n} scale{'s' * (n > 1)}", "muted", size=13)
+    d.box(10, 168, 15, 15, "", "ink", fill=0.9)
+    d.text(32, 176, "the outlier", anchor="start", size=13)
+    d.box(132, 168, 15, 15, "", "key", fill=0.45)
+    d.text(154, 176, "weights that share its scale, and get coarse", anchor="start", size=13)
+    return d.show(
+        "A matrix of five rows and eight columns, three times, with one outlier in the second row. "
+        "With one scale for the matrix all 40 weights share the outlier's scale. With a scale for "
+        "each row the eight of its row do. With groups of four only four do."
+    )
+
+
+def one_pass(drafted: Sequence[str], kept: int, new: str):
+    """A draft of several tokens, the model's reading of all of them, and what is written."""
+    d = Drawing(470, 220)
+    n = len(drafted)
+
+    def cells(y, tokens, colours):
+        for i, (token, colour) in enumerate(zip(tokens, colours, strict=True)):
+            if token:
+                d.box(150 + 58 * i, y, 44, 30, token, colour, mono=True, size=15)
+
+    d.text(4, 27, "the draft guesses", anchor="start", size=14)
+    cells(12, drafted, ["token"] * n)
+    d.text(4, 102, "one pass reads", anchor="start", size=14)
+    d.box(142, 82, 58 * n + 56, 40, "", "stream", fill=0.15)
+    for i in range(n + 1):
+        x = 172 + 58 * i
+        d.text(x, 102, f"p{i + 1}", "stream", size=14, bold=True)
+        if i < n:
+            d.arrow(x, 46, x, 78, "muted")
+    d.text(4, 195, "written", anchor="start", size=14)
+    for i in range(n):
+        x = 172 + 58 * i
+        if i < kept:
+            d.text(x, 146, "kept", "value", size=13)
+        elif i == kept:
+            d.text(x, 146, "refused", "key", size=13)
+        else:
+            d.text(x, 146, "dropped", "muted", size=13)
+    written = [*drafted[:kept], new]
+    cells(180, written, ["value"] * kept + ["key"])
+    return d.show(
+        f"The draft guesses {n} tokens, {', '.join(drafted)}. One pass of the model gives the "
+        f"{n + 1} distributions p1 to p{n + 1}, one for each guess and one for the token after. "
+        f"The first {kept} are kept, the next is refused and replaced by {new}, and those behind "
+        f"it are dropped, so that {kept + 1} tokens are written."
+    )
+
+
+def blocks_of_keys():
+    """Attention over three blocks of keys: scores of one block, and three things that are kept."""
+    d = Drawing(470, 216)
+    d.box(4, 66, 62, 90, "queries\nT × D", "query", size=13)
+    for i in range(3):
+        x = 96 + 96 * i
+        d.box(x, 12, 80, 38, f"keys {i + 1}", "key", size=13)
+        d.box(x, 66, 80, 90, "scores" if i == 1 else "", "ink", fill=0.25 if i == 1 else 0.02,
+              dashed=i != 1, size=13)  # fmt: skip
+        d.box(x, 170, 80, 38, f"values {i + 1}", "value", size=13)
+    d.arrow(66, 111, 92, 111, "muted")
+    d.box(392, 54, 72, 114, "", "stream", fill=0.15)
+    for i, word in enumerate(("largest", "sum", "mix")):
+        d.text(428, 84 + 27 * i, word, size=13)
+    d.arrow(372, 111, 388, 111, "muted")
+    d.text(428, 188, "kept", "muted", size=13)
+    return d.show(
+        "Queries stand on the left, and keys and values are cut into three blocks. Only the scores "
+        "of the second block exist at this moment; those of the first are gone and those of the "
+        "third have not been computed. Three things are kept for each query: the largest score, "
+        "the sum of weights and the mix of values."
+    )
