@@ -1,0 +1,385 @@
+"""Chapter 21's ways to answers, and what each costs -> measurements/answers.json.
+
+Usage: python -m lab.answers [--quick | --write]
+
+Every seed has a base model, demonstrations and samples of its own. Each method begins with the
+same fine-tuned model, draws the same number of answers and does the same number of steps. Its rate
+(and DPO's beta) is the best of those tried on a seed that is not used again: fine-tuning by its
+divergence from the pupils, the others by what they maximise. All figures are exact, computed from
+the chances of all answers. Finished runs are kept: a second call does only what is missing.
+
+methods   method -> the settings tried and their scores, the best, and a row of facts for each seed
+film      what seed 0's base model and two of its successors answer to some questions
+checkers  for each of 16 checkers the answers of a model that is rewarded by it, every 20 steps
+"""
+
+import copy
+import itertools
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from lab import runs
+from scratchformer.models import GPT
+from scratchformer.training import TrainingConfig, fit, token_loss
+from scratchformer_course.ch21_answers import exact, rules
+from scratchformer_course.ch21_answers.world import (
+    ANSWER,
+    EQUALS,
+    PROMPT,
+    any_numbers,
+    ask,
+    decode,
+    demonstrations,
+    new_model,
+    pages,
+)
+from scratchformer_course.measurements import FOLDER
+
+FILE = FOLDER / "answers.json"
+SEEDS, TUNING_SEEDS = range(5), (10,)
+BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, SHOWN = 400, 100, 60, 256, 8, 128
+RATES = (3e-4, 1e-3, 3e-3)
+ALL_RULES = [
+    c for size in range(len(rules.RULES) + 1) for c in itertools.combinations(rules.RULES, size)
+]
+FRAMES = range(0, STEPS + 1, 20)
+ASKED = (17, 30, 42, 56, 64, 71, 85, 98)  # the film's questions
+CHECKED = (42, 85)  # those of the checkers
+RIGHT = ("form", "units", "tens")
+
+
+def pretrained(seed: int, steps: int = BASE_STEPS) -> GPT:
+    def batch(generator):
+        page = pages(128, generator)  # (B, 18)
+        return page[:, :-1], page[:, 1:]
+
+    model = new_model(seed)
+    config = TrainingConfig(steps, lr=1e-2, muon_lr=0.05, seed=seed, warmup=steps // 10)
+    fit(model, batch, lambda model, x, y: token_loss(model(x), y), config)
+    return model.eval()
+
+
+def optimizer_of(model: nn.Module, lr: float) -> torch.optim.Optimizer:
+    own = [p for p in model.parameters() if p.requires_grad]
+    return torch.optim.AdamW(own, lr=lr, betas=(0.9, 0.95), weight_decay=0.0)
+
+
+def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+@torch.no_grad()
+def respond(model: GPT, prompts: Tensor, generator: torch.Generator, length=ANSWER) -> Tensor:
+    """Prompts with sampled answers behind them."""
+    cache, ids, x = model.new_cache(), [prompts], prompts
+    for _ in range(length):
+        x = torch.multinomial(model(x, cache)[:, -1].softmax(dim=-1), 1, generator=generator)
+        ids.append(x)
+    return torch.cat(ids, dim=1)
+
+
+def log_prob(model: GPT, ids: Tensor) -> Tensor:
+    """ln p of each answer, given its question."""
+    log_p = model(ids[:, :-1])[:, PROMPT - 1 :].log_softmax(dim=-1)
+    return log_p.gather(2, ids[:, PROMPT:, None]).sum(dim=(1, 2))
+
+
+def is_right(ids: Tensor) -> Tensor:
+    return rules.reward(ids, RIGHT)
+
+
+# --- the methods ---------------------------------------------------------------------------------
+
+
+def fine_tuned(model: GPT, seed: int, lr: float, mask: bool = True) -> GPT:
+    data, generator = demonstrations(SHOWN, seed), torch.Generator().manual_seed(seed)
+    optimizer = optimizer_of(model, lr)
+    for _ in range(SFT_STEPS):
+        ids = data[torch.randint(len(data), (64,), generator=generator)]
+        targets = ids[:, 1:].clone()
+        if mask:
+            targets[:, : PROMPT - 1] = -100
+        step(optimizer, F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), targets.flatten()))
+    return model
+
+
+def reinforced(
+    model: GPT,
+    seed: int,
+    lr: float,
+    reward: Callable[[Tensor], Tensor] = is_right,
+    beta: float = 0.0,
+    has_baseline: bool = True,
+    watch: Callable[[int], object] = lambda step: None,
+) -> GPT:
+    """REINFORCE: groups of eight answers, the mean of the group as the baseline."""
+    start, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
+    optimizer = optimizer_of(model, lr)
+    for done in range(STEPS):
+        watch(done)
+        n = any_numbers(BATCH // GROUP, generator).repeat_interleave(GROUP)
+        ids = respond(model, ask(n), generator)
+        log_p, r = log_prob(model, ids), reward(ids)
+        if beta:
+            with torch.no_grad():
+                r = r - beta * (log_p - log_prob(start, ids))
+        if has_baseline:
+            r = r - r.view(-1, GROUP).mean(dim=1).repeat_interleave(GROUP)
+        step(optimizer, -(r * log_p).mean())
+    watch(STEPS)
+    return model
+
+
+def rejected(model: GPT, seed: int, lr: float, rounds: int) -> GPT:
+    """In each round: answers of the model, and fine-tuning on those that are right."""
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = optimizer_of(model, lr)
+    for _ in range(rounds):
+        n = any_numbers(STEPS * BATCH // rounds, generator)
+        ids = respond(model, ask(n), generator)
+        kept = ids[is_right(ids) > 0]
+        for _ in range(STEPS // rounds):
+            some = kept[torch.randint(len(kept), (BATCH,), generator=generator)]
+            step(optimizer, -log_prob(model, some).mean())
+    return model
+
+
+def preferred(model: GPT, seed: int, lr: float, beta: float) -> GPT:
+    """DPO on pairs of a right and a wrong answer to one question."""
+    start, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
+    n = any_numbers(STEPS * BATCH // GROUP, generator).repeat_interleave(GROUP)
+    chosen, refused = [], []
+    for group in respond(model, ask(n), generator).split(GROUP):
+        ok = is_right(group) > 0
+        pairs = min(int(ok.sum()), int((~ok).sum()))
+        chosen.append(group[ok][:pairs])
+        refused.append(group[~ok][:pairs])
+    good, bad = torch.cat(chosen), torch.cat(refused)
+    optimizer = optimizer_of(model, lr)
+    with torch.no_grad():
+        before = log_prob(start, good) - log_prob(start, bad)
+    for _ in range(STEPS):
+        i = torch.randint(len(good), (BATCH // 2,), generator=generator)
+        gain = log_prob(model, good[i]) - log_prob(model, bad[i]) - before[i]
+        step(optimizer, -F.logsigmoid(beta * gain).mean())
+    return model
+
+
+class LoRA(nn.Module):
+    def __init__(self, linear: nn.Linear, rank: int):
+        super().__init__()
+        self.linear = linear.requires_grad_(False)
+        self.A = nn.Parameter(torch.randn(rank, linear.in_features) / linear.in_features**0.5)
+        self.B = nn.Parameter(torch.zeros(linear.out_features, rank))
+
+    def forward(self, x):
+        return self.linear(x) + x @ self.A.T @ self.B.T
+
+
+def with_lora(model: GPT, seed: int, rank: int = 4) -> GPT:
+    torch.manual_seed(seed)
+    model.requires_grad_(False)
+    for block in model.h:
+        for part, names in ((block.attn, ("c_attn", "c_proj")), (block.mlp, ("c_fc", "c_proj"))):
+            for name in names:
+                setattr(part, name, LoRA(getattr(part, name), rank))
+    return model
+
+
+# --- the trial -----------------------------------------------------------------------------------
+
+# name -> (what it starts from, the method, settings to try, score: more is better)
+Score = Callable[[dict[str, float]], float]
+
+
+def by_right(row: dict[str, float]) -> float:
+    return row["right"]
+
+
+def penalised(beta: float) -> Score:
+    return lambda row: row["right"] - beta * row["kl"]
+
+
+def like_pupils(row: dict[str, float]) -> float:
+    return -row["from_pupils"]
+
+
+def constant(ids: Tensor) -> Tensor:
+    return torch.ones(len(ids))
+
+
+R = [{"lr": lr} for lr in RATES]
+BETAS = [{"lr": lr, "beta": beta} for beta in (0.1, 1.0) for lr in RATES[:2]]
+METHODS: dict[str, tuple[str, Callable[..., GPT], list[dict], Score]] = {
+    "sft": ("base", fine_tuned, R, like_pupils),
+    "sft, no mask": ("base", lambda *a, **k: fine_tuned(*a, mask=False, **k), R, like_pupils),
+    "sft, random weights": ("random", fine_tuned, R, like_pupils),
+    "reinforce": ("sft", reinforced, R, by_right),
+    "reinforce, no baseline": (
+        "sft", lambda *a, **k: reinforced(*a, has_baseline=False, **k), R, by_right),
+    "reinforce, KL 0.1": ("sft", lambda *a, **k: reinforced(*a, beta=0.1, **k), R, penalised(0.1)),
+    "reinforce, LoRA": (
+        "sft", lambda m, seed, lr: reinforced(with_lora(m, seed), seed, lr),
+        [{"lr": lr} for lr in (1e-3, 3e-3, 1e-2)], by_right),
+    "rejection, 1 round": ("sft", lambda *a, **k: rejected(*a, rounds=1, **k), R, by_right),
+    "rejection, 15 rounds": ("sft", lambda *a, **k: rejected(*a, rounds=15, **k), R, by_right),
+    "dpo": ("sft", preferred, BETAS, by_right),
+    "constant reward": (
+        "sft", lambda *a, **k: reinforced(*a, reward=constant, has_baseline=False, **k),
+        [{"lr": 1e-3}], by_right),
+}  # fmt: skip
+
+
+class Trial:
+    """Models and facts of one seed; what others begin with is trained once."""
+
+    def __init__(self, seed: int, sft: dict[str, float], quick: bool):
+        self.seed = seed
+        self.base = pretrained(seed, 4 if quick else BASE_STEPS)
+        self.start(sft)
+
+    def start(self, sft: dict[str, float]) -> None:
+        self.sft = fine_tuned(copy.deepcopy(self.base), self.seed, **sft)
+        self.p = exact.log_chances(self.sft).exp()
+
+    def run(self, method: str, settings: dict[str, float]) -> tuple[GPT, dict[str, float]]:
+        of, train, _, _ = METHODS[method]
+        starts = {"base": self.base, "sft": self.sft, "random": new_model(100 + self.seed)}
+        began = time.process_time()
+        model = train(copy.deepcopy(starts[of]), self.seed, **settings)
+        seconds = time.process_time() - began
+        p = exact.log_chances(model).exp()
+        row = exact.facts(p, self.p)
+        row["from_pupils"] = exact.divergence(exact.chances_of_pupils(), p)
+        row["p_equals"] = equals_after(model)
+        row = {key: round(value, 4) if math.isfinite(value) else 99.0 for key, value in row.items()}
+        return model, row | {"cpu_seconds": round(seconds, 1)}
+
+
+@torch.no_grad()
+def equals_after(model: GPT) -> float:
+    """The chance of "=" after a number at the beginning, where a page of sums goes on with it."""
+    log_p = model(ask(torch.arange(10, 100))[:, :2])[:, -1].log_softmax(dim=-1)
+    return log_p[:, EQUALS].exp().mean().item()
+
+
+def bars(p: Tensor, n: int) -> list[list[int]]:
+    """For first numbers 0 … n the chance of a right and of a wrong answer, in ten thousandths."""
+    right = (p * exact.RIGHT).sum(dim=2)[n - 10, : n + 1]
+    wrong = p.sum(dim=2)[n - 10, : n + 1] - right
+    return [[round(1e4 * x) for x in row.tolist()] for row in (right, wrong)]
+
+
+def film(models: dict[str, GPT]) -> dict[str, list]:
+    found = {}
+    for name, model in models.items():
+        p, own = exact.log_chances(model).exp(), []
+        for n in ASKED:
+            generator = torch.Generator().manual_seed(n)
+            prompts = ask(torch.full((8,), n))
+            length = 12 if name == "base" else ANSWER
+            texts = [decode(x[PROMPT:]) for x in respond(model, prompts, generator, length)]
+            own.append({"n": n, "answers": texts, "bars": bars(p, n)})
+        found[name] = own
+    return found
+
+
+def checker_film(
+    sft: GPT, p_sft: Tensor, chosen: tuple[str, ...], lr: float
+) -> list[dict[str, Any]]:
+    model, frames = copy.deepcopy(sft), []
+
+    def watch(done: int) -> None:
+        if done not in FRAMES:
+            return
+        p, answers = exact.log_chances(model).exp() if done else p_sft, {}
+        for n in CHECKED:
+            generator = torch.Generator().manual_seed(n)
+            ids = respond(model, ask(torch.full((6,), n)), generator)
+            answers[str(n)] = [decode(x[PROMPT:]) for x in ids]
+        row = {"reward": rules.mean_reward(p, chosen), "right": exact.share_right(p).mean().item()}
+        row |= {"different": exact.different(p), "with_borrow": exact.with_borrow(p)}
+        row |= {"pass_1": exact.pass_at(p, 1)}
+        frames.append({key: round(value, 3) for key, value in row.items()} | {"answers": answers})
+
+    reinforced(model, 0, lr, reward=lambda ids: rules.reward(ids, chosen), watch=watch)
+    return frames
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
+    torch.set_num_threads(1)
+    found: dict[str, Any] = runs.read(FILE) if options.write and FILE.exists() else {}
+    began = time.process_time() - found.get("cpu_seconds", 0)
+    samples = STEPS * BATCH
+    found |= {"command": "python -m lab.answers --write", "answers_drawn": samples}
+    methods = found.setdefault("methods", {})
+    names = list(METHODS)[:4] if options.quick else list(METHODS)
+    tuning, seeds = ((10,), (0,)) if options.quick else (TUNING_SEEDS, SEEDS)
+
+    def keep() -> None:
+        found["cpu_seconds"] = round(time.process_time() - began)
+        if options.write:
+            runs.store(FILE, found | runs.stamp())
+
+    for seed in tuning:
+        if all("best" in methods.get(name, {}) for name in names):
+            continue
+        trial = Trial(seed, {"lr": 1e-3}, options.quick)
+        for name in names:
+            _, _, choices, score = METHODS[name]
+            own = methods.setdefault(name, {"tried": [dict(c) for c in choices]})
+            for settings, tried in zip(choices, own["tried"], strict=True):
+                if str(seed) not in tried and len(choices) > 1:
+                    tried[str(seed)] = round(score(trial.run(name, settings)[1]), 4)
+            print(name, own["tried"], flush=True)
+            if name == "sft":  # the others start from the best so far
+                trial.start(best(own["tried"]))
+            keep()
+    for own in methods.values():
+        own["best"] = best(own["tried"])
+    keep()
+    for seed in seeds:
+        missing = [m for m in names if str(seed) not in methods[m].setdefault("seeds", {})]
+        if not missing and (seed or "checkers" in found):
+            continue
+        trial, models = Trial(seed, methods["sft"]["best"], options.quick), {}
+        for name in missing or ["sft", "reinforce"]:
+            models[name], row = trial.run(name, methods[name]["best"])
+            methods[name]["seeds"][str(seed)] = row
+            print(seed, name, row, flush=True)
+            keep()
+        if seed == 0:
+            stages = {"base": trial.base, "sft": trial.sft, "reinforce": models["reinforce"]}
+            found["film"] = film(stages)
+            lr, own = methods["reinforce"]["best"]["lr"], {}
+            for chosen in ALL_RULES[: 1 if options.quick else None]:
+                own[" ".join(chosen)] = checker_film(trial.sft, trial.p, chosen, lr)
+                last = own[" ".join(chosen)][-1]
+                print(chosen, last, flush=True)
+            found["checkers"] = own
+            keep()
+    return found
+
+
+def best(tried: list[dict[str, float]]) -> dict[str, float]:
+    """The settings with the best mean score over the tuning seeds."""
+
+    def mean(one: dict[str, float]) -> float:
+        scores = [value for key, value in one.items() if key.isdigit()]
+        return sum(scores) / max(len(scores), 1)
+
+    chosen = max(tried, key=mean)
+    return {key: value for key, value in chosen.items() if not key.isdigit()}
+
+
+if __name__ == "__main__":
+    main()
