@@ -4,7 +4,8 @@ Usage: python -m lab.answers [--quick | --write]
 
 Every seed has a base model, demonstrations and samples of its own. Each method begins with the
 same fine-tuned model, draws the same number of answers and does the same number of steps. Its rate
-(and DPO's beta) is the best of those tried on a seed that is not used again: fine-tuning by its
+(and DPO's beta) is the best of a sweep on a seed that is not used again, which goes on until its
+neighbours are worse: fine-tuning by its
 divergence from the pupils, the others by what they maximise. All figures are exact, computed from
 the chances of all answers. Finished runs are kept: a second call does only what is missing.
 
@@ -44,7 +45,8 @@ from scratchformer_course.measurements import FOLDER
 FILE = FOLDER / "answers.json"
 SEEDS, TUNING_SEEDS = range(5), (10,)
 BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, SHOWN = 400, 100, 60, 256, 8, 128
-RATES = (3e-4, 1e-3, 3e-3)
+RATES = (3e-4, 1e-3, 3e-3)  # to begin with
+LADDER = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 ALL_RULES = [
     c for size in range(len(rules.RULES) + 1) for c in itertools.combinations(rules.RULES, size)
 ]
@@ -228,7 +230,7 @@ METHODS: dict[str, tuple[str, Callable[..., GPT], list[dict], Score]] = {
     "reinforce, KL 0.1": ("sft", lambda *a, **k: reinforced(*a, beta=0.1, **k), R, penalised(0.1)),
     "reinforce, LoRA": (
         "sft", lambda m, seed, lr: reinforced(with_lora(m, seed), seed, lr),
-        [{"lr": lr} for lr in (1e-3, 3e-3, 1e-2)], by_right),
+        [{"lr": lr} for lr in (3e-3, 1e-2)], by_right),
     "rejection, 1 round": ("sft", lambda *a, **k: rejected(*a, rounds=1, **k), R, by_right),
     "rejection, 15 rounds": ("sft", lambda *a, **k: rejected(*a, rounds=15, **k), R, by_right),
     "dpo": ("sft", preferred, BETAS, by_right),
@@ -336,17 +338,21 @@ def main(arguments: list[str] | None = None) -> dict:
         trial = Trial(seed, {"lr": 1e-3}, options.quick)
         for name in names:
             _, _, choices, score = METHODS[name]
-            own = methods.setdefault(name, {"tried": [dict(c) for c in choices]})
-            for settings, tried in zip(choices, own["tried"], strict=True):
-                if str(seed) not in tried and len(choices) > 1:
-                    tried[str(seed)] = round(score(trial.run(name, settings)[1]), 4)
-            print(name, own["tried"], flush=True)
-            if name == "sft":  # the others start from the best so far
-                trial.start(best(own["tried"]))
+            own = methods.setdefault(name, {"tried": []})
+            waiting = [] if len(choices) == 1 else list(choices)
+            while waiting:
+                settings = waiting.pop(0)
+                if settings not in map(settings_of, own["tried"]):
+                    found_score = round(score(trial.run(name, settings)[1]), 4)
+                    own["tried"].append(settings | {"score": found_score})
+                    keep()
+                if not waiting:
+                    waiting = missing_neighbours(own["tried"])
+            own["best"] = best(own["tried"]) if own["tried"] else choices[0]
+            print(name, own, flush=True)
+            if name == "sft":  # the others start from the best
+                trial.start(own["best"])
             keep()
-    for own in methods.values():
-        own["best"] = best(own["tried"])
-    keep()
     for seed in seeds:
         missing = [m for m in names if str(seed) not in methods[m].setdefault("seeds", {})]
         if not missing and (seed or "checkers" in found):
@@ -370,15 +376,21 @@ def main(arguments: list[str] | None = None) -> dict:
     return found
 
 
+def settings_of(tried: dict[str, float]) -> dict[str, float]:
+    return {key: value for key, value in tried.items() if key != "score"}
+
+
 def best(tried: list[dict[str, float]]) -> dict[str, float]:
-    """The settings with the best mean score over the tuning seeds."""
+    """The settings with the best score."""
+    return settings_of(max(tried, key=lambda one: one["score"]))
 
-    def mean(one: dict[str, float]) -> float:
-        scores = [value for key, value in one.items() if key.isdigit()]
-        return sum(scores) / max(len(scores), 1)
 
-    chosen = max(tried, key=mean)
-    return {key: value for key, value in chosen.items() if not key.isdigit()}
+def missing_neighbours(tried: list[dict[str, float]]) -> list[dict[str, float]]:
+    """The best settings with the next lower and the next higher rate, as far as not yet tried."""
+    chosen = best(tried)
+    at = LADDER.index(chosen["lr"])
+    near = [chosen | {"lr": lr} for lr in LADDER[max(0, at - 1) : at + 2]]
+    return [settings for settings in near if settings not in map(settings_of, tried)]
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from scratchformer_course.ch21_answers.world import (
 
 _ALL = torch.arange(100)
 RIGHT = _ALL[:, None] + _ALL == NUMBERS[:, None, None]  # (90, 100, 100): a + b = n
-POSSIBLE = _ALL <= NUMBERS[:, None]  # (90, 100)
+POSSIBLE = NUMBERS[:, None] >= _ALL  # (90, 100)
 BORROW = borrows(NUMBERS[:, None], _ALL) & POSSIBLE  # (90, 100): n - a needs a borrow
 TINY = 1e-300
 
