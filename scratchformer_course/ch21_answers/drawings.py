@@ -97,7 +97,9 @@ def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: t
                 d.circle(at(value), y + dy, 4.5, colour, fill=0.4)
         means = [sum(each) / len(each) for each in (right, skill)]
         told.append(f"{SHORT.get(name, name)} {means[0]:.2f} and {means[1]:.2f}")
-    d.text(464, bottom + 32, "share right: all answers, and sums with a borrow", size=13, anchor="end")
+    d.text(
+        464, bottom + 32, "share right: all answers, and sums with a borrow", size=13, anchor="end"
+    )
     return d.show(
         "A row for each method with a green dot for each seed at the share of right answers, and "
         "an orange dot at the share of right sums among given ones that need a borrow. Dashed "

@@ -59,9 +59,9 @@ answer_targets = exercise(
         "nobody's target, so ... of them are masked.",
     ],
     question=number(
-        "A row has 9 tokens, of which the first 4 are the question. For how many targets is the "
-        "loss computed?",
-        lambda f: (f(torch.arange(1, 10)[None], 4) != -100).sum(),
+        "A row holds the ids 1 to 9, of which the first 4 are the question. What is the sum of the "
+        "targets that are not -100?",
+        lambda f: (lambda targets: targets[targets != -100].sum())(f(torch.arange(1, 10)[None], 4)),
         digits=0,
     ),
     mistakes=[
@@ -411,7 +411,7 @@ dpo_loss = exercise(
         ),
         mistake(
             "takes the mean first",
-            "The mean comes before the sigmoid: each pair has its own loss, and then comes the mean",
+            "The mean comes before the sigmoid: each pair has its own loss, then the mean",
             lambda c, r, cs, rs, beta: -F.logsigmoid(beta * ((c - cs) - (r - rs)).mean()),
         ),
         mistake(

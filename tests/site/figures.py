@@ -221,6 +221,13 @@ FIGURES = {
     "changes": Figure(
         lambda: stored("19", "changes"), lambda page: press(page, "Show the loss", "The first six")
     ),
+    "answers": Figure(
+        lambda: stored("21", "answers"),
+        lambda page: (press(page, "after reward"), fill(page, Question=7)),
+    ),
+    "checker": Figure(
+        lambda: stored("21", "checker"), lambda page: press(page, "Train on this reward")
+    ),
     "explorer": Figure(explorer, lambda page: None),
     "race": Figure(short_race, train_and_look),
 }
