@@ -6,11 +6,9 @@ from scratchformer_course.kit.canvas import Drawing
 
 SHORT = {
     "reinforce": "REINFORCE",
-    "reinforce, no baseline": "… no baseline",
     "reinforce, KL 0.1": "… KL penalty",
     "reinforce, LoRA": "… LoRA",
-    "rejection, 1 round": "rejection, 1 round",
-    "rejection, 15 rounds": "rejection, 15 rounds",
+    "rejection": "rejection",
     "dpo": "DPO",
 }
 

@@ -1,13 +1,14 @@
 """Everything that can be known of a model's answers, computed and not sampled.
 
 An answer has two numbers of two digits, so that there are 10,000 for each of 90 questions. The
-model's chance of each comes from one pass over all beginnings and ten over all tens.
+model's chance of each comes from a cache that branches at each digit.
 """
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from scratchformer.attention import KeyValueCache
 from scratchformer.models import GPT
 from scratchformer.training.losses import eval_mode
 from scratchformer_course.ch21_answers.world import (
@@ -18,7 +19,6 @@ from scratchformer_course.ch21_answers.world import (
     PROMPT,
     ask,
     borrows,
-    digits,
 )
 
 _ALL = torch.arange(100)
@@ -33,20 +33,32 @@ def log_chances(model: GPT, sign: int = ASK) -> Float[Tensor, "90 100 100"]:
 
     What is missing to 1 for a question is the chance of texts that have not this form.
     """
-    first = torch.cat([digits(_ALL), torch.full((100, 1), PLUS)], dim=1)  # (100, 3)
-    prompts = ask(NUMBERS, sign).repeat_interleave(100, dim=0)
-    begun = torch.cat([prompts, first.repeat(len(NUMBERS), 1)], dim=1)  # (9000, 6)
+    n = len(NUMBERS)
     with eval_mode(model):
         cache = model.new_cache()
-        log_p = model(begun, cache).log_softmax(dim=-1)
-        told = log_p[:, PROMPT - 1 : -1].gather(2, begun[:, PROMPT:, None]).sum(dim=(1, 2))
-        of_ten = []
+        log_p = _next(model, ask(NUMBERS, sign), cache)  # (90, V)
+        total = log_p[:, :10].flatten()  # the first digit: (900,)
+        for rows in (10 * n, 100 * n):
+            for layer in cache:
+                old, layer.length = (layer.k, layer.v), 0
+                layer.append(*(each.repeat_interleave(10, dim=0) for each in old))
+            log_p = _next(model, torch.arange(10).repeat(rows // 10)[:, None], cache)
+            if rows == 10 * n:
+                total = (total[:, None] + log_p[:, :10]).flatten()  # the second digit: (9000,)
+        total = total + log_p[:, PLUS]
+        tens = _next(model, torch.full((100 * n, 1), PLUS), cache)
+        found = []
         for ten in range(10):
             for layer in cache:
-                layer.length = begun.shape[1]  # another digit behind the same beginning
-            unit = model(torch.full((len(begun), 1), ten), cache)[:, -1].log_softmax(dim=-1)
-            of_ten.append(told[:, None] + log_p[:, -1, ten, None] + unit[:, :10])
-    return torch.stack(of_ten, dim=1).view(len(NUMBERS), 100, 100).double()
+                layer.length = PROMPT + 3  # another digit behind the same beginning
+            units = _next(model, torch.full((100 * n, 1), ten), cache)
+            found.append(total[:, None] + tens[:, ten, None] + units[:, :10])
+    return torch.stack(found, dim=1).view(n, 100, 100).double()
+
+
+def _next(model: GPT, ids: Tensor, cache: list[KeyValueCache]) -> Float[Tensor, "N V"]:
+    """ln p of what follows."""
+    return model(ids, cache)[:, -1].log_softmax(dim=-1)
 
 
 def chances_of_pupils() -> Float[Tensor, "90 100 100"]:
