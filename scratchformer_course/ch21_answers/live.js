@@ -41,11 +41,17 @@
       numbers
         .map((p, a) => {
           const [h, y] = [(80 * p) / top, 90 - (80 * (from ? from[a] : 0)) / top];
-          return h < 0.2 ? "" : `M${(width * a).toFixed(1)} ${y.toFixed(1)}h${(0.86 * width).toFixed(1)}v${(-h).toFixed(1)}h${(-0.86 * width).toFixed(1)}z`;
+          return h < 0.2
+            ? ""
+            : `M${(width * a).toFixed(1)} ${y.toFixed(1)}h${(0.86 * width).toFixed(1)}v${(-h).toFixed(1)}h${(-0.86 * width).toFixed(1)}z`;
         })
         .join("");
     const marks = all
-      .map((_, a) => (n % 10 < a % 10 ? `M${(width * a).toFixed(1)} 93h${width.toFixed(1)}v4h${(-width).toFixed(1)}z` : ""))
+      .map((_, a) =>
+        n % 10 < a % 10
+          ? `M${(width * a).toFixed(1)} 93h${width.toFixed(1)}v4h${(-width).toFixed(1)}z`
+          : "",
+      )
       .join("");
     const sum = (numbers) => numbers.reduce((x, y) => x + y, 0) / 1e4;
     const hard = sum(right.filter((_, a) => n % 10 < a % 10));
@@ -76,13 +82,17 @@
   function answers({ stages, asked }) {
     let stage = 0;
     const host = el("div", { class: "sx-ans-out" });
-    const at = slider("Question", {
-      min: 0,
-      max: asked.length - 1,
-      step: 1,
-      value: Math.max(0, asked.indexOf(85)),
-      show: (i) => `${asked[i]}?`,
-    }, draw);
+    const at = slider(
+      "Question",
+      {
+        min: 0,
+        max: asked.length - 1,
+        step: 1,
+        value: Math.max(0, asked.indexOf(85)),
+        show: (i) => `${asked[i]}?`,
+      },
+      draw,
+    );
     const buttons = stages.map(([, name], i) =>
       button(name, () => {
         stage = i;

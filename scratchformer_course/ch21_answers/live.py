@@ -64,7 +64,8 @@ def shown(answer: str) -> str:
 def _questions(s: dict) -> str:
     at = s["asked"].index(85) if 85 in s["asked"] else 0
     rows = "".join(
-        f"<tr><th scope='row'>{name}</th><td>{', '.join(map(shown, own[at]['answers'][:4]))}</td></tr>"
+        f"<tr><th scope='row'>{name}</th>"
+        f"<td>{', '.join(map(shown, own[at]['answers'][:4]))}</td></tr>"
         for _, name, own in s["stages"]
     )
     return (
@@ -86,5 +87,6 @@ def _checkers(s: dict) -> str:
         "<p>This figure is live where JavaScript runs: there each rule is a switch. Here is what "
         "the model does that is trained on each choice of rules.</p><table><thead><tr>"
         "<th scope='col'>rules</th><th scope='col'>reward</th><th scope='col'>right</th>"
-        f"<th scope='col'>answers to {s['asked'][-1]}?</th></tr></thead><tbody>{rows}</tbody></table>"
+        f"<th scope='col'>answers to {s['asked'][-1]}?</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
     )
