@@ -57,6 +57,10 @@ CHECKED = (42, 85)  # those of the checkers
 RIGHT = ("form", "units", "tens")
 
 
+def loss(model: GPT, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    return token_loss(model(x), y)
+
+
 @functools.cache
 def pretrained(steps: int) -> GPT:
     """The base model, that of the chapter."""
@@ -67,7 +71,7 @@ def pretrained(steps: int) -> GPT:
 
     model = new_model(seed=0)
     config = TrainingConfig(steps, lr=1e-2, muon_lr=0.05, seed=0, warmup=steps // 10)
-    fit(model, batch, lambda model, x, y: token_loss(model(x), y), config)
+    fit(model, batch, loss, config)
     return model.eval()
 
 
@@ -106,14 +110,18 @@ def is_right(ids: Tensor) -> Tensor:
 
 
 def fine_tuned(model: GPT, seed: int, lr: float, mask: bool = True) -> GPT:
-    data, generator = demonstrations(SHOWN, seed), torch.Generator().manual_seed(seed)
-    optimizer = optimizer_of(model, lr)
-    for _ in range(SFT_STEPS):
+    """`fit` on demonstrations, the loss on the answers; without a mask on the questions too."""
+    data = demonstrations(SHOWN, seed)
+
+    def batch(generator):
         ids = data[torch.randint(len(data), (64,), generator=generator)]
         targets = ids[:, 1:].clone()
         if mask:
             targets[:, : PROMPT - 1] = -100
-        step(optimizer, F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), targets.flatten()))
+        return ids[:, :-1], targets
+
+    config = TrainingConfig(SFT_STEPS, lr=lr, seed=seed, warmup=10, weight_decay=0.0)
+    fit(model, batch, loss, config)
     return model
 
 
