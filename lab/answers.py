@@ -44,7 +44,7 @@ from scratchformer_course.ch21_answers.world import (
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "answers.json"
-SEEDS, TUNING_SEEDS = range(5), (10,)
+SEEDS, TUNING_SEED = range(5), 10
 BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, SHOWN = 400, 100, 40, 256, 8, 128
 RATES = (3e-4, 1e-3, 3e-3)  # to begin with
 LADDER = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
@@ -205,7 +205,7 @@ def with_lora(model: GPT, seed: int, rank: int = 4) -> GPT:
 
 # --- the trial -----------------------------------------------------------------------------------
 
-# name -> (what it starts from, the method, settings to try, score: more is better)
+# name -> (what it starts from, the method, settings to try (none: as "sft"), score: more is better)
 Score = Callable[[dict[str, float]], float]
 
 
@@ -225,7 +225,7 @@ R = [{"lr": lr} for lr in RATES]
 BETAS = [{"lr": lr, "beta": beta} for beta in (0.1, 1.0) for lr in RATES[:2]]
 METHODS: dict[str, tuple[str, Callable[..., GPT], list[dict], Score]] = {
     "sft": ("base", fine_tuned, R, like_pupils),
-    "sft, no mask": ("base", lambda *a, **k: fine_tuned(*a, mask=False, **k), R, like_pupils),
+    "sft, no mask": ("base", lambda *a, **k: fine_tuned(*a, mask=False, **k), [], like_pupils),
     "sft, random weights": ("random", fine_tuned, R, like_pupils),
     "reinforce": ("sft", reinforced, R, by_right),
     "reinforce, KL 0.1": ("sft", lambda *a, **k: reinforced(*a, beta=0.1, **k), R, penalised(0.1)),
@@ -243,10 +243,7 @@ class Trial:
     def __init__(self, seed: int, sft: dict[str, float], quick: bool):
         self.seed = seed
         self.base = pretrained(4 if quick else BASE_STEPS)
-        self.start(sft)
-
-    def start(self, sft: dict[str, float]) -> None:
-        self.sft = fine_tuned(copy.deepcopy(self.base), self.seed, **sft)
+        self.sft = fine_tuned(copy.deepcopy(self.base), seed, **sft)
         self.p = exact.log_chances(self.sft).exp()
 
     def run(self, method: str, settings: dict[str, float]) -> tuple[GPT, dict[str, float]]:
@@ -291,15 +288,13 @@ def film(models: dict[str, GPT]) -> dict[str, list]:
     return found
 
 
-def checker_film(
-    sft: GPT, p_sft: Tensor, chosen: tuple[str, ...], lr: float
-) -> list[dict[str, Any]]:
-    model, frames = copy.deepcopy(sft), []
+def checker_film(trial: "Trial", chosen: tuple[str, ...], lr: float) -> list[dict[str, Any]]:
+    model, frames = copy.deepcopy(trial.sft), []
 
     def watch(done: int) -> None:
         if done not in FRAMES:
             return
-        p, answers = exact.log_chances(model).exp() if done else p_sft, {}
+        p, answers = exact.log_chances(model).exp() if done else trial.p, {}
         for n in CHECKED:
             generator = torch.Generator().manual_seed(n)
             ids = respond(model, ask(torch.full((6,), n)), generator)
@@ -313,62 +308,66 @@ def checker_film(
     return frames
 
 
+def tune(name: str, trial: Trial, methods: dict[str, Any], keep: Callable[[], None]) -> None:
+    """A sweep that goes on until its best rate has a worse neighbour on both sides."""
+    _, _, choices, score = METHODS[name]
+    own = methods.setdefault(name, {"tried": [], "seeds": {}})
+    waiting = list(choices)
+    while waiting:
+        settings = waiting.pop(0)
+        if settings not in map(settings_of, own["tried"]):
+            scored = round(score(trial.run(name, settings)[1]), 4)
+            own["tried"].append(settings | {"score": scored})
+            keep()
+        if not waiting:
+            waiting = missing_neighbours(own["tried"])
+    own["best"] = best(own["tried"]) if own["tried"] else methods["sft"]["best"]
+    print(name, own, flush=True)
+    keep()
+
+
 def main(arguments: list[str] | None = None) -> dict:
     options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
     torch.set_num_threads(1)
     found: dict[str, Any] = runs.read(FILE) if options.write and FILE.exists() else {}
     began = time.process_time() - found.get("cpu_seconds", 0)
-    samples = STEPS * BATCH
-    found |= {"command": "python -m lab.answers --write", "answers_drawn": samples}
-    methods = found.setdefault("methods", {})
-    names = list(METHODS)[:4] if options.quick else list(METHODS)
-    tuning, seeds = ((10,), (0,)) if options.quick else (TUNING_SEEDS, SEEDS)
+    found |= {"command": "python -m lab.answers --write", "answers_drawn": STEPS * BATCH}
+    methods, checkers = found.setdefault("methods", {}), found.setdefault("checkers", {})
+    quick = options.quick
 
     def keep() -> None:
         found["cpu_seconds"] = round(time.process_time() - began)
         if options.write:
             runs.store(FILE, found | runs.stamp())
 
-    for seed in tuning:
-        if all("best" in methods.get(name, {}) for name in names):
-            continue
-        trial = Trial(seed, {"lr": 1e-3}, options.quick)
-        for name in names:
-            _, _, choices, score = METHODS[name]
-            own = methods.setdefault(name, {"tried": []})
-            waiting = [] if len(choices) == 1 else list(choices)
-            while waiting:
-                settings = waiting.pop(0)
-                if settings not in map(settings_of, own["tried"]):
-                    found_score = round(score(trial.run(name, settings)[1]), 4)
-                    own["tried"].append(settings | {"score": found_score})
-                    keep()
-                if not waiting:
-                    waiting = missing_neighbours(own["tried"])
-            own["best"] = best(own["tried"]) if own["tried"] else choices[0]
-            print(name, own, flush=True)
-            if name == "sft":  # the others start from the best
-                trial.start(own["best"])
-            keep()
-    for seed in seeds:
-        missing = [m for m in names if str(seed) not in methods[m].setdefault("seeds", {})]
-        if not missing and (seed or "checkers" in found):
-            continue
-        trial, models = Trial(seed, methods["sft"]["best"], options.quick), {}
-        for name in missing or ["sft", "reinforce"]:
-            models[name], row = trial.run(name, methods[name]["best"])
+    def start_of(seed: int) -> Trial:
+        return Trial(seed, methods.get("sft", {}).get("best", {"lr": 1e-3}), quick)
+
+    if any("best" not in methods.get(name, {}) for name in ("sft", "reinforce")):
+        tune("sft", start_of(TUNING_SEED), methods, keep)
+        tune("reinforce", start_of(TUNING_SEED), methods, keep)
+    lr = methods["reinforce"]["best"]
+    if "film" not in found or len(checkers) < len(ALL_RULES):
+        trial = start_of(0)
+        stages = {"base": trial.base, "sft": trial.sft, "reinforce": trial.run("reinforce", lr)[0]}
+        found["film"] = film(stages)
+        for chosen in ALL_RULES[: 1 if quick else None]:
+            if " ".join(chosen) not in checkers:
+                checkers[" ".join(chosen)] = checker_film(trial, chosen, **lr)
+                print(chosen, checkers[" ".join(chosen)][-1], flush=True)
+                keep()
+    names = [name for name in METHODS if not quick or name in ("sft", "reinforce")]
+    untuned = [name for name in names if "best" not in methods.get(name, {})]
+    trial = start_of(TUNING_SEED) if untuned else None
+    for name in untuned:
+        tune(name, trial, methods, keep)
+    for seed in SEEDS[: 1 if quick else None]:
+        missing = [name for name in names if str(seed) not in methods[name]["seeds"]]
+        trial = start_of(seed) if missing else None
+        for name in missing:
+            row = trial.run(name, methods[name]["best"])[1]
             methods[name]["seeds"][str(seed)] = row
             print(seed, name, row, flush=True)
-            keep()
-        if seed == 0:
-            stages = {"base": trial.base, "sft": trial.sft, "reinforce": models["reinforce"]}
-            found["film"] = film(stages)
-            lr, own = methods["reinforce"]["best"]["lr"], {}
-            for chosen in ALL_RULES[: 1 if options.quick else None]:
-                own[" ".join(chosen)] = checker_film(trial.sft, trial.p, chosen, lr)
-                last = own[" ".join(chosen)][-1]
-                print(chosen, last, flush=True)
-            found["checkers"] = own
             keep()
     return found
 
