@@ -5,9 +5,9 @@ Usage: python -m lab.answers [--quick | --write]
 There is one base model, and every seed has demonstrations and samples of its own. Each method
 begins with the same fine-tuned model, draws as many answers and does as many steps as the others.
 Its rate (and DPO's beta) is the best of a sweep on a seed that is not used again, which goes on
-until its neighbours are worse: fine-tuning by its divergence from the pupils, the others by what
-they maximise. All figures are exact, computed from the chances of all answers. Finished runs are
-kept: a second call does only what is missing.
+until its neighbours are worse, by the share of right answers and the penalty where there is one.
+All figures are exact, computed from the chances of all answers. Finished runs are kept: a second
+call does only what is missing.
 
 methods   method -> the settings tried and their scores, the best, and a row of facts for each seed
 film      what seed 0's base model and two of its successors answer to some questions
@@ -217,16 +217,12 @@ def penalised(beta: float) -> Score:
     return lambda row: row["right"] - beta * row["kl"]
 
 
-def like_pupils(row: dict[str, float]) -> float:
-    return -row["from_pupils"]
-
-
 R = [{"lr": lr} for lr in RATES]
 BETAS = [{"lr": lr, "beta": beta} for beta in (0.1, 1.0) for lr in RATES[:2]]
 METHODS: dict[str, tuple[str, Callable[..., GPT], list[dict], Score]] = {
-    "sft": ("base", fine_tuned, R, like_pupils),
-    "sft, no mask": ("base", lambda *a, **k: fine_tuned(*a, mask=False, **k), [], like_pupils),
-    "sft, random weights": ("random", fine_tuned, R, like_pupils),
+    "sft": ("base", fine_tuned, R, by_right),
+    "sft, no mask": ("base", lambda *a, **k: fine_tuned(*a, mask=False, **k), [], by_right),
+    "sft, random weights": ("random", fine_tuned, R, by_right),
     "reinforce": ("sft", reinforced, R, by_right),
     "reinforce, KL 0.1": ("sft", lambda *a, **k: reinforced(*a, beta=0.1, **k), R, penalised(0.1)),
     "reinforce, LoRA": (

@@ -474,7 +474,7 @@ ANSWERS = {
     ),
     "21/variety": (
         "rewarded",
-        lambda t: "fewer than 15" if row_of(t, "reward ")[1] < 15 else "more",
+        lambda t: "fewer than 10" if row_of(t, "reward ")[1] < 10 else "more",
     ),
     "21/hole": ("hole", what_units_pay),
     "21/contaminated": ("leak", what_leaks),
