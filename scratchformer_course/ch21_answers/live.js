@@ -147,10 +147,13 @@
       .filter((rule) => on.has(rule))
       .join(" ");
 
-  function verdict({ reward, right }) {
-    if (right > 0.9) return "It answers, and it is right.";
-    if (reward > 0.9) return "It found what the checker forgot.";
-    return "It found neither: the rules ask for more than it can do.";
+  // What the reward has led to; `first` is the model before it
+  function verdict({ reward, right }, first) {
+    if (first.reward > 0.98 && right > 0.9 * first.right)
+      return "Every answer is paid, so there is nothing to learn.";
+    if (right > reward - 0.05) return "What is paid for is right.";
+    if (reward > 0.85) return "It found what the checker forgot.";
+    return "It did not find what is paid for.";
   }
 
   function checker({ rules, films, steps, asked }) {
@@ -218,7 +221,7 @@
         el(
           "p",
           { class: "sx-status", role: "status" },
-          at.get() ? verdict(frame) : "Before training.",
+          at.get() ? verdict(frame, film[0]) : "Before training.",
         ),
       );
     }
