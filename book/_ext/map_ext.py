@@ -92,6 +92,7 @@ BESIDE: Parts = {
     "race": ("17", ""),
     "GPT-2": ("18 19", ""),
     "inference": ("20", ""),
+    "answers": ("21", ""),
 }
 
 

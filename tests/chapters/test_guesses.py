@@ -363,6 +363,22 @@ def best_rule(_figure):
 
 
 # page/question: the cell with the output, and how its answer is read
+def row_of(text, name):
+    """The numbers behind a name at the beginning of a line."""
+    return numbers(re.search(rf"^{name}(.*)", text, re.MULTILINE)[1])
+
+
+def what_units_pay(text):
+    paid, right = numbers(text)[:2]
+    return "right and wrong, all rewarded" if paid > 0.9 > right > 0.05 else "another answer"
+
+
+def what_leaks(text):
+    clean, leaked = (row_of(text, name) for name in ("clean", "contaminated"))
+    test, fresh = (after - before for before, after in zip(clean, leaked, strict=True))
+    return "the test items gain much more" if test > fresh + 0.1 else "alike"
+
+
 ANSWERS = {
     "00/first-sums": ("cell-08", lambda text: all_of(f"{row[0]:.0f}" for row in rows(text)[:2])),
     "00/row-plus-column": ("cell-12", lambda text: f"{rows(text)[1][2]:.0f}"),
@@ -475,6 +491,24 @@ ANSWERS = {
     "20/outlier-column": ("inf-38", survives_a_column),
     "20/a-pass": ("inf-59", characters_a_pass),
     "20/many-texts": ("inf-66", many_texts),
+    "21/base-writes": (
+        "respond",
+        lambda t: "further questions" if not re.search(r"85\? -> .*\+", t) else "a sum",
+    ),
+    "21/random-weights": (
+        "three",
+        lambda t: "about 0.01" if row_of(t, "random weights")[0] < 0.06 else "more",
+    ),
+    "21/ten-more": (
+        "noise",
+        lambda t: "the direction is lost" if row_of(t, r"r \+ 10 {5,}.*")[0] < 0.3 else "kept",
+    ),
+    "21/variety": (
+        "rewarded",
+        lambda t: "fewer than 10" if row_of(t, "reward ")[1] < 10 else "more",
+    ),
+    "21/hole": ("hole", what_units_pay),
+    "21/contaminated": ("leak", what_leaks),
 }
 
 

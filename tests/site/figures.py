@@ -249,6 +249,13 @@ FIGURES = {
     "fewer_bits": Figure(
         lambda: fewer_bits(*shipped(), load_measurements("page_bits")), three_bits
     ),
+    "answers": Figure(
+        lambda: stored("21", "answers"),
+        lambda page: (press(page, "after reward"), fill(page, Question=7)),
+    ),
+    "checker": Figure(
+        lambda: stored("21", "checker"), lambda page: press(page, "Train on this reward")
+    ),
     "explorer": Figure(explorer, lambda page: None),
     "race": Figure(short_race, train_and_look),
 }

@@ -1,0 +1,389 @@
+"""Chapter 21's ways to answers, and what each costs -> measurements/answers.json.
+
+Usage: python -m lab.answers [--quick | --write]
+
+There is one base model, and every seed has demonstrations and samples of its own. Each method
+begins with the same fine-tuned model, draws as many answers and does as many steps as the others.
+Its rate (and DPO's beta) is the best of a sweep on a seed that is not used again, which goes on
+until its neighbours are worse, by the share of right answers and the penalty where there is one.
+All figures are exact, computed from the chances of all answers. Finished runs are kept: a second
+call does only what is missing.
+
+methods   method -> the settings tried and their scores, the best, and a row of facts for each seed
+film      what seed 0's base model and two of its successors answer to some questions
+checkers  for each of 16 checkers the answers of a model that is rewarded by it, every 20 steps
+"""
+
+import copy
+import functools
+import itertools
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from lab import runs
+from scratchformer.models import GPT
+from scratchformer.training import TrainingConfig, fit, token_loss
+from scratchformer_course.ch21_answers import exact, rules
+from scratchformer_course.ch21_answers.world import (
+    ANSWER,
+    EQUALS,
+    PROMPT,
+    any_numbers,
+    ask,
+    decode,
+    demonstrations,
+    new_model,
+    pages,
+)
+from scratchformer_course.measurements import FOLDER
+
+FILE = FOLDER / "answers.json"
+SEEDS, TUNING_SEED = range(5), 10
+BASE_STEPS, SFT_STEPS, STEPS, BATCH, GROUP, SHOWN = 400, 100, 40, 256, 8, 128
+RATES = (3e-4, 1e-3, 3e-3)  # to begin with
+LADDER = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+ALL_RULES = [
+    c for size in range(len(rules.RULES) + 1) for c in itertools.combinations(rules.RULES, size)
+]
+FRAMES = range(0, STEPS + 1, 20)
+ASKED = (17, 30, 42, 56, 64, 71, 85, 98)  # the film's questions
+CHECKED = (42, 85)  # those of the checkers
+RIGHT = ("form", "units", "tens")
+
+
+def loss(model: GPT, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    return token_loss(model(x), y)
+
+
+@functools.cache
+def pretrained(steps: int) -> GPT:
+    """The base model, that of the chapter."""
+
+    def batch(generator):
+        page = pages(128, generator)  # (B, 18)
+        return page[:, :-1], page[:, 1:]
+
+    model = new_model(seed=0)
+    config = TrainingConfig(steps, lr=1e-2, muon_lr=0.05, seed=0, warmup=steps // 10)
+    fit(model, batch, loss, config)
+    return model.eval()
+
+
+def optimizer_of(model: nn.Module, lr: float) -> torch.optim.Optimizer:
+    own = [p for p in model.parameters() if p.requires_grad]
+    return torch.optim.AdamW(own, lr=lr, betas=(0.9, 0.95), weight_decay=0.0)
+
+
+def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+@torch.no_grad()
+def respond(model: GPT, prompts: Tensor, generator: torch.Generator, length=ANSWER) -> Tensor:
+    """Prompts with sampled answers behind them."""
+    cache, ids, x = model.new_cache(), [prompts], prompts
+    for _ in range(length):
+        x = torch.multinomial(model(x, cache)[:, -1].softmax(dim=-1), 1, generator=generator)
+        ids.append(x)
+    return torch.cat(ids, dim=1)
+
+
+def log_prob(model: GPT, ids: Tensor) -> Tensor:
+    """ln p of each answer, given its question."""
+    log_p = model(ids[:, :-1])[:, PROMPT - 1 :].log_softmax(dim=-1)
+    return log_p.gather(2, ids[:, PROMPT:, None]).sum(dim=(1, 2))
+
+
+def is_right(ids: Tensor) -> Tensor:
+    return rules.reward(ids, RIGHT)
+
+
+# --- the methods ---------------------------------------------------------------------------------
+
+
+def fine_tuned(model: GPT, seed: int, lr: float, mask: bool = True) -> GPT:
+    """`fit` on demonstrations, the loss on the answers; without a mask on the questions too."""
+    data = demonstrations(SHOWN, seed)
+
+    def batch(generator):
+        ids = data[torch.randint(len(data), (64,), generator=generator)]
+        targets = ids[:, 1:].clone()
+        if mask:
+            targets[:, : PROMPT - 1] = -100
+        return ids[:, :-1], targets
+
+    config = TrainingConfig(SFT_STEPS, lr=lr, seed=seed, warmup=10, weight_decay=0.0)
+    fit(model, batch, loss, config)
+    return model
+
+
+def reinforced(
+    model: GPT,
+    seed: int,
+    lr: float,
+    reward: Callable[[Tensor], Tensor] = is_right,
+    beta: float = 0.0,
+    watch: Callable[[int], object] = lambda step: None,
+) -> GPT:
+    """REINFORCE: groups of eight answers, the mean of the group as the baseline."""
+    start, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
+    optimizer = optimizer_of(model, lr)
+    for done in range(STEPS):
+        watch(done)
+        n = any_numbers(BATCH // GROUP, generator).repeat_interleave(GROUP)
+        ids = respond(model, ask(n), generator)
+        log_p, r = log_prob(model, ids), reward(ids)
+        if beta:
+            with torch.no_grad():
+                r = r - beta * (log_p - log_prob(start, ids))
+        r = r - r.view(-1, GROUP).mean(dim=1).repeat_interleave(GROUP)
+        step(optimizer, -(r * log_p).mean())
+    watch(STEPS)
+    return model
+
+
+def rejected(model: GPT, seed: int, lr: float) -> GPT:
+    """Answers of the model at the start, and fine-tuning on those that are right."""
+    generator = torch.Generator().manual_seed(seed)
+    ids = respond(model, ask(any_numbers(STEPS * BATCH, generator)), generator)
+    kept, optimizer = ids[is_right(ids) > 0], optimizer_of(model, lr)
+    for _ in range(STEPS):
+        some = kept[torch.randint(len(kept), (BATCH,), generator=generator)]
+        step(optimizer, -log_prob(model, some).mean())
+    return model
+
+
+def preferred(model: GPT, seed: int, lr: float, beta: float) -> GPT:
+    """DPO on pairs of a right and a wrong answer to one question."""
+    start, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
+    n = any_numbers(STEPS * BATCH // GROUP, generator).repeat_interleave(GROUP)
+    chosen, refused = [], []
+    for group in respond(model, ask(n), generator).split(GROUP):
+        ok = is_right(group) > 0
+        pairs = min(int(ok.sum()), int((~ok).sum()))
+        chosen.append(group[ok][:pairs])
+        refused.append(group[~ok][:pairs])
+    good, bad = torch.cat(chosen), torch.cat(refused)
+    optimizer = optimizer_of(model, lr)
+    with torch.no_grad():
+        before = log_prob(start, good) - log_prob(start, bad)
+    for _ in range(STEPS):
+        i = torch.randint(len(good), (BATCH // 2,), generator=generator)
+        gain = log_prob(model, good[i]) - log_prob(model, bad[i]) - before[i]
+        step(optimizer, -F.logsigmoid(beta * gain).mean())
+    return model
+
+
+class LoRA(nn.Module):
+    def __init__(self, linear: nn.Linear, rank: int):
+        super().__init__()
+        self.linear = linear.requires_grad_(False)
+        self.A = nn.Parameter(torch.randn(rank, linear.in_features) / linear.in_features**0.5)
+        self.B = nn.Parameter(torch.zeros(linear.out_features, rank))
+
+    def forward(self, x):
+        return self.linear(x) + x @ self.A.T @ self.B.T
+
+
+def with_lora(model: GPT, seed: int, rank: int = 4) -> GPT:
+    torch.manual_seed(seed)
+    model.requires_grad_(False)
+    for block in model.h:
+        for part, names in ((block.attn, ("c_attn", "c_proj")), (block.mlp, ("c_fc", "c_proj"))):
+            for name in names:
+                setattr(part, name, LoRA(getattr(part, name), rank))
+    return model
+
+
+# --- the trial -----------------------------------------------------------------------------------
+
+# name -> (what it starts from, the method, settings to try (none: as "sft"), score: more is better)
+Score = Callable[[dict[str, float]], float]
+
+
+def by_right(row: dict[str, float]) -> float:
+    return row["right"]
+
+
+def penalised(beta: float) -> Score:
+    return lambda row: row["right"] - beta * row["kl"]
+
+
+R = [{"lr": lr} for lr in RATES]
+BETAS = [{"lr": lr, "beta": beta} for beta in (0.1, 1.0) for lr in RATES[:2]]
+METHODS: dict[str, tuple[str, Callable[..., GPT], list[dict], Score]] = {
+    "sft": ("base", fine_tuned, R, by_right),
+    "sft, no mask": ("base", lambda *a, **k: fine_tuned(*a, mask=False, **k), [], by_right),
+    "sft, random weights": ("random", fine_tuned, R, by_right),
+    "reinforce": ("sft", reinforced, R, by_right),
+    "reinforce, KL 0.1": ("sft", lambda *a, **k: reinforced(*a, beta=0.1, **k), R, penalised(0.1)),
+    "reinforce, LoRA": (
+        "sft", lambda m, seed, lr: reinforced(with_lora(m, seed), seed, lr),
+        [{"lr": lr} for lr in (3e-3, 1e-2)], by_right),
+    "rejection": ("sft", rejected, R, by_right),
+    "dpo": ("sft", preferred, BETAS, by_right),
+}  # fmt: skip
+
+
+class Trial:
+    """Models and facts of one seed; what others begin with is trained once."""
+
+    def __init__(self, seed: int, sft: dict[str, float], quick: bool):
+        self.seed = seed
+        self.base = pretrained(4 if quick else BASE_STEPS)
+        self.sft = fine_tuned(copy.deepcopy(self.base), seed, **sft)
+        self.p = exact.log_chances(self.sft).exp()
+
+    def run(self, method: str, settings: dict[str, float]) -> tuple[GPT, dict[str, float]]:
+        of, train, _, _ = METHODS[method]
+        starts = {"base": self.base, "sft": self.sft, "random": new_model(100 + self.seed)}
+        began = time.process_time()
+        model = train(copy.deepcopy(starts[of]), self.seed, **settings)
+        seconds = time.process_time() - began
+        p = exact.log_chances(model).exp()
+        row = exact.facts(p, self.p)
+        row["from_pupils"] = exact.divergence(exact.chances_of_pupils(), p)
+        row["p_equals"] = equals_after(model)
+        row = {key: round(value, 4) if math.isfinite(value) else 99.0 for key, value in row.items()}
+        return model, row | {"cpu_seconds": round(seconds, 1)}
+
+
+@torch.no_grad()
+def equals_after(model: GPT) -> float:
+    """The chance of "=" after a number at the beginning, where a page of sums goes on with it."""
+    log_p = model(ask(torch.arange(10, 100))[:, :2])[:, -1].log_softmax(dim=-1)
+    return log_p[:, EQUALS].exp().mean().item()
+
+
+def bars(p: Tensor, n: int) -> list[list[int]]:
+    """For first numbers 0 … n the chance of a right and of a wrong answer, in ten thousandths."""
+    right = (p * exact.RIGHT).sum(dim=2)[n - 10, : n + 1]
+    wrong = p.sum(dim=2)[n - 10, : n + 1] - right
+    return [[round(1e4 * x) for x in row.tolist()] for row in (right, wrong)]
+
+
+def film(models: dict[str, GPT]) -> dict[str, list]:
+    found = {}
+    for name, model in models.items():
+        p, own = exact.log_chances(model).exp(), []
+        for n in ASKED:
+            generator = torch.Generator().manual_seed(n)
+            prompts = ask(torch.full((8,), n))
+            length = 12 if name == "base" else ANSWER
+            texts = [decode(x[PROMPT:]) for x in respond(model, prompts, generator, length)]
+            own.append({"n": n, "answers": texts, "bars": bars(p, n)})
+        found[name] = own
+    return found
+
+
+def checker_film(trial: "Trial", chosen: tuple[str, ...], lr: float) -> list[dict[str, Any]]:
+    model, frames = copy.deepcopy(trial.sft), []
+
+    def watch(done: int) -> None:
+        if done not in FRAMES:
+            return
+        p, answers = exact.log_chances(model).exp() if done else trial.p, {}
+        for n in CHECKED:
+            generator = torch.Generator().manual_seed(n)
+            ids = respond(model, ask(torch.full((6,), n)), generator)
+            answers[str(n)] = [decode(x[PROMPT:]) for x in ids]
+        row = {"reward": rules.mean_reward(p, chosen), "right": exact.share_right(p).mean().item()}
+        row |= {"different": exact.different(p), "with_borrow": exact.with_borrow(p)}
+        row |= {"pass_1": exact.pass_at(p, 1)}
+        frames.append({key: round(value, 3) for key, value in row.items()} | {"answers": answers})
+
+    reinforced(model, 0, lr, reward=lambda ids: rules.reward(ids, chosen), watch=watch)
+    return frames
+
+
+def tune(name: str, trial: Trial, methods: dict[str, Any], keep: Callable[[], None]) -> None:
+    """A sweep that goes on until its best rate has a worse neighbour on both sides."""
+    _, _, choices, score = METHODS[name]
+    own = methods.setdefault(name, {"tried": [], "seeds": {}})
+    waiting = list(choices)
+    while waiting:
+        settings = waiting.pop(0)
+        if settings not in map(settings_of, own["tried"]):
+            scored = round(score(trial.run(name, settings)[1]), 4)
+            own["tried"].append(settings | {"score": scored})
+            keep()
+        if not waiting:
+            waiting = missing_neighbours(own["tried"])
+    own["best"] = best(own["tried"]) if own["tried"] else methods["sft"]["best"]
+    print(name, own, flush=True)
+    keep()
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
+    torch.set_num_threads(1)
+    found: dict[str, Any] = runs.read(FILE) if options.write and FILE.exists() else {}
+    began = time.process_time() - found.get("cpu_seconds", 0)
+    found |= {"command": "python -m lab.answers --write", "answers_drawn": STEPS * BATCH}
+    methods, checkers = found.setdefault("methods", {}), found.setdefault("checkers", {})
+    quick = options.quick
+
+    def keep() -> None:
+        found["cpu_seconds"] = round(time.process_time() - began)
+        if options.write:
+            runs.store(FILE, found | runs.stamp())
+
+    def start_of(seed: int) -> Trial:
+        return Trial(seed, methods.get("sft", {}).get("best", {"lr": 1e-3}), quick)
+
+    if any("best" not in methods.get(name, {}) for name in ("sft", "reinforce")):
+        tune("sft", start_of(TUNING_SEED), methods, keep)
+        tune("reinforce", start_of(TUNING_SEED), methods, keep)
+    lr = methods["reinforce"]["best"]
+    if "film" not in found or len(checkers) < len(ALL_RULES):
+        trial = start_of(0)
+        stages = {"base": trial.base, "sft": trial.sft, "reinforce": trial.run("reinforce", lr)[0]}
+        found["film"] = film(stages)
+        for chosen in ALL_RULES[: 1 if quick else None]:
+            if " ".join(chosen) not in checkers:
+                checkers[" ".join(chosen)] = checker_film(trial, chosen, **lr)
+                print(chosen, checkers[" ".join(chosen)][-1], flush=True)
+                keep()
+    names = [name for name in METHODS if not quick or name in ("sft", "reinforce")]
+    untuned = [name for name in names if "best" not in methods.get(name, {})]
+    trial = start_of(TUNING_SEED) if untuned else None
+    for name in untuned:
+        tune(name, trial, methods, keep)
+    for seed in SEEDS[: 1 if quick else None]:
+        missing = [name for name in names if str(seed) not in methods[name]["seeds"]]
+        trial = start_of(seed) if missing else None
+        for name in missing:
+            row = trial.run(name, methods[name]["best"])[1]
+            methods[name]["seeds"][str(seed)] = row
+            print(seed, name, row, flush=True)
+            keep()
+    return found
+
+
+def settings_of(tried: dict[str, float]) -> dict[str, float]:
+    return {key: value for key, value in tried.items() if key != "score"}
+
+
+def best(tried: list[dict[str, float]]) -> dict[str, float]:
+    """The settings with the best score."""
+    return settings_of(max(tried, key=lambda one: one["score"]))
+
+
+def missing_neighbours(tried: list[dict[str, float]]) -> list[dict[str, float]]:
+    """The best settings with the next lower and the next higher rate, as far as not yet tried."""
+    chosen = best(tried)
+    at = LADDER.index(chosen["lr"])
+    near = [chosen | {"lr": lr} for lr in LADDER[max(0, at - 1) : at + 2]]
+    return [settings for settings in near if settings not in map(settings_of, tried)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+// Two stored films: one question asked of three models, and what models find that are rewarded by a
+// checker made of rules.
+"use strict";
+
+(() => {
+  const { el, newId, button, slider, note, format } = scratchformerLive;
+  const visible = (text) => text.replaceAll("\n", "⏎");
+
+  // Whether "47+38" answers 85, and whether it needs a borrow; null for what is no sum
+  function judge(n, text) {
+    const sum = /^(\d\d)\+(\d\d)/.exec(text);
+    if (!sum) return null;
+    const [a, b] = [Number(sum[1]), Number(sum[2])];
+    return { right: a + b === n, borrow: n % 10 < a % 10 };
+  }
+
+  function listed(n, texts) {
+    return el(
+      "ul",
+      { class: "sx-ans-list" },
+      texts.map((text) => {
+        const found = judge(n, text);
+        const kind = found ? (found.right ? "right" : "wrong") : "none";
+        const word = found ? (found.right ? "right" : "wrong") : "no sum";
+        return el("li", { class: `sx-ans-${kind}` }, [
+          el("code", {}, visible(text)),
+          el("span", {}, word),
+        ]);
+      }),
+    );
+  }
+
+  // ---- one question, three models ----
+
+  // Bars over the first number: right below, wrong on top; marks where a borrow is needed
+  function bars(n, [right, wrong], name) {
+    const width = 440 / (n + 1);
+    const all = right.map((r, a) => r + wrong[a]);
+    const top = Math.max(...all, 1);
+    const path = (numbers, from) =>
+      numbers
+        .map((p, a) => {
+          const [h, y] = [(80 * p) / top, 90 - (80 * (from ? from[a] : 0)) / top];
+          return h < 0.2
+            ? ""
+            : `M${(width * a).toFixed(1)} ${y.toFixed(1)}h${(0.86 * width).toFixed(1)}v${(-h).toFixed(1)}h${(-0.86 * width).toFixed(1)}z`;
+        })
+        .join("");
+    const marks = all
+      .map((_, a) =>
+        n % 10 < a % 10
+          ? `M${(width * a).toFixed(1)} 93h${width.toFixed(1)}v4h${(-width).toFixed(1)}z`
+          : "",
+      )
+      .join("");
+    const sum = (numbers) => numbers.reduce((x, y) => x + y, 0) / 1e4;
+    const hard = sum(right.filter((_, a) => n % 10 < a % 10));
+    return el(
+      "svg:svg",
+      {
+        viewBox: "0 0 440 116",
+        role: "img",
+        class: "sx-ans-bars",
+        "aria-label":
+          `First numbers of the answers to ${n} by the ${name}: ${format(sum(right), 2)} right, ` +
+          `of which ${format(hard, 2)} need a borrow, ${format(sum(wrong), 2)} wrong.`,
+      },
+      el("svg:path", { d: path(right), fill: "var(--sx-value)" }),
+      el("svg:path", { d: path(wrong, right), fill: "var(--sx-key)" }),
+      el("svg:path", { d: marks, class: "sx-ans-mark" }),
+      el("svg:path", { d: "M0 90.5H440", class: "sx-ans-axis" }),
+      [0, Math.round(n / 2), n].map((a, i) =>
+        el(
+          "svg:text",
+          { x: width * (a + 0.5), y: 112, "text-anchor": ["start", "middle", "end"][i] },
+          a,
+        ),
+      ),
+    );
+  }
+
+  function answers({ stages, asked }) {
+    let stage = 0;
+    const host = el("div", { class: "sx-ans-out" });
+    const at = slider(
+      "Question",
+      {
+        min: 0,
+        max: asked.length - 1,
+        step: 1,
+        value: Math.max(0, asked.indexOf(85)),
+        show: (i) => `${asked[i]}?`,
+      },
+      draw,
+    );
+    const buttons = stages.map(([, name], i) =>
+      button(name, () => {
+        stage = i;
+        draw();
+      }),
+    );
+
+    function draw() {
+      const [, name, film] = stages[stage];
+      const { n, answers: texts, bars: chances } = film[at.get()];
+      buttons.forEach((each, i) => {
+        each.setAttribute("aria-pressed", i === stage);
+      });
+      const total = chances.flat().reduce((x, y) => x + y, 0) / 1e4;
+      const right = chances[0].reduce((x, y) => x + y, 0) / 1e4;
+      const hard = chances[0].filter((_, a) => n % 10 < a % 10).reduce((x, y) => x + y, 0) / 1e4;
+      const told =
+        total < 0.01
+          ? "It goes on with questions: the chance of a sum is below 0.01."
+          : `Right: ${format(right, 2)}. Of the right answers ${format(hard / Math.max(right, 1e-9), 2)} need a borrow.`;
+      host.replaceChildren(
+        el("div", { class: "sx-columns" }, [
+          el("div", { class: "sx-ans-left" }, [
+            el("p", { class: "sx-title" }, `${n}?`),
+            listed(n, texts),
+          ]),
+          el("div", { class: "sx-ans-side" }, [
+            total < 0.01 ? null : bars(n, chances, name),
+            el("p", { class: "sx-status", role: "status" }, told),
+          ]),
+        ]),
+      );
+    }
+
+    draw();
+    return el("div", { class: "sx-ans" }, [
+      el("div", { class: "sx-bar sx-ans-start" }, buttons),
+      at.element ?? at,
+      host,
+      note(
+        "Eight sampled answers, and the chance of every first number: green right, orange wrong. " +
+          "Grey marks show where the sum needs a borrow. Stored runs of one seed.",
+      ),
+    ]);
+  }
+
+  // ---- a checker of rules ----
+
+  const key = (rules, on) =>
+    rules
+      .map(([rule]) => rule)
+      .filter((rule) => on.has(rule))
+      .join(" ");
+
+  // What the reward has led to; `first` is the model before it
+  function verdict({ reward, right }, first) {
+    if (first.reward > 0.98 && right > 0.9 * first.right)
+      return "Every answer is paid, so there is nothing to learn.";
+    if (right > reward - 0.05) return "What is paid for is right.";
+    if (reward > 0.85) return "It found what the checker forgot.";
+    return "It did not find what is paid for.";
+  }
+
+  function checker({ rules, films, steps, asked }) {
+    const on = new Set(["form", "units"]);
+    let isShown = false;
+    const host = el("div", { class: "sx-ans-out" });
+    const boxes = rules.map(([rule, text]) => {
+      const id = newId("rule");
+      const box = el("input", {
+        type: "checkbox",
+        role: "switch",
+        id,
+        checked: on.has(rule) ? "" : null,
+        onchange: () => {
+          if (box.checked) on.add(rule);
+          else on.delete(rule);
+          isShown = false;
+          draw();
+        },
+      });
+      return el("label", { for: id, class: "sx-ans-rule" }, box, el("span", {}, text));
+    });
+    const show = button("Train on this reward", () => {
+      isShown = true;
+      at.set(steps.length - 1);
+      draw();
+    });
+    const at = slider(
+      "Steps",
+      { min: 0, max: steps.length - 1, step: 1, value: 0, show: (i) => String(steps[i]) },
+      () => {
+        isShown = true;
+        draw();
+      },
+    );
+
+    function draw() {
+      const film = films[key(rules, on)];
+      if (!isShown) {
+        host.replaceChildren(
+          el("p", { class: "sx-status", role: "status" }, "What will the model find? Guess first."),
+        );
+        return;
+      }
+      const frame = film[at.get()];
+      const row = (name, value) =>
+        el("tr", {}, [el("th", { scope: "row" }, name), el("td", {}, value)]);
+      host.replaceChildren(
+        el("div", { class: "sx-columns" }, [
+          el("table", { class: "sx-ans-table" }, [
+            el("tbody", {}, [
+              row("reward by the checker", format(frame.reward, 2)),
+              row("truly right", format(frame.right, 2)),
+              row("different right answers", format(frame.different, 1)),
+              row("right, if a borrow is needed", format(frame.pass_1, 2)),
+            ]),
+          ]),
+          asked.map((n) =>
+            el("div", { class: "sx-ans-few" }, [
+              el("p", { class: "sx-title" }, `${n}?`),
+              listed(n, frame.answers[n]),
+            ]),
+          ),
+        ]),
+        el(
+          "p",
+          { class: "sx-status", role: "status" },
+          at.get() ? verdict(frame, film[0]) : "Before training.",
+        ),
+      );
+    }
+
+    draw();
+    return el("div", { class: "sx-ans" }, [
+      el("div", { class: "sx-ans-rules" }, boxes),
+      el("div", { class: "sx-bar sx-ans-start" }, show),
+      at.element ?? at,
+      host,
+      note("All 16 choices of rules were trained beforehand; this figure shows the stored runs."),
+    ]);
+  }
+
+  Object.assign(scratchformerLive.figures, { answers, checker });
+  if (typeof module !== "undefined") module.exports = { judge, key, verdict }; // Node
+})();

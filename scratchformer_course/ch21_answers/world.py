@@ -1,0 +1,89 @@
+"""A world of sums: pages of questions, pages of worked sums, and pupils who forget to borrow.
+
+A page has 18 characters. A sheet holds questions that nobody answers, "85?" and a line break, again
+and again. A notebook holds two sums such as "85=47+38": a pupil splits a number into two. The
+first part is any number up to it, and where the subtraction needs a borrow the pupil forgets it
+in 60 % of the sums, and writes "85=47+48". Numbers always have two digits.
+"""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from scratchformer.models import GPT, GPTConfig
+
+CHARACTERS = "0123456789+=?\n"
+ID = {c: i for i, c in enumerate(CHARACTERS)}
+NEWLINE, PLUS, EQUALS, ASK = (ID[c] for c in "\n+=?")
+PAGE, PROMPT, ANSWER = 18, 3, 5  # characters: a page, "85?", "47+38"
+FORGETS = 0.6
+NUMBERS = torch.arange(10, 100)
+
+
+def encode(text: str) -> list[int]:
+    return [ID[c] for c in text]
+
+
+def decode(ids: Int[Tensor, " T"]) -> str:
+    return "".join(CHARACTERS[i] for i in ids.tolist())
+
+
+def digits(x: Int[Tensor, " N"]) -> Int[Tensor, "N 2"]:
+    return torch.stack([x // 10, x % 10], dim=1)
+
+
+def borrows(n: Int[Tensor, " N"], a: Int[Tensor, " N"]) -> Bool[Tensor, " N"]:
+    """Whether n - a needs a borrow."""
+    return n % 10 < a % 10
+
+
+def any_numbers(size: int, generator: torch.Generator) -> Int[Tensor, " N"]:
+    return torch.randint(10, 100, (size,), generator=generator)
+
+
+def ask(n: Int[Tensor, " N"], sign: int = ASK) -> Int[Tensor, "N 3"]:
+    """Prompts: "85?", or "85=" with another sign."""
+    return torch.cat([digits(n), torch.full((len(n), 1), sign)], dim=1)
+
+
+def answer(a: Int[Tensor, " N"], b: Int[Tensor, " N"]) -> Int[Tensor, "N 6"]:
+    """Answers: "47+38" and a line break."""
+    plus, newline = (torch.full((len(a), 1), i) for i in (PLUS, NEWLINE))
+    return torch.cat([digits(a), plus, digits(b), newline], dim=1)
+
+
+def by_pupils(n: Int[Tensor, " N"], generator: torch.Generator) -> Int[Tensor, "N 6"]:
+    """What pupils write for each number."""
+    a = (torch.rand(len(n), generator=generator) * (n + 1)).long()
+    forgotten = borrows(n, a) & (torch.rand(len(n), generator=generator) < FORGETS)
+    return answer(a, n - a + 10 * forgotten)
+
+
+def pages(size: int, generator: torch.Generator) -> Int[Tensor, "B 18"]:
+    """Pages to learn from: half of them sheets, half of them notebooks."""
+    n = any_numbers(2 * size, generator)
+    notebooks = torch.cat([ask(n, EQUALS), by_pupils(n, generator)], dim=1).view(size, PAGE)
+    n = any_numbers(5 * size, generator)
+    lines = torch.cat([ask(n), torch.full((len(n), 1), NEWLINE)], dim=1)
+    sheets = lines.view(size, -1)[:, :PAGE]
+    return torch.where(torch.rand(size, 1, generator=generator) < 0.5, sheets, notebooks)
+
+
+def demonstrations(size: int, seed: int) -> Int[Tensor, "N 9"]:
+    """Questions with pupils' answers: "85?47+38" and a line break."""
+    generator = torch.Generator().manual_seed(1000 + seed)
+    n = any_numbers(size, generator)
+    return torch.cat([ask(n), by_pupils(n, generator)], dim=1)
+
+
+def read(ids: Int[Tensor, "N T"]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """n, a, b, and whether the answer has the form of a sum (else a and b mean nothing)."""
+    form = (ids[:, [3, 4, 6, 7]] < 10).all(dim=1) & (ids[:, 5] == PLUS)
+    n, a, b = (10 * ids[:, i] + ids[:, i + 1] for i in (0, 3, 6))
+    return n, a, b, form
+
+
+def new_model(seed: int) -> GPT:
+    """A GPT with two blocks, untrained."""
+    torch.manual_seed(seed)
+    return GPT(GPTConfig(len(CHARACTERS), PAGE, d_model=64, n_heads=4, n_layers=2, bias=False))

@@ -1,0 +1,59 @@
+"""Chapter 21's two figures: what they say of an answer is true, and faults are told."""
+
+import itertools
+
+import pytest
+
+from scratchformer_course.ch21_answers.live import STAGES, TOLD, checker, one_question
+from scratchformer_course.ch21_answers.rules import RULES
+from scratchformer_course.measurements import load_measurements
+from tests.node import Node
+
+in_node = Node(A="ch21_answers/live.js")
+STORED = load_measurements("answers")
+FILMS = STORED["checkers"]
+
+
+def test_an_answer_is_judged_as_in_python():
+    texts = ["47+38", "47+48", "40+45", "4++38", "40?\n62?", "00+85"]
+    found = in_node("return input.texts.map((text) => A.judge(85, text))", texts=texts)
+    right = {"right": True, "borrow": True}
+    wrong = {"right": False, "borrow": True}
+    easy = {"right": True, "borrow": False}
+    assert found == [right, wrong, easy, None, None, easy]
+
+
+def test_every_choice_of_rules_has_its_film():
+    names = {" ".join(c) for k in range(5) for c in itertools.combinations(RULES, k)}
+    assert set(STORED["checkers"]) == names and set(TOLD) == set(RULES)
+    rules = [[rule, ""] for rule in RULES]
+    body = "return A.key(input.rules, new Set(input.on))"
+    for name in names:
+        assert in_node(body, rules=rules, on=name.split()[::-1]) == name
+
+
+def test_a_hole_is_called_one():
+    frames = [{"reward": 0.99, "right": 0.95}, {"reward": 0.99, "right": 0.3}]
+    frames.append({"reward": 0.5, "right": 0.3})
+    body = "return input.frames.map((frame) => A.verdict(frame, input.first))"
+    said = in_node(body, frames=frames, first={"reward": 0.6, "right": 0.6})
+    assert "is right" in said[0] and "forgot" in said[1] and "did not find" in said[2]
+    paid = {"reward": 1.0, "right": 0.65}
+    assert "nothing to learn" in in_node(body, frames=[paid], first=paid)[0]
+    told = {key: in_node(body, frames=own[-1:], first=own[0])[0] for key, own in FILMS.items()}
+    holes = {key for key, text in told.items() if "forgot" in text}
+    assert holes == set(FILMS) - {"", "form units tens", "form units tens carry"}
+
+
+def test_the_still_figures_show_what_the_live_ones_do():
+    questions, rules = one_question(STORED), checker(STORED)
+    assert all(name in questions.still for name in STAGES.values())
+    assert rules.still.count("<tr>") == 17
+
+
+def test_a_film_without_a_model_is_refused():
+    film = {name: own for name, own in STORED["film"].items() if name != "sft"}
+    with pytest.raises(ValueError, match="expected one of base, sft, reinforce"):
+        one_question(STORED | {"film": film})
+    with pytest.raises(ValueError, match="0 checkers, expected 16"):
+        checker({})

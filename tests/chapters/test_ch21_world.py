@@ -1,0 +1,124 @@
+"""Chapter 21's world: what pupils write, and that its exact figures are those of samples."""
+
+import itertools
+
+import pytest
+import torch
+
+from scratchformer_course.ch21_answers import exact, rules
+from scratchformer_course.ch21_answers.world import (
+    EQUALS,
+    FORGETS,
+    NUMBERS,
+    any_numbers,
+    ask,
+    by_pupils,
+    decode,
+    encode,
+    new_model,
+    pages,
+    read,
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """An untrained model with weights so large that its chances differ."""
+    found = new_model(seed=0)
+    for p in found.parameters():
+        p.data.mul_(6 if p.dim() == 2 else 1)
+    return found.eval()
+
+
+@pytest.fixture(scope="module")
+def p(model):
+    return exact.log_chances(model).exp()  # (90, 100, 100)
+
+
+def test_a_page_holds_questions_without_answers_or_sums():
+    texts = [decode(row) for row in pages(60, torch.Generator().manual_seed(0))]
+    assert {len(text) for text in texts} == {18}
+    for text in texts:
+        if "?" in text:
+            assert "+" not in text and "=" not in text
+        else:
+            first, second, rest = text.split("\n")
+            assert not rest and all(line[2] == "=" and line[5] == "+" for line in (first, second))
+
+
+def test_pupils_forget_borrows_and_nothing_else():
+    generator = torch.Generator().manual_seed(0)
+    n = any_numbers(20_000, generator)
+    n, a, b, form = read(torch.cat([ask(n), by_pupils(n, generator)], dim=1))
+    borrow = n % 10 < a % 10
+    assert form.all() and (a <= n).all()
+    assert (b[~borrow] == (n - a)[~borrow]).all()
+    forgotten = b[borrow] == (n - a)[borrow] + 10
+    assert (forgotten | (b[borrow] == (n - a)[borrow])).all()
+    assert forgotten.float().mean().item() == pytest.approx(FORGETS, abs=0.02)
+
+
+def test_the_chances_of_pupils_are_those_of_what_they_write():
+    q = exact.chances_of_pupils()
+    assert torch.allclose(q.sum(dim=(1, 2)), torch.ones(90, dtype=torch.double))
+    n = torch.full((40_000,), 42)
+    _, a, b, _ = read(torch.cat([ask(n), by_pupils(n, torch.Generator().manual_seed(1))], dim=1))
+    counted = torch.zeros(100, 100, dtype=torch.double)
+    counted.index_put_((a, b), torch.ones(len(a), dtype=torch.double), accumulate=True)
+    assert (counted / len(a) - q[32]).abs().max() < 0.005
+
+
+def test_each_chance_is_that_of_its_text(model, p):
+    generator = torch.Generator().manual_seed(0)
+    for n, a, b in torch.randint(10, 99, (8, 3), generator=generator).tolist():
+        text = encode(f"{n}?{a:02}+{b:02}")
+        log_p = model(torch.tensor([text]))[0].log_softmax(dim=-1)
+        told = sum(log_p[i - 1, text[i]] for i in range(3, 8)).exp().item()
+        assert p[n - 10, a, b].item() == pytest.approx(told, rel=1e-3)
+    other = exact.log_chances(model, EQUALS).exp()
+    assert not torch.allclose(other, p, rtol=0.01)
+    assert 0 < p.sum(dim=(1, 2)).max() < 1 + 1e-5
+
+
+def test_figures_of_a_model_that_answers_evenly_are_those_by_hand():
+    even = exact.RIGHT.double() / (NUMBERS[:, None, None] + 1)  # all right answers alike
+    assert exact.share_right(even).tolist() == pytest.approx([1.0] * 90)
+    assert exact.different(even) == pytest.approx((NUMBERS + 1).double().mean().item())
+    shares = [sum(n % 10 < a % 10 for a in range(n + 1)) / (n + 1) for n in range(10, 100)]
+    assert exact.with_borrow(even) == pytest.approx(sum(shares) / 90)
+    assert exact.pass_at(even, 1) == 1
+    half = 0.5 * even + 0.5 * torch.roll(even, 10, dims=2)  # forgets every second time
+    assert exact.pass_at(half, 2) == pytest.approx(0.75)
+    assert exact.divergence(even, half) == pytest.approx(torch.tensor(2.0).log().item(), rel=1e-4)
+    assert exact.divergence(half, half) == 0
+
+
+def test_no_model_with_this_gain_is_nearer_than_the_start_with_right_answers_scaled(p):
+    start = p / p.sum(dim=(1, 2), keepdim=True)
+    r = exact.share_right(start)[:, None, None]
+    better = torch.where(exact.RIGHT, start * 0.9 / r, start * 0.1 / (1 - r))
+    least = exact.least_divergence(better, start)
+    assert exact.divergence(better, start) == pytest.approx(least, rel=1e-3)
+    one = torch.zeros_like(start)  # as often right, by one answer
+    best = torch.where(exact.RIGHT, start, 0).flatten(1).argmax(dim=1)
+    one.flatten(1)[torch.arange(90), best] = 0.9
+    one = one + torch.where(exact.RIGHT, 0, start) * 0.1 / (1 - r)
+    assert exact.divergence(one, start) > least + 0.5
+
+
+@pytest.mark.parametrize("size", range(len(rules.RULES) + 1))
+def test_a_checker_pays_for_samples_what_it_pays_for_chances(p, size):
+    texts = ["85?47+38", "85?47+48", "85?80+05", "85?4++38", "85?40+45", "19?10+09"]
+    ids = torch.tensor([encode(text) for text in texts])
+    for chosen in itertools.combinations(rules.RULES, size):
+        paid = rules.reward(ids, chosen).tolist()
+        accepted = rules.accepted(chosen)
+        for text, r in zip(texts, paid, strict=True):
+            if text[3:].count("+") == 1:
+                at = accepted[int(text[:2]) - 10, int(text[3:5]), int(text[6:])]
+                assert r == float(at), (text, chosen)
+            else:
+                assert r == float("form" not in chosen)
+        every = rules.mean_reward(p, chosen)
+        assert 0 <= every <= 1 + 1e-6
+    assert rules.accepted(("units", "tens")).equal(exact.RIGHT)

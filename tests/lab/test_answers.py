@@ -1,0 +1,86 @@
+"""Chapter 21's trial: methods are tuned alike, and what is stored is of such a trial."""
+
+import copy
+import math
+
+import pytest
+import torch
+
+from lab import answers as trial
+from lab import runs
+from scratchformer_course.ch21_answers import exact
+from scratchformer_course.ch21_answers.world import ask, demonstrations, new_model
+
+STORED = runs.read(trial.FILE)
+
+
+@pytest.mark.parametrize("name", trial.METHODS)
+def test_each_method_has_a_tuned_rate_and_five_other_seeds(name):
+    own = STORED["methods"][name]
+    if not trial.METHODS[name][2]:  # a control, at the rate of what it is a control of
+        assert own["best"] == STORED["methods"]["sft"]["best"]
+        return
+    tried = {tuple(sorted(trial.settings_of(one).items())) for one in own["tried"]}
+    assert trial.best(own["tried"]) == own["best"]
+    assert not trial.missing_neighbours(own["tried"]) and len(tried) >= 3
+    assert set(own["seeds"]) == set(map(str, trial.SEEDS))
+    assert trial.TUNING_SEED not in trial.SEEDS
+
+
+def test_what_is_stored_is_of_the_settings_in_the_file():
+    assert STORED["answers_drawn"] == trial.STEPS * trial.BATCH
+    assert set(STORED["methods"]) == set(trial.METHODS)
+
+
+def test_the_log_chance_is_that_of_the_answer_alone():
+    model = new_model(seed=0)
+    ids = demonstrations(5, seed=0)[:, :8]
+    log_p = model(ids).log_softmax(dim=-1)
+    by_hand = sum(log_p[torch.arange(5), i - 1, ids[:, i]] for i in range(3, 8))
+    assert torch.allclose(trial.log_prob(model, ids), by_hand, atol=1e-5)
+
+
+def test_lora_starts_unchanged_and_trains_nothing_else():
+    model = new_model(seed=0)
+    ids, before = ask(torch.tensor([42, 85])), {k: v.clone() for k, v in model.state_dict().items()}
+    plain = model(ids)
+    thin = trial.with_lora(copy.deepcopy(model), seed=0)
+    assert torch.equal(thin(ids), plain)
+    optimizer = trial.optimizer_of(thin, 0.01)
+    trial.step(optimizer, thin(ids).square().mean())
+    names = {key.replace(".linear", ""): value for key, value in thin.state_dict().items()}
+    assert all(torch.equal(names[key], value) for key, value in before.items())
+    trial.step(optimizer, thin(ids).square().mean())  # B has left zero, and A has a slope
+    assert not torch.equal(thin(ids), plain)
+
+
+def test_a_constant_reward_moves_nothing(monkeypatch):
+    monkeypatch.setattr(trial, "STEPS", 2)
+    model = new_model(seed=0)
+    before = [p.clone() for p in model.parameters()]
+    trial.reinforced(model, 0, 0.01, reward=lambda ids: torch.ones(len(ids)))
+    assert all(map(torch.equal, before, model.parameters()))
+
+
+def test_a_sweep_goes_on_until_its_best_rate_has_worse_neighbours():
+    tried = [{"lr": lr, "beta": 1.0, "score": s} for lr, s in ((1e-3, 0.5), (3e-3, 0.8))]
+    assert trial.missing_neighbours(tried) == [{"lr": 1e-2, "beta": 1.0}]
+    tried.append({"lr": 1e-2, "beta": 1.0, "score": 0.2})
+    assert not trial.missing_neighbours(tried)
+
+
+def test_the_film_holds_chances_that_add_up():
+    for own in STORED["film"].values():
+        for each in own:
+            right, wrong = each["bars"]
+            assert len(right) == len(wrong) == each["n"] + 1
+            assert 0 <= sum(right) + sum(wrong) <= 1.01e4
+
+
+def test_every_figure_that_is_stored_is_finite_and_possible():
+    for own in STORED["methods"].values():
+        for row in own["seeds"].values():
+            assert all(map(math.isfinite, row.values()))
+            assert row["kl"] > row["least_kl"] - 0.02
+            assert 0 <= row["right"] <= 1 and 1 <= row["different"] <= 100
+    assert exact.RIGHT.sum() == sum(range(11, 101))
