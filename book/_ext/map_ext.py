@@ -80,7 +80,7 @@ WAY: Parts = {
     "turns": ("08", PICTURES["turns"]),
     "feed-forward": ("09", PICTURES["feed-forward"]),
     "next token": ("10", PICTURES["bars"]),
-    "longer text": ("12", PICTURES["longer"]),
+    "longer text": ("12 20", PICTURES["longer"]),
 }
 BLOCK = ("attention", "heads", "turns", "feed-forward")
 BESIDE: Parts = {
@@ -91,7 +91,6 @@ BESIDE: Parts = {
     "scaling": ("16", ""),
     "race": ("17", ""),
     "GPT-2": ("18 19", ""),
-    "inference": ("20", ""),
     "answers": ("21", ""),
 }
 
