@@ -73,7 +73,7 @@ def answers(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], n: int
 
 def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: tuple[float, float]):
     """For each method the share right and the skill, a dot for each seed."""
-    d = Drawing(476, 72 + 36 * len(rows))
+    d = Drawing(476, 82 + 36 * len(rows))
     bottom = 36 + 36 * len(rows)
 
     def at(x):
