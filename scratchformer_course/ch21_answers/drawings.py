@@ -48,13 +48,11 @@ def answers(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], n: int
         label = f"{name}: {sum(right):.0%} right"
         d.text(8, bottom - 92, label, anchor="start", bold=True)
         for a, (r, w) in enumerate(zip(right, wrong, strict=True)):
-            x, need = 8 + width * a, n % 10 < a % 10
-            if need:
-                d.box(x, bottom - 2, width, 8, "", "muted", fill=0.5)
-            if r * unit > 0.3:
-                d.box(x + 0.5, bottom - r * unit, width - 1, r * unit, "", "value", fill=0.6)
-            if w * unit > 0.3:
-                d.box(x + 0.5, bottom - (r + w) * unit, width - 1, w * unit, "", "key", fill=0.6)
+            x, low, high = 8 + width * (a + 0.5), bottom - r * unit, bottom - (r + w) * unit
+            if n % 10 < a % 10:
+                d.line([(x, bottom + 2), (x, bottom + 7)], "muted", width=width)
+            d.line([(x, bottom), (x, low)], "value", width=0.85 * width)
+            d.line([(x, low), (x, high)], "key", width=0.85 * width)
         d.line([(8, bottom), (464, bottom)], "muted", width=1.2)
         hard = sum(r for a, r in enumerate(right) if n % 10 < a % 10) / max(sum(right), 1e-9)
         said.append(f"{name}: {sum(right):.0%} right, and {hard:.0%} of that needs a borrow")
@@ -73,7 +71,7 @@ def answers(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], n: int
 
 def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: tuple[float, float]):
     """For each method the share right and the skill, a dot for each seed."""
-    d = Drawing(476, 72 + 36 * len(rows))
+    d = Drawing(476, 82 + 36 * len(rows))
     bottom = 36 + 36 * len(rows)
 
     def at(x):

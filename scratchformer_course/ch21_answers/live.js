@@ -58,7 +58,7 @@
     return el(
       "svg:svg",
       {
-        viewBox: "0 0 440 116",
+        viewBox: "0 0 440 120",
         role: "img",
         class: "sx-ans-bars",
         "aria-label":
@@ -72,7 +72,7 @@
       [0, Math.round(n / 2), n].map((a, i) =>
         el(
           "svg:text",
-          { x: width * (a + 0.5), y: 112, "text-anchor": ["start", "middle", "end"][i] },
+          { x: width * (a + 0.5), y: 113, "text-anchor": ["start", "middle", "end"][i] },
           a,
         ),
       ),

@@ -32,7 +32,7 @@ def digits(x: Int[Tensor, " N"]) -> Int[Tensor, "N 2"]:
     return torch.stack([x // 10, x % 10], dim=1)
 
 
-def borrows(n: Int[Tensor, " N"], a: Int[Tensor, " N"]) -> Bool[Tensor, " N"]:
+def borrows(n: Int[Tensor, "..."], a: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
     """Whether n - a needs a borrow."""
     return n % 10 < a % 10
 

@@ -501,7 +501,7 @@ ANSWERS = {
     ),
     "21/ten-more": (
         "noise",
-        lambda t: "the direction is lost" if row_of(t, r"r \+ 10 {5,}.*")[0] < 0.3 else "kept",
+        lambda t: "the direction is lost" if row_of(t, r"r \+ 10 {5,}\D*")[0] < 0.3 else "kept",
     ),
     "21/variety": (
         "rewarded",
