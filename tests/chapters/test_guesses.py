@@ -152,8 +152,8 @@ def survives_a_column(text):
 
 
 def characters_a_pass(text):
-    found = float(re.search(r"^counts of 5 +[\d.]+ +[\d.]+ +([\d.]+)", text, re.MULTILINE)[1])
-    return "about 3" if 2.25 < found < 3.75 else ""
+    found = float(re.search(r"^shuffled +(?:[\d.]+ +){3}([\d.]+)", text, re.MULTILINE)[1])
+    return "about 1.3" if found < 1.65 else ""
 
 
 def many_texts(text):
