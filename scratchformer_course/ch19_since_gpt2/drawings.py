@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from scratchformer_course.ch19_since_gpt2.worth import Difference
+from IPython.display import Markdown
+
+from scratchformer_course.ch19_since_gpt2.worth import Difference, six, step_ratios, worth
 from scratchformer_course.kit.canvas import Drawing
 
 NAMES = {
@@ -14,6 +16,17 @@ NAMES = {
     "no_bias": "no biases",
     "window": "a window",
     "experts": "8 experts",
+}
+
+PREVENTS = {
+    "rmsnorm": "a mean and a bias that nobody misses; time, where it is fused",
+    "rotary": "a table that ends, and places that are learned one by one",
+    "swiglu": "nothing that shows here; it buys a gate for the same weights",
+    "grouped": "a cache that fills the memory",
+    "qk_norm": "scores that grow until training breaks",
+    "no_bias": "weights without a use",
+    "window": "a cache that grows with the text",
+    "experts": "operations: weights that most tokens do not pass through",
 }
 
 
@@ -71,7 +84,7 @@ def two_blocks():
     )
 
 
-def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
+def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     """For each change a dot with its interval, alone and in the company of the others."""
     d = Drawing(470, 84 + 42 * len(order))
     ends = [
@@ -115,6 +128,59 @@ def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     return d.show(
         "A row for each change, with two dots and their intervals: what it does to the loss alone "
         f"in GPT-2, and together with the other changes. Left of zero is better. {'; '.join(told)}."
+    )
+
+
+def table(stored: Mapping, bytes_alone: Mapping[str, str]) -> Markdown:
+    """The changes with their losses, times of a step, and cache, and what each is for."""
+    losses, ratios = worth(stored), step_ratios(stored)
+    (together, ratio), blank = six(stored), {"six": "all of these together"}
+
+    def nats(x: Difference) -> str:
+        return f"{x.mean:+.3f} ± {x.half:.3f}".replace("-", "−")
+
+    lines = [
+        "| | loss, alone | loss, with the others | time of a step | bytes of cache a token | "
+        "what it prevents, or buys |",
+        "|---|---|---|---|---|---|",
+    ]
+    for i, change in enumerate(bytes_alone, 1):
+        if change == "six":
+            told = f"1 to 6 | {nats(together)} | | × {ratio:.2f}"
+        else:
+            of_loss = [nats(losses[group][change]) for group in ("alone", "company")]
+            of_time = [f"× {ratios[group][change]:.2f}" for group in ("alone", "company")]
+            told = f"{i} {NAMES[change]} | {' | '.join(of_loss)} | {', '.join(of_time)}"
+        lines.append(f"| {told} | {bytes_alone[change]} | {(PREVENTS | blank)[change]} |")
+    return Markdown("\n".join(lines))
+
+
+def router():
+    """A token's way through eight experts, of which two work for it."""
+    d = Drawing(470, 296)
+    chances = (0.03, 0.45, 0.05, 0.02, 0.08, 0.30, 0.04, 0.03)
+    chosen = {1: "0.6", 5: "0.4"}
+    d.box(4, 130, 62, 36, "token", "stream", fill=0.2)
+    d.arrow(66, 148, 92, 148, "stream")
+    d.box(92, 120, 66, 56, "router", "query", bold=True)
+    d.text(222, 12, "chance", "muted", size=13)
+    d.text(308, 12, "experts", "muted", size=13)
+    for e, chance in enumerate(chances):
+        y = 40 + 33 * e
+        at_work = e in chosen
+        d.arrow(158, 148, 202, y, "query" if at_work else "muted", width=2.4 if at_work else 1)
+        d.text(222, y, f".{100 * chance:02.0f}", "ink" if at_work else "muted", bold=at_work)
+        colour = "value" if at_work else "muted"
+        d.box(250, y - 13, 116, 26, f"SwiGLU {e}", colour, fill=0.3 if at_work else 0.04, size=13)
+        if at_work:
+            d.arrow(366, y, 424, 148 + (-12 if y < 148 else 12), "value", width=2.4)
+            d.text(410, y + (10 if y < 148 else -4), f"× {chosen[e]}", size=13, anchor="start")
+    d.circle(432, 148, 13, "stream", fill=0.3, text="+", bold=True, size=16)
+    d.arrow(445, 148, 468, 148, "stream")
+    return d.show(
+        "A token goes into a router, which gives eight experts the chances .03, .45, .05, .02, "
+        ".08, .30, .04 and .03. Only the experts with .45 and .30 work for the token. What they "
+        "say is multiplied by 0.6 and 0.4, which are these chances divided by their sum, and added."
     )
 
 
