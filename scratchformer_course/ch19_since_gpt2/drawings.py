@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from IPython.display import Markdown
+from IPython.display import HTML
 
 from scratchformer_course.ch19_since_gpt2.worth import Difference, six, step_ratios, worth
 from scratchformer_course.kit.canvas import Drawing
@@ -131,28 +131,40 @@ def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     )
 
 
-def table(stored: Mapping, bytes_alone: Mapping[str, str]) -> Markdown:
-    """The changes with their losses, times of a step, and cache, and what each is for."""
+def table(stored: Mapping, held: Mapping[str, str]) -> HTML:
+    """The changes with their losses, times of a step, and cache, and what each is for.
+
+    `held` says for each change, and for "six", what a token takes in the cache.
+    """
     losses, ratios = worth(stored), step_ratios(stored)
-    (together, ratio), blank = six(stored), {"six": "all of these together"}
+    together, ratio = six(stored)
 
     def nats(x: Difference) -> str:
         return f"{x.mean:+.3f} ± {x.half:.3f}".replace("-", "−")
 
-    lines = [
-        "| | loss, alone | loss, with the others | time of a step | bytes of cache a token | "
-        "what it prevents, or buys |",
-        "|---|---|---|---|---|---|",
+    head = ("change", "loss, alone", "with the others", "time of a step", "cache, bytes a token")
+    rows = [
+        [
+            f"{i} · {NAMES[change]}",
+            *(nats(losses[group][change]) for group in ("alone", "company")),
+            ", ".join(f"× {ratios[group][change]:.2f}" for group in ("alone", "company")),
+            held[change],
+            PREVENTS[change],
+        ]
+        for i, change in enumerate(PREVENTS, 1)
     ]
-    for i, change in enumerate(bytes_alone, 1):
-        if change == "six":
-            told = f"1 to 6 | {nats(together)} | | × {ratio:.2f}"
-        else:
-            of_loss = [nats(losses[group][change]) for group in ("alone", "company")]
-            of_time = [f"× {ratios[group][change]:.2f}" for group in ("alone", "company")]
-            told = f"{i} {NAMES[change]} | {' | '.join(of_loss)} | {', '.join(of_time)}"
-        lines.append(f"| {told} | {bytes_alone[change]} | {(PREVENTS | blank)[change]} |")
-    return Markdown("\n".join(lines))
+    rows.append(["1 to 6 together", nats(together), "", f"× {ratio:.2f}", held["six"], ""])
+    columns = "".join(
+        f"<th scope='col'>{name}</th>" for name in (*head, "what it prevents, or buys")
+    )
+    body = "".join(
+        f"<tr><th scope='row'>{row[0]}</th>{''.join(f'<td>{cell}</td>' for cell in row[1:])}</tr>"
+        for row in rows
+    )
+    return HTML(
+        "<div style='overflow-x: auto' tabindex='0'><table class='table' style='min-width: 44em; "
+        f"text-align: left'><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
 
 def router():
