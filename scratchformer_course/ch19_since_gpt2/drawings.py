@@ -140,20 +140,20 @@ def table(stored: Mapping, held: Mapping[str, str]) -> HTML:
     together, ratio = six(stored)
 
     def nats(x: Difference) -> str:
-        return f"{x.mean:+.3f} ± {x.half:.3f}".replace("-", "−")
+        return f"{x.mean:+.3f} ±&nbsp;{x.half:.3f}".replace("-", "−")
 
     head = ("change", "loss, alone", "with the others", "time of a step", "cache, bytes a token")
     rows = [
         [
             f"{i} · {NAMES[change]}",
             *(nats(losses[group][change]) for group in ("alone", "company")),
-            ", ".join(f"× {ratios[group][change]:.2f}" for group in ("alone", "company")),
+            ", ".join(f"×&nbsp;{ratios[group][change]:.2f}" for group in ("alone", "company")),
             held[change],
             PREVENTS[change],
         ]
         for i, change in enumerate(PREVENTS, 1)
     ]
-    rows.append(["1 to 6 together", nats(together), "", f"× {ratio:.2f}", held["six"], ""])
+    rows.append(["1 to 6 together", nats(together), "", f"×&nbsp;{ratio:.2f}", held["six"], ""])
     columns = "".join(
         f"<th scope='col'>{name}</th>" for name in (*head, "what it prevents, or buys")
     )
@@ -161,9 +161,10 @@ def table(stored: Mapping, held: Mapping[str, str]) -> HTML:
         f"<tr><th scope='row'>{row[0]}</th>{''.join(f'<td>{cell}</td>' for cell in row[1:])}</tr>"
         for row in rows
     )
+    style = "min-width: 40em; font-size: 0.88em; text-align: left"
     return HTML(
-        "<div style='overflow-x: auto' tabindex='0'><table class='table' style='min-width: 44em; "
-        f"text-align: left'><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<div style='overflow-x: auto' tabindex='0'><table class='table' style='{style}'>"
+        f"<thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
