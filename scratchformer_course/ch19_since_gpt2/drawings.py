@@ -94,7 +94,7 @@ def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     bottom = 40 + 42 * len(order)
 
     def at(nats):
-        return 126 + 330 * (nats - low) / (high - low)
+        return 126 + 316 * (nats - low) / (high - low)
 
     d.text(at(0) - 8, 12, "better", "value", anchor="end", size=13)
     d.text(at(0) + 8, 12, "worse", "key", anchor="start", size=13)
@@ -111,7 +111,7 @@ def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
                 "muted",
                 size=13,
             )
-    d.line([(126, bottom), (456, bottom)], "muted", width=1.2)
+    d.line([(126, bottom), (442, bottom)], "muted", width=1.2)
     told = []
     for i, change in enumerate(order):
         y = 42 + 42 * i
