@@ -4,13 +4,17 @@ Usage: python -m lab.since_gpt2 [--quick | --write] [--only PART]
 
 The models are those of `ch19_since_gpt2/model.py`, on windows of 32 characters of Tiny
 Shakespeare. Each has its rate chosen on development, from a sweep that goes on until its best rate
-has a worse neighbour on both sides. At that rate it is trained with three seeds on the whole
+has a worse neighbour on both sides. At that rate it is trained with five seeds on the whole
 training text, and the validation split is read once. The same seed gives the same batches, so that
 differences are taken seed by seed. Finished runs are kept: a second call does only what is missing.
 
 alone    GPT-2, and GPT-2 with one change
 company  Llama, Llama without one of its six changes, and Llama with a window or with experts
 rates    the loss after 300 steps at rates up to 1, with QK norm and without
+experts  Llama on Playhouse, whose floor is known: its own network; eight experts at as many
+         operations a token, with the loss that keeps their work even and without; and one network
+         with as many weights as the eight have together. Three seeds
+seconds  the time of a whole training step of each model of `alone` and `company`, by turns
 """
 
 import statistics
@@ -20,21 +24,27 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
 
 from lab import runs
+from scratchformer.data import Playhouse
 from scratchformer.data.batches import random_batch
+from scratchformer.models.llama import SwiGLU
+from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import evaluate, learning_rate
-from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN, ChangedGPT, Sizes
+from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN, ChangedGPT, Experts, Sizes
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "since_gpt2.json"
-T, WINDOW, BATCH, STEPS, WARMUP, SEEDS = 32, 8, 16, 1000, 200, range(3)
+T, WINDOW, BATCH, STEPS, WARMUP, SEEDS = 32, 8, 16, 1000, 200, range(5)
 RATES = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064)
 BALANCE = 0.01  # weight of the routers' loss (Fedus et al. 2021)
 HIGH_RATES, HIGH_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0), 300
+KINDS = ("dense", "experts", "without balance", "as many weights")
+PLAYHOUSE_T, PLAYHOUSE_STEPS = 64, 500  # playhouse_floor.py reads windows as long
+ROUNDS, TIMED = 9, 10  # rounds of steps
 
 
 def company() -> dict[str, tuple[str, ...]]:
@@ -44,43 +54,78 @@ def company() -> dict[str, tuple[str, ...]]:
 
 
 GROUPS = {"alone": {"none": ()} | {c: (c,) for c in CHANGES}, "company": company()}
+PARTS = (*GROUPS, "rates", "experts", "seconds")
 
 
 def sizes(V: int) -> Sizes:
     return Sizes(V, T, d_model=64, n_heads=4, n_layers=2, window=WINDOW)
 
 
-def trained(
-    changes: Collection[str], V: int, ids: Tensor, lr: float, steps: int, seed: int
-) -> ChangedGPT:
-    """One run: AdamW, warm-up and cosine, gradients clipped at 1.
+def started(V: int, changes: Collection[str], seed: int, own: Sizes | None = None) -> ChangedGPT:
+    """A model of this seed. The first matrices of its networks start wide.
 
-    The warm-up is long: with a twentieth of the steps GPT-2 ends between 2.01 and 2.31 at a rate
-    of 0.016, by the seed alone. The first matrices of each feed-forward network start at
-    1 / √d_model in place of 0.02, which is too small for a gate of this width: SwiGLU multiplies
-    two such numbers, and GPT-2 gains a little too.
+    They start at 1 / √d_model in place of 0.02, which is too small for a gate of this width: SwiGLU
+    multiplies two such numbers, and GPT-2 gains a little too.
     """
     torch.manual_seed(seed)
-    model = ChangedGPT(sizes(V), changes)
+    model = ChangedGPT(own or sizes(V), changes)
+    widen(model)
+    return model
+
+
+def widen(model: nn.Module) -> None:
+    """Let the first matrices of each network start at 1 / √d_model in place of 0.02."""
     for name, p in model.named_parameters():
         if name.endswith(("c_fc.weight", "gate_proj.weight", "up_proj.weight")):
-            p.data.mul_(model.sizes.d_model**-0.5 / 0.02)
+            p.data.mul_(p.shape[1] ** -0.5 / 0.02)
+
+
+def optimizer_of(model: ChangedGPT) -> torch.optim.Optimizer:
     matrices = [p for p in model.parameters() if p.dim() == 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.95), fused=True)
+    return torch.optim.AdamW(groups, betas=(0.9, 0.95), fused=True)
+
+
+def step(
+    model: ChangedGPT,
+    optimizer: torch.optim.Optimizer,
+    x: Tensor,
+    y: Tensor,
+    balance: float = BALANCE,
+) -> None:
+    """One step of training on a batch, gradients clipped at 1."""
+    loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+    optimizer.zero_grad()
+    (loss + balance * model.balance).backward()
+    clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+
+
+def fit(
+    model: ChangedGPT, ids: Tensor, lr: float, steps: int, seed: int, balance: float = BALANCE
+) -> ChangedGPT:
+    """The model, trained by AdamW with warm-up and cosine.
+
+    The warm-up is long: with a twentieth of the steps GPT-2 ends between 2.01 and 2.31 at a rate
+    of 0.016, by the seed alone.
+    """
+    optimizer = optimizer_of(model)
     generator = torch.Generator().manual_seed(seed)
-    for step in range(steps):
-        rate = learning_rate(step, lr=lr, steps=steps, warmup=WARMUP * steps // STEPS)
+    for i in range(steps):
+        rate = learning_rate(i, lr=lr, steps=steps, warmup=WARMUP * steps // STEPS)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        x, y = random_batch(ids, BATCH, T, generator)  # (B, T) each
-        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
-        optimizer.zero_grad()
-        (loss + BALANCE * model.balance).backward()
-        clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        x, y = random_batch(ids, BATCH, model.context_length, generator)  # (B, T) each
+        step(model, optimizer, x, y, balance)
     return model
+
+
+def trained(
+    changes: Collection[str], V: int, ids: Tensor, lr: float, steps: int, seed: int
+) -> ChangedGPT:
+    """One run."""
+    return fit(started(V, changes, seed), ids, lr, steps, seed)
 
 
 def swept(loss_at: Callable[[float], float], found: dict[str, float], keep: Callable) -> float:
@@ -99,7 +144,7 @@ def swept(loss_at: Callable[[float], float], found: dict[str, float], keep: Call
 
 
 def group_part(group: str, splits: dict, V: int, found: dict, keep: Callable, quick: bool) -> None:
-    """Sweep and three seeds for each model of a group; `found` fills."""
+    """Sweep and five seeds for each model of a group; `found` fills."""
     steps, seeds = (4, [0]) if quick else (STEPS, SEEDS)
 
     def run(split: str, changes: Collection[str], seed: int, lr: float) -> float:
@@ -135,27 +180,107 @@ def rates_part(splits: dict, V: int, found: dict, keep: Callable, quick: bool) -
         print(name, own, flush=True)
 
 
+def of_kind(kind: str, V: int, seed: int) -> ChangedGPT:
+    """A Llama of one of KINDS."""
+    routed = kind in ("experts", "without balance")
+    changes = (*MODERN, "experts") if routed else MODERN
+    own = Sizes(V, PLAYHOUSE_T, d_model=64, n_heads=4, n_layers=2)
+    model = started(V, changes, seed, own)
+    if kind == "as many weights":
+        width = own.n_experts * (round(8 * own.d_model / 3) // own.n_active)
+        for block in model.h:
+            block.mlp = SwiGLU(own.d_model, width)
+            for name, p in block.mlp.named_parameters():
+                nn.init.normal_(p, std=0.01 if name.startswith("down") else 0.02)
+            widen(block.mlp)
+    return model
+
+
+@torch.no_grad()
+def busiest(model: ChangedGPT, ids: Tensor) -> list[float]:
+    """For each block the share of the choices that fall on the busiest expert."""
+    T = model.context_length
+    model(ids[: 64 * T].view(64, T))
+    return [round(m.share.max().item(), 3) for m in model.modules() if isinstance(m, Experts)]
+
+
+def experts_part(found: dict, keep: Callable, quick: bool) -> None:
+    """Sweep and three seeds for each kind on Playhouse; `found` fills."""
+    steps, seeds = (4, [0]) if quick else (PLAYHOUSE_STEPS, range(3))
+    texts = {"train": 1_000_000, "development": 60_000, "validation": 60_000}
+    plays = {name: Playhouse(seed).text(n) for seed, (name, n) in enumerate(texts.items())}
+    tok = CharTokenizer.train(plays["train"])
+    ids = {name: torch.tensor(tok.encode(play)) for name, play in plays.items()}
+
+    def run(kind: str, split: str, lr: float, seed: int) -> tuple[ChangedGPT, float]:
+        model = of_kind(kind, tok.vocab_size, seed)
+        balance = BALANCE if kind == "experts" else 0.0
+        fit(model, ids["train"], lr, steps, seed, balance)
+        return model, round(evaluate(model, ids[split], PLAYHOUSE_T), 4)
+
+    for kind in KINDS:
+        own = found.setdefault(kind, {"development": {}, "validation": [], "busiest": []})
+        own["parameters"] = sum(p.numel() for p in of_kind(kind, tok.vocab_size, 0).parameters())
+        rate = swept(lambda lr, k=kind: run(k, "development", lr, 0)[1], own["development"], keep)
+        if own.get("rate") != rate:
+            own |= {"rate": rate, "validation": [], "busiest": []}
+        for seed in seeds[len(own["validation"]) :]:
+            model, loss = run(kind, "validation", rate, seed)
+            own["validation"].append(loss)
+            own["busiest"].append(busiest(model, ids["validation"]))
+            keep()
+        print(kind, own, flush=True)
+
+
+def seconds_part(ids: Tensor, V: int, found: dict, quick: bool) -> None:
+    """Milliseconds of a step of each model, one figure a round: processor time of one thread."""
+    jobs: dict[str, Callable[[], float]] = {}
+    for group, models in GROUPS.items():
+        for name, changes in models.items():
+            model = started(V, changes, 0)
+            optimizer, generator = optimizer_of(model), torch.Generator().manual_seed(0)
+
+            def timed(model=model, optimizer=optimizer, generator=generator) -> float:
+                start = time.process_time()
+                for _ in range(TIMED):
+                    step(model, optimizer, *random_batch(ids, BATCH, T, generator))
+                return 1000 * (time.process_time() - start) / TIMED
+
+            jobs[f"{group} {name}"] = timed
+    for name, took in runs.in_turns(jobs, 1 if quick else ROUNDS, warm=2).items():
+        group, change = name.split()
+        found.setdefault(group, {})[change] = [round(ms, 3) for ms in took]
+
+
 def main(arguments: list[str] | None = None) -> dict:
     parser = runs.command_line(__doc__, FILE.name)
-    parser.add_argument("--only", choices=("alone", "company", "rates"), help="one part")
+    parser.add_argument("--only", choices=PARTS, help="one part")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     splits, V = runs.load_splits(write=options.write)
     found = runs.read(FILE) if options.write and FILE.exists() else {}
     start = time.process_time() - found.get("cpu_seconds", 0)
-    found |= {"command": "python -m lab.since_gpt2 --write", "steps": STEPS, "batch": BATCH}
+    parts = [options.only] if options.only else PARTS
+    about = {"command": "python -m lab.since_gpt2 --write", "steps": STEPS, "batch": BATCH}
 
     def keep() -> None:
-        found["cpu_seconds"] = round(time.process_time() - start)
-        if options.write:
-            runs.store(FILE, found | runs.stamp())
+        about["cpu_seconds"] = round(time.process_time() - start)
+        if options.write:  # what other calls stored meanwhile stays
+            others = runs.read(FILE) if FILE.exists() else {}
+            own = {part: found[part] for part in parts if part in found}
+            runs.store(FILE, others | about | own | runs.stamp())
 
-    for part in [options.only] if options.only else [*GROUPS, "rates"]:
+    for part in parts:
         own = found.setdefault(part, {})
         if part in GROUPS:
             group_part(part, splits, V, own, keep, options.quick)
-        else:
+        elif part == "rates":
             rates_part(splits, V, own, keep, options.quick)
+        elif part == "experts":
+            experts_part(own, keep, options.quick)
+        else:
+            seconds_part(splits["development"][0], V, own, options.quick)
+            keep()
     return found
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from scratchformer_course.ch19_since_gpt2.worth import Difference
+from IPython.display import HTML
+
+from scratchformer_course.ch19_since_gpt2.worth import Difference, six, step_ratios, worth
 from scratchformer_course.kit.canvas import Drawing
 
 NAMES = {
@@ -14,6 +16,17 @@ NAMES = {
     "no_bias": "no biases",
     "window": "a window",
     "experts": "8 experts",
+}
+
+PREVENTS = {
+    "rmsnorm": "a mean and a bias that nobody misses; time, where it is fused",
+    "rotary": "a table that ends, and places that are learned one by one",
+    "swiglu": "nothing that shows here; it buys a gate for the same weights",
+    "grouped": "a cache that fills the memory",
+    "qk_norm": "scores that grow until training breaks",
+    "no_bias": "weights without a use",
+    "window": "a cache that grows with the text",
+    "experts": "operations: weights that most tokens do not pass through",
 }
 
 
@@ -71,7 +84,7 @@ def two_blocks():
     )
 
 
-def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
+def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     """For each change a dot with its interval, alone and in the company of the others."""
     d = Drawing(470, 84 + 42 * len(order))
     ends = [
@@ -81,7 +94,7 @@ def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     bottom = 40 + 42 * len(order)
 
     def at(nats):
-        return 126 + 330 * (nats - low) / (high - low)
+        return 126 + 316 * (nats - low) / (high - low)
 
     d.text(at(0) - 8, 12, "better", "value", anchor="end", size=13)
     d.text(at(0) + 8, 12, "worse", "key", anchor="start", size=13)
@@ -98,7 +111,7 @@ def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
                 "muted",
                 size=13,
             )
-    d.line([(126, bottom), (456, bottom)], "muted", width=1.2)
+    d.line([(126, bottom), (442, bottom)], "muted", width=1.2)
     told = []
     for i, change in enumerate(order):
         y = 42 + 42 * i
@@ -115,6 +128,72 @@ def worth(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     return d.show(
         "A row for each change, with two dots and their intervals: what it does to the loss alone "
         f"in GPT-2, and together with the other changes. Left of zero is better. {'; '.join(told)}."
+    )
+
+
+def table(stored: Mapping, held: Mapping[str, str]) -> HTML:
+    """The changes with their losses, times of a step, and cache, and what each is for.
+
+    `held` says for each change, and for "six", what a token takes in the cache.
+    """
+    losses, ratios = worth(stored), step_ratios(stored)
+    together, ratio = six(stored)
+
+    def nats(x: Difference) -> str:
+        return f"{x.mean:+.3f} ±&nbsp;{x.half:.3f}".replace("-", "−")
+
+    head = ("change", "loss, alone", "with the others", "time of a step", "cache, bytes a token")
+    rows = [
+        [
+            f"{i} · {NAMES[change]}",
+            *(nats(losses[group][change]) for group in ("alone", "company")),
+            ", ".join(f"×&nbsp;{ratios[group][change]:.2f}" for group in ("alone", "company")),
+            held[change],
+            PREVENTS[change],
+        ]
+        for i, change in enumerate(PREVENTS, 1)
+    ]
+    rows.append(["1 to 6 together", nats(together), "", f"×&nbsp;{ratio:.2f}", held["six"], ""])
+    columns = "".join(
+        f"<th scope='col'>{name}</th>" for name in (*head, "what it prevents, or buys")
+    )
+    body = "".join(
+        f"<tr><th scope='row'>{row[0]}</th>{''.join(f'<td>{cell}</td>' for cell in row[1:])}</tr>"
+        for row in rows
+    )
+    style = "min-width: 40em; font-size: 0.88em; text-align: left"
+    return HTML(
+        f"<div style='overflow-x: auto' tabindex='0'><table class='table' style='{style}'>"
+        f"<thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def router():
+    """A token's way through eight experts, of which two work for it."""
+    d = Drawing(470, 296)
+    chances = (0.03, 0.45, 0.05, 0.02, 0.08, 0.30, 0.04, 0.03)
+    chosen = {1: "0.6", 5: "0.4"}
+    d.box(4, 130, 62, 36, "token", "stream", fill=0.2)
+    d.arrow(66, 148, 92, 148, "stream")
+    d.box(92, 120, 66, 56, "router", "query", bold=True)
+    d.text(222, 12, "chance", "muted", size=13)
+    d.text(308, 12, "experts", "muted", size=13)
+    for e, chance in enumerate(chances):
+        y = 40 + 33 * e
+        at_work = e in chosen
+        d.arrow(158, 148, 202, y, "query" if at_work else "muted", width=2.4 if at_work else 1)
+        d.text(222, y, f".{100 * chance:02.0f}", "ink" if at_work else "muted", bold=at_work)
+        colour = "value" if at_work else "muted"
+        d.box(250, y - 13, 116, 26, f"SwiGLU {e}", colour, fill=0.3 if at_work else 0.04, size=13)
+        if at_work:
+            d.arrow(366, y, 424, 148 + (-12 if y < 148 else 12), "value", width=2.4)
+            d.text(410, y + (10 if y < 148 else -4), f"× {chosen[e]}", size=13, anchor="start")
+    d.circle(432, 148, 13, "stream", fill=0.3, text="+", bold=True, size=16)
+    d.arrow(445, 148, 468, 148, "stream")
+    return d.show(
+        "A token goes into a router, which gives eight experts the chances .03, .45, .05, .02, "
+        ".08, .30, .04 and .03. Only the experts with .45 and .30 work for the token. What they "
+        "say is multiplied by 0.6 and 0.4, which are these chances divided by their sum, and added."
     )
 
 

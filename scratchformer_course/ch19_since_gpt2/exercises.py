@@ -185,6 +185,11 @@ swiglu_width = exercise(
             lambda d_model, multiple: math.ceil(2 * d_model / multiple) * multiple,
         ),
         mistake(
+            "halves once more",
+            "This halves 8 d_model / 3 once more: gate and up have that width each",
+            lambda d_model, multiple: math.ceil(4 * d_model / 3 / multiple) * multiple,
+        ),
+        mistake(
             "rounds down",
             "This rounds down, and has fewer weights: round up to the next multiple",
             lambda d_model, multiple: int(8 * d_model / 3 / multiple) * multiple,

@@ -28,22 +28,44 @@ def difference(after: Sequence[float], before: Sequence[float]) -> Difference:
     return Difference(statistics.mean(pairs), STUDENT[len(pairs)] * spread)
 
 
+def _sides(own: Mapping[str, Sequence[float]], group: str) -> dict[str, tuple]:
+    """For each change the figures with it and without it; all but one of "company" have the six."""
+    base = own.get("none", [])
+    pairs = {change: (own.get(change, []), base) for change in CHANGES}
+    if group == "company":  # runs that bear the name of one of the six are without it
+        pairs |= {change: pairs[change][::-1] for change in MODERN}
+    return {c: pair for c, pair in pairs.items() if min(map(len, pair)) > 1}
+
+
 def worth(stored: Mapping) -> dict[str, dict[str, Difference]]:
     """For each change what it does to the loss: alone, and in the company of the other five.
 
     Less than zero is better. A change with fewer than two seeds is left out.
     """
-    found: dict[str, dict[str, Difference]] = {"alone": {}, "company": {}}
-    for group, own in found.items():
-        runs = {name: each["validation"] for name, each in stored.get(group, {}).items()}
-        base = runs.get("none", [])
-        for change in CHANGES:
-            mine = runs.get(change, [])
-            if min(len(mine), len(base)) < 2:
-                continue
-            without = group == "company" and change in MODERN  # these runs are without it
-            own[change] = difference(*((base, mine) if without else (mine, base)))
+    found = {}
+    for group in ("alone", "company"):
+        losses = {name: each["validation"] for name, each in stored.get(group, {}).items()}
+        found[group] = {c: difference(*pair) for c, pair in _sides(losses, group).items()}
     return found
+
+
+def step_ratios(stored: Mapping) -> dict[str, dict[str, float]]:
+    """For each change how often as long a step of training takes with it: the median of rounds."""
+    found = {}
+    for group, took in stored.get("seconds", {}).items():
+        found[group] = {
+            change: statistics.median(a / b for a, b in zip(*pair, strict=True))
+            for change, pair in _sides(took, group).items()
+        }
+    return found
+
+
+def six(stored: Mapping) -> tuple[Difference, float]:
+    """What the first six do together: to GPT-2's loss, and to the time of its step."""
+    alone, company = (stored[group]["none"]["validation"] for group in ("alone", "company"))
+    before, after = (stored["seconds"][group]["none"] for group in ("alone", "company"))
+    ratios = (a / b for a, b in zip(after, before, strict=True))
+    return difference(company, alone), statistics.median(ratios)
 
 
 def measured(stored: Mapping) -> list[tuple[list[str], list[float]]]:

@@ -8,7 +8,7 @@ import torch
 from scratchformer.models import Llama, LlamaConfig
 from scratchformer_course.ch19_since_gpt2.live import changes
 from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN, ChangedGPT, Sizes
-from scratchformer_course.ch19_since_gpt2.worth import difference, measured, worth
+from scratchformer_course.ch19_since_gpt2.worth import difference, measured, six, step_ratios, worth
 from tests.node import Node
 
 in_node = Node(F="ch19_since_gpt2/live.js")
@@ -72,6 +72,17 @@ def test_worth_is_what_a_change_adds():
     assert found["alone"]["rotary"].mean == pytest.approx(-0.25 / 3)
     assert found["company"]["rotary"].mean == pytest.approx(-0.1)  # with it less than without it
     assert found["company"]["window"].mean == pytest.approx(-0.9)
+
+
+def test_a_step_with_a_change_is_compared_with_the_same_rounds_step_without():
+    alone = {"none": [4.0, 2.0, 8.0], "rotary": [6.0, 2.2, 8.8]}
+    company = {"none": [6.0, 3.0, 12.0], "rotary": [3.0, 2.0, 6.0], "window": [6.0, 6.0, 6.0]}
+    found = step_ratios({"seconds": {"alone": alone, "company": company}})
+    assert found["alone"] == {"rotary": pytest.approx(1.1)}
+    assert found["company"] == {"rotary": pytest.approx(2.0), "window": pytest.approx(1.0)}
+    stored = STORED | {"seconds": {"alone": alone, "company": company}}
+    difference, ratio = six(stored)
+    assert difference.mean == pytest.approx(-0.7 / 3) and ratio == pytest.approx(1.5)
 
 
 def test_the_figure_holds_every_run_with_seeds_and_says_them_without_javascript():

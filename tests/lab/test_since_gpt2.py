@@ -28,14 +28,18 @@ def test_a_sweep_ends_at_the_lowest_rate_and_asks_for_no_rate_twice():
     assert best == trial.RATES[0] and found["0.008"] == 3.0
 
 
-@pytest.mark.parametrize(("group", "name"), MODELS)
-def test_each_model_has_its_own_tuned_rate_and_three_seeds(group, name):
-    own = STORED[group][name]
+def tuned(own):
+    """Whether the stored rate is the best of a sweep with a worse neighbour on both sides."""
     losses = {float(rate): loss for rate, loss in own["development"].items()}
     best = min(losses, key=losses.get)
     at = trial.RATES.index(best)
-    assert own["rate"] == best and {*trial.RATES[at - 1 : at + 2]} <= {*losses}
-    assert len(own["validation"]) == len(trial.SEEDS)
+    return own["rate"] == best and {*trial.RATES[at - 1 : at + 2]} <= {*losses}
+
+
+@pytest.mark.parametrize(("group", "name"), MODELS)
+def test_each_model_has_its_own_tuned_rate_and_five_seeds(group, name):
+    own = STORED[group][name]
+    assert tuned(own) and len(own["validation"]) == len(trial.SEEDS) == 5
     model = trial.ChangedGPT(trial.sizes(65), trial.GROUPS[group][name])
     assert own["parameters"] == sum(p.numel() for p in model.parameters())
 
@@ -59,3 +63,48 @@ def test_a_run_learns_repeats_itself_and_starts_its_gates_wide():
         if name.endswith(("gate_proj.weight", "q_proj.weight")):
             std = width**-0.5 if "gate" in name else 0.02
             assert p.std().item() == pytest.approx(std, rel=0.05)
+
+
+@pytest.mark.parametrize("kind", trial.KINDS)
+def test_each_kind_on_playhouse_is_tuned_and_its_experts_work_is_stored(kind):
+    own = STORED["experts"][kind]
+    assert tuned(own) and len(own["validation"]) == len(own["busiest"]) == 3
+    assert all(len(shares) == (2 if "experts" in kind or "without" in kind else 0)
+               for shares in own["busiest"])  # fmt: skip
+    assert min(own["validation"]) > runs.read(trial.FILE.with_name("playhouse_floor.json"))["floor"]
+
+
+def test_experts_have_the_operations_of_the_dense_network_and_the_weights_of_the_wide_one():
+    networks = {kind: trial.of_kind(kind, 17, seed=0).h[0].mlp for kind in trial.KINDS}
+    size = {
+        kind: sum(p.numel() for p in network.parameters()) for kind, network in networks.items()
+    }
+    one = sum(p.numel() for p in networks["experts"].experts[0].parameters())
+    assert size["experts"] == size["without balance"] == 8 * one + 8 * 64  # and the router
+    assert size["as many weights"] == 8 * one and 2 * one == pytest.approx(size["dense"], rel=0.01)
+    for kind, network in networks.items():
+        for name, p in network.named_parameters():
+            std = 0.125 if "gate" in name or "up" in name else 0.01 if "down" in name else 0.02
+            assert p.std().item() == pytest.approx(std, rel=0.15), (kind, name)
+
+
+def test_times_are_of_every_model_and_of_enough_rounds():
+    for group, models in trial.GROUPS.items():
+        took = STORED["seconds"][group]
+        assert set(took) == set(models)
+        assert all(len(ms) == trial.ROUNDS >= 5 and min(ms) > 0 for ms in took.values())
+
+
+def test_a_part_keeps_what_another_call_stores_meanwhile(tmp_path, monkeypatch):
+    monkeypatch.setattr(trial, "FILE", tmp_path / "since_gpt2.json")
+    monkeypatch.setattr(trial.runs, "load_splits", lambda write: ({"development": (None, None)}, 5))
+
+    def meanwhile(ids, V, found, quick):
+        runs.store(trial.FILE, {"alone": {"none": "another call's"}})
+        found["alone"] = {"none": [1.0]}
+
+    monkeypatch.setattr(trial, "seconds_part", meanwhile)
+    trial.main(["--write", "--only", "seconds"])
+    stored = runs.read(trial.FILE)
+    assert stored["alone"] == {"none": "another call's"}
+    assert stored["seconds"] == {"alone": {"none": [1.0]}} and stored["commit"]
