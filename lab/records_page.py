@@ -1,6 +1,6 @@
-"""book/records.md, made of what chapter 17's scripts have stored: taken_apart.json, records.json.
+"""book/records.md, made of what has been stored: taken_apart.json, records.json, tab_rivals.json.
 
-Usage: python -m lab.records_page, after either file has been replaced.
+Usage: python -m lab.records_page, after one of these files has been replaced.
 """
 
 import statistics
@@ -11,16 +11,18 @@ from scratchformer.files import atomic_write
 from scratchformer_course.measurements import FOLDER
 
 PAGE = ROOT / "book" / "records.md"
+SOURCES = ("taken_apart", "records", "tab_rivals")
 INNER = {"AdamW": "matrix_lr", "Muon": "muon_lr"}
 
 
-def page(apart: dict, records: dict) -> str:
+def page(apart: dict, records: dict, tab: dict) -> str:
     """The text of the page."""
     parts = (
         opening(),
         splits(apart),
         rivals(apart),
         other_places(apart, records),
+        in_the_tab(tab),
         two_minutes(records),
         tracks(records),
         targets(apart, records),
@@ -35,7 +37,8 @@ def opening() -> list[str]:
         "The race of {doc}`chapter 17 <../notebooks/17_speedrun>` in full: its losses on three "
         "splits, the sweeps in which Muon met a rival tuned as widely, what the same ideas reach "
         "in two minutes, and which targets were missed. Every number is stored, in "
-        "`taken_apart.json` or `records.json`, and `python -m lab.records_page` writes this page.",
+        "`taken_apart.json`, `records.json` or `tab_rivals.json`, and "
+        "`python -m lab.records_page` writes this page.",
     ]
 
 
@@ -205,6 +208,54 @@ def other_places(apart: dict, records: dict) -> list[str]:
     ]
 
 
+def in_the_tab(tab: dict) -> list[str]:
+    """Both sides in the page that trains."""
+    sides = {side: tab[side] for side in INNER}
+    seeds = len(sides["Muon"]["validation"])
+    of_sweep = len(sides["Muon"]["swept"][0]["losses"])
+    names = {1: "seed", 3: "three", 5: "five", 10: "ten"}
+    rows = [
+        " | ".join(["settings tried", *(str(len(found["swept"])) for found in sides.values())]),
+        " | ".join(
+            [
+                "picked: inside, outside",
+                *(rates_of(found["picked"], INNER[side]) for side, found in sides.items()),
+            ]
+        ),
+    ]
+    for split in ("development", "validation"):
+        means = (statistics.mean(found[split]) for found in sides.values())
+        of = f"{split}, {names[seeds]} seeds"
+        rows.append(" | ".join([of, *(f"{loss:.3f}" for loss in means)]))
+    ahead = paired(*(found["validation"] for found in sides.values()))
+    hero = statistics.mean(sides["Muon"]["development"])
+    later = {}
+    for run in sides["AdamW"]["longer"]:
+        later.setdefault(run["steps"], []).append(run)
+    longer = " and ".join(f"{n} steps at {mean(some):.3f}" for n, some in later.items())
+    lines = [
+        "## In the page that trains",
+        "",
+        "{doc}`train_in_this_tab` trains the network of the race by a trainer in JavaScript, for "
+        f"{tab['steps']} steps, and its reader can switch Muon off. So that this switch compares "
+        "fairly, both sides got the trial of the final setting once more, by that trainer in "
+        "Node.js: the same pairs of rates, then three changes of memory at the best ones, with "
+        f"{'one seed' if of_sweep == 1 else names[of_sweep] + ' seeds'} each on development. What "
+        f"was picked ran with {names[seeds]} seeds on development and, once, on validation. "
+        "Without Muon the page trains by the AdamW that was picked.",
+        "",
+        *markdown_table("in the page's trainer | AdamW | Muon", rows),
+        "",
+        f"Muon is ahead by {interval(ahead)} nats on validation. On development it ends at "
+        f"{hero:.3f} after {tab['steps']} steps, and AdamW after {longer}. All settings, and "
+        f"their {'losses' if of_sweep == 1 else 'mean losses'} on development:",
+        "",
+    ]
+    for side, inner in INNER.items():
+        lines += [*sweep_table(sides[side]["swept"], side, inner), ""]
+    return [*lines, "Neither side's rates lie at the edge of its grid."]
+
+
 def behind_with_more(early: dict) -> tuple[int, float]:
     """More steps for AdamW, and how far its mean loss is then behind Muon's, on development."""
     longer = early["AdamW"]["longer"]
@@ -352,7 +403,7 @@ def targets(apart: dict, records: dict) -> list[str]:
 
 def write_page() -> None:
     """Put what is stored into the book."""
-    text = page(*(read(FOLDER / f"{name}.json") for name in ("taken_apart", "records")))
+    text = page(*(read(FOLDER / f"{name}.json") for name in SOURCES))
     with atomic_write(PAGE) as part:
         part.write_text(text, encoding="utf-8")
 
