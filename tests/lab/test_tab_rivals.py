@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 
-from lab import rivals, runs, tab_rivals
+from lab import records_page, rivals, runs, tab_rivals
 from scratchformer_course.tab_trainer.race import CONFIG, RIVAL, TRAINING
 
 FOUND = runs.read(tab_rivals.STORED)
@@ -35,16 +35,23 @@ def test_what_is_stored_is_of_the_pages_setting_and_both_sides_got_the_same_tria
             assert len(FOUND[side][split]) == place.seeds
 
 
-def test_the_page_trains_by_what_was_picked_for_either_side():
+def test_without_muon_the_page_trains_by_the_adamw_that_was_picked():
     assert FOUND["AdamW"]["picked"] == {"lr": TRAINING["lr"]} | {
         key: value for key, value in RIVAL.items() if value is not None
     }
-    losses = {
-        tuple(attempt["changes"].values()): statistics.mean(attempt["losses"])
-        for attempt in FOUND["Muon"]["swept"]
-    }
-    own = losses[TRAINING["muon_lr"], TRAINING["lr"]]
-    assert own < min(losses.values()) + rivals.NOISE
+
+
+def test_with_muon_the_page_has_the_picked_rates_and_loses_little_by_the_races_momentum():
+    picked = FOUND["Muon"]["picked"]
+    assert all(picked[key] == TRAINING[key] for key in ("muon_lr", "lr"))
+    own, best = (statistics.mean(FOUND[key]["development"]) for key in ("page", "Muon"))
+    assert own < best + 0.01
+
+
+def test_adamw_comes_to_muons_loss_with_half_as_many_steps_more_and_not_with_a_quarter():
+    losses = records_page.by_steps(FOUND["AdamW"]["longer"])
+    few, many = (statistics.mean(losses[steps]) for steps in sorted(losses))
+    assert abs(many - statistics.mean(FOUND["Muon"]["development"])) < 0.01 < few - many
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node on the PATH")
