@@ -228,7 +228,7 @@ def in_full(records: dict) -> list[str]:
         f"record's, at {own:.3f}; how many settings were tried for the record is not stored. So "
         f"AdamW is {lag:.3f} behind, where it was {short['AdamW'] - short['Muon']:.3f} behind with "
         f"a fifth of the steps and the same seed. In {full['steps']} steps it does not come to "
-        "Muon's loss."
+        "Muon's loss, and a short sweep's pick is not the best one of a long run."
     )
     if losses := full["validation"]:
         pairs = list(zip(losses, [run["alone"] for run in muon["validation"]], strict=False))
