@@ -230,12 +230,15 @@ def in_full(records: dict) -> list[str]:
         f"a fifth of the steps and the same seed. In {full['steps']} steps it does not come to "
         "Muon's loss, and a short sweep's pick is not the best one of a long run."
     )
-    if losses := full["validation"]:
-        pairs = list(zip(losses, [run["alone"] for run in muon["validation"]], strict=False))
-        adamw, ours = (statistics.mean(side) for side in zip(*pairs, strict=True))
-        seeds = "one seed" if len(pairs) == 1 else f"{len(pairs)} seeds"
-        text += f" On validation its best ends at {adamw:.3f} and Muon at {ours:.3f}, with {seeds}."
-    return [text]
+    losses = full["validation"]
+    ours = [run["alone"] for run in muon["validation"][: len(losses)]]
+    text += (
+        f" On validation its best ends at {statistics.mean(losses):.3f} and Muon at "
+        f"{statistics.mean(ours):.3f}, "
+    )
+    if len(losses) > 1:
+        return [f"{text}by {len(losses)} seeds: Muon is ahead by {interval(paired(losses, ours))}."]
+    return [f"{text}by one seed."]
 
 
 def in_the_tab(tab: dict) -> list[str]:
