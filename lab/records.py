@@ -97,7 +97,7 @@ PLACE = rivals.Place(
 ROUNDS = 5
 # With all steps: what was picked for AdamW, and smaller rates inside, which more steps may favour
 FULL = [{"matrix_lr": rate, "lr": 0.02} for rate in (0.008, 0.004, 0.002)]
-FULL_SEEDS = (0,)  # of what is best, on validation
+FULL_SEEDS = (0, 1, 2)  # of what is best, on validation
 WINDOW, STRIDE, EVERY = 256, 64, 4096
 QUICK = {"data.corpus": "playhouse", "model.d_model": 16, "model.n_layers": 1,
          "training.steps": 4, "training.double_after": 2, "training.tail_after": 2}  # fmt: skip
