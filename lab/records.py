@@ -40,11 +40,16 @@ be: they see all characters before in any case, so that overlapping windows chan
 rivals: Muon beside an AdamW tuned as widely in the setting of two_minutes, by one process of one
 thread, with a fifth of its steps. Where windows double and the tail begins moves along. Seconds
 play no part, but for milliseconds a step by turns.
+
+rival_in_full: AdamW with all steps of two_minutes, by one process of one thread: few settings
+around what rivals picked, on development, and the best of them on validation. Muon's side is what
+two_minutes has stored.
 """
 
 import os
 import statistics
 import tempfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -90,6 +95,9 @@ PLACE = rivals.Place(
     seeds=3,
 )
 ROUNDS = 5
+# With all steps: what was picked for AdamW, and smaller rates inside, which more steps may favour
+FULL = [{"matrix_lr": rate, "lr": 0.02} for rate in (0.008, 0.004, 0.002)]
+FULL_SEEDS = (0, 1, 2)  # of what is best, on validation
 WINDOW, STRIDE, EVERY = 256, 64, 4096
 QUICK = {"data.corpus": "playhouse", "model.d_model": 16, "model.n_layers": 1,
          "training.steps": 4, "training.double_after": 2, "training.tail_after": 2}  # fmt: skip
@@ -308,11 +316,28 @@ def swept_rivals(split_texts: dict, vocab_size: int, folder: Path, quick: bool) 
     return merged(found, rivals.turns(short, setting, PLACE, swept, 1 if quick else ROUNDS))
 
 
+def rival_in_full(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dict:
+    """AdamW with all steps of two_minutes; `folder` is not used."""
+    runner = runner_of(split_texts, vocab_size, quick)
+    steps = read_config(runs.CONFIGS / "record-two-minutes.toml")["training"]["steps"]
+    setting, place = shortened(steps, quick), replace(PLACE, steps=steps)
+
+    def losses(changes: dict, split: str, seeds: tuple[int, ...]) -> list[float]:
+        one = rivals.setting_of(setting, place, "AdamW", changes)
+        return [runner.ours(split, seed, *one)[0] for seed in seeds[: 1 if quick else None]]
+
+    tried = [{"changes": each, "losses": losses(each, "development", (0,))} for each in FULL]
+    picked = rivals.picked(tried)
+    found = {"swept": tried, "picked": picked}
+    return {"steps": steps, **found, "validation": losses(picked, "validation", FULL_SEEDS)}
+
+
 PARTS = {
     "two_minutes": two_minutes,
     "ten_seeds": ten_seeds,
     "tracks": tracks,
     "rivals": swept_rivals,
+    "rival_in_full": rival_in_full,
 }
 
 

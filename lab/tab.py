@@ -55,14 +55,16 @@ new PerformanceObserver((list) => {
 IN_NODE = """
 globalThis.scratchformerMatrix = require(process.argv[1] + "/matrix.js");
 const Tr = require(process.argv[1] + "/trainer.js");
-const { ids, config, settings, seed } = JSON.parse(require("fs").readFileSync(0, "utf8"));
-const all = Int32Array.from(ids), cut = Math.floor(0.9 * all.length), start = performance.now();
+const { train, scored, config, settings, seed } =
+  JSON.parse(require("fs").readFileSync(0, "utf8"));
+const start = performance.now();
 const run = Tr.newRun(config, settings, seed);
-const batches = Tr.windows(all.subarray(0, cut), settings.batch_size, config.context_length, seed);
-for (let i = 0; i < settings.steps; i++) run.update(batches.next().value);
+const { batch_size, steps } = settings, T = config.context_length;
+const batches = Tr.windows(Int32Array.from(train), batch_size, T, seed);
+for (let i = 0; i < steps; i++) run.update(batches.next().value);
 const seconds = (performance.now() - start) / 1000;
 let sum = 0, count = 0;
-for (const piece of Tr.pieces(all.subarray(cut), config.context_length, settings.batch_size)) {
+for (const piece of Tr.pieces(Int32Array.from(scored), T, batch_size)) {
   sum += run.score(piece) * piece.y.length;
   count += piece.y.length;
 }
@@ -97,15 +99,22 @@ def wait(page: Page | Firefox, seconds: float = 600.0) -> None:
 
 def in_node(runner: Runner, seed: int, steps: int, without: str = "") -> dict:
     """A seed in Node.js, `without` one of IDEAS: loss and seconds."""
-    train, scored = runner.splits["validation"]
     of_model, of_training = IDEAS.get(without, ({}, {}))
+    settings = {**TRAINING, "steps": steps, **of_training}
+    return {"seed": seed, **trained(runner, "validation", seed, CONFIG | of_model, settings)}
+
+
+def trained(runner: Runner, split: str, seed: int, config: dict, settings: dict) -> dict:
+    """A run of the trainer in Node.js on a split: {loss, seconds, kind}."""
+    train, scored = runner.splits[split]
     asked = {
-        "ids": torch.cat([train, scored]).tolist(),
-        "config": {**CONFIG, "vocab_size": runner.vocab_size, **of_model},
-        "settings": {**TRAINING, "steps": steps, **of_training},
+        "train": train.tolist(),
+        "scored": scored.tolist(),
+        "config": {**config, "vocab_size": runner.vocab_size},
+        "settings": settings,
         "seed": seed,
     }
-    return {"seed": seed, **gradients.in_node(asked, program=IN_NODE)}
+    return gradients.in_node(asked, program=IN_NODE)
 
 
 def in_pytorch(runner: Runner, seed: int, steps: int) -> dict:

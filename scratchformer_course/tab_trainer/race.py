@@ -54,7 +54,8 @@ TRAINING = {
     "muon_momentum": 0.87,
     "betas": [0.4, 0.9],
 }
-# Without Muon: AdamW's rate for the matrices, picked from as many settings as Muon's
+# Without Muon: AdamW's rate for the matrices, picked in this trainer from as many settings as
+# Muon's (tab_rivals.json); its rate for the rest is the same
 RIVAL = {"muon_lr": None, "matrix_lr": 0.016}
 SHORTEST = 3000  # characters: one batch and the score need as many
 NAMES = {

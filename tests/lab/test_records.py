@@ -153,3 +153,15 @@ def test_adamw_was_tuned_as_widely_as_muon_in_the_setting_of_two_minutes():
     _, training = records.shortened(place.steps, quick=False)
     for name in ("double_after", "tail_after"):
         assert training[name] / place.steps == pytest.approx(whole[name] / whole["steps"], abs=0.01)
+
+
+def test_adamw_at_all_steps_had_the_pick_of_the_short_sweep_and_the_best_was_read():
+    stored = runs.read(records.STORED)
+    full, whole = stored["rival_in_full"], stored["two_minutes"]["settings"]["training"]
+    assert full["steps"] == whole["steps"]
+    assert [attempt["changes"] for attempt in full["swept"]] == records.FULL
+    assert stored["rivals"]["AdamW"]["picked"] in records.FULL
+    assert full["picked"] == rivals.picked(full["swept"])
+    assert len(full["validation"]) == len(records.FULL_SEEDS)
+    muon = stored["two_minutes"]["runs"]["development"][0]["alone"]
+    assert min(attempt["losses"][0] for attempt in full["swept"]) > muon, "it is not reached"

@@ -4,11 +4,11 @@ from lab import records_page
 from lab.runs import read
 from scratchformer_course.measurements import FOLDER
 
-APART, RECORDS = (read(FOLDER / f"{name}.json") for name in ("taken_apart", "records"))
+APART, RECORDS, TAB = (read(FOLDER / f"{name}.json") for name in records_page.SOURCES)
 
 
 def test_the_page_is_that_of_the_stored_figures():
-    assert records_page.PAGE.read_text(encoding="utf-8") == records_page.page(APART, RECORDS)
+    assert records_page.PAGE.read_text(encoding="utf-8") == records_page.page(APART, RECORDS, TAB)
 
 
 def test_a_target_is_met_by_more_speed_or_by_less_loss():
