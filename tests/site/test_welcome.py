@@ -16,6 +16,7 @@ from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.measurements import load_measurements
+from scratchformer_course.page_model.fewer_bits import round_model
 from tests.quoted_numbers import absent
 from tests.site.browsing import (
     ARTICLE,
@@ -265,7 +266,7 @@ def page(browser, site):
 
 
 def expected_rows(prompt, temperature=1.0):
-    model = GPT.pretrained("tiny-shakespeare").eval()
+    model = round_model(GPT.pretrained("tiny-shakespeare")).eval()
     tokenizer = CharTokenizer.pretrained("tiny-shakespeare")
     with torch.no_grad():
         logits = model(torch.tensor([tokenizer.encode(prompt)]))[0, -1]
@@ -331,7 +332,7 @@ def reading(page):
 
 def test_the_bars_over_the_line_are_what_all_heads_read_in_the_mean(page):
     """After the prompt, and after two steps, which read with a cache."""
-    model = GPT.pretrained("tiny-shakespeare").eval()
+    model = round_model(GPT.pretrained("tiny-shakespeare")).eval()
     tokenizer = CharTokenizer.pretrained("tiny-shakespeare")
     for _ in range(2):
         letters, bars = zip(*reading(page), strict=True)
