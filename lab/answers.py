@@ -4,13 +4,13 @@ Usage: python -m lab.answers [--quick | --write]
 
 There is one base model, and every seed has demonstrations and samples of its own. Each method
 begins with the same fine-tuned model, draws as many answers and does as many steps as the others.
-Its rate (and DPO's beta) is the best of a sweep on a seed that is not used again, which goes on
-until its neighbours are worse, by the share of right answers and the penalty where there is one.
+Its rate is the best of a sweep on a seed that is not used again, which goes on until its
+neighbours are worse (DPO's beta is the better one of two), by the share of right answers and the penalty where there is one.
 All figures are exact, computed from the chances of all answers. Finished runs are kept: a second
 call does only what is missing.
 
 methods   method -> the settings tried and their scores, the best, and a row of facts for each seed
-film      what seed 0's base model and two of its successors answer to some questions
+film      what the base model and two of seed 0's successors answer to some questions
 checkers  for each of 16 checkers the answers of a model that is rewarded by it, every 20 steps
 """
 

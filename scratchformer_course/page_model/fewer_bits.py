@@ -28,8 +28,8 @@ def to_whole(weight: Tensor, bits: int, shared: str = "row") -> tuple[Tensor, Te
     if shared not in SHARED:
         raise ValueError(f"shared={shared!r}, expected one of {', '.join(SHARED)}")
     n = {"tensor": weight.numel(), "row": weight[0].numel(), "group": GROUP}[shared]
-    if weight.numel() % n:
-        raise ValueError(f"got {weight.numel()} weights, expected groups of {GROUP}")
+    if shared == "group" and weight[0].numel() % n:
+        raise ValueError(f"rows of {weight[0].numel()} weights, expected groups of {GROUP}")
     parts, most = weight.double().reshape(-1, n), 2 ** (bits - 1) - 1
     scales = (parts.abs().amax(dim=1, keepdim=True) / most).float().half().double()
     whole = (parts / scales.where(scales > 0, 1) + 0.5).floor().clamp(-most, most)

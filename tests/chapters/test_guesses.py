@@ -362,7 +362,6 @@ def best_rule(_figure):
     return "no clear winner" if max(apart) <= 3 else ""
 
 
-# page/question: the cell with the output, and how its answer is read
 def row_of(text, name):
     """The numbers behind a name at the beginning of a line."""
     return numbers(re.search(rf"^{name}(.*)", text, re.MULTILINE)[1])
@@ -376,9 +375,22 @@ def what_units_pay(text):
 def what_leaks(text):
     clean, leaked = (row_of(text, name) for name in ("clean", "contaminated"))
     test, fresh = (after - before for before, after in zip(clean, leaked, strict=True))
-    return "the test items gain much more" if test > fresh + 0.1 else "alike"
+    if fresh < 0.02:
+        return "gain nothing"
+    return "gain less than the test items" if test > fresh + 0.1 else "gain as much"
 
 
+def what_follows_equals(text):
+    sums = re.findall(r"85= -> '(\d+)\+(\d+)'", text)
+    right = {int(a) + int(b) == 85 for a, b in sums}
+    return (
+        {True: "right sums", False: "wrong sums"}[right.pop()]
+        if len(right) == 1
+        else ("right and wrong sums" if right else "further questions")
+    )
+
+
+# page/question: the cell with the output, and how its answer is read
 ANSWERS = {
     "00/first-sums": ("cell-08", lambda text: all_of(f"{row[0]:.0f}" for row in rows(text)[:2])),
     "00/row-plus-column": ("cell-12", lambda text: f"{rows(text)[1][2]:.0f}"),
@@ -491,10 +503,7 @@ ANSWERS = {
     "20/outlier-column": ("inf-38", survives_a_column),
     "20/a-pass": ("inf-59", characters_a_pass),
     "20/many-texts": ("inf-66", many_texts),
-    "21/base-writes": (
-        "respond",
-        lambda t: "further questions" if not re.search(r"85\? -> .*\+", t) else "a sum",
-    ),
+    "21/base-writes": ("respond", what_follows_equals),
     "21/random-weights": (
         "three",
         lambda t: "about 0.01" if row_of(t, "random weights")[0] < 0.06 else "more",

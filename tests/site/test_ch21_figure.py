@@ -8,7 +8,6 @@ from tests.site.figures import fill, press, stored
 
 FIGURE = "answers"
 FILM = {name: own for name, _, own in stored("21", FIGURE).settings["stages"]}
-CHECKERS = stored("21", "checker").settings["films"]
 both = pytest.mark.parametrize("name", ["sft", "reinforce"])
 
 
