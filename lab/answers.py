@@ -5,8 +5,8 @@ Usage: python -m lab.answers [--quick | --write]
 There is one base model, and every seed has demonstrations and samples of its own. Each method
 begins with the same fine-tuned model, draws as many answers and does as many steps as the others.
 Its rate is the best of a sweep on a seed that is not used again, which goes on until its
-neighbours are worse (DPO's beta is the better one of two), by the share of right answers and the penalty where there is one.
-All figures are exact, computed from the chances of all answers. Finished runs are kept: a second
+neighbours are worse (DPO's beta is the better one of two), by the share of right answers and the
+penalty where there is one. All figures are exact, computed from the chances of all answers. Finished runs are kept: a second
 call does only what is missing.
 
 methods   method -> the settings tried and their scores, the best, and a row of facts for each seed

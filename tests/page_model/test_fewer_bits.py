@@ -66,7 +66,7 @@ def test_by_hand():
 @pytest.mark.parametrize(
     ("bits", "shared", "said"),
     [(1, "row", "bits=1"), (9, "row", "bits=9"), (8, "column", "shared='column'"),
-     (8, "group", "got 12 weights, expected groups of 32")],
+     (8, "group", "rows of 4 weights, expected groups of 32")],
 )  # fmt: skip
 def test_what_cannot_be_rounded_is_told(bits, shared, said):
     with pytest.raises(ValueError, match=said):
