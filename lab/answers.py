@@ -6,8 +6,8 @@ There is one base model, and every seed has demonstrations and samples of its ow
 begins with the same fine-tuned model, draws as many answers and does as many steps as the others.
 Its rate is the best of a sweep on a seed that is not used again, which goes on until its
 neighbours are worse (DPO's beta is the better one of two), by the share of right answers and the
-penalty where there is one. All figures are exact, computed from the chances of all answers. Finished runs are kept: a second
-call does only what is missing.
+penalty where there is one. All figures are exact, computed from the chances of all answers.
+Finished runs are kept: a second call does only what is missing.
 
 methods   method -> the settings tried and their scores, the best, and a row of facts for each seed
 film      what the base model and two of seed 0's successors answer to some questions
