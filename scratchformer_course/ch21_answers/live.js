@@ -236,6 +236,7 @@
     ]);
   }
 
-  Object.assign(scratchformerLive.figures, { answers, checker });
+  scratchformerLive.figures.answers = answers;
+  scratchformerLive.figures.checker = checker;
   if (typeof module !== "undefined") module.exports = { judge, key, verdict }; // Node
 })();
