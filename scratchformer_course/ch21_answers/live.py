@@ -57,7 +57,7 @@ def checker(stored: Mapping) -> LiveFigure:
 SCRIPT = "ch21_answers/live.js"
 
 
-def shown(answer: str) -> str:
+def _shown(answer: str) -> str:
     return escape(answer.replace("\n", "⏎"))
 
 
@@ -65,7 +65,7 @@ def _questions(s: dict) -> str:
     at = s["asked"].index(85) if 85 in s["asked"] else 0
     rows = "".join(
         f"<tr><th scope='row'>{name}</th>"
-        f"<td>{', '.join(map(shown, own[at]['answers'][:4]))}</td></tr>"
+        f"<td>{', '.join(map(_shown, own[at]['answers'][:4]))}</td></tr>"
         for _, name, own in s["stages"]
     )
     return (
@@ -80,7 +80,7 @@ def _checkers(s: dict) -> str:
     for chosen, frames in s["films"].items():
         last = frames[-1]
         rules = ", ".join(chosen.split()) or "none"
-        answers = ", ".join(map(shown, last["answers"][str(s["asked"][-1])][:3]))
+        answers = ", ".join(map(_shown, last["answers"][str(s["asked"][-1])][:3]))
         rows += f"<tr><th scope='row'>{rules}</th><td>{last['reward']:.2f}</td>"
         rows += f"<td>{last['right']:.2f}</td><td>{answers}</td></tr>"
     return (

@@ -21,14 +21,17 @@ NUMBERS = torch.arange(10, 100)
 
 
 def encode(text: str) -> list[int]:
+    """The ids of a text; KeyError for a character that the world does not have."""
     return [ID[c] for c in text]
 
 
 def decode(ids: Int[Tensor, " T"]) -> str:
+    """The text of some ids."""
     return "".join(CHARACTERS[i] for i in ids.tolist())
 
 
 def digits(x: Int[Tensor, " N"]) -> Int[Tensor, "N 2"]:
+    """Tens and units of numbers below 100, which are also their ids."""
     return torch.stack([x // 10, x % 10], dim=1)
 
 
@@ -38,6 +41,7 @@ def borrows(n: Int[Tensor, "..."], a: Int[Tensor, "..."]) -> Bool[Tensor, "..."]
 
 
 def any_numbers(size: int, generator: torch.Generator) -> Int[Tensor, " N"]:
+    """Numbers from 10 to 99, each as likely."""
     return torch.randint(10, 100, (size,), generator=generator)
 
 
