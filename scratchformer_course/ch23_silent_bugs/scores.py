@@ -16,39 +16,41 @@ from scratchformer_course.ch23_silent_bugs.model import SmallGPT
 from scratchformer_course.ch23_silent_bugs.program import Program, call, windows
 
 ROWS = 128  # in a call
+EVERY = 4  # of the held-out rows one is scored
 
 
-def all_rows(ids: Tensor, T: int) -> Tensor:
-    """The held-out rows, one after the other: (rows, T + 1)."""
-    if ids.dim() == 2:
-        return ids
-    return windows(ids, torch.arange(0, len(ids) - T, T), T)
+def scored_rows(ids: Tensor, T: int, few: bool = False) -> Tensor:
+    """Every fourth of the held-out rows, (rows, T + 1), or at most 128 from all over the text."""
+    rows = ids if ids.dim() == 2 else windows(ids, torch.arange(0, len(ids) - T, T), T)
+    if few:
+        return rows[:: -(-len(rows) // ROWS)]
+    return rows[::EVERY]
 
 
 def reported(program: Program, model: SmallGPT, held_out: Tensor) -> float:
     """Nats per token as the program itself computes them, its faults included."""
     pad, nats, targets = program.pad(model), 0.0, 0
     with eval_mode(model):
-        for rows in all_rows(held_out, model.context_length).split(ROWS):
+        for rows in scored_rows(held_out, model.context_length).split(ROWS):
             batch_nats, n = program.nats(model, *program.batch(rows, pad))
             nats, targets = nats + batch_nats.item(), targets + int(n)
     return nats / targets
 
 
-def right(program: Program, model: SmallGPT, held_out: Tensor, how: str = "pass") -> float:
-    """Nats per real token of the held-out rows; `how` is "pass", "prefixes" or "cache".
+def right(
+    program: Program, model: SmallGPT, held_out: Tensor, how: str = "pass", few: bool = False
+) -> float:
+    """Nats per real token of held-out rows; `how` is a key of PREDICT.
 
-    By prefixes every 13th row is read, since each token costs a call: 128 rows of a long text.
+    By prefixes or a cache each token costs a call, and only a `few` rows are scored.
     """
     pad, nats, targets = program.pad(model), 0.0, 0
-    rows = all_rows(held_out, model.context_length)
-    rows = rows[::13] if how == "prefixes" else rows
-    predict = {"pass": call, "prefixes": by_prefixes, "cache": by_cache}[how]
     with eval_mode(model):
-        for some in rows.split(ROWS):
-            x, y = healthy.next_tokens(some)
+        few = few or how != "pass"
+        for rows in scored_rows(held_out, model.context_length, few).split(ROWS):
+            x, y = healthy.next_tokens(rows)
             y = y if pad is None else healthy.real_targets(x, y, pad)
-            nats += token_loss(predict(model, x, pad).float(), y)[0].item()
+            nats += token_loss(PREDICT[how](model, x, pad).float(), y)[0].item()
             targets += int((y != IGNORED).sum())
     return nats / targets
 
@@ -67,3 +69,22 @@ def by_cache(model: SmallGPT, x: Int[Tensor, "B T"], pad: int | None = None) -> 
         for t in range(x.shape[1]):
             logits.append(model(text[:, t : t + 1], cache)[:, -1])
     return torch.stack(logits, dim=1)
+
+
+PREDICT = {"pass": call, "prefixes": by_prefixes, "cache": by_cache}
+
+
+def written(program: Program, model: SmallGPT, texts: int, top_p: float, seed: int) -> float:
+    """How surprising the model finds what it writes itself, in nats per token.
+
+    It writes to the end of its context from a single token, 0, by the program's nucleus.
+    """
+    generator, nats = torch.Generator().manual_seed(seed), 0.0
+    ids, cache = torch.zeros(texts, 1, dtype=torch.long), model.new_cache()
+    with eval_mode(model):
+        for _ in range(model.context_length - 1):
+            p = model(ids[:, -1:], cache)[:, -1].softmax(dim=-1)  # (B, V)
+            new = torch.multinomial(program.nucleus(p, top_p), 1, generator=generator)
+            nats -= p.gather(1, new).log().sum().item()
+            ids = torch.cat((ids, new), dim=1)
+    return nats / new.numel() / (model.context_length - 1)
