@@ -7,13 +7,14 @@ without any, three seeds each. All runs have the same steps and the same rate, w
 what is measured is the distance of a patient from its healthy twin, which draws the same batches.
 Finished runs are kept: a second call does only what is missing.
 
-right     nats per token of held-out text, by an evaluation that is right, of the model as it is used
+right     nats per token of held-out text, found by a right evaluation of the model as it is used
 reported  the validation loss that the faulty program computes itself
 loaded    the twin's weights, used by the faulty code without any training
 curve     the loss of the first seed as the program reports it, means of STEPS / 20 steps
 
 Where a model may see the future, `right` calls it with each prefix, and where a cache is at fault,
-token by token, on fewer rows; the twin's loss on these rows is "some". `writing` is how surprising the twin finds a text that is drawn with top-p.
+token by token, on fewer rows; the twin's loss on these rows is "some". "writing" is how surprising
+the twin finds a text that it draws with top-p.
 """
 
 import statistics
@@ -28,7 +29,8 @@ from lab import runs
 from scratchformer_course.ch23_silent_bugs import program as healthy
 from scratchformer_course.ch23_silent_bugs import scores
 from scratchformer_course.ch23_silent_bugs.model import Parts, SmallGPT
-from scratchformer_course.ch23_silent_bugs.patients import PATIENTS, SETTINGS, Patient
+from scratchformer_course.ch23_silent_bugs.patient import SETTINGS, Patient
+from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.ch23_silent_bugs.program import Program, save, train
 from scratchformer_course.ch23_silent_bugs.texts import tokens
 from scratchformer_course.measurements import FOLDER
@@ -131,7 +133,7 @@ def main(arguments: list[str] | None = None) -> dict:
     found.setdefault("twins", {})
     found.setdefault("patients", {})
     start = time.process_time() - found.get("cpu_seconds", 0)
-    jobs: dict[str, Callable] = {name: twin_run for name in SETTINGS}
+    jobs: dict[str, Callable] = dict.fromkeys(SETTINGS, twin_run)
     jobs |= {name: patient_run for name, patient in PATIENTS.items() if patient.trained}
     for seed in range(seeds):
         for name, job in jobs.items():

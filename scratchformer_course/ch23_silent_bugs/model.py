@@ -62,9 +62,7 @@ def within(query: Int[Tensor, "T 1"], key: Int[Tensor, " S"], window: int) -> Bo
     return key > query - window
 
 
-def hide_padding(
-    allowed: Bool[Tensor, "T S"], real: Bool[Tensor, "B S"]
-) -> Bool[Tensor, "#B T S"]:
+def hide_padding(allowed: Bool[Tensor, "T S"], real: Bool[Tensor, "B S"]) -> Bool[Tensor, "#B T S"]:
     """Close the keys that are padding, but leave each position itself: no row may be empty."""
     T, S = allowed.shape
     itself = torch.eye(S, dtype=torch.bool, device=real.device)[-T:]
@@ -88,7 +86,10 @@ def share_heads(k: Float[Tensor, "B K T D"], n: int) -> Float[Tensor, "B H T D"]
 
 
 def turn(
-    q: Float[Tensor, "B H T D"], k: Float[Tensor, "B K T D"], v: Float[Tensor, "B K T D"], start: int
+    q: Float[Tensor, "B H T D"],
+    k: Float[Tensor, "B K T D"],
+    v: Float[Tensor, "B K T D"],
+    start: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Rotary positions: queries and keys turn with their position, of which the first is start."""
     return rotary(q, start), rotary(k, start), v

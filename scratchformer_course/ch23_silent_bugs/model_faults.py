@@ -70,17 +70,23 @@ def share_in_turns(k: Float[Tensor, "B K T D"], n: int) -> Float[Tensor, "B H T 
 
 
 def turn_values(
-    q: Float[Tensor, "B H T D"], k: Float[Tensor, "B K T D"], v: Float[Tensor, "B K T D"], start: int
+    q: Float[Tensor, "B H T D"],
+    k: Float[Tensor, "B K T D"],
+    v: Float[Tensor, "B K T D"],
+    start: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The values turn as well, so that what is mixed points in all directions."""
     return rotary(q, start), rotary(k, start), rotary(v, start)
 
 
 def turn_by_two_bases(
-    q: Float[Tensor, "B H T D"], k: Float[Tensor, "B K T D"], v: Float[Tensor, "B K T D"], start: int
+    q: Float[Tensor, "B H T D"],
+    k: Float[Tensor, "B K T D"],
+    v: Float[Tensor, "B K T D"],
+    start: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The base from the configuration reaches the queries; the keys have the default."""
-    return rotary(q, start, base=500_000), rotary(k, start), v
+    return rotary(q, start, base=500_000.0), rotary(k, start), v
 
 
 def positions_from_zero(start: int, T: int) -> Int[Tensor, " T"]:
@@ -94,7 +100,9 @@ def start_again_in_part(caches: Sequence[KeyValueCache]) -> None:
         cache.length = 0
 
 
-def drop_always(x: Float[Tensor, "*batch C"], p: float, training: bool) -> Float[Tensor, "*batch C"]:
+def drop_always(
+    x: Float[Tensor, "*batch C"], p: float, training: bool
+) -> Float[Tensor, "*batch C"]:
     """The function is not told whether it is in training; its default is that it is."""
     return F.dropout(x, p)
 

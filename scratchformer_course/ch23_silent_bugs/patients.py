@@ -1,79 +1,13 @@
 """Thirty faults that raise no error and let the loss fall, each beside its healthy twin.
 
 A patient is a healthy program in which one part is replaced. It knows the invariant that would
-have found the fault, and, where there is one, a public thread in which others have met it.
+have found the fault, and a public thread in which others have met it, or a near relation of it.
 """
-
-import difflib
-import inspect
-import textwrap
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from scratchformer_course.ch23_silent_bugs import invariants as inv
 from scratchformer_course.ch23_silent_bugs import model_faults as m
 from scratchformer_course.ch23_silent_bugs import program_faults as p
-from scratchformer_course.ch23_silent_bugs.program import Program, Setting
-
-# What each twin is trained on, and with; the patients say which of them is theirs.
-SETTINGS = {
-    "plain": Setting(),
-    "modern": Setting(sizes={"rotary": True, "n_kv_heads": 2, "window": 16}),
-    "lines": Setting(lines=True, micro_batches=4),
-    "dropout": Setting(sizes={"dropout": 0.1}),
-    "resumed": Setting(resumed=True),
-    "little": Setting(characters=40_000),
-    "subwords": Setting(tokens="subwords", characters=400_000),
-}
-PLACES = ("attention", "cache", "block", "text", "training", "file", "writing")
-
-
-@dataclass(frozen=True)
-class Patient:
-    """A fault. `part` names what it replaces, `twin` the setting in which it shows.
-
-    `how` says how a right evaluation uses the model (see `scores.right`), and `trained` whether
-    training differs from the twin's: where it does not, the twin's weights serve.
-    """
-
-    name: str
-    title: str
-    place: str
-    symptom: str
-    part: str
-    faulty: Callable
-    invariant: Callable[[Program], None]
-    twin: str = "plain"
-    how: str = "pass"
-    trained: bool = True
-    thread: str | None = None
-    found: str | None = None  # what happened there, in a sentence
-
-    @property
-    def healthy(self) -> Program:
-        """The twin."""
-        return Program(SETTINGS[self.twin])
-
-    @property
-    def program(self) -> Program:
-        """The twin with the fault."""
-        return self.healthy.with_part(self.part, self.faulty)
-
-    def code(self) -> tuple[list[str], list[str]]:
-        """The lines of the broken part that differ from the healthy one's, and those repaired."""
-        lines = list(difflib.ndiff(body(self.faulty), body(self.healthy.part(self.part))))
-        return [x[2:] for x in lines if x[0] == "-"], [x[2:] for x in lines if x[0] == "+"]
-
-
-def body(part: Callable) -> list[str]:
-    """The lines of a function, or of a class's `forward`, without its head and docstring."""
-    function = part.forward if inspect.isclass(part) else part
-    lines = textwrap.dedent(inspect.getsource(function)).splitlines()
-    first = next(i for i, line in enumerate(lines) if line.endswith(":")) + 1
-    if function.__doc__:
-        first += 1 + function.__doc__.count("\n")
-    return textwrap.dedent("\n".join(lines[first:])).splitlines()
-
+from scratchformer_course.ch23_silent_bugs.patient import Patient
 
 GITHUB = "https://github.com/"
 
@@ -90,7 +24,7 @@ ATTENTION = [
         "The loss falls to almost nothing, and the model writes rubbish.",
         "causal", m.causal_and_one, inv.the_future_changes_nothing, how="prefixes",
         thread=GITHUB + "huggingface/transformers/issues/48745",
-        found="Four decoders saw the tokens after each position, their targets among them.",
+        found="Four decoders saw all later tokens; on random ones the loss fell to almost zero.",
     ),
     Patient(
         "mask_after_softmax", "The mask comes after the softmax", "attention",
@@ -132,7 +66,7 @@ ATTENTION = [
         "Training forgives it; weights that others have trained are read by the wrong heads.",
         "share_heads", m.share_in_turns, inv.neighbours_share_a_key, "modern",
         thread=GITHUB + "onnx/onnx/pull/7274",
-        found="A standard's reference code tiled the heads where PyTorch repeats each.",
+        found="A standard laid out the shared heads in turns, where PyTorch repeats each.",
     ),
     Patient(
         "values_turned", "Rotary positions on values", "attention",
@@ -148,7 +82,7 @@ ATTENTION = [
         thread=GITHUB + "sgl-project/SpecForge/issues/265",
         found="The base of the configuration was not read, and the default used; little was lost.",
     ),
-]
+]  # fmt: skip
 
 USE = [
     Patient(
@@ -178,6 +112,8 @@ USE = [
         "norm_over_time", "The norm runs over time", "block",
         "Each position is measured by all others, those of the future included.",
         "norm", m.LayerNormOverTime, inv.a_position_is_normed_alone, how="prefixes",
+        thread=GITHUB + "jadore801120/attention-is-all-you-need-pytorch/pull/17",
+        found="Mean and deviation were taken along the sequence, not along the features.",
     ),
     Patient(
         "dropout_in_evaluation", "Dropout in evaluation", "block",
@@ -190,8 +126,8 @@ USE = [
         "conv1d_not_transposed", "A square matrix is not transposed", "file",
         "All shapes fit and the loss is high at first; training then repairs what it can.",
         "load", p.load_by_shape, inv.a_file_changes_nothing, "resumed",
-        thread=GITHUB + "huggingface/transformers/issues/311",
-        found="GPT-2's layers keep their matrices transposed, which no square one shows.",
+        thread=GITHUB + "AutoGPTQ/AutoGPTQ/pull/139",
+        found="GPT-2's transposed layers were turned back in one of two files, not in the other.",
     ),
     Patient(
         "untied", "Tied weights are untied by loading", "file",
@@ -208,7 +144,7 @@ USE = [
         thread=GITHUB + "fishaudio/fish-speech/pull/1171",
         found="The mask was not shifted, and the token that crosses the threshold was removed.",
     ),
-]
+]  # fmt: skip
 
 LEARNING = [
     Patient(
@@ -216,7 +152,7 @@ LEARNING = [
         "The scales of the norms are drawn to 0 by a force that was meant for matrices.",
         "groups", p.one_group, inv.norms_do_not_decay,
         thread=GITHUB + "huggingface/transformers/issues/4360",
-        found="An exclusion came too late, and norms were decayed all the same.",
+        found="A rule that includes was asked before the one that excludes; norms decayed.",
     ),
     Patient(
         "gradients_not_zeroed", "Gradients are not zeroed", "training",
@@ -253,15 +189,15 @@ LEARNING = [
         thread=GITHUB + "pytorch/ao/pull/1124",
         found="Updates below a thousandth of a weight are lost; rounding at random helps.",
     ),
-]
+]  # fmt: skip
 
 TEXT = [
     Patient(
         "not_shifted", "Targets are not shifted", "text",
         "The loss falls to zero: the model has learned to repeat what it reads.",
         "next_tokens", p.same_tokens, inv.targets_are_the_next_tokens,
-        thread=GITHUB + "huggingface/transformers/issues/27517",
-        found="One class left the shift to its user, where its sisters shift themselves.",
+        thread=GITHUB + "KempnerInstitute/KempnerForge/issues/154",
+        found="Captions were scored against the token just read; the loss went from 8.6 to 0.",
     ),
     Patient(
         "shifted_twice", "Targets are shifted twice", "text",

@@ -42,14 +42,12 @@ def worker_seed(seed: int, worker: int) -> int:
     return 1000 * seed + worker
 
 
-def next_tokens(rows: Int[Tensor, "B T+1"]) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
+def next_tokens(rows: Int[Tensor, "B _"]) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
     """Inputs, and for each of them its target: the token after it."""
     return rows[:, :-1], rows[:, 1:]
 
 
-def real_targets(
-    x: Int[Tensor, "B T"], y: Int[Tensor, "B T"], pad: int
-) -> Int[Tensor, "B T"]:
+def real_targets(x: Int[Tensor, "B T"], y: Int[Tensor, "B T"], pad: int) -> Int[Tensor, "B T"]:
     """The targets without those of padding, which are marked as none."""
     return y.masked_fill(x == pad, IGNORED)
 
@@ -64,7 +62,7 @@ def loss(
     return token_loss(logits.float(), y)
 
 
-def prepare(model: nn.Module) -> nn.Module:
+def prepare(model: SmallGPT) -> SmallGPT:
     """The model as it is trained: its weights are float32."""
     return model.float()
 
@@ -90,7 +88,7 @@ def update(
     n = sum((y != IGNORED).sum() for x, y in batches)  # targets of all batches
     total = 0.0
     for x, y in batches:
-        batch_nats, targets = nats(model, x, y)
+        batch_nats, _ = nats(model, x, y)
         (batch_nats / n).backward()
         total += batch_nats.item()
     clip_grad_norm_(model.parameters(), 1.0)
@@ -160,7 +158,7 @@ class Program:
     next_tokens: Callable[..., tuple[Tensor, Tensor]] = next_tokens
     real_targets: Callable[..., Tensor] = real_targets
     loss: Callable[..., tuple[Tensor, Tensor]] = loss
-    prepare: Callable[[nn.Module], nn.Module] = prepare
+    prepare: Callable[[SmallGPT], SmallGPT] = prepare
     groups: Callable[[nn.Module], list[dict[str, Any]]] = groups
     rate: Callable[[int, int, int, float], float] = rate
     update: Callable[..., float] = update
@@ -169,10 +167,10 @@ class Program:
 
     def with_part(self, name: str, part: Callable) -> "Program":
         """The same with one part, of the model or of the program, replaced."""
+        changes: dict[str, Any] = {name: part}
         if name in Parts.__dataclass_fields__:
-            changes: dict[str, Any] = {name: part}
             return replace(self, parts=replace(self.parts, **changes))
-        return replace(self, **{name: part})
+        return replace(self, **changes)
 
     def part(self, name: str) -> Callable:
         """The part of that name."""
@@ -202,7 +200,7 @@ def call(model: nn.Module, x: Tensor, pad: int | None) -> Tensor:
     return model(x) if pad is None else model(x, mask=x != pad)
 
 
-def windows(ids: Int[Tensor, "N ..."], starts: Int[Tensor, " B"], T: int) -> Int[Tensor, "B T+1"]:
+def windows(ids: Int[Tensor, "N ..."], starts: Int[Tensor, " B"], T: int) -> Int[Tensor, "B _"]:
     """Rows of T tokens and the one after them: of a text, or of a table that has such rows."""
     if ids.dim() == 2:
         return ids[starts]
@@ -237,7 +235,8 @@ def train(
 ) -> Trained:  # fmt: skip
     """Train a new model: the same seed gives the same weights and draws the same batches."""
     model = program.prepare(program.model(vocab_size, seed))
-    optimizer, pad, n = new_optimizer(program, model), program.pad(model), program.setting.micro_batches
+    optimizer = new_optimizer(program, model)
+    pad, n = program.pad(model), program.setting.micro_batches
     batches = drawn(program, ids, rows, model.context_length, seed)
     losses = []
     model.train()

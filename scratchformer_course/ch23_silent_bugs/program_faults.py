@@ -14,6 +14,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from scratchformer.data.masking import IGNORED
 from scratchformer.training import learning_rate, token_loss
+from scratchformer_course.ch23_silent_bugs.model import SmallGPT
 from scratchformer_course.ch23_silent_bugs.program import CONV1D, DECAY, Batch, Loss
 
 # --- the text ------------------------------------------------------------------------------------
@@ -35,7 +36,7 @@ def same_seed(seed: int, worker: int) -> int:
     return 1000 * seed
 
 
-def same_tokens(rows: Int[Tensor, "B T+1"]) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
+def same_tokens(rows: Int[Tensor, "B _"]) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
     """The target is the input itself, which the model only has to copy."""
     return rows[:, :-1], rows[:, :-1]
 
@@ -55,7 +56,7 @@ def loss_shifted_again(
     return token_loss(logits[:, :-1].float(), y[:, 1:])
 
 
-def prepare_in_bfloat16(model: nn.Module) -> nn.Module:
+def prepare_in_bfloat16(model: SmallGPT) -> SmallGPT:
     """The weights themselves have 16 bits, and steps below their 256th part are rounded away."""
     return model.bfloat16()
 
@@ -77,7 +78,7 @@ def update_without_zeroing(
     n = sum((y != IGNORED).sum() for x, y in batches)  # targets of all batches
     total = 0.0
     for x, y in batches:
-        batch_nats, targets = nats(model, x, y)
+        batch_nats, _ = nats(model, x, y)
         (batch_nats / n).backward()
         total += batch_nats.item()
     clip_grad_norm_(model.parameters(), 1.0)
@@ -109,7 +110,7 @@ def update_clipped_early(
     n = sum((y != IGNORED).sum() for x, y in batches)  # targets of all batches
     total = 0.0
     for x, y in batches:
-        batch_nats, targets = nats(model, x, y)
+        batch_nats, _ = nats(model, x, y)
         (batch_nats / n).backward()
         total += batch_nats.item()
         clip_grad_norm_(model.parameters(), 1.0)

@@ -5,6 +5,8 @@ it in its window, and asks for nothing else. Where a model may see the future, o
 under a cache, it is used as one that writes uses it: by prefixes, or token by token.
 """
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -71,7 +73,11 @@ def by_cache(model: SmallGPT, x: Int[Tensor, "B T"], pad: int | None = None) -> 
     return torch.stack(logits, dim=1)
 
 
-PREDICT = {"pass": call, "prefixes": by_prefixes, "cache": by_cache}
+PREDICT: dict[str, Callable[..., Tensor]] = {
+    "pass": call,
+    "prefixes": by_prefixes,
+    "cache": by_cache,
+}
 
 
 def written(program: Program, model: SmallGPT, texts: int, top_p: float, seed: int) -> float:
