@@ -36,7 +36,7 @@ from scratchformer_course.ch23_silent_bugs.texts import tokens
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "silent_bugs.json"
-STEPS, RATE, SEEDS = 300, 0.01, 3
+STEPS, RATE, SEEDS = 500, 0.01, 3
 TEXTS, TOP_P = 128, 0.9
 
 

@@ -23,7 +23,7 @@ class Sizes:
     """The sizes of GPTConfig, and those that some faults need. Raises ValueError as it does."""
 
     vocab_size: int
-    context_length: int = 64
+    context_length: int = 32
     d_model: int = 64
     n_heads: int = 4
     n_layers: int = 2
@@ -222,12 +222,13 @@ class SmallGPT(nn.Module):
         self.lm_head = nn.Linear(s.d_model, s.vocab_size, bias=False)
         self.lm_head.weight = self.wte.weight
         self._caches: list[KeyValueCache] = [KeyValueCache() for _ in self.h]
-        into_stream = 0.02 / math.sqrt(2 * s.n_layers)
+        # As in GPT-2, but for c_fc: in so narrow a model 0.02 would leave it little to say.
+        std = {"c_proj": 0.02 / math.sqrt(2 * s.n_layers), "c_fc": s.d_model**-0.5}
         for name, p in self.named_parameters():
             if name.endswith("bias"):
                 nn.init.zeros_(p)
             elif p.dim() == 2:
-                nn.init.normal_(p, std=into_stream if name.endswith("c_proj.weight") else 0.02)
+                nn.init.normal_(p, std=std.get(name.split(".")[-2], 0.02))
 
     @property
     def context_length(self) -> int:

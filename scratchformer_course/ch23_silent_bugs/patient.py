@@ -11,12 +11,12 @@ from scratchformer_course.ch23_silent_bugs.program import Program, Setting
 # What each twin is trained on, and with; the patients say which of them is theirs.
 SETTINGS = {
     "plain": Setting(),
-    "modern": Setting(sizes={"rotary": True, "n_kv_heads": 2, "window": 16}),
+    "modern": Setting(sizes={"rotary": True, "n_kv_heads": 2, "window": 8}),
     "lines": Setting(lines=True, micro_batches=4),
     "dropout": Setting(sizes={"dropout": 0.1}),
     "resumed": Setting(resumed=True),
-    "little": Setting(characters=40_000),
-    "subwords": Setting(tokens="subwords", characters=400_000),
+    "little": Setting(characters=20_000),
+    "subwords": Setting(tokens="subwords", characters=200_000),
 }
 PLACES = ("attention", "cache", "block", "text", "training", "file", "writing")
 

@@ -231,7 +231,7 @@ def new_optimizer(program: Program, model: nn.Module) -> torch.optim.Optimizer:
 
 def train(
     program: Program, ids: Tensor, vocab_size: int, steps: int, seed: int,
-    peak: float = 0.01, rows: int = 16,
+    peak: float = 0.01, rows: int = 8,
 ) -> Trained:  # fmt: skip
     """Train a new model: the same seed gives the same weights and draws the same batches."""
     model = program.prepare(program.model(vocab_size, seed))

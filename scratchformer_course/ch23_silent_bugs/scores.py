@@ -17,23 +17,20 @@ from scratchformer_course.ch23_silent_bugs import program as healthy
 from scratchformer_course.ch23_silent_bugs.model import SmallGPT
 from scratchformer_course.ch23_silent_bugs.program import Program, call, windows
 
-ROWS = 128  # in a call
-EVERY = 4  # of the held-out rows one is scored
+FEW, MANY = 128, 1024  # rows; more in a call take no less time for each
 
 
-def scored_rows(ids: Tensor, T: int, few: bool = False) -> Tensor:
-    """Every fourth of the held-out rows, (rows, T + 1), or at most 128 from all over the text."""
+def scored_rows(ids: Tensor, T: int, most: int = MANY) -> Tensor:
+    """At most so many of the held-out rows, from all over the text: (rows, T + 1)."""
     rows = ids if ids.dim() == 2 else windows(ids, torch.arange(0, len(ids) - T, T), T)
-    if few:
-        return rows[:: -(-len(rows) // ROWS)]
-    return rows[::EVERY]
+    return rows[:: -(-len(rows) // most)]
 
 
 def reported(program: Program, model: SmallGPT, held_out: Tensor) -> float:
     """Nats per token as the program itself computes them, its faults included."""
     pad, nats, targets = program.pad(model), 0.0, 0
     with eval_mode(model):
-        for rows in scored_rows(held_out, model.context_length).split(ROWS):
+        for rows in scored_rows(held_out, model.context_length).split(FEW):
             batch_nats, n = program.nats(model, *program.batch(rows, pad))
             nats, targets = nats + batch_nats.item(), targets + int(n)
     return nats / targets
@@ -47,9 +44,9 @@ def right(
     By prefixes or a cache each token costs a call, and only a `few` rows are scored.
     """
     pad, nats, targets = program.pad(model), 0.0, 0
+    few = few or how != "pass"
     with eval_mode(model):
-        few = few or how != "pass"
-        for rows in scored_rows(held_out, model.context_length, few).split(ROWS):
+        for rows in scored_rows(held_out, model.context_length, FEW if few else MANY).split(FEW):
             x, y = healthy.next_tokens(rows)
             y = y if pad is None else healthy.real_targets(x, y, pad)
             nats += token_loss(PREDICT[how](model, x, pad).float(), y)[0].item()

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from scratchformer.tokenizers import ByteBPE, CharTokenizer
+from scratchformer_course.ch23_silent_bugs.model import Sizes
 from scratchformer_course.ch23_silent_bugs.program import Setting
 
 MERGES = 256  # as many as there are bytes: half of the vocabulary does not fit into one
@@ -29,14 +30,12 @@ def padded_lines(text: str, encode: Callable[[str], list[int]], pad: int, length
     return torch.tensor(rows)
 
 
-def tokens(
-    text: str, setting: Setting, stored: Callable, context_length: int = 64
-) -> tuple[Tensor, int]:
+def tokens(text: str, setting: Setting, stored: Callable) -> tuple[Tensor, int]:
     """The text as the setting asks for it, after it has been stored, and the vocabulary's size."""
     tok = CharTokenizer.train(text)
     text = text[: setting.characters]
     if setting.lines:
-        V = tok.vocab_size + 1
-        return padded_lines(text, tok.encode, V - 1, context_length + 1), V
+        V, T = tok.vocab_size + 1, setting.sizes.get("context_length", Sizes.context_length)
+        return padded_lines(text, tok.encode, V - 1, T + 1), V
     ids, V = subwords(text) if setting.tokens == "subwords" else (tok.encode(text), tok.vocab_size)
     return torch.from_numpy(stored(ids).astype("int64")), V

@@ -30,7 +30,7 @@ def small(program):
 
 
 def data(program):
-    ids, V = tokens(TEXT, program.setting, program.stored, context_length=16)
+    ids, V = tokens(TEXT, program.setting, program.stored)
     return *program.split(ids), V
 
 
