@@ -117,8 +117,8 @@ def test_a_model_that_copies_its_input_is_perfect_by_its_own_report_and_useless(
 
 
 def test_padded_lines_end_at_the_right_and_lose_their_beginning_if_they_are_long():
-    rows = padded_lines("ab\n\nabcdef", lambda text: [ord(c) for c in text], pad=0, length=4)
-    assert rows.tolist() == [[0, ord("a"), ord("b"), 10], [ord("d"), ord("e"), ord("f"), 10]]
+    rows, V = padded_lines("ab\n\nabcdef", 4)  # the characters are \n a b c d e f
+    assert rows.tolist() == [[7, 1, 2, 0], [4, 5, 6, 0]] and V == 8
 
 
 def test_the_same_seed_draws_the_same_rows_and_workers_share_them():
