@@ -26,7 +26,7 @@ WORKERS, DECAY = 4, 0.1
 # --- the text ------------------------------------------------------------------------------------
 
 
-def stored(ids: Sequence[int]) -> np.ndarray:
+def stored(ids: Sequence[int] | np.ndarray) -> np.ndarray:
     """The token ids as they lie in a file."""
     return np.array(ids).astype(np.uint16)
 

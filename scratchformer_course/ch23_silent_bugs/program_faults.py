@@ -20,7 +20,7 @@ from scratchformer_course.ch23_silent_bugs.program import CONV1D, DECAY, Batch, 
 # --- the text ------------------------------------------------------------------------------------
 
 
-def stored_in_bytes(ids: Sequence[int]) -> np.ndarray:
+def stored_in_bytes(ids: Sequence[int] | np.ndarray) -> np.ndarray:
     """A type that was wide enough for the first vocabulary: 256 becomes 0, and 257 becomes 1."""
     return np.array(ids).astype(np.uint8)
 
