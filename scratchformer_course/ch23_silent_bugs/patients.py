@@ -14,7 +14,7 @@ GITHUB = "https://github.com/"
 ATTENTION = [
     Patient(
         "missing_root", "√D is missing", "attention",
-        "Every softmax is nearly sure of itself from the first steps on, and learns slowly.",
+        "Scores are √D times too large, and each softmax is sure of itself before it has learned.",
         "scores", m.scores_without_root, inv.scores_keep_variance_one,
         thread=GITHUB + "mlc-ai/mlc-llm/pull/3426",
         found="A fallback path forgot the factor: embeddings were 0.86 similar to the right ones.",
@@ -28,7 +28,7 @@ ATTENTION = [
     ),
     Patient(
         "mask_after_softmax", "The mask comes after the softmax", "attention",
-        "Each row's sum still holds the future, and the weights no longer add up to 1.",
+        "The future stays in each row's sum: the weights add up to less, and tell of what comes.",
         "weights", m.weights_masked_late, inv.weights_sum_to_one, how="prefixes",
         thread=GITHUB + "huggingface/pytorch-image-models/pull/2236",
         found="A vision model applied its attention mask to the weights instead of the scores.",
@@ -149,7 +149,7 @@ USE = [
 LEARNING = [
     Patient(
         "decay_on_norms", "Weight decay on norms and biases", "training",
-        "The scales of the norms are drawn to 0 by a force that was meant for matrices.",
+        "Norms and biases are drawn to 0 by a force that was meant for matrices.",
         "groups", p.one_group, inv.norms_do_not_decay,
         thread=GITHUB + "huggingface/transformers/issues/4360",
         found="A rule that includes was asked before the one that excludes; norms decayed.",
@@ -208,7 +208,7 @@ TEXT = [
     ),
     Patient(
         "loss_on_padding", "Padding counts in the loss", "text",
-        "The loss is low, as most of its targets are padding, which is easily foretold.",
+        "The loss is low, as many of its targets are padding, which is easily foretold.",
         "real_targets", p.all_targets, inv.padding_is_no_target, "lines",
         thread=GITHUB + "01-ai/Yi/issues/110",
         found="The labels of padding were not set to the index that the loss ignores.",
@@ -222,7 +222,7 @@ TEXT = [
     ),
     Patient(
         "ids_wrapped", "Token ids overflow their type", "text",
-        "The loss is lower than before the vocabulary grew: it is that of another text.",
+        "The loss falls as it should, on another text, in which two tokens share an id.",
         "stored", p.stored_in_bytes, inv.ids_survive_the_file, "subwords",
         thread=GITHUB + "huggingface/transformers/issues/2825",
         found="16 bits for 119,547 tokens: nearly half of them became others in the file.",
