@@ -40,7 +40,7 @@ def prices(stored: Mapping, figure: str = "right") -> dict[str, Price]:
     return found
 
 
-def noise(stored: Mapping) -> float:
-    """The standard deviation of the healthy twins' losses among seeds, the largest of them."""
-    losses = [twin["right"] for twin in stored["twins"].values() if len(twin["right"]) > 1]
-    return max((statistics.stdev(each) for each in losses), default=0.0)
+def noise(stored: Mapping) -> dict[str, float]:
+    """The standard deviation of each healthy twin's loss among its seeds, of which two are needed."""
+    twins = stored["twins"].items()
+    return {name: statistics.stdev(twin["right"]) for name, twin in twins if len(twin["right"]) > 1}

@@ -11,7 +11,7 @@ from scratchformer_course.ch23_silent_bugs import program as healthy
 from scratchformer_course.ch23_silent_bugs import scores
 from scratchformer_course.ch23_silent_bugs.patient import PLACES, SETTINGS
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
-from scratchformer_course.ch23_silent_bugs.prices import price, prices
+from scratchformer_course.ch23_silent_bugs.prices import noise, price, prices
 from scratchformer_course.ch23_silent_bugs.program import Program, train
 from scratchformer_course.ch23_silent_bugs.texts import padded_lines, tokens
 from scratchformer_course.measurements import load_measurements
@@ -142,4 +142,4 @@ def test_a_price_is_the_mean_difference_from_the_twin():
 def test_what_is_stored_is_of_these_patients():
     stored = load_measurements("silent_bugs")
     assert set(stored["twins"]) <= set(SETTINGS) and set(stored["patients"]) <= set(PATIENTS)
-    assert prices(stored)
+    assert prices(stored) and set(noise(stored)) <= set(SETTINGS)
