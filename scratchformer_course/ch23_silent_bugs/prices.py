@@ -41,6 +41,6 @@ def prices(stored: Mapping, figure: str = "right") -> dict[str, Price]:
 
 
 def noise(stored: Mapping) -> dict[str, float]:
-    """The standard deviation of each healthy twin's loss among its seeds, of which two are needed."""
+    """The standard deviation of each healthy twin's loss among its seeds, two at least."""
     twins = stored["twins"].items()
     return {name: statistics.stdev(twin["right"]) for name, twin in twins if len(twin["right"]) > 1}
