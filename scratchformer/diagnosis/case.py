@@ -22,7 +22,11 @@ class Case:
         long = (given["window"] or 0) + 4  # so that what lies behind a window shows
         self.T = min(context_length, max(13, long if long < 64 else 0))
         self.ids = self.random_ids(3, self.T)  # (B, T)
-        found = tuple(self.logits(self.ids).shape)
+        try:
+            found = tuple(self.logits(self.ids).shape)
+        except Exception as error:
+            said = f"the model cannot read ids (3, {self.T}) below vocab_size={vocab_size}"
+            raise ValueError(f"{said}: {type(error).__name__}: {error}") from error
         if found != (3, self.T, vocab_size):
             shapes = f"ids (3, {self.T}) gave logits {found}"
             raise ValueError(f"{shapes}, expected {(3, self.T, vocab_size)}")

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 def norm_faults(model: nn.Module, ids: Tensor) -> tuple[int, list[tuple[str, str]]]:
     """How many kinds of norms were checked, and (name, mistake) for those that are wrong."""
-    shapes: dict[str, torch.Size] = {}
+    outputs: dict[str, Tensor] = {}
 
     def note(name: str, args: tuple, output: object) -> None:
         if len(args) == 1 and isinstance(output, Tensor) and output.shape == args[0].shape:
-            shapes[name] = output.shape
+            outputs[name] = output
 
     leaves = {n: m for n, m in model.named_modules() if not list(m.children())}
     hooks = [
@@ -24,10 +24,8 @@ def norm_faults(model: nn.Module, ids: Tensor) -> tuple[int, list[tuple[str, str
         model(ids)
         for hook in hooks:
             hook.remove()
-        kinds = {(type(leaves[n]), shape[-1]): n for n, shape in shapes.items() if len(shape) > 2}
-        found = [
-            (n, _fault(leaves[n], torch.randn(shapes[n]).to(ids.device))) for n in kinds.values()
-        ]
+        kinds = {(type(leaves[n]), x.shape[-1]): n for n, x in outputs.items() if x.dim() > 2}
+        found = [(n, _fault(leaves[n], torch.randn_like(outputs[n]))) for n in kinds.values()]
     return sum(fault is not None for _, fault in found), [(n, f) for n, f in found if f]
 
 

@@ -50,14 +50,14 @@ def targets(case) -> tuple:
 
 def padded_targets(case) -> tuple:
     """Padding behind a text changes nothing of its loss."""
-    pad = case.given.pad_id
+    pad, minus = case.given.pad_id, any((y == -100).any() for _, y in case.given.batches)
     if case.given.loss is None or pad is None:
         return None, "give loss=… and pad_id=…"
     x, y = (torch.where(t == pad, (t + 1) % case.vocab_size, t) for t in case.batch())
     n = x.shape[1] // 2
     with torch.no_grad():
         short = mean_loss(case.given.loss, case.sharp, x[:, :n], y[:, :n])
-        x[:, n:], y[:, n:] = max(pad, 0), pad
+        x[:, n:], y[:, n:] = max(pad, 0), -100 if minus else pad
         off = gap(mean_loss(case.given.loss, case.sharp, x, y), short)
     share = _wanted(case, x, y)[1][:, n:].float().mean().item()
     said = f"padding changes the loss by {off:.1%}, and {share:.0%} of its places count"

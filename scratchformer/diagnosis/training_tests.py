@@ -114,7 +114,9 @@ def movement(case: tuple) -> tuple:
     said = f"{len(lost)} tensors are not the optimiser's, {len(still)} do not move"
     other = "the optimiser was made for other weights: an earlier model, or a part"
     small = "steps smaller than the weights' precision: keep weights in 32 bits"
-    return not lost + still, ", ".join([said, *lost, *still][:5]), other if lost else small
+    zero = "gradients zeroed between backward() and step()"
+    suspects = (other,) if lost else (small,) if all(g.any() for g in run.gradients) else (zero,)
+    return not lost + still, ", ".join([said, *lost, *still][:5]), *suspects
 
 
 def accumulation(case: tuple) -> tuple:
@@ -189,7 +191,7 @@ def weight_decay(case: tuple) -> tuple:
     return not decayed, f"{decayed} norms and biases decay", "one group for all weights"
 
 
-TESTS = (one_step, movement, accumulation, unequal_batches, zeroed_gradients, schedule)
-TESTS += (training_mode, weight_decay)
+TESTS = [one_step, movement, accumulation, unequal_batches, zeroed_gradients, schedule]
+TESTS += [training_mode, weight_decay]
 AFTER = {"movement": "one step", "accumulation": "movement", "unequal batches": "accumulation"}
 AFTER |= {"zeroed gradients": "movement", "schedule": "one step"}
