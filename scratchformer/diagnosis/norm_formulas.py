@@ -39,7 +39,7 @@ def _fault(module: nn.Module, x: Tensor) -> str | None:
         return None  # a norm does not see how large its input is
     changed = torch.cat([x[..., :-1, :], -3 * x[..., -1:, :]], dim=-2)
     if not torch.allclose(norm(x)[..., :-1, :], norm(changed)[..., :-1, :], atol=1e-5):
-        return "statistics over time, not over features"
+        return "statistics over time or rows, not over features"
     own = [getattr(module, n, None) for n in ("eps", "variance_epsilon", "epsilon")]
     usual = (1e-5, 1e-6, 1e-8, 1e-12, torch.finfo(torch.float32).eps)
     for eps in [e for e in own if isinstance(e, float)] or usual:
