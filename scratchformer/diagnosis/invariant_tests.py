@@ -61,7 +61,7 @@ def causality(case: Case) -> tuple:
     if any(s.axis != -1 for s in case.attention):
         return False, said, axis
     if not seen.any():
-        reshape = "heads joined by a bare reshape, without the transpose"
+        reshape = "heads split or joined by a bare reshape, without the transpose"
         return False, said, "a norm or mean over time, not over features", reshape
     if not seen.triu(2).any():
         return False, said, "mask off by one: each layer sees one token ahead"

@@ -6,7 +6,7 @@ another base of a rotation, a norm written out inside a block. For these, copy t
 second implementation and compare. Nor does a test see that a run was badly tuned.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from torch import Tensor, nn
 
@@ -39,7 +39,7 @@ def diagnose(
     window: int | None = None,
     positions: bool = True,
     loss: Callable | None = None,
-    batches: Iterable[tuple[Tensor, Tensor]] = (),
+    batches: Iterable[Sequence[Tensor]] = (),
     tokens: Tensor | None = None,
 ) -> Report:
     """Test a causal model, ids (B, T) -> logits (B, T, V); what is not given is found or left out.

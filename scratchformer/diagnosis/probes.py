@@ -30,7 +30,8 @@ def mean_loss(loss: Callable | None, model: nn.Module, x: Tensor, y: Tensor) -> 
     """A mean in nats by `loss(logits, y)` or `loss(model, x, y)`, by cross-entropy for None."""
     if loss is None:
         return F.cross_entropy(logits_of(model(x)).flatten(0, 1), y.flatten())
-    needed = [p for p in inspect.signature(loss).parameters.values() if p.default is p.empty]
+    kinds = inspect.signature(loss).parameters.values()
+    needed = [p for p in kinds if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     of_logits = len(needed) == 2 and needed[1].kind is not inspect.Parameter.VAR_POSITIONAL
     result = loss(logits_of(model(x)), y) if of_logits else loss(model, x, y)
     return result[0] / result[1] if isinstance(result, tuple) else result
@@ -119,7 +120,7 @@ class AttentionTrace(TorchDispatchMode):
             left = args[-2]
             if out.shape[-2:] == square:
                 self.width = left.shape[-1]
-                self.factors.append((tuple(out.shape), (kwargs or {}).get("alpha", 1)))
+                self.factors.append((tuple(out.shape), float((kwargs or {}).get("alpha", 1))))
             elif left.shape[-2:] == square and self.found:
                 last = self.found[-1]
                 if last.used is None and left.numel() == last.weights.numel():
@@ -129,7 +130,7 @@ class AttentionTrace(TorchDispatchMode):
             if isinstance(number, Tensor):  # one for each head, or a single one
                 number = number.flatten()[0].item() if 0 < number.numel() < self.T else 1
             factor = 1 / number if "div" in name and number else number
-            self.factors.append((tuple(args[0].shape), factor))
+            self.factors.append((tuple(args[0].shape), float(factor)))
         elif name in ("_softmax", "_safe_softmax") and out.shape[-2:] == square:
             scaled = any(self._scales(*factor) for factor in self.factors)
             axis = args[1] % out.dim() - out.dim()
