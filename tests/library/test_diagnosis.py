@@ -3,6 +3,7 @@
 import copy
 import math
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -515,3 +516,14 @@ def test_what_cannot_be_examined_is_refused(model, options, error, message):
 def test_training_that_returns_something_else_is_refused():
     with pytest.raises(ValueError, match=r"expected \(optimizer, step\)"):
         diagnose_training(lambda model: None, gpt())
+
+
+def test_the_page_of_the_reference_runs_and_names_every_test():
+    page = (Path(__file__).parents[2] / "book" / "diagnosis.md").read_text(encoding="utf-8")
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(code, names)
+    findings = names["report"].findings + diagnose_training(names["training"], gpt()).findings
+    assert names["report"].healthy
+    listed = re.findall(r"^\| ([a-z ]+) \|", page, re.M)
+    assert listed == [finding.test for finding in findings]
