@@ -19,7 +19,9 @@ FELT = 1e-5  # a change beyond rounding where it does not
 def logits(case: Case) -> tuple:
     """They are finite numbers, and no probabilities."""
     z = case.logits(case.ids)
-    if not z.isfinite().all():
+    with torch.no_grad():
+        own = logits_of(case.model(case.ids))  # with the weights as they are
+    if not (z.isfinite().all() and own.isfinite().all()):
         return False, "some are nan or infinite", "a mask that closes a whole row: softmax of -inf"
     ones = bool((z >= 0).all() and (z.sum(dim=-1) - 1).abs().max() < 1e-3)
     said = f"finite numbers{', which sum to 1' * ones}"
@@ -136,12 +138,17 @@ def attention_axis(case: Case) -> tuple:
 
 
 def attention_scale(case: Case) -> tuple:
-    """Scores are divided by √D, or scaled by another number."""
-    seen = [s for s in case.attention if s.width]
-    bare = sorted({s.width for s in seen if s.width and not s.scaled})
-    said = f"a number scales the scores of {sum(s.scaled for s in seen)} softmaxes of {len(seen)}"
-    wide = f"scores not divided by √D, with heads {bare} wide: the softmax saturates"
-    return not bare if seen else None, said, wide
+    """Scores are divided by √D, or scaled by another number of one's own."""
+    seen = [(s, s.width) for s in case.attention if s.width]
+    bare = sorted({width for s, width in seen if s.scale is None})
+    said = "scores are multiplied by " + ", ".join({f"{s.scale or 1:.3g}" for s, _ in seen})
+    if bare:
+        wide = f"scores not divided by √D, with heads {bare} wide: the softmax saturates"
+        return False, said, wide
+    wrong = "scores divided by √d_model, not by a head's √D"
+    heads = [(s, s.weights.shape[-3] * width) for s, width in seen if s.weights.dim() > 3]
+    of_all = [s for s, C in heads if s.width != C and abs((s.scale or 1) * C**0.5 - 1) < 0.01]
+    return not of_all if seen else None, said, wrong
 
 
 def attention_span(case: Case) -> tuple:

@@ -98,7 +98,7 @@ class Softmax:
     weights: Tensor  # what it gave, (…, T, T)
     axis: int  # which it ran over, -1 for the last
     width: int | None  # of queries and keys: what a product summed over to give the scores
-    scaled: bool  # whether a number made queries, keys or scores smaller
+    scale: float | None  # the number that multiplied scores, or queries and keys before
     used: Tensor | None = None  # the weights that multiplied the values, where this shows
 
 
@@ -111,11 +111,8 @@ class AttentionTrace(TorchDispatchMode):
         self.factors: list[tuple[tuple[int, ...], float]] = []  # (shape, what multiplied it)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        out, name, square = (
-            func(*args, **(kwargs or {})),
-            func.overloadpacket.__name__,
-            (self.T,) * 2,
-        )
+        out, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+        square = (self.T, self.T)
         if name in ("bmm", "baddbmm"):
             left = args[-2]
             if out.shape[-2:] == square:
@@ -132,15 +129,17 @@ class AttentionTrace(TorchDispatchMode):
             factor = 1 / number if "div" in name and number else number
             self.factors.append((tuple(args[0].shape), float(factor)))
         elif name in ("_softmax", "_safe_softmax") and out.shape[-2:] == square:
-            scaled = any(self._scales(*factor) for factor in self.factors)
+            counted = [f for shape, f in self.factors if self._scales(shape, f, out.numel())]
+            scale = math.prod(counted) if counted else None
             axis = args[1] % out.dim() - out.dim()
-            self.found.append(Softmax(out.detach().nan_to_num(), axis, self.width, scaled))
+            self.found.append(Softmax(out.detach().nan_to_num(), axis, self.width, scale))
             self.width, self.factors = None, []
         return out
 
-    def _scales(self, shape: tuple[int, ...], factor: float) -> bool:
+    def _scales(self, shape: tuple[int, ...], factor: float, n_scores: int) -> bool:
+        """Whether a factor is one of scores, or a small one of queries or keys."""
         if shape[-2:] == (self.T, self.T):
-            return factor != 1  # of scores
+            return 0 < factor != 1 and math.prod(shape) == n_scores
         of_heads = self.width in shape[-2:] and self.T in shape and 0 < factor < 1
         return of_heads or bool(self.width and math.isclose(factor, self.width**-0.5))
 

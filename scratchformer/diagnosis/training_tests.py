@@ -39,7 +39,7 @@ class Run:
 
         @functools.wraps(taken)
         def step(*args: Any, **kwargs: Any) -> Any:
-            self.gradients.append(self._flat([p.grad for p in self.weights.values()]))
+            self.gradients.append(self.flat([p.grad for p in self.weights.values()]))
             self.rates.append(float(self.optimizer.param_groups[0]["lr"]))
             return taken(*args, **kwargs)
 
@@ -49,7 +49,7 @@ class Run:
     def _note_mode(self, module: nn.Module, args: tuple) -> None:
         self.modes += [module.training] if torch.is_grad_enabled() else []
 
-    def _flat(self, grads: Sequence[Tensor | None]) -> Tensor:
+    def flat(self, grads: Sequence[Tensor | None]) -> Tensor:
         pairs = zip(grads, self.weights.values(), strict=True)
         return torch.cat(
             [(p * 0 if g is None else g).detach().flatten() for g, p in pairs]
@@ -58,7 +58,7 @@ class Run:
     def gradient(self, x: Tensor, y: Tensor) -> Tensor:
         """Of the mean loss on one batch, at the weights as they are."""
         loss, weights = mean_loss(self.loss, self.model, x, y), list(self.weights.values())
-        return self._flat(torch.autograd.grad(loss, weights, allow_unused=True))
+        return self.flat(torch.autograd.grad(loss, weights, allow_unused=True))
 
     def shares(self, *parts: Tensor) -> list[float]:
         """How much of each part is in the last step's gradient, and how much of it is of none."""
@@ -132,6 +132,10 @@ def accumulation(case: tuple) -> tuple:
     if min(abs(a), abs(b)) < 0.02 * max(abs(a), abs(b)):
         return False, said, "gradients zeroed between micro-batches: only one of them is left"
     clipped = "clipped before the last micro-batch: each gradient, or the sum so far"
+    after, given = run.flat([p.grad for p in run.weights.values()]), run.gradients[-1]
+    along = after @ given / given.norm() ** 2  # what is left of the gradient behind the step
+    if 0.01 < along < 0.99 and (after - along * given).norm() < 0.01 * after.norm():
+        return False, said, "clipped after optimizer.step(), when it is too late"
     summed = "micro-batches summed, not averaged: the gradient grows with their number"
     even = abs(a - b) < 0.05 * abs(a)
     return even and a + b < 1.05, said, summed if even else clipped

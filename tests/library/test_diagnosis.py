@@ -204,7 +204,7 @@ class Attention(nn.Module):
         q, k, v = (t.view(B, T, 4, 8).transpose(1, 2) for t in self.c_attn(x).chunk(3, dim=-1))
         if fault in ("split", "both"):
             q, k, v = (t.reshape(B, 4, T, 8) for t in self.c_attn(x).chunk(3, dim=-1))
-        scores = q @ k.mT / (1 if fault == "scale" else math.sqrt(8))
+        scores = q @ k.mT / (1 if fault == "scale" else math.sqrt(32 if fault == "width" else 8))
         shift = {"ahead": 1, "strict": -1}.get(fault, 0)
         mask = torch.ones(T, T, dtype=torch.bool).tril(shift)
         if fault == "no mask":
@@ -268,6 +268,7 @@ class Faulty(nn.Module):
     ("fault", "test", "suspect"),
     [
         ("scale", "attention scale", "√D, with heads \\[8\\] wide"),
+        ("width", "attention scale", "√d_model"),
         ("ahead", "causality", "one token ahead"),
         ("strict", "attention span", "closes the token itself"),
         ("no mask", "causality", "mask missing"),
@@ -377,6 +378,8 @@ def loop(fault=None):
 
         def step(batches):
             targets = sum(y.numel() for _, y in batches)
+            if fault != "not zeroed":
+                optimizer.zero_grad()
             for x, y in batches:
                 loss = nll(model(x), y, reduction="sum") / targets
                 if fault == "mean of means":
@@ -391,11 +394,11 @@ def loop(fault=None):
                 if fault == "stepped early":
                     optimizer.step()
                     scheduler.step()
-            if fault not in ("summed", "clipped early"):
+            if fault not in ("summed", "clipped early", "clipped late"):
                 nn.utils.clip_grad_norm_(weights, 0.1)
             optimizer.step()
-            if fault != "not zeroed":
-                optimizer.zero_grad()
+            if fault == "clipped late":
+                nn.utils.clip_grad_norm_(weights, 0.1)
             scheduler.step()
             for _ in batches[1:] if fault == "schedule" else ():
                 scheduler.step()
@@ -439,6 +442,7 @@ def test_a_loop_that_is_written_out_is_healthy():
         ("mean of means", "unequal batches", "mean of means"),
         ("summed", "accumulation", "summed"),
         ("clipped early", "accumulation", "clipped"),
+        ("clipped late", "accumulation", "after optimizer.step()"),
         ("one lost", "accumulation", "zeroed between"),
         ("stepped early", "one step", "inside the loop"),
         ("not zeroed", "zeroed gradients", "zero_grad"),
