@@ -99,6 +99,8 @@ def prefix(case: Case) -> tuple:
 
 def positions(case: Case) -> tuple:
     """In a text of one repeated token, only positions can tell places, or distances, apart."""
+    if case.given.window == 1 and case.given.positions:
+        return None, "a window of 1 has one distance only"
     ids = torch.full_like(case.ids[:1], case.ids[0, 0].item())
     z = case.logits(ids)
     absolute = gap(z, z[:, :1].expand_as(z))

@@ -67,8 +67,25 @@ def overfitting(case: Case) -> tuple:
 
 def gradients(case: Case) -> tuple:
     """The loss reaches every weight, and the model lists every weight that it reaches."""
-    own = {n: p for n, p in case.sharp.named_parameters() if p.requires_grad}
-    loss = mean_loss(None, case.sharp, *case.batch())
+    dead = {n for n, p in case.model.named_parameters() if p.requires_grad}
+    total = len(dead)
+    for _ in range(6):  # an expert that is not chosen by one router may be by the next
+        model, ids = copy_of(case.model, sharp=True), case.random_ids(16, case.T + 1)
+        loss = mean_loss(None, model, ids[:, :-1], ids[:, 1:])
+        own = dict(model.named_parameters())
+        if strangers := {id(leaf) for leaf in _leaves(loss)} - {id(p) for p in own.values()}:
+            said = f"{len(strangers)} tensors that learn are missing in parameters()"
+            return False, said, "layers in a plain list: nn.ModuleList registers them"
+        loss.backward()
+        dead = {n for n in dead if (g := own[n].grad) is None or not g.any()}
+        if not dead:
+            return True, f"all {total} tensors get one"
+    said = f"{total - len(dead)} of {total} tensors get one, not {', '.join(sorted(dead)[:4])}"
+    return False, said, "not used in forward", "cut off by detach(), .data or no_grad"
+
+
+def _leaves(loss: Tensor) -> list[Tensor]:
+    """The tensors that gradients of a loss end in."""
     leaves, seen, nodes = [], set(), [loss.grad_fn]
     while nodes:
         node = nodes.pop()
@@ -76,14 +93,7 @@ def gradients(case: Case) -> tuple:
             seen.add(node)
             leaves += [node.variable] if hasattr(node, "variable") else []
             nodes += [next_node for next_node, _ in node.next_functions]
-    strangers = {id(leaf) for leaf in leaves} - {id(p) for p in own.values()}
-    if strangers:
-        said = f"{len(strangers)} tensors that learn are missing in parameters()"
-        return False, said, "layers in a plain list: nn.ModuleList registers them"
-    grads = torch.autograd.grad(loss, list(own.values()), allow_unused=True)
-    dead = [n for n, g in zip(own, grads, strict=True) if g is None or not g.any()]
-    said = ", ".join([f"{len(own) - len(dead)} of {len(own)} tensors get one", *dead[:4]])
-    return not dead, said, "not used in forward", "cut off by detach(), .data or no_grad"
+    return leaves
 
 
 def shared_weights(case: Case) -> tuple:
