@@ -140,8 +140,10 @@ class AttentionTrace(TorchDispatchMode):
         """Whether a factor is one of scores, or a small one of queries or keys."""
         if shape[-2:] == (self.T, self.T):
             return 0 < factor != 1 and math.prod(shape) == n_scores
-        of_heads = self.width in shape[-2:] and self.T in shape and 0 < factor < 1
-        return of_heads or bool(self.width and math.isclose(factor, self.width**-0.5))
+        if not self.width or self.T not in shape or len(shape) < 3 or not 0 < factor < 1:
+            return False
+        together = shape[-2] == self.T and math.isclose(factor, self.width**-0.5)
+        return together or self.width in shape[-2:]  # all heads together, or one of them
 
 
 def attention_of(model: nn.Module, ids: Tensor) -> list[Softmax]:
