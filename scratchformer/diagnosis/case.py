@@ -54,12 +54,11 @@ class Case:
     @cached_property
     def felt(self) -> Tensor:
         """(T, T): how much the logits at each place (row) change with each token (column)."""
-        ids, columns = self.ids[:1], []
-        before = self.logits(ids)
+        before, columns = self.logits(self.ids), []
         for s in range(self.T):
-            changed = ids.clone()
-            changed[0, s] = (ids[0, s] + 1 + self.vocab_size // 3) % self.vocab_size
-            columns.append((self.logits(changed) - before)[0].abs().amax(dim=-1))
+            ids = self.ids.clone()
+            ids[:, s] = (ids[:, s] + 1 + self.vocab_size // 3) % self.vocab_size
+            columns.append((self.logits(ids) - before).abs().amax(dim=(0, 2)))
         return (torch.stack(columns, dim=1) / before.abs().max()).nan_to_num(math.inf)
 
     @cached_property

@@ -77,4 +77,4 @@ def diagnose(
             batches=pairs,
             tokens=tokens,
         )
-        return run_tests(TESTS, case, AFTER)
+        return run_tests(TESTS, AFTER, case)

@@ -67,7 +67,7 @@ class Report:
         return f"<div><p>{self._summary()}</p>{row}{text}</div>"
 
 
-def run_tests(tests: Iterable[Callable[[Any], tuple]], case: Any, after: dict[str, str]) -> Report:
+def run_tests(tests: Iterable[Callable], after: dict[str, str], *case: Any) -> Report:
     """Each test's finding; it returns (ok, or None if left out; what was measured; suspects …).
 
     A test is left out if the one that `after` names, whose failure would explain its own, failed
@@ -75,18 +75,17 @@ def run_tests(tests: Iterable[Callable[[Any], tuple]], case: Any, after: dict[st
     """
     findings, unjudged = [], set()
     for test in tests:
-        name, suspects = test.__name__.replace("_", " "), []
+        name = test.__name__.replace("_", " ")
         if (cause := after.get(name)) in unjudged:
-            ok, measured = None, f"can be judged when {cause} holds"
-            unjudged.add(name)
+            ok, measured, *suspects = None, f"can be judged when {cause} holds"
         else:
             try:
-                ok, measured, *suspects = test(case)
+                ok, measured, *suspects = test(*case)
             except Exception as error:
-                ok, measured = False, f"raised {type(error).__name__}: {error}"
-        if ok is not None and not ok:
+                ok, measured, *suspects = False, f"raised {type(error).__name__}: {error}"
+        if cause in unjudged or not (ok or ok is None):
             unjudged.add(name)
         verdict = "left out" if ok is None else "passed" if ok else "failed"
-        suspects = suspects if verdict == "failed" else []
-        findings.append(Finding(name, verdict, measured, tuple(suspects)))
+        named = tuple(suspects) if verdict == "failed" else ()
+        findings.append(Finding(name, verdict, measured, named))
     return Report(tuple(findings))

@@ -89,21 +89,19 @@ def diagnose_training(
         batches = [(rows[:, :-1], rows[:, 1:]) for rows in ids]
         begin = functools.partial(Run, model, training, loss)
         begin()  # what is wrong with the arguments is no finding
-        return run_tests(TESTS, (begin, batches), AFTER)
+        return run_tests(TESTS, AFTER, begin, batches)
 
 
-def one_step(case: tuple) -> tuple:
+def one_step(begin: Callable, batches: list) -> tuple:
     """A call is one step of the optimiser, whatever the number of micro-batches."""
-    begin, batches = case
     run = begin()
     run.step(batches[:2])
     inside = "optimizer.step() inside the loop over micro-batches"
     return len(run.gradients) == 1, f"two micro-batches make {len(run.gradients)}", inside
 
 
-def movement(case: tuple) -> tuple:
+def movement(begin: Callable, batches: list) -> tuple:
     """Every weight is the optimiser's, and moves."""
-    begin, batches = case
     run = begin()
     start = {n: p.detach().clone() for n, p in run.weights.items()}
     for _ in range(3):
@@ -119,9 +117,8 @@ def movement(case: tuple) -> tuple:
     return not lost + still, ", ".join([said, *lost, *still][:5]), *suspects
 
 
-def accumulation(case: tuple) -> tuple:
+def accumulation(begin: Callable, batches: list) -> tuple:
     """Micro-batches of one size have equal shares of a gradient that is their mean."""
-    begin, batches = case
     run = begin()
     parts = [run.gradient(*batch) for batch in batches[:2]]
     run.step(batches[:2])
@@ -141,10 +138,10 @@ def accumulation(case: tuple) -> tuple:
     return even and a + b < 1.05, said, summed if even else clipped
 
 
-def unequal_batches(case: tuple) -> tuple:
+def unequal_batches(begin: Callable, batches: list) -> tuple:
     """A target counts the same in a small micro-batch and in a large one."""
-    begin, ((x, y), (x2, y2), _) = case
-    run, batches = begin(), [(x, y), (x2[:1], y2[:1])]
+    run, (x, y) = begin(), batches[1]
+    batches = [batches[0], (x[:1], y[:1])]
     parts = [run.gradient(x, y) * y.numel() for x, y in batches]  # sums over targets
     run.step(batches)
     large, small, _ = run.shares(*parts)
@@ -153,9 +150,8 @@ def unequal_batches(case: tuple) -> tuple:
     return abs(small / large - 1) < 0.05, said, mean
 
 
-def zeroed_gradients(case: tuple) -> tuple:
+def zeroed_gradients(begin: Callable, batches: list) -> tuple:
     """Nothing of one step's gradient is in the next."""
-    begin, batches = case
     run = begin()
     run.step(batches[:1])
     new = run.gradient(*batches[1])
@@ -165,9 +161,8 @@ def zeroed_gradients(case: tuple) -> tuple:
     return old < 0.05, f"{old:.0%} is of the step before", "optimizer.zero_grad() missing"
 
 
-def schedule(case: tuple) -> tuple:
+def schedule(begin: Callable, batches: list) -> tuple:
     """The rate depends on the steps done, not on the micro-batches in them."""
-    begin, batches = case
     runs = begin(), begin()
     for _ in range(4):
         for n, run in enumerate(runs, start=1):
@@ -178,9 +173,8 @@ def schedule(case: tuple) -> tuple:
     return runs[0].rates == runs[1].rates, said, inside
 
 
-def training_mode(case: tuple) -> tuple:
+def training_mode(begin: Callable, batches: list) -> tuple:
     """Gradients are computed in training mode, in the second step too."""
-    begin, batches = case
     run = begin()
     for batch in batches[:2]:
         run.step([batch])
@@ -188,9 +182,9 @@ def training_mode(case: tuple) -> tuple:
     return all(run.modes), said, "model.eval() without model.train() after it"
 
 
-def weight_decay(case: tuple) -> tuple:
+def weight_decay(begin: Callable, batches: list) -> tuple:
     """Matrices decay; norms and biases do not."""
-    groups = case[0]().optimizer.param_groups
+    groups = begin().optimizer.param_groups
     decayed = sum(p.dim() < 2 for g in groups if g.get("weight_decay") for p in g["params"])
     return not decayed, f"{decayed} norms and biases decay", "one group for all weights"
 
