@@ -1,0 +1,91 @@
+"""What a diagnosis found: a verdict for each test, in plain words and as a row of marks."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+MARKS = {"failed": "✗", "passed": "✓", "left out": "–"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One test: its name, a verdict out of MARKS, what was measured, and the usual mistakes.
+
+    `suspects` are the mistakes that leave such a trace, the likeliest first. They are guesses.
+    """
+
+    test: str
+    verdict: str
+    measured: str
+    suspects: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{MARKS[self.verdict]} {self.test}: {self.measured}", *self.suspects]
+        return "\n    often: ".join(lines)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The findings of a diagnosis, in the order of the tests. A notebook shows it as marks."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether no test failed."""
+        return not self.faults
+
+    @property
+    def faults(self) -> list[str]:
+        """The names of the tests that failed."""
+        return [finding.test for finding in self.findings if finding.verdict == "failed"]
+
+    def __getitem__(self, test: str) -> Finding:
+        """The finding of a test. Raises KeyError for a name that no test has."""
+        return {finding.test: finding for finding in self.findings}[test]
+
+    def __str__(self) -> str:
+        failed_first = sorted(self.findings, key=lambda f: f.verdict != "failed")
+        return "\n".join([self._summary(), *map(str, failed_first)])
+
+    def _summary(self) -> str:
+        n = {mark: sum(f.verdict == mark for f in self.findings) for mark in MARKS}
+        head = "healthy" if self.healthy else f"{n['failed']} tests failed"
+        return f"{head}: {n['passed']} passed, {n['left out']} left out"
+
+    def _repr_html_(self) -> str:
+        marks, style = [], "display:inline-block; margin:2px; padding:1px 6px; border-radius:4px;"
+        for f in self.findings:
+            width = 3 if f.verdict == "failed" else 1
+            mark = f'<span role="img" aria-label="{f.verdict}">{MARKS[f.verdict]}</span>'
+            box = f'style="{style} border:{width}px solid currentColor"'
+            marks.append(f'<li title="{escape(f.measured)}" {box}>{mark} {escape(f.test)}</li>')
+        row = f'<ul aria-label="tests" style="list-style:none; padding:0">{"".join(marks)}</ul>'
+        failed = escape("\n".join(str(self[test]) for test in self.faults))
+        text = f'<pre style="white-space:pre-wrap">{failed}</pre>' if failed else ""
+        return f"<div><p>{self._summary()}</p>{row}{text}</div>"
+
+
+def run_tests(tests: Iterable[Callable], after: dict[str, str], *case: Any) -> Report:
+    """Each test's finding; it returns (ok, or None if left out; what was measured; suspects …).
+
+    A test is left out if the one that `after` names, whose failure would explain its own, failed
+    or was left out for that reason. An error inside a test is a finding: the model ran before.
+    """
+    findings, unjudged = [], set()
+    for test in tests:
+        name = test.__name__.replace("_", " ")
+        if (cause := after.get(name)) in unjudged:
+            ok, measured, *suspects = None, f"can be judged when {cause} holds"
+        else:
+            try:
+                ok, measured, *suspects = test(*case)
+            except Exception as error:
+                ok, measured, *suspects = False, f"raised {type(error).__name__}: {error}"
+        if cause in unjudged or not (ok or ok is None):
+            unjudged.add(name)
+        verdict = "left out" if ok is None else "passed" if ok else "failed"
+        named = tuple(suspects) if verdict == "failed" else ()
+        findings.append(Finding(name, verdict, measured, named))
+    return Report(tuple(findings))

@@ -1,0 +1,195 @@
+"""`diagnose_training`: does a step give the optimiser the gradient that it should?
+
+The reader's own step runs on copies of a model. What its optimiser receives is written as a sum of
+gradients that are computed here, one for each micro-batch: their shares tell most mistakes apart.
+Not seen: a rate, a schedule or a clipping threshold that is badly chosen.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from scratchformer.diagnosis.case import seeded, sizes_of
+from scratchformer.diagnosis.probes import copy_of, mean_loss
+from scratchformer.diagnosis.report import Report, run_tests
+
+
+class Run:
+    """A few steps on a copy without dropout, and what the optimiser was given at each."""
+
+    def __init__(self, model: nn.Module, training: Callable, loss: Callable | None):
+        self.model, self.loss = copy_of(model).train(), loss
+        for module in self.model.modules():
+            for name, value in vars(module).items():
+                if isinstance(value, float) and ("drop" in name or isinstance(module, nn.Dropout)):
+                    setattr(module, name, 0.0)
+        self.weights = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
+        self.gradients: list[Tensor] = []  # a long vector for each step
+        self.rates: list[float] = []
+        self.modes: list[bool] = []  # of the calls that gradients are for
+        try:
+            self.optimizer, self.step = training(self.model)
+            taken = self.optimizer.step
+        except (TypeError, ValueError, AttributeError) as error:
+            expected = "expected (optimizer, step) from training(model)"
+            raise ValueError(f"{expected}: {type(error).__name__}: {error}") from error
+
+        @functools.wraps(taken)
+        def step(*args: Any, **kwargs: Any) -> Any:
+            self.gradients.append(self.flat([p.grad for p in self.weights.values()]))
+            self.rates.append(float(self.optimizer.param_groups[0]["lr"]))
+            return taken(*args, **kwargs)
+
+        self.optimizer.step = step
+        self.model.register_forward_pre_hook(self._note_mode)
+
+    def _note_mode(self, module: nn.Module, args: tuple) -> None:
+        self.modes += [module.training] if torch.is_grad_enabled() else []
+
+    def flat(self, grads: Sequence[Tensor | None]) -> Tensor:
+        pairs = zip(grads, self.weights.values(), strict=True)
+        return torch.cat(
+            [(p * 0 if g is None else g).detach().flatten() for g, p in pairs]
+        ).double()
+
+    def gradient(self, x: Tensor, y: Tensor) -> Tensor:
+        """Of the mean loss on one batch, at the weights as they are."""
+        loss, weights = mean_loss(self.loss, self.model, x, y), list(self.weights.values())
+        return self.flat(torch.autograd.grad(loss, weights, allow_unused=True))
+
+    def shares(self, *parts: Tensor) -> list[float]:
+        """How much of each part is in the last step's gradient, and how much of it is of none."""
+        A, b = torch.stack(parts, dim=1), self.gradients[-1]
+        found = torch.linalg.lstsq(A, b[:, None]).solution[:, 0]
+        return [*found.tolist(), ((A @ found - b).norm() / b.norm()).item()]
+
+
+def diagnose_training(
+    training: Callable,
+    model: nn.Module,
+    vocab_size: int | None = None,
+    context_length: int | None = None,
+    *,
+    loss: Callable | None = None,
+) -> Report:
+    """Test a training step, its optimiser and its schedule, on copies of `model`.
+
+    `training(model)` returns an optimiser for that model and a function `step(batches)`: one step
+    of the optimiser on a list of micro-batches (x, y), with all that belongs to it. `loss` is that
+    of `diagnose`. The model and torch's random state stay as they are. Raises what `diagnose`
+    raises, and ValueError if `training` returns something else.
+    """
+    V, length = sizes_of(model, vocab_size, context_length)
+    with seeded(model):
+        ids = torch.randint(V, (3, 4, min(16, length) + 1)).to(next(model.parameters()).device)
+        ids[0] = ids[0, 0, 0]  # one token, again and again: a much longer gradient
+        batches = [(rows[:, :-1], rows[:, 1:]) for rows in ids]
+        begin = functools.partial(Run, model, training, loss)
+        begin()  # what is wrong with the arguments is no finding
+        return run_tests(TESTS, AFTER, begin, batches)
+
+
+def one_step(begin: Callable, batches: list) -> tuple:
+    """A call is one step of the optimiser, whatever the number of micro-batches."""
+    run = begin()
+    run.step(batches[:2])
+    inside = "optimizer.step() inside the loop over micro-batches"
+    return len(run.gradients) == 1, f"two micro-batches make {len(run.gradients)}", inside
+
+
+def movement(begin: Callable, batches: list) -> tuple:
+    """Every weight is the optimiser's, and moves."""
+    run = begin()
+    start = {n: p.detach().clone() for n, p in run.weights.items()}
+    for _ in range(3):
+        run.step(batches[2:])
+    own = {id(p) for group in run.optimizer.param_groups for p in group["params"]}
+    lost = [n for n, p in run.weights.items() if id(p) not in own]
+    still = [n for n, p in run.weights.items() if torch.equal(p, start[n]) and n not in lost]
+    said = f"{len(lost)} tensors are not the optimiser's, {len(still)} do not move"
+    other = "the optimiser was made for other weights: an earlier model, or a part"
+    small = "steps smaller than the weights' precision: keep weights in 32 bits"
+    zero = "gradients zeroed between backward() and step()"
+    suspects = (other,) if lost else (small,) if all(g.any() for g in run.gradients) else (zero,)
+    return not lost + still, ", ".join([said, *lost, *still][:5]), *suspects
+
+
+def accumulation(begin: Callable, batches: list) -> tuple:
+    """Micro-batches of one size have equal shares of a gradient that is their mean."""
+    run = begin()
+    parts = [run.gradient(*batch) for batch in batches[:2]]
+    run.step(batches[:2])
+    a, b, other = run.shares(*parts)
+    said = f"two micro-batches have shares of {a:.2g} and {b:.2g}; {other:.0%} is of neither"
+    if other > 0.1:
+        return False, said, "targets shifted again in the step", "not this loss: give loss=…"
+    if min(abs(a), abs(b)) < 0.02 * max(abs(a), abs(b)):
+        return False, said, "gradients zeroed between micro-batches: only one of them is left"
+    clipped = "clipped before the last micro-batch: each gradient, or the sum so far"
+    after, given = run.flat([p.grad for p in run.weights.values()]), run.gradients[-1]
+    along = after @ given / given.norm() ** 2  # what is left of the gradient behind the step
+    if 0.01 < along < 0.99 and (after - along * given).norm() < 0.01 * after.norm():
+        return False, said, "clipped after optimizer.step(), when it is too late"
+    summed = "micro-batches summed, not averaged: the gradient grows with their number"
+    even = abs(a - b) < 0.05 * abs(a)
+    return even and a + b < 1.05, said, summed if even else clipped
+
+
+def unequal_batches(begin: Callable, batches: list) -> tuple:
+    """A target counts the same in a small micro-batch and in a large one."""
+    run, (x, y) = begin(), batches[1]
+    batches = [batches[0], (x[:1], y[:1])]
+    parts = [run.gradient(x, y) * y.numel() for x, y in batches]  # sums over targets
+    run.step(batches)
+    large, small, _ = run.shares(*parts)
+    said = f"in a small micro-batch a target counts {small / large:.2f} times as much"
+    mean = "a mean of means (harmless where micro-batches have equally many targets)"
+    return abs(small / large - 1) < 0.05, said, mean
+
+
+def zeroed_gradients(begin: Callable, batches: list) -> tuple:
+    """Nothing of one step's gradient is in the next."""
+    run = begin()
+    run.step(batches[:1])
+    new = run.gradient(*batches[1])
+    run.step(batches[1:2])
+    before, after = run.gradients
+    old = abs(run.shares(new, before)[1]) * (before.norm() / after.norm()).item()
+    return old < 0.05, f"{old:.0%} is of the step before", "optimizer.zero_grad() missing"
+
+
+def schedule(begin: Callable, batches: list) -> tuple:
+    """The rate depends on the steps done, not on the micro-batches in them."""
+    runs = begin(), begin()
+    for _ in range(4):
+        for n, run in enumerate(runs, start=1):
+            run.step(batches[:n])
+    one, two = (f"{run.rates[0]:.3g} to {run.rates[-1]:.3g}" for run in runs)
+    inside = "schedule stepped once a micro-batch: it ends too early"
+    said = f"in four steps the rate goes from {one}, and from {two} with two micro-batches"
+    return runs[0].rates == runs[1].rates, said, inside
+
+
+def training_mode(begin: Callable, batches: list) -> tuple:
+    """Gradients are computed in training mode, in the second step too."""
+    run = begin()
+    for batch in batches[:2]:
+        run.step([batch])
+    said = f"{sum(run.modes)} of {len(run.modes)} calls"
+    return all(run.modes), said, "model.eval() without model.train() after it"
+
+
+def weight_decay(begin: Callable, batches: list) -> tuple:
+    """Matrices decay; norms and biases do not."""
+    groups = begin().optimizer.param_groups
+    decayed = sum(p.dim() < 2 for g in groups if g.get("weight_decay") for p in g["params"])
+    return not decayed, f"{decayed} norms and biases decay", "one group for all weights"
+
+
+TESTS = [one_step, movement, accumulation, unequal_batches, zeroed_gradients, schedule]
+TESTS += [training_mode, weight_decay]
+AFTER = {"movement": "one step", "accumulation": "movement", "unequal batches": "accumulation"}
+AFTER |= {"zeroed gradients": "movement", "schedule": "one step"}

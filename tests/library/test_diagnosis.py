@@ -1,0 +1,533 @@
+"""diagnose is silent on right models, names what is wrong in broken ones, and touches nothing."""
+
+import copy
+import math
+import re
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from jaxtyping import TypeCheckError
+from torch import nn
+
+from scratchformer.data.batches import WindowSampler
+from scratchformer.diagnosis import Finding, Report, diagnose, diagnose_training
+from scratchformer.models import GPT, Bigram, GPTConfig, Llama, LlamaConfig
+from scratchformer.training import TrainingConfig, make_optimizer, token_loss, update
+from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
+from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.ch19_since_gpt2.model import CHANGES, ChangedGPT, Sizes
+
+SIZE = {"vocab_size": 31, "context_length": 24, "d_model": 32, "n_heads": 4, "n_layers": 2}
+TEXT = torch.randint(31, (3000,), generator=torch.Generator().manual_seed(0))
+ALL_IDEAS = {
+    "bias": False,
+    "norm_weights": False,
+    "embedding_norm": True,
+    "activation": "relu2",
+    "positions": "rotary",
+    "qk_norm": True,
+    "tied": False,
+    "zero_init": True,
+    "wide_init": True,
+    "smear": 2,
+    "bigram_rows": 500,
+    "bigram_dropout": 0.1,
+    "value_embeddings": True,
+}
+
+
+def gpt(**changes):
+    return GPT(GPTConfig(**SIZE | changes))
+
+
+def llama(**changes):
+    return Llama(LlamaConfig(**SIZE | changes))
+
+
+def nll(logits, y, **options):
+    return F.cross_entropy(logits.flatten(0, 1), y.flatten(), **options)
+
+
+def assert_healthy(report):
+    assert report.healthy, str(report)
+
+
+class Wrapped(nn.Module):
+    """PyTorch's own layers as a causal model."""
+
+    def __init__(self, decoder, norm_first):
+        super().__init__()
+        options = {"batch_first": True, "norm_first": norm_first, "dim_feedforward": 64}
+        self.wte, self.wpe = nn.Embedding(31, 32), nn.Embedding(24, 32)
+        if decoder:
+            self.net = nn.TransformerDecoder(nn.TransformerDecoderLayer(32, 4, **options), 2)
+        else:
+            layer = nn.TransformerEncoderLayer(32, 4, **options)
+            self.net = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(32, 31)
+
+    def forward(self, ids):
+        T = ids.shape[1]
+        x, mask = self.wte(ids) + self.wpe.weight[:T], torch.ones(T, T).triu(1).bool()
+        if isinstance(self.net, nn.TransformerDecoder):
+            return self.head(self.net(x, x, tgt_mask=mask, memory_mask=mask))
+        return self.head(self.net(x, mask=mask, is_causal=True))
+
+
+RIGHT = {
+    "gpt": lambda: gpt(dropout=0.1),
+    "gpt-deep": lambda: gpt(n_layers=7, d_model=16, n_heads=2, bias=False),
+    "gpt-short": lambda: gpt(context_length=4, vocab_size=5, n_layers=1, n_heads=1),
+    "gpt-many-tokens": lambda: gpt(vocab_size=3000, context_length=100),
+    "llama": lambda: llama(n_kv_heads=2),
+    "qwen3": lambda: llama(qk_norm=True, head_dim=10, tied=False),
+    "mistral": lambda: llama(n_kv_heads=1, window=4),
+    "speedrun": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE)),
+    "speedrun-all": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE, **ALL_IDEAS)),
+    "16-bits": lambda: gpt().bfloat16(),
+    "64-bits": lambda: llama().double(),
+}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_model_is_healthy(name, seed):
+    torch.manual_seed(seed)
+    report = diagnose(RIGHT[name]())
+    assert_healthy(report)
+    assert report["cache"].verdict == report["causality"].verdict == "passed"
+    if "speedrun" not in name:
+        assert report["padding"].verdict == report["saved"].verdict == "passed"
+
+
+@pytest.mark.parametrize("changes", [(), *((change,) for change in CHANGES), tuple(CHANGES)])
+def test_each_change_since_gpt2_is_healthy(changes):
+    torch.manual_seed(0)
+    model = ChangedGPT(Sizes(**SIZE), changes)
+    assert_healthy(diagnose(model, vocab_size=31))
+
+
+@pytest.mark.parametrize("decoder", [False, True])
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_pytorchs_own_layers_are_healthy(decoder, norm_first):
+    torch.manual_seed(0)
+    report = diagnose(Wrapped(decoder, norm_first), 31, 24)
+    assert_healthy(report)
+    assert report["attention scale"].verdict == "passed"
+
+
+def test_models_of_the_chapters_are_healthy():
+    torch.manual_seed(0)
+    assert_healthy(diagnose(RightGPT(31, 24, 32, 4, 2), 31, 24))
+    assert_healthy(diagnose(Bigram(31), 31, 16, positions=False, window=1))
+    report = diagnose(gpt(), positions=False)
+    assert report.faults == ["positions"]
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "qwen3", "mistral", "gemma"])
+def test_models_of_transformers_are_healthy(kind, attention):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 24}
+    sizes |= {"head_dim": 8, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+    if kind == "gpt2":
+        sizes = {"n_positions": 24, "n_embd": 32, "n_layer": 2, "n_head": 4}
+        sizes |= {"bos_token_id": 1, "eos_token_id": 2}
+    if kind == "mistral":
+        sizes |= {"sliding_window": 5}
+    config = transformers.AutoConfig.for_model(kind, vocab_size=31, **sizes)
+    config._attn_implementation = attention
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    batches = ((x, x) for x, _ in WindowSampler(TEXT, 4, 24, seed=0))
+    report = diagnose(model, loss=lambda m, x, y: m(x, labels=y).loss, batches=batches)
+    assert_healthy(report)
+    for test in ("cache", "padding", "saved", "targets", "attention scale"):
+        assert report[test].verdict == "passed", test
+
+
+def test_a_trained_model_is_healthy():
+    model = GPT.pretrained("tiny-shakespeare")
+    report = diagnose(model)
+    assert_healthy(report)
+    assert report["initial loss"].verdict == "left out"  # nobody says what it has learned
+
+
+def test_batches_and_losses_of_the_course_are_healthy():
+    torch.manual_seed(0)
+    batches = WindowSampler(TEXT, 4, 24, seed=0)
+    report = diagnose(gpt(), loss=token_loss, batches=batches, tokens=TEXT, pad_id=-100)
+    assert_healthy(report)
+    assert report["padded targets"].verdict == "passed"
+    assert_healthy(diagnose(gpt(), loss=lambda z, y: nll(z, y, ignore_index=0), pad_id=0))
+
+
+def test_what_is_examined_stays_as_it_is():
+    torch.manual_seed(0)
+    model = gpt(dropout=0.2)
+    model.register_buffer("note", torch.ones(3))
+    model.train()
+    model.h[1].eval()
+    nll(model(TEXT[None, :9]), TEXT[None, 1:10]).backward()
+    before = copy.deepcopy(model.state_dict())
+    grads = {name: p.grad.clone() for name, p in model.named_parameters()}
+    identities = {name: id(p) for name, p in model.named_parameters()}
+    modes = [module.training for module in model.modules()]
+    random_state, kept = torch.get_rng_state(), TEXT.clone()
+
+    def training(model):
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+        return optimizer, lambda batches: update(
+            model, optimizer, batches, lambda m, x, y: token_loss(m(x), y)
+        )
+
+    diagnose(model, loss=token_loss, batches=[(TEXT[None, :9], TEXT[None, 1:10])], pad_id=0)
+    diagnose_training(training, model)
+    assert torch.equal(torch.get_rng_state(), random_state) and torch.equal(TEXT, kept)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    assert {name: id(p) for name, p in model.named_parameters()} == identities
+    assert all(torch.equal(p.grad, grads[name]) for name, p in model.named_parameters())
+    assert [module.training for module in model.modules()] == modes
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+class Attention(nn.Module):
+    def __init__(self, fault):
+        super().__init__()
+        self.fault, self.c_attn, self.c_proj = fault, nn.Linear(32, 96), nn.Linear(32, 32)
+
+    def forward(self, x):
+        fault, (B, T, _) = self.fault, x.shape
+        q, k, v = (t.view(B, T, 4, 8).transpose(1, 2) for t in self.c_attn(x).chunk(3, dim=-1))
+        if fault in ("split", "both"):
+            q, k, v = (t.reshape(B, 4, T, 8) for t in self.c_attn(x).chunk(3, dim=-1))
+        scores = q @ k.mT / (1 if fault == "scale" else math.sqrt(32 if fault == "width" else 8))
+        shift = {"ahead": 1, "strict": -1}.get(fault, 0)
+        mask = torch.ones(T, T, dtype=torch.bool).tril(shift)
+        if fault == "no mask":
+            mask = mask | ~mask
+        if fault == "late":
+            weights = scores.softmax(dim=-1) * mask
+        else:
+            weights = scores.masked_fill(~mask, -1e9)
+            weights = weights.softmax({"axis": -2, "heads": 1}.get(fault, -1)) * mask
+        if fault == "dropout":
+            weights = F.dropout(weights, 0.2)
+        heads = weights @ v
+        if fault in ("join", "both"):
+            return self.c_proj(heads.reshape(B, T, 32))
+        return self.c_proj(heads.transpose(1, 2).flatten(2))
+
+
+class Norm(nn.Module):
+    def __init__(self, fault):
+        super().__init__()
+        self.fault, self.weight = fault, nn.Parameter(torch.ones(32))
+
+    def forward(self, x):
+        dim = 1 if self.fault == "over time" else -1
+        centred = x - x.mean(dim, keepdim=True)
+        var = centred.var(dim, keepdim=True, unbiased=self.fault == "unbiased")
+        root = var.sqrt() + 1e-5 if self.fault == "eps" else (var + 1e-5).sqrt()
+        return self.weight * centred / root
+
+
+class Faulty(nn.Module):
+    """A GPT that can be broken in one way."""
+
+    def __init__(self, fault):
+        super().__init__()
+        self.fault, block = fault, lambda: nn.ModuleList([Norm(fault), Attention(fault)])
+        self.wte, self.wpe = nn.Embedding(31, 32), nn.Embedding(24, 32)
+        self.h = nn.ModuleList([block(), block()])
+        if fault == "one block":
+            self.h = nn.ModuleList([block()] * 2)
+        if fault == "list":
+            del self.h
+            self.h = [block(), block()]
+        self.lm_head = nn.Linear(32, 31, bias=False)
+        for p in (self.wte.weight, self.wpe.weight):
+            nn.init.normal_(p, std=1.0 if fault == "large" else 0.02)
+        tied = self.wte.weight
+        self.lm_head.weight = nn.Parameter(tied.detach().clone()) if fault == "copied" else tied
+
+    def forward(self, ids):
+        x = self.wte(ids)
+        x = x if self.fault == "no positions" else x + self.wpe.weight[: ids.shape[1]]
+        for norm, attention in self.h:
+            found = attention(norm(x))
+            x = x + (found.detach() if self.fault == "detached" else found)
+        logits = self.lm_head(x)
+        return logits.softmax(dim=-1) if self.fault == "probabilities" else logits
+
+
+@pytest.mark.parametrize(
+    ("fault", "test", "suspect"),
+    [
+        ("scale", "attention scale", "√D, with heads \\[8\\] wide"),
+        ("width", "attention scale", "√d_model"),
+        ("ahead", "causality", "one token ahead"),
+        ("strict", "attention span", "closes the token itself"),
+        ("no mask", "causality", "mask missing"),
+        ("late", "causality", "after the softmax"),
+        ("axis", "causality", "wrong axis"),
+        ("heads", "attention axis", "wrong axis"),
+        ("dropout", "evaluation", "dropout"),
+        ("split", "causality", "bare reshape"),
+        ("join", "causality", "bare reshape"),
+        ("both", "context", "bare reshape"),
+        ("over time", "norms", "over time"),
+        ("unbiased", "norms", "C - 1"),
+        ("eps", "norms", "eps outside the root"),
+        ("one block", "shared weights", "one block"),
+        ("list", "gradients", "plain list"),
+        ("large", "initial loss", "too large"),
+        ("copied", "shared weights", "copy"),
+        ("no positions", "positions", "not added"),
+        ("detached", "gradients", "detach"),
+        ("probabilities", "logits", "softmax in the model"),
+    ],
+)
+def test_a_fault_is_found_and_named(fault, test, suspect):
+    torch.manual_seed(0)
+    report = diagnose(Faulty(fault), 31, 24)
+    assert test in report.faults, str(report)
+    assert re.search(suspect, " ".join(report[test].suspects)), str(report[test])
+    assert not report.healthy and f"✗ {test}" in str(report)
+
+
+def test_the_model_of_the_faults_is_healthy_without_one():
+    torch.manual_seed(0)
+    assert_healthy(diagnose(Faulty(None), 31, 24))
+
+
+class ForgetsPlaces(GPT):
+    def forward(self, ids, cache=None):
+        x = self.wte(ids) + self.wpe.weight[: ids.shape[1]]
+        for i, block in enumerate(self.h):
+            x = block(x, cache=cache and cache[i], is_causal=True)
+        return self.lm_head(self.ln_f(x))
+
+
+class KeepsItsCache(GPT):
+    def new_cache(self):
+        self.kept = getattr(self, "kept", None) or super().new_cache()
+        return self.kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "suspect"), [(ForgetsPlaces, "positions forgotten"), (KeepsItsCache, "not reset")]
+)
+def test_a_broken_cache_is_found_and_named(kind, suspect):
+    torch.manual_seed(0)
+    report = diagnose(kind(GPTConfig(**SIZE)))
+    assert report.faults == ["cache"] and suspect in report["cache"].suspects[0], str(report)
+
+
+def test_padding_that_counts_is_found():
+    torch.manual_seed(0)
+    report = diagnose(gpt(), padding=lambda model, ids, real: model(ids))
+    assert report.faults == ["padding"] and "attended" in report["padding"].suspects[0]
+    report = diagnose(llama(window=4), window=5)
+    assert report.faults == ["attention span"]
+
+
+@pytest.mark.parametrize(
+    ("options", "test", "suspect"),
+    [
+        ({"batches": [(TEXT[None, :9], TEXT[None, :9])]}, "targets", "not shifted"),
+        ({"loss": lambda z, y: nll(z[:, :-1], y[:, 1:])}, "targets", "shifted twice"),
+        ({"loss": nll, "pad_id": 0}, "padded targets", "loss on padding"),
+        (
+            {
+                "loss": lambda z, y: nll(z, y, ignore_index=0, reduction="sum") / y.numel(),
+                "pad_id": 0,
+            },
+            "padded targets",
+            "mean over all places",
+        ),
+        ({"batches": [(TEXT[None, :9], TEXT[None, 1:10])] * 2}, "batches differ", "again|anew"),
+        (
+            {"batches": [(TEXT[None, :18:2], TEXT[None, 2:20:2])], "tokens": TEXT},
+            "batches differ",
+            "across",
+        ),
+    ],
+)
+def test_a_fault_of_batches_or_loss_is_found_and_named(options, test, suspect):
+    torch.manual_seed(0)
+    report = diagnose(gpt(), **options)
+    assert report.faults == [test] and re.search(suspect, report[test].suspects[0]), str(report)
+
+
+def loop(fault=None):
+    """A training loop that is written out, and can be broken in one way."""
+
+    def training(model):
+        weights = list(model.parameters())
+        vectors = 0.1 if fault == "decay" else 0.0
+        groups = [
+            {"params": [p for p in weights if p.dim() > 1], "weight_decay": 0.1},
+            {"params": [p for p in weights if p.dim() < 2], "weight_decay": vectors},
+        ]
+        optimizer = torch.optim.AdamW(groups[: 1 if fault == "part" else 2], lr=1e-3)
+        scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, total_iters=20)
+
+        def step(batches):
+            targets = sum(y.numel() for _, y in batches)
+            if fault != "not zeroed":
+                optimizer.zero_grad()
+            for x, y in batches:
+                loss = nll(model(x), y, reduction="sum") / targets
+                if fault == "mean of means":
+                    loss = nll(model(x), y) / len(batches)
+                if fault == "summed":
+                    loss = nll(model(x), y)
+                loss.backward()
+                if fault == "clipped early":
+                    nn.utils.clip_grad_norm_(weights, 0.1)
+                if fault == "one lost" and x is not batches[-1][0]:
+                    optimizer.zero_grad()
+                if fault == "stepped early":
+                    optimizer.step()
+                    scheduler.step()
+            if fault not in ("summed", "clipped early", "clipped late"):
+                nn.utils.clip_grad_norm_(weights, 0.1)
+            optimizer.step()
+            if fault == "clipped late":
+                nn.utils.clip_grad_norm_(weights, 0.1)
+            scheduler.step()
+            for _ in batches[1:] if fault == "schedule" else ():
+                scheduler.step()
+            model.train(fault != "evaluation")
+
+        return optimizer, step
+
+    return training
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"precision": "bfloat16"}, {"muon_lr": 0.02}, {"matrix_lr": 0.01, "clip": math.inf}],
+)
+def test_the_courses_own_step_is_healthy(settings):
+    def training(model):
+        config = TrainingConfig(steps=10, lr=1e-3, seed=0, **settings)
+        optimizer = make_optimizer(model, config)
+        options = {"clip": config.clip, "precision": config.precision}
+        return optimizer, lambda batches: update(
+            model, optimizer, batches, lambda m, x, y: token_loss(m(x), y), **options
+        )
+
+    torch.manual_seed(0)
+    assert_healthy(diagnose_training(training, gpt(dropout=0.1)))
+    if not settings:
+        assert_healthy(diagnose_training(training, GPT.pretrained("tiny-shakespeare")))
+
+
+def test_a_loop_that_is_written_out_is_healthy():
+    torch.manual_seed(0)
+    assert_healthy(diagnose_training(loop(), gpt()))
+    assert_healthy(diagnose_training(loop(), llama()))
+
+
+@pytest.mark.parametrize(
+    ("fault", "test", "suspect"),
+    [
+        ("decay", "weight decay", "one group"),
+        ("part", "movement", "other weights"),
+        ("mean of means", "unequal batches", "mean of means"),
+        ("summed", "accumulation", "summed"),
+        ("clipped early", "accumulation", "clipped"),
+        ("clipped late", "accumulation", "after optimizer.step()"),
+        ("one lost", "accumulation", "zeroed between"),
+        ("stepped early", "one step", "inside the loop"),
+        ("not zeroed", "zeroed gradients", "zero_grad"),
+        ("schedule", "schedule", "once a micro-batch"),
+        ("evaluation", "training mode", "eval"),
+    ],
+)
+def test_a_fault_of_training_is_found_and_named(fault, test, suspect):
+    torch.manual_seed(0)
+    report = diagnose_training(loop(fault), gpt())
+    assert test in report.faults and suspect in report[test].suspects[0], str(report)
+
+
+def test_weights_too_coarse_to_move_are_found():
+    torch.manual_seed(0)
+    report = diagnose_training(loop(), gpt().bfloat16())
+    assert report.faults == ["movement"] and "precision" in report["movement"].suspects[0]
+
+
+def test_a_report_can_be_read_by_people_programs_and_screen_readers():
+    found = Finding("causality", "failed", "1 < 2", ("mask missing", "mask late"))
+    report = Report((Finding("rows", "passed", "0"), found, Finding("cache", "left out", "none")))
+    assert not report.healthy and report.faults == ["causality"] and report["rows"].measured == "0"
+    assert str(report).splitlines() == [
+        "1 tests failed: 1 passed, 1 left out",
+        "✗ causality: 1 < 2",
+        "    often: mask missing",
+        "    often: mask late",
+        "✓ rows: 0",
+        "– cache: none",
+    ]
+    html = report._repr_html_()
+    assert html.count("<li") == 3 and 'aria-label="failed">✗' in html
+    assert "1 &lt; 2" in html and "often: mask late" in html
+    with pytest.raises(KeyError, match="bogus"):
+        report["bogus"]
+
+
+class Strange(nn.Module):
+    def __init__(self, shape=()):
+        super().__init__()
+        self.table, self.shape = nn.Embedding(9, 9), shape
+
+    def forward(self, ids):
+        return self.table(ids)[self.shape]
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "error", "message"),
+    [
+        (lambda ids: ids, {}, (TypeError, TypeCheckError), "function"),
+        (Strange(), {}, ValueError, "does not say its vocab_size: expected vocab_size=…"),
+        (Strange(), {"vocab_size": 9}, ValueError, "does not say its context_length"),
+        (Strange(), {"vocab_size": 9, "context_length": 3}, ValueError, "context_length=3, exp"),
+        (Strange(), {"vocab_size": 50, "context_length": 8}, ValueError, "cannot read ids.*50"),
+        (
+            Strange((slice(None), -1)),
+            {"vocab_size": 9, "context_length": 8},
+            ValueError,
+            r"gave logits \(3, 9\), expected \(3, 8, 9\)",
+        ),
+        (
+            Strange(),
+            {"vocab_size": 9, "context_length": 8, "batches": [(TEXT[:4], TEXT[:4])]},
+            ValueError,
+            "a batch has shapes",
+        ),
+    ],
+)
+def test_what_cannot_be_examined_is_refused(model, options, error, message):
+    with pytest.raises(error, match=message):
+        diagnose(model, **options)
+
+
+def test_training_that_returns_something_else_is_refused():
+    with pytest.raises(ValueError, match=r"expected \(optimizer, step\)"):
+        diagnose_training(lambda model: None, gpt())
+
+
+def test_the_page_of_the_reference_runs_and_names_every_test():
+    page = (Path(__file__).parents[2] / "book" / "diagnosis.md").read_text(encoding="utf-8")
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(code, names)
+    findings = names["report"].findings + diagnose_training(names["training"], gpt()).findings
+    assert names["report"].healthy
+    listed = re.findall(r"^\| ([a-z ]+) \|", page, re.M)
+    assert listed == [finding.test for finding in findings]
