@@ -1,0 +1,383 @@
+"""Chapter 22's measurements of a model that owes a rhyme, seed by seed -> measurements/inside.json.
+
+Usage: python -m lab.inside [--quick | --write]
+
+Every seed trains the chapter's GPT anew on the same text, and everything else stays the same: the
+couplets that probes learn from, the couplets they are tested on, and the pairs for patching.
+
+seeds   seed -> loss, and share: how much of the chance in the slot is on the right rhyme
+  probe     place -> after the embedding and each block: [trained, classes by chance, untrained]
+  erased    place -> [share with the five directions erased after block 1, with five random ones]
+  together  the same, with the four places between erased at once
+  own_loss  the loss of what these four predict: [as it is, with all of them erased]
+  patch     rows as in probe, a column for each word from the article on: restored log-odds
+  between   restored by all places between at once, after block 1
+  heads     for each: [block, head, weight on article and rhyme word, restored, kept without it]
+  steer     direction -> for each dose [chance of the new rhyme, of the old one]
+  conflict  an article of one class, a word of another: the chance of the [article's, word's] class
+doses, words   what the columns of steer and patch are
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from lab import runs
+from scratchformer.attention import recorded_attention
+from scratchformer.data.playhouse import Playhouse
+from scratchformer.models import GPT
+from scratchformer.training import train
+from scratchformer.training.losses import eval_mode
+from scratchformer_course.ch22_inside import play
+from scratchformer_course.measurements import FOLDER
+
+FILE = FOLDER / "inside.json"
+SEEDS, STEPS = range(3), 500
+DOSES = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)
+BETWEEN = ("comma", "line break", "first word", "word before")
+RIDGE, CLASSES, RANDOM_DRAWS = 1.0, 6, 5
+Change = Callable[[Tensor], Tensor]
+
+
+def trained(seed: int, steps: int) -> tuple[GPT, float]:
+    """The chapter's model, and its loss on text it has not seen."""
+    ids, unseen = (
+        play.encode(Playhouse(i).text(n).rsplit("\n\n", 1)[0])
+        for i, n in enumerate((1_500_000, 60_000))
+    )
+    model = play.new_model(seed)
+    history = train(
+        model, ids, unseen, batch_size=16, context_length=play.CONTEXT, steps=steps, lr=1e-2,
+        muon_lr=0.03, betas=(0.8, 0.95), warmup=steps // 10, seed=seed,
+    )  # fmt: skip
+    return model.eval(), history.val_loss[-1]
+
+
+@contextmanager
+def changed(module: nn.Module, change: Change) -> Iterator[None]:
+    """What the module returns goes through `change`."""
+    hook = module.register_forward_hook(lambda module, inputs, output: change(output))
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+@contextmanager
+def heads_changed(model: GPT, block: int, change: Change) -> Iterator[None]:
+    """The results of a block's heads, side by side, go through `change` before they are mixed."""
+    mix = model.h[block].attn.c_proj
+    hook = mix.register_forward_pre_hook(lambda module, inputs: (change(inputs[0]),))
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+@torch.no_grad()
+def stream(model: GPT, ids: Tensor) -> list[Tensor]:
+    """The stream after the embedding and after each block, (B, T, C) each."""
+    kept: list[Tensor] = []
+
+    def keep(x: Tensor) -> Tensor:
+        kept.append(x)
+        return x
+
+    with ExitStack() as stack:
+        for module in (model.drop, *model.h):
+            stack.enter_context(changed(module, keep))
+        model(ids)
+    return kept
+
+
+def probe(x: Tensor, y: Tensor, new: Tensor, ridge: float = RIDGE) -> Tensor:
+    """Scores (M, 6) of new vectors, by ridge regression on vectors x of the classes y."""
+    x, new = (F.pad(each, (0, 1), value=1.0) for each in (x, new))
+    a = x.T @ x + ridge * torch.eye(x.shape[1])
+    return new @ torch.linalg.solve(a, x.T @ F.one_hot(y, CLASSES).float())
+
+
+def standard(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean of some vectors and one typical size of what is left without it."""
+    return x.mean(dim=0), (x - x.mean(dim=0)).std()
+
+
+def erase(x: Tensor, directions: Tensor) -> Tensor:
+    """x (N, C) without its part in the span of the directions (K, C)."""
+    q = torch.linalg.qr(directions.T).Q
+    return x - x @ q @ q.T
+
+
+class Inside:
+    """What is measured of one model."""
+
+    def __init__(self, model: GPT, untrained: GPT, quick: bool = False):
+        self.model = model
+        self.seen, self.test = (
+            play.couplets(seed, scenes // (10 if quick else 1))
+            for seed, scenes in ((100, 2000), (200, 800))
+        )
+        self.pairs, self.rows = play.pairs(), torch.arange(len(self.test))
+        self.streams = [stream(model, data.ids) for data in (self.seen, self.test)]
+        self.blank = [stream(untrained, data.ids) for data in (self.seen, self.test)]
+        self.to = (self.test.rhyme + 1 + self.rows % 5) % CLASSES
+
+    @torch.no_grad()
+    def chances(self) -> Tensor:
+        """(couplets, 6): the chance of an answer of each class, in the slot."""
+        p = self.model(self.test.ids)[self.rows, self.test.at["slot"]].softmax(dim=-1)
+        return self.by_class(p)
+
+    def by_class(self, p: Tensor) -> Tensor:
+        return torch.stack([p[:, c == play.OF_ANSWER].sum(dim=1) for c in range(CLASSES)], dim=1)
+
+    def share(self) -> float:
+        return self.chances()[self.rows, self.test.rhyme].mean().item()
+
+    # --- reading
+
+    def vectors(self, streams: list[list[Tensor]], depth: int, place: str) -> tuple[Tensor, Tensor]:
+        """Those to learn from, and those to be tested on."""
+        x, new = (
+            own[depth][torch.arange(len(data)), data.at[place]]
+            for own, data in zip(streams, (self.seen, self.test), strict=True)
+        )
+        mean, size = standard(x)
+        return (x - mean) / size, (new - mean) / size
+
+    def read(self, streams: list[list[Tensor]], depth: int, place: str, by_chance: bool) -> float:
+        """How often a probe is right on couplets it has not seen."""
+        labels = [data.rhyme for data in (self.seen, self.test)]
+        if by_chance:
+            classes = play.shuffled_classes(0)
+            labels = [
+                classes[data.ids[torch.arange(len(data)), data.at["rhyme word"]]]
+                for data in (self.seen, self.test)
+            ]
+        x, new = self.vectors(streams, depth, place)
+        return (probe(x, labels[0], new).argmax(dim=1) == labels[1]).float().mean().item()
+
+    # --- erasing, after block 1
+
+    def means(self, place: str) -> Tensor:
+        """The mean vector of each class, (6, C)."""
+        x = self.streams[0][1][torch.arange(len(self.seen)), self.seen.at[place]]
+        return torch.stack([x[self.seen.rhyme == c].mean(dim=0) for c in range(CLASSES)])
+
+    def eraser(self, place: str, directions: Tensor | None = None) -> Change:
+        means = self.means(place)
+        mean, at = means.mean(dim=0), self.test.at[place]
+        directions = (means - mean)[:5] if directions is None else directions
+
+        def change(x: Tensor) -> Tensor:
+            x = x.clone()
+            x[self.rows, at] = mean + erase(x[self.rows, at] - mean, directions)
+            return x
+
+        return change
+
+    @contextmanager
+    def erased(self, places: tuple[str, ...], random: int | None = None) -> Iterator[None]:
+        with ExitStack() as stack:
+            for i, place in enumerate(places):
+                directions = None
+                if random is not None:
+                    draws = torch.Generator().manual_seed(100 * random + i)
+                    directions = torch.randn(5, self.model.config.d_model, generator=draws)
+                stack.enter_context(changed(self.model.h[0], self.eraser(place, directions)))
+            yield
+
+    def after_erasing(self, places: tuple[str, ...]) -> list[float]:
+        with self.erased(places):
+            found = [self.share()]
+        by_chance = []
+        for draw in range(RANDOM_DRAWS):
+            with self.erased(places, draw):
+                by_chance.append(self.share())
+        return [*found, sum(by_chance) / len(by_chance)]
+
+    @torch.no_grad()
+    def own_loss(self) -> float:
+        """The mean loss of what the places between predict."""
+        log_p = self.model(self.test.ids).log_softmax(dim=-1)
+        found = []
+        for place in BETWEEN:
+            at = self.test.at[place]
+            target = self.test.ids[self.rows, at + 1]
+            found.append(-log_p[self.rows, at, target].mean())
+        return torch.stack(found).mean().item()
+
+    # --- patching: runs of one text receive vectors of another
+
+    @torch.no_grad()
+    def log_odds(self, ids: Tensor) -> float:
+        """Of the clean text's class against the other's, in the last place; mean."""
+        p, i = self.by_class(self.model(ids)[:, -1].softmax(dim=-1)).log(), torch.arange(len(ids))
+        return (p[i, self.pairs.rhyme] - p[i, self.pairs.other_rhyme]).mean().item()
+
+    def patched(self) -> dict[str, Any]:
+        own, pairs = self.model, self.pairs
+        clean, top, low = (
+            stream(own, pairs.clean),
+            *map(self.log_odds, (pairs.clean, pairs.other)),
+        )
+
+        def restored() -> float:
+            return (self.log_odds(pairs.other) - low) / (top - low)
+
+        def patch(depth: int, places: slice) -> Change:
+            def change(x: Tensor) -> Tensor:
+                x = x.clone()
+                x[:, places] = clean[depth][:, places]
+                return x
+
+            return change
+
+        grid = []
+        for depth, module in enumerate((own.drop, *own.h)):
+            row = []
+            for at in range(pairs.start, pairs.clean.shape[1]):
+                with changed(module, patch(depth, slice(at, at + 1))):
+                    row.append(restored())
+            grid.append(row)
+        with changed(own.h[0], patch(1, slice(pairs.start + 2, -1))):
+            between = restored()
+        return {"patch": grid, "between": between, "heads": self.heads(restored, top)}
+
+    def heads(self, restored: Callable[[], float], top: float) -> list[list[float]]:
+        own, pairs, kept = self.model, self.pairs, {}
+        width = own.config.d_model // own.config.n_heads
+        with ExitStack() as stack, torch.no_grad():
+            for block in range(len(own.h)):
+
+                def keep(x: Tensor, block: int = block) -> Tensor:
+                    kept[block] = x
+                    return x
+
+                stack.enter_context(heads_changed(own, block, keep))
+            maps = stack.enter_context(recorded_attention(own))
+            own(pairs.clean)
+        found: list[list[float]] = []
+        for block in range(len(own.h)):
+            for head in range(own.config.n_heads):
+                columns = slice(width * head, width * head + width)
+                values = kept[block][:, -1, columns]
+                weight = maps[f"h.{block}.attn"][:, head, -1, pairs.start : pairs.start + 2]
+                with heads_changed(own, block, last_place(columns, values)):
+                    back = restored()
+                with heads_changed(own, block, last_place(columns, values.mean(dim=0))):
+                    left = self.log_odds(pairs.clean) / top
+                found.append([block + 1, head + 1, weight.sum(dim=-1).mean().item(), back, left])
+        return found
+
+    # --- steering, in the slot after block 1
+
+    def steer(self) -> dict[str, list[list[float]]]:
+        x, _ = self.vectors(self.streams, 1, "slot")
+        means, width = self.means("slot"), x.shape[1]
+        w = (probe(x, self.seen.rhyme, torch.eye(width)) - probe(x, self.seen.rhyme, x[:1] * 0)).T
+        step, read = means[self.to] - means[self.test.rhyme], w[self.to] - w[self.test.rhyme]
+        size = step.norm(dim=1, keepdim=True)
+        draws = torch.Generator().manual_seed(1)
+        found = {
+            "means": [self.pushed(step * dose) for dose in DOSES],
+            "probe": [self.pushed(F.normalize(read, dim=1) * size * dose) for dose in DOSES],
+        }
+        noise = [torch.randn(step.shape, generator=draws) for _ in range(RANDOM_DRAWS)]
+        by_chance = [
+            [self.pushed(F.normalize(each, dim=1) * size * dose) for dose in DOSES]
+            for each in noise
+        ]
+        found["random"] = torch.tensor(by_chance).mean(dim=0).tolist()
+        cosine = F.cosine_similarity(step, read, dim=1).mean().item()
+        return found | {"cosine": [[cosine]]}
+
+    def pushed(self, step: Tensor) -> list[float]:
+        def change(x: Tensor) -> Tensor:
+            x = x.clone()
+            x[self.rows, self.test.at["slot"]] += step
+            return x
+
+        with changed(self.model.h[0], change):
+            p = self.chances()
+        return [p[self.rows, c].mean().item() for c in (self.to, self.test.rhyme)]
+
+    def conflict(self) -> list[float]:
+        mixed = self.pairs.other.clone()
+        mixed[:, self.pairs.start] = self.pairs.clean[:, self.pairs.start]
+        with torch.no_grad():
+            p = self.by_class(self.model(mixed)[:, -1].softmax(dim=-1))
+        i = torch.arange(len(p))
+        return [p[i, c].mean().item() for c in (self.pairs.rhyme, self.pairs.other_rhyme)]
+
+    def everything(self) -> dict[str, Any]:
+        kinds = ((self.streams, False), (self.streams, True), (self.blank, False))
+        probes = {
+            place: [[self.read(s, depth, place, c) for s, c in kinds] for depth in range(3)]
+            for place in play.PLACES
+        }
+        with self.erased(BETWEEN):
+            changed_loss = self.own_loss()
+        found = {
+            "share": self.share(),
+            "probe": probes,
+            "erased": {place: self.after_erasing((place,)) for place in play.PLACES},
+            "together": self.after_erasing(BETWEEN),
+            "own_loss": [self.own_loss(), changed_loss],
+            **self.patched(),
+            "steer": self.steer(),
+            "conflict": self.conflict(),
+        }
+        return rounded(found)
+
+
+def last_place(columns: slice, values: Tensor) -> Change:
+    """In the last place, these columns have these values."""
+
+    def change(x: Tensor) -> Tensor:
+        x = x.clone()
+        x[:, -1, columns] = values
+        return x
+
+    return change
+
+
+def rounded(found: Any) -> Any:
+    """The same with three digits behind each point."""
+    if isinstance(found, dict):
+        return {key: rounded(value) for key, value in found.items()}
+    if isinstance(found, list):
+        return [rounded(value) for value in found]
+    return round(found, 3)
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    torch.set_num_threads(1)
+    seeds: dict[str, Any] = {}
+    for seed in SEEDS[: 1 if options.quick else None]:
+        model, loss = trained(seed, 20 if options.quick else STEPS)
+        with eval_mode(model):
+            found = Inside(model, play.new_model(seed + 100).eval(), options.quick).everything()
+        seeds[str(seed)] = {"loss": round(loss, 3)} | found
+        print(seed, seeds[str(seed)], flush=True)
+    pairs = play.pairs()
+    words = [play.VOCABULARY[i] for i in pairs.clean[0, pairs.start :].tolist()]
+    return {
+        "command": "python -m lab.inside --write",
+        "doses": list(DOSES),
+        "words": words,
+        "seeds": seeds,
+    }
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    return runs.carry_out(__doc__, FILE, measure, arguments)
+
+
+if __name__ == "__main__":
+    main()
