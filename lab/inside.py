@@ -9,7 +9,6 @@ seeds   seed -> loss, and share: how much of the chance in the slot is on the ri
   probe     place -> after the embedding and each block: [trained, classes by chance, untrained]
   erased    place -> [share with the five directions erased after block 1, with five random ones]
   together  the same, with the four places between erased at once
-  own_loss  the loss of what these four predict: [as it is, with all of them erased]
   patch     rows as in probe, a column for each word from the article on: restored log-odds
   between   restored by all places between at once, after block 1
   heads     for each: [block, head, weight on article and rhyme word, restored, kept without it]
@@ -37,7 +36,7 @@ from scratchformer_course.ch22_inside import play
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "inside.json"
-SEEDS, STEPS = range(3), 500
+SEEDS, STEPS = range(8), 500
 DOSES = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)
 BETWEEN = ("comma", "line break", "first word", "word before")
 RIDGE, CLASSES, RANDOM_DRAWS = 1.0, 6, 5
@@ -201,17 +200,6 @@ class Inside:
                 by_chance.append(self.share())
         return [*found, sum(by_chance) / len(by_chance)]
 
-    @torch.no_grad()
-    def own_loss(self) -> float:
-        """The mean loss of what the places between predict."""
-        log_p = self.model(self.test.ids).log_softmax(dim=-1)
-        found = []
-        for place in BETWEEN:
-            at = self.test.at[place]
-            target = self.test.ids[self.rows, at + 1]
-            found.append(-log_p[self.rows, at, target].mean())
-        return torch.stack(found).mean().item()
-
     # --- patching: runs of one text receive vectors of another
 
     @torch.no_grad()
@@ -321,14 +309,11 @@ class Inside:
             place: [[self.read(s, depth, place, c) for s, c in kinds] for depth in range(3)]
             for place in play.PLACES
         }
-        with self.erased(BETWEEN):
-            changed_loss = self.own_loss()
         found = {
             "share": self.share(),
             "probe": probes,
             "erased": {place: self.after_erasing((place,)) for place in play.PLACES},
             "together": self.after_erasing(BETWEEN),
-            "own_loss": [self.own_loss(), changed_loss],
             **self.patched(),
             "steer": self.steer(),
             "conflict": self.conflict(),
