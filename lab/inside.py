@@ -36,7 +36,7 @@ from scratchformer_course.ch22_inside import play
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "inside.json"
-SEEDS, STEPS = range(8), 500
+SEEDS, STEPS = range(16), 500
 DOSES = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)
 BETWEEN = ("comma", "line break", "first word", "word before")
 RIDGE, CLASSES, RANDOM_DRAWS = 1.0, 6, 5
