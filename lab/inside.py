@@ -13,8 +13,9 @@ seeds   seed -> loss, and share: how much of the chance in the slot is on the ri
   between   restored by all places between at once, after block 1
   heads     for each: [block, head, weight on article and rhyme word, restored, kept without it]
   steer     direction -> for each dose [chance of the new rhyme, of the old one]
+  ridges    for each ridge, at dose 1: [the probe is right, new rhyme, old one, cosine to the means]
   conflict  an article of one class, a word of another: the chance of the [article's, word's] class
-doses, words   what the columns of steer and patch are
+doses, ridges, words   what the columns of steer, ridges and patch are
 """
 
 import argparse
@@ -28,7 +29,6 @@ from torch import Tensor, nn
 
 from lab import runs
 from scratchformer.attention import recorded_attention
-from scratchformer.data.playhouse import Playhouse
 from scratchformer.models import GPT
 from scratchformer.training import train
 from scratchformer.training.losses import eval_mode
@@ -37,6 +37,7 @@ from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "inside.json"
 SEEDS, STEPS = range(16), 500
+RIDGES = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 DOSES = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)
 BETWEEN = ("comma", "line break", "first word", "word before")
 RIDGE, CLASSES, RANDOM_DRAWS = 1.0, 6, 5
@@ -45,10 +46,7 @@ Change = Callable[[Tensor], Tensor]
 
 def trained(seed: int, steps: int) -> tuple[GPT, float]:
     """The chapter's model, and its loss on text it has not seen."""
-    ids, unseen = (
-        play.encode(Playhouse(i).text(n).rsplit("\n\n", 1)[0])
-        for i, n in enumerate((1_500_000, 60_000))
-    )
+    ids, unseen = play.tokens(0, 1_500_000), play.tokens(1, 60_000)
     model = play.new_model(seed)
     history = train(
         model, ids, unseen, batch_size=16, context_length=play.CONTEXT, steps=steps, lr=1e-2,
@@ -265,25 +263,35 @@ class Inside:
 
     # --- steering, in the slot after block 1
 
-    def steer(self) -> dict[str, list[list[float]]]:
+    def directions(self, ridge: float = RIDGE) -> Tensor:
+        """For each couplet where a probe's score of its new class rises most against the old."""
         x, _ = self.vectors(self.streams, 1, "slot")
-        means, width = self.means("slot"), x.shape[1]
-        w = (probe(x, self.seen.rhyme, torch.eye(width)) - probe(x, self.seen.rhyme, x[:1] * 0)).T
-        step, read = means[self.to] - means[self.test.rhyme], w[self.to] - w[self.test.rhyme]
+        units = torch.cat([torch.eye(x.shape[1]), torch.zeros(1, x.shape[1])])
+        scores = probe(x, self.seen.rhyme, units, ridge)
+        weights = (scores[:-1] - scores[-1]).T  # (6, C)
+        return weights[self.to] - weights[self.test.rhyme]
+
+    def steer(self) -> dict[str, Any]:
+        means = self.means("slot")
+        step, read = means[self.to] - means[self.test.rhyme], self.directions()
         size = step.norm(dim=1, keepdim=True)
         draws = torch.Generator().manual_seed(1)
-        found = {
-            "means": [self.pushed(step * dose) for dose in DOSES],
-            "probe": [self.pushed(F.normalize(read, dim=1) * size * dose) for dose in DOSES],
-        }
         noise = [torch.randn(step.shape, generator=draws) for _ in range(RANDOM_DRAWS)]
-        by_chance = [
-            [self.pushed(F.normalize(each, dim=1) * size * dose) for dose in DOSES]
-            for each in noise
-        ]
-        found["random"] = torch.tensor(by_chance).mean(dim=0).tolist()
-        cosine = F.cosine_similarity(step, read, dim=1).mean().item()
-        return found | {"cosine": [[cosine]]}
+
+        def curve(push: Tensor) -> list[list[float]]:
+            return [self.pushed(F.normalize(push, dim=1) * size * dose) for dose in DOSES]
+
+        curves = {"means": curve(step), "probe": curve(read)}
+        curves["random"] = torch.tensor([curve(each) for each in noise]).mean(dim=0).tolist()
+        x, new = self.vectors(self.streams, 1, "slot")
+        ridges = []
+        for ridge in RIDGES:
+            right = probe(x, self.seen.rhyme, new, ridge).argmax(dim=1) == self.test.rhyme
+            read = self.directions(ridge)
+            pushed = self.pushed(F.normalize(read, dim=1) * size)
+            cosine = F.cosine_similarity(step, read, dim=1).mean().item()
+            ridges.append([right.float().mean().item(), *pushed, cosine])
+        return {"steer": curves, "ridges": ridges}
 
     def pushed(self, step: Tensor) -> list[float]:
         def change(x: Tensor) -> Tensor:
@@ -315,7 +323,7 @@ class Inside:
             "erased": {place: self.after_erasing((place,)) for place in play.PLACES},
             "together": self.after_erasing(BETWEEN),
             **self.patched(),
-            "steer": self.steer(),
+            **self.steer(),
             "conflict": self.conflict(),
         }
         return rounded(found)
@@ -355,6 +363,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "command": "python -m lab.inside --write",
         "doses": list(DOSES),
+        "ridges": list(RIDGES),
         "words": words,
         "seeds": seeds,
     }

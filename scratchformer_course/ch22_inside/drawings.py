@@ -1,5 +1,7 @@
 """Chapter 22's drawing of where one can act on a model."""
 
+import itertools
+
 from scratchformer_course.kit.canvas import Drawing
 
 WORDS = ("yonder", "moon", ",", "⏎", "my", "elbow", "asks", "for", "half", "a")
@@ -16,7 +18,7 @@ def stream():
     for i, (x, word) in enumerate(zip(xs, WORDS, strict=True)):
         turned = word not in (",", "⏎")
         d.text(x, 232, word, size=13, bold=i in (1, 9), turn=-35 if turned else 0)
-        for low, high in zip(ROWS, ROWS[1:], strict=False):
+        for low, high in itertools.pairwise(ROWS):
             d.arrow(x, ys[low] - 11, x, ys[high] + 12, "stream", width=1.2)
         for y in ys.values():
             d.circle(x, y, 10, "stream", fill=0.12)

@@ -54,6 +54,11 @@ def encode(text: str) -> Int[Tensor, " T"]:
     return torch.tensor([_ID[word] for word in split(text)])
 
 
+def tokens(seed: int, characters: int) -> Int[Tensor, " T"]:
+    """About so many characters of a play, cut where a speech ends, as ids."""
+    return encode(Playhouse(seed).text(characters).rpartition("\n\n")[0])
+
+
 def class_of(words: Sequence[Sequence[str]]) -> Int[Tensor, " V"]:
     """For each id its class, or -1."""
     found = torch.full((len(VOCABULARY),), -1)
