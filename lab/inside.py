@@ -4,6 +4,7 @@ Usage: python -m lab.inside [--quick | --write]
 
 Every seed trains the chapter's GPT anew on the same text, and everything else stays the same: the
 couplets that probes learn from, the couplets they are tested on, and the pairs for patching.
+Finished seeds are kept: a second call does only what is missing.
 
 seeds   seed -> loss, and share: how much of the chance in the slot is on the right rhyme
   probe     place -> after the embedding and each block: [trained, classes by chance, untrained]
@@ -18,7 +19,6 @@ seeds   seed -> loss, and share: how much of the chance in the slot is on the ri
 doses, ridges, words   what the columns of steer, ridges and patch are
 """
 
-import argparse
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -36,7 +36,7 @@ from scratchformer_course.ch22_inside import play
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "inside.json"
-SEEDS, STEPS = range(16), 500
+SEEDS, STEPS = range(10), 500
 RIDGES = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 DOSES = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)
 BETWEEN = ("comma", "line break", "first word", "word before")
@@ -349,28 +349,26 @@ def rounded(found: Any) -> Any:
     return round(found, 3)
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def main(arguments: list[str] | None = None) -> dict:
+    options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
     torch.set_num_threads(1)
-    seeds: dict[str, Any] = {}
-    for seed in SEEDS[: 1 if options.quick else None]:
-        model, loss = trained(seed, 20 if options.quick else STEPS)
-        with eval_mode(model):
-            found = Inside(model, play.new_model(seed + 100).eval(), options.quick).everything()
-        seeds[str(seed)] = {"loss": round(loss, 3)} | found
-        print(seed, seeds[str(seed)], flush=True)
     pairs = play.pairs()
     words = [play.VOCABULARY[i] for i in pairs.clean[0, pairs.start :].tolist()]
-    return {
-        "command": "python -m lab.inside --write",
-        "doses": list(DOSES),
-        "ridges": list(RIDGES),
-        "words": words,
-        "seeds": seeds,
-    }
-
-
-def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments)
+    found: dict[str, Any] = runs.read(FILE) if options.write and FILE.exists() else {}
+    found |= {"command": "python -m lab.inside --write", "doses": list(DOSES)}
+    found |= {"ridges": list(RIDGES), "words": words}
+    seeds = found.setdefault("seeds", {})
+    for seed in SEEDS[: 1 if options.quick else None]:
+        if str(seed) in seeds:
+            continue
+        model, loss = trained(seed, 20 if options.quick else STEPS)
+        with eval_mode(model):
+            own = Inside(model, play.new_model(seed + 100).eval(), options.quick).everything()
+        seeds[str(seed)] = {"loss": round(loss, 3)} | own
+        print(seed, seeds[str(seed)], flush=True)
+        if options.write:
+            runs.store(FILE, found | runs.stamp())
+    return found
 
 
 if __name__ == "__main__":

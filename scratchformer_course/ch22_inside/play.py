@@ -1,6 +1,6 @@
 """Playhouse as a model of words sees it, and its couplets: what rhyme is owed, and where.
 
-A word, a sign or a line break is a token. A couplet's first line ends with one of 26 words in six
+A word, a sign or a line break is a token. A couplet's first line ends with one of 25 words in six
 rhyme classes ("day" and "play" are one class), its second line with one of 27 other words, which
 must be of the same class. From one to the other the play owes a rhyme, and no word between them
 says which: they are drawn without looking at it.

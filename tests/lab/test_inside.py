@@ -1,0 +1,104 @@
+"""Chapter 22's instruments on vectors whose secret is known, and what is stored of many models."""
+
+import pytest
+import torch
+
+from lab import inside, runs
+from scratchformer_course.ch22_inside import play
+
+STORED = runs.read(inside.FILE)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Untrained, with weights so large that its answers differ."""
+    found = play.new_model(0)
+    for p in found.parameters():
+        p.data.mul_(4 if p.dim() == 2 else 1)
+    return found.eval()
+
+
+@pytest.fixture(scope="module")
+def own(model):
+    return inside.Inside(model, play.new_model(1).eval(), quick=True)
+
+
+def noise(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def test_a_probe_finds_the_directions_that_classes_were_given():
+    y = torch.arange(6).repeat(50)
+    directions = torch.linalg.qr(noise(16, 6)).Q.T  # (6, C)
+    x = directions[y] + 0.05 * noise(300, 16, seed=1)
+    scores = inside.probe(x, y, directions)
+    assert torch.equal(scores.argmax(dim=1), torch.arange(6))
+    by_chance = y[torch.randperm(300, generator=torch.Generator().manual_seed(0))]
+    guess = inside.probe(x[:200], by_chance[:200], x[200:]).argmax(dim=1)
+    assert (guess == by_chance[200:]).float().mean() < 0.4
+
+
+def test_what_is_erased_is_gone_and_nothing_else_is():
+    x, directions = noise(20, 12), noise(3, 12, seed=1)
+    once = inside.erase(x, directions)
+    assert torch.allclose(once @ directions.T, torch.zeros(20, 3), atol=1e-4)
+    assert torch.allclose(inside.erase(once, directions), once, atol=1e-5)
+    assert torch.allclose(inside.erase(once, 7 * directions.flip(0)), once, atol=1e-5)
+
+
+def test_a_probe_reads_nothing_after_erasing(own):
+    y, place = own.seen.rhyme, "comma"
+    x = own.streams[0][1][torch.arange(len(own.seen)), own.seen.at[place]]
+    means = own.means(place)
+    left = inside.erase(x - means.mean(dim=0), (means - means.mean(dim=0))[:5])
+    classes = torch.stack([left[y == c].mean(dim=0) for c in range(6)])
+    assert classes.abs().max() < 1e-4 * x.abs().max()
+
+
+def test_erasing_changes_one_place_only(own):
+    x = own.streams[1][1]
+    after = own.eraser("comma")(x)
+    moved = (after != x).any(dim=2)
+    assert torch.equal(moved.nonzero()[:, 1], own.test.at["comma"])
+
+
+def test_a_module_is_as_before_once_it_is_left(model):
+    ids = play.pairs().clean[:2]
+    before = model(ids)
+    with inside.changed(model.h[0], torch.zeros_like):
+        assert not torch.equal(model(ids), before)
+    assert torch.equal(model(ids), before)
+
+
+def test_the_stream_is_that_of_the_forward_pass(model):
+    ids = play.pairs().clean[:3]
+    kept = inside.stream(model, ids)
+    assert torch.allclose(model.lm_head(model.ln_f(kept[-1])), model(ids), atol=1e-5)
+    assert torch.allclose(kept[1], model.h[0](kept[0], is_causal=True), atol=1e-5)
+
+
+def test_all_places_patched_restore_everything_and_a_later_one_nothing(model, own):
+    pairs = own.pairs
+    clean = inside.stream(model, pairs.clean)
+    with inside.changed(model.h[0], lambda x: clean[1]), torch.no_grad():
+        assert torch.allclose(model(pairs.other), model(pairs.clean), atol=1e-5)
+    found = own.patched()
+    grid = found["patch"]
+    assert grid[2][-1] == pytest.approx(1, abs=1e-4)  # nothing mixes places after the last block
+    assert all(value == pytest.approx(0, abs=1e-4) for value in grid[2][:-1])
+    assert all(value == pytest.approx(0, abs=1e-4) for value in grid[0][2:])  # the same words
+
+
+def test_a_push_of_length_zero_changes_nothing(own):
+    p = own.chances()
+    now = own.pushed(torch.zeros(len(own.test), 64))
+    assert now[1] == pytest.approx(p[own.rows, own.test.rhyme].mean().item(), abs=1e-6)
+    assert (own.to != own.test.rhyme).all()
+
+
+def test_what_is_stored_is_of_all_seeds():
+    assert set(STORED["seeds"]) == set(map(str, inside.SEEDS))
+    assert len(STORED["words"]) == 9 and STORED["doses"] == list(inside.DOSES)
+    for own in STORED["seeds"].values():
+        assert len(own["heads"]) == 8 and len(own["ridges"]) == len(inside.RIDGES)
+        assert {len(row) for row in own["patch"]} == {9}
