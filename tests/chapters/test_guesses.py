@@ -380,6 +380,17 @@ def what_leaks(text):
     return "gain less than the test items" if test > fresh + 0.1 else "gain as much"
 
 
+def how_many_heads(text):
+    found = sum(numbers(line)[-1] > 0.5 for line in text.splitlines()[1:])
+    return {1: "one", 2: "two or three", 3: "two or three"}.get(found, "four or more")
+
+
+def what_turns(text):
+    names = ("difference of means", "probe's direction")
+    turned = [name for name in names if row_of(text, name)[4] > 0.5]  # the new rhyme at dose 1
+    return f"the {turned[0]}" if len(turned) == 1 else "both"
+
+
 def what_follows_equals(text):
     sums = re.findall(r"85= -> '(\d+)\+(\d+)'", text)
     right = {int(a) + int(b) == 85 for a, b in sums}
@@ -518,6 +529,16 @@ ANSWERS = {
     ),
     "21/hole": ("hole", what_units_pay),
     "21/contaminated": ("leak", what_leaks),
+    "22/untrained": (
+        "table",
+        lambda t: "always" if row_of(t, "rhyme word")[-1] > 0.99 else "not always",
+    ),
+    "22/erased": (
+        "bars",
+        lambda t: "more than 0.9" if row_of(t, "line break")[0] > 0.9 else "less",
+    ),
+    "22/heads": ("weights", how_many_heads),
+    "22/lever": ("doses", what_turns),
 }
 
 
