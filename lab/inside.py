@@ -68,8 +68,8 @@ def changed(module: nn.Module, change: Change) -> Iterator[None]:
 @contextmanager
 def heads_changed(model: GPT, block: int, change: Change) -> Iterator[None]:
     """The results of a block's heads, side by side, go through `change` before they are mixed."""
-    mix = model.h[block].attn.c_proj
-    hook = mix.register_forward_pre_hook(lambda module, inputs: (change(inputs[0]),))
+    own: Any = model.h[block]
+    hook = own.attn.c_proj.register_forward_pre_hook(lambda module, inputs: (change(inputs[0]),))
     try:
         yield
     finally:
