@@ -1,0 +1,307 @@
+"""Chapter 22's songs: how heads that copy grow, and what is left without them.
+
+Usage: python -m lab.induction [--quick | --write]
+
+Writes measurements/induction.json and ch22_inside/narrow.safetensors. All losses are nats a note at
+the places where a note and its next one have followed each other before, on 512 songs that no run
+is trained on. Finished runs are kept: a second call does only what is missing.
+
+runs     name -> seed -> losses and scores at some steps (for block 1 the weight on the note before,
+         for block 2 the induction score, or both where there is one block), and for two blocks the
+         losses without single heads, without teams of them, and with a team's outputs missing in
+         the queries, keys or values of block 2
+six      one and two blocks, trained on loops of six without jumps: losses and scores by loop length
+narrow   GPT-2's narrow start, trained for longer; the first of these models is stored
+film     one run: maps and predictions on one song, and at its end all 256 choices of heads
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lab import runs
+from scratchformer.attention import recorded_attention
+from scratchformer.models import GPT
+from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
+from scratchformer_course.ch22_inside.songs import heard, new_model, save_narrow, songs
+from scratchformer_course.measurements import FOLDER
+
+FILE = FOLDER / "induction.json"
+SEEDS, STEPS, LONG = range(5), 300, 1600
+FRAMES = (0, 20, 40, 60, 80, *range(100, 181, 10), 200, 220, 240, 260, 280, 300)
+KINDS: dict[str, dict[str, Any]] = {
+    "two blocks": {},
+    "one block": {"n_layers": 1},
+    "one block, smear": {"n_layers": 1, "smear": True},
+    "narrow start": {"wide": False},
+}
+HEADS = [(block, head) for block in (0, 1) for head in range(4)]
+SHOWN, FILMED = 20, 0  # notes of the song that is shown, and the seed of its run
+LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"  # of a weight or a chance
+
+Songs = Callable[[int, torch.Generator], Tensor]
+Heads = Sequence[tuple[int, int]]
+
+
+def of_six(n: int, generator: torch.Generator, notes: int = 6) -> Tensor:
+    return songs(n, generator, notes, notes, jump=0.0)
+
+
+def trained(model: GPT, seed: int, watch: Callable, steps: int, data: Songs = songs) -> GPT:
+    def batch(generator):
+        ids = data(32, generator)  # (B, T + 1)
+        return ids[:, :-1], ids[:, 1:]
+
+    config = TrainingConfig(
+        steps, lr=1e-2, seed=seed, weight_decay=0.0, warmup=20, schedule="constant"
+    )
+    fit(model, batch, lambda m, x, y: token_loss(m(x), y), config, callbacks=[watch])
+    return model.eval()
+
+
+# --- what is measured ----------------------------------------------------------------------------
+
+
+def losses(model: GPT, ids: Tensor) -> Tensor:
+    with eval_mode(model):
+        logits = model(ids[:, :-1])
+    return F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")  # (B, T)
+
+
+def copy_loss(model: GPT, ids: Tensor) -> float:
+    return losses(model, ids)[heard(ids)].mean().item()
+
+
+def maps_of(model: GPT, x: Tensor) -> Tensor:
+    """Attention weights (blocks, B, H, T, T)."""
+    with recorded_attention(model) as maps, eval_mode(model):
+        model(x)
+    return torch.stack(list(maps.values()))
+
+
+def on_the_note_before(weights: Tensor) -> Tensor:
+    """Weights (…, B, H, T, T) -> (…, H)."""
+    return weights.diagonal(-1, -2, -1).mean(dim=(-3, -1))
+
+
+def induction_score(weights: Tensor, x: Tensor) -> Tensor:
+    """Weights (…, B, H, T, T) and ids (B, T) -> (…, H)."""
+    same = (x[:, :, None] == x[:, None, :]).tril(-1)
+    after = F.pad(same[:, :, :-1], (1, 0))  # one place later than the same note
+    played = same.any(dim=-1)
+    weight = (weights * after[:, None]).sum(dim=-1)  # (…, B, H, T)
+    return (weight * played[:, None]).sum(dim=(-3, -1)) / played.sum()
+
+
+def scores(model: GPT, ids: Tensor) -> list[list[list[float]]]:
+    """For each block the heads' weights on the note before, and their induction scores."""
+    weights = maps_of(model, ids[:, :-1])
+    pair = on_the_note_before(weights), induction_score(weights, ids[:, :-1])
+    return [[rounded(each[block]) for each in pair] for block in range(len(weights))]
+
+
+def rounded(x: Tensor) -> list[float]:
+    return [round(value, 3) for value in x.tolist()]
+
+
+@contextmanager
+def silenced(model: GPT, heads: Heads) -> Iterator[None]:
+    """Put the mean over songs and places in place of what these heads give."""
+    width = model.config.d_model // model.config.n_heads
+
+    def hook_of(block: int) -> Callable:
+        def hook(module, args):
+            x = args[0].clone()  # (B, T, C), the heads side by side
+            for own in (slice(width * h, width * h + width) for b, h in heads if b == block):
+                x[..., own] = x[..., own].mean(dim=(0, 1))
+            return (x,)
+
+        return hook
+
+    hooks = [
+        block.attn.c_proj.register_forward_pre_hook(hook_of(i)) for i, block in enumerate(model.h)
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def without(model: GPT, ids: Tensor, heads: Heads) -> float:
+    with silenced(model, heads):
+        return round(copy_loss(model, ids), 3)
+
+
+def cut(model: GPT, ids: Tensor, heads: Heads, part: str) -> float:
+    """The loss if block 2's queries, keys or values come from a run without `heads`."""
+    kept: list[Tensor] = []
+    c_attn, C = model.h[1].attn.c_attn, model.config.d_model
+    own = slice(C * "qkv".index(part), C * "qkv".index(part) + C)
+    with silenced(model, heads):
+        hook = c_attn.register_forward_hook(lambda module, args, out: kept.append(out))
+        losses(model, ids)
+        hook.remove()
+
+    def replace(module, args, out):
+        out = out.clone()
+        out[..., own] = kept[0][..., own]
+        return out
+
+    hook = c_attn.register_forward_hook(replace)
+    loss = copy_loss(model, ids)
+    hook.remove()
+    return round(loss, 3)
+
+
+def taken_apart(model: GPT, ids: Tensor) -> dict[str, Any]:
+    """Single heads; the team of block 1 that attends to the note before; and all its others."""
+    before = on_the_note_before(maps_of(model, ids[:, :-1]))[0]
+    team = [(0, head) for head in range(4) if before[head] > 0.2]
+    rest = [head for head in HEADS[:4] if head not in team]
+    return {
+        "without_one": {f"{b + 1}.{h + 1}": without(model, ids, [(b, h)]) for b, h in HEADS},
+        "team": [head + 1 for _, head in team],
+        "without_team": without(model, ids, team),
+        "without_rest": without(model, ids, rest),
+        "without_block_2": without(model, ids, HEADS[4:]),
+        "team_cut": {part: cut(model, ids, team, part) for part in "qkv"},
+        "rest_cut": {part: cut(model, ids, rest, part) for part in "qkv"},
+    }
+
+
+# --- the runs ------------------------------------------------------------------------------------
+
+
+def test_songs(n: int = 512, data: Songs = songs) -> Tensor:
+    return data(n, torch.Generator().manual_seed(1000))
+
+
+def watched(model: GPT, seed: int, steps: int, every: int, data: Songs = songs) -> dict[str, Any]:
+    """Train, and keep losses and scores at every so many steps."""
+    ids, spent = test_songs(256), 0.0
+    row: dict[str, Any] = {"steps": [], "loss": [], "scores": []}
+
+    def look(step: int) -> None:
+        row["steps"].append(step)
+        row["loss"].append(round(copy_loss(model, ids), 3))
+        row["scores"].append(scores(model, ids))
+
+    def watch(state) -> None:
+        nonlocal spent
+        began = time.process_time()
+        if state.step % every == 0:
+            look(state.step)
+        spent += time.process_time() - began
+
+    look(0)
+    began = time.process_time()
+    trained(model, seed, watch, steps, data)
+    row["cpu_seconds"] = round(time.process_time() - began - spent, 1)
+    row["last"] = round(copy_loss(model, test_songs()), 3)
+    return row
+
+
+def by_length(model: GPT) -> dict[str, dict[str, float]]:
+    found = {}
+    for notes in (5, 6, 7):
+        ids = test_songs(256, lambda n, generator, k=notes: of_six(n, generator, k))
+        best = max(max(block[1]) for block in scores(model, ids))
+        found[str(notes)] = {"loss": round(copy_loss(model, ids), 3), "score": best}
+    return found
+
+
+def levels(x: Tensor) -> str:
+    """Numbers from 0 to 1, a character each."""
+    return "".join(LEVELS[round(35 * value)] for value in x.flatten().tolist())
+
+
+def film(seed: int, steps: int, shown: Tensor) -> dict[str, Any]:
+    """One run: at some steps the maps, and what is predicted; at the end without any heads."""
+    model, frames = new_model(seed), []
+    ids = torch.cat([test_songs(), shown[None]])  # a mean over songs is needed with the shown one
+
+    def predicted() -> tuple[list[int], str]:
+        with eval_mode(model):
+            p = model(ids[:, :-1])[-1, : SHOWN - 1].softmax(dim=-1)  # (19, V)
+        right = p.gather(1, shown[1:SHOWN, None])
+        return p.argmax(dim=1).tolist(), levels(right)
+
+    def look(step: int) -> None:
+        maps = maps_of(model, shown[None, : SHOWN - 1])[:, 0].flatten(0, 1)  # (8, 19, 19)
+        low = torch.ones(SHOWN - 1, SHOWN - 1).tril().bool()
+        best, right = predicted()
+        frames.append(
+            {
+                "step": step,
+                "loss": round(copy_loss(model, ids[:-1]), 3),
+                "scores": scores(model, ids[:-1]),
+                "maps": [levels(each[low]) for each in maps],
+                "best": best,
+                "right": right,
+            }
+        )
+
+    look(0)
+    trained(model, seed, lambda s: look(s.step) if s.step in FRAMES else None, steps)
+    subsets = []
+    for number in range(256):  # bit i: head i is silenced
+        heads = [head for i, head in enumerate(HEADS) if number >> i & 1]
+        with silenced(model, heads):
+            best, right = predicted()
+            loss = losses(model, ids)[:-1][heard(ids[:-1])].mean().item()
+        subsets.append({"loss": round(loss, 2), "best": best, "right": right})
+    return {"seed": seed, "song": shown[:SHOWN].tolist(), "frames": frames, "subsets": subsets}
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
+    torch.set_num_threads(1)
+    found: dict[str, Any] = runs.read(FILE) if options.write and FILE.exists() else {}
+    began = time.process_time() - found.get("cpu_seconds", 0)
+    steps, long, seeds = (40, 40, range(1)) if options.quick else (STEPS, LONG, SEEDS)
+    found |= {"command": "python -m lab.induction --write", "steps": steps, "long": long}
+
+    def keep(*path: str, row: dict) -> None:
+        place = found
+        for name in path[:-1]:
+            place = place.setdefault(name, {})
+        place[path[-1]] = row
+        found["cpu_seconds"] = round(time.process_time() - began)
+        print(*path, {k: v for k, v in row.items() if k not in ("scores", "frames", "subsets")})
+        if options.write:
+            runs.store(FILE, found | runs.stamp())
+
+    for seed, name in itertools.product(seeds, KINDS):
+        if str(seed) not in found.get("runs", {}).get(name, {}):
+            model = new_model(seed, **KINDS[name])
+            row = watched(model, seed, steps, every=10)
+            if name == "two blocks":
+                row |= taken_apart(model, test_songs())
+            keep("runs", name, str(seed), row=row)
+    for seed, blocks in itertools.product(seeds, (1, 2)):
+        if str(seed) not in found.get("six", {}).get(str(blocks), {}):
+            model = trained(new_model(seed, blocks), seed, lambda _: None, steps, of_six)
+            keep("six", str(blocks), str(seed), row=by_length(model))
+    if "film" not in found:
+        shown = songs(1, torch.Generator().manual_seed(11), 6, 6)[0]
+        keep("film", row=film(FILMED, steps, shown))
+    for seed in seeds:
+        if str(seed) not in found.get("narrow", {}):
+            model = new_model(seed, wide=False)
+            row = watched(model, seed, long, every=min(100, steps))
+            row |= taken_apart(model, test_songs())
+            if seed == 0 and options.write:
+                save_narrow(model)
+            keep("narrow", str(seed), row=row)
+    return found
+
+
+if __name__ == "__main__":
+    main()
