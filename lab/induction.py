@@ -6,12 +6,12 @@ Writes measurements/induction.json and ch22_inside/narrow.safetensors. All losse
 the places where a note and its next one have followed each other before, on 512 songs that no run
 is trained on. Finished runs are kept: a second call does only what is missing.
 
-runs     name -> seed -> losses and scores at some steps (for block 1 the weight on the note before,
-         for block 2 the induction score, or both where there is one block), and for two blocks the
-         losses without single heads, without teams of them, and with a team's outputs missing in
-         the queries, keys or values of block 2
-six      one and two blocks, trained on loops of six without jumps: losses and scores by loop length
-narrow   GPT-2's narrow start, trained for longer; the first of these models is stored
+runs     name -> seed -> the loss at every tenth step, and at the end the heads' scores, for each
+         block the weight on the note before and the induction score; for two blocks also the
+         largest scores on the way, and the losses without single heads, without teams of them, and
+         with a team's outputs missing in the queries, keys or values of block 2
+six      one and two blocks, trained on loops of six without jumps: loss and score by loop length
+narrow   GPT-2's narrow start, trained for longer; one of these models is stored
 film     one run: maps and predictions on one song, and at its end all 256 choices of heads
 """
 
@@ -29,12 +29,13 @@ from lab import runs
 from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
-from scratchformer_course.ch22_inside.songs import heard, new_model, save_narrow, songs
+from scratchformer_course.ch22_inside.songs import LETTERS, heard, new_model, save_narrow, songs
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "induction.json"
-SEEDS, STEPS, LONG = range(5), 300, 1600
-FRAMES = (0, 20, 40, 60, 80, *range(100, 181, 10), 200, 220, 240, 260, 280, 300)
+SEEDS, STEPS, LONG = range(5), 300, 2400
+STORED_SEED = 1  # of the narrow models
+FRAMES = (0, 40, 80, *range(100, 181, 10), 200, 240, 300)
 KINDS: dict[str, dict[str, Any]] = {
     "two blocks": {},
     "one block": {"n_layers": 1},
@@ -183,28 +184,33 @@ def test_songs(n: int = 512, data: Songs = songs) -> Tensor:
     return data(n, torch.Generator().manual_seed(1000))
 
 
-def watched(model: GPT, seed: int, steps: int, every: int, data: Songs = songs) -> dict[str, Any]:
-    """Train, and keep losses and scores at every so many steps."""
+def watched(model: GPT, seed: int, steps: int, every: int, ways: bool = False) -> dict[str, Any]:
+    """Train, and keep the loss at every so many steps, and the largest scores if `ways`."""
     ids, spent = test_songs(256), 0.0
-    row: dict[str, Any] = {"steps": [], "loss": [], "scores": []}
+    row: dict[str, Any] = {"every": every, "loss": []} | (
+        {"before": [], "after": []} if ways else {}
+    )
 
-    def look(step: int) -> None:
-        row["steps"].append(step)
+    def look() -> None:
         row["loss"].append(round(copy_loss(model, ids), 3))
-        row["scores"].append(scores(model, ids))
+        if ways:
+            first, second = scores(model, ids)
+            row["before"].append(max(first[0]))
+            row["after"].append(max(second[1]))
 
     def watch(state) -> None:
         nonlocal spent
         began = time.process_time()
         if state.step % every == 0:
-            look(state.step)
+            look()
         spent += time.process_time() - began
 
-    look(0)
+    look()
     began = time.process_time()
-    trained(model, seed, watch, steps, data)
+    trained(model, seed, watch, steps)
     row["cpu_seconds"] = round(time.process_time() - began - spent, 1)
     row["last"] = round(copy_loss(model, test_songs()), 3)
+    row["scores"] = scores(model, test_songs())
     return row
 
 
@@ -223,41 +229,41 @@ def levels(x: Tensor) -> str:
 
 
 def film(seed: int, steps: int, shown: Tensor) -> dict[str, Any]:
-    """One run: at some steps the maps, and what is predicted; at the end without any heads."""
+    """One run: at some steps the maps, and what is expected; at the end without any heads."""
     model, frames = new_model(seed), []
     ids = torch.cat([test_songs(), shown[None]])  # a mean over songs is needed with the shown one
+    low = torch.ones(SHOWN - 1, SHOWN - 1).tril().bool()
 
-    def predicted() -> tuple[list[int], str]:
+    def told() -> dict[str, Any]:
         with eval_mode(model):
-            p = model(ids[:, :-1])[-1, : SHOWN - 1].softmax(dim=-1)  # (19, V)
-        right = p.gather(1, shown[1:SHOWN, None])
-        return p.argmax(dim=1).tolist(), levels(right)
+            best = model(ids[:, :-1])[-1, : SHOWN - 1].argmax(dim=-1)
+        loss = losses(model, ids)[:-1][heard(ids[:-1])].mean().item()
+        return {"loss": round(loss, 2), "best": letters(best)}
+
+    def seen() -> tuple[list[str], list[list[list[float]]]]:
+        weights = maps_of(model, ids[:, :-1])  # (2, B, H, T, T)
+        own = weights[:, -1, :, : SHOWN - 1, : SHOWN - 1].flatten(0, 1)  # (8, 19, 19)
+        return [levels(each[low]) for each in own], scores(model, ids[:-1])
 
     def look(step: int) -> None:
-        maps = maps_of(model, shown[None, : SHOWN - 1])[:, 0].flatten(0, 1)  # (8, 19, 19)
-        low = torch.ones(SHOWN - 1, SHOWN - 1).tril().bool()
-        best, right = predicted()
-        frames.append(
-            {
-                "step": step,
-                "loss": round(copy_loss(model, ids[:-1]), 3),
-                "scores": scores(model, ids[:-1]),
-                "maps": [levels(each[low]) for each in maps],
-                "best": best,
-                "right": right,
-            }
-        )
+        maps, ((before, _), (_, after)) = seen()
+        frames.append({"step": step, **told(), "before": before, "after": after, "maps": maps})
 
     look(0)
     trained(model, seed, lambda s: look(s.step) if s.step in FRAMES else None, steps)
-    subsets = []
+    without, second = [], []
     for number in range(256):  # bit i: head i is silenced
-        heads = [head for i, head in enumerate(HEADS) if number >> i & 1]
-        with silenced(model, heads):
-            best, right = predicted()
-            loss = losses(model, ids)[:-1][heard(ids[:-1])].mean().item()
-        subsets.append({"loss": round(loss, 2), "best": best, "right": right})
-    return {"seed": seed, "song": shown[:SHOWN].tolist(), "frames": frames, "subsets": subsets}
+        with silenced(model, [head for i, head in enumerate(HEADS) if number >> i & 1]):
+            without.append(list(told().values()))
+            if number < 16:  # what block 2 attends to without heads of block 1
+                maps, (_, (_, after)) = seen()
+                second.append({"after": after, "maps": maps[4:]})
+    song = letters(shown[:SHOWN])
+    return {"seed": seed, "song": song, "frames": frames, "without": without, "second": second}
+
+
+def letters(ids: Tensor) -> str:
+    return "".join(LETTERS[i] for i in ids.tolist())
 
 
 def main(arguments: list[str] | None = None) -> dict:
@@ -274,14 +280,14 @@ def main(arguments: list[str] | None = None) -> dict:
             place = place.setdefault(name, {})
         place[path[-1]] = row
         found["cpu_seconds"] = round(time.process_time() - began)
-        print(*path, {k: v for k, v in row.items() if k not in ("scores", "frames", "subsets")})
+        print(*path, {k: v for k, v in row.items() if k not in ("frames", "without", "second")})
         if options.write:
             runs.store(FILE, found | runs.stamp())
 
     for seed, name in itertools.product(seeds, KINDS):
         if str(seed) not in found.get("runs", {}).get(name, {}):
             model = new_model(seed, **KINDS[name])
-            row = watched(model, seed, steps, every=10)
+            row = watched(model, seed, steps, 10, ways=name == "two blocks")
             if name == "two blocks":
                 row |= taken_apart(model, test_songs())
             keep("runs", name, str(seed), row=row)
@@ -295,9 +301,9 @@ def main(arguments: list[str] | None = None) -> dict:
     for seed in seeds:
         if str(seed) not in found.get("narrow", {}):
             model = new_model(seed, wide=False)
-            row = watched(model, seed, long, every=min(100, steps))
+            row = watched(model, seed, long, min(50, steps))
             row |= taken_apart(model, test_songs())
-            if seed == 0 and options.write:
+            if seed == STORED_SEED and options.write:
                 save_narrow(model)
             keep("narrow", str(seed), row=row)
     return found

@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional as F
 
 from scratchformer_course.ch22_inside.songs import NOTES, heard, songs
-from scratchformer_course.kit.checks.engine import exercise, mistake
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong
 
@@ -236,6 +236,7 @@ FOLLOW_NOT = {
     "plays any of the 32 notes": lambda ids: torch.ones(*ids.shape, NOTES),
 }
 PLAYERS = [Player(name, rule) for name, rule in (FOLLOW | FOLLOW_NOT).items()]
+FIVE = [PLAYERS[i] for i in (0, 3, 4, 6, 2)]
 
 
 def copy_loss(model, ids, where=heard):
@@ -311,17 +312,22 @@ follows = exercise(
         "`copy_loss` for each of them, while one that knows only which notes belong to the song "
         "cannot get below ln 4 = 1.39, even ...",
     ],
+    question=number(
+        "Five models go on with songs. Number 1 copies what came after the note last time, number "
+        "2 plays the note of six places back, number 4 any note heard in the song, number 8 the "
+        "next letter, and number 16 copies three times out of four. What is the sum of the numbers "
+        "of those that follow a loop?",
+        lambda f: sum(2**i for i, player in enumerate(FIVE) if f(player)),
+        digits=0,
+    ),
     mistakes=[
-        mistake(
-            "tries loops of six only",
-            "The model that plays the note six places back is accepted: try loops of other lengths",
-            judged(lengths=(6,)),
-        ),
-        mistake(
-            "asks that one length goes well",
-            "One length is enough for it here, and so a fixed distance is accepted: a model that "
-            "follows does so at every length",
-            judged(pick=min),
+        *alike(
+            "The model that plays the note of six places back is accepted: ask for a small loss at "
+            "several lengths, each of them",
+            {
+                "tries loops of six only": judged(lengths=(6,)),
+                "asks that one length goes well": judged(pick=min),
+            },
         ),
         mistake(
             "asks for better than chance",
