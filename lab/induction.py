@@ -9,7 +9,7 @@ is trained on. Finished runs are kept: a second call does only what is missing.
 runs     name -> seed -> the loss at every tenth step, and at the end the heads' scores, for each
          block the weight on the note before and the induction score; for two blocks also the
          largest scores on the way, and the losses without single heads, without teams of them, and
-         with a team's outputs missing in the queries, keys or values of block 2
+         with outputs of block 1 missing in the queries, keys or values of block 2
 six      one and two blocks, trained on loops of six without jumps: loss and score by loop length
 narrow   GPT-2's narrow start, trained for longer; one of these models is stored
 film     one run: maps and predictions on one song, and at its end all 256 choices of heads
@@ -173,8 +173,24 @@ def taken_apart(model: GPT, ids: Tensor) -> dict[str, Any]:
         "without_rest": without(model, ids, rest),
         "without_block_2": without(model, ids, HEADS[4:]),
         "team_cut": {part: cut(model, ids, team, part) for part in "qkv"},
-        "rest_cut": {part: cut(model, ids, rest, part) for part in "qkv"},
+        "block_1_cut": {part: cut(model, ids, HEADS[:4], part) for part in "qkv"},
+        "around": around(model),
     }
+
+
+def around(model: GPT, notes: int = 8) -> list[list[float]]:
+    """Where the heads of block 2 attend to in a loop that is heard for the third time.
+
+    For each head the weight on the present note, on the one after it in the loop, and so on.
+    """
+    x = of_six(256, torch.Generator().manual_seed(1001), notes)[:, :-1]
+    t = torch.arange(x.shape[1])
+    steps_on = (t[None, :] - t[:, None]) % notes  # (T, T): from query to key, around the loop
+    weights = maps_of(model, x)[1].mean(dim=0)[:, 2 * notes :]  # (H, T - 16, T)
+    per_step = [
+        (weights * (steps_on[2 * notes :] == k)).sum(dim=2).mean(dim=1) for k in range(notes)
+    ]
+    return [rounded(row) for row in torch.stack(per_step, dim=1)]
 
 
 # --- the runs ------------------------------------------------------------------------------------
