@@ -41,10 +41,11 @@
   }
 
   // What is on show: a frame of the run, or its end without the silenced heads
-  function shown({ frames, without, second }, step, silenced) {
+  function shown({ song, frames, losses, best: all, second }, step, silenced) {
     const frame = frames[step];
     if (!silenced) return frame;
-    const [loss, best] = without[silenced];
+    const n = song.length - 1;
+    const [loss, best] = [losses[silenced], all.slice(n * silenced, n * (silenced + 1))];
     const { maps, after } = second[silenced & 15]; // block 2 hangs on block 1
     return { ...frame, loss, best, after, maps: [...frame.maps.slice(0, 4), ...maps] };
   }
@@ -104,8 +105,8 @@
   }
 
   function build(settings) {
-    const { song, frames, heads, without, second } = settings;
-    if (without.length !== 2 ** heads.length || second.length !== 16) {
+    const { song, frames, heads, losses, second } = settings;
+    if (losses.length !== 2 ** heads.length || second.length !== 16) {
       throw new Error("a choice of heads is missing");
     }
     const [n, last, again] = [song.length - 1, frames.length - 1, repeats(song)];
@@ -143,7 +144,7 @@
         const isOut = Boolean((silenced >> i) & 1);
         const value = i < 4 ? frame.before[i] : frame.after[i - 4];
         const colour = i < 4 ? "query" : "key";
-        score.textContent = isOut ? "silenced" : format(value, 2);
+        score.textContent = isOut ? "off" : format(value, 2);
         tile.setAttribute("aria-pressed", isOut);
         const what = i < 4 ? "weight on the note before" : "induction score";
         tile.setAttribute("aria-label", `Silence head ${name}, ${what} ${format(value, 2)}`);

@@ -25,9 +25,9 @@ def silence(stored: Mapping) -> LiveFigure:
     if any(len(own) != n * (n + 1) // 2 for own in maps):
         raise ValueError(f"a map of another size, expected the lower half of {n} by {n}")
     check_finite("the film", [x["loss"] for x in frames] + [loss for loss, _ in without], least=0)
-    settings = {key: film[key] for key in ("song", "frames", "without", "second")}
-    settings["heads"] = HEADS
-    return LiveFigure("silence", settings, _still(settings), ["ch22_inside/live.css", SCRIPT])
+    settings = {key: film[key] for key in ("song", "frames", "second")} | {"heads": HEADS}
+    settings |= {"losses": [loss for loss, _ in without], "best": "".join(b for _, b in without)}
+    return LiveFigure("silence", settings, _still(film), ["ch22_inside/live.css", SCRIPT])
 
 
 SCRIPT = "ch22_inside/live.js"
@@ -52,21 +52,21 @@ def _strongest(before: list[float]) -> int:
     return max(range(4), key=lambda i: before[i])
 
 
-def _still(s: dict) -> str:
-    last, song = s["frames"][-1], s["song"]
+def _still(film: dict) -> str:
+    last, song = film["frames"][-1], film["song"]
     i, j = _strongest(last["before"]), 4 + _strongest(last["after"])
-    without = s["without"][1 << i]
+    without = film["without"][1 << i]
     d = Drawing(476, 318)
     pair = ((i, 4, "query", last["maps"][i]), (j, 246, "key", last["maps"][j]))
     for head, left, colour, own in pair:
-        d.text(left, 10, f"Head {s['heads'][head]} attends to", colour, anchor="start", bold=True)
+        d.text(left, 10, f"Head {HEADS[head]} attends to", colour, anchor="start", bold=True)
         what = "the note before" if head < 4 else "what came after this note"
         d.text(left, 29, what, colour, anchor="start")
         _map(d, left, 44, own, len(song) - 1, colour)
     for y, name, notes in (
         (246, "song", song),
         (274, "all heads", " " + last["best"]),
-        (302, f"without {s['heads'][i]}", " " + without[1]),
+        (302, f"without {HEADS[i]}", " " + without[1]),
     ):
         d.text(4, y, name, anchor="start", size=14)
         for k, note in enumerate(notes):
@@ -74,15 +74,15 @@ def _still(s: dict) -> str:
             d.text(100 + 19 * k, y, note, "key" if wrong else "ink", mono=True, bold=bool(wrong))
     all_copied, some, total = copied(song, last["best"])[0], *copied(song, without[1])
     told = (
-        f"Two attention maps after {last['step']} steps. Head {s['heads'][i]} attends to the note "
-        f"before, and head {s['heads'][j]} to the notes that came after earlier plays of the same "
+        f"Two attention maps after {last['step']} steps. Head {HEADS[i]} attends to the note "
+        f"before, and head {HEADS[j]} to the notes that came after earlier plays of the same "
         f"note. With all heads the loss is {last['loss']:.2f} and {all_copied} of {total} repeated "
-        f"notes are expected; without head {s['heads'][i]} it is {without[0]:.2f}, and {some} are."
+        f"notes are expected; without head {HEADS[i]} it is {without[0]:.2f}, and {some} are."
     )
     return f"<p>This figure is live where JavaScript runs. {told}</p>" + d.svg(told)
 
 
-def _map(d: Drawing, x: float, y: float, own: str, n: int, colour: str) -> None:
+def _map(d: Drawing, x: int, y: int, own: str, n: int, colour: str) -> None:
     """The lower half of a map, a square for each weight of at least a tenth."""
     cell, at = 190 / n, 0
     d.line([(x, y), (x, y + 190 * 0.92), (x + 190 * 0.92, y + 190 * 0.92)], "muted", width=1)

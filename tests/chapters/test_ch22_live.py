@@ -22,6 +22,7 @@ from tests.node import Node
 in_node = Node(S="ch22_inside/live.js")
 STORED = load_measurements("induction")
 FILM = STORED["film"]
+SHOWN = silence(STORED).settings
 
 
 def drawn(n=200, seed=0, **settings):
@@ -93,11 +94,11 @@ def test_a_choice_of_heads_shows_its_own_loss_and_the_maps_that_block_2_has_then
     body = "return S.shown(input.film, input.step, input.silenced)"
     last = len(FILM["frames"]) - 1
     for silenced in (1, 6, 16, 0b10000100, 255):
-        seen = in_node(body, film=FILM, step=last, silenced=silenced)
+        seen = in_node(body, film=SHOWN, step=last, silenced=silenced)
         assert [seen["loss"], seen["best"]] == FILM["without"][silenced]
         assert seen["maps"][4:] == FILM["second"][silenced & 15]["maps"]
         assert seen["maps"][:4] == FILM["frames"][last]["maps"][:4]
-    assert in_node(body, film=FILM, step=0, silenced=0) == FILM["frames"][0]
+    assert in_node(body, film=SHOWN, step=0, silenced=0) == FILM["frames"][0]
 
 
 def test_all_heads_are_the_end_of_the_run():
@@ -123,7 +124,7 @@ def test_the_status_names_who_is_silenced():
     end = FILM["frames"][-1]
 
     def told(silenced):
-        return in_node(body, film=FILM, frame=end, heads=HEADS, silenced=silenced)
+        return in_node(body, film=SHOWN, frame=end, heads=HEADS, silenced=silenced)
 
     assert told(0).startswith("Step 300, all heads: loss") and "Without head 1.3:" in told(4)
     assert "Without head 1.2, 1.3 and 2.1:" in told(0b10110) and "Without any head:" in told(255)
