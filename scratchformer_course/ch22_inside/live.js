@@ -186,7 +186,6 @@
       drawTiles(frame);
       drawNotes(frame);
       run.mark(frame, frames[at.get()].loss);
-      all.disabled = !silenced;
       status.textContent = told(settings, frame, silenced);
     }
 
