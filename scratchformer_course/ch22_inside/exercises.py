@@ -3,8 +3,10 @@
 import torch
 from torch.nn import functional as F
 
-from scratchformer_course.kit.checks.engine import exercise, mistake
+from scratchformer_course.ch22_inside.songs import NOTES, heard, songs
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake
 from scratchformer_course.kit.checks.question import number
+from scratchformer_course.kit.checks.verdict import Wrong
 
 
 def _normal(seed, *shape):
@@ -375,5 +377,353 @@ patch = exercise(
             "The vector of this place stands in all places",
             lambda x, source, place: source[:, place : place + 1].expand_as(x).clone(),
         ),
+    ],
+)
+
+
+def _weights(ids, seed, H=2):
+    """Random attention that sees no future, for ids (B, T) -> (B, H, T, T)."""
+    B, T = ids.shape
+    scores = 2 * torch.randn(B, H, T, T, generator=torch.Generator().manual_seed(seed))
+    return scores.masked_fill(torch.ones(T, T).triu(1).bool(), float("-inf")).softmax(dim=-1)
+
+
+def _maps():
+    told = ([[0, 1, 0, 2, 0]], [[3, 1, 4, 1, 5, 1, 4, 3], [2, 2, 7, 2, 7, 7, 0, 2]])
+    every = [torch.tensor(ids) for ids in told]
+    every.append(songs(3, torch.Generator().manual_seed(0), 5, 7, length=16))
+    return [(_weights(ids, seed), ids) for seed, ids in enumerate(every)]
+
+
+def score_of(places, rows=None, share=lambda weight, targets: weight):
+    """Scores (B, H, T, T), (B, T) -> (H,) of the weight on `places(same)`, a mask (B, T, T).
+
+    `same` is True where an earlier note is the present one; `rows(same)` are the places counted.
+    """
+
+    def answer(weights, ids):
+        same = (ids[:, :, None] == ids[:, None, :]).tril(-1)  # (B, T, T)
+        counted = same.any(dim=2) if rows is None else rows(same)  # (B, T)
+        targets = places(same)
+        weight = share((weights * targets[:, None]).sum(dim=-1), targets[:, None])  # (B, H, T)
+        return (weight * counted[:, None]).sum(dim=(0, 2)) / counted.sum()
+
+    return answer
+
+
+def one_later(same):
+    return F.pad(same[:, :, :-1], (1, 0))
+
+
+def right_induction_score(weights, ids):
+    same = (ids[:, :, None] == ids[:, None, :]).tril(-1)  # (B, T, T)
+    after = same.roll(1, dims=2)  # the last column is never True: nothing wraps around
+    weight = (weights * after[:, None]).sum(dim=-1)  # (B, H, T)
+    played = same.any(dim=2)  # (B, T)
+    return weight.transpose(0, 1)[:, played].mean(dim=1)
+
+
+def score_by_loop(weights, ids):
+    found = []
+    for song, maps in zip(ids.tolist(), weights, strict=True):
+        for t, note in enumerate(song):
+            after = [s + 1 for s in range(t) if song[s] == note]
+            if after:
+                found.append(maps[:, t, after].sum(dim=-1))
+    return torch.stack(found).mean(dim=0)
+
+
+def latest(same):
+    """Only the last True of each row."""
+    T = same.shape[-1]
+    place = (same * torch.arange(1, T + 1)).argmax(dim=2)
+    return F.one_hot(place, T).bool() & same
+
+
+def largest(weights, ids):
+    same = one_later((ids[:, :, None] == ids[:, None, :]).tril(-1))
+    weight = (weights * same[:, None]).amax(dim=-1)
+    played = same.any(dim=2)
+    return (weight * played[:, None]).sum(dim=(0, 2)) / played.sum()
+
+
+def fixed_distance(weights, ids):
+    """The distance of the first note that comes again, everywhere."""
+    first = (ids[0, :, None] == ids[0, None, :]).tril(-1).nonzero()[0]
+    distance = int(first[0] - first[1]) - 1
+    played = (ids[:, :, None] == ids[:, None, :]).tril(-1).any(dim=2)[:, distance:]
+    weight = weights.diagonal(-distance, -2, -1)
+    return (weight * played[:, None]).sum(dim=(0, 2)) / played.sum()
+
+
+def mean_of_songs(weights, ids):
+    return torch.stack(
+        [right_induction_score(w[None], song[None]) for w, song in zip(weights, ids, strict=True)]
+    ).mean(dim=0)
+
+
+_SMALL = torch.zeros(1, 1, 5, 5)
+_SMALL[0, 0, 0, 0] = _SMALL[0, 0, 1, 1] = _SMALL[0, 0, 3, 3] = 1.0
+_SMALL[0, 0, 2, :3] = torch.tensor([0.1, 0.6, 0.3])
+_SMALL[0, 0, 4] = torch.tensor([0.05, 0.4, 0.1, 0.3, 0.15])
+
+induction_score = exercise(
+    "22.4",
+    "induction_score(weights: (B, H, T, T), ids: (B, T)) -> (H,), the mean weight on what followed",
+    cases=_maps,
+    praise="`induction_score` is right, for notes that were played once before and more often.",
+    right=[right_induction_score, score_by_loop],
+    hints=[
+        "The song is A B A C A. To which places does an induction head attend from the last A?",
+        "`same = (ids[:, :, None] == ids[:, None, :]).tril(-1)` says where the present note was "
+        "played before. One place to the right of each True is ...",
+    ],
+    question=number(
+        "The song is A B A C A. From its third note a head's weights are 0.1, 0.6 and 0.3, from "
+        "its fifth 0.05, 0.4, 0.1, 0.3 and 0.15. What is its induction score?",
+        lambda f: f(_SMALL, torch.tensor([[0, 1, 0, 2, 0]]))[0],
+        digits=3,
+    ),
+    mistakes=[
+        mistake(
+            "attends to the earlier note itself",
+            "This is the weight on the earlier plays of the same note: an induction head attends "
+            "to the place after them",
+            score_of(lambda same: same),
+        ),
+        mistake(
+            "attends to the note before it",
+            "This is one place too early: what followed the note stands to its right",
+            score_of(lambda same: F.pad(same[:, :, 1:], (0, 1))),
+        ),
+        mistake(
+            "takes the latest play only",
+            "Only the latest play counts here: the note may have been played several times before, "
+            "and the weights after all of them are added",
+            score_of(lambda same: one_later(latest(same))),
+        ),
+        mistake(
+            "takes the largest weight",
+            "Only the largest of the weights counts here: add those after all earlier plays",
+            largest,
+        ),
+        mistake(
+            "divides by the number of earlier plays",
+            "This is the mean over the earlier plays: a head that attends to two of them with 0.5 "
+            "each has found what it needs, and its score is 1",
+            score_of(one_later, share=lambda w, on: w / on.sum(dim=-1).clamp(min=1)),
+        ),
+        mistake(
+            "attends at a fixed distance",
+            "The distance is that of the first note that comes again, for all places: songs have "
+            "loops of different lengths, and jump",
+            fixed_distance,
+        ),
+        mistake(
+            "counts all places",
+            "The mean runs over all places: leave out those whose note was not played before",
+            score_of(one_later, rows=lambda same: torch.ones_like(same[:, :, 0])),
+        ),
+        mistake(
+            "counts the notes that come again",
+            "The places counted are those of notes that come again later: count those whose note "
+            "was played before",
+            score_of(one_later, rows=lambda same: same.any(dim=1)),
+        ),
+        mistake(
+            "takes the mean of each song first",
+            "Each song has the same say here: take one mean over all places of all songs",
+            mean_of_songs,
+        ),
+    ],
+)
+
+
+class Player(torch.nn.Module):
+    """A model by rule: `choose(ids)`, (B, T) -> (B, T, 32), how likely each next note is.
+
+    A tenth of the chance is spread over all notes. `name` is what the check calls it.
+    """
+
+    def __init__(self, name, choose):
+        super().__init__()
+        self.name, self.choose = name, choose
+
+    def __repr__(self):
+        return f"a model that {self.name}"
+
+    def forward(self, ids):
+        p = self.choose(ids)
+        p = p / p.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+        return (0.9 * p + 0.1 / NOTES).log()
+
+
+def _notes(ids):
+    return F.one_hot(ids, NOTES).float()
+
+
+def _earlier(ids):
+    return (ids[:, :, None] == ids[:, None, :]).tril(-1)
+
+
+def _after_all(ids):
+    return one_later(_earlier(ids)).float() @ _notes(ids)
+
+
+def _after_latest(ids):
+    return one_later(latest(_earlier(ids))).float() @ _notes(ids)
+
+
+def _bag(ids):
+    return _notes(ids).cumsum(dim=1).clamp(max=1)
+
+
+def _six_before(ids):
+    return F.pad(_notes(ids), (0, 0, 5, 0))[:, : ids.shape[1]]
+
+
+def _unsure(ids):
+    return 3 * F.normalize(_after_all(ids), p=1.0, dim=-1) + F.normalize(_bag(ids), p=1.0, dim=-1)
+
+
+def _next_letter(ids):
+    return _notes((ids + 1) % NOTES)
+
+
+FOLLOW = {
+    "copies what came after it last time": _after_latest,
+    "copies what came after it most often": _after_all,
+    "copies so three times out of four": _unsure,
+}
+FOLLOW_NOT = {
+    "plays the note of six places back": _six_before,
+    "plays any note heard in the song": _bag,
+    "plays the same note again": _notes,
+    "plays the next letter": _next_letter,
+    "plays any of the 32 notes": lambda ids: torch.ones(*ids.shape, NOTES),
+}
+PLAYERS = [Player(name, rule) for name, rule in (FOLLOW | FOLLOW_NOT).items()]
+FIVE = [PLAYERS[i] for i in (0, 3, 4, 6, 2)]
+
+
+def copy_loss(model, ids, where=heard):
+    with torch.no_grad():
+        logits = model(ids[:, :-1])
+    losses = F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")  # (B, T)
+    return losses[where(ids)].mean().item()
+
+
+def loops_of(notes, n=64, jump=0.0):
+    return songs(n, torch.Generator().manual_seed(notes), notes, notes, jump=jump)
+
+
+def by_lengths(model):
+    return max(copy_loss(model, loops_of(notes)) for notes in (4, 5, 6, 7, 8)) < 1.2
+
+
+def by_two_orders(model):
+    """The same notes in two orders: does the next note that the model expects change with them?"""
+    agreed = []
+    for notes in (5, 7):
+        there = loops_of(notes)[:, :notes]
+        back = torch.cat([there[:, :1], there[:, 1:].flip(1)], dim=1)
+        for loop in (there, back):
+            ids = loop.repeat(1, 3)
+            with torch.no_grad():
+                best = model(ids[:, :-1]).argmax(dim=-1)
+            agreed.append((best == ids[:, 1:])[:, notes:].float().mean().item())
+    return min(agreed) > 0.6
+
+
+def judged(lengths=(4, 5, 6, 7, 8), limit=1.2, pick=max, **settings):
+    """The right answer with other settings."""
+
+    def answer(model):
+        return pick(copy_loss(model, loops_of(n), **settings) for n in lengths) < limit
+
+    return answer
+
+
+def of_letters(model):
+    """One loop: A B C D E F."""
+    ids = (torch.arange(33) % 6).repeat(4, 1)
+    ids = ids + torch.tensor([[0], [3], [9], [20]])
+    return copy_loss(model, ids, lambda ids: torch.arange(32).expand(len(ids), 32) % 6 < 5) < 1.2
+
+
+def never_wrong(model):
+    for notes in (5, 7):
+        ids = loops_of(notes)
+        with torch.no_grad():
+            p = model(ids[:, :-1]).softmax(dim=-1)
+        if p.gather(2, ids[:, 1:, None])[..., 0][heard(ids)].min() < 0.8:
+            return False
+    return True
+
+
+def _say(got, model):
+    said = "is accepted, but it does not follow" if got else "is refused, but it follows"
+    raise Wrong(f"{repr(model).capitalize()} {said}.")
+
+
+follows = exercise(
+    "22.5",
+    "follows(model) -> whether it goes on with a loop as it heard it. model: (B, T) -> (B, T, 32)",
+    cases=lambda: [(player,) for player in PLAYERS],
+    praise="`follows` is right: no model is asked how it is built, only what it does.",
+    right=[by_lengths, by_two_orders],
+    explain=_say,
+    hints=[
+        "What would a model that always looks six places back do with a loop of five?",
+        "Make songs without jumps, with loops of several lengths. A model that follows has a small "
+        "`copy_loss` for each of them, while one that knows only which notes belong to the song "
+        "cannot get below ln 4 = 1.39, even ...",
+    ],
+    question=number(
+        "Five models go on with songs. Number 1 copies what came after the note last time, number "
+        "2 plays the note of six places back, number 4 any note heard in the song, number 8 the "
+        "next letter, and number 16 copies three times out of four. What is the sum of the numbers "
+        "of those that follow a loop?",
+        lambda f: sum(2**i for i, player in enumerate(FIVE) if f(player)),
+        digits=0,
+    ),
+    mistakes=[
+        *alike(
+            "The model that plays the note of six places back is accepted: ask for a small loss at "
+            "several lengths, each of them",
+            {
+                "tries loops of six only": judged(lengths=(6,)),
+                "asks that one length goes well": judged(pick=min),
+            },
+        ),
+        mistake(
+            "asks for better than chance",
+            "A bag of notes is accepted: whoever knows which notes belong to the song is better "
+            "than ln 32 without any order",
+            judged(lengths=(5, 7), limit=3.0),
+        ),
+        mistake(
+            "counts places where nothing can be copied",
+            "The loss is also counted where the note comes for the first time: nobody can copy "
+            "there, and models that follow are refused",
+            judged(where=lambda ids: torch.ones_like(ids[:, 1:]).bool()),
+        ),
+        mistake(
+            "plays in the order of letters",
+            "All loops go through the notes in the order of their numbers, and a model that knows "
+            "only this order is accepted: give each loop an order of its own",
+            of_letters,
+        ),
+        mistake(
+            "asks for no mistake at all",
+            "A model that is unsure at times is refused: ask for a small mean loss, not for none",
+            never_wrong,
+        ),
+        mistake(
+            "turns the comparison around",
+            "It is the other way round: models that follow are refused, and the others accepted",
+            lambda model: not by_lengths(model),
+        ),
+        mistake("accepts every model", "Every model is accepted", lambda model: True),
     ],
 )

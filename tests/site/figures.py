@@ -256,6 +256,10 @@ FIGURES = {
     "checker": Figure(
         lambda: stored("21", "checker"), lambda page: press(page, "Train on this reward")
     ),
+    "silence": Figure(
+        lambda: stored("22", "silence"),
+        lambda page: page.locator(".sx-song-tiles button").nth(2).click(),
+    ),
     "explorer": Figure(explorer, lambda page: None),
     "race": Figure(short_race, train_and_look),
 }

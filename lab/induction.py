@@ -1,0 +1,329 @@
+"""Chapter 22's songs: how heads that copy grow, and what is left without them.
+
+Usage: python -m lab.induction [--quick | --write]
+
+Writes measurements/induction.json and ch22_inside/narrow.safetensors. All losses are nats a note at
+the places where a note and its next one have followed each other before, on 512 songs that no run
+is trained on. Finished runs are kept: a second call does only what is missing.
+
+runs     name -> seed -> the loss at every tenth step, and at the end the heads' scores, for each
+         block the weight on the note before and the induction score; for two blocks also the
+         largest scores on the way, and the losses without single heads, without teams of them, and
+         with outputs of block 1 missing in the queries, keys or values of block 2
+six      one and two blocks, trained on loops of six without jumps: loss and score by loop length
+narrow   GPT-2's narrow start, trained for longer; one of these models is stored
+film     one run: maps and predictions on one song, and at its end all 256 choices of heads
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lab import runs
+from scratchformer.attention import recorded_attention
+from scratchformer.models import GPT
+from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
+from scratchformer_course.ch22_inside.songs import LETTERS, heard, new_model, save_narrow, songs
+from scratchformer_course.measurements import FOLDER
+
+FILE = FOLDER / "induction.json"
+SEEDS, STEPS, LONG = range(5), 300, 2400
+STORED_SEED = 1  # of the narrow models
+FRAMES = (0, 40, 80, *range(100, 181, 10), 200, 240, 300)
+KINDS: dict[str, dict[str, Any]] = {
+    "two blocks": {},
+    "one block": {"n_layers": 1},
+    "one block, smear": {"n_layers": 1, "smear": True},
+    "narrow start": {"wide": False},
+}
+HEADS = [(block, head) for block in (0, 1) for head in range(4)]
+SHOWN, FILMED = 20, 0  # notes of the song that is shown, and the seed of its run
+LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"  # of a weight or a chance
+
+Songs = Callable[[int, torch.Generator], Tensor]
+Heads = Sequence[tuple[int, int]]
+
+
+def of_six(n: int, generator: torch.Generator, notes: int = 6) -> Tensor:
+    return songs(n, generator, notes, notes, jump=0.0)
+
+
+def trained(model: GPT, seed: int, watch: Callable, steps: int, data: Songs = songs) -> GPT:
+    def batch(generator):
+        ids = data(32, generator)  # (B, T + 1)
+        return ids[:, :-1], ids[:, 1:]
+
+    config = TrainingConfig(
+        steps, lr=1e-2, seed=seed, weight_decay=0.0, warmup=20, schedule="constant"
+    )
+    fit(model, batch, lambda m, x, y: token_loss(m(x), y), config, callbacks=[watch])
+    return model.eval()
+
+
+# --- what is measured ----------------------------------------------------------------------------
+
+
+def losses(model: GPT, ids: Tensor) -> Tensor:
+    with eval_mode(model):
+        logits = model(ids[:, :-1])
+    return F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")  # (B, T)
+
+
+def copy_loss(model: GPT, ids: Tensor) -> float:
+    return losses(model, ids)[heard(ids)].mean().item()
+
+
+def maps_of(model: GPT, x: Tensor) -> Tensor:
+    """Attention weights (blocks, B, H, T, T)."""
+    with recorded_attention(model) as maps, eval_mode(model):
+        model(x)
+    return torch.stack(list(maps.values()))
+
+
+def on_the_note_before(weights: Tensor) -> Tensor:
+    """Weights (…, B, H, T, T) -> (…, H)."""
+    return weights.diagonal(-1, -2, -1).mean(dim=(-3, -1))
+
+
+def induction_score(weights: Tensor, x: Tensor) -> Tensor:
+    """Weights (…, B, H, T, T) and ids (B, T) -> (…, H)."""
+    same = (x[:, :, None] == x[:, None, :]).tril(-1)
+    after = F.pad(same[:, :, :-1], (1, 0))  # one place later than the same note
+    played = same.any(dim=-1)
+    weight = (weights * after[:, None]).sum(dim=-1)  # (…, B, H, T)
+    return (weight * played[:, None]).sum(dim=(-3, -1)) / played.sum()
+
+
+def scores(model: GPT, ids: Tensor) -> list[list[list[float]]]:
+    """For each block the heads' weights on the note before, and their induction scores."""
+    weights = maps_of(model, ids[:, :-1])
+    pair = on_the_note_before(weights), induction_score(weights, ids[:, :-1])
+    return [[rounded(each[block]) for each in pair] for block in range(len(weights))]
+
+
+def rounded(x: Tensor) -> list[float]:
+    return [round(value, 3) for value in x.tolist()]
+
+
+@contextmanager
+def silenced(model: GPT, heads: Heads) -> Iterator[None]:
+    """Put the mean over songs and places in place of what these heads give."""
+    width = model.config.d_model // model.config.n_heads
+
+    def hook_of(block: int) -> Callable:
+        def hook(module, args):
+            x = args[0].clone()  # (B, T, C), the heads side by side
+            for own in (slice(width * h, width * h + width) for b, h in heads if b == block):
+                x[..., own] = x[..., own].mean(dim=(0, 1))
+            return (x,)
+
+        return hook
+
+    hooks = [
+        block.attn.c_proj.register_forward_pre_hook(hook_of(i)) for i, block in enumerate(model.h)
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def without(model: GPT, ids: Tensor, heads: Heads) -> float:
+    with silenced(model, heads):
+        return round(copy_loss(model, ids), 3)
+
+
+def cut(model: GPT, ids: Tensor, heads: Heads, part: str) -> float:
+    """The loss if block 2's queries, keys or values come from a run without `heads`."""
+    kept: list[Tensor] = []
+    c_attn, C = model.h[1].attn.c_attn, model.config.d_model
+    own = slice(C * "qkv".index(part), C * "qkv".index(part) + C)
+    with silenced(model, heads):
+        hook = c_attn.register_forward_hook(lambda module, args, out: kept.append(out))
+        losses(model, ids)
+        hook.remove()
+
+    def replace(module, args, out):
+        out = out.clone()
+        out[..., own] = kept[0][..., own]
+        return out
+
+    hook = c_attn.register_forward_hook(replace)
+    loss = copy_loss(model, ids)
+    hook.remove()
+    return round(loss, 3)
+
+
+def taken_apart(model: GPT, ids: Tensor) -> dict[str, Any]:
+    """Single heads; the team of block 1 that attends to the note before; and all its others."""
+    before = on_the_note_before(maps_of(model, ids[:, :-1]))[0]
+    team = [(0, head) for head in range(4) if before[head] > 0.2]
+    rest = [head for head in HEADS[:4] if head not in team]
+    return {
+        "without_one": {f"{b + 1}.{h + 1}": without(model, ids, [(b, h)]) for b, h in HEADS},
+        "team": [head + 1 for _, head in team],
+        "without_team": without(model, ids, team),
+        "without_rest": without(model, ids, rest),
+        "without_block_2": without(model, ids, HEADS[4:]),
+        "team_cut": {part: cut(model, ids, team, part) for part in "qkv"},
+        "block_1_cut": {part: cut(model, ids, HEADS[:4], part) for part in "qkv"},
+        "around": around(model),
+    }
+
+
+def around(model: GPT, notes: int = 8) -> list[list[float]]:
+    """Where the heads of block 2 attend to in a loop that is heard for the third time.
+
+    For each head the weight on the present note, on the one after it in the loop, and so on.
+    """
+    x = of_six(256, torch.Generator().manual_seed(1001), notes)[:, :-1]
+    t = torch.arange(x.shape[1])
+    steps_on = (t[None, :] - t[:, None]) % notes  # (T, T): from query to key, around the loop
+    weights = maps_of(model, x)[1].mean(dim=0)[:, 2 * notes :]  # (H, T - 16, T)
+    per_step = [
+        (weights * (steps_on[2 * notes :] == k)).sum(dim=2).mean(dim=1) for k in range(notes)
+    ]
+    return [rounded(row) for row in torch.stack(per_step, dim=1)]
+
+
+# --- the runs ------------------------------------------------------------------------------------
+
+
+def test_songs(n: int = 512, data: Songs = songs) -> Tensor:
+    return data(n, torch.Generator().manual_seed(1000))
+
+
+def watched(model: GPT, seed: int, steps: int, every: int, ways: bool = False) -> dict[str, Any]:
+    """Train, and keep the loss at every so many steps, and the largest scores if `ways`."""
+    ids, spent = test_songs(256), 0.0
+    row: dict[str, Any] = {"every": every, "loss": []} | (
+        {"before": [], "after": []} if ways else {}
+    )
+
+    def look() -> None:
+        row["loss"].append(round(copy_loss(model, ids), 3))
+        if ways:
+            first, second = scores(model, ids)
+            row["before"].append(max(first[0]))
+            row["after"].append(max(second[1]))
+
+    def watch(state) -> None:
+        nonlocal spent
+        began = time.process_time()
+        if state.step % every == 0:
+            look()
+        spent += time.process_time() - began
+
+    look()
+    began = time.process_time()
+    trained(model, seed, watch, steps)
+    row["cpu_seconds"] = round(time.process_time() - began - spent, 1)
+    row["last"] = round(copy_loss(model, test_songs()), 3)
+    row["scores"] = scores(model, test_songs())
+    return row
+
+
+def by_length(model: GPT) -> dict[str, dict[str, float]]:
+    found = {}
+    for notes in (5, 6, 7):
+        ids = test_songs(256, lambda n, generator, k=notes: of_six(n, generator, k))
+        best = max(max(block[1]) for block in scores(model, ids))
+        found[str(notes)] = {"loss": round(copy_loss(model, ids), 3), "score": best}
+    return found
+
+
+def levels(x: Tensor) -> str:
+    """Numbers from 0 to 1, a character each."""
+    return "".join(LEVELS[round(35 * value)] for value in x.flatten().tolist())
+
+
+def film(seed: int, steps: int, shown: Tensor) -> dict[str, Any]:
+    """One run: at some steps the maps, and what is expected; at the end without any heads."""
+    model, frames = new_model(seed), []
+    ids = torch.cat([test_songs(), shown[None]])  # a mean over songs is needed with the shown one
+    low = torch.ones(SHOWN - 1, SHOWN - 1).tril().bool()
+
+    def told() -> dict[str, Any]:
+        with eval_mode(model):
+            best = model(ids[:, :-1])[-1, : SHOWN - 1].argmax(dim=-1)
+        loss = losses(model, ids)[:-1][heard(ids[:-1])].mean().item()
+        return {"loss": round(loss, 2), "best": letters(best)}
+
+    def seen() -> tuple[list[str], list[list[list[float]]]]:
+        weights = maps_of(model, ids[:, :-1])  # (2, B, H, T, T)
+        own = weights[:, -1, :, : SHOWN - 1, : SHOWN - 1].flatten(0, 1)  # (8, 19, 19)
+        return [levels(each[low]) for each in own], scores(model, ids[:-1])
+
+    def look(step: int) -> None:
+        maps, ((before, _), (_, after)) = seen()
+        frames.append({"step": step, **told(), "before": before, "after": after, "maps": maps})
+
+    look(0)
+    trained(model, seed, lambda s: look(s.step) if s.step in FRAMES else None, steps)
+    without, second = [], []
+    for number in range(256):  # bit i: head i is silenced
+        with silenced(model, [head for i, head in enumerate(HEADS) if number >> i & 1]):
+            without.append(list(told().values()))
+            if number < 16:  # what block 2 attends to without heads of block 1
+                maps, (_, (_, after)) = seen()
+                second.append({"after": after, "maps": maps[4:]})
+    song = letters(shown[:SHOWN])
+    return {"seed": seed, "song": song, "frames": frames, "without": without, "second": second}
+
+
+def letters(ids: Tensor) -> str:
+    return "".join(LETTERS[i] for i in ids.tolist())
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
+    torch.set_num_threads(1)
+    found: dict[str, Any] = runs.read(FILE) if options.write and FILE.exists() else {}
+    began = time.process_time() - found.get("cpu_seconds", 0)
+    steps, long, seeds = (40, 40, range(1)) if options.quick else (STEPS, LONG, SEEDS)
+    found |= {"command": "python -m lab.induction --write", "steps": steps, "long": long}
+
+    def keep(*path: str, row: dict) -> None:
+        place = found
+        for name in path[:-1]:
+            place = place.setdefault(name, {})
+        place[path[-1]] = row
+        found["cpu_seconds"] = round(time.process_time() - began)
+        print(*path, {k: v for k, v in row.items() if k not in ("frames", "without", "second")})
+        if options.write:
+            runs.store(FILE, found | runs.stamp())
+
+    for seed, name in itertools.product(seeds, KINDS):
+        if str(seed) not in found.get("runs", {}).get(name, {}):
+            model = new_model(seed, **KINDS[name])
+            row = watched(model, seed, steps, 10, ways=name == "two blocks")
+            if name == "two blocks":
+                row |= taken_apart(model, test_songs())
+            keep("runs", name, str(seed), row=row)
+    for seed, blocks in itertools.product(seeds, (1, 2)):
+        if str(seed) not in found.get("six", {}).get(str(blocks), {}):
+            model = trained(new_model(seed, blocks), seed, lambda _: None, steps, of_six)
+            keep("six", str(blocks), str(seed), row=by_length(model))
+    if "film" not in found:
+        shown = songs(1, torch.Generator().manual_seed(28), 5, 6)[0]  # one jump in 20 notes
+        keep("film", row=film(FILMED, steps, shown))
+    for seed in seeds:
+        if str(seed) not in found.get("narrow", {}):
+            model = new_model(seed, wide=False)
+            row = watched(model, seed, long, min(50, steps))
+            row |= taken_apart(model, test_songs())
+            if seed == STORED_SEED and options.write:
+                save_narrow(model)
+            keep("narrow", str(seed), row=row)
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+// A stored film of one run on songs: the loss, the maps of eight heads on one song, and the notes
+// that are expected. At its end heads can be silenced, each choice of them, since all are stored.
+"use strict";
+
+(() => {
+  const { el, button, slider, note, format } = scratchformerLive;
+  const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"; // of a weight, from 0 to 1
+  const SHADES = 5; // in which weights are drawn
+  const [WIDTH, HEIGHT, LEFT, BOTTOM] = [330, 170, 34, 142]; // of the loss curve
+  const TOP_LOSS = 4;
+
+  // ---- calculations ----
+
+  // For each note but the first: whether it has followed the one before it already
+  function repeats(song) {
+    const pairs = [...song].slice(1).map((next, i) => song[i] + next);
+    return pairs.map((pair, i) => pairs.indexOf(pair) < i);
+  }
+
+  // How many of the repeated notes are expected, and how many there are
+  function copied(song, best) {
+    const again = repeats(song);
+    const right = again.filter((is, i) => is && best[i] === song[i + 1]);
+    return [right.length, again.filter(Boolean).length];
+  }
+
+  // The lower half of a map, row by row -> a path for each shade, light to dark
+  function shades(own, n, cell) {
+    const paths = Array(SHADES).fill("");
+    let at = 0;
+    for (let t = 0; t < n; t++) {
+      for (let s = 0; s <= t; s++) {
+        const shade = Math.ceil((LEVELS.indexOf(own[at++]) / 35) * SHADES - 0.2);
+        if (shade > 0) {
+          const [x, y, w] = [s * cell, t * cell, cell].map((x) => Number(x.toFixed(2)));
+          paths[shade - 1] += `M${x} ${y}h${w}v${w}h-${w}z`;
+        }
+      }
+    }
+    return paths;
+  }
+
+  // What is on show: a frame of the run, or its end without the silenced heads
+  function shown({ song, frames, losses, best: all, second }, step, silenced) {
+    const frame = frames[step];
+    if (!silenced) return frame;
+    const n = song.length - 1;
+    const [loss, best] = [losses[silenced], all.slice(n * silenced, n * (silenced + 1))];
+    const { maps, after } = second[silenced & 15]; // block 2 hangs on block 1
+    return { ...frame, loss, best, after, maps: [...frame.maps.slice(0, 4), ...maps] };
+  }
+
+  const named = (heads, silenced) => heads.filter((_, i) => (silenced >> i) & 1);
+  const listed = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+
+  function told({ heads, song, frames }, frame, silenced) {
+    const [right, total] = copied(song, frame.best);
+    const loss = format(frame.loss, 2);
+    const names = named(heads, silenced);
+    if (!names.length) {
+      return `Step ${frame.step}, all heads: loss ${loss}, ${right} of ${total} repeated notes expected.`;
+    }
+    const before = format(frames.at(-1).loss, 2);
+    const who = names.length === heads.length ? "any head" : `head ${listed(names)}`;
+    return `Without ${who}: loss ${loss} instead of ${before}, ${right} of ${total} repeated notes expected.`;
+  }
+
+  // ---- the figure ----
+
+  function curve({ frames }) {
+    const last = frames.at(-1).step;
+    const x = (step) => LEFT + (step / last) * (WIDTH - LEFT - 12);
+    const y = (loss) => BOTTOM - (loss / TOP_LOSS) * (BOTTOM - 10);
+    const text = (words, x, y, anchor) => el("svg:text", { x, y, "text-anchor": anchor }, words);
+    const path = frames
+      .map(({ step, loss }, i) => `${i ? "L" : "M"}${x(step)} ${y(loss)}`)
+      .join("");
+    const dot = el("svg:circle", { r: 6, class: "sx-song-dot" });
+    const line = el("svg:path", { class: "sx-song-up" });
+    const svg = el(
+      "svg:svg",
+      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sx-song-curve", role: "img" },
+      [
+        el("svg:path", { d: `M${LEFT} 10V${BOTTOM}H${WIDTH - 12}`, class: "sx-song-axis" }),
+        [0, 1, 2, 3].map((loss) => text(loss, LEFT - 7, y(loss) + 5, "end")),
+        [0, 100, 200, 300].map((step) => text(step, x(step), BOTTOM + 19, "middle")),
+        text("loss where notes repeat", WIDTH - 14, 20, "end"),
+        el("svg:path", { d: path, class: "sx-song-line" }),
+        line,
+        dot,
+      ],
+    );
+    function mark({ step, loss }, before) {
+      const top = Math.min(loss, TOP_LOSS);
+      dot.setAttribute("cx", x(step));
+      dot.setAttribute("cy", y(top));
+      line.setAttribute("d", `M${x(step)} ${y(before)}V${y(top)}`);
+      svg.setAttribute(
+        "aria-label",
+        `The loss falls from ${format(frames[0].loss, 2)} at the start to ` +
+          `${format(frames.at(-1).loss, 2)} at step ${last}. Marked: ${format(loss, 2)}.`,
+      );
+    }
+    return { svg, mark };
+  }
+
+  function build(settings) {
+    const { song, frames, heads, losses, second } = settings;
+    if (losses.length !== 2 ** heads.length || second.length !== 16) {
+      throw new Error("a choice of heads is missing");
+    }
+    const [n, last, again] = [song.length - 1, frames.length - 1, repeats(song)];
+    let silenced = 0; // a bit for each head
+    const run = curve(settings);
+    const status = el("p", { class: "sx-status", role: "status" });
+    const at = slider(
+      "Steps",
+      { min: 0, max: last, step: 1, value: last, show: (i) => String(frames[i].step) },
+      () => {
+        if (at.get() !== last) silenced = 0;
+        draw();
+      },
+    );
+    const tiles = heads.map((name, i) => {
+      const picture = el("svg:svg", { viewBox: `0 0 ${n} ${n}`, "aria-hidden": "true" });
+      const score = el("span", { class: "sx-song-score" });
+      const tile = button(el("b", {}, name), () => {
+        silenced ^= 1 << i;
+        if (at.get() === last) draw();
+        else at.set(last);
+      });
+      tile.append(score, picture);
+      return { tile, picture, score, name };
+    });
+    const all = button("All heads back", () => {
+      silenced = 0;
+      draw();
+    });
+    const notes = el("tbody");
+    const strip = el("table", { class: "sx-song-strip" }, notes);
+
+    function drawTiles(frame) {
+      tiles.forEach(({ tile, picture, score, name }, i) => {
+        const isOut = Boolean((silenced >> i) & 1);
+        const value = i < 4 ? frame.before[i] : frame.after[i - 4];
+        const colour = i < 4 ? "query" : "key";
+        score.textContent = isOut ? "off" : format(value, 2);
+        tile.setAttribute("aria-pressed", isOut);
+        const what = i < 4 ? "weight on the note before" : "induction score";
+        tile.setAttribute("aria-label", `Silence head ${name}, ${what} ${format(value, 2)}`);
+        picture.replaceChildren(
+          el("svg:path", { d: `M0 0L${n} ${n}H0z`, class: "sx-song-half" }),
+          ...shades(frame.maps[i], n, 1).map((d, shade) =>
+            el("svg:path", {
+              d,
+              fill: `var(--sx-${colour})`,
+              "fill-opacity": ((shade + 1) / SHADES).toFixed(2),
+            }),
+          ),
+        );
+      });
+    }
+
+    function drawNotes(frame) {
+      const kind = (i) =>
+        again[i]
+          ? frame.best[i] === song[i + 1]
+            ? "sx-song-right"
+            : "sx-song-wrong"
+          : "sx-song-new";
+      notes.replaceChildren(
+        el("tr", {}, [
+          el("th", { scope: "row" }, "song"),
+          [...song].map((letter) => el("td", {}, letter)),
+        ]),
+        el("tr", {}, [
+          el("th", { scope: "row" }, "expected"),
+          el("td"),
+          [...frame.best].map((letter, i) => el("td", { class: kind(i) }, letter)),
+        ]),
+      );
+    }
+
+    function draw() {
+      const frame = shown(settings, at.get(), silenced);
+      drawTiles(frame);
+      drawNotes(frame);
+      run.mark(frame, frames[at.get()].loss);
+      status.textContent = told(settings, frame, silenced);
+    }
+
+    const row = (name, from) =>
+      el("div", { class: "sx-song-block", role: "group", "aria-label": name }, [
+        el("p", { class: "sx-title" }, name),
+        el(
+          "div",
+          { class: "sx-song-tiles" },
+          tiles.slice(from, from + 4).map(({ tile }) => tile),
+        ),
+      ]);
+    draw();
+    return el("div", { class: "sx-song" }, [
+      el("div", { class: "sx-columns" }, [
+        el("div", { class: "sx-song-maps" }, [
+          row("Block 1: weight on the note before", 0),
+          row("Block 2: induction score", 4),
+        ]),
+        el("div", { class: "sx-song-side" }, [at.element, run.svg, status, all]),
+      ]),
+      el("div", { class: "sx-song-out", tabindex: 0, role: "group", "aria-label": "Song" }, strip),
+      note(
+        "Press a head to silence it: its mean over many songs stands in for what it gives. " +
+          "Below the song stands the note that the model expects there: green, it repeats what it " +
+          "has heard, orange, it should have; grey, nothing could be copied. A stored run.",
+      ),
+    ]);
+  }
+
+  scratchformerLive.figures.silence = build;
+  if (typeof module !== "undefined") module.exports = { repeats, copied, shades, shown, told }; // Node
+})();

@@ -1,0 +1,96 @@
+"""A stored film of one run: heads learn to copy, and at its end each of them can be silenced."""
+
+import itertools
+from collections.abc import Mapping
+
+from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.numbers import check_finite
+
+LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"  # of a weight, from 0 to 1
+HEADS = [f"{block}.{head}" for block in (1, 2) for head in (1, 2, 3, 4)]
+
+
+def silence(stored: Mapping) -> LiveFigure:
+    """The film of `lab/induction.py`: a slider over a run, and a switch for each head.
+
+    Raises ValueError where a choice of heads is missing, or a map has another size.
+    """
+    film = stored.get("film", {})
+    frames, without = film.get("frames", []), film.get("without", [])
+    if len(without) != 2 ** len(HEADS) or len(film.get("second", [])) != 16:
+        raise ValueError(f"{len(without)} choices of heads, expected {2 ** len(HEADS)}")
+    n = len(film["song"]) - 1
+    maps = [own for frame in (*frames, *film["second"]) for own in frame["maps"]]
+    if any(len(own) != n * (n + 1) // 2 for own in maps):
+        raise ValueError(f"a map of another size, expected the lower half of {n} by {n}")
+    check_finite("the film", [x["loss"] for x in frames] + [loss for loss, _ in without], least=0)
+    settings = {key: film[key] for key in ("song", "frames", "second")} | {"heads": HEADS}
+    settings |= {"losses": [loss for loss, _ in without], "best": "".join(b for _, b in without)}
+    return LiveFigure("silence", settings, _still(film), ["ch22_inside/live.css", SCRIPT])
+
+
+SCRIPT = "ch22_inside/live.js"
+
+
+def repeats(song: str) -> list[bool]:
+    """For each note but the first: whether it has followed the one before it already."""
+    pairs = list(itertools.pairwise(song))
+    return [pair in pairs[:i] for i, pair in enumerate(pairs)]
+
+
+def copied(song: str, best: str) -> tuple[int, int]:
+    """How many of the repeated notes are expected, and how many there are."""
+    again = repeats(song)
+    right = [
+        b == note for b, note, is_repeat in zip(best, song[1:], again, strict=True) if is_repeat
+    ]
+    return sum(right), sum(again)
+
+
+def _strongest(before: list[float]) -> int:
+    return max(range(4), key=lambda i: before[i])
+
+
+def _still(film: dict) -> str:
+    last, song = film["frames"][-1], film["song"]
+    i, j = _strongest(last["before"]), 4 + _strongest(last["after"])
+    without = film["without"][1 << i]
+    d = Drawing(476, 318)
+    pair = ((i, 4, "query", last["maps"][i]), (j, 246, "key", last["maps"][j]))
+    for head, left, colour, own in pair:
+        d.text(left, 10, f"Head {HEADS[head]} attends to", colour, anchor="start", bold=True)
+        what = "the note before" if head < 4 else "what came after this note"
+        d.text(left, 29, what, colour, anchor="start")
+        _map(d, left, 44, own, len(song) - 1, colour)
+    for y, name, notes in (
+        (246, "song", song),
+        (274, "all heads", " " + last["best"]),
+        (302, f"without {HEADS[i]}", " " + without[1]),
+    ):
+        d.text(4, y, name, anchor="start", size=14)
+        for k, note in enumerate(notes):
+            wrong = y > 250 and k and repeats(song)[k - 1] and note != song[k]
+            d.text(100 + 19 * k, y, note, "key" if wrong else "ink", mono=True, bold=bool(wrong))
+    all_copied, some, total = copied(song, last["best"])[0], *copied(song, without[1])
+    told = (
+        f"Two attention maps after {last['step']} steps. Head {HEADS[i]} attends to the note "
+        f"before, and head {HEADS[j]} to the notes that came after earlier plays of the same "
+        f"note. With all heads the loss is {last['loss']:.2f} and {all_copied} of {total} repeated "
+        f"notes are expected; without head {HEADS[i]} it is {without[0]:.2f}, and {some} are."
+    )
+    return f"<p>This figure is live where JavaScript runs. {told}</p>" + d.svg(told)
+
+
+def _map(d: Drawing, x: int, y: int, own: str, n: int, colour: str) -> None:
+    """The lower half of a map, a square for each weight of at least a tenth."""
+    cell, at = 190 / n, 0
+    d.line([(x, y), (x, y + 190 * 0.92), (x + 190 * 0.92, y + 190 * 0.92)], "muted", width=1)
+    for t in range(n):
+        for k in range(t + 1):
+            weight = LEVELS.index(own[at]) / 35
+            at += 1
+            if weight >= 0.1:
+                middle = y + (t + 0.5) * cell * 0.92
+                left, right = x + k * cell * 0.92, x + (k + 1) * cell * 0.92
+                d.line([(left, middle), (right, middle)], colour, width=round(9 * weight, 1))

@@ -1,0 +1,142 @@
+"""Chapter 22's figure, and the songs it is about: what it says of a choice of heads is stored."""
+
+import itertools
+
+import pytest
+import torch
+
+from scratchformer_course.ch22_inside.live import HEADS, copied, repeats, silence
+from scratchformer_course.ch22_inside.songs import (
+    JUMP,
+    LETTERS,
+    NOTES,
+    Smear,
+    heard,
+    narrow_model,
+    new_model,
+    songs,
+)
+from scratchformer_course.measurements import load_measurements
+from tests.node import Node
+
+in_node = Node(S="ch22_inside/live.js")
+STORED = load_measurements("induction")
+FILM = STORED["film"]
+SHOWN = silence(STORED).settings
+
+
+def drawn(n=200, seed=0, **settings):
+    return songs(n, torch.Generator().manual_seed(seed), **settings)
+
+
+# ---- the songs ----
+
+
+def test_a_song_goes_around_its_loop_and_jumps_now_and_then():
+    assert len(LETTERS) == NOTES
+    for song in drawn(jump=0.0):
+        loop = song.unique()
+        assert 4 <= len(loop) <= 8
+        assert torch.equal(song[len(loop) :], song[: -len(loop)])
+    ids = drawn(2000, shortest=8, longest=8)
+    steady = drawn(2000, shortest=8, longest=8, jump=0.0)  # each loop begins in the same order
+    first = (ids[:, 1] != steady[:, 1]).float().mean()
+    assert first == pytest.approx(JUMP * 7 / 8, abs=0.02)  # a jump may lead to the next note
+
+
+def test_what_was_heard_is_found_as_by_hand():
+    ids = torch.tensor([[0, 1, 2, 0, 1, 3, 0, 1, 2]])
+    assert heard(ids)[0].tolist() == [False, False, False, True, False, False, True, True]
+    for song, marks in zip(drawn(5), heard(drawn(5)), strict=True):
+        assert marks.tolist() == repeats("".join(LETTERS[i] for i in song))
+
+
+def test_a_smear_starts_as_nothing_and_hands_on_the_vector_before():
+    smear, x = Smear(3), torch.randn(2, 4, 3)
+    assert torch.equal(smear(x), x)
+    torch.nn.init.ones_(smear.share)
+    assert torch.allclose(smear(x)[:, 1:], x[:, 1:] + x[:, :-1]) and torch.equal(
+        smear(x)[:, 0], x[:, 0]
+    )
+
+
+def test_models_differ_in_what_is_asked_for_alone():
+    wide, narrow = new_model(3), new_model(3, wide=False)
+    same = [
+        name
+        for name, p in wide.named_parameters()
+        if torch.equal(p, dict(narrow.named_parameters())[name])
+    ]
+    tables = {"wte.weight", "wpe.weight"}
+    assert {name for name, _ in wide.named_parameters()} - set(same) == tables
+    assert wide.wte.weight.std() > 40 * narrow.wte.weight.std()
+    assert wide.lm_head.weight is not wide.wte.weight
+
+
+def test_the_stored_model_has_the_stored_loss():
+    ids = drawn(64, seed=5)
+    with torch.no_grad():
+        log_p = narrow_model()(ids[:, :-1]).log_softmax(dim=-1)
+    losses = -log_p.gather(2, ids[:, 1:, None])[..., 0]
+    assert losses[heard(ids)].mean() == pytest.approx(STORED["narrow"]["1"]["last"], abs=0.1)
+
+
+# ---- the figure ----
+
+
+def test_javascript_counts_copies_as_python_does():
+    song, body = FILM["song"], "return [S.repeats(input.song), S.copied(input.song, input.best)]"
+    for _, best in FILM["without"][::37]:
+        assert in_node(body, song=song, best=best) == [repeats(song), list(copied(song, best))]
+
+
+def test_a_choice_of_heads_shows_its_own_loss_and_the_maps_that_block_2_has_then():
+    body = "return S.shown(input.film, input.step, input.silenced)"
+    last = len(FILM["frames"]) - 1
+    for silenced in (1, 6, 16, 0b10000100, 255):
+        seen = in_node(body, film=SHOWN, step=last, silenced=silenced)
+        assert [seen["loss"], seen["best"]] == FILM["without"][silenced]
+        assert seen["maps"][4:] == FILM["second"][silenced & 15]["maps"]
+        assert seen["maps"][:4] == FILM["frames"][last]["maps"][:4]
+    assert in_node(body, film=SHOWN, step=0, silenced=0) == FILM["frames"][0]
+
+
+def test_all_heads_are_the_end_of_the_run():
+    end = FILM["frames"][-1]
+    assert FILM["without"][0] == [end["loss"], end["best"]]
+    assert FILM["second"][0] == {"after": end["after"], "maps": end["maps"][4:]}
+    song = FILM["song"]
+    assert copied(song, end["best"])[0] >= 11 > 8 > copied(song, FILM["without"][4][1])[0]
+
+
+def test_a_map_is_drawn_row_by_row():
+    paths = in_node("return S.shades('z0z00h', 3, 10)")  # 1; 0, 1; 0, 0, and about a half
+    assert paths[4] == "M0 0h10v10h-10zM10 10h10v10h-10z"
+    assert paths[2] == "M20 20h10v10h-10z" and not paths[0] and not paths[1] and not paths[3]
+
+
+def test_the_status_names_who_is_silenced():
+    body = "return S.told({ heads: input.heads, ...input.film }, input.frame, input.silenced)"
+    end = FILM["frames"][-1]
+
+    def told(silenced):
+        return in_node(body, film=SHOWN, frame=end, heads=HEADS, silenced=silenced)
+
+    assert told(0).startswith("Step 300, all heads: loss") and "Without head 1.3:" in told(4)
+    assert "Without head 1.2, 1.3 and 2.1:" in told(0b10110) and "Without any head:" in told(255)
+
+
+def test_the_still_figure_shows_a_copy_that_fails():
+    still = silence(STORED).still
+    assert "<svg" in still and "without 1.3" in still
+    right, total = copied(FILM["song"], FILM["without"][4][1])
+    assert f"of {total} repeated notes" in still and f"and {right} are" in still
+
+
+def test_a_film_that_is_not_whole_is_refused():
+    with pytest.raises(ValueError, match="255 choices of heads, expected 256"):
+        silence({"film": FILM | {"without": FILM["without"][:255]}})
+    frames = [FILM["frames"][0] | {"maps": ["00"] * 8}]
+    with pytest.raises(ValueError, match="the lower half of 19 by 19"):
+        silence({"film": FILM | {"frames": frames}})
+    assert len(list(itertools.pairwise(FILM["song"]))) == 19
