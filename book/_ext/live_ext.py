@@ -136,6 +136,7 @@ class ExplorerDirective(Directive):
     option_spec: ClassVar[dict] = {
         "prompt": directives.unchanged_required,
         "text": directives.unchanged_required,
+        "altered": directives.unchanged_required,
         "views": directives.unchanged_required,
         "simple": directives.flag,
     }
