@@ -179,3 +179,5 @@ globalThis.scratchformerExplorer ??= (() => {
   const pairs = { last, question, logOdds };
   return { views, modelOf, promptField, reading, toldChanges, inFrames, ...pairs };
 })();
+
+if (typeof module !== "undefined") module.exports = scratchformerExplorer; // Node

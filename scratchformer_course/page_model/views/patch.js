@@ -64,7 +64,7 @@ scratchformerExplorer.views.patch = (() => {
 
   function build({ model, label, settings, alter }) {
     const { n_layers: L, n_heads: H, d_model: C } = model.config;
-    let state;
+    let state = { text: settings.prompt };
     let runs; // what is carried between them
     let first; // the first place that is shown
     let changed; // the first and the last place where the texts differ
@@ -75,7 +75,11 @@ scratchformerExplorer.views.patch = (() => {
     let stopMap = () => {};
     let stopHeads = () => {};
 
-    const field = promptField({ prompt: settings.altered ?? "" }, alter, "Altered text");
+    const field = promptField(
+      { prompt: settings.altered ?? settings.prompt },
+      alter,
+      "Altered text",
+    );
     const copy = button("Copy the prompt here", () => {
       field.field.value = state.text;
       alter(state.text);
@@ -120,11 +124,12 @@ scratchformerExplorer.views.patch = (() => {
 
     // ---- the two texts ----
     function update(newState) {
+      const isUntouched = newState.altered === null && field.field.value === state.text;
       state = newState;
       stopMap();
       stopHeads();
       const { ids, altered } = state;
-      if (!altered) field.field.value = state.text;
+      if (isUntouched) field.field.value = state.text;
       const others = altered?.ids ?? ids;
       const isDifferent = (id, t) => id !== others[t];
       changed = [ids.findIndex(isDifferent), ids.findLastIndex(isDifferent)];
