@@ -66,7 +66,7 @@ def explore(
     check_whole("seed", seed)
     prompts = [prompt] if altered is None else [prompt, altered]
     if altered is not None:
-        _check_pair(*(len(tokenizer.encode(each)) for each in prompts), views)
+        _check_pair(len(tokenizer.encode(prompt)), len(tokenizer.encode(altered)), views)
     settings = {"prompt": prompt, "text": text, "views": list(views), "seed": seed}
     settings |= {"simple": True} if simple else {}
     settings |= {"altered": altered} if altered is not None else {}
