@@ -36,8 +36,8 @@ scratchformerExplorer.views.patch = (() => {
       return vector(from, name, t).every((value, c) => value === other[c]);
     }
 
-    // The logits at the end, when `width` channels of the array `name`, from `start` on, are
-    // carried over at place t. What stands before t does not change, and comes from the cache.
+    // The logits at the end, when `width` channels of the array `name`, from `start`
+    // on, are carried over at place t. What stands before t stays: the cache has it.
     function carry(name, t, start = 0, width = C) {
       const numbers = vector(from, name, t).subarray(start, start + width);
       const copy = (rows) => rows.map((row) => row.slice());
@@ -89,7 +89,7 @@ scratchformerExplorer.views.patch = (() => {
     const status = el("p", { class: "sx-status", role: "status" });
     const map = el("div", { class: "sx-scroll" });
     const detail = el("div");
-    const ofHeads = el("div");
+    const ofHeads = el("div", { class: "sx-of-heads" });
     const body = el("div", {}, [
       el("div", { class: "sx-bar sx-question" }, asked.element, rival.element),
       el("div", { class: "sx-columns" }, [
