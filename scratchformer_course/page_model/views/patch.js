@@ -184,15 +184,19 @@ scratchformerExplorer.views.patch = (() => {
       return `At ${places} both texts are the same, so nothing there could restore anything.`;
     }
 
-    // The heads' runs at a place
-    function askHeads(t) {
+    // The heads' runs at a place; `told` is said when they are made
+    function askHeads(t, told = "") {
       stopHeads();
       heads = { t, ends: [] };
       const step = () => {
         const [i, h] = [Math.floor(heads.ends.length / H), heads.ends.length % H];
         heads.ends.push(runs.carry(`h.${i}.attn.heads`, t, (h * C) / H, C / H));
       };
-      stopHeads = inFrames(L * H, step, () => {}, drawHeads);
+      const done = () => {
+        drawHeads();
+        if (told) status.textContent = told;
+      };
+      stopHeads = inFrames(L * H, step, () => {}, done);
     }
 
     // The question: the likeliest tokens of both texts, at first what the one expects most against
@@ -261,7 +265,10 @@ scratchformerExplorer.views.patch = (() => {
         chosen = at;
         drawDetail();
       };
-      const ask = ({ target }) => cellOf(target) && askHeads(cellOf(target)[1]);
+      const ask = ({ target }) => {
+        const t = cellOf(target)?.[1];
+        if (t !== undefined) askHeads(t, `The table now has the heads at place ${t + 1}.`);
+      };
       made.addEventListener("focusin", take);
       made.addEventListener("pointerover", take);
       made.addEventListener("click", ask);
