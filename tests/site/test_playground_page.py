@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,17 @@ def test_a_chapters_figure_is_shown_linked_or_left_out(tmp_path):
     assert html.count("data-figure=") == 1 and html.count("Still.") == 1
     assert "<strong>this</strong>" in html and "Text alone." in html
     assert "Not to be seen" not in html and 'class="course-drawing"' in html
+
+
+@pytest.mark.parametrize(("altered", "ok"), [("and what they offer's", True), ("and", False)])
+def test_a_page_opens_the_view_on_its_own_pair_of_prompts(tmp_path, altered, ok):
+    options = f":prompt: and what thou offer's\n:altered: {altered}\n:views: patch switches\n"
+    done, html = built(tmp_path, f":::{{explorer}} tiny-shakespeare\n{options}:::")
+    assert done is ok
+    if ok:
+        settings = json.loads(unescape(re.search(r'data-settings="([^"]*)"', html)[1]))
+        assert settings["altered"] == altered and settings["views"] == ["patch", "switches"]
+        assert html.count("holds these tokens likeliest") == 2
 
 
 @pytest.mark.parametrize(
