@@ -16,6 +16,12 @@ a figure that a chapter shows, by the name of its script:
     :views: attention next
     :::
 
+    :::{explorer} tiny-shakespeare
+    :prompt: and what thou offer's
+    :altered: and what they offer's
+    :views: patch switches
+    :::
+
     :::{live} 01_bpe merges
     :::
 
@@ -136,6 +142,7 @@ class ExplorerDirective(Directive):
     option_spec: ClassVar[dict] = {
         "prompt": directives.unchanged_required,
         "text": directives.unchanged_required,
+        "altered": directives.unchanged_required,
         "views": directives.unchanged_required,
         "simple": directives.flag,
     }
