@@ -44,3 +44,23 @@ def noise(stored: Mapping) -> dict[str, float]:
     """The standard deviation of each healthy twin's loss among its seeds, two at least."""
     twins = stored["twins"].items()
     return {name: statistics.stdev(twin["right"]) for name, twin in twins if len(twin["right"]) > 1}
+
+
+def within_noise(cost: Price, spread: float) -> bool:
+    """Whether a price may be chance, where the healthy twin's losses have such a deviation.
+
+    It is less than twice as large, or the seeds do not agree that it is a loss, or a gain.
+    """
+    return abs(cost.mean) < 2 * spread or cost.least <= 0 <= cost.greatest
+
+
+def verdicts(stored: Mapping) -> dict[str, bool]:
+    """Of each measured fault, whether what it costs lies within the noise.
+
+    Where nothing is trained anew, patient and twin have the same weights, and there is no noise.
+    """
+    spreads = noise(stored)
+    return {
+        name: within_noise(cost, spreads.get(PATIENTS[name].twin, 0.0) * PATIENTS[name].trained)
+        for name, cost in prices(stored).items()
+    }
