@@ -59,7 +59,7 @@ def scores_keep_variance_one(program: Program) -> None:
 
 @torch.no_grad()
 def the_future_changes_nothing(program: Program) -> None:
-    """Other tokens from place 9 on leave the logits before it as they were."""
+    """Changing the tokens from position 9 on leaves all earlier logits as they were."""
     model, ids = small(program), some(2, T)
     other = torch.cat((ids[:, :9], (ids[:, 9:] + 1) % (V - 1)), dim=1)
     assert close(model(ids)[:, :9], model(other)[:, :9]), "a logit depends on a later token"
@@ -67,7 +67,7 @@ def the_future_changes_nothing(program: Program) -> None:
 
 @torch.no_grad()
 def weights_sum_to_one(program: Program) -> None:
-    """The weights of each query are shares of a whole."""
+    """The weights of each query sum to 1."""
     causal = torch.ones(6, 6, dtype=torch.bool).tril()
     total = program.parts.weights(normal(1, 2, 6, 6), causal).sum(dim=-1)
     assert close(total, torch.ones(1, 2, 6)), f"sums from {total.min():.2f} to {total.max():.2f}"
@@ -75,7 +75,7 @@ def weights_sum_to_one(program: Program) -> None:
 
 @torch.no_grad()
 def merging_undoes_splitting(program: Program) -> None:
-    """Heads that are cut apart and put together again are what they were."""
+    """Heads that are split and merged again are what they were."""
     x, parts = normal(2, 5, 12), program.parts
     assert torch.equal(parts.merge_heads(parts.split_heads(x, 4)), x), "positions are mixed"
 
@@ -91,7 +91,7 @@ def padding_changes_nothing(program: Program) -> None:
 
 @torch.no_grad()
 def a_window_holds_as_many_as_it_says(program: Program) -> None:
-    """In a single block a token that is `window` places back changes nothing."""
+    """In a single block, another token `window` positions back changes nothing."""
     model, ids = small(program, n_layers=1, window=4), some(1, T)
     other = ids.clone()
     other[0, T - 1 - 4] = (ids[0, T - 1 - 4] + 1) % (V - 1)
@@ -100,7 +100,7 @@ def a_window_holds_as_many_as_it_says(program: Program) -> None:
 
 @torch.no_grad()
 def neighbours_share_a_key(program: Program) -> None:
-    """Queries 0 and 1 share the first key, 2 and 3 the second, as published weights expect."""
+    """Query heads 0 and 1 share the first key head, 2 and 3 the second, as in published weights."""
     k = normal(1, 2, 3, 4)
     order = [0, 0, 1, 1]
     assert torch.equal(program.parts.share_heads(k, 2), k[:, order]), "heads in another order"
@@ -108,7 +108,7 @@ def neighbours_share_a_key(program: Program) -> None:
 
 @torch.no_grad()
 def values_do_not_turn(program: Program) -> None:
-    """Where all positions have the same value, its mixture is that value."""
+    """Values that are the same at all positions stay the same."""
     q, k, v = normal(1, 1, 5, 8), normal(1, 1, 5, 8), normal(1, 1, 1, 8).expand(1, 1, 5, 8)
     v = program.parts.turn(q, k, v, 2)[2]
     assert close(v, v[:, :, :1].expand_as(v)), "values depend on their position"
@@ -116,7 +116,7 @@ def values_do_not_turn(program: Program) -> None:
 
 @torch.no_grad()
 def scores_know_distances_only(program: Program) -> None:
-    """Queries and keys that all stand 9 places later have the same scores."""
+    """Moving all queries and keys 9 positions on leaves their scores as they were."""
     q, k = normal(1, 1, 5, 8), normal(1, 1, 5, 8).flip(2)
     scores = []
     for start in (0, 9):
@@ -130,7 +130,7 @@ def scores_know_distances_only(program: Program) -> None:
 
 @torch.no_grad()
 def a_cache_changes_nothing(program: Program) -> None:
-    """Token by token, on the first text that a model reads, the logits are those of one call."""
+    """The first text that a model reads has the same logits token by token as in one call."""
     model, ids = small(program), some(1, T)
     cache = model.new_cache()
     logits = [model(ids[:, t : t + 1], cache)[:, -1] for t in range(T)]
@@ -139,7 +139,7 @@ def a_cache_changes_nothing(program: Program) -> None:
 
 @torch.no_grad()
 def a_new_text_starts_afresh(program: Program) -> None:
-    """Token by token, after another text, the logits are those of one call."""
+    """A text that follows another has the same logits token by token as in one call."""
     model, ids = small(program), some(2, T)
     assert close(by_cache(model, ids), model(ids)), "the text before is still there"
 
@@ -175,7 +175,7 @@ def ids_survive_the_file(program: Program) -> None:
 
 
 def splits_share_nothing(program: Program) -> None:
-    """No token is both trained on and validated."""
+    """No token is in both splits."""
     training, validation = program.split(torch.arange(100))
     both = set(training.tolist()) & set(validation.tolist())
     assert not both, f"{len(both)} of 100 tokens are in both"
@@ -234,7 +234,7 @@ def uneven() -> tuple[Tensor, Tensor]:
 
 
 def micro_batches_make_one_batch(program: Program) -> None:
-    """The gradient of two micro-batches is that of all their rows in one, clipped once."""
+    """Two micro-batches give the gradient of one batch with all their rows, clipped once."""
     x, y = uneven()
     halves = list(zip(x.chunk(2), y.chunk(2), strict=True))
     whole, parts = gradient(program, [[(x, y)]]), gradient(program, [halves])
@@ -250,7 +250,7 @@ def a_step_forgets_the_one_before(program: Program) -> None:
 
 
 def the_rate_counts_updates(program: Program) -> None:
-    """Half of the updates are half of the schedule, in however many micro-batches."""
+    """After half of the updates half of the schedule is over, however many micro-batches they took."""
     one, four = program.rate(50, 50, 100, 0.01), program.rate(50, 200, 100, 0.01)
     assert one == four, f"after half of the updates {one:.4f}, with micro-batches {four:.4f}"
 
@@ -298,7 +298,7 @@ def what_is_tied_stays_tied(program: Program) -> None:
 
 
 def a_nucleus_reaches_its_share(program: Program) -> None:
-    """What is kept holds at least top_p together."""
+    """The tokens that are kept hold at least top_p together."""
     p = torch.tensor([[0.05, 0.5, 0.1, 0.35]])
     kept = program.nucleus(p, 0.8).sum().item()
     assert kept >= 0.8, f"top_p = 0.8 keeps {kept:.2f}"

@@ -23,7 +23,7 @@ ATTENTION = [
     ),
     Patient(
         "mask_one_off", "The mask is off by one", "attention",
-        "The loss falls to almost nothing, yet the model writes rubbish.",
+        "The loss falls to almost nothing, yet what the model writes is worthless.",
         "causal", m.causal_and_one, inv.the_future_changes_nothing, how="prefixes",
         thread=GITHUB + "huggingface/transformers/issues/48745",
         near=True,
