@@ -27,8 +27,8 @@ HOW = {  # what is special about a true price
     "pass": "",
     "prefixes": " For the true price, the model read each prefix alone.",
     "cache": " For the true price, the model read with its cache, token by token.",
-    "writing": " Here the true price is no loss. It is how much more the model's own texts surprise "
-    "it, and less than nothing means duller texts.",
+    "writing": " Here the true price is no loss. It is how much more the model's own texts "
+    "surprise it, and less than nothing means duller texts.",
 }
 
 
@@ -109,13 +109,13 @@ def dear_and_cheap(stored: Mapping) -> list[str]:
         "of zero. Where the open circle stands left of the filled dot, the program looks better "
         "than it is.*",
         "",
-        f"In {number(len(better))} rows the open circle stands far to the left: the program reports "
-        "a lower loss than a healthy one, and no model is better for it. The fault is in the "
-        f"validation, too, so only a sound evaluation shows it. In {number(len(lent))} others both "
+        f"In {number(len(better))} rows the open circle stands far to the left: the program "
+        "reports a lower loss than a healthy one, and no model is better for it. The fault is in "
+        f"the validation, too, so only a sound evaluation shows it. In {number(len(lent))} others both "
         f"dots stand near zero, but the square is at {min(lent):.1f} to {max(lent):.1f} nats. "
         "Training adapts to such a fault, and weights that were trained without it suffer. And in "
-        f"{number(len(free))} of the programs that were trained with their fault, true and reported "
-        "price lie within the noise, so that no loss could have given the fault away.",
+        f"{number(len(free))} of the programs that were trained with their fault, true and "
+        "reported price lie within the noise, so that no loss could have given the fault away.",
     ]
 
 
@@ -258,8 +258,8 @@ def who_names_what(diagnoses: Mapping) -> list[str]:
     return [
         "## Which test names which fault",
         "",
-        "The patients and {doc}`diagnose <diagnosis>` were written without knowledge of each other. "
-        "When the two halves met, before either was changed, "
+        "The patients and {doc}`diagnose <diagnosis>` were written without knowledge of each "
+        "other. When the two halves met, before either was changed, "
         f"{first} of the {len(entries)} patients were named by at least one test. Today {now} are. "
         f"On the {number(len(twins))} healthy twins there was {alarm(alarms['first_sight'])} at "
         f"first, and there is {alarm(alarms['now'])} now.",

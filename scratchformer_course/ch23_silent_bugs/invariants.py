@@ -250,7 +250,7 @@ def a_step_forgets_the_one_before(program: Program) -> None:
 
 
 def the_rate_counts_updates(program: Program) -> None:
-    """After half of the updates half of the schedule is over, however many micro-batches they took."""
+    """Half of the updates take half of the schedule, in however many micro-batches."""
     one, four = program.rate(50, 50, 100, 0.01), program.rate(50, 200, 100, 0.01)
     assert one == four, f"after half of the updates {one:.4f}, with micro-batches {four:.4f}"
 
