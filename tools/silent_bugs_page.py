@@ -111,8 +111,8 @@ def dear_and_cheap(stored: Mapping) -> list[str]:
         "",
         f"In {number(len(better))} rows the open circle stands far to the left: the program "
         "reports a lower loss than a healthy one, and no model is better for it. The fault is in "
-        f"the validation, too, so only a sound evaluation shows it. In {number(len(lent))} others both "
-        f"dots stand near zero, but the square is at {min(lent):.1f} to {max(lent):.1f} nats. "
+        f"the validation, too, so only a sound evaluation shows it. In {number(len(lent))} others "
+        f"both dots stand near zero, but the square is at {min(lent):.1f} to {max(lent):.1f} nats. "
         "Training adapts to such a fault, and weights that were trained without it suffer. And in "
         f"{number(len(free))} of the programs that were trained with their fault, true and "
         "reported price lie within the noise, so that no loss could have given the fault away.",

@@ -39,9 +39,9 @@ def all_prices():
     stored = load_measurements("silent_bugs")
     found = {figure: prices(stored, figure) for figure in COLOURS}
     rows = sorted(found["right"], key=lambda name: -found["right"][name].mean)
-    spreads, top = noise(stored), 74
-    d = Drawing(480, top + ROW * len(rows) + 26)
-    left, right = 178, 468
+    spreads, top = noise(stored), 92
+    d = Drawing(410, top + ROW * len(rows) + 26)
+    left, right = 156, 400
     lowest, highest = place_of(-3), place_of(20)
 
     def x(nats: float) -> float:
@@ -57,7 +57,7 @@ def all_prices():
         y = top + ROW * (i + 0.5)
         spread = 2 * spreads.get(PATIENTS[name].twin, 0.0) * PATIENTS[name].trained
         if spread:
-            d.box(x(-spread), y - 4.5, x(spread) - x(-spread), 9, "", "muted", fill=0.25)
+            d.line([(x(-spread), y), (x(spread), y)], "muted", 5)
         d.text(4, y, words(PATIENTS[name]), anchor="start", size=13)
         _marks(d, {f: x(found[f][name].mean) for f in COLOURS if name in found[f]}, y)
     hidden = [name for name in rows if _looks_better(found, name)]
@@ -80,12 +80,12 @@ def _legend(d: Drawing) -> None:
     d.text(4, 12, "nats more than the healthy twin", anchor="start", size=13, bold=True)
     _marks(d, {"right": 12}, 34)
     d.text(24, 34, "true price", "key", anchor="start", size=13)
-    _marks(d, {"reported": 114}, 34)
-    d.text(126, 34, "as reported", "query", anchor="start", size=13)
-    _marks(d, {"loaded": 226}, 34)
-    d.text(238, 34, "healthy weights loaded", "value", anchor="start", size=13)
-    d.box(396, 29.5, 24, 9, "", "muted", fill=0.25)
-    d.text(427, 34, "noise", "muted", anchor="start", size=13)
+    _marks(d, {"reported": 164}, 34)
+    d.text(176, 34, "as the program reports it", "query", anchor="start", size=13)
+    d.line([(4, 54), (18, 54)], "muted", 5)
+    d.text(24, 54, "noise", "muted", anchor="start", size=13)
+    _marks(d, {"loaded": 164}, 54)
+    d.text(176, 54, "healthy weights loaded", "value", anchor="start", size=13)
 
 
 def _marks(d: Drawing, at: dict[str, float], y: float) -> None:
@@ -166,8 +166,9 @@ def matrix():
     """Patients in rows, tests of `diagnose` in columns, and a mark where a test names a patient."""
     diagnoses = load_measurements("diagnoses")
     tests = naming_tests(diagnoses)
-    left, top, cell = 172, 150, min(18.0, 292 / len(tests))
-    d = Drawing(480, top + ROW * len(ORDER) + 34)
+    left, top, cell = 152, 134, 13.8
+    width = max(300, round(left + cell * len(tests) + 4))
+    d = Drawing(width, top + ROW * len(ORDER) + 34)
     bottom = top + ROW * len(ORDER)
     for j, test in enumerate(tests):
         x = left + cell * (j + 0.5)
@@ -189,8 +190,8 @@ def matrix():
             d.line([(4, y), (left + cell * len(tests), y)], "muted", 1)
     d.circle(12, bottom + 20, 5, "value", fill=1)
     d.text(24, bottom + 20, "named at first sight", "value", anchor="start", size=13)
-    d.circle(196, bottom + 20, 5, "query", fill=0)
-    d.text(208, bottom + 20, "named since then", "query", anchor="start", size=13)
+    d.circle(176, bottom + 20, 5, "query", fill=0)
+    d.text(188, bottom + 20, "named since then", "query", anchor="start", size=13)
     n = {k: sum(bool(e[k]) for e in diagnoses["patients"].values()) for k in ("first_sight", "now")}
     return d.show(
         f"A table of marks: {len(ORDER)} faults in rows, {len(tests)} tests in columns. "
