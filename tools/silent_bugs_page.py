@@ -229,7 +229,8 @@ def plain(text: str) -> str:
 
 def code_of(function) -> list[str]:
     """The lines of a function without its decorators and its docstring."""
-    lines = textwrap.dedent(inspect.getsource(function)).splitlines()
+    source = inspect.getsource(function).replace("  # type: ignore", "")
+    lines = textwrap.dedent(source).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("def "))
     body = start + 1 + 1 + (function.__doc__ or "").count("\n")
     return [lines[start], *lines[body:]]

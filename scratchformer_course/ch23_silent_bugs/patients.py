@@ -78,8 +78,7 @@ ATTENTION = [
     ),
     Patient(
         "values_turned", "Values are rotated as well", "attention",
-        "The loss is slightly higher than it should be, and much "
-        "higher with weights trained elsewhere.",
+        "In a text of one repeated token, attention gives another result at each position.",
         "turn", m.turn_values, inv.values_do_not_turn, "modern",
         thread=GITHUB + "labmlai/annotated_deep_learning_paper_implementations/issues/251",
         near=True,
@@ -185,7 +184,7 @@ LEARNING = [
     ),
     Patient(
         "clipped_early", "Gradients are clipped before accumulation ends", "training",
-        "The same run with one large batch in place of four micro-batches ends slightly better.",
+        "Cutting the same batch into micro-batches, even into equal ones, changes its gradient.",
         "update", p.update_clipped_early, inv.micro_batches_make_one_batch, "lines",
         thread=GITHUB + "facebookresearch/lingua/pull/59",
         found="Gradients were clipped after each micro-batch; the "

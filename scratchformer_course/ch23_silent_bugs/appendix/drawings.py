@@ -29,7 +29,7 @@ def words(patient: Patient) -> str:
 # --- the prices ----------------------------------------------------------------------------------
 
 
-def place_of(nats: float) -> float:
+def place_of(nats: float | int) -> float:
     """Where a price stands on its axis, 0 for nothing."""
     return math.copysign(math.log10(1 + abs(nats) / LEAST), nats)
 
@@ -44,15 +44,15 @@ def all_prices():
     left, right = 156, 400
     lowest, highest = place_of(-3), place_of(20)
 
-    def x(nats: float) -> float:
+    def x(nats: float | int) -> float:
         return round(left + (right - left) * (place_of(nats) - lowest) / (highest - lowest), 1)
 
     _legend(d)
     bottom = top + ROW * len(rows)
-    for nats in (-1, -0.1, 0, 0.1, 1, 10):
-        d.line([(x(nats), top - 6), (x(nats), bottom)], "muted", 1.6 if nats == 0 else 0.5)
-        for y in (top - 15, bottom + 13):
-            d.text(x(nats), y, f"{nats:g}".replace("-", "−"), "muted", size=13)
+    for tick in (-1, -0.1, 0, 0.1, 1, 10):
+        d.line([(x(tick), top - 6), (x(tick), bottom)], "muted", 1.6 if tick == 0 else 0.5)
+        for foot in (top - 15, bottom + 13):
+            d.text(x(tick), foot, f"{tick:g}".replace("-", "−"), "muted", size=13)
     for i, name in enumerate(rows):
         y = top + ROW * (i + 0.5)
         spread = 2 * spreads.get(PATIENTS[name].twin, 0.0) * PATIENTS[name].trained
@@ -88,7 +88,7 @@ def _legend(d: Drawing) -> None:
     d.text(176, 54, "healthy weights loaded", "value", anchor="start", size=13)
 
 
-def _marks(d: Drawing, at: dict[str, float], y: float) -> None:
+def _marks(d: Drawing, at: dict[str, float | int], y: float | int) -> None:
     """The marks of a row, the true price above the others."""
     if {"right", "reported"} <= set(at):
         d.line([(at["reported"], y), (at["right"], y)], "muted", 1)
@@ -143,7 +143,7 @@ def _point(i: int, loss: float, lowest: float, highest: float) -> tuple[float, f
     return round(36 + i * 192 / 18, 1), round(94 - 80 * (loss - lowest) / (highest - lowest), 1)
 
 
-def _apart(heights: Sequence[float], least: float) -> list[float]:
+def _apart(heights: Sequence[float], least: float | int) -> list[float]:
     """Two heights, moved so that they are as far from each other, and not too low."""
     upper, lower = sorted(heights)
     middle, far = (upper + lower) / 2, max(lower - upper, least) / 2
