@@ -39,7 +39,7 @@ def page() -> str:
     for place, heading in PLACES.items():
         parts.append([f"## {heading}"])
         parts += [section(p, stored, diagnoses) for p in ORDER if p.place == place]
-    parts += [who_names_what(diagnoses), by_name(stored, diagnoses)]
+    parts += [who_names_what(diagnoses), by_name(stored)]
     return "\n".join(line for part in parts for line in [*part, ""]).rstrip("\n") + "\n"
 
 
@@ -68,9 +68,9 @@ def opening(stored: Mapping) -> list[str]:
         "",
         f"Patient and twin are GPTs of {of.n_layers} blocks, {of.d_model} wide, that read "
         f"{of.context_length} tokens at a time. Each is trained on Tiny Shakespeare for "
-        f"{stored['steps']} steps with {seeds} seeds. The learning rate, {stored['rate']:g}, was "
-        "tuned for neither. A price is how many nats per token the patient loses more than its "
-        "twin, which has the same seed and draws the same batches. There are three:",
+        f"{stored['steps']} steps with {number(seeds)} seeds. The learning rate, "
+        f"{stored['rate']:g}, was tuned for neither. A price is the patient's loss minus its twin's, in nats per token, "
+        "where both have the same seed and draw the same batches. There are three:",
         "",
         "- **true**: a sound evaluation uses the model as one does, and no token can see what "
         "comes later;",
@@ -105,8 +105,8 @@ def dear_and_cheap(stored: Mapping) -> list[str]:
         ":::{drawing} " + ROOM + " all_prices",
         ":::",
         "",
-        "*Prices of all patients, the dearest above. The axis goes by factors of ten on both sides "
-        "of zero. Where the open circle stands left of the filled dot, the program looks better "
+        "*Prices of all patients, the highest at the top. The axis goes by factors of ten on both "
+        "sides of zero. Where the open circle stands left of the filled dot, the program looks better "
         "than it is.*",
         "",
         f"In {number(len(better))} rows the open circle stands far to the left: the program "
@@ -261,7 +261,8 @@ def who_names_what(diagnoses: Mapping) -> list[str]:
         "",
         "The patients and {doc}`diagnose <diagnosis>` were written without knowledge of each "
         "other. When the two halves met, before either was changed, "
-        f"{first} of the {len(entries)} patients were named by at least one test. Today {now} are. "
+        f"at least one test failed on {first} of the {len(entries)} patients. Today that holds for "
+        f"{now}. "
         f"On the {number(len(twins))} healthy twins there was {alarm(alarms['first_sight'])} at "
         f"first, and there is {alarm(alarms['now'])} now.",
         "",
@@ -269,7 +270,7 @@ def who_names_what(diagnoses: Mapping) -> list[str]:
         ":::",
         "",
         "*Patients in rows, in the order of this page, and tests in columns. A filled dot is a "
-        "test that named the fault at first sight, an open circle one that has named it since.*",
+        "test that failed at first sight, an open circle one that fails since then.*",
     ]
 
 
@@ -277,22 +278,21 @@ def alarm(n: int) -> str:
     return f"{number(n)} false alarm{'s' if n > 1 else ''}"
 
 
-def by_name(stored: Mapping, diagnoses: Mapping) -> list[str]:
+def by_name(stored: Mapping) -> list[str]:
     """A table of all answers, in a fold."""
     costs = {figure: prices(stored, figure) for figure in FIGURES}
     rows = []
     for p in ORDER:
         cells = [cell(costs[figure].get(p.name)) for figure in FIGURES]
-        tests = ", ".join(diagnoses["patients"][p.name]["now"]) or "–"
         fault = f"[{NUMBERS[p.name]}](#{anchor(p)}) {p.title}"
-        rows.append("| " + " | ".join([fault, *cells, tests]) + " |")
+        rows.append("| " + " | ".join([fault, *cells]) + " |")
     return [
         "(bugs-by-name)=",
         "## By name",
         "",
         "::::{dropdown} All patients, with their mean prices in nats",
-        "| fault | true | reported | loaded | tests |",
-        "|---|---|---|---|---|",
+        "| fault | true | reported | loaded |",
+        "|---|---|---|---|",
         *rows,
         "::::",
     ]

@@ -56,6 +56,7 @@ class Patient:
     twin: str = "plain"
     how: str = "pass"
     trained: bool = True
+    short: str = ""  # for a row of a figure; else the name will do
     thread: str | None = None
     found: str | None = None  # what happened there, in a sentence
     near: bool = False  # what happened there is a near relation of this fault

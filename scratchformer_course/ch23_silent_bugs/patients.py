@@ -17,6 +17,7 @@ ATTENTION = [
         "Training looks healthy, but with weights trained elsewhere attention is sharper and the "
         "loss higher.",
         "scores", m.scores_without_root, inv.scores_keep_variance_one,
+        short="√D forgotten",
         thread=GITHUB + "mlc-ai/mlc-llm/pull/3426",
         found="A fallback path forgot the factor, and embeddings had a similarity of 0.86 to the "
         "right ones.",
@@ -25,6 +26,7 @@ ATTENTION = [
         "mask_one_off", "The mask is off by one", "attention",
         "The loss falls to almost nothing, yet what the model writes is worthless.",
         "causal", m.causal_and_one, inv.the_future_changes_nothing, how="prefixes",
+        short="mask off by one",
         thread=GITHUB + "huggingface/transformers/issues/48745",
         near=True,
         found="Four decoders could see all later tokens; on random ones "
@@ -43,6 +45,7 @@ ATTENTION = [
         "The loss falls far below the healthy run's, and each column "
         "of an attention map sums to 1.",
         "weights", m.weights_over_queries, inv.the_future_changes_nothing, how="prefixes",
+        short="softmax over wrong axis",
         thread=GITHUB + "labmlai/annotated_deep_learning_paper_implementations/issues/146",
         found="In a diffusion model the wrong axis went unnoticed, "
         "because the images were just as good.",
@@ -51,6 +54,7 @@ ATTENTION = [
         "heads_mixed", "Heads are merged by a bare `reshape`", "attention",
         "The loss falls far below the healthy run's, and the texts are worse.",
         "merge_heads", m.merge_by_reshape, inv.merging_undoes_splitting, how="prefixes",
+        short="heads reshaped",
         thread=GITHUB + "jsbaan/transformer-from-scratch/pull/6",
         found="A missing permute scrambled the tokens; a copy task was still learned.",
     ),
@@ -58,6 +62,7 @@ ATTENTION = [
         "padding_attended", "Padding is attended to", "attention",
         "A text's logits depend on how long its neighbours in the batch are.",
         "hide_padding", m.padding_in_sight, inv.padding_changes_nothing, "lines",
+        short="padding attended to",
         thread=GITHUB + "TransformerLensOrg/TransformerLens/issues/1005",
         found="Prompts in a batch were continued differently from the same prompts alone.",
     ),
@@ -65,6 +70,7 @@ ATTENTION = [
         "window_one_off", "The window is off by one", "attention",
         "Two programs with the same weights and the same window give slightly different logits.",
         "within", m.within_and_one, inv.a_window_holds_as_many_as_it_says, "modern",
+        short="window off by one",
         thread=GITHUB + "huggingface/transformers/issues/39408",
         found="The kernel counted the tokens before the current one, the configuration counted "
         "all of them.",
@@ -73,6 +79,7 @@ ATTENTION = [
         "repeat_for_interleave", "`repeat` in place of `repeat_interleave`", "attention",
         "Training looks healthy, but weights trained elsewhere give a much higher loss.",
         "share_heads", m.share_in_turns, inv.neighbours_share_a_key, "modern",
+        short="repeat, not interleave",
         thread=GITHUB + "onnx/onnx/pull/7274",
         found="A standard laid out the shared heads in turns, where PyTorch repeats each of them.",
     ),
@@ -80,6 +87,7 @@ ATTENTION = [
         "values_turned", "Values are rotated as well", "attention",
         "In a text of one repeated token, attention gives another result at each position.",
         "turn", m.turn_values, inv.values_do_not_turn, "modern",
+        short="values rotated",
         thread=GITHUB + "labmlai/annotated_deep_learning_paper_implementations/issues/251",
         near=True,
         found="In a variant that rotates values on purpose, they were rotated twice.",
@@ -88,6 +96,7 @@ ATTENTION = [
         "two_bases", "Queries and keys are rotated at different rates", "attention",
         "The same tokens get other attention scores when the text starts at a later position.",
         "turn", m.turn_by_two_bases, inv.scores_know_distances_only, "modern",
+        short="two rotary bases",
         thread=GITHUB + "sgl-project/SpecForge/issues/265",
         near=True,
         found="The base in the configuration was not read, and the "
@@ -117,6 +126,7 @@ USE = [
         "deviation_for_root", "The norm divides by std + ε", "block",
         "Training looks healthy, and published weights give logits that are slightly off.",
         "norm", m.LayerNormByStd, inv.the_norm_is_pytorchs,
+        short="norm by std + ε",
         thread=GITHUB + "codertimo/BERT-pytorch/issues/30",
         found="A much copied norm divides by the unbiased standard deviation plus ε.",
     ),
@@ -139,6 +149,7 @@ USE = [
         "conv1d_not_transposed", "A square matrix is not transposed", "file",
         "A run resumed from its file starts with a higher loss, although every shape fits.",
         "load", p.load_by_shape, inv.a_file_changes_nothing, "resumed",
+        short="matrix not transposed",
         thread=GITHUB + "AutoGPTQ/AutoGPTQ/pull/139",
         found="GPT-2's transposed layers were transposed back in one of "
         "two files, but not in the other.",
@@ -147,6 +158,7 @@ USE = [
         "untied", "Tied weights are untied by loading", "file",
         "A resumed run continues as before, but the model has more parameters than it had.",
         "load", p.load_by_assigning, inv.what_is_tied_stays_tied, "resumed",
+        short="weights untied",
         thread=GITHUB + "pytorch/pytorch/issues/188346",
         found="Loading by assignment gives each name of a shared tensor a tensor of its own.",
     ),
@@ -155,6 +167,7 @@ USE = [
         "Texts are duller than they should be at the chosen top_p.",
         "nucleus", p.nucleus_one_short, inv.a_nucleus_reaches_its_share, how="writing",
         trained=False,
+        short="top-p one short",
         thread=GITHUB + "fishaudio/fish-speech/pull/1171",
         found="The mask was not shifted, so the token that crosses the threshold was removed.",
     ),
@@ -186,6 +199,7 @@ LEARNING = [
         "clipped_early", "Gradients are clipped before accumulation ends", "training",
         "Cutting the same batch into micro-batches, even into equal ones, changes its gradient.",
         "update", p.update_clipped_early, inv.micro_batches_make_one_batch, "lines",
+        short="clipped too early",
         thread=GITHUB + "facebookresearch/lingua/pull/59",
         found="Gradients were clipped after each micro-batch; the "
         "repair called this often harmless.",
@@ -194,6 +208,7 @@ LEARNING = [
         "schedule_too_fast", "The schedule is stepped once per micro-batch", "training",
         "The loss falls faster than the healthy run's at first, then stands still.",
         "rate", p.rate_by_batches, inv.the_rate_counts_updates, "lines",
+        short="schedule too fast",
         thread=GITHUB + "Lightning-AI/pytorch-lightning/issues/1476",
         found="A warm-up of 16,000 steps took 1,000, because 16 micro-batches made a step.",
     ),
@@ -202,6 +217,7 @@ LEARNING = [
         "Training looks healthy while the steps are large; with small "
         "ones some weights stop changing.",
         "prepare", p.prepare_in_bfloat16, inv.all_weights_move,
+        short="bfloat16 weights",
         thread=GITHUB + "pytorch/ao/pull/1124",
         found="Small updates of bfloat16 weights were rounded away; stochastic rounding keeps "
         "them on average.",
@@ -213,6 +229,7 @@ TEXT = [
         "not_shifted", "Targets are not shifted", "text",
         "The loss falls to zero, and the model repeats the last token for ever.",
         "next_tokens", p.same_tokens, inv.targets_are_the_next_tokens,
+        short="targets not shifted",
         thread=GITHUB + "KempnerInstitute/KempnerForge/issues/154",
         found="Captions were scored against the token just read, and the loss went from 8.6 to 0.",
     ),
@@ -221,6 +238,7 @@ TEXT = [
         "The loss stays well above the healthy run's, and the texts "
         "read as if letters were missing.",
         "loss", p.loss_shifted_again, inv.an_oracle_loses_nothing,
+        short="targets shifted twice",
         thread=GITHUB + "huggingface/transformers/pull/46898",
         found="A model shifted its labels to the right, and its loss shifted them again.",
     ),
@@ -235,6 +253,7 @@ TEXT = [
         "validation_trained_on", "Training text in the validation split", "text",
         "The validation loss follows the training loss all the way down; nothing seems to overfit.",
         "split", p.split_by_length, inv.splits_share_nothing, "little", trained=False,
+        short="validation trained on",
         thread=GITHUB + "marin-community/marin/pull/2700",
         found="One split was cut after shuffling and the other before, so they overlapped.",
     ),
@@ -242,6 +261,7 @@ TEXT = [
         "ids_wrapped", "Token ids overflow their type", "text",
         "The loss falls as it should, but decoded training data is not the text it came from.",
         "stored", p.stored_in_bytes, inv.ids_survive_the_file, "subwords",
+        short="ids overflow",
         thread=GITHUB + "huggingface/transformers/issues/2825",
         found="With 16 bits for 119,547 tokens, nearly half of them "
         "turned into others in the file.",
@@ -250,6 +270,7 @@ TEXT = [
         "workers_alike", "All workers draw with the same seed", "text",
         "The loss falls more slowly, as it would with a smaller batch.",
         "worker_seed", p.same_seed, inv.workers_draw_different_rows,
+        short="one seed for all workers",
         thread=GITHUB + "pytorch/pytorch/issues/5059",
         found="Each worker is a copy, random generator included, so all draw the same numbers.",
     ),

@@ -23,7 +23,7 @@ ROW = 19
 
 def words(patient: Patient) -> str:
     """A short name of a fault, for a row of a drawing."""
-    return patient.name.replace("_", " ")
+    return patient.short or patient.name.replace("_", " ")
 
 
 # --- the prices ----------------------------------------------------------------------------------
@@ -62,12 +62,13 @@ def all_prices():
         _marks(d, {f: x(found[f][name].mean) for f in COLOURS if name in found[f]}, y)
     hidden = [name for name in rows if _looks_better(found, name)]
     return d.show(
-        f"{len(rows)} faults in rows, the dearest above, on an axis from −1 to 10 nats. A filled "
-        "dot is what a fault costs, an open one what the program reports of it, and a square what "
-        f"it costs weights that were trained without it. The dots reach from {rows[0]!r} to "
-        f"{rows[-1]!r}. For {len(hidden)} faults the open dot stands left of zero, where a healthy "
-        "program would be: they report a gain. Grey bars around zero are the noise, and "
-        f"{sum(verdicts(stored).values())} filled dots lie within it or at zero."
+        f"{len(rows)} faults in rows, the highest price at the top, on an axis from −1 to 10 nats. "
+        "A filled dot is what a fault costs, an open one what the program reports of it, and a "
+        "square what it costs weights that were trained without it. The dots reach from "
+        f"{words(PATIENTS[rows[0]])!r} to {words(PATIENTS[rows[-1]])!r}. For {len(hidden)} faults "
+        "the open dot stands left of zero, where a healthy program would be: they report a gain. "
+        f"Grey bars around zero are the noise, and {sum(verdicts(stored).values())} filled dots lie "
+        "within it or at zero."
     )
 
 
@@ -189,12 +190,13 @@ def matrix():
             y = top + ROW * (i + 1)
             d.line([(4, y), (left + cell * len(tests), y)], "muted", 1)
     d.circle(12, bottom + 20, 5, "value", fill=1)
-    d.text(24, bottom + 20, "named at first sight", "value", anchor="start", size=13)
+    d.text(24, bottom + 20, "failed at first sight", "value", anchor="start", size=13)
     d.circle(176, bottom + 20, 5, "query", fill=0)
-    d.text(188, bottom + 20, "named since then", "query", anchor="start", size=13)
+    d.text(188, bottom + 20, "fails since then", "query", anchor="start", size=13)
     n = {k: sum(bool(e[k]) for e in diagnoses["patients"].values()) for k in ("first_sight", "now")}
     return d.show(
-        f"A table of marks: {len(ORDER)} faults in rows, {len(tests)} tests in columns. "
-        f"{n['first_sight']} rows have a filled mark, which stands for a test that named the fault "
-        f"at first sight; {n['now']} rows have a mark of any kind. Most have one mark alone."
+        f"A table of marks: {len(ORDER)} faults in rows, {len(tests)} tests in columns. A "
+        "filled mark stands for a test that failed at first sight, an open one for a test that "
+        f"fails since then. {n['first_sight']} rows had a mark at first sight, and {n['now']} have "
+        "one today. Most have one alone."
     )
