@@ -59,7 +59,7 @@ def attention_sharing(case: Case) -> tuple:
         return UNSEEN
     shares = set()
     for keys in layers:
-        k = keys.unflatten(0, (len(case.ids), -1))[0].flatten(1)  # (H, D T)
+        k = keys.unflatten(0, (len(case.ids), -1))[0].flatten(1)  # (H, N)
         same = (k[:, None] == k).all(dim=-1)  # (H, H)
         n = int(same[0].sum())
         group = torch.arange(len(k), device=k.device) // n

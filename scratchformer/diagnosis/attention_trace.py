@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -69,9 +68,11 @@ class AttentionTrace(TorchDispatchMode):
         return mine and self.T in shape and 0 < factor < 1
 
 
-@torch.no_grad()
 def attention_of(model: nn.Module, ids: Tensor) -> list[Attention]:
-    """All attention in one call; none where it cannot be watched."""
+    """All attention in one call; none where it cannot be watched.
+
+    Not under no_grad, where PyTorch's own encoder takes a path that nobody sees into.
+    """
     try:
         with sdpa_kernel(SDPBackend.MATH), AttentionTrace(ids.shape[1]) as trace:
             model(ids)
