@@ -31,13 +31,12 @@ def measure(options: argparse.Namespace) -> dict:
     for kind, all_of_a_kind in programs.items():
         found[kind] = {}
         for name, program in all_of_a_kind.items():
-            examination = examine(program)
-            entry = {"now": examination.faults}
+            report = examine(program)
+            entry = {"now": report.faults}
             before = stored.get(kind, {}).get(name, {})
             entry = {"first_sight": before.get("first_sight", entry["now"])} | entry
             if kind == "patients":
-                suspects = [s for finding in examination.failed for s in finding.suspects]
-                entry["first_suspect"] = suspects[0] if suspects else ""
+                entry["first_suspect"] = "".join(report[report.faults[0]].suspects[:1])
             found[kind][name] = entry
             print(name, entry, flush=True)
     return found

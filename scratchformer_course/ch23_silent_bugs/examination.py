@@ -1,43 +1,18 @@
-"""A program under `diagnose`: its model, its text and its training, given as a reader would."""
+"""A program under `diagnose`: its model, text, training and writing, given as a reader would."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
 from torch import nn
 
 from scratchformer.data import Playhouse
-from scratchformer.diagnosis import Finding, Report, diagnose, diagnose_training
-from scratchformer_course.ch23_silent_bugs.program import (
-    Program,
-    drawn,
-    new_optimizer,
-    reopened,
-)
+from scratchformer.diagnosis import Report, diagnose, diagnose_sampling, diagnose_training
+from scratchformer_course.ch23_silent_bugs import program as healthy
+from scratchformer_course.ch23_silent_bugs.program import Program, drawn, new_optimizer, reopened
 from scratchformer_course.ch23_silent_bugs.texts import tokens
 
 STEPS, ROWS = 100, 8
-
-
-@dataclass(frozen=True)
-class Examination:
-    """What `diagnose` says of a program's model and text, and `diagnose_training` of its steps."""
-
-    model: Report
-    training: Report
-
-    @property
-    def failed(self) -> list[Finding]:
-        """The findings of the tests that failed, those of the model first."""
-        return [self.model[name] for name in self.model.faults] + [
-            self.training[name] for name in self.training.faults
-        ]
-
-    @property
-    def faults(self) -> list[str]:
-        """The names of the tests that failed."""
-        return [finding.test for finding in self.failed]
 
 
 @lru_cache(maxsize=1)
@@ -46,26 +21,29 @@ def some_text() -> str:
     return Playhouse(seed=0).text(20_000)
 
 
-def examine(program: Program, text: str | None = None) -> Examination:
-    """Both diagnoses of a program that learns a text; nothing is trained but copies."""
-    ids, V = tokens(text or some_text(), program.setting, program.stored)
-    ids, _ = program.split(ids)
+def examine(program: Program, text: str | None = None) -> Report:
+    """All findings on a program that learns a text; nothing is trained but copies."""
+    text = text or some_text()
+    ids, V = tokens(text, program.setting, program.stored)
+    to_train, held_out = program.split(ids)
+    as_tokenized, _ = program.split(tokens(text, program.setting, healthy.stored)[0])
     model = program.prepare(program.model(V))
     if program.setting.resumed:
         model = reopened(program, model)
     T, pad = model.context_length, program.pad(model)
-    batches = (program.batch(rows, pad) for rows in drawn(program, ids, ROWS, T, seed=0))
-    return Examination(
-        diagnose(
-            model, V, T,
-            window=model.config.window,
-            pad_id=pad,
-            loss=program.nats,
-            batches=batches,
-            tokens=ids,
-        ),
-        diagnose_training(training(program), model, V, T, loss=program.nats),
+    batches = (program.batch(rows, pad) for rows in drawn(program, to_train, ROWS, T, seed=0))
+    of_model = diagnose(
+        model, V, T,
+        pad_id=pad,
+        window=model.config.window,
+        loss=program.nats,
+        batches=batches,
+        tokens=(as_tokenized, held_out),
+        reload=lambda model: reopened(program, model),
     )  # fmt: skip
+    of_training = diagnose_training(training(program), model, V, T, loss=program.nats)
+    of_writing = diagnose_sampling(program.nucleus)
+    return Report(of_model.findings + of_training.findings + of_writing.findings)
 
 
 def training(program: Program) -> Callable:
