@@ -69,8 +69,9 @@ def opening(stored: Mapping) -> list[str]:
         f"Patient and twin are GPTs of {of.n_layers} blocks, {of.d_model} wide, that read "
         f"{of.context_length} tokens at a time. Each is trained on Tiny Shakespeare for "
         f"{stored['steps']} steps with {number(seeds)} seeds. The learning rate, "
-        f"{stored['rate']:g}, was tuned for neither. A price is the patient's loss minus its twin's, in nats per token, "
-        "where both have the same seed and draw the same batches. There are three:",
+        f"{stored['rate']:g}, was tuned for neither. A price is the patient's loss minus its "
+        "twin's, in nats per token, where both have the same seed and draw the same batches. There "
+        "are three:",
         "",
         "- **true**: a sound evaluation uses the model as one does, and no token can see what "
         "comes later;",
@@ -79,9 +80,9 @@ def opening(stored: Mapping) -> list[str]:
         "load weights that somebody else has trained.",
         "",
         "Two healthy runs with different seeds differ as well, and this is the noise. A price "
-        "counts as *within the noise* if it is less than twice the standard deviation of the "
-        "twin's loss, or if the seeds do not agree on its sign. Nothing follows for larger models "
-        "or for longer runs, where the same fault may cost more or less.",
+        "counts as *within the noise* if it is smaller than the distance between the twin's best "
+        "and worst seed, or if the seeds do not agree on its sign. Nothing follows for larger "
+        "models or longer runs, where the same fault may cost more or less.",
     ]
 
 
@@ -106,8 +107,8 @@ def dear_and_cheap(stored: Mapping) -> list[str]:
         ":::",
         "",
         "*Prices of all patients, the highest at the top. The axis goes by factors of ten on both "
-        "sides of zero. Where the open circle stands left of the filled dot, the program looks better "
-        "than it is.*",
+        "sides of zero. Where the open circle stands left of the filled dot, the program "
+        "looks better than it is.*",
         "",
         f"In {number(len(better))} rows the open circle stands far to the left: the program "
         "reports a lower loss than a healthy one, and no model is better for it. The fault is in "
@@ -144,7 +145,7 @@ def section(patient: Patient, stored: Mapping, diagnoses: Mapping) -> list[str]:
         ":::::",
         "",
         f"::::{{dropdown}} Diagnosis of patient {i}",
-        f"**{patient.title}.** The repair, in `{patient.part}`:",
+        f"**{patient.title}.** {patient.cause} The repair, in `{patient.part}`:",
         "",
         "```diff",
         *patient.diff(),
@@ -187,7 +188,7 @@ def price_table(patient: Patient, stored: Mapping) -> list[str]:
     ]
     told = f"The twin is {TWINS[patient.twin]}, with a loss of {statistics.mean(twin['right']):.2f}"
     if spread := noise(stored).get(patient.twin):
-        told += f" and a standard deviation of {spread:.3f}"
+        told += f", and its seeds lie {spread:.3f} apart"
     told += "." + HOW[patient.how]
     if not patient.trained:
         told += " The fault does nothing in training, so the weights are the twin's."
@@ -270,7 +271,8 @@ def who_names_what(diagnoses: Mapping) -> list[str]:
         ":::",
         "",
         "*Patients in rows, in the order of this page, and tests in columns. A filled dot is a "
-        "test that failed at first sight, an open circle one that fails since then.*",
+        "test that has failed from first sight on, an open circle one that fails since the halves "
+        "were put together, and a small ring one that failed at first only.*",
     ]
 
 

@@ -56,6 +56,7 @@ class Patient:
     twin: str = "plain"
     how: str = "pass"
     trained: bool = True
+    cause: str = ""  # how the fault brings its symptom about
     short: str = ""  # for a row of a figure; else the name will do
     thread: str | None = None
     found: str | None = None  # what happened there, in a sentence

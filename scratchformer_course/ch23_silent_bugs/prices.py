@@ -41,17 +41,21 @@ def prices(stored: Mapping, figure: str = "right") -> dict[str, Price]:
 
 
 def noise(stored: Mapping) -> dict[str, float]:
-    """The standard deviation of each healthy twin's loss among its seeds, two at least."""
+    """How far apart each healthy twin's losses lie among its seeds, two at least."""
     twins = stored["twins"].items()
-    return {name: statistics.stdev(twin["right"]) for name, twin in twins if len(twin["right"]) > 1}
+    return {
+        name: max(twin["right"]) - min(twin["right"])
+        for name, twin in twins
+        if len(twin["right"]) > 1
+    }
 
 
 def within_noise(cost: Price, spread: float) -> bool:
-    """Whether a price may be chance, where the healthy twin's losses have such a deviation.
+    """Whether a price may be chance, where the healthy twin's losses lie so far apart.
 
-    It is less than twice as large, or the seeds do not agree that it is a loss, or a gain.
+    It is smaller than that, or the seeds do not agree that it is a loss, or a gain.
     """
-    return abs(cost.mean) < 2 * spread or cost.least <= 0 <= cost.greatest
+    return abs(cost.mean) < spread or cost.least <= 0 <= cost.greatest
 
 
 def verdicts(stored: Mapping) -> dict[str, bool]:

@@ -19,6 +19,12 @@ NUMBERS = {patient.name: i for i, patient in enumerate(ORDER, start=1)}
 COLOURS = {"right": "key", "reported": "query", "loaded": "value"}
 LEAST = 0.01  # nats: below it the axis of prices is even, above it goes by factors
 ROW = 19
+# of a test that failed (at first sight, today): radius, colour, fill
+MARKS = {
+    (True, True): (5, "value", 1),
+    (False, True): (5, "query", 0),
+    (True, False): (3, "muted", 0),
+}
 
 
 def words(patient: Patient) -> str:
@@ -55,7 +61,7 @@ def all_prices():
             d.text(x(tick), foot, f"{tick:g}".replace("-", "−"), "muted", size=13)
     for i, name in enumerate(rows):
         y = top + ROW * (i + 0.5)
-        spread = 2 * spreads.get(PATIENTS[name].twin, 0.0) * PATIENTS[name].trained
+        spread = spreads.get(PATIENTS[name].twin, 0.0) * PATIENTS[name].trained
         if spread:
             d.line([(x(-spread), y), (x(spread), y)], "muted", 5)
         d.text(4, y, words(PATIENTS[name]), anchor="start", size=13)
@@ -67,8 +73,8 @@ def all_prices():
         "square what it costs weights that were trained without it. The dots reach from "
         f"{words(PATIENTS[rows[0]])!r} to {words(PATIENTS[rows[-1]])!r}. For {len(hidden)} faults "
         "the open dot stands left of zero, where a healthy program would be: they report a gain. "
-        f"Grey bars around zero are the noise, and {sum(verdicts(stored).values())} filled dots lie "
-        "within it or at zero."
+        f"Grey bars around zero are the noise, and {sum(verdicts(stored).values())} filled dots "
+        "lie within it or at zero."
     )
 
 
@@ -168,7 +174,7 @@ def matrix():
     diagnoses = load_measurements("diagnoses")
     tests = naming_tests(diagnoses)
     left, top, cell = 152, 134, 13.8
-    width = max(300, round(left + cell * len(tests) + 4))
+    width = max(440, round(left + cell * len(tests) + 4))
     d = Drawing(width, top + ROW * len(ORDER) + 34)
     bottom = top + ROW * len(ORDER)
     for j, test in enumerate(tests):
@@ -181,22 +187,22 @@ def matrix():
         d.line([(left, y), (left + cell * len(tests), y)], "muted", 0.4)
         entry = diagnoses["patients"][patient.name]
         for j, test in enumerate(tests):
-            if test in entry["now"]:
-                at_first = test in entry["first_sight"]
-                colour, fill = ("value", 1) if at_first else ("query", 0)
-                d.circle(left + cell * (j + 0.5), y, 5, colour, fill=fill)
+            when = test in entry["first_sight"], test in entry["now"]
+            if when in MARKS:
+                d.circle(left + cell * (j + 0.5), y, *MARKS[when])
     for i, patients in enumerate(pairwise(ORDER)):
         if patients[0].place != patients[1].place:
             y = top + ROW * (i + 1)
             d.line([(4, y), (left + cell * len(tests), y)], "muted", 1)
-    d.circle(12, bottom + 20, 5, "value", fill=1)
-    d.text(24, bottom + 20, "failed at first sight", "value", anchor="start", size=13)
-    d.circle(176, bottom + 20, 5, "query", fill=0)
-    d.text(188, bottom + 20, "fails since then", "query", anchor="start", size=13)
+    legend = {12: "fails from first sight on", 214: "fails since then", 350: "failed then"}
+    for (x, said), mark in zip(legend.items(), MARKS.values(), strict=True):
+        d.circle(x, bottom + 20, *mark)
+        d.text(x + 12, bottom + 20, said, mark[1], anchor="start", size=13)
     n = {k: sum(bool(e[k]) for e in diagnoses["patients"].values()) for k in ("first_sight", "now")}
     return d.show(
         f"A table of marks: {len(ORDER)} faults in rows, {len(tests)} tests in columns. A "
-        "filled mark stands for a test that failed at first sight, an open one for a test that "
-        f"fails since then. {n['first_sight']} rows had a mark at first sight, and {n['now']} have "
-        "one today. Most have one alone."
+        "filled mark stands for a test that has failed from first sight on, an open one for a test "
+        "that fails since then, a small ring for one that failed at first only. At first sight "
+        f"{n['first_sight']} rows had a mark, and today {n['now']} have one, most of them one "
+        "alone."
     )
