@@ -262,16 +262,16 @@ def who_names_what(diagnoses: Mapping) -> list[str]:
         "",
         "The patients and {doc}`diagnose <diagnosis>` were written without knowledge of each "
         "other. When the two halves met, before either was changed, "
-        f"at least one test failed on {first} of the {len(entries)} patients. Today that holds for "
-        f"{now}. "
+        f"at least one test failed on {first} of the {len(entries)} patients. Today one fails on "
+        f"{'each' if now == len(entries) else now} of them. "
         f"On the {number(len(twins))} healthy twins there was {alarm(alarms['first_sight'])} at "
         f"first, and there is {alarm(alarms['now'])} now.",
         "",
         ":::{drawing} " + ROOM + " matrix",
         ":::",
         "",
-        "*Patients in rows, in the order of this page, and tests in columns. A filled dot is a "
-        "test that has failed from first sight on, an open circle one that fails since the halves "
+        "*Patients in rows, first those with a fault in the model, and tests in columns. A filled "
+        "dot is a test that has failed from first sight on, an open circle one that fails since the halves "
         "were put together, and a small ring one that failed at first only.*",
     ]
 

@@ -52,7 +52,7 @@ ATTENTION = [
         "of an attention map sums to 1.",
         "weights", m.weights_over_queries, inv.the_future_changes_nothing, how="prefixes",
         cause="Each key is shared out among the queries, so a weight depends on later queries.",
-        short="softmax over wrong axis",
+        short="softmax, wrong axis",
         thread=GITHUB + "labmlai/annotated_deep_learning_paper_implementations/issues/146",
         found="In a diffusion model the wrong axis went unnoticed, "
         "because the images were just as good.",
@@ -320,7 +320,7 @@ TEXT = [
         "worker_seed", p.same_seed, inv.workers_draw_different_rows,
         cause="Each worker draws the same rows, so a batch holds a quarter of the rows that it "
         "seems to hold.",
-        short="one seed for all workers",
+        short="workers of one seed",
         thread=GITHUB + "pytorch/pytorch/issues/5059",
         found="Each worker is a copy, random generator included, so all draw the same numbers.",
     ),

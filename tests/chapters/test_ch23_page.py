@@ -89,7 +89,7 @@ def test_the_matrix_marks_what_failed_at_first_sight_and_what_fails_today():
     said, root = drawn(drawings.matrix())
     marks = sum(len({*entry["first_sight"], *entry["now"]}) for entry in entries.values())
     assert len(list(root.iter(f"{SVG}circle"))) == marks + 3  # the legend has three
-    assert set(drawings.naming_tests({"patients": entries})) <= set(said)
+    assert set(drawings.naming_tests({"patients": entries}, drawings.ORDER)) <= set(said)
 
 
 def test_a_price_is_noise_if_it_is_small_or_if_its_sign_is_not_sure():

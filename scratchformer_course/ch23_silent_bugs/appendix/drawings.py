@@ -5,7 +5,6 @@ They show what is stored in silent_bugs.json and diagnoses.json, and are drawn w
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 from scratchformer_course.ch23_silent_bugs.patient import PLACES, Patient
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
@@ -18,7 +17,8 @@ ORDER = [p for place in PLACES for p in PATIENTS.values() if p.place == place]
 NUMBERS = {patient.name: i for i, patient in enumerate(ORDER, start=1)}
 COLOURS = {"right": "key", "reported": "query", "loaded": "value"}
 LEAST = 0.01  # nats: below it the axis of prices is even, above it goes by factors
-ROW = 19
+ROW, CELL, HEAD = 19, 15, 122  # of the tables: a row, a column, the names of the columns
+IN_MODEL = ("attention", "cache", "block")
 # of a test that failed (at first sight, today): radius, colour, fill
 MARKS = {
     (True, True): (5, "value", 1),
@@ -162,47 +162,61 @@ def _apart(heights: Sequence[float], least: float | int) -> list[float]:
 # --- who names what ------------------------------------------------------------------------------
 
 
-def naming_tests(diagnoses: dict) -> list[str]:
-    """The tests that name a patient, in the order in which the patients need them."""
-    entries = [diagnoses["patients"][patient.name] for patient in ORDER]
+def naming_tests(diagnoses: dict, patients: Sequence[Patient]) -> list[str]:
+    """The tests that have failed on some of these patients, in the order of the patients."""
+    entries = [diagnoses["patients"][patient.name] for patient in patients]
     named = [test for entry in entries for test in [*entry["first_sight"], *entry["now"]]]
     return list(dict.fromkeys(named))
 
 
 def matrix():
-    """Patients in rows, tests of `diagnose` in columns, and a mark where a test names a patient."""
+    """Patients in rows, tests of `diagnose` in columns, and a mark where a test has failed.
+
+    Faults of the model and those of the rest have hardly a test in common: each have a table.
+    """
     diagnoses = load_measurements("diagnoses")
-    tests = naming_tests(diagnoses)
-    left, top, cell = 152, 134, 13.8
-    width = max(440, round(left + cell * len(tests) + 4))
-    d = Drawing(width, top + ROW * len(ORDER) + 34)
-    bottom = top + ROW * len(ORDER)
+    halves = [
+        [patient for patient in ORDER if (patient.place in IN_MODEL) == is_in_model]
+        for is_in_model in (True, False)
+    ]
+    d = Drawing(360, 2 * HEAD + ROW * len(ORDER) + 74)
+    bottom = 0.0
+    for patients in halves:
+        bottom = _table(d, bottom, patients, diagnoses)
+    legend = ("fails from first sight on", "fails since then", "failed at first only")
+    for i, (mark, said) in enumerate(zip(MARKS.values(), legend, strict=True)):
+        x, y = (12, 212)[i % 2], bottom + 24 + 20 * (i // 2)
+        d.circle(x, y, *mark)
+        d.text(x + 12, y, said, mark[1], anchor="start", size=13)
+    entries = diagnoses["patients"].values()
+    first, now = (sum(bool(entry[when]) for entry in entries) for when in ("first_sight", "now"))
+    return d.show(
+        f"Two tables of marks: {len(halves[0])} faults of the model, {len(halves[1])} of all else "
+        "in rows, tests in columns. A filled mark stands for a test that has failed from first "
+        "sight on, an open one for a test that fails since then, a small ring for one that failed "
+        f"at first only. At first sight {first} rows had a mark, and today {now} have one, most "
+        "of them one alone."
+    )
+
+
+def _table(d: Drawing, top: float, patients: Sequence[Patient], diagnoses: dict) -> float:
+    """One of the tables, from `top` on; where it ends."""
+    tests = naming_tests(diagnoses, patients)
+    left, top, bottom = 156, top + HEAD, top + HEAD + ROW * len(patients)
+    right = left + CELL * len(tests)
     for j, test in enumerate(tests):
-        x = left + cell * (j + 0.5)
+        x = left + CELL * (j + 0.5)
         d.text(x, top - 8, test, size=13, anchor="start", turn=-90)
         d.line([(x, top), (x, bottom)], "muted", 0.4)
-    for i, patient in enumerate(ORDER):
+    for i, patient in enumerate(patients):
         y = top + ROW * (i + 0.5)
         d.text(4, y, words(patient), anchor="start", size=13)
-        d.line([(left, y), (left + cell * len(tests), y)], "muted", 0.4)
+        d.line([(left, y), (right, y)], "muted", 0.4)
         entry = diagnoses["patients"][patient.name]
         for j, test in enumerate(tests):
             when = test in entry["first_sight"], test in entry["now"]
             if when in MARKS:
-                d.circle(left + cell * (j + 0.5), y, *MARKS[when])
-    for i, patients in enumerate(pairwise(ORDER)):
-        if patients[0].place != patients[1].place:
-            y = top + ROW * (i + 1)
-            d.line([(4, y), (left + cell * len(tests), y)], "muted", 1)
-    legend = {12: "fails from first sight on", 214: "fails since then", 350: "failed then"}
-    for (x, said), mark in zip(legend.items(), MARKS.values(), strict=True):
-        d.circle(x, bottom + 20, *mark)
-        d.text(x + 12, bottom + 20, said, mark[1], anchor="start", size=13)
-    n = {k: sum(bool(e[k]) for e in diagnoses["patients"].values()) for k in ("first_sight", "now")}
-    return d.show(
-        f"A table of marks: {len(ORDER)} faults in rows, {len(tests)} tests in columns. A "
-        "filled mark stands for a test that has failed from first sight on, an open one for a test "
-        "that fails since then, a small ring for one that failed at first only. At first sight "
-        f"{n['first_sight']} rows had a mark, and today {n['now']} have one, most of them one "
-        "alone."
-    )
+                d.circle(left + CELL * (j + 0.5), y, *MARKS[when])
+        if i and patients[i - 1].place != patient.place:
+            d.line([(4, y - ROW / 2), (right, y - ROW / 2)], "muted", 1)
+    return bottom
