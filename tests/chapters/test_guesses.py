@@ -385,6 +385,11 @@ def how_many_heads(text):
     return {1: "one", 2: "two or three", 3: "two or three"}.get(found, "four or more")
 
 
+def which_copies(text):
+    alone, with_smear = (numbers(line)[-1] for line in text.splitlines()[:2])
+    return "only with smear" if with_smear < 1.2 < 1.8 < alone else "another answer"
+
+
 def what_turns(text):
     names = ("difference of means", "probe's direction")
     turned = [name for name in names if row_of(text, name)[4] > 0.5]  # the new rhyme at dose 1
@@ -539,6 +544,11 @@ ANSWERS = {
     ),
     "22/heads": ("weights", how_many_heads),
     "22/lever": ("doses", what_turns),
+    "22/one-block": ("songs-07", which_copies),
+    "22/always-six": (
+        "songs-25",
+        lambda t: "worse than chance" if row_of(t, "loops of 5")[0] > math.log(32) else "better",
+    ),
 }
 
 
