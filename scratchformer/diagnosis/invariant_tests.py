@@ -125,19 +125,16 @@ def padding(case: Case) -> tuple:
     """Padding on the left, where attention could see it, changes no real token's logits."""
     if case.given.padding is None:
         return None, "the model shows no way to be told of it: padding=…"
-    n, ids, found, pad = case.T // 3, case.ids[:2], [], case.given.pad_id
+    n, ids = case.T // 3, case.ids[:2]
     real = torch.ones_like(ids, dtype=torch.bool)
     real[0, :n] = False
-    for token in (0, 1) if pad is None else (max(pad, 0),):
-        with torch.no_grad():
-            output = case.given.padding(case.sharp, ids.masked_fill(~real, token), real)
-        found.append(logits_of(output)[0, n:])
-    attended, alone = gap(found[0], found[-1]), gap(found[0], case.logits(ids[:1, n:])[0])
-    said = f"other padding changes logits by {attended:.1g}, padding at all by {alone:.1g}"
-    suspects = ["padding is attended to: no mask, or one turned round"]
-    suspects += ["positions count the padding (harmless if it never stands on the left)"]
-    only_counted = len(found) == 2 and attended < SAME
-    return max(attended, alone) < SAME, said, *suspects[only_counted:]
+    with torch.no_grad():
+        padded = ids.masked_fill(~real, max(case.given.pad_id or 0, 0))
+        z = logits_of(case.given.padding(case.sharp, padded, real))[0, n:]
+    off = gap(z, case.logits(ids[:1, n:])[0])
+    attended = "padding is attended to: no mask, or one turned round"
+    counted = "positions count the padding (harmless if it never stands on the left)"
+    return off < SAME, f"behind padding logits differ by {off:.1g}", attended, counted
 
 
 def cache(case: Case) -> tuple:
@@ -149,11 +146,12 @@ def cache(case: Case) -> tuple:
         "a window that keeps a token too few or too many",
         "not reset: old keys are left",
     )
-    for what, ids, sizes, *suspects in [
+    ways: list[tuple] = [
         ("token by token", case.ids, [1] * T, forgotten, "keys of other tokens", window),
         ("in a second text", case.random_ids(3, T), [1] * T, reset),
         ("several at once", case.ids, [2, T - 3, 1], "the mask of several new tokens"),
-    ]:
+    ]
+    for what, ids, sizes, *suspects in ways:
         whole = case.logits(ids)
         try:
             with torch.no_grad():

@@ -82,14 +82,9 @@ def shared_weights(case: Case) -> tuple:
 
 def saved(case: Case) -> tuple:
     """A model that is saved, and loaded into another, computes the same with as many weights."""
-    if case.given.reload is not None:
-        other = case.given.reload(case.sharp).eval()
-    else:
-        try:
-            other = type(case.sharp)(case.sharp.config)
-        except Exception:
-            return None, "no other can be built from its config alone: reload=…"
-        other.to(case.ids.device).eval().load_state_dict(case.sharp.state_dict())
+    if case.given.reload is None:
+        return None, "give reload=…"
+    other = case.given.reload(case.sharp).eval()
     with torch.no_grad():
         found = logits_of(other(case.ids))
     off = gap(found, case.logits(case.ids))
