@@ -87,8 +87,8 @@ def prefix(case: Case) -> tuple:
 def positions(case: Case) -> tuple:
     """In a text of one repeated token, only positions can tell places, or distances, apart.
 
-    Where logits are the same everywhere, scores may depend on the distance from key to query, and
-    values on nothing.
+    Without absolute positions, scores depend on the distance from key to query, and values on
+    nothing.
     """
     if case.given.window == 1:
         return None, "a window of 1 has one distance only"
@@ -103,9 +103,10 @@ def positions(case: Case) -> tuple:
     if absolute < SAME and relative < 10 * SAME:
         axis = "a rotation along the wrong axis, or of queries or keys alone"
         return False if logs else None, said, "positions not added, or all the same", axis
-    if layers and (v := layers[0].values) is not None and absolute > SAME:
+    v = layers[0].values if layers else None  # (N, T, D)
+    if v is not None and gap(v, v[:, :1].expand_as(v)) > SAME:
         products = v @ v.mT  # (N, T, T)
-        if _bent(products) < SAME * _largest(products):  # the distance says all: a rotation
+        if _bent(products) < SAME * _largest(products):  # they know distances only: a rotation
             return False, said, "values turn too: only queries and keys should"
     bent = max(map(_bent, logs), default=0.0) if absolute < SAME else 0.0
     return bent < 0.01, f"{said}, at equal distances by {bent:.1g}", "queries and keys turn apart"
@@ -141,14 +142,12 @@ def cache(case: Case) -> tuple:
     """Read in parts, with a cache, a text has the logits of the whole."""
     if case.given.cache is None:
         return None, "the model shows none: cache=…"
-    T, forgotten = case.T, "positions forgotten: each part begins at 0"
-    window, reset = (
-        "a window that keeps a token too few or too many",
-        "not reset: old keys are left",
-    )
+    T, one_each, other = case.T, [1] * case.T, case.random_ids(3, case.T)
+    forgotten, reset = "positions forgotten: each part begins at 0", "not reset: old keys are left"
+    others = "keys of other tokens", "a window that keeps a token too few or too many"
     ways: list[tuple] = [
-        ("token by token", case.ids, [1] * T, forgotten, "keys of other tokens", window),
-        ("in a second text", case.random_ids(3, T), [1] * T, reset),
+        ("token by token", case.ids, one_each, forgotten, *others),
+        ("in a second text", other, one_each, reset),
         ("several at once", case.ids, [2, T - 3, 1], "the mask of several new tokens"),
     ]
     for what, ids, sizes, *suspects in ways:
