@@ -103,14 +103,12 @@ def movement(begin: Callable, batches: list) -> tuple:
     for _ in range(3):
         run.step(batches[2:])
     own = {id(p) for group in run.optimizer.param_groups for p in group["params"]}
-    lost = [n for n, p in run.weights.items() if id(p) not in own]
-    still = [n for n, p in run.weights.items() if torch.equal(p, start[n]) and n not in lost]
-    said = f"{len(lost)} tensors are not the optimiser's, {len(still)} do not move"
-    other = "the optimiser was made for other weights: an earlier model, or a part"
+    still = [n for n, p in run.weights.items() if torch.equal(p, start[n])]
+    said = f"{len(still)} of {len(start)} tensors do not move {', '.join(still[:4])}"
+    if any(id(run.weights[name]) not in own for name in still):
+        return False, said, "the optimiser was made for other weights: an earlier model, or a part"
     small = "steps smaller than the weights' precision: keep weights in 32 bits"
-    zero = "gradients zeroed between backward() and step()"
-    suspects = (other,) if lost else (small,) if all(g.any() for g in run.gradients) else (zero,)
-    return not lost + still, ", ".join([said, *lost, *still][:5]), *suspects
+    return not still, said, small, "gradients zeroed between backward() and step()"
 
 
 def accumulation(begin: Callable, batches: list) -> tuple:

@@ -1,6 +1,7 @@
 """The weights: what they start as, what the loss reaches, and what a copy of them is worth."""
 
 import math
+from itertools import combinations
 
 import torch
 import torch.nn.functional as F
@@ -72,11 +73,10 @@ def shared_weights(case: Case) -> tuple:
     if shared:
         return False, f"{shared[0][0]} is {shared[0][1]}", "[Block()] * n: one block, n times"
     tables = [p for p in names if p.dim() == 2 and case.vocab_size in p.shape]
-    for i, a in enumerate(tables):
-        for b in tables[:i]:
-            if torch.equal(a, b) and a.std() > 0:
-                said = f"{names[b][0]} and {names[a][0]} are equal, but two weights"
-                return False, said, "tied by a copy, or untied by loading: they part when trained"
+    for a, b in combinations(tables, 2):
+        if torch.equal(a, b) and a.std() > 0:
+            said = f"{names[a][0]} and {names[b][0]} are equal, but two weights"
+            return False, said, "tied by a copy, or untied by loading: they part when trained"
     return True, f"{sum(len(n) > 1 for n in names.values())} shared"
 
 
