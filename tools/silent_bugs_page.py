@@ -271,8 +271,8 @@ def who_names_what(diagnoses: Mapping) -> list[str]:
         ":::",
         "",
         "*Patients in rows, first those with a fault in the model, and tests in columns. A filled "
-        "dot is a test that has failed from first sight on, an open circle one that fails since the halves "
-        "were put together, and a small ring one that failed at first only.*",
+        "dot is a test that has failed from first sight on, an open circle one that fails since "
+        "the halves were put together, and a small ring one that failed at first only.*",
     ]
 
 
