@@ -160,7 +160,7 @@ CACHE_AND_BLOCK = [
         "drop", m.drop_always, inv.evaluation_repeats_itself, "dropout", trained=False,
         cause="`F.dropout` drops by default, because a function does not know the model's mode.",
         thread=GITHUB + "pytorch/pytorch/issues/124464",
-        found="The function is no module, so it does not know that the "
+        found="The function is not a module, so it does not know that the "
         "model is in evaluation mode.",
     ),
 ]  # fmt: skip

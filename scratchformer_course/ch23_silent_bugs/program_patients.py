@@ -9,7 +9,7 @@ GITHUB = "https://github.com/"
 TEXT = [
     Patient(
         "not_shifted", "Targets are not shifted", "text",
-        "The loss falls to zero, and the model repeats the last token for ever.",
+        "The loss falls to zero, and the model repeats the last token forever.",
         "next_tokens", p.same_tokens, inv.targets_are_the_next_tokens,
         cause="The target is the token itself, so the model learns to copy what it reads.",
         short="targets not shifted",
