@@ -47,15 +47,15 @@ def page() -> str:
 
 
 def opening(stored: Mapping) -> list[str]:
-    of, chapter = Sizes(vocab_size=1), "chapter 23"
+    of, chapter = Sizes(vocab_size=1), "Chapter 23"
     if CHAPTER.exists():
-        chapter = f"{{doc}}`chapter 23 <../notebooks/{CHAPTER.stem}>`"
+        chapter = f"{{doc}}`Chapter 23 <../notebooks/{CHAPTER.stem}>`"
     seeds = max(len(twin["right"]) for twin in stored["twins"].values())
     return [
         "# Thirty silent bugs",
         "",
         "A silent bug raises no error and lets the loss fall, so nothing tells you that it is "
-        f"there. {chapter[0].upper() + chapter[1:]} treats some of them, and this page has all "
+        f"there. {chapter} treats some of them, and this page has all "
         "thirty: what you would notice, what each costs, which test finds it, and who has met it "
         "in public.",
         "",
@@ -271,8 +271,8 @@ def who_names_what(diagnoses: Mapping) -> list[str]:
         ":::",
         "",
         "*Patients in rows, first those with a fault in the model, and tests in columns. A filled "
-        "dot is a test that has failed from first sight on, an open circle one that fails since the halves "
-        "were put together, and a small ring one that failed at first only.*",
+        "dot is a test that has failed from first sight on, an open circle one that fails since "
+        "the halves were put together, and a small ring one that failed at first only.*",
     ]
 
 

@@ -25,14 +25,14 @@ def attention_axis(case: Case) -> tuple:
 
 def attention_scale(case: Case) -> tuple:
     """Scores are divided by √D, or scaled by another number of one's own."""
-    layers = [a for a in case.attention if a.width]
+    layers = [(a.keys.shape, a.scale) for a in case.attention if a.keys is not None]
     if not layers:
         return UNSEEN
-    said = "scores are multiplied by " + ", ".join({f"{a.scale or 1:.3g}" for a in layers})
-    if bare := sorted({a.width for a in layers if a.scale is None}):
-        return False, said, f"scores not divided by √D, with heads {bare} wide"
-    whole = [(a.width, a.scale, a.width * a.weights[0].flatten(0, -3).shape[0]) for a in layers]
-    wrong = any(C != D and abs(scale * C**0.5 - 1) < 0.01 for D, scale, C in whole)
+    said = "scores are multiplied by " + ", ".join({f"{scale or 1:.3g}" for _, scale in layers})
+    if bare := {D for (_, D, _), scale in layers if scale is None}:
+        return False, said, f"scores not divided by √D, with heads {sorted(bare)} wide"
+    of_all = [(N * D // len(case.ids), D, scale) for (N, D, _), scale in layers]
+    wrong = any(C != D and abs(scale * C**0.5 - 1) < 0.01 for C, D, scale in of_all)
     return not wrong, said, "scores divided by √d_model, not by a head's √D"
 
 

@@ -19,11 +19,6 @@ class Attention:
     used: Tensor | None = None  # the weights that multiplied the values, (N, T, T)
     values: Tensor | None = None  # (N, T, D)
 
-    @property
-    def width(self) -> int | None:
-        """Of a head."""
-        return None if self.keys is None else self.keys.shape[-2]
-
 
 class AttentionTrace(TorchDispatchMode):
     """Inside `with`: the attention that runs as PyTorch's own operations."""

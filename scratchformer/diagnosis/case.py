@@ -1,8 +1,6 @@
 """What a diagnosis knows of a model: copies of it, what was given, and what the tests share."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from types import SimpleNamespace
 
@@ -82,12 +80,3 @@ def sizes_of(model: nn.Module, vocab_size: int | None, context_length: int | Non
         if n < 4:
             raise ValueError(f"{name}={n}, expected at least 4: less shows nothing")
     return tuple(sizes.values())
-
-
-@contextmanager
-def seeded(model: nn.Module) -> Iterator[None]:
-    """Inside `with`, torch draws from seed 0; afterwards it draws as if nothing had been drawn."""
-    cuda = {p.device.index for p in model.parameters() if p.device.type == "cuda"}
-    with torch.random.fork_rng(devices=sorted(cuda)):
-        torch.manual_seed(0)
-        yield

@@ -87,8 +87,8 @@ def prefix(case: Case) -> tuple:
 def positions(case: Case) -> tuple:
     """In a text of one repeated token, only positions can tell places, or distances, apart.
 
-    Where logits are the same everywhere, scores may depend on the distance from key to query, and
-    values on nothing.
+    Without absolute positions, scores depend on the distance from key to query, and values on
+    nothing.
     """
     if case.given.window == 1:
         return None, "a window of 1 has one distance only"
@@ -103,9 +103,10 @@ def positions(case: Case) -> tuple:
     if absolute < SAME and relative < 10 * SAME:
         axis = "a rotation along the wrong axis, or of queries or keys alone"
         return False if logs else None, said, "positions not added, or all the same", axis
-    if layers and (v := layers[0].values) is not None and absolute > SAME:
+    v = layers[0].values if layers else None  # (N, T, D)
+    if v is not None and gap(v, v[:, :1].expand_as(v)) > SAME:
         products = v @ v.mT  # (N, T, T)
-        if _bent(products) < SAME * _largest(products):  # the distance says all: a rotation
+        if _bent(products) < SAME * _largest(products):  # they know distances only: a rotation
             return False, said, "values turn too: only queries and keys should"
     bent = max(map(_bent, logs), default=0.0) if absolute < SAME else 0.0
     return bent < 0.01, f"{said}, at equal distances by {bent:.1g}", "queries and keys turn apart"
@@ -125,35 +126,31 @@ def padding(case: Case) -> tuple:
     """Padding on the left, where attention could see it, changes no real token's logits."""
     if case.given.padding is None:
         return None, "the model shows no way to be told of it: padding=…"
-    n, ids, found, pad = case.T // 3, case.ids[:2], [], case.given.pad_id
+    n, ids = case.T // 3, case.ids[:2]
     real = torch.ones_like(ids, dtype=torch.bool)
     real[0, :n] = False
-    for token in (0, 1) if pad is None else (max(pad, 0),):
-        with torch.no_grad():
-            output = case.given.padding(case.sharp, ids.masked_fill(~real, token), real)
-        found.append(logits_of(output)[0, n:])
-    attended, alone = gap(found[0], found[-1]), gap(found[0], case.logits(ids[:1, n:])[0])
-    said = f"other padding changes logits by {attended:.1g}, padding at all by {alone:.1g}"
-    suspects = ["padding is attended to: no mask, or one turned round"]
-    suspects += ["positions count the padding (harmless if it never stands on the left)"]
-    only_counted = len(found) == 2 and attended < SAME
-    return max(attended, alone) < SAME, said, *suspects[only_counted:]
+    with torch.no_grad():
+        padded = ids.masked_fill(~real, max(case.given.pad_id or 0, 0))
+        z = logits_of(case.given.padding(case.sharp, padded, real))[0, n:]
+    off = gap(z, case.logits(ids[:1, n:])[0])
+    attended = "padding is attended to: no mask, or one turned round"
+    counted = "positions count the padding (harmless if it never stands on the left)"
+    return off < SAME, f"behind padding logits differ by {off:.1g}", attended, counted
 
 
 def cache(case: Case) -> tuple:
     """Read in parts, with a cache, a text has the logits of the whole."""
     if case.given.cache is None:
         return None, "the model shows none: cache=…"
-    T, forgotten = case.T, "positions forgotten: each part begins at 0"
-    window, reset = (
-        "a window that keeps a token too few or too many",
-        "not reset: old keys are left",
-    )
-    for what, ids, sizes, *suspects in [
-        ("token by token", case.ids, [1] * T, forgotten, "keys of other tokens", window),
-        ("in a second text", case.random_ids(3, T), [1] * T, reset),
+    T, one_each, other = case.T, [1] * case.T, case.random_ids(3, case.T)
+    forgotten, reset = "positions forgotten: each part begins at 0", "not reset: old keys are left"
+    others = "keys of other tokens", "a window that keeps a token too few or too many"
+    ways: list[tuple] = [
+        ("token by token", case.ids, one_each, forgotten, *others),
+        ("in a second text", other, one_each, reset),
         ("several at once", case.ids, [2, T - 3, 1], "the mask of several new tokens"),
-    ]:
+    ]
+    for what, ids, sizes, *suspects in ways:
         whole = case.logits(ids)
         try:
             with torch.no_grad():

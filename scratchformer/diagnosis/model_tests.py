@@ -8,13 +8,14 @@ that a run was badly tuned.
 
 from collections.abc import Callable, Iterable, Sequence
 
+import torch
 from torch import Tensor, nn
 
 from scratchformer.diagnosis import attention_tests as inside
 from scratchformer.diagnosis import invariant_tests as must
 from scratchformer.diagnosis import text_tests as text
 from scratchformer.diagnosis import weight_tests as own
-from scratchformer.diagnosis.case import Case, seeded, sizes_of
+from scratchformer.diagnosis.case import Case, sizes_of
 from scratchformer.diagnosis.norm_tests import norms
 from scratchformer.diagnosis.probes import cache_of, padding_of
 from scratchformer.diagnosis.report import Report, run_tests
@@ -58,12 +59,13 @@ def diagnose(
     with the weights of this one from a file.
 
     The model stays as it is, and so does torch's random state: all runs on copies. Raises TypeError
-    for what is no module, and ValueError for sizes that do not fit or a model that has no copy.
+    for what is no module, and ValueError for sizes and shapes that do not fit.
     """
     V, length = sizes_of(model, vocab_size, context_length)
     config = getattr(model, "config", None)
     window = window or getattr(config, "window", None) or getattr(config, "sliding_window", None)
-    with seeded(model):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
         pairs = [pair for pair, _ in zip(batches, range(2), strict=False)]
         for shapes in [[tuple(t.shape) for t in pair] for pair in pairs]:
             if len(shapes) != 2 or shapes[0] != shapes[1] or len(shapes[0]) != 2:

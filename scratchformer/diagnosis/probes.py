@@ -34,14 +34,11 @@ def mean_loss(loss: Callable | None, model: nn.Module, x: Tensor, y: Tensor) -> 
 
 
 def copy_of(model: nn.Module, sharp: bool = False) -> nn.Module:
-    """A copy in evaluation mode. Raises ValueError if it cannot be copied.
+    """A copy in evaluation mode.
 
     A `sharp` copy has large random weights of 32 bits: small ones, and zeros, hide faults.
     """
-    try:
-        copy = deepcopy(getattr(model, "_orig_mod", model)).eval()  # torch.compile's original
-    except Exception as error:
-        raise ValueError(f"the model cannot be copied ({error}), and tests run on copies") from None
+    copy = deepcopy(getattr(model, "_orig_mod", model)).eval()  # torch.compile's original
     if sharp and any(p.element_size() < 4 for p in copy.parameters()):
         copy = copy.float()
     for p in copy.parameters() if sharp else ():

@@ -1,6 +1,7 @@
 """The weights: what they start as, what the loss reaches, and what a copy of them is worth."""
 
 import math
+from itertools import combinations
 
 import torch
 import torch.nn.functional as F
@@ -72,24 +73,18 @@ def shared_weights(case: Case) -> tuple:
     if shared:
         return False, f"{shared[0][0]} is {shared[0][1]}", "[Block()] * n: one block, n times"
     tables = [p for p in names if p.dim() == 2 and case.vocab_size in p.shape]
-    for i, a in enumerate(tables):
-        for b in tables[:i]:
-            if torch.equal(a, b) and a.std() > 0:
-                said = f"{names[b][0]} and {names[a][0]} are equal, but two weights"
-                return False, said, "tied by a copy, or untied by loading: they part when trained"
+    for a, b in combinations(tables, 2):
+        if torch.equal(a, b) and a.std() > 0:
+            said = f"{names[a][0]} and {names[b][0]} are equal, but two weights"
+            return False, said, "tied by a copy, or untied by loading: they part when trained"
     return True, f"{sum(len(n) > 1 for n in names.values())} shared"
 
 
 def saved(case: Case) -> tuple:
     """A model that is saved, and loaded into another, computes the same with as many weights."""
-    if case.given.reload is not None:
-        other = case.given.reload(case.sharp).eval()
-    else:
-        try:
-            other = type(case.sharp)(case.sharp.config)
-        except Exception:
-            return None, "no other can be built from its config alone: reload=…"
-        other.to(case.ids.device).eval().load_state_dict(case.sharp.state_dict())
+    if case.given.reload is None:
+        return None, "give reload=…"
+    other = case.given.reload(case.sharp).eval()
     with torch.no_grad():
         found = logits_of(other(case.ids))
     off = gap(found, case.logits(case.ids))

@@ -9,6 +9,7 @@ from torch import nn
 from scratchformer.data import Playhouse
 from scratchformer.diagnosis import Report, diagnose, diagnose_sampling, diagnose_training
 from scratchformer_course.ch23_silent_bugs import program as healthy
+from scratchformer_course.ch23_silent_bugs.model import SmallGPT
 from scratchformer_course.ch23_silent_bugs.program import Program, drawn, new_optimizer, reopened
 from scratchformer_course.ch23_silent_bugs.texts import tokens
 
@@ -21,15 +22,23 @@ def some_text() -> str:
     return Playhouse(seed=0).text(20_000)
 
 
-def examine(program: Program, text: str | None = None) -> Report:
-    """All findings on a program that learns a text; nothing is trained but copies."""
+def new_model(program: Program, text: str | None = None) -> SmallGPT:
+    """The model that the program trains, or goes on with after it has been saved."""
+    _, V = tokens(text or some_text(), program.setting, program.stored)
+    model = program.prepare(program.model(V))
+    return reopened(program, model) if program.setting.resumed else model
+
+
+def examine(program: Program, text: str | None = None, model: SmallGPT | None = None) -> Report:
+    """All findings on a program that learns a text, and on its model, a new one for None.
+
+    Nothing is trained but copies.
+    """
     text = text or some_text()
+    model = model or new_model(program, text)
     ids, V = tokens(text, program.setting, program.stored)
     to_train, held_out = program.split(ids)
     as_tokenized, _ = program.split(tokens(text, program.setting, healthy.stored)[0])
-    model = program.prepare(program.model(V))
-    if program.setting.resumed:
-        model = reopened(program, model)
     T, pad = model.context_length, program.pad(model)
     batches = (program.batch(rows, pad) for rows in drawn(program, to_train, ROWS, T, seed=0))
     of_model = diagnose(
