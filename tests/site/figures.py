@@ -256,6 +256,13 @@ FIGURES = {
     "checker": Figure(
         lambda: stored("21", "checker"), lambda page: press(page, "Train on this reward")
     ),
+    "two_curves": Figure(
+        lambda: stored("23", "two_curves"), lambda page: press(page, "A is broken", "Next pair")
+    ),
+    "clinic": Figure(
+        lambda: stored("23", "clinic"),
+        lambda page: press(page, "May a later token matter?", "Heads are merged by a bare reshape"),
+    ),
     "explorer": Figure(explorer, lambda page: None),
     "race": Figure(short_race, train_and_look),
 }
