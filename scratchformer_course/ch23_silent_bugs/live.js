@@ -13,10 +13,13 @@
   function truth({ right, reported, loaded, spread }) {
     const said = [];
     if (reported && Math.abs(reported[0]) > 0.05 && Math.abs(reported[0] - right[0]) > 0.05)
-      said.push(`Its own program reports ${signed(reported[0])} nats, and it costs ${range(right)}.`);
+      said.push(
+        `Its own program reports ${signed(reported[0])} nats, and it costs ${range(right)}.`,
+      );
     else said.push(`It costs ${range(right)}.`);
-    if (spread !== undefined && Math.abs(right[0]) <= spread)
-      said.push(`That is no more than what healthy runs differ by, ${format(spread, 2)}.`);
+    const [mean, least, most] = right;
+    if ((least < 0 && most > 0) || Math.abs(mean) <= (spread ?? 0))
+      said.push("Three seeds cannot tell this from nothing.");
     if (loaded && Math.abs(right[0]) < 0.05)
       said.push(`With weights that a healthy model has learned it costs ${range(loaded)}.`);
     return said.join(" ");
@@ -49,7 +52,9 @@
       ]),
       curves.map((curve, i) =>
         el("svg:path", {
-          d: curve.map((loss, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${y(loss).toFixed(1)}`).join(""),
+          d: curve
+            .map((loss, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${y(loss).toFixed(1)}`)
+            .join(""),
           class: "sx-bug-line",
           style: `stroke: var(--sx-${colours[i]})`,
           "stroke-dasharray": i ? "7 5" : null,

@@ -74,7 +74,12 @@ def test_a_pair_holds_the_patient_where_it_says():
         own = STORED["patients"][name]["curve"] if patient.trained else twin
         assert pair["curves"][pair["broken"]] == own
     assert pairs[3]["curves"][0] == pairs[3]["curves"][1]  # as the page says
-    assert sum(abs(pair["right"][0]) <= pair["spread"] for pair in pairs) >= 3
+    assert (
+        in_node(
+            "return input.pairs.filter((p) => /seeds cannot/.test(B.truth(p))).length", pairs=pairs
+        )
+        == 3
+    )
 
 
 def test_a_price_in_words():
@@ -82,12 +87,12 @@ def test_a_price_in_words():
         "return input.given.map(B.truth)",
         given=[
             {"right": [0.8, 0.7, 0.9], "reported": [-0.23, -0.3, -0.2], "spread": 0.02},
-            {"right": [-0.01, -0.03, 0.0], "reported": [-0.01, -0.03, 0.0], "spread": 0.02},
+            {"right": [-0.01, -0.03, -0.01], "reported": [-0.01, -0.03, -0.01], "spread": 0.02},
             {"right": [0.01, 0.0, 0.02], "loaded": [0.4, 0.2, 0.5]},
         ],
     )
     assert "reports −0.23 nats, and it costs +0.80" in told[0]
-    assert "healthy runs differ by, 0.02" in told[1] and "healthy runs" not in told[2]
+    assert "cannot tell" in told[1] and "cannot tell" not in told[2]
     assert "+0.40 nats a token (three seeds: +0.20 to +0.50)" in told[2]
 
 
