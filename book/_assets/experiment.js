@@ -2,6 +2,8 @@
 // up, and so shows the effect. A page holds an empty element for each, with what to press in turn:
 //
 //   <div class="course-do" data-press="Switch off | All on again | positions"></div>
+//
+// "Prompt = To be" writes into a field.
 "use strict";
 
 (() => {
@@ -27,10 +29,19 @@
     figure.querySelector("button, textarea")?.focus();
   });
 
-  // A button or a box of the figure, by its name
-  function press(name) {
+  // A button or a box of the figure, by its name, or a field and what to write into it
+  function press(step) {
+    const [name, text] = step.split(" = ");
     const all = [...figure.querySelectorAll("button, label")];
-    all.find((one) => (one.getAttribute("aria-label") ?? one.textContent).trim() === name).click();
+    const named = (one) => (one.getAttribute("aria-label") ?? one.textContent).trim() === name;
+    const found = all.find(named);
+    if (text === undefined) {
+      found.click();
+      return;
+    }
+    const field = document.getElementById(found.htmlFor);
+    field.value = text;
+    field.dispatchEvent(new Event("input"));
   }
 
   for (const box of boxes) {

@@ -16,6 +16,12 @@ a figure that a chapter shows, by the name of its script:
     :views: attention next
     :::
 
+    :::{explorer} tiny-shakespeare
+    :prompt: and what thou offer's
+    :altered: and what they offer's
+    :views: patch switches
+    :::
+
     :::{live} 01_bpe merges
     :::
 
@@ -23,7 +29,8 @@ An experiment of a page can have a button that sets its first figure up (experim
 
     <div class="course-do" data-press="Switch off | positions"></div>
 
-`drawing` stands for a call of one of the course's drawings, by its room and its name:
+`drawing` stands for a call of one of the course's drawings, by its room and its name, and
+by what it draws if it can draw several things:
 
     :::{drawing} page_model matrix_in_a_row
     :::
@@ -136,6 +143,7 @@ class ExplorerDirective(Directive):
     option_spec: ClassVar[dict] = {
         "prompt": directives.unchanged_required,
         "text": directives.unchanged_required,
+        "altered": directives.unchanged_required,
         "views": directives.unchanged_required,
         "simple": directives.flag,
     }
@@ -186,16 +194,17 @@ class LiveDirective(Directive):
 
 
 class DrawingDirective(Directive):
-    """A drawing of the course: `{drawing} ROOM FUNCTION`."""
+    """A drawing of the course: `{drawing} ROOM FUNCTION`, and perhaps an argument."""
 
     required_arguments = 2
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        module, name = self.arguments
+        module, name, *given = self.arguments
         try:
             drawn = importlib.import_module(f"scratchformer_course.{module}.drawings")
             self.state.document.settings.env.note_dependency(drawn.__file__)
-            return [nodes.raw("", getattr(drawn, name)().data, format="html")]
+            return [nodes.raw("", getattr(drawn, name)(*given).data, format="html")]
         except (ImportError, AttributeError) as error:
             raise self.error(f"there is no drawing {module}.{name}: {error}") from error
 

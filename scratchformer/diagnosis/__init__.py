@@ -2,6 +2,7 @@
 
 from scratchformer.diagnosis.model_tests import diagnose
 from scratchformer.diagnosis.report import Finding, Report
+from scratchformer.diagnosis.sampling_tests import diagnose_sampling
 from scratchformer.diagnosis.training_tests import diagnose_training
 
-__all__ = ["Finding", "Report", "diagnose", "diagnose_training"]
+__all__ = ["Finding", "Report", "diagnose", "diagnose_sampling", "diagnose_training"]

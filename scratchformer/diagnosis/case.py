@@ -1,15 +1,14 @@
 """What a diagnosis knows of a model: copies of it, what was given, and what the tests share."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from types import SimpleNamespace
 
 import torch
 from torch import Tensor, nn
 
-from scratchformer.diagnosis.probes import Softmax, attention_of, copy_of, logits_of
+from scratchformer.diagnosis.attention_trace import Attention, attention_of
+from scratchformer.diagnosis.probes import copy_of, logits_of
 
 
 class Case:
@@ -19,8 +18,8 @@ class Case:
         self.model, self.sharp = copy_of(model), copy_of(model, sharp=True)
         self.vocab_size, self.context_length = vocab_size, context_length
         self.given = SimpleNamespace(**given)
-        long = (given["window"] or 0) + 4  # so that what lies behind a window shows
-        self.T = min(context_length, max(13, long if long < 64 else 0))
+        beyond = (given["window"] or 0) + 4  # so that what lies behind a window shows
+        self.T = min(context_length, max(13, beyond | 1 if beyond < 64 else 0))  # odd: no width
         self.ids = self.random_ids(3, self.T)  # (B, T)
         try:
             found = tuple(self.logits(self.ids).shape)
@@ -62,8 +61,8 @@ class Case:
         return (torch.stack(columns, dim=1) / before.abs().max()).nan_to_num(math.inf)
 
     @cached_property
-    def attention(self) -> list[Softmax]:
-        """The softmaxes of one call."""
+    def attention(self) -> list[Attention]:
+        """The attention of each layer."""
         return attention_of(self.sharp, self.ids)
 
 
@@ -71,24 +70,13 @@ def sizes_of(model: nn.Module, vocab_size: int | None, context_length: int | Non
     """Both, as given or as the model says. Raises TypeError and ValueError as `diagnose` does."""
     if not isinstance(model, nn.Module):
         raise TypeError(f"got a {type(model).__name__}, expected a torch.nn.Module")
-    config, found = getattr(model, "config", None), []
-    for name, given, other in [
-        ("vocab_size", vocab_size, "vocab_size"),
-        ("context_length", context_length, "max_position_embeddings"),
-    ]:
-        own = [getattr(of, n, None) for n in (name, other) for of in (model, config)]
-        found += [next((n for n in (given, *own) if isinstance(n, int)), None)]
-        if found[-1] is None:
+    config = getattr(model, "config", None)
+    length = getattr(model, "context_length", getattr(config, "max_position_embeddings", None))
+    vocab_size = vocab_size or getattr(config, "vocab_size", None)
+    sizes = {"vocab_size": vocab_size, "context_length": context_length or length}
+    for name, n in sizes.items():
+        if n is None:
             raise ValueError(f"the model does not say its {name}: expected {name}=…")
-        if found[-1] < 4:
-            raise ValueError(f"{name}={found[-1]}, expected at least 4: less shows nothing")
-    return tuple(found)
-
-
-@contextmanager
-def seeded(model: nn.Module) -> Iterator[None]:
-    """Inside `with`, torch draws from seed 0; afterwards it draws as if nothing had been drawn."""
-    cuda = {p.device.index for p in model.parameters() if p.device.type == "cuda"}
-    with torch.random.fork_rng(devices=sorted(cuda)):
-        torch.manual_seed(0)
-        yield
+        if n < 4:
+            raise ValueError(f"{name}={n}, expected at least 4: less shows nothing")
+    return tuple(sizes.values())

@@ -55,16 +55,14 @@ class Report:
         return f"{head}: {n['passed']} passed, {n['left out']} left out"
 
     def _repr_html_(self) -> str:
-        marks, style = [], "display:inline-block; margin:2px; padding:1px 6px; border-radius:4px;"
+        style, row = "display:inline-block; margin:2px; padding:1px 6px; border-radius:4px;", ""
         for f in self.findings:
-            width = 3 if f.verdict == "failed" else 1
+            box = f"{style} border:{3 if f.verdict == 'failed' else 1}px solid currentColor"
             mark = f'<span role="img" aria-label="{f.verdict}">{MARKS[f.verdict]}</span>'
-            box = f'style="{style} border:{width}px solid currentColor"'
-            marks.append(f'<li title="{escape(f.measured)}" {box}>{mark} {escape(f.test)}</li>')
-        row = f'<ul aria-label="tests" style="list-style:none; padding:0">{"".join(marks)}</ul>'
+            row += f'<li title="{escape(f.measured)}" style="{box}">{mark} {escape(f.test)}</li>'
+        row = f'<ul aria-label="tests" style="list-style:none; padding:0">{row}</ul>'
         failed = escape("\n".join(str(self[test]) for test in self.faults))
-        text = f'<pre style="white-space:pre-wrap">{failed}</pre>' if failed else ""
-        return f"<div><p>{self._summary()}</p>{row}{text}</div>"
+        return f'<p>{self._summary()}</p>{row}<pre style="white-space:pre-wrap">{failed}</pre>'
 
 
 def run_tests(tests: Iterable[Callable], after: dict[str, str], *case: Any) -> Report:

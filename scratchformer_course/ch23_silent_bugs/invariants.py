@@ -53,31 +53,35 @@ def close(a: Tensor, b: Tensor) -> bool:
 def scores_keep_variance_one(program: Program) -> None:
     """Queries and keys of variance 1 give scores of variance 1, however wide a head is."""
     for D in (16, 64):
-        variance = program.parts.scores(normal(1, 1, 99, D), normal(1, 1, 99, D)).var()
-        assert 0.5 < variance < 2, f"heads {D} wide: scores of variance {variance:.1f}"
+        q, k = normal(2, 1, 1, 99, D)
+        variance = program.parts.scores(q, k).var()
+        assert 0.5 < variance < 2, f"width {D}: variance {variance:.1f}"
 
 
 @torch.no_grad()
 def the_future_changes_nothing(program: Program) -> None:
-    """Other tokens from place 9 on leave the logits before it as they were."""
+    """Changing the tokens from position 9 on leaves all earlier logits as they were."""
     model, ids = small(program), some(2, T)
     other = torch.cat((ids[:, :9], (ids[:, 9:] + 1) % (V - 1)), dim=1)
-    assert close(model(ids)[:, :9], model(other)[:, :9]), "a logit depends on a later token"
+    before, after = model(ids)[:, :9], model(other)[:, :9]
+    assert close(before, after), "a logit depends on a later token"
 
 
 @torch.no_grad()
 def weights_sum_to_one(program: Program) -> None:
-    """The weights of each query are shares of a whole."""
+    """The weights of each query sum to 1."""
     causal = torch.ones(6, 6, dtype=torch.bool).tril()
     total = program.parts.weights(normal(1, 2, 6, 6), causal).sum(dim=-1)
-    assert close(total, torch.ones(1, 2, 6)), f"sums from {total.min():.2f} to {total.max():.2f}"
+    told = f"sums from {total.min():.2f} to {total.max():.2f}"
+    assert close(total, torch.ones(1, 2, 6)), told
 
 
 @torch.no_grad()
 def merging_undoes_splitting(program: Program) -> None:
-    """Heads that are cut apart and put together again are what they were."""
+    """Heads that are split and merged again are what they were."""
     x, parts = normal(2, 5, 12), program.parts
-    assert torch.equal(parts.merge_heads(parts.split_heads(x, 4)), x), "positions are mixed"
+    merged = parts.merge_heads(parts.split_heads(x, 4))
+    assert torch.equal(merged, x), "positions are mixed"
 
 
 @torch.no_grad()
@@ -91,32 +95,34 @@ def padding_changes_nothing(program: Program) -> None:
 
 @torch.no_grad()
 def a_window_holds_as_many_as_it_says(program: Program) -> None:
-    """In a single block a token that is `window` places back changes nothing."""
+    """In a single block, another token `window` positions back changes nothing."""
     model, ids = small(program, n_layers=1, window=4), some(1, T)
     other = ids.clone()
     other[0, T - 1 - 4] = (ids[0, T - 1 - 4] + 1) % (V - 1)
-    assert close(model(ids)[:, -1], model(other)[:, -1]), "the window is wider than 4"
+    last, same = model(ids)[:, -1], model(other)[:, -1]
+    assert close(last, same), "the window is wider than 4"
 
 
 @torch.no_grad()
 def neighbours_share_a_key(program: Program) -> None:
-    """Queries 0 and 1 share the first key, 2 and 3 the second, as published weights expect."""
+    """Query heads 0 and 1 share the first key head, 2 and 3 the second, as in published weights."""
     k = normal(1, 2, 3, 4)
-    order = [0, 0, 1, 1]
-    assert torch.equal(program.parts.share_heads(k, 2), k[:, order]), "heads in another order"
+    shared = program.parts.share_heads(k, 2)
+    assert torch.equal(shared, k[:, [0, 0, 1, 1]]), "heads in another order"
 
 
 @torch.no_grad()
 def values_do_not_turn(program: Program) -> None:
-    """Where all positions have the same value, its mixture is that value."""
-    q, k, v = normal(1, 1, 5, 8), normal(1, 1, 5, 8), normal(1, 1, 1, 8).expand(1, 1, 5, 8)
-    v = program.parts.turn(q, k, v, 2)[2]
-    assert close(v, v[:, :, :1].expand_as(v)), "values depend on their position"
+    """Values that are the same at all positions stay the same."""
+    q, k = normal(2, 1, 1, 5, 8)
+    v = normal(1, 1, 1, 8).expand(1, 1, 5, 8)
+    turned = program.parts.turn(q, k, v, 2)[2]
+    assert close(turned, v), "values depend on their position"
 
 
 @torch.no_grad()
 def scores_know_distances_only(program: Program) -> None:
-    """Queries and keys that all stand 9 places later have the same scores."""
+    """Moving all queries and keys 9 positions on leaves their scores as they were."""
     q, k = normal(1, 1, 5, 8), normal(1, 1, 5, 8).flip(2)
     scores = []
     for start in (0, 9):
@@ -130,32 +136,36 @@ def scores_know_distances_only(program: Program) -> None:
 
 @torch.no_grad()
 def a_cache_changes_nothing(program: Program) -> None:
-    """Token by token, on the first text that a model reads, the logits are those of one call."""
+    """The first text that a model reads has the same logits token by token as in one call."""
     model, ids = small(program), some(1, T)
     cache = model.new_cache()
     logits = [model(ids[:, t : t + 1], cache)[:, -1] for t in range(T)]
-    assert close(torch.stack(logits, dim=1), model(ids)), "a cache changes the logits"
+    together = torch.stack(logits, dim=1)
+    assert close(together, model(ids)), "a cache changes the logits"
 
 
 @torch.no_grad()
 def a_new_text_starts_afresh(program: Program) -> None:
-    """Token by token, after another text, the logits are those of one call."""
+    """A text that follows another has the same logits token by token as in one call."""
     model, ids = small(program), some(2, T)
-    assert close(by_cache(model, ids), model(ids)), "the text before is still there"
+    cached = by_cache(model, ids)
+    assert close(cached, model(ids)), "the text before is still there"
 
 
 @torch.no_grad()
 def the_norm_is_pytorchs(program: Program) -> None:
     """LayerNorm gives what PyTorch's does, with which most published weights were trained."""
     x = normal(2, 5, 8)
-    assert close(program.parts.norm(8)(x), F.layer_norm(x, (8,))), "another norm than PyTorch's"
+    own, pytorchs = program.parts.norm(8)(x), F.layer_norm(x, (8,))
+    assert close(own, pytorchs), "another norm than PyTorch's"
 
 
 @torch.no_grad()
 def a_position_is_normed_alone(program: Program) -> None:
     """The norm of a position is the same without the others."""
     x, norm = normal(2, 5, 8), program.parts.norm(8)
-    assert close(norm(x)[:, :2], norm(x[:, :2])), "the norm looks at other positions"
+    among, alone = norm(x)[:, :2], norm(x[:, :2])
+    assert close(among, alone), "the norm looks at other positions"
 
 
 @torch.no_grad()
@@ -175,7 +185,7 @@ def ids_survive_the_file(program: Program) -> None:
 
 
 def splits_share_nothing(program: Program) -> None:
-    """No token is both trained on and validated."""
+    """No token is in both splits."""
     training, validation = program.split(torch.arange(100))
     both = set(training.tolist()) & set(validation.tolist())
     assert not both, f"{len(both)} of 100 tokens are in both"
@@ -191,7 +201,7 @@ def workers_draw_different_rows(program: Program) -> None:
 def targets_are_the_next_tokens(program: Program) -> None:
     """The target of each token is the one after it."""
     x, y = program.next_tokens(torch.arange(30).view(3, 10))
-    assert torch.equal(y, x + 1), f"the first target of {x[0, 0]} is {y[0, 0]}"
+    assert torch.equal(y, x + 1), f"the target of {x[0, 0]} is {y[0, 0]}"
 
 
 def an_oracle_loses_nothing(program: Program) -> None:
@@ -203,9 +213,11 @@ def an_oracle_loses_nothing(program: Program) -> None:
 
 def padding_is_no_target(program: Program) -> None:
     """Three rows of 5, 1 and 9 real tokens, padded to 9, have 4 + 0 + 8 targets."""
-    rows = torch.stack([F.pad(some(n), (9 - n, 0), value=V - 1) for n in (5, 1, 9)])
-    x, y = rows[:, :-1], rows[:, 1:]
-    _, n = program.loss(torch.zeros(3, 8, V), program.real_targets(x, y, V - 1))
+    pad = V - 1
+    rows = [F.pad(some(n), (9 - n, 0), value=pad) for n in (5, 1, 9)]
+    x, y = torch.stack(rows)[:, :-1], torch.stack(rows)[:, 1:]
+    y = program.real_targets(x, y, pad)
+    _, n = program.loss(torch.zeros(3, 8, V), y)
     assert n == 12, f"{n} targets, 12 of them real"
 
 
@@ -234,25 +246,28 @@ def uneven() -> tuple[Tensor, Tensor]:
 
 
 def micro_batches_make_one_batch(program: Program) -> None:
-    """The gradient of two micro-batches is that of all their rows in one, clipped once."""
+    """Two micro-batches give the gradient of one batch with all their rows, clipped once."""
     x, y = uneven()
     halves = list(zip(x.chunk(2), y.chunk(2), strict=True))
     whole, parts = gradient(program, [[(x, y)]]), gradient(program, [halves])
-    assert close(whole, parts), f"they differ by up to {(whole - parts).abs().max():.2g}"
+    off = (whole - parts).abs().max()
+    assert close(whole, parts), f"they differ by up to {off:.2g}"
 
 
 def a_step_forgets_the_one_before(program: Program) -> None:
     """The gradient of a step is the same with another step before it."""
     x, y = uneven()
     first, second = (x[:2], y[:2]), (x[2:], y[2:])
-    alone, after = gradient(program, [[second]]), gradient(program, [[first], [second]])
-    assert close(alone, after), "the gradient of the step before is still there"
+    alone = gradient(program, [[second]])
+    after = gradient(program, [[first], [second]])
+    assert close(alone, after), "the step before is still in the gradient"
 
 
 def the_rate_counts_updates(program: Program) -> None:
-    """Half of the updates are half of the schedule, in however many micro-batches."""
-    one, four = program.rate(50, 50, 100, 0.01), program.rate(50, 200, 100, 0.01)
-    assert one == four, f"after half of the updates {one:.4f}, with micro-batches {four:.4f}"
+    """Half of the updates take half of the schedule, in however many micro-batches."""
+    one = program.rate(50, 50, 100, 0.01)
+    four = program.rate(50, 200, 100, 0.01)
+    assert one == four, f"{one:.4f}, and {four:.4f} with micro-batches"
 
 
 def norms_do_not_decay(program: Program) -> None:
@@ -262,20 +277,21 @@ def norms_do_not_decay(program: Program) -> None:
     for p in model.parameters():
         p.grad = torch.zeros_like(p)
     optimizer.step()
-    scale = model.ln_f.weight
-    assert torch.equal(scale, torch.ones_like(scale)), "a norm has decayed"  # type: ignore
+    assert (model.ln_f.weight == 1).all(), "a norm has decayed"  # type: ignore
 
 
 def all_weights_move(program: Program) -> None:
     """Five small steps change something in every tensor of the model."""
     model = program.prepare(program.model(V, context_length=T, d_model=32))
-    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    before = [p.detach().clone() for p in model.parameters()]
     optimizer = new_optimizer(program, model)
     for group in optimizer.param_groups:
         group["lr"] = 1e-4
     for _ in range(5):
-        program.update(model, optimizer, [(some(4, T), some(4, T))], program.nats)
-    still = [name for name, p in model.named_parameters() if torch.equal(p, before[name])]
+        batch = some(4, T), some(4, T)
+        program.update(model, optimizer, [batch], program.nats)
+    now = zip(model.named_parameters(), before, strict=True)
+    still = [name for (name, p), q in now if torch.equal(p, q)]
     assert not still, f"{', '.join(still)} stand still"
 
 
@@ -288,17 +304,19 @@ def a_file_changes_nothing(program: Program) -> None:
     model, ids = small(program), some(1, T)
     other = program.model(V, 1, context_length=T, d_model=32)
     program.load(other, save(model))
-    assert close(other.eval()(ids), model(ids)), "the loaded model says something else"
+    loaded = other.eval()(ids)
+    assert close(loaded, model(ids)), "the loaded model says something else"
 
 
 def what_is_tied_stays_tied(program: Program) -> None:
     """After loading a token is still read and written with the same numbers."""
     model = reopened(program, program.model(V))
-    assert model.lm_head.weight is model.wte.weight, "two matrices where there was one"
+    tied = model.lm_head.weight is model.wte.weight
+    assert tied, "two matrices where there was one"
 
 
 def a_nucleus_reaches_its_share(program: Program) -> None:
-    """What is kept holds at least top_p together."""
+    """The tokens that are kept hold at least top_p together."""
     p = torch.tensor([[0.05, 0.5, 0.1, 0.35]])
     kept = program.nucleus(p, 0.8).sum().item()
     assert kept >= 0.8, f"top_p = 0.8 keeps {kept:.2f}"

@@ -208,12 +208,11 @@ class Block(nn.Module):
 
 
 class SmallGPT(nn.Module):
-    """GPT, put together from `parts`; without any it is healthy."""
+    """GPT, put together from `parts`."""
 
-    def __init__(self, sizes: Sizes, parts: Parts | None = None):
+    def __init__(self, sizes: Sizes, parts: Parts):
         super().__init__()
-        self.config = s = sizes
-        self.parts = parts = parts or Parts()
+        self.config, self.parts = s, _ = (sizes, parts)
         self.wte = nn.Embedding(s.vocab_size, s.d_model)
         if not s.rotary:
             self.wpe = nn.Embedding(s.context_length, s.d_model)

@@ -18,7 +18,24 @@ SETTINGS = {
     "little": Setting(characters=20_000),
     "subwords": Setting(tokens="subwords", characters=200_000),
 }
-PLACES = ("attention", "cache", "block", "text", "training", "file", "writing")
+TWINS = {
+    "plain": "a GPT that reads characters",
+    "modern": "a GPT with rotary positions, shared keys and values, and a window of 8",
+    "lines": "a GPT that reads single lines, padded, in four micro-batches a step",
+    "dropout": "a GPT with dropout",
+    "resumed": "a GPT whose run is resumed from a file after half of its steps",
+    "little": "a GPT that has little text to learn from",
+    "subwords": "a GPT that reads 512 different subwords",
+}
+PLACES = {  # where a fault lives, and a heading for it
+    "attention": "Attention",
+    "cache": "The cache",
+    "block": "Norms and dropout",
+    "text": "Text and targets",
+    "training": "The training step",
+    "file": "Loading weights",
+    "writing": "Sampling",
+}
 
 
 @dataclass(frozen=True)
@@ -39,8 +56,11 @@ class Patient:
     twin: str = "plain"
     how: str = "pass"
     trained: bool = True
+    cause: str = ""  # how the fault brings its symptom about
+    short: str = ""  # for a row of a figure; else the name will do
     thread: str | None = None
     found: str | None = None  # what happened there, in a sentence
+    near: bool = False  # what happened there is a near relation of this fault
 
     @property
     def healthy(self) -> Program:
@@ -56,6 +76,12 @@ class Patient:
         """The lines of the broken part that differ from the healthy one's, and those repaired."""
         lines = list(difflib.ndiff(body(self.faulty), body(self.healthy.part(self.part))))
         return [x[2:] for x in lines if x[0] == "-"], [x[2:] for x in lines if x[0] == "+"]
+
+    def diff(self) -> list[str]:
+        """The repair as a diff, with at most two lines around each change."""
+        pair = body(self.faulty), body(self.healthy.part(self.part))
+        lines = list(difflib.unified_diff(*pair, n=2, lineterm=""))[2:]
+        return ["…" if line.startswith("@@") else line for line in lines][1:]
 
 
 def body(part: Callable) -> list[str]:

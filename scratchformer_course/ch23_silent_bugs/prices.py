@@ -41,6 +41,30 @@ def prices(stored: Mapping, figure: str = "right") -> dict[str, Price]:
 
 
 def noise(stored: Mapping) -> dict[str, float]:
-    """The standard deviation of each healthy twin's loss among its seeds, two at least."""
+    """How far apart each healthy twin's losses lie among its seeds, two at least."""
     twins = stored["twins"].items()
-    return {name: statistics.stdev(twin["right"]) for name, twin in twins if len(twin["right"]) > 1}
+    return {
+        name: max(twin["right"]) - min(twin["right"])
+        for name, twin in twins
+        if len(twin["right"]) > 1
+    }
+
+
+def within_noise(cost: Price, spread: float) -> bool:
+    """Whether a price may be chance, where the healthy twin's losses lie so far apart.
+
+    It is smaller than that, or the seeds do not agree that it is a loss, or a gain.
+    """
+    return abs(cost.mean) < spread or cost.least <= 0 <= cost.greatest
+
+
+def verdicts(stored: Mapping) -> dict[str, bool]:
+    """Of each measured fault, whether what it costs lies within the noise.
+
+    Where nothing is trained anew, patient and twin have the same weights, and there is no noise.
+    """
+    spreads = noise(stored)
+    return {
+        name: within_noise(cost, spreads.get(PATIENTS[name].twin, 0.0) * PATIENTS[name].trained)
+        for name, cost in prices(stored).items()
+    }

@@ -45,7 +45,7 @@ globalThis.scratchformerExplorer ??= (() => {
 
   // The prompt's field; read(text) is called, a moment after the last key, for a text that changed.
   // say(text) tells what was read.
-  function promptField(settings, read) {
+  function promptField(settings, read, label = "Prompt") {
     const id = newId("prompt");
     let waiting = 0;
     const field = el("textarea", {
@@ -61,7 +61,7 @@ globalThis.scratchformerExplorer ??= (() => {
     field.value = settings.prompt;
     const status = el("p", { class: "sx-status", role: "status" });
     const element = el("div", { class: "sx-prompt" }, [
-      el("label", { for: id }, "Prompt"),
+      el("label", { for: id }, label),
       field,
       status,
     ]);
@@ -98,19 +98,41 @@ globalThis.scratchformerExplorer ??= (() => {
     return { ids, text: tokenizer.decode(ids), told: told.filter(Boolean).join(" ") };
   }
 
+  // ---- a question on two texts: is it this token, or that one? -------------------------------
+
+  const last = ({ logits }, V) => logits.subarray(logits.length - V);
+  const likeliest = (logits) => logits.indexOf(logits.reduce((a, b) => Math.max(a, b)));
+
+  // What the first text expects most, against what the second does; if that is the same token, then
+  // against all others, which is null
+  function question(logits, others) {
+    const [asked, rival] = [likeliest(logits), likeliest(others)];
+    return { asked, rival: rival === asked ? null : rival };
+  }
+
+  // ln of p(asked) / p(rival), or of p(asked) / (1 - p(asked))
+  function logOdds(logits, { asked, rival }) {
+    if (rival !== null) return logits[asked] - logits[rival];
+    return -Math.log(
+      logits.reduce((sum, z, id) => sum + (id === asked ? 0 : Math.exp(z - logits[asked])), 0),
+    );
+  }
+
   function build(settings, host) {
     const { model, tokenizer } = modelOf(host.dataset.models);
+    const readText = (typed) => reading(tokenizer, typed, model.config.context_length);
+    let altered = settings.altered === undefined ? null : readText(settings.altered);
     let state = null;
     let inSight = null;
 
     function read(typed) {
-      const { ids, text, told } = reading(tokenizer, typed, model.config.context_length);
+      const { ids, text, told } = readText(typed);
       const seen = {};
       const hook = (name, array) => {
         seen[name] = array;
       };
       const run = scratchformerModel.forward(model, ids, { hook });
-      state = { text, ids, run, seen };
+      state = { text, ids, run, seen, altered };
       prompt.say(told);
       update(inSight);
     }
@@ -120,6 +142,12 @@ globalThis.scratchformerExplorer ??= (() => {
       tokenizer,
       settings,
       label: (id) => visible(tokenizer.decode([id])),
+      // The second text of the views that compare two
+      alter: (typed) => {
+        altered = readText(typed);
+        state = { ...state, altered };
+        update(inSight);
+      },
     };
     const parts = settings.views.map((name) => {
       const view = views[name].build(context);
@@ -148,5 +176,8 @@ globalThis.scratchformerExplorer ??= (() => {
   }
 
   scratchformerLive.figures.explorer = build;
-  return { views, modelOf, promptField, reading, toldChanges, inFrames };
+  const pairs = { last, question, logOdds };
+  return { views, modelOf, promptField, reading, toldChanges, inFrames, ...pairs };
 })();
+
+if (typeof module !== "undefined") module.exports = scratchformerExplorer; // Node

@@ -16,7 +16,7 @@ from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_whole
 from scratchformer_course.page_model.description import describe
 
-VIEWS = ("attention", "next", "switches", "lens")
+VIEWS = ("attention", "next", "switches", "lens", "patch")
 MODEL_FILES = (
     "page_model/explorer.css",
     "page_model/model.js",
@@ -36,17 +36,21 @@ def explore(
     views: Sequence[str] = VIEWS,
     seed: int = 1,
     simple: bool = False,
+    altered: str | None = None,
 ) -> LiveFigure:
     """A live view of a GPT of the package, or of your own that is equal to one.
 
     `prompt` stands in the field at first: a line of Romeo if it is not given, or the first
     character that the tokenizer knows if it cannot read that line. `views` are some of "attention",
-    "next" (the next token), "switches" (parts switched off) and "lens" (the logit lens). Losses are
-    of `text`, or of the prompt. `seed` is that of the draws. A `simple` view of the next token
+    "next" (the next token), "switches" (parts switched off), "lens" (the logit lens) and "patch"
+    (activation patching). Losses are of `text`, or of the prompt. `seed` is that of the draws.
+    `altered` is a second prompt, of as many tokens: "patch" carries vectors over into its run, and
+    "switches" tells what becomes of the answers to both. A `simple` view of the next token
     marks what the model reads, and has its rules in a fold; one of the switches has all but blocks
     and heads in a fold. Raises ValueError for a prompt that the
     tokenizer cannot read, an unknown view, a model of more than 20 million weights, a seed that is
-    no whole number, and what `describe` refuses.
+    no whole number, an `altered` of another length, or one that no view compares, and what
+    `describe` refuses.
     """
     unknown = [view for view in views if view not in VIEWS]
     if unknown or not views:
@@ -56,17 +60,21 @@ def explore(
     description = describe(model, tokenizer)
     if prompt is None:
         prompt = _readable(tokenizer)
-    for name, given in (("prompt", prompt), ("text", text)):
+    for name, given in (("prompt", prompt), ("text", text), ("altered", altered)):
         if given is not None and not tokenizer.encode(given):
             raise ValueError(f"{name}={given!r}, expected at least one token")
     check_whole("seed", seed)
+    prompts = [prompt] if altered is None else [prompt, altered]
+    if altered is not None:
+        _check_pair(len(tokenizer.encode(prompt)), len(tokenizer.encode(altered)), views)
     settings = {"prompt": prompt, "text": text, "views": list(views), "seed": seed}
     settings |= {"simple": True} if simple else {}
+    settings |= {"altered": altered} if altered is not None else {}
     context_length = description["config"]["context_length"]
-    ids = torch.tensor([tokenizer.encode(prompt)[-context_length:]])
+    ids = torch.tensor([tokenizer.encode(each)[-context_length:] for each in prompts])
     with eval_mode(model):
-        logits = model(ids.to(next(model.parameters()).device))[0, -1]
-    still = _still(prompt, logits.float().softmax(dim=-1).cpu(), tokenizer)
+        logits = model(ids.to(next(model.parameters()).device))[:, -1]
+    still = _still(prompts, logits.float().softmax(dim=-1).cpu(), tokenizer)
     files = [*MODEL_FILES, *(f"page_model/views/{view}.js" for view in views)]
     return LiveFigure("explorer", settings, still, files, [description])
 
@@ -79,15 +87,31 @@ def _readable(tokenizer: Any) -> str:
         return tokenizer.decode([0])
 
 
-def _still(prompt: str, p: Tensor, tokenizer: Any) -> str:
-    """The likeliest next tokens as PyTorch has them: for a page without JavaScript."""
-    rows = "".join(
-        f"<tr><td>{escape(repr(tokenizer.decode([i])))}</td><td>{value:.1%}</td></tr>"
-        for value, i in zip(*map(Tensor.tolist, p.topk(min(LIKELIEST, len(p)))), strict=True)
+def _check_pair(length: int, other: int, views: Sequence[str]) -> None:
+    """Raise ValueError unless some view compares two prompts, and they have equally many tokens."""
+    if length != other:
+        raise ValueError(f"altered has {other} tokens, expected {length}, as many as the prompt")
+    if not {"patch", "switches"} & set(views):
+        raise ValueError(f"views={list(views)} do not use altered, expected patch or switches")
+
+
+def _still(prompts: list[str], p: Tensor, tokenizer: Any) -> str:
+    """The likeliest next tokens as PyTorch has them, (n, V): for a page without JavaScript."""
+    told = (
+        "Here stands a live view of the model. It needs JavaScript, and in a notebook its cell "
+        "has to be run. "
     )
-    return (
-        "<p>Here stands a live view of the model. It needs JavaScript, and in a notebook its cell "
-        f"has to be run. After {escape(repr(prompt))} the model holds these tokens likeliest:</p>"
-        "<table><thead><tr><th>next token</th><th>probability</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
-    )
+    html = ""
+    top = p.topk(min(LIKELIEST, p.shape[-1]))
+    for prompt, values, ids in zip(prompts, top.values.tolist(), top.indices.tolist(), strict=True):
+        rows = "".join(
+            f"<tr><td>{escape(repr(tokenizer.decode([i])))}</td><td>{value:.1%}</td></tr>"
+            for value, i in zip(values, ids, strict=True)
+        )
+        html += (
+            f"<p>{told}After {escape(repr(prompt))} the model holds these tokens likeliest:</p>"
+            "<table><thead><tr><th>next token</th><th>probability</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
+        )
+        told = ""
+    return html

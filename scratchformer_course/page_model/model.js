@@ -252,20 +252,22 @@ globalThis.scratchformerModel ??= (function model() {
         }
       }
     }
+    hook?.(`${name}.heads`, heads);
     return { heads, weights };
   }
 
   // ids of T tokens -> logits (T, V): those at t are for the token after it. Also
   // each layer's attention, (H, T, S), and the stream x (T, C) before the first and
   // after each block. cache, of newCache, holds the tokens before `ids`. hook(name,
-  // array) sees q, k, v and x, and may change them. off: {heads: [[layer, head]],
-  // blocks: [layer], positions, scale (the division by √D), causal (the mask)}.
+  // array) sees q, k, v, heads and x, and may change them. off: {heads: [[layer,
+  // head]], blocks: [layer], positions, scale (the division by √D), causal (the mask)}.
   function forward(model, ids, { cache = newCache(model), off = {}, hook } = {}) {
     off = checkedOff(model, off);
     checkIds(model, ids, cache, off);
     const T = ids.length;
     const attention = [];
     let x = embed(model, [...cache.ids, ...ids], cache.ids.length, off);
+    hook?.("embedding", x);
     const stream = [x];
     for (let i = 0; i < model.config.n_layers; i++) {
       const block = `h.${i}`;

@@ -53,7 +53,12 @@ SWITCHES = [
 WITH_MODEL = "const model = input.description && M.load(input.description);"
 FORWARD = "return M.forward(model, input.ids, {off: input.off ?? {}})"
 IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5]
-node = Node(tokenizers="page_model/tokenizer.js", M="page_model/model.js")
+node = Node(
+    tokenizers="page_model/tokenizer.js",
+    M="page_model/model.js",
+    scratchformerExplorer="page_model/explorer.js",
+    patch="page_model/views/patch.js",
+)
 
 
 def in_node(body, **given):
@@ -319,13 +324,15 @@ def test_hooks_see_what_meets_and_may_change_it():
       }});
       return {seen, logits}"""
     result = in_node(body, description=told, ids=IDS)
-    parts = [f"h.{i}{part}" for i in range(2) for part in (".attn.q", ".attn.k", ".attn.v", "")]
+    names = (".attn.q", ".attn.k", ".attn.v", ".attn.heads", "")
+    parts = ["embedding", *(f"h.{i}{name}" for i in range(2) for name in names)]
     assert sorted(result["seen"]) == sorted(parts)
     with torch.no_grad():
         x = model._embed(torch.tensor([IDS]), 0, None)
         q, _, v = model.h[0].attn.c_attn(model.h[0].ln_1(x)).chunk(3, dim=-1)
         nothing = model.lm_head(model.ln_f(torch.zeros(1, len(IDS), 16)))
     assert close(result["seen"]["h.0.attn.q"], q) and close(result["seen"]["h.0.attn.v"], v)
+    assert close(result["seen"]["embedding"], x)
     assert close(result["logits"], nothing)
 
 
@@ -337,6 +344,109 @@ def test_the_logit_lens_reads_each_layer(monkeypatch):
     for ours, x in zip(in_node(body, description=told, ids=IDS), stream, strict=True):
         with torch.no_grad():
             assert close(ours, model.lm_head(model.ln_f(x)))
+
+
+# ---- patching ----
+
+
+def patched(model, clean, altered, name, t, channels=slice(None)):
+    """PyTorch's logits at the end of `altered`, with these numbers of the run on `clean`."""
+    modules = {"embedding": model.h[0]}
+    for i, block in enumerate(model.h):
+        modules |= {f"h.{i}": block, f"h.{i}.attn.heads": block.attn.c_proj}
+    carried = []
+
+    def carry(x):
+        if carried:
+            x = x.clone()
+            x[0, t, channels] = carried[0]
+        else:
+            carried.append(x[0, t, channels].clone())
+        return x
+
+    if name == "embedding" or name.endswith("heads"):  # what the module reads
+        hook = modules[name].register_forward_pre_hook(lambda _, a: (carry(a[0]), *a[1:]))
+    else:
+        hook = modules[name].register_forward_hook(lambda _, args, x: carry(x))
+    with torch.no_grad():
+        model(torch.tensor([clean]))
+        logits = model(torch.tensor([altered]))[0, -1]
+    hook.remove()
+    return logits
+
+
+CARRY = """
+  const runs = patch.patching(model, input.clean, input.altered);
+  const ends = input.places.map(([name, t, start, width]) => runs.carry(name, t, start, width));
+  return {ends, clean: runs.clean.end, altered: runs.altered.end,
+    same: input.places.map(([name, t]) => runs.isSame(name, t))};
+"""
+
+
+@pytest.mark.parametrize("options", [{}, SPEEDRUN], ids=["gpt", "speedrun"])
+def test_what_is_carried_over_gives_pytorchs_logits(options):
+    """Each boundary and each head, at places before, in and after what was changed."""
+    model, clean = small(**options), IDS
+    altered = [*IDS[:4], 7, 7, *IDS[6:8], 1]
+    D = SMALL["d_model"] // SMALL["n_heads"]
+    places = [(name, t) for name in ("embedding", "h.0", "h.1") for t in (2, 4, 5, 6, 8)]
+    places += [
+        (f"h.{i}.attn.heads", t, h * D, D) for i in range(2) for h in range(4) for t in (4, 6, 8)
+    ]
+    told = describe(model, letters(11))
+    found = in_node(CARRY, description=told, clean=clean, altered=altered, places=places)
+    plain = {}
+    with torch.no_grad():
+        for name, ids in (("clean", clean), ("altered", altered)):
+            plain[name] = model(torch.tensor([ids]))[0, -1]
+            assert close(found[name], plain[name])
+    moved = 0
+    for (name, t, *channels), ours, same in zip(places, found["ends"], found["same"], strict=True):
+        cut = slice(channels[0], channels[0] + D) if channels else slice(None)
+        expected = patched(model, clean, altered, name, t, cut)
+        assert close(ours, expected), (name, t, channels)
+        if same:
+            assert torch.equal(expected, plain["altered"])
+        moved += not torch.allclose(expected, plain["altered"], atol=1e-2)
+    assert moved > 12 and 0 < sum(found["same"]) < len(places) / 2
+    assert close(found["ends"][places.index(("h.1", 8))], plain["clean"])
+
+
+def test_the_shipped_model_is_patched_as_in_pytorch(shipped):
+    model, tok = shipped
+    texts = ("and what thou offer's", "and what they offer's")
+    clean, altered = map(tok.encode, texts)
+    places = [
+        ("embedding", 11),
+        ("h.0", 12),
+        ("h.1", 20),
+        ("h.2", 12),
+        ("h.3.attn.heads", 20, 96, 32),
+    ]
+    told = describe(model, tok)
+    found = in_node(CARRY, description=told, clean=clean, altered=altered, places=places)
+    for (name, t, *channels), ours in zip(places, found["ends"], strict=True):
+        cut = slice(96, 128) if channels else slice(None)
+        assert close(ours, patched(model, clean, altered, name, t, cut)), (name, t)
+
+
+def test_a_question_is_what_one_text_expects_against_what_the_other_does():
+    body = """
+      const [from, to] = input.logits.map((z) => Float32Array.from(z));
+      const asked = scratchformerExplorer.question(from, to);
+      return {asked, odds: [from, to].map((z) => scratchformerExplorer.logOdds(z, asked))};
+    """
+    for logits in (
+        [[1, 3, -2], [2.5, 0, 1]],
+        [[1, 3, -2], [0.5, 2, 60]],
+        [[1, 3, -2], [0, 9, 8.5]],
+    ):
+        p = torch.tensor(logits).double().softmax(dim=-1)
+        asked, rival = p.argmax(dim=-1).tolist()
+        found = node(body, logits=logits)
+        others = 1 - p[:, asked] if asked == rival else p[:, rival]
+        assert found["odds"] == pytest.approx((p[:, asked] / others).log().tolist(), abs=1e-5)
+        assert found["asked"] == {"asked": asked, "rival": None if asked == rival else rival}
 
 
 # ---- sampling ----
@@ -522,6 +632,12 @@ def test_what_cannot_be_explored_is_told(shipped, monkeypatch):
         explore(model, tok, prompt="")
     with pytest.raises(ValueError, match="character 'ï' is not one of"):
         explore(model, tok, prompt="naïve")
+    with pytest.raises(ValueError, match="altered has 4 tokens, expected 5, as many as the prompt"):
+        explore(model, tok, prompt="To be", altered="To b")
+    with pytest.raises(ValueError, match=r"views=\['lens'\] do not use altered, expected patch"):
+        explore(model, tok, prompt="To be", altered="So be", views=["lens"])
+    with pytest.raises(ValueError, match="altered='', expected at least one token"):
+        explore(model, tok, prompt="To be", altered="")
     monkeypatch.setattr(view, "LARGEST", 1000)
     with pytest.raises(ValueError, match="has 834,432 weights, expected at most 1,000"):
         explore(model, tok)

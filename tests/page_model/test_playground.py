@@ -119,6 +119,58 @@ def test_what_is_left_without_positions_division_and_mask(model, ids, whole):
     assert not absent(PAGE, f"{shares.min():.0f}", f"{shares.max():.0f}")
 
 
+def test_what_is_carried_over_restores_the_shares_told(model):
+    """Activation patching by the parts of the model, without the view's code."""
+    tok = CharTokenizer.pretrained(NAME)
+    section = PAGE.split("### Is a head")[1].split("### ")[0].split("\n## ")[0]
+    texts = re.search(r"Prompt = (.*?) \| Altered text = (.*?)\"", section).groups()
+    clean, altered = (torch.tensor([tok.encode(text)]) for text in texts)
+    T, H = clean.shape[1], model.config.n_heads
+    changed = (clean != altered)[0].nonzero().flatten().tolist()
+    assert changed == [11, 12]
+
+    @torch.no_grad()
+    def run(ids, put=None, put_head=None):
+        """Logits at the end, the stream and heads by block; (block, place) may be another's."""
+        x = model.wte(ids) + model.wpe.weight[:T]
+        stream, outputs, weights = [], [], []
+        for i, block in enumerate(model.h):
+            qkv = block.attn.c_attn(block.ln_1(x)).view(1, T, 3, H, -1).permute(2, 0, 3, 1, 4)
+            q, k, v = qkv  # (1, H, T, D)
+            scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~causal_mask(T), -math.inf)
+            weights.append(scores.softmax(dim=-1)[0])
+            heads = scores.softmax(dim=-1) @ v
+            if put_head and put_head[0] == i:
+                heads[0, put_head[1], -1] = put_head[2][i][0, put_head[1], -1]
+            outputs.append(heads.clone())
+            x = x + block.attn.c_proj(heads.transpose(1, 2).flatten(2))
+            x = x + block.mlp(block.ln_2(x))
+            if put and put[0] == i:
+                x[0, put[1]] = put[2][i][0, put[1]]
+            stream.append(x.clone())
+        return model.lm_head(model.ln_f(x))[0, -1], stream, outputs, weights
+
+    (end, stream, outputs, weights), (other, *_) = run(clean), run(altered)
+    one, two = end.argmax().item(), other.argmax().item()
+    assert (tok.decode([one]), tok.decode([two])) == ("t", " ")
+
+    def share(logits):
+        now, full, none = ((z[one] - z[two]).item() for z in (logits, end, other))
+        return 100 * (now - none) / (full - none)
+
+    restored = {
+        (i, h): share(run(altered, put_head=(i, h, outputs))[0]) for i in range(4) for h in range(4)
+    }
+    on = {(i, h): 100 * weights[i][h, -1, changed].sum().item() for i, h in restored}
+    assert abs(restored[2, 0]) < 0.5 and answer("weight-and-worth") == "nothing"
+    assert sorted(restored, key=restored.get)[-2:] == [(3, 2), (3, 3)]
+    cells = {(i, t): share(run(altered, put=(i, t, stream))[0]) for i in (0, 2) for t in range(T)}
+    told = [restored[3, 3], restored[3, 2], on[2, 0], on[3, 3]]
+    told += [cells[at] for at in ((0, 12), (0, 11), (0, 13), (2, 20))]
+    assert not absent(section, *(f"{n:.0f}" for n in told))
+    assert max(abs(cells[2, t]) for t in range(13, 20)) < 5
+
+
 def test_the_page_on_the_model_tells_its_sizes(model):
     described = describe(model, CharTokenizer.pretrained(NAME))
     letters = [len(each["weights"]) for each in (described, in_int8(described))]

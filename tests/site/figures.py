@@ -72,6 +72,13 @@ def explorer() -> LiveFigure:
 
 
 @functools.cache
+def patching() -> LiveFigure:
+    """Two texts of the longest way to the answer."""
+    texts = [f"Whence are you, sir? {word} may I call your name" for word in ("what", "thus")]
+    return explore(*shipped(), texts[0], views=["patch", "switches"], altered=texts[1])
+
+
+@functools.cache
 def shipped() -> tuple[GPT, CharTokenizer]:
     return GPT.pretrained(NAME), CharTokenizer.pretrained(NAME)
 
@@ -264,5 +271,8 @@ FIGURES = {
         lambda page: press(page, "May a later token matter?", "Heads are merged by a bare reshape"),
     ),
     "explorer": Figure(explorer, lambda page: None),
+    "patching": Figure(
+        patching, lambda page: page.locator(".sx-status", has_text="Computed").wait_for()
+    ),
     "race": Figure(short_race, train_and_look),
 }

@@ -22,7 +22,8 @@ from tests.site.figures import LIVE, NAME, PROMPT, fill, press
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURE = "explorer"
-TABS = ["Attention", "Next token", "Switch off", "Logit lens"]
+TABS = ["Attention", "Next token", "Switch off", "Logit lens", "Patch"]
+CLEAN, ALTERED = "and what thou offer's", "and what they offer's"
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +237,173 @@ def test_what_is_typed_is_read_and_what_is_changed_is_said(page):
     status.filter(has_text="256 tokens, the last of 300").wait_for()
 
 
+# ---- patching ----
+
+
+@pytest.fixture(scope="module")
+def pair_page(model, tok, tmp_path_factory):
+    path = tmp_path_factory.mktemp("pair") / "pair.html"
+    explore(model, tok, CLEAN, altered=ALTERED, views=["patch", "switches"]).save(path)
+    return path.as_uri()
+
+
+@pytest.fixture
+def pair(browser, pair_page):
+    with opened(browser, pair_page) as page:
+        computed(page)
+        yield page
+
+
+def computed(page):
+    page.locator(".sx-status", has_text="Computed").wait_for()
+    page.locator(".sx-carried").wait_for()
+
+
+def cell(page, block, place):
+    return page.locator(f"td[aria-label^='block {block}, place {place},']")
+
+
+@pytest.fixture(scope="module")
+def log_odds(model, tok):
+    """Of t against a space after the altered text, with a block's vector or a head carried over."""
+    clean, altered = (torch.tensor([tok.encode(text)]) for text in (CLEAN, ALTERED))
+    one, two = tok.encode("t ")
+
+    def run(ids, module=None, t=None, channels=slice(None), numbers=None):
+        seen = []
+
+        def carry(x):
+            seen.append(x[0, t, channels].clone())
+            if numbers is not None:
+                x = x.clone()
+                x[0, t, channels] = numbers
+            return x
+
+        hook = None
+        if isinstance(module, torch.nn.Linear):
+            hook = module.register_forward_pre_hook(lambda _, args: (carry(args[0]),))
+        elif module is not None:
+            hook = module.register_forward_hook(lambda _, args, x: carry(x))
+        with torch.no_grad():
+            logits = model(ids)[0, -1]
+        if hook:
+            hook.remove()
+        return (logits[one] - logits[two]).item(), seen
+
+    def carried(*where):
+        _, (numbers,) = run(clean, *where)
+        return run(altered, *where, numbers=numbers)[0]
+
+    return run(clean)[0], run(altered)[0], carried
+
+
+def test_the_shares_on_screen_are_pytorchs(pair, model, tok, log_odds):
+    full, none, carried = log_odds
+    for block, place in ((1, 13), (2, 12), (3, 21), (3, 15)):
+        expected = carried(model.h[block - 1], place - 1)
+        cell(pair, block, place).hover()
+        rows = pair.locator(".sx-patch .sx-losses tbody tr")
+        shown = [numbers_of(rows.nth(n))[1] for n in range(3)]
+        assert shown == pytest.approx([full, none, expected], abs=6e-3)
+        share = 100 * (expected - none) / (full - none)
+        said = re.search(r"restores (\S+) %", cell(pair, block, place).get_attribute("aria-label"))
+        assert number(said[1]) == pytest.approx(share, abs=0.51)
+        text = cell(pair, block, place).inner_text()
+        assert (number(text) if text != "·" else 0) == number(said[1])
+    heads = pair.locator(".sx-carried tbody tr")
+    assert heads.count() == 16
+    for n in (0, 4, 8, 14, 15):
+        cut = slice(32 * (n % 4), 32 * (n % 4) + 32)
+        expected = carried(model.h[n // 4].attn.c_proj, 20, cut)
+        share = number(heads.nth(n).locator("td").first.inner_text())
+        assert share == pytest.approx(100 * (expected - none) / (full - none), abs=0.51)
+    with torch.no_grad(), recorded_attention(model) as weights:
+        model(torch.tensor([tok.encode(CLEAN)]))
+    for n in (0, 1, 8, 14, 15):
+        on = 100 * weights[f"h.{n // 4}.attn"][0, n % 4, -1, 11:13].sum().item()
+        assert number(heads.nth(n).locator("td").nth(2).inner_text()) == pytest.approx(on, abs=0.51)
+
+
+def test_keys_read_the_map_and_ask_the_heads(pair):
+    field = pair.get_by_label("Altered text")
+    assert field.input_value() == ALTERED
+    field.focus()
+    for key in ("Tab", "Tab", "Tab", "Tab"):  # the button and the two choices
+        pair.keyboard.press(key)
+    label = "document.activeElement.getAttribute('aria-label')"
+    assert re.match(r"embedding, place 12, “o”: restores \d+ %", pair.evaluate(label))
+    for key in ("ArrowUp", "ArrowRight"):
+        pair.keyboard.press(key)
+    assert pair.evaluate(label).startswith("block 1, place 13, “u”")
+    told = pair.locator(".sx-patch .sx-detail .sx-title")
+    assert told.first.inner_text().startswith("After block 1, place 13, “u”: restores")
+    assert told.last.inner_text() == "The heads at place 21, “s”"
+    for key in ("Enter", "End", "ArrowUp", "Space"):
+        pair.keyboard.press(key)
+        if key == "Enter":
+            told.last.get_by_text("The heads at place 13, “u”").wait_for()
+    told.last.get_by_text("The heads at place 21, “s”").wait_for()
+
+
+def test_another_question_gives_other_shares(pair):
+    before = cell(pair, 3, 21).inner_text()
+    pair.get_by_label("against").select_option("any other")
+    assert cell(pair, 4, 21).inner_text() == "100"
+    assert cell(pair, 3, 21).inner_text() != before
+    pair.get_by_label("against").select_option("“t”")  # against itself: nothing to restore
+    assert cell(pair, 4, 21).inner_text() == ""
+    assert "no difference" in cell(pair, 4, 21).get_attribute("aria-label")
+
+
+def test_texts_of_different_lengths_or_the_same_text_are_told(pair):
+    field, body = pair.get_by_label("Altered text"), pair.locator(".sx-patch-grid")
+    status = pair.locator(".sx-patch .sx-status").first
+    field.fill(ALTERED[:-1])
+    status.filter(has_text="20 tokens. The prompt has 21.").wait_for()
+    assert not body.is_visible()
+    press(pair, "Copy the prompt here")
+    status.filter(has_text="It is the same as the prompt").wait_for()
+    assert field.input_value() == CLEAN and not body.is_visible()
+    field.fill("and when thou offer's")
+    computed(pair)
+    assert pair.locator(".sx-patch-grid tbody tr").first.locator("td").count() == 15
+    pair.get_by_label("Prompt").fill("And when thou offer's")
+    pair.get_by_text("The texts differ from their first place on.").wait_for()
+
+
+def test_switches_tell_what_becomes_of_the_answers_to_both(pair, model, tok, log_odds):
+    tab(pair, "Switch off")
+    press(pair, "Switch off head 4 of block 4")
+
+    def cut(_, args):
+        heads = args[0].clone()
+        heads[..., 96:] = 0
+        return (heads,)
+
+    def answer(text):
+        with torch.no_grad():
+            logits = model(torch.tensor([tok.encode(text)]))[0, -1]
+        one, two = tok.encode("t ")
+        chance = 100 * logits.softmax(dim=0)[one].item()
+        return chance, (logits[one] - logits[two]).item()
+
+    expected = [[answer(text)] for text in (CLEAN, ALTERED)]
+    hook = model.h[3].attn.c_proj.register_forward_pre_hook(cut)
+    for row, text in zip(expected, (CLEAN, ALTERED), strict=True):
+        row.append(answer(text))
+    hook.remove()
+    rows = pair.locator(".sx-answers tbody tr")
+    for n, row in enumerate(expected):
+        for m, (chance, odds) in enumerate(row):
+            shown = rows.nth(n).locator("td").nth(m).inner_text().split(", ")
+            assert number(shown[0]) == pytest.approx(chance, abs=0.06)
+            assert number(shown[1]) == pytest.approx(odds, abs=6e-3)
+    tab(pair, "Patch")
+    press(pair, "Copy the prompt here")
+    tab(pair, "Switch off")
+    assert not pair.locator(".sx-answers").is_visible(), "one text asks no question"
+
+
 # ---- keys, readers, phones ----
 
 
@@ -276,7 +444,7 @@ def test_arrow_keys_move_in_every_grid(page):
     for name in TABS[1:]:
         press("ArrowRight")
         assert focused() == name and page.locator("[role=tabpanel]:visible").count() == 1
-    press("Tab")
+    press("ArrowLeft", "Tab")
     assert focused().startswith("block 4, after “h”")
     press("ArrowDown", "ArrowLeft")
     assert focused().startswith("block 3, after “g”")

@@ -169,6 +169,16 @@ def test_the_wrong_answers_of_an_exercise_lead_to_it(site):
         assert len(fold.select("li")) >= 5 and not fold.has_attr("open")
 
 
+def test_a_silent_bug_shows_a_described_curve_and_hides_its_diagnosis(site):
+    article = parsed(site / "book" / "silent_bugs.html").article
+    patients = [h3.find_parent("section") for h3 in article.select("h3")]
+    assert len(patients) == 30
+    for patient in patients:
+        (fold,), (curve,) = patient.select("details"), patient.select("svg[role=img]")
+        assert not fold.has_attr("open") and len(curve["aria-label"]) > 80
+        assert fold.select_one(".highlight-diff") and fold.select_one("table")
+
+
 def test_a_reader_can_report_an_error_on_each_page(page_name, site):
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     page = parsed(site / f"{page_name}.html")

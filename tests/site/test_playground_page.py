@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -42,14 +43,14 @@ def test_the_clicks_of_the_experiments_give_the_losses_told(site, browser):
         assert not absent(SOURCE, *losses) and len(set(losses)) == len(losses)
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(6))
 def test_do_it_brings_the_figure_to_the_experiment_and_shows_the_effect(site, browser, number):
     """Whatever was pressed before; the figure stands between the button and its answer."""
     with opened(browser, (site / "book" / "playground.html").as_uri()) as page:
         page.locator(".live-figure[data-live=yes]").first.wait_for()
         boxes = page.locator(".course-do")
-        assert boxes.count() == 5 == len(re.findall("data-answer=", SOURCE))
-        boxes.nth(4 - number).get_by_role("button").focus()
+        assert boxes.count() == 6 == len(re.findall("data-answer=", SOURCE))
+        boxes.nth(5 - number).get_by_role("button").focus()
         page.keyboard.press("Enter")
         boxes.nth(number).get_by_role("button").press("Enter")
         beside = page.locator(".course-do").nth(number).locator("+ .live-figure")
@@ -58,6 +59,17 @@ def test_do_it_brings_the_figure_to_the_experiment_and_shows_the_effect(site, br
         if number == 0:
             chosen = beside.get_by_role("button", name="Block 1, head 3", exact=True)
             assert chosen.get_attribute("aria-pressed") == "true"
+        elif number == 5:
+            beside.locator(".sx-status", has_text="Computed").wait_for()
+            beside.locator(".sx-carried").wait_for()
+            rows = beside.locator(".sx-carried tbody tr")
+            shown = [rows.nth(n).locator("td").first.inner_text() for n in (8, 14, 15)]
+            shown += [rows.nth(n).locator("td").nth(2).inner_text() for n in (8, 15)]
+            for place in ("1, place 12", "1, place 13", "1, place 14", "3, place 21"):
+                cell = beside.locator(f"td[aria-label^='block {place}, ']")
+                shown.append(cell.inner_text())
+            told = SOURCE.split("### Is a head")[1].split("## ")[0]
+            assert len(set(shown)) == 9 and not absent(told, *(n.strip(" %") for n in shown))
         else:
             answers = page.locator(".course-do + .live-figure ~ .course-veil")
             told = answers.first.evaluate("veil => veil.textContent")
@@ -71,7 +83,7 @@ def test_do_it_brings_the_figure_to_the_experiment_and_shows_the_effect(site, br
 def test_no_bar_is_higher_than_a_full_one_and_no_line_is_cut(site, browser):
     with opened(browser, (site / "book" / "playground.html").as_uri()) as page:
         page.locator(".live-figure[data-live=yes]").first.wait_for()
-        page.locator(".course-do button").last.click()
+        page.locator(".course-do button").nth(4).click()
         tokens = page.locator(".sx-tokens").first
         heights = tokens.locator("span").evaluate_all(
             "all => all.map(one => Number(one.style.getPropertyValue('--w')))"
@@ -138,6 +150,17 @@ def test_a_chapters_figure_is_shown_linked_or_left_out(tmp_path):
     assert html.count("data-figure=") == 1 and html.count("Still.") == 1
     assert "<strong>this</strong>" in html and "Text alone." in html
     assert "Not to be seen" not in html and 'class="course-drawing"' in html
+
+
+@pytest.mark.parametrize(("altered", "ok"), [("and what they offer's", True), ("and", False)])
+def test_a_page_opens_the_view_on_its_own_pair_of_prompts(tmp_path, altered, ok):
+    options = f":prompt: and what thou offer's\n:altered: {altered}\n:views: patch switches\n"
+    done, html = built(tmp_path, f":::{{explorer}} tiny-shakespeare\n{options}:::")
+    assert done is ok
+    if ok:
+        settings = json.loads(unescape(re.search(r'data-settings="([^"]*)"', html)[1]))
+        assert settings["altered"] == altered and settings["views"] == ["patch", "switches"]
+        assert html.count("holds these tokens likeliest") == 2
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 "use strict";
 
 scratchformerExplorer.views.switches = (() => {
-  const { el, format, roving, button, title, note, scrolling, table } = scratchformerLive;
-  const { inFrames } = scratchformerExplorer;
-  const { forward, losses, generate } = scratchformerModel;
+  const { el, format, percent, roving, button, title, note, scrolling, table } = scratchformerLive;
+  const { inFrames, last, question, logOdds } = scratchformerExplorer;
+  const { forward, losses, generate, probabilities } = scratchformerModel;
   const WRITTEN = 50; // tokens of text, for comparison
   const TEMPERATURE = 0.8;
   const TALLEST = 3; // nats: the change of a loss whose bar is full, or more if a token loses more
@@ -59,6 +59,7 @@ scratchformerExplorer.views.switches = (() => {
   }
 
   function build({ model, tokenizer, label, settings }) {
+    const { vocab_size } = model.config;
     let state;
     let interrupt = () => {}; // stops the text that is being written
     const parts = partToggles(model.config, compare);
@@ -77,6 +78,7 @@ scratchformerExplorer.views.switches = (() => {
     });
 
     const numbers = el("div");
+    const answers = el("div", { class: "sx-answers" });
     const about = note("");
     const list = scrolling("sx-scroll", "Loss of each token, in numbers");
     const tokens = scrolling("sx-tokens", "Loss of each token");
@@ -93,6 +95,7 @@ scratchformerExplorer.views.switches = (() => {
       ]),
       el("div", { class: "sx-main" }, [
         numbers,
+        answers,
         about,
         tokens,
         el("details", {}, el("summary", {}, "Every token as a table"), list),
@@ -159,7 +162,30 @@ scratchformerExplorer.views.switches = (() => {
           ]),
         ),
       );
+      drawAnswers();
       writeBoth();
+    }
+
+    // With a second prompt: what each of the two expects next, as its chance and its log-odds
+    function drawAnswers() {
+      const { ids, altered } = state;
+      const isPair = altered !== null && altered.text !== state.text;
+      answers.hidden = !isPair;
+      if (!isPair) return;
+      const end = (read, switched) => last(forward(model, read, { off: switched }), vocab_size);
+      const pair = [ids, altered.ids];
+      const [was, is] = [{}, off()].map((switched) => pair.map((read) => end(read, switched)));
+      const asked = question(...was);
+      const told = (logits) =>
+        `${percent(probabilities(logits)[asked.asked])}, ${format(logOdds(logits, asked), 2)}`;
+      const rival = asked.rival === null ? "any other token" : `“${label(asked.rival)}”`;
+      answers.replaceChildren(
+        note(`How likely “${label(asked.asked)}” is next, and its log-odds against ${rival}`),
+        table(
+          ["after", "the model", "changed"],
+          ["the prompt", "the altered one"].map((name, i) => [name, told(was[i]), told(is[i])]),
+        ),
+      );
     }
 
     function writeBoth() {

@@ -9,14 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from scratchformer.diagnosis.case import Case
 from scratchformer.diagnosis.probes import gap, logits_of, mean_loss
 
 
-def _wanted(case, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+def _wanted(case: Case, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """(B, T) each: the token that the loss asks for at a place, and whether the place counts."""
     seen: list[Tensor] = []
 
-    def keep(module, args, output: Any) -> None:
+    def keep(module: torch.nn.Module, args: tuple, output: Any) -> None:
         seen.append(logits_of(output))
         seen[-1].retain_grad()
 
@@ -29,26 +30,24 @@ def _wanted(case, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return grad.argmin(dim=-1), grad.abs().amax(dim=-1) > 0
 
 
-def targets(case) -> tuple:
+def targets(case: Case) -> tuple:
     """At each place the loss asks for the token that comes next in the input."""
     if case.given.loss is None and not case.given.batches:
         return None, "give loss=…, batches=… or both"
     x, y = case.batch()
     asked, counts = _wanted(case, x, y)
     T, hits = x.shape[1], {}
-    for lag in (1, 0, 2, -1):
-        here, there = slice(max(0, -lag), T - max(0, lag)), slice(max(0, lag), T + min(0, lag))
-        hit = (asked[:, here] == x[:, there])[counts[:, here]].float()
-        hits[lag] = hit.mean().nan_to_num(0.0).item()
+    for lag in (1, 0, 2):
+        hit = (asked[:, : T - lag] == x[:, lag:])[counts[:, : T - lag]]
+        hits[lag] = hit.float().mean().nan_to_num(0.0).item()
     best = max(hits, key=lambda lag: hits[lag])
-    said = f"x[t{best:+}] is asked for at {hits[best]:.0%} of the places t, x[t+1] at {hits[1]:.0%}"
+    said = f"x[t+{best}] is asked for at {hits[best]:.0%} of the places t, x[t+1] at {hits[1]:.0%}"
     suspects = {0: "targets not shifted: the model learns to copy its input"}
     suspects |= {2: "targets shifted twice, in the batches and in the loss"}
-    suspects |= {1: "x and y cut from different places", -1: "targets shifted the wrong way"}
-    return hits[1] > 0.99, said, suspects[best]
+    return hits[1] > 0.99, said, suspects.get(best, "x and y cut from different places")
 
 
-def padded_targets(case) -> tuple:
+def padded_targets(case: Case) -> tuple:
     """Padding behind a text changes nothing of its loss."""
     pad, minus = case.given.pad_id, any((y == -100).any() for _, y in case.given.batches)
     if case.given.loss is None or pad is None:
@@ -65,20 +64,33 @@ def padded_targets(case) -> tuple:
     return off < 1e-3, said, counted if share else "a mean over all places, padding included"
 
 
-def batches_differ(case) -> tuple:
-    """Two batches differ, and their rows stand in the text as they are."""
-    pairs = case.given.batches
-    if not pairs:
+def _bytes(ids: Tensor) -> bytes:
+    """Ids as a string, in which others can be looked up."""
+    return torch.as_tensor(ids).cpu().to(torch.int32).numpy().tobytes()
+
+
+def batches(case: Case) -> tuple:
+    """Rows are drawn once, and stand in the text as they are."""
+    if not case.given.batches:
         return None, "give batches=…"
-    if len(pairs) == 2 and torch.equal(pairs[0][0], pairs[1][0]):
-        return False, "the second is the first", "a sampler or its seed made anew for each batch"
+    rows = [_bytes(row) for x, _ in case.given.batches for row in x]
+    if 2 * len(set(rows)) <= len(rows):
+        said, seeds = f"only {len(set(rows))} of {len(rows)} rows differ", "workers of one seed"
+        return False, said, seeds, "a sampler, or its seed, made anew for each batch"
     if case.given.tokens is None:
-        return True, "two batches differ"
-    text = torch.as_tensor(case.given.tokens).flatten().cpu().long()
-    found = [
-        bool((text.unfold(0, len(row), 1) == row).all(dim=1).any())
-        for x, _ in pairs
-        for row in x[:2].cpu().long()
-    ]
-    said = f"{sum(found)} of {len(found)} rows stand in the text"
-    return all(found), said, "rows run across the text: a reshape in the wrong order"
+        return True, f"{len(set(rows))} of {len(rows)} rows differ"
+    text = _bytes(case.given.tokens[0])
+    found = sum(row in text for row in rows[:8])
+    said, wrapped = f"{found} of {len(rows[:8])} rows stand in the text", "ids that overflow a type"
+    return found == len(rows[:8]), said, wrapped, "rows across the text: a reshape in a wrong order"
+
+
+def splits(case: Case) -> tuple:
+    """What is held out does not stand in the text to train on."""
+    if case.given.tokens is None or len(case.given.tokens) < 2:
+        return None, "give tokens=(training, held out)"
+    text, held_out = _bytes(case.given.tokens[0]), torch.as_tensor(case.given.tokens[1]).flatten()
+    pieces = [piece for piece in held_out.tensor_split(16) if len(piece)]
+    share = sum(_bytes(piece[:64]) in text for piece in pieces) / len(pieces)
+    overlap = "splits that overlap, or were drawn after copies were made"
+    return share < 0.5, f"{share:.0%} of what is held out is in the training text", overlap

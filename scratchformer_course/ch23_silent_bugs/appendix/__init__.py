@@ -1,0 +1,1 @@
+"""The appendix of chapter 23: all thirty patients, drawn."""

@@ -1,0 +1,222 @@
+"""The drawings of the page *Thirty silent bugs*: prices, two curves for each patient, the tests.
+
+They show what is stored in silent_bugs.json and diagnoses.json, and are drawn when a page is built.
+"""
+
+import math
+from collections.abc import Sequence
+
+from scratchformer_course.ch23_silent_bugs.patient import PLACES, Patient
+from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.prices import noise, prices, verdicts
+from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.measurements import load_measurements
+
+# In the order of the page, where each patient has its number.
+ORDER = [p for place in PLACES for p in PATIENTS.values() if p.place == place]
+NUMBERS = {patient.name: i for i, patient in enumerate(ORDER, start=1)}
+COLOURS = {"right": "key", "reported": "query", "loaded": "value"}
+LEAST = 0.01  # nats: below it the axis of prices is even, above it goes by factors
+ROW, CELL, HEAD = 19, 15, 122  # of the tables: a row, a column, the names of the columns
+IN_MODEL = ("attention", "cache", "block")
+# of a test that failed (at first sight, today): radius, colour, fill
+MARKS = {
+    (True, True): (5, "value", 1),
+    (False, True): (5, "query", 0),
+    (True, False): (3, "muted", 0),
+}
+
+
+def words(patient: Patient) -> str:
+    """A short name of a fault, for a row of a drawing."""
+    return patient.short or patient.name.replace("_", " ")
+
+
+# --- the prices ----------------------------------------------------------------------------------
+
+
+def place_of(nats: float | int) -> float:
+    """Where a price stands on its axis, 0 for nothing."""
+    return math.copysign(math.log10(1 + abs(nats) / LEAST), nats)
+
+
+def all_prices():
+    """What each fault costs where the model is used, what is reported of it, and when loaded."""
+    stored = load_measurements("silent_bugs")
+    found = {figure: prices(stored, figure) for figure in COLOURS}
+    rows = sorted(found["right"], key=lambda name: -found["right"][name].mean)
+    spreads, top = noise(stored), 92
+    d = Drawing(410, top + ROW * len(rows) + 26)
+    left, right = 156, 400
+    lowest, highest = place_of(-3), place_of(20)
+
+    def x(nats: float | int) -> float:
+        return round(left + (right - left) * (place_of(nats) - lowest) / (highest - lowest), 1)
+
+    _legend(d)
+    bottom = top + ROW * len(rows)
+    for tick in (-1, -0.1, 0, 0.1, 1, 10):
+        d.line([(x(tick), top - 6), (x(tick), bottom)], "muted", 1.6 if tick == 0 else 0.5)
+        for foot in (top - 15, bottom + 13):
+            d.text(x(tick), foot, f"{tick:g}".replace("-", "−"), "muted", size=13)
+    for i, name in enumerate(rows):
+        y = top + ROW * (i + 0.5)
+        spread = spreads.get(PATIENTS[name].twin, 0.0) * PATIENTS[name].trained
+        if spread:
+            d.line([(x(-spread), y), (x(spread), y)], "muted", 5)
+        d.text(4, y, words(PATIENTS[name]), anchor="start", size=13)
+        _marks(d, {f: x(found[f][name].mean) for f in COLOURS if name in found[f]}, y)
+    hidden = [name for name in rows if _looks_better(found, name)]
+    return d.show(
+        f"{len(rows)} faults in rows, the highest price at the top, on an axis from −1 to 10 nats. "
+        "A filled dot is what a fault costs, an open one what the program reports of it, and a "
+        "square what it costs weights that were trained without it. The dots reach from "
+        f"{words(PATIENTS[rows[0]])!r} to {words(PATIENTS[rows[-1]])!r}. For {len(hidden)} faults "
+        "the open dot stands left of zero, where a healthy program would be: they report a gain. "
+        f"Grey bars around zero are the noise, and {sum(verdicts(stored).values())} filled dots "
+        "lie within it or at zero."
+    )
+
+
+def _looks_better(found: dict, name: str) -> bool:
+    """Whether a fault's own report is better than the twin's, by more than a twentieth of a nat."""
+    return name in found["reported"] and found["reported"][name].mean < -0.05
+
+
+def _legend(d: Drawing) -> None:
+    d.text(4, 12, "nats more than the healthy twin", anchor="start", size=13, bold=True)
+    _marks(d, {"right": 12}, 34)
+    d.text(24, 34, "true price", "key", anchor="start", size=13)
+    _marks(d, {"reported": 164}, 34)
+    d.text(176, 34, "as the program reports it", "query", anchor="start", size=13)
+    d.line([(4, 54), (18, 54)], "muted", 5)
+    d.text(24, 54, "noise", "muted", anchor="start", size=13)
+    _marks(d, {"loaded": 164}, 54)
+    d.text(176, 54, "healthy weights loaded", "value", anchor="start", size=13)
+
+
+def _marks(d: Drawing, at: dict[str, float | int], y: float | int) -> None:
+    """The marks of a row, the true price above the others."""
+    if {"right", "reported"} <= set(at):
+        d.line([(at["reported"], y), (at["right"], y)], "muted", 1)
+    if "loaded" in at:
+        d.grid(at["loaded"] - 4, y - 4, [[1]], cell=8, colour="value")
+    if "reported" in at:
+        d.circle(at["reported"], y, 6, "query", fill=0)
+    if "right" in at:
+        d.circle(at["right"], y, 3.5, "key", fill=1)
+
+
+# --- a patient's curve ---------------------------------------------------------------------------
+
+
+def curves(name: str):
+    """The loss that the program of a patient reports in training, and that of its twin."""
+    stored, patient = load_measurements("silent_bugs"), PATIENTS[name]
+    twin = stored["twins"][patient.twin]["curve"][1:]  # all runs begin alike
+    own = stored["patients"][name]["curve"][1:] if patient.trained else twin
+    number, steps = NUMBERS[name], stored["steps"]
+    d = Drawing(340, 124)
+    lowest, highest = min(*own, *twin), max(*own, *twin)
+    lines = {"twin": [_point(i, loss, lowest, highest) for i, loss in enumerate(twin)]}
+    lines["patient"] = [_point(i, loss, lowest, highest) for i, loss in enumerate(own)]
+    d.line([(34, 8), (34, 100), (228, 100)], "muted", 1)
+    for loss in (lowest, highest):
+        d.text(29, _point(0, loss, lowest, highest)[1], f"{loss:.1f}", "muted", 13, "end")
+    d.text(34, 114, str(steps // 20), "muted", size=13, anchor="start")
+    d.text(228, 114, f"step {steps}", "muted", size=13, anchor="end")
+    d.line(lines["twin"], "query", 1.8, dashed=patient.trained)
+    if not patient.trained:
+        d.text(236, lines["twin"][-1][1] - 9, f"both {twin[-1]:.2f}", anchor="start", size=13)
+        return d.show(
+            f"Training loss of patient {number} and of its healthy twin over {steps} steps: it is "
+            f"one curve, since the fault does nothing in training, and ends at {twin[-1]:.2f}."
+        )
+    d.line(lines["patient"], "key", 2.2)
+    ends = _apart([lines["patient"][-1][1], lines["twin"][-1][1]], 17)
+    for (said, colour, losses), y in zip(
+        (("patient", "key", own), ("twin", "query", twin)), ends, strict=True
+    ):
+        d.text(236, y, f"{said} {losses[-1]:.2f}", colour, anchor="start", size=13)
+    return d.show(
+        f"Training loss over {steps} steps, two curves. That of patient {number} falls from "
+        f"{own[0]:.2f} to {own[-1]:.2f}, that of its healthy twin from {twin[0]:.2f} to "
+        f"{twin[-1]:.2f}."
+    )
+
+
+def _point(i: int, loss: float, lowest: float, highest: float) -> tuple[float, float]:
+    """Where a mean of losses stands."""
+    return round(36 + i * 192 / 18, 1), round(94 - 80 * (loss - lowest) / (highest - lowest), 1)
+
+
+def _apart(heights: Sequence[float], least: float | int) -> list[float]:
+    """Two heights, moved so that they are as far from each other, and not too low."""
+    upper, lower = sorted(heights)
+    middle, far = (upper + lower) / 2, max(lower - upper, least) / 2
+    middle = min(middle, 104 - far)
+    first = middle - far if heights[0] <= heights[1] else middle + far
+    return [first, 2 * middle - first]
+
+
+# --- who names what ------------------------------------------------------------------------------
+
+
+def naming_tests(diagnoses: dict, patients: Sequence[Patient]) -> list[str]:
+    """The tests that have failed on some of these patients, in the order of the patients."""
+    entries = [diagnoses["patients"][patient.name] for patient in patients]
+    named = [test for entry in entries for test in [*entry["first_sight"], *entry["now"]]]
+    return list(dict.fromkeys(named))
+
+
+def matrix():
+    """Patients in rows, tests of `diagnose` in columns, and a mark where a test has failed.
+
+    Faults of the model and those of the rest have hardly a test in common: each have a table.
+    """
+    diagnoses = load_measurements("diagnoses")
+    halves = [
+        [patient for patient in ORDER if (patient.place in IN_MODEL) == is_in_model]
+        for is_in_model in (True, False)
+    ]
+    d = Drawing(360, 2 * HEAD + ROW * len(ORDER) + 74)
+    bottom = 0.0
+    for patients in halves:
+        bottom = _table(d, bottom, patients, diagnoses)
+    legend = ("fails from first sight on", "fails since then", "failed at first only")
+    for i, (mark, said) in enumerate(zip(MARKS.values(), legend, strict=True)):
+        x, y = (12, 212)[i % 2], bottom + 24 + 20 * (i // 2)
+        d.circle(x, y, *mark)
+        d.text(x + 12, y, said, mark[1], anchor="start", size=13)
+    entries = diagnoses["patients"].values()
+    first, now = (sum(bool(entry[when]) for entry in entries) for when in ("first_sight", "now"))
+    return d.show(
+        f"Two tables of marks: {len(halves[0])} faults of the model, {len(halves[1])} of all else "
+        "in rows, tests in columns. A filled mark stands for a test that has failed from first "
+        "sight on, an open one for a test that fails since then, a small ring for one that failed "
+        f"at first only. At first sight {first} rows had a mark, and today {now} have one, most "
+        "of them one alone."
+    )
+
+
+def _table(d: Drawing, top: float, patients: Sequence[Patient], diagnoses: dict) -> float:
+    """One of the tables, from `top` on; where it ends."""
+    tests = naming_tests(diagnoses, patients)
+    left, top, bottom = 156, top + HEAD, top + HEAD + ROW * len(patients)
+    right = left + CELL * len(tests)
+    for j, test in enumerate(tests):
+        x = left + CELL * (j + 0.5)
+        d.text(x, top - 8, test, size=13, anchor="start", turn=-90)
+        d.line([(x, top), (x, bottom)], "muted", 0.4)
+    for i, patient in enumerate(patients):
+        y = top + ROW * (i + 0.5)
+        d.text(4, y, words(patient), anchor="start", size=13)
+        d.line([(left, y), (right, y)], "muted", 0.4)
+        entry = diagnoses["patients"][patient.name]
+        for j, test in enumerate(tests):
+            when = test in entry["first_sight"], test in entry["now"]
+            if when in MARKS:
+                d.circle(left + CELL * (j + 0.5), y, *MARKS[when])
+        if i and patients[i - 1].place != patient.place:
+            d.line([(4, y - ROW / 2), (right, y - ROW / 2)], "muted", 1)
+    return bottom

@@ -1,0 +1,19 @@
+"""What was named at first sight stays stored, whatever is named now."""
+
+from lab import diagnoses, runs
+from scratchformer_course.ch23_silent_bugs.patient import SETTINGS
+from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+
+
+def test_the_first_sight_is_kept_and_the_rest_renewed(monkeypatch, tmp_path):
+    name = "nucleus_one_short"
+    monkeypatch.setattr(diagnoses, "FILE", tmp_path / "diagnoses.json")
+    monkeypatch.setattr(diagnoses, "SETTINGS", {"plain": SETTINGS["plain"]})
+    monkeypatch.setattr(diagnoses, "PATIENTS", {name: PATIENTS[name]})
+    runs.store(diagnoses.FILE, {"patients": {name: {"first_sight": [], "now": ["cache"]}}})
+    diagnoses.main(["--write"])
+    stored = runs.read(diagnoses.FILE)
+    own, twin = stored["patients"][name], stored["twins"]["plain"]
+    assert own["first_sight"] == [] and own["now"] == ["kept share"]
+    assert own["first_suspect"].startswith("the token that reaches top_p")
+    assert twin == {"first_sight": [], "now": []}
