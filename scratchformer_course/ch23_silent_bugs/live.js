@@ -207,7 +207,10 @@
         el("pre", { class: "sx-bug-code", tabindex: 0 }, diff.join("\n")),
         el("p", {}, truth(patient)),
         el("p", {}, `What would have found it: ${patient.invariant}`),
-        el("p", {}, ["Others have met it: ", el("a", { href: patient.thread }, patient.found)]),
+        el("p", {}, [
+          patient.near ? "Others have met a near relation: " : "Others have met it: ",
+          el("a", { href: patient.thread }, patient.found),
+        ]),
       ]);
     }
 

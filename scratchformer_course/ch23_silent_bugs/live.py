@@ -59,19 +59,20 @@ def clinic(stored: Mapping) -> LiveFigure:
     cases = []
     for name, (symptom, others) in CLINIC.items():
         patient = PATIENTS[name]
-        names = sorted([name, *others], key=lambda each: PATIENTS[each].title)
+        names = sorted([name, *others], key=_title)
         broken, repaired = patient.code()
         own: dict[str, Any] = {
             "symptom": symptom,
             "curves": _curves(name, stored),
             "asked": [broken_by(patient.program, tests) for tests in QUESTIONS.values()],
-            "choices": [[PATIENTS[each].title, others.get(each)] for each in names],
-            "says": patient.symptom,
+            "choices": [[_title(each), others.get(each)] for each in names],
+            "says": patient.cause,
             "broken": broken,
             "repaired": repaired,
             "invariant": (patient.invariant.__doc__ or "").splitlines()[0],
             "thread": patient.thread,
             "found": patient.found,
+            "near": patient.near,
         }
         own |= {figure: _rounded(each[name]) for figure, each in found.items() if name in each}
         cases.append(own)
@@ -90,6 +91,10 @@ def _curves(name: str, stored: Mapping) -> list[list[float]]:
         )
     check_finite("a curve", [*own, *twin], least=0)
     return [own, twin]
+
+
+def _title(name: str) -> str:
+    return PATIENTS[name].title.replace("`", "")
 
 
 def _rounded(cost: Iterable[float]) -> list[float]:
