@@ -12,15 +12,16 @@
   // What a fault does to the loss that its own program reports, and to the one that counts
   function truth({ right, reported, loaded, spread }) {
     const said = [];
-    if (reported && Math.abs(reported[0]) > 0.05 && Math.abs(reported[0] - right[0]) > 0.05)
-      said.push(
-        `Its own program reports ${signed(reported[0])} nats, and it costs ${range(right)}.`,
-      );
-    else said.push(`It costs ${range(right)}.`);
     const [mean, least, most] = right;
+    if (reported && Math.abs(reported[0]) > 0.05 && Math.abs(reported[0] - mean) > 0.05) {
+      const size = format(Math.abs(reported[0]), 2);
+      const way = reported[0] < 0 ? "lower" : "higher";
+      said.push(`Its own program reports a loss that is ${size} nats ${way} than the other's.`);
+      said.push(`In use it costs ${range(right)}.`);
+    } else said.push(`It costs ${range(right)}.`);
     if ((least < 0 && most > 0) || Math.abs(mean) <= (spread ?? 0))
       said.push("Three seeds cannot tell this from nothing.");
-    if (loaded && Math.abs(right[0]) < 0.05)
+    if (loaded && Math.abs(mean) < 0.05)
       said.push(`With weights that a healthy model has learned it costs ${range(loaded)}.`);
     return said.join(" ");
   }

@@ -91,7 +91,7 @@ def test_a_price_in_words():
             {"right": [0.01, 0.0, 0.02], "loaded": [0.4, 0.2, 0.5]},
         ],
     )
-    assert "reports −0.23 nats, and it costs +0.80" in told[0]
+    assert "reports a loss that is 0.23 nats lower" in told[0] and "costs +0.80" in told[0]
     assert "cannot tell" in told[1] and "cannot tell" not in told[2]
     assert "+0.40 nats a token (three seeds: +0.20 to +0.50)" in told[2]
 
