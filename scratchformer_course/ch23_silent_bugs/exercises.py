@@ -11,7 +11,7 @@ from torch.nn.utils import clip_grad_norm_
 from scratchformer.diagnosis import diagnose
 from scratchformer.training import token_loss
 from scratchformer_course.ch23_silent_bugs import invariants as inv
-from scratchformer_course.ch23_silent_bugs.model import Parts, SmallGPT
+from scratchformer_course.ch23_silent_bugs.model import Parts, Sizes, SmallGPT
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.ch23_silent_bugs.program import Program
 from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
@@ -667,7 +667,7 @@ def _heads():
     return torch.arange(2 * 4 * 5 * 3.0).view(2, 4, 5, 3)
 
 
-def _merging(merge: Callable) -> type[SmallGPT]:
+def _merging(merge: Callable) -> Callable[[Sizes], SmallGPT]:
     """A class of GPTs, each of which merges its heads in this way."""
 
     class Merging(SmallGPT):

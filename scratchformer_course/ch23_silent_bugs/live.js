@@ -28,7 +28,7 @@
 
   // ---- curves ----
 
-  const [W, H] = [460, 200];
+  const [W, H] = [350, 190];
   // The highest loss shown: the first point is far above the others
   const top = (curves) => Math.max(...curves.flatMap((curve) => curve.slice(1))) + 0.1;
 
@@ -61,16 +61,16 @@
           "stroke-dasharray": i ? "7 5" : null,
         }),
       ),
-      el("svg:text", { x: W - 14, y: H - 8, "text-anchor": "end" }, `${steps} steps`),
+      el("svg:text", { x: W - 14, y: 26, "text-anchor": "end" }, `${steps} steps`),
       names.map((name, i) =>
         el("svg:g", {}, [
           el("svg:path", {
-            d: `M${44 + 130 * i} ${H - 13}h26`,
+            d: `M${44 + 118 * i} ${H - 13}h26`,
             class: "sx-bug-line",
             style: `stroke: var(--sx-${colours[i]})`,
             "stroke-dasharray": i ? "7 5" : null,
           }),
-          el("svg:text", { x: 76 + 130 * i, y: H - 8 }, name),
+          el("svg:text", { x: 76 + 118 * i, y: H - 8 }, name),
         ]),
       ),
     );
@@ -105,11 +105,11 @@
       host.replaceChildren(plot(pair.curves, ["model A", "model B"], steps, ["query", "key"]));
       count.textContent = `Pair ${at + 1} of ${pairs.length}`;
       guesses.forEach((each, i) => {
-        each.disabled = isTold;
+        each.setAttribute("aria-disabled", isTold); // it keeps the focus
         each.setAttribute("aria-pressed", isTold && mine === i);
       });
-      before.disabled = at === 0;
-      next.disabled = at === pairs.length - 1;
+      before.setAttribute("aria-disabled", at === 0);
+      next.setAttribute("aria-disabled", at === pairs.length - 1);
       const all = chosen.filter((each) => each !== null).length;
       const right = chosen.filter((each, i) => each === pairs[i].broken).length;
       const verdict = `${mine === pair.broken ? "Yes" : "No"}, ${"AB"[pair.broken]} is broken.`;
