@@ -407,6 +407,38 @@ def what_follows_equals(text):
 
 
 # page/question: the cell with the output, and how its answer is read
+def what_rows_tell(text):
+    above, *sums = numbers(text.splitlines()[1])
+    late = above == 0 and min(sums) < 0.9
+    return "the mask comes after the softmax" if late else "the mask is off by one"
+
+
+def what_a_cache_tells(text):
+    one, two = rows(text)[:2]
+    forgotten = one[2] < 0.01 < 0.05 < two[2]
+    return "positions are forgotten" if forgotten else "the cache holds another text"
+
+
+def what_rates_tell(text):
+    twin, patient = rows(text)[1][1:]
+    return "the rate has reached 0" if patient == 0 < twin else "nothing is clipped"
+
+
+def what_a_batch_tells(text):
+    few = int(found(r"patient: (\d+) different")(text)) < 8
+    return "rows of the batch are equal" if few else "the targets are not shifted"
+
+
+def what_is_shared(text):
+    share = row_of(text, "patient")[0]
+    return "about nine tenths" if 0.85 < share < 0.95 else "about a third"
+
+
+def what_variance_tells(text):
+    off = row_of(text, "patient")[-1]
+    return "√D is missing" if 14 < off < 18 else "a head is missing"
+
+
 ANSWERS = {
     "00/first-sums": ("cell-08", lambda text: all_of(f"{row[0]:.0f}" for row in rows(text)[:2])),
     "00/row-plus-column": ("cell-12", lambda text: f"{rows(text)[1][2]:.0f}"),
@@ -549,6 +581,12 @@ ANSWERS = {
         "songs-25",
         lambda t: "worse than chance" if row_of(t, "loops of 5")[0] > math.log(32) else "better",
     ),
+    "23/first-diagnosis": ("sums", what_rows_tell),
+    "23/second-diagnosis": ("cache-used", what_a_cache_tells),
+    "23/third-diagnosis": ("rates", what_rates_tell),
+    "23/fourth-diagnosis": ("batch", what_a_batch_tells),
+    "23/shared-text": ("shared-used", what_is_shared),
+    "23/sixth-diagnosis": ("second", what_variance_tells),
 }
 
 

@@ -267,6 +267,13 @@ FIGURES = {
         lambda: stored("22", "silence"),
         lambda page: page.locator(".sx-song-tiles button").nth(2).click(),
     ),
+    "two_curves": Figure(
+        lambda: stored("23", "two_curves"), lambda page: press(page, "A is broken", "Next pair")
+    ),
+    "clinic": Figure(
+        lambda: stored("23", "clinic"),
+        lambda page: press(page, "May a later token matter?", "Heads are merged by a bare reshape"),
+    ),
     "explorer": Figure(explorer, lambda page: None),
     "patching": Figure(
         patching, lambda page: page.locator(".sx-status", has_text="Computed").wait_for()

@@ -1,0 +1,126 @@
+"""The clinic of chapter 23: five questions put to a program, and diagnoses to choose from."""
+
+from collections.abc import Callable
+
+import torch
+
+from scratchformer_course.ch23_silent_bugs import invariants as inv
+from scratchformer_course.ch23_silent_bugs.program import Program
+
+Invariant = Callable[[Program], None]
+
+
+@torch.no_grad()
+def a_second_implementation_agrees(program: Program) -> None:
+    """With the same weights a healthy GPT gives the same logits."""
+    model, other = inv.small(program), inv.small(Program(program.setting))
+    other.load_state_dict(model.state_dict())
+    off = float((model(inv.some(2, inv.T)) - other(inv.some(2, inv.T))).abs().max())
+    assert off < 1e-4, f"with the same weights a healthy GPT gives other logits, by up to {off:.1f}"
+
+
+QUESTIONS: dict[str, list[Invariant]] = {
+    "May a later token matter?": [inv.the_future_changes_nothing],
+    "Does a cache, padding or another text change anything?": [
+        inv.a_cache_changes_nothing,
+        inv.a_new_text_starts_afresh,
+        inv.padding_changes_nothing,
+        inv.evaluation_repeats_itself,
+    ],
+    "Is a step that of one large batch?": [
+        inv.micro_batches_make_one_batch,
+        inv.a_step_forgets_the_one_before,
+        inv.the_rate_counts_updates,
+    ],
+    "Is the text what you think it is?": [
+        inv.targets_are_the_next_tokens,
+        inv.padding_is_no_target,
+        inv.splits_share_nothing,
+        inv.workers_draw_different_rows,
+    ],
+    "Does it equal a second implementation?": [a_second_implementation_agrees],
+}
+
+
+def broken_by(program: Program, invariants: list[Invariant]) -> str | None:
+    """What the first of them says that does not hold; None where all do."""
+    for invariant in invariants:
+        try:
+            invariant(program)
+        except AssertionError as error:
+            return str(error)
+    return None
+
+
+# Each patient's symptom, and four wrong diagnoses, by name, with what speaks against them
+CLINIC: dict[str, tuple[str, dict[str, str]]] = {
+    "heads_mixed": (
+        "The training loss falls far below the healthy twin's, and the model writes worse.",
+        {
+            "mask_one_off": "Then each position would see the very token that it must predict, and "
+            "the loss would fall to 0.1. This one stops near 1.4.",
+            "not_shifted": "The targets are the next tokens: the fourth question says so.",
+            "positions_forgotten": "Then a single call without a cache would be right, but here a "
+            "later token changes it.",
+            "missing_root": "Larger scores are wrong scores, but no later token gets into a logit "
+            "by them.",
+        },
+    ),
+    "padding_attended": (
+        "The curve is the twin's. In a batch a prompt goes on differently from the same prompt "
+        "alone.",
+        {
+            "loss_on_padding": "Then the loss would be lower than the twin's, since padding is "
+            "easily foretold, and there would be more targets than real tokens.",
+            "cache_not_reset": "A second text gets the logits that one call gives it.",
+            "mean_of_means": "Two micro-batches take the step of one large batch.",
+            "workers_alike": "No row stands in a batch twice.",
+        },
+    ),
+    "gradients_not_zeroed": (
+        "The loss falls, but from the first steps on it stays above the twin's.",
+        {
+            "schedule_too_fast": "Then the loss would fall as fast as the twin's at first, and "
+            "stand still later. The rate counts updates here.",
+            "clipped_early": "Two micro-batches take the step of one large batch.",
+            "workers_alike": "No row stands in a batch twice.",
+            "weights_stand_still": "That is seen where steps are small, and here the large ones at "
+            "the beginning go wrong. All tensors move.",
+        },
+    ),
+    "not_shifted": (
+        "The loss falls to 0.00 within a hundred steps, which no text allows.",
+        {
+            "mask_one_off": "That was a good thought, for then the loss is low as well. But no "
+            "later token changes a logit here.",
+            "shifted_twice": "Then the loss would end above the twin's, because the token after "
+            "the next is harder to foretell.",
+            "loss_on_padding": "This text has no padding.",
+            "validation_trained_on": "That lowers the validation loss alone, and this is the loss "
+            "of training. The splits share nothing.",
+        },
+    ),
+    "norm_over_time": (
+        "The training loss falls far below the twin's, and the model writes much worse.",
+        {
+            "heads_mixed": "That opens the future as well. But the norm alone, given five "
+            "positions or two of them, gives different numbers, so look there.",
+            "deviation_for_root": "That is a scale a little too small, by which no later token "
+            "gets into a logit.",
+            "dropout_in_evaluation": "Then two calls would differ, and they agree.",
+            "validation_trained_on": "The loss of *training* is too low, and no split can do that. "
+            "The splits share nothing.",
+        },
+    ),
+    "repeat_for_interleave": (
+        "Trained with the fault the loss is the twin's. With weights that the twin has learned it "
+        "is 0.3 nats higher.",
+        {
+            "missing_root": "For queries and keys of variance 1 the scores have variance 1.",
+            "two_bases": "A score depends on distances only: a text that begins later has the "
+            "same.",
+            "window_one_off": "In a single block the token behind the window changes nothing.",
+            "conv1d_not_transposed": "Saved and loaded again, the model gives the same logits.",
+        },
+    ),
+}

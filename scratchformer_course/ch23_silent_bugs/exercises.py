@@ -1,0 +1,766 @@
+"""The exercises of chapter 23, silent bugs."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+
+from scratchformer.diagnosis import diagnose
+from scratchformer.training import token_loss
+from scratchformer_course.ch23_silent_bugs import invariants as inv
+from scratchformer_course.ch23_silent_bugs.model import Parts, Sizes, SmallGPT
+from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.program import Program
+from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.verdict import expect
+
+
+class Unnamed(SmallGPT):
+    """A small GPT that a message calls by its argument's name."""
+
+    def __repr__(self) -> str:
+        return "<a model>"
+
+
+def _model(program: Program) -> SmallGPT:
+    model = inv.small(program)
+    model.__class__ = Unnamed
+    return model
+
+
+# --- 23.1: the future ----------------------------------------------------------------------------
+
+
+class Rounded(Unnamed):
+    """As on a machine whose rounding depends on the shapes: never twice the same last digit."""
+
+    def forward(self, ids, cache=None, mask=None):
+        logits = super().forward(ids, cache, mask)
+        return logits + 1e-6 * torch.randn_like(logits)
+
+
+class Leaking(Unnamed):
+    """The next token moves one of the logits by very little."""
+
+    def forward(self, ids, cache=None, mask=None):
+        logits = super().forward(ids, cache, mask)
+        following = self.wte(ids)[:, 1:, 0]  # (B, T - 1)
+        logits[:, :-1, 0] += 0.01 * following
+        return logits
+
+
+def one_key_in_sight(query, key):
+    """Causal, but for one position that all others see."""
+    return (key <= query) | (key == 3)
+
+
+@cache
+def _some_see_the_future():
+    torch.manual_seed(0)
+    rounded = _model(Program())
+    rounded.__class__ = Rounded
+    names = ("mask_one_off", "mask_after_softmax", "heads_mixed", "norm_over_time")
+    faulty = [_model(PATIENTS[name].program) for name in names]
+    far = _model(Program().with_part("causal", one_key_in_sight))
+    weak = _model(Program())
+    weak.__class__ = Leaking
+    ids = inv.some(2, 12)
+    return tuple((model, ids) for model in (_model(Program()), rounded, *faulty, far, weak))
+
+
+def by_beginnings(model, ids):
+    whole = model(ids)
+    for t in range(1, ids.shape[1]):
+        part = model(ids[:, :t])
+        if (part - whole[:, :t]).abs().max() > 1e-4:
+            return False
+    return True
+
+
+def by_other_tokens(model, ids):
+    before = model(ids)
+    for t in range(1, ids.shape[1]):
+        other = ids.clone()
+        other[:, t:] = (ids[:, t:] + 1) % before.shape[-1]
+        if (model(other) - before)[:, :t].abs().max() > 1e-4:
+            return False
+    return True
+
+
+def _changing(places, look, near=1e-4) -> Callable:
+    """Another token at `places(t)`; `look(difference, t)` must be near 0, for all t."""
+
+    def answer(model, ids):
+        before = model(ids)
+        for t in range(1, ids.shape[1]):
+            other = ids.clone()
+            other[:, places(t)] = (ids[:, places(t)] + 1) % before.shape[-1]
+            if look(model(other) - before, t).abs().max() > near:
+                return False
+        return True
+
+    return answer
+
+
+def one_place_only(model, ids):
+    before, t = model(ids), ids.shape[1] // 2
+    other = ids.clone()
+    other[:, t:] = (ids[:, t:] + 1) % before.shape[-1]
+    return bool((model(other) - before)[:, :t].abs().max() < 1e-4)
+
+
+def last_token_only(model, ids):
+    other = ids.clone()
+    before = model(ids)
+    other[:, -1] = (ids[:, -1] + 1) % before.shape[-1]
+    return bool((model(other) - before)[:, :-1].abs().max() < 1e-4)
+
+
+def likeliest_only(model, ids):
+    whole = model(ids).argmax(dim=-1)
+    for t in range(1, ids.shape[1]):
+        part = model(ids[:, :t]).argmax(dim=-1)
+        if not torch.equal(part, whole[:, :t]):
+            return False
+    return True
+
+
+def to_the_last_digit(model, ids):
+    whole = model(ids)
+    return all(torch.equal(model(ids[:, :t]), whole[:, :t]) for t in range(1, ids.shape[1]))
+
+
+future_changes_nothing = exercise(
+    "23.1",
+    "future_changes_nothing(model, ids: (B, T)) -> True if no logit, beyond rounding, depends on a "
+    "later token; model(ids) gives logits (B, T, V)",
+    cases=_some_see_the_future,
+    praise="`future_changes_nothing` is right: it clears both healthy models, and finds six "
+    "others.",
+    right=[by_beginnings, by_other_tokens],
+    hints=[
+        "You know the logits of a whole text. Which logits can you compute without the model ever "
+        "seeing the second half?",
+        "For each t from 1 to T - 1, `model(ids[:, :t])` must be near to ... of `model(ids)`.",
+    ],
+    question=which(
+        "looks at the likeliest tokens only",
+        beside=[by_beginnings],
+        others=["tries one place only", "asks for equality to the last digit"],
+    ),
+    mistakes=[
+        mistake(
+            "looks at the changed place, too",
+            "A logit may depend on its own token and on those before: compare only the places "
+            "before the first one that you change",
+            _changing(lambda t: slice(t, None), lambda change, t: change),
+        ),
+        mistake(
+            "reads the same ids twice",
+            "Here both calls read the same tokens, so that any model passes: change the later "
+            "tokens, or leave them out",
+            lambda model, ids: bool((model(ids) - model(ids)).abs().max() < 1e-4),
+            specific=True,
+        ),
+        *alike(
+            "One model shows only its fourth token to the places before it: change tokens, or cut "
+            "the text, at every place",
+            {
+                "tries one place only": one_place_only,
+                "changes the last token only": last_token_only,
+            },
+        ),
+        mistake(
+            "looks at the likeliest tokens only",
+            "A leak can move the logits and leave the largest where it is: compare the logits "
+            "themselves",
+            likeliest_only,
+        ),
+        mistake(
+            "takes a large difference for rounding",
+            "A difference of 1 is no rounding: in float32 it is far below 0.0001 here",
+            _changing(lambda t: slice(t, None), lambda change, t: change[:, :t], near=1.0),
+        ),
+        mistake(
+            "asks for equality to the last digit",
+            "A healthy model may differ in its last digits, since sums are rounded in another "
+            "order: allow for a difference of about 0.0001",
+            to_the_last_digit,
+        ),
+        mistake(
+            "says True where the future matters",
+            "The answer is turned over: True means that the future changes nothing",
+            lambda model, ids: not by_other_tokens(model, ids),
+        ),
+    ],
+)  # fmt: skip
+
+# --- 23.2: a cache -------------------------------------------------------------------------------
+
+
+def rows_of_each_token(model, ids):
+    cache = model.new_cache()
+    return torch.stack([model(ids[:, [t]], cache)[:, -1] for t in range(ids.shape[1])], dim=1)
+
+
+@cache
+def _some_forget():
+    late = _model(Program().with_part("positions", lambda start, T: torch.arange(T) + (start > 4)))
+    models = (_model(Program()), _model(PATIENTS["positions_forgotten"].program), late)
+    modern = PATIENTS["window_one_off"].healthy
+    return tuple((model, inv.some(2, 7)) for model in (*models, _model(modern)))
+
+
+def token_by_token(model, ids):
+    cache, logits = model.new_cache(), []
+    for t in range(ids.shape[1]):
+        logits.append(model(ids[:, t : t + 1], cache))
+    return (torch.cat(logits, dim=1) - model(ids)).abs().max().item()
+
+
+def largest_of_each(model, ids):
+    whole, cache, off = model(ids), model.new_cache(), 0.0
+    for t in range(ids.shape[1]):
+        part = model(ids[:, [t]], cache)[:, 0] - whole[:, t]
+        off = max(off, part.abs().max().item())
+    return off
+
+
+def in_one_call(model, ids):
+    cache = model.new_cache()
+    part = model(ids, cache) - model(ids)
+    return part.abs().max().item()
+
+
+def without_a_cache(model, ids):
+    alone = torch.cat([model(ids[:, [t]]) for t in range(ids.shape[1])], dim=1)
+    return (alone - model(ids)).abs().max().item()
+
+
+def fresh_caches(model, ids):
+    rows = [model(x, model.new_cache()) for x in ids.split(1, dim=1)]
+    return (torch.cat(rows, dim=1) - model(ids)).abs().max().item()
+
+
+def all_tokens_so_far(model, ids):
+    cache = model.new_cache()
+    rows = [model(ids[:, : t + 1], cache)[:, -1] for t in range(ids.shape[1])]
+    return (torch.stack(rows, dim=1) - model(ids)).abs().max().item()
+
+
+def _difference(of) -> Callable:
+    return lambda model, ids: of(rows_of_each_token(model, ids), model(ids)).item()
+
+
+cache_difference = exercise(
+    "23.2",
+    "cache_difference(model, ids: (B, T)) -> the largest difference of a logit, token by token "
+    "with a cache or all at once; model.new_cache() begins a text, model(ids, cache) goes on",
+    cases=_some_forget,
+    praise="`cache_difference` is right: it is 0, but for rounding, where the cache is sound.",
+    right=[token_by_token, largest_of_each],
+    hints=[
+        "Which ids does the model read in its first call, if it reads one token at a time, and "
+        "which in its second?",
+        "Make one cache. Give the model `ids[:, t : t + 1]` and this cache for each t, join the "
+        "logits along `dim=1`, and compare them with ...",
+    ],
+    question=which(
+        "reads all tokens in one call",
+        beside=[largest_of_each],
+        others=["begins a cache for each token", "reads the text so far again each time"],
+    ),
+    mistakes=[
+        mistake(
+            "compares the last token only",
+            "Only the last logits are compared here: the largest difference may be before them",
+            _difference(lambda cached, whole: (cached - whole)[:, -1].abs().max()),
+        ),
+        mistake(
+            "compares the first token only",
+            "For the first token the cache is empty, and nothing can be forgotten: compare all",
+            _difference(lambda cached, whole: (cached - whole)[:, 0].abs().max()),
+            specific=True,
+        ),
+        mistake(
+            "reads all tokens in one call",
+            "All tokens are read in one call, and the cache is never used: give the model one "
+            "token at a time",
+            in_one_call,
+            specific=True,
+        ),
+        mistake(
+            "begins a cache for each token",
+            "Each token meets an empty cache: make one, and go on with it",
+            fresh_caches,
+        ),
+        mistake(
+            "gives no cache",
+            "Each token is read alone here: give the model the cache as well",
+            without_a_cache,
+        ),
+        mistake(
+            "reads the text so far again each time",
+            "The cache holds the tokens before, so give the model only the new one: "
+            "`ids[:, t : t + 1]`",
+            all_tokens_so_far,
+        ),
+        mistake(
+            "returns the mean difference",
+            "This is a mean over all logits: return the largest",
+            _difference(lambda cached, whole: (cached - whole).abs().mean()),
+        ),
+        mistake(
+            "forgets the sign",
+            "A difference may be negative: take `abs` before the largest",
+            _difference(lambda cached, whole: (cached - whole).max()),
+        ),
+        mistake(
+            "compares probabilities",
+            "These are differences of probabilities: compare the logits",
+            _difference(lambda c, w: (c.softmax(dim=-1) - w.softmax(dim=-1)).abs().max()),
+        ),
+    ],
+)
+
+# --- 23.3: accumulation --------------------------------------------------------------------------
+
+
+def repaired(model, optimizer, batches, nats):
+    optimizer.zero_grad()
+    targets = sum((y != -100).sum() for _, y in batches)
+    total = 0.0
+    for x, y in batches:
+        loss, _ = nats(model, x, y)
+        (loss / targets).backward()
+        total += loss.item() / targets.item()
+    clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    return total
+
+
+def repaired_by_one_sum(model, optimizer, batches, nats):
+    found = [nats(model, x, y) for x, y in batches]
+    loss = sum(loss for loss, _ in found) / sum(n for _, n in found)
+    loss.backward()
+    clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss.item()
+
+
+def repaired_gradients(model, optimizer, batches, nats):
+    optimizer.zero_grad()
+    total, targets = 0.0, 0
+    for x, y in batches:
+        loss, n = nats(model, x, y)
+        loss.backward()
+        total, targets = total + loss.item(), targets + n.item()
+    for p in model.parameters():
+        p.grad /= targets
+    clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    return total / targets
+
+
+def _loop(
+    zero="step", share="all", clip="step", step="end", value="mean"
+) -> Callable:  # fmt: skip
+    """The loop with a fault: when it zeroes, clips and steps, and what a loss is divided by."""
+
+    def answer(model, optimizer, batches, nats):
+        if zero == "step":
+            optimizer.zero_grad()
+        targets = sum((y != -100).sum() for _, y in batches)
+        parts = {"all": targets, "rows": sum(len(y) * y.shape[1] for _, y in batches), "no": 1}
+        total, means = 0.0, 0.0
+        for x, y in batches:
+            if zero == "batch":
+                optimizer.zero_grad()
+            loss, n = nats(model, x, y)
+            own = {"own": n * len(batches), "only own": n}.get(share) or parts[share]
+            (loss / own).backward()
+            total, means = total + loss.item(), means + (loss / n / len(batches)).item()
+            if clip == "batch":
+                clip_grad_norm_(model.parameters(), 1.0)
+            if step == "batch":
+                optimizer.step()
+        if clip == "step":
+            clip_grad_norm_(model.parameters(), 1.0)
+        if step == "end":
+            optimizer.step()
+        return {"mean": total / int(targets), "sum": total, "means": means}[value]
+
+    return answer
+
+
+LOOPS = {
+    "The gradient of the step before is still there: zero it once a step": _loop(zero="never"),
+    "The gradient is zeroed for each micro-batch, so that only the last one counts": _loop(
+        zero="batch"
+    ),
+    "A token of a short micro-batch counts for more: divide each sum by the targets of all of "
+    "them": _loop(share="own"),
+    "Each micro-batch is divided by its own targets, and their gradients are added: divide each "
+    "sum by the targets of all of them": _loop(share="only own"),
+    "The sums of nats are not divided by the number of targets": _loop(share="no"),
+    "Targets of -100 are counted: they are none": _loop(share="rows"),
+    "Clipping stands inside of the loop, where the gradient still grows: clip it once, before the "
+    "step": _loop(clip="batch"),
+    "Nothing is clipped": _loop(clip="never"),
+    "The optimizer takes a step for each micro-batch, not one for all": _loop(step="batch"),
+    "The optimizer takes no step": _loop(step="never"),
+}
+VALUES = {
+    "The weights are right, but this is the sum of all nats: return the mean a target": "sum",
+    "The weights are right, but this is a mean of means: return all nats over all targets": "means",
+}
+
+
+def _steps(function: Callable, scale: float) -> tuple[list, Tensor]:
+    """What two steps return, and the weights after them; a large scale is clipped."""
+    model, rows = inv.small(Program()), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    x, y = inv.uneven()
+
+    def nats(model, x, y):
+        loss, n = token_loss(model(x), y)
+        return scale * loss, n
+
+    for batches in (((x[1:3], y[1:3]), (x[3:], y[3:])), ((x[:1], y[:1]), (x[1:], y[1:]))):
+        rows.append(function(model, optimizer, list(batches), nats))
+    weights = torch.cat([p.detach().flatten() for p in model.parameters()])
+    return rows, weights
+
+
+def _near(a: Tensor, b: Tensor) -> bool:
+    return torch.allclose(a, b, rtol=1e-3, atol=1e-5)
+
+
+def judge_update(call):
+    for scale in (0.01, 30.0):
+        rows, weights = _steps(lambda *args: call(*args).like(1.0), scale)
+        expect(all(map(math.isfinite, rows)), f"`{call}` returned nan: what is divided by 0?")
+        right_rows, right = _steps(repaired, scale)
+        if not _near(weights, right):
+            for words, wrong in LOOPS.items():
+                expect(not _near(weights, _steps(wrong, scale)[1]), f"{words}.")
+            expect(False, "After two steps the weights are not those of one large batch.")
+        for words, value in VALUES.items():
+            wrong_rows, _ = _steps(_loop(value=value), scale)
+            near_wrong = all(map(lambda a, b: math.isclose(a, b, rel_tol=1e-3), rows, wrong_rows))
+            expect(not near_wrong, f"{words}.")
+        for got, wanted in zip(rows, right_rows, strict=True):
+            why = f"It returns {got:.4g}, but the mean loss of a target is {wanted:.4g}."
+            expect(math.isclose(got, wanted, rel_tol=1e-3), why)
+    return "`update` is repaired: two micro-batches take the step of one large batch, twice."
+
+
+def pulled_by_three(function: Callable) -> float:
+    """Where a weight goes that begins at 0, if one target pulls with 0 and three with 0.6."""
+    w = torch.nn.Parameter(torch.zeros(1))
+    model = torch.nn.ParameterList([w])
+    batches = [(0.0, torch.tensor([[0]])), (6.0, torch.tensor([[0, 0, 0]]))]
+    optimizer = torch.optim.SGD([w], lr=1.0)
+
+    def nats(model, x, y):
+        return -0.1 * (x * w).sum() * y.numel(), torch.tensor(y.numel())
+
+    function(model, optimizer, batches, nats)
+    return w.item()
+
+
+update = exercise(
+    "23.3",
+    "update(model, optimizer, batches, nats) -> the mean loss of a target; one step on several "
+    "micro-batches (x, y) as on one large batch; nats(model, x, y) gives a sum of nats and n",
+    judge=judge_update,
+    right=[repaired, repaired_by_one_sum, repaired_gradients],
+    hints=[
+        "A micro-batch of 4 targets and one of 12 have one large batch of 16. What part of the "
+        "gradient comes from the first?",
+        "Zero the gradients before the loop, divide each sum by the targets of all micro-batches, "
+        "and move the clipping ...",
+    ],
+    question=number(
+        "A weight begins at 0 and the rate is 1. Two micro-batches have 1 and 3 targets, and the "
+        "slope of the nats of a target is 0 in the first and -0.6 in the second. Where is the "
+        "weight after one step?",
+        pulled_by_three,
+        digits=2,
+    ),
+    mistakes=[
+        *(
+            refused(name, words, wrong)
+            for name, (words, wrong) in zip(
+                [
+                    "does not zero gradients",
+                    "zeroes them for each micro-batch",
+                    "takes a mean of means",
+                    "adds means",
+                    "forgets to divide",
+                    "counts padding",
+                    "clips inside of the loop",
+                    "does not clip",
+                    "steps inside of the loop",
+                    "does not step",
+                ],
+                LOOPS.items(),
+                strict=True,
+            )
+        ),
+        refused("returns the sum", "this is the sum of all nats", _loop(value="sum")),
+        refused("returns a mean of means", "this is a mean of means", _loop(value="means")),
+    ],
+)
+
+# --- 23.4: overlap -------------------------------------------------------------------------------
+
+
+def _windows(ids, n):
+    return [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
+
+
+def by_set(training, validation, n):
+    known, found = set(_windows(training, n)), _windows(validation, n)
+    return sum(window in known for window in found) / len(found)
+
+
+def by_text(training, validation, n):
+    text = f",{','.join(map(str, training))},"
+    found = [",".join(map(str, validation[i : i + n])) for i in range(len(validation) - n + 1)]
+    return sum(f",{window}," in text for window in found) / len(found)
+
+
+def by_unfold(training, validation, n):
+    known = torch.tensor(training).unfold(0, n, 1)
+    found = torch.tensor(validation).unfold(0, n, 1)
+    return (found[:, None] == known).all(dim=2).any(dim=1).float().mean().item()
+
+
+def _share(windows=_windows, known=_windows, sort=False, distinct=False) -> Callable:
+    def answer(training, validation, n):
+        a, b = known(training, n), windows(validation, n)
+        if sort:
+            a, b = ([tuple(sorted(window)) for window in each] for each in (a, b))
+        b = list(set(b)) if distinct else b
+        return sum(window in set(a) for window in b) / max(1, len(b))
+
+    return answer
+
+
+def _in_steps(ids, n):
+    return [tuple(ids[i : i + n]) for i in range(0, len(ids) - n + 1, n)]
+
+
+def _one_too_few(ids, n):
+    return _windows(ids, n)[:-1]
+
+
+shared = exercise(
+    "23.4",
+    "shared(training, validation, n) -> the share of the windows of n tokens in validation that "
+    "stand in training, too; both are lists of ids, and windows begin at every place",
+    cases=(
+        ([1, 2, 3, 4, 5], [9, 3, 4, 5, 8], 2),
+        ([1, 2, 3, 4, 5, 6], [2, 3, 4, 5, 6, 7], 3),
+        ([3, 1, 2, 1, 2], [2, 1, 1, 2, 1, 2], 2),
+        ([1, 2, 3], [4, 5, 6], 2),
+        ([7, 8, 9, 1, 2], [1, 2, 7, 8, 9], 3),
+        ([5, 5, 5, 1], [5, 5, 5, 5, 5], 2),
+        ([4, 2, 4, 2], [2, 4, 9, 2, 4], 1),
+        ([1, 2, 3, 4, 12, 3], [2, 3, 4, 1, 2, 3], 2),
+        ([3, 1, 2, 9], [1, 3, 1, 9], 2),
+    ),
+    praise="`shared` is right: it finds a window wherever it stands.",
+    right=[by_set, by_text, by_unfold],
+    hints=[
+        "How many windows of 2 tokens do 5 tokens have?",
+        "Put `tuple(training[i : i + n])`, for each i, into a set. Then count the windows of "
+        "`validation` that are in it, and divide by ...",
+    ],
+    question=number(
+        "Training is 1, 2, 3, 1, 2 and validation is 9, 1, 2, 3, 9. Which share of the windows of "
+        "2 tokens is in both?",
+        lambda f: f([1, 2, 3, 1, 2], [9, 1, 2, 3, 9], 2),
+        digits=2,
+    ),
+    mistakes=[
+        mistake(
+            "compares single tokens",
+            "This compares tokens one by one, and nearly all of them are in both: compare windows "
+            "of n",
+            lambda training, validation, n: _share()(training, validation, 1),
+        ),
+        mistake(
+            "compares the same places only",
+            "A window may stand at any place in the training text, not only at the same one",
+            lambda training, validation, n: (
+                sum(map(lambda a, b: a == b, _windows(training, n), _windows(validation, n)))
+                / len(_windows(validation, n))
+            ),
+        ),
+        mistake(
+            "lets windows of validation begin at every n-th place",
+            "Windows of the validation text begin at every place, not at every n-th",
+            _share(windows=_in_steps),
+        ),
+        mistake(
+            "lets windows of training begin at every n-th place",
+            "Windows of the training text begin at every place: a shared passage need not begin "
+            "at a multiple of n",
+            _share(known=_in_steps),
+        ),
+        mistake(
+            "counts",
+            "This is a number of windows: divide by how many the validation text has",
+            lambda training, validation, n: (
+                by_set(training, validation, n) * len(_windows(validation, n))
+            ),
+        ),
+        mistake(
+            "takes the share of training",
+            "This is the share of the training text's windows: take that of the validation text's",
+            lambda training, validation, n: by_set(validation, training, n),
+        ),
+        mistake(
+            "leaves the last window out",
+            "The last window is missing: T tokens have T - n + 1 windows",
+            _share(windows=_one_too_few),
+        ),
+        mistake(
+            "leaves the last window of training out",
+            "The last window of the training text is missing: T tokens have T - n + 1 windows",
+            _share(known=_one_too_few),
+        ),
+        mistake(
+            "forgets the order",
+            "Windows with the same tokens in another order are no match: compare tuples, not sets",
+            _share(sort=True),
+        ),
+        mistake(
+            "counts each window once",
+            "A window that comes several times counts each time: only the training text becomes a "
+            "set",
+            _share(distinct=True),
+        ),
+        mistake(
+            "divides by the tokens",
+            "This divides by the number of tokens: there are T - n + 1 windows",
+            lambda training, validation, n: (
+                by_set(training, validation, n)
+                * len(_windows(validation, n))
+                / len(validation)
+            ),
+        ),
+    ],
+)  # fmt: skip
+
+# --- 23.5: a bug that is not found ---------------------------------------------------------------
+
+
+def _heads():
+    return torch.arange(2 * 4 * 5 * 3.0).view(2, 4, 5, 3)
+
+
+def _merging(merge: Callable) -> Callable[[Sizes], SmallGPT]:
+    """A class of GPTs, each of which merges its heads in this way."""
+
+    class Merging(SmallGPT):
+        def __init__(self, sizes):
+            super().__init__(sizes, Parts(merge_heads=merge))
+
+    return Merging
+
+
+def judge_hidden(call):
+    got = call(_heads()).like(torch.zeros(2, 5, 12))
+    expect(got.shape == (2, 5, 12), f"`{call}` returned {tuple(got.shape)}, expected (2, 5, 12).")
+    expect(bool(got.isfinite().all()), "It returns nan or infinity, which any test would find.")
+    program, ids = Program(), inv.some(3, 12)
+    healthy = inv.small(program)
+    broken = _merging(call.function)(healthy.config).eval()
+    broken.load_state_dict(healthy.state_dict())
+    with torch.no_grad():
+        off = float((broken(ids) - healthy(ids)).abs().max())
+    expect(off > 0.01, "This is no bug: with the same weights the logits are those of a right GPT.")
+    report = diagnose(broken)
+    if report.faults:
+        found = report[report.faults[0]]
+        expect(False, f"`diagnose` finds it. The test of {found.test} says: {found.measured}.")
+    return f"No test finds it, and with the same weights logits are off by up to {off:.1f}."
+
+
+def heads_turned_over(x):
+    return x.flip(1).transpose(1, 2).flatten(2)
+
+
+def by_channel(x):
+    return x.permute(0, 2, 3, 1).flatten(2)
+
+
+def signs_turned(x):
+    return -x.transpose(1, 2).flatten(2)
+
+
+my_merge = exercise(
+    "23.5",
+    "my_merge(x: (B, H, T, D)) -> (B, T, H · D); it replaces the merging of heads, changes a "
+    "model's logits, and no test of `diagnose` finds it",
+    judge=judge_hidden,
+    right=[heads_turned_over, by_channel, signs_turned],
+    hints=[
+        "The tests see what must hold for *any* weights. What can you do to the channels of a "
+        "position that the next matrix could undo?",
+        "`x.transpose(1, 2).flatten(2)` is right. Each position must keep all of its own numbers, "
+        "so put its heads, or its channels, into ...",
+    ],
+    question=which(
+        "leaves the transpose out",
+        beside=[heads_turned_over, by_channel],
+        others=["exchanges the rows of a batch", "cuts the gradient off"],
+        text="Two of these are hidden well. Which one would a test find, and why?",
+    ),
+    mistakes=[
+        refused(
+            "is healthy", "This is no bug", lambda x: x.transpose(1, 2).flatten(2)
+        ),
+        refused(
+            "leaves the transpose out",
+            "`diagnose` finds it",
+            lambda x: x.reshape(x.shape[0], x.shape[2], -1),
+        ),
+        refused(
+            "turns the positions over",
+            "`diagnose` finds it",
+            lambda x: x.flip(2).transpose(1, 2).flatten(2),
+        ),
+        refused(
+            "moves positions by one",
+            "`diagnose` finds it",
+            lambda x: x.roll(-1, 2).transpose(1, 2).flatten(2),
+        ),
+        refused(
+            "exchanges the rows of a batch",
+            "`diagnose` finds it",
+            lambda x: x.flip(0).transpose(1, 2).flatten(2),
+        ),
+        refused(
+            "cuts the gradient off",
+            "`diagnose` finds it",
+            lambda x: -x.transpose(1, 2).flatten(2).detach(),
+        ),
+        refused(
+            "adds noise",
+            "`diagnose` finds it",
+            lambda x: (x + torch.randn_like(x)).transpose(1, 2).flatten(2),
+        ),
+        refused(
+            "has another shape", "expected (2, 5, 12)", lambda x: x.transpose(1, 2)
+        ),
+    ],
+)  # fmt: skip

@@ -1,0 +1,229 @@
+// Pairs of stored training curves of which one is broken, and a clinic: symptoms, five questions,
+// five diagnoses, and what speaks against each wrong one.
+"use strict";
+
+(() => {
+  const { el, button, note, title, format } = scratchformerLive;
+
+  const signed = (x, digits = 2) => (x < 0 ? "" : "+") + format(x, digits);
+  const range = ([mean, least, most]) =>
+    `${signed(mean)} nats a token (three seeds: ${signed(least)} to ${signed(most)})`;
+
+  // What a fault does to the loss that its own program reports, and to the one that counts
+  function truth({ right, reported, loaded, spread }) {
+    const said = [];
+    const [mean, least, most] = right;
+    if (reported && Math.abs(reported[0]) > 0.05 && Math.abs(reported[0] - mean) > 0.05) {
+      const size = format(Math.abs(reported[0]), 2);
+      const way = reported[0] < 0 ? "lower" : "higher";
+      said.push(`Its own program reports a loss that is ${size} nats ${way} than the other's.`);
+      said.push(`In use it costs ${range(right)}.`);
+    } else said.push(`It costs ${range(right)}.`);
+    if ((least < 0 && most > 0) || Math.abs(mean) <= (spread ?? 0))
+      said.push("Three seeds cannot tell this from nothing.");
+    if (loaded && Math.abs(mean) < 0.05)
+      said.push(`With weights that a healthy model has learned it costs ${range(loaded)}.`);
+    return said.join(" ");
+  }
+
+  // ---- curves ----
+
+  const [W, H] = [350, 190];
+  // The highest loss shown: the first point is far above the others
+  const top = (curves) => Math.max(...curves.flatMap((curve) => curve.slice(1))) + 0.1;
+
+  function plot(curves, names, steps, colours) {
+    const high = top(curves);
+    const low = Math.min(...curves.flat());
+    const x = (i) => 44 + ((W - 60) * (i + 0.5)) / curves[0].length;
+    const y = (loss) => 12 + ((H - 48) * (high - Math.min(loss, high))) / (high - low || 1);
+    const ticks = [high, (high + low) / 2, low];
+    const last = curves.map((curve, i) => `${names[i]} ends at ${format(curve.at(-1), 2)}`);
+    return el(
+      "svg:svg",
+      {
+        viewBox: `0 0 ${W} ${H}`,
+        role: "img",
+        class: "sx-bug-plot",
+        "aria-label": `Training loss over ${steps} steps: ${last.join(", ")}.`,
+      },
+      ticks.map((tick) => [
+        el("svg:path", { d: `M44 ${y(tick)}H${W - 14}`, class: "sx-bug-axis" }),
+        el("svg:text", { x: 38, y: y(tick) + 5, "text-anchor": "end" }, format(tick, 1)),
+      ]),
+      curves.map((curve, i) =>
+        el("svg:path", {
+          d: curve
+            .map((loss, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${y(loss).toFixed(1)}`)
+            .join(""),
+          class: "sx-bug-line",
+          style: `stroke: var(--sx-${colours[i]})`,
+          "stroke-dasharray": i ? "7 5" : null,
+        }),
+      ),
+      el("svg:text", { x: W - 14, y: 26, "text-anchor": "end" }, `${steps} steps`),
+      names.map((name, i) =>
+        el("svg:g", {}, [
+          el("svg:path", {
+            d: `M${44 + 118 * i} ${H - 13}h26`,
+            class: "sx-bug-line",
+            style: `stroke: var(--sx-${colours[i]})`,
+            "stroke-dasharray": i ? "7 5" : null,
+          }),
+          el("svg:text", { x: 76 + 118 * i, y: H - 8 }, name),
+        ]),
+      ),
+    );
+  }
+
+  // ---- two curves, one model is broken ----
+
+  function twoCurves({ pairs, steps }) {
+    let at = 0;
+    const chosen = pairs.map(() => null);
+    const host = el("div", { class: "sx-bug-out" });
+    const said = el("p", { class: "sx-bug-said", role: "status" });
+    const before = button("Pair before", () => go(-1));
+    const next = button("Next pair", () => go(1));
+    const count = el("span", { class: "sx-bug-count" });
+    const guesses = ["A", "B"].map((name, i) =>
+      button(`${name} is broken`, () => {
+        chosen[at] ??= i;
+        draw();
+      }),
+    );
+
+    function go(by) {
+      at = Math.min(Math.max(at + by, 0), pairs.length - 1);
+      draw();
+    }
+
+    function draw() {
+      const pair = pairs[at];
+      const mine = chosen[at];
+      const isTold = mine !== null;
+      host.replaceChildren(plot(pair.curves, ["model A", "model B"], steps, ["query", "key"]));
+      count.textContent = `Pair ${at + 1} of ${pairs.length}`;
+      guesses.forEach((each, i) => {
+        each.setAttribute("aria-disabled", isTold); // it keeps the focus
+        each.setAttribute("aria-pressed", isTold && mine === i);
+      });
+      before.setAttribute("aria-disabled", at === 0);
+      next.setAttribute("aria-disabled", at === pairs.length - 1);
+      const all = chosen.filter((each) => each !== null).length;
+      const right = chosen.filter((each, i) => each === pairs[i].broken).length;
+      const verdict = `${mine === pair.broken ? "Yes" : "No"}, ${"AB"[pair.broken]} is broken.`;
+      said.textContent = isTold
+        ? `${verdict} ${truth(pair)} You meet it again ${pair.where}. So far ${right} of ${all}.`
+        : "Which of the two models is broken?";
+    }
+
+    draw();
+    return el("div", { class: "sx-bug" }, [
+      el("div", { class: "sx-bar sx-bug-start" }, [count, before, next]),
+      host,
+      el("div", { class: "sx-bar sx-bug-start" }, guesses),
+      said,
+      note(
+        "Stored runs. Both models of a pair begin with the same weights and draw the same batches. " +
+          "A cost is the loss of text that was not trained on, used as a writing model uses it.",
+      ),
+    ]);
+  }
+
+  // ---- the clinic ----
+
+  const answered = (found) => (found ? `✗ ${found}` : "✓ as it should be");
+
+  function clinic({ patients, questions, steps }) {
+    let at = 0;
+    const state = patients.map(() => ({ asked: new Set(), chosen: new Set() }));
+    const host = el("div", { class: "sx-bug-out" });
+    const tabs = patients.map((_, i) =>
+      button(`Patient ${i + 1}`, () => {
+        at = i;
+        draw();
+      }),
+    );
+
+    function draw(focus) {
+      const patient = patients[at];
+      const { asked, chosen } = state[at];
+      const right = patient.choices.findIndex(([, why]) => why === null);
+      const isFound = chosen.has(right);
+      tabs.forEach((tab, i) => {
+        tab.setAttribute("aria-pressed", i === at);
+      });
+      const asks = questions.map((question, i) =>
+        el("li", {}, [
+          button(
+            question,
+            () => {
+              asked.add(i);
+              draw(`ask${i}`);
+            },
+            { "data-name": `ask${i}`, "aria-pressed": asked.has(i) },
+          ),
+          asked.has(i) ? el("p", { class: "sx-bug-found" }, answered(patient.asked[i])) : null,
+        ]),
+      );
+      const choices = patient.choices.map(([name, why], i) =>
+        el("li", {}, [
+          button(
+            name,
+            () => {
+              chosen.add(i);
+              draw(`choose${i}`);
+            },
+            { "data-name": `choose${i}`, "aria-pressed": chosen.has(i) },
+          ),
+          chosen.has(i)
+            ? el("p", { class: "sx-bug-found" }, why ? `No. ${why}` : `Yes. ${patient.says}`)
+            : null,
+        ]),
+      );
+      host.replaceChildren(
+        el("p", {}, patient.symptom),
+        el("div", { class: "sx-columns" }, [
+          el("div", { class: "sx-bug-side" }, [
+            plot(patient.curves, ["patient", "healthy twin"], steps, ["key", "value"]),
+            title("Ask"),
+            el("ul", { class: "sx-bug-list" }, asks),
+          ]),
+          el("div", { class: "sx-bug-side" }, [
+            title("Diagnosis"),
+            el("ul", { class: "sx-bug-list" }, choices),
+            isFound ? repair(patient) : null,
+          ]),
+        ]),
+      );
+      if (focus) host.querySelector(`[data-name=${focus}]`).focus();
+    }
+
+    function repair(patient) {
+      const lines = (sign, code) => code.map((line) => `${sign} ${line}`);
+      const diff = [...lines("−", patient.broken), ...lines("+", patient.repaired)];
+      return el("div", { role: "status" }, [
+        title("Repair"),
+        el("pre", { class: "sx-bug-code", tabindex: 0 }, diff.join("\n")),
+        el("p", {}, truth(patient)),
+        el("p", {}, `What would have found it: ${patient.invariant}`),
+        el("p", {}, [
+          patient.near ? "Others have met a near relation: " : "Others have met it: ",
+          el("a", { href: patient.thread }, patient.found),
+        ]),
+      ]);
+    }
+
+    draw();
+    return el("div", { class: "sx-bug" }, [
+      el("div", { class: "sx-bar sx-bug-start" }, tabs),
+      host,
+      note("Stored curves. What a question finds was computed with a small model of each patient."),
+    ]);
+  }
+
+  scratchformerLive.figures.two_curves = twoCurves;
+  scratchformerLive.figures.clinic = clinic;
+  if (typeof module !== "undefined") module.exports = { signed, truth, top, answered }; // Node
+})();

@@ -1,0 +1,142 @@
+"""Two live figures: pairs of curves of which one is broken, and a clinic with six patients."""
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+from scratchformer_course.ch23_silent_bugs.clinic import CLINIC, QUESTIONS, broken_by
+from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.prices import prices
+from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.numbers import check_finite
+
+FILES = ["ch23_silent_bugs/live.css", "ch23_silent_bugs/live.js"]
+# Pairs in their order, whether the broken one is curve A, and where the reader meets it again
+PAIRS = {
+    "heads_mixed": (False, "in the clinic"),
+    "missing_root": (True, "in section 5"),
+    "gradients_not_zeroed": (False, "in the clinic"),
+    "positions_forgotten": (True, "in section 2"),
+    "mask_after_softmax": (True, "in section 1"),
+    "padding_attended": (False, "in the clinic"),
+    "workers_alike": (True, "in section 4"),
+    "repeat_for_interleave": (False, "in the clinic"),
+}
+
+
+def two_curves(stored: Mapping) -> LiveFigure:
+    """Pairs of stored training curves; the reader says which model is broken, and then is told.
+
+    `stored` is what `lab/silent_bugs.py` has measured. Raises ValueError where a pair was not.
+    """
+    found = {figure: prices(stored, figure) for figure in ("right", "reported", "loaded")}
+    pairs = []
+    for name, (is_first, where) in PAIRS.items():
+        curves = _curves(name, stored)
+        if name not in found["right"]:
+            raise ValueError(f"the patient {name} has no stored price")
+        told = {figure: _rounded(each[name]) for figure, each in found.items() if name in each}
+        pairs.append(
+            {
+                "curves": curves if is_first else curves[::-1],
+                "broken": 0 if is_first else 1,
+                "where": where,
+                "spread": _spread(stored["twins"][PATIENTS[name].twin]["right"]),
+                **told,
+            }
+        )
+    settings = {"pairs": pairs, "steps": stored["steps"]}
+    return LiveFigure("two_curves", settings, _still_pairs(pairs), FILES)
+
+
+def clinic(stored: Mapping) -> LiveFigure:
+    """Six patients: symptoms, five questions to put to them, and five diagnoses to choose from.
+
+    The answers to the questions are computed, by the invariants of `invariants.py`. Raises
+    ValueError for a patient without a stored curve.
+    """
+    found = {figure: prices(stored, figure) for figure in ("right", "reported", "loaded")}
+    cases = []
+    for name, (symptom, others) in CLINIC.items():
+        patient = PATIENTS[name]
+        names = sorted([name, *others], key=_title)
+        broken, repaired = patient.code()
+        own: dict[str, Any] = {
+            "symptom": symptom,
+            "curves": _curves(name, stored),
+            "asked": [broken_by(patient.program, tests) for tests in QUESTIONS.values()],
+            "choices": [[_title(each), others.get(each)] for each in names],
+            "says": patient.cause,
+            "broken": broken,
+            "repaired": repaired,
+            "invariant": (patient.invariant.__doc__ or "").splitlines()[0],
+            "thread": patient.thread,
+            "found": patient.found,
+            "near": patient.near,
+        }
+        own |= {figure: _rounded(each[name]) for figure, each in found.items() if name in each}
+        cases.append(own)
+    settings = {"patients": cases, "questions": list(QUESTIONS), "steps": stored["steps"]}
+    return LiveFigure("clinic", settings, _still_clinic(cases), FILES)
+
+
+def _curves(name: str, stored: Mapping) -> list[list[float]]:
+    """The patient's curve and its twin's. A fault outside of training has its twin's curve."""
+    patient = PATIENTS[name]
+    twin = stored["twins"].get(patient.twin, {}).get("curve", [])
+    own = stored["patients"].get(name, {}).get("curve", []) if patient.trained else twin
+    if not twin or len(own) != len(twin):
+        raise ValueError(
+            f"curves of {len(own)} and {len(twin)} points for {name}, expected as many"
+        )
+    check_finite("a curve", [*own, *twin], least=0)
+    return [own, twin]
+
+
+def _title(name: str) -> str:
+    return PATIENTS[name].title.replace("`", "")
+
+
+def _rounded(cost: Iterable[float]) -> list[float]:
+    return [round(nats, 3) for nats in cost]
+
+
+def _spread(losses: list[float]) -> float:
+    """How far healthy twins of several seeds lie apart."""
+    return round(max(losses) - min(losses), 4)
+
+
+def _nats(cost: list[float]) -> str:
+    mean, least, greatest = cost
+    return f"{mean:+.2f} ({least:+.2f} to {greatest:+.2f})".replace("-", "−")
+
+
+def _still_pairs(pairs: list[dict]) -> str:
+    rows = "".join(
+        f"<tr><th scope='row'>{i}</th><td>{pair['curves'][0][-1]:.2f}</td>"
+        f"<td>{pair['curves'][1][-1]:.2f}</td><td>{'AB'[pair['broken']]}</td>"
+        f"<td>{_nats(pair['right'])}</td></tr>"
+        for i, pair in enumerate(pairs, start=1)
+    )
+    return (
+        "<p>This figure is live where JavaScript runs: there you see two curves, and say which "
+        "model is broken. Here are their last losses, and what the fault costs in nats.</p><table>"
+        "<thead><tr><th scope='col'>pair</th><th scope='col'>A</th><th scope='col'>B</th>"
+        "<th scope='col'>broken</th><th scope='col'>costs</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _still_clinic(cases: list[dict]) -> str:
+    rows = ""
+    for case in cases:
+        title = next(title for title, why in case["choices"] if why is None)
+        failed = next((said for said in case["asked"] if said), "")
+        rows += f"<tr><th scope='row'>{escape(case['symptom'])}</th><td>{escape(failed)}</td>"
+        rows += f"<td>{escape(title)}</td></tr>"
+    return (
+        "<p>This figure is live where JavaScript runs: there you put the questions, and choose a "
+        "diagnosis. Here are symptoms, what the first broken invariant says, and the fault.</p>"
+        "<table><thead><tr><th scope='col'>symptom</th><th scope='col'>found</th>"
+        f"<th scope='col'>diagnosis</th></tr></thead><tbody>{rows}</tbody></table>"
+    )

@@ -1,0 +1,124 @@
+"""Chapter 23's two figures: what they say of a patient is true, and faults are told."""
+
+import copy
+
+import pytest
+
+from scratchformer_course.ch23_silent_bugs.clinic import CLINIC, QUESTIONS, broken_by
+from scratchformer_course.ch23_silent_bugs.live import PAIRS, clinic, two_curves
+from scratchformer_course.ch23_silent_bugs.patient import SETTINGS
+from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
+from scratchformer_course.ch23_silent_bugs.program import Program
+from scratchformer_course.measurements import load_measurements
+from tests.node import Node
+
+in_node = Node(B="ch23_silent_bugs/live.js")
+STORED = load_measurements("silent_bugs")
+# Wrong diagnoses whose own invariant fails, too: the words say what tells the two apart
+NEAR = {
+    ("heads_mixed", "mask_one_off"),
+    ("heads_mixed", "positions_forgotten"),
+    ("not_shifted", "shifted_twice"),
+    ("norm_over_time", "deviation_for_root"),
+}
+
+
+@pytest.mark.parametrize("name", CLINIC)
+def test_what_speaks_against_a_wrong_diagnosis_is_so(name):
+    program, (_, others) = PATIENTS[name].program, CLINIC[name]
+    assert len(others) == 4 and name not in others
+    assert broken_by(program, [PATIENTS[name].invariant])
+    near = {each for each in others if broken_by(program, [PATIENTS[each].invariant])}
+    assert {(name, each) for each in near} == {pair for pair in NEAR if pair[0] == name}
+
+
+def test_each_patient_of_the_clinic_fails_a_question_and_no_healthy_twin_does():
+    for setting in SETTINGS.values():
+        assert not any(broken_by(Program(setting), tests) for tests in QUESTIONS.values())
+    first = {}
+    for name in CLINIC:
+        asked = [broken_by(PATIENTS[name].program, tests) for tests in QUESTIONS.values()]
+        first[name] = next(i for i, said in enumerate(asked) if said)
+    assert list(first.values()) == [0, 1, 2, 3, 0, 4]
+
+
+def test_the_norm_alone_tells_a_norm_over_time_from_mixed_heads():
+    alone = PATIENTS["norm_over_time"].invariant
+    assert broken_by(PATIENTS["norm_over_time"].program, [alone])
+    assert not broken_by(PATIENTS["heads_mixed"].program, [alone])
+
+
+def test_what_the_symptoms_say_of_losses_was_measured():
+    ends = {name: STORED["patients"][name]["curve"][-1] for name in CLINIC}
+    twins = {name: STORED["twins"][PATIENTS[name].twin]["curve"] for name in CLINIC}
+    assert ends["heads_mixed"] < twins["heads_mixed"][-1] - 0.5
+    assert ends["norm_over_time"] < twins["norm_over_time"][-1] - 0.5
+    assert 1.2 < ends["heads_mixed"] < 1.6
+    assert 0.05 < STORED["patients"]["mask_one_off"]["curve"][-1] < 0.15
+    assert max(STORED["patients"]["not_shifted"]["curve"][4:]) < 0.01  # from step 100 on
+    for name in ("padding_attended", "repeat_for_interleave"):
+        assert abs(ends[name] - twins[name][-1]) < 0.03
+    slow = STORED["patients"]["gradients_not_zeroed"]["curve"]
+    assert all(a > b for a, b in zip(slow, twins["gradients_not_zeroed"], strict=True))
+    shifted = STORED["patients"]["shifted_twice"]["curve"][-1]
+    assert shifted > STORED["twins"]["plain"]["curve"][-1] + 0.3
+
+
+def test_a_pair_holds_the_patient_where_it_says():
+    pairs = two_curves(STORED).settings["pairs"]
+    assert [pair["broken"] for pair in pairs].count(0) == len(pairs) / 2
+    for pair, name in zip(pairs, PAIRS, strict=True):
+        patient = PATIENTS[name]
+        twin = STORED["twins"][patient.twin]["curve"]
+        assert pair["curves"][1 - pair["broken"]] == twin
+        own = STORED["patients"][name]["curve"] if patient.trained else twin
+        assert pair["curves"][pair["broken"]] == own
+    assert pairs[3]["curves"][0] == pairs[3]["curves"][1]  # as the page says
+    assert (
+        in_node(
+            "return input.pairs.filter((p) => /seeds cannot/.test(B.truth(p))).length", pairs=pairs
+        )
+        == 3
+    )
+
+
+def test_a_price_in_words():
+    told = in_node(
+        "return input.given.map(B.truth)",
+        given=[
+            {"right": [0.8, 0.7, 0.9], "reported": [-0.23, -0.3, -0.2], "spread": 0.02},
+            {"right": [-0.01, -0.03, -0.01], "reported": [-0.01, -0.03, -0.01], "spread": 0.02},
+            {"right": [0.01, 0.0, 0.02], "loaded": [0.4, 0.2, 0.5]},
+        ],
+    )
+    assert "reports a loss that is 0.23 nats lower" in told[0] and "costs +0.80" in told[0]
+    assert "cannot tell" in told[1] and "cannot tell" not in told[2]
+    assert "+0.40 nats a token (three seeds: +0.20 to +0.50)" in told[2]
+
+
+def test_the_stills_hold_what_the_figures_do():
+    curves, cases = two_curves(STORED), clinic(STORED)
+    assert curves.still.count("<tr>") == len(PAIRS) + 1
+    assert cases.still.count("<tr>") == len(CLINIC) + 1
+    for name in CLINIC:
+        title = PATIENTS[name].title.replace("`", "")
+        assert title in cases.still
+
+
+def test_every_choice_of_the_clinic_stands_once_and_one_is_right():
+    for case in clinic(STORED).settings["patients"]:
+        titles = [title for title, _ in case["choices"]]
+        assert len(set(titles)) == 5 and titles == sorted(titles)
+        assert [why for _, why in case["choices"]].count(None) == 1
+
+
+def test_a_measurement_that_is_missing_is_told():
+    without = copy.deepcopy(STORED)
+    del without["patients"]["heads_mixed"]
+    for figure in (two_curves, clinic):
+        with pytest.raises(ValueError, match="curves of 0 and 20 points for heads_mixed"):
+            figure(without)
+    without = copy.deepcopy(STORED)
+    without["patients"]["missing_root"]["right"] = []
+    with pytest.raises(ValueError, match="missing_root has no stored price"):
+        two_curves(without)
