@@ -87,9 +87,7 @@ BESIDE: Parts = {
     "training": ("04 11", PICTURES["training"]),
     "BERT": ("13", ""),
     "translation": ("14", ""),
-    "costs": ("15", ""),
-    "scaling": ("16", ""),
-    "race": ("17", ""),
+    "scale": ("15 16 17", ""),
     "today": ("18 19 21", ""),
     "craft": ("22 23", ""),
 }
