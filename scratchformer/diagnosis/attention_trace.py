@@ -43,7 +43,8 @@ class AttentionTrace(TorchDispatchMode):
         elif name.rstrip("_") in ("mul", "div") and isinstance(args[0], Tensor):
             number = args[1]
             if isinstance(number, Tensor):  # one for each head, or a single one
-                number = number.flatten()[0].item() if 0 < number.numel() < self.T else 1
+                whole = number.shape[-1:] in ((), (1,)) and self.T not in number.shape
+                number = abs(number.flatten()[0].item()) if whole and number.numel() else 1
             factor = 1 / number if "div" in name and number else number
             self.factors.append((tuple(args[0].shape), float(factor)))
         elif name in ("_softmax", "_safe_softmax") and out.shape[-2:] == square:
