@@ -39,7 +39,7 @@ def overfitting(case: Case) -> tuple:
         for step in range(80):
             loss = F.cross_entropy(logits_of(model(order[None, :n]))[0], order[1 : n + 1])
             best = min(best, loss.item())
-            if best < 0.3 * guess:
+            if best < 0.4 * guess:  # a softmax too many stays above 0.5
                 return True, f"{n} tokens: {best:.2f} nats in {step} steps"
             if step == 30 and best > 0.9 * guess:
                 break  # a wide vocabulary makes each step slow
