@@ -41,11 +41,13 @@ class AttentionTrace(TorchDispatchMode):
             elif left.shape[-2:] == square and self.found and self.found[-1].used is None:
                 self.found[-1].used, self.found[-1].values = left.nan_to_num(), right
         elif name.rstrip("_") in ("mul", "div") and isinstance(args[0], Tensor):
-            number = args[1]
-            if isinstance(number, Tensor):  # one for each head, or a single one
-                number = number.flatten()[0].item() if 0 < number.numel() < self.T else 1
+            scaled, number = args[:2]
+            if isinstance(number, Tensor):  # one for each head, or a single one, on either side
+                scaled, number = sorted((scaled, number), key=Tensor.numel, reverse=True)
+                whole = number.shape[-1:] in ((), (1,)) and self.T not in number.shape
+                number = abs(number.flatten()[0].item()) if whole and number.numel() else 1
             factor = 1 / number if "div" in name and number else number
-            self.factors.append((tuple(args[0].shape), float(factor)))
+            self.factors.append((tuple(scaled.shape), float(factor)))
         elif name in ("_softmax", "_safe_softmax") and out.shape[-2:] == square:
             counted = [f for shape, f in self.factors if self._scales(shape, f)]
             scale = math.prod(counted) if counted else None

@@ -68,8 +68,10 @@ class Case:
 
 def sizes_of(model: nn.Module, vocab_size: int | None, context_length: int | None) -> tuple:
     """Both, as given or as the model says. Raises TypeError and ValueError as `diagnose` does."""
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"got a {type(model).__name__}, expected a torch.nn.Module")
+    if not isinstance(model, nn.Module) or isinstance(model, torch.jit.ScriptModule):
+        raise TypeError(f"got a {type(model).__name__}, expected an unscripted torch.nn.Module")
+    if not list(model.parameters()):
+        raise ValueError("the model has no weights: nothing to examine")
     config = getattr(model, "config", None)
     length = getattr(model, "context_length", getattr(config, "max_position_embeddings", None))
     vocab_size = vocab_size or getattr(config, "vocab_size", None)
@@ -77,6 +79,6 @@ def sizes_of(model: nn.Module, vocab_size: int | None, context_length: int | Non
     for name, n in sizes.items():
         if n is None:
             raise ValueError(f"the model does not say its {name}: expected {name}=…")
-        if n < 4:
-            raise ValueError(f"{name}={n}, expected at least 4: less shows nothing")
+        if not isinstance(n, int) or n < 4:
+            raise ValueError(f"{name}={n!r}, expected an int, at least 4: less shows nothing")
     return tuple(sizes.values())

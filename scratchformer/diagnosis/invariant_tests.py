@@ -24,7 +24,8 @@ def logits(case: Case) -> tuple:
     with torch.no_grad():
         own = logits_of(case.model(case.ids))  # with the weights as they are
     if not (z.isfinite().all() and own.isfinite().all()):
-        return False, "some are nan or infinite", "a mask that closes a whole row: softmax of -inf"
+        closed = "a mask that closes a whole row: softmax of -inf"
+        return False, "some are nan or infinite", closed, "weights that are nan, or too large"
     ones = bool((z >= 0).all() and (z.sum(dim=-1) - 1).abs().max() < 1e-3)
     said = f"finite numbers{', which sum to 1' * ones}"
     return not ones, said, "softmax in the model, and again in the loss"
@@ -80,8 +81,8 @@ def prefix(case: Case) -> tuple:
     parts = [(n, case.logits(ids[:, :n])) for n in (T // 2, 1, 2, T - 1)]
     whole = case.logits(ids)  # after them: a model may keep what its first call needed
     off = max(gap(z, whole[:, :n]) for n, z in parts)
-    over_time = "something computed over the whole length, as a norm over time"
-    return off < SAME, f"beginnings alone differ by {off:.1g}", RESHAPE, over_time
+    over_time = "something computed over, or counted from, the whole length"
+    return off < SAME, f"beginnings alone differ by {off:.1g}", over_time, RESHAPE
 
 
 def positions(case: Case) -> tuple:

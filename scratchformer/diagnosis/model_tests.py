@@ -59,15 +59,15 @@ def diagnose(
     with the weights of this one from a file.
 
     The model stays as it is, and so does torch's random state: all runs on copies. Raises TypeError
-    for what is no module, and ValueError for sizes and shapes that do not fit.
+    for what is no module, or a scripted one, and ValueError for sizes and shapes that do not fit.
     """
     V, length = sizes_of(model, vocab_size, context_length)
     config = getattr(model, "config", None)
     window = window or getattr(config, "window", None) or getattr(config, "sliding_window", None)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), torch.inference_mode(False), torch.enable_grad():
         torch.manual_seed(0)
         pairs = [pair for pair, _ in zip(batches, range(2), strict=False)]
-        for shapes in [[tuple(t.shape) for t in pair] for pair in pairs]:
+        for shapes in [[tuple(getattr(t, "shape", ())) for t in pair] for pair in pairs]:
             if len(shapes) != 2 or shapes[0] != shapes[1] or len(shapes[0]) != 2:
                 raise ValueError(f"a batch has shapes {shapes}, expected x and y, (B, T) each")
         texts = tokens if tokens is None or isinstance(tokens, tuple) else (tokens,)

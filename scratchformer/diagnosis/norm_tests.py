@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import partial
+from itertools import product
 
 import torch
 from torch import Tensor, nn
@@ -46,19 +47,19 @@ def _fault(module: nn.Module, x: Tensor) -> str | None:
     own = [getattr(module, n, None) for n in ("eps", "variance_epsilon", "epsilon")]
     usual = (1e-5, 1e-6, 1e-8, 1e-12, torch.finfo(torch.float32).eps)
     for eps in [e for e in own if isinstance(e, float)] or usual:
-        small = 3 * eps**0.5 * x  # so small that eps counts
-        for fault, expected in _formulas(small, eps):
+        for fault, small, expected in _formulas(x, eps):
             ratio = norm(small) / expected  # 2 where a weight of 1 stands for 1 + 1
-            if (ratio - ratio.median().round()).abs().median() < 3e-5:
+            if (ratio - ratio.median().round().clamp(min=1)).abs().median() < 3e-5:
                 return fault
     return ""
 
 
-def _formulas(x: Tensor, eps: float) -> Iterator[tuple[str, Tensor]]:
-    """(mistake, result) for LayerNorm and RMSNorm, "" where it is right."""
+def _formulas(x: Tensor, eps: float) -> Iterator[tuple[str, Tensor, Tensor]]:
+    """(mistake, input, result) for LayerNorm and RMSNorm, "" where it is right."""
     C, by_c, outside = x.shape[-1], "variance divided by C - 1, not C", "eps outside the root"
-    for t in (x - x.mean(dim=-1, keepdim=True), x):
-        square = t.square().sum(dim=-1, keepdim=True)
-        for n, fault in ((C, ""), (max(C - 1, 1), by_c)):
-            yield fault, t / (square / n + eps).sqrt()
-            yield f"{fault}, {outside}".strip(", "), t / ((square / n).sqrt() + eps)
+    inner, outer = 3 * eps**0.5 * x, 3 * eps * x  # so small that eps counts
+    for centred, (n, fault) in product((True, False), ((C, ""), (max(C - 1, 1), by_c))):
+        a, b = (t - t.mean(dim=-1, keepdim=True) * centred for t in (inner, outer))
+        yield fault, inner, a / (a.square().sum(dim=-1, keepdim=True) / n + eps).sqrt()
+        root = (b.square().sum(dim=-1, keepdim=True) / n).sqrt()
+        yield f"{fault}, {outside}".strip(", "), outer, b / (root + eps)

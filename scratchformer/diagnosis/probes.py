@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 
 def logits_of(output: Any) -> Tensor:
-    """The logits in what a model returns: a tensor, the first of several, or `.logits`."""
-    output = getattr(output, "logits", output)
-    return output[0] if isinstance(output, tuple) else output
+    """The logits in what a model returns: a tensor, the first of several, or named so."""
+    output = output["logits"] if isinstance(output, dict) else getattr(output, "logits", output)
+    return output[0] if isinstance(output, (tuple, list)) else output
 
 
 def gap(a: Tensor, b: Tensor) -> float:
@@ -33,17 +33,19 @@ def mean_loss(loss: Callable | None, model: nn.Module, x: Tensor, y: Tensor) -> 
     return result[0] / result[1] if isinstance(result, tuple) else result
 
 
-def copy_of(model: nn.Module, sharp: bool = False) -> nn.Module:
-    """A copy in evaluation mode.
+def copy_of(model: nn.Module, sharp: bool = False, wide: bool = False) -> nn.Module:
+    """A copy in evaluation mode, if `wide` with weights of at least 32 bits.
 
-    A `sharp` copy has large random weights of 32 bits: small ones, and zeros, hide faults.
+    A `sharp` copy, wide too, has large random weights: small ones, and zeros, hide faults.
     """
-    copy = deepcopy(getattr(model, "_orig_mod", model)).eval()  # torch.compile's original
-    if sharp and any(p.element_size() < 4 for p in copy.parameters()):
+    model = getattr(model, "_orig_mod", model)  # torch.compile's original
+    kept = [t for m in model.modules() for t in vars(m).values() if isinstance(t, Tensor)]
+    copy = deepcopy(model, {id(t): t.detach() for t in kept}).eval()  # as weights kept for a plot
+    if (sharp or wide) and any(p.element_size() < 4 for p in copy.parameters()):
         copy = copy.float()
     for p in copy.parameters() if sharp else ():
         noise = torch.randn(p.shape).to(p)
-        p.data = noise / math.sqrt(p.shape[-1]) if p.dim() > 1 else p.data + 0.1 * noise
+        p.data = noise / math.sqrt(max(p.shape[1:])) if p.dim() > 1 else p.data + 0.1 * noise
     return copy
 
 

@@ -18,7 +18,10 @@ def diagnose_sampling(nucleus: Callable[[Tensor, float], Tensor]) -> Report:
     generator = torch.Generator().manual_seed(0)
     p = torch.randn(64, 12, generator=generator).mul(2).softmax(dim=-1)
     p[0] = torch.eye(12)[3] * 0.9 + 0.1 / 12  # one token is enough
-    return run_tests([kept_share, fewest_kept], {}, p, nucleus(p.clone(), TOP_P))
+    kept = nucleus(p.clone(), TOP_P)
+    if (shape := getattr(kept, "shape", None)) != p.shape:
+        raise ValueError(f"nucleus gave shape {shape}, expected {p.shape} as it was given")
+    return run_tests([kept_share, fewest_kept], {}, p, kept)
 
 
 def kept_share(p: Tensor, kept: Tensor) -> tuple:

@@ -91,6 +91,6 @@ def splits(case: Case) -> tuple:
         return None, "give tokens=(training, held out)"
     text, held_out = _bytes(case.given.tokens[0]), torch.as_tensor(case.given.tokens[1]).flatten()
     pieces = [piece for piece in held_out.tensor_split(16) if len(piece)]
-    share = sum(_bytes(piece[:64]) in text for piece in pieces) / len(pieces)
+    share = sum(_bytes(piece[:64]) in text for piece in pieces) / max(len(pieces), 1)
     overlap = "splits that overlap, or were drawn after copies were made"
     return share < 0.5, f"{share:.0%} of what is held out is in the training text", overlap

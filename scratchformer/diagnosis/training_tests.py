@@ -78,7 +78,7 @@ def diagnose_training(
     raises, and ValueError if `training` returns something else.
     """
     V, length = sizes_of(model, vocab_size, context_length)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), torch.inference_mode(False), torch.enable_grad():
         torch.manual_seed(0)
         ids = torch.randint(V, (3, 4, min(16, length) + 1)).to(next(model.parameters()).device)
         ids[0] = ids[0, 0, 0]  # one token, again and again: a much longer gradient
@@ -92,8 +92,8 @@ def one_step(begin: Callable, batches: list) -> tuple:
     """A call is one step of the optimiser, whatever the number of micro-batches."""
     run = begin()
     run.step(batches[:2])
-    inside = "optimizer.step() inside the loop over micro-batches"
-    return len(run.gradients) == 1, f"two micro-batches make {len(run.gradients)}", inside
+    n, inside = len(run.gradients), "optimizer.step() inside the loop over micro-batches"
+    return n == 1, f"two micro-batches make {n}", inside if n else "a step of another optimiser"
 
 
 def movement(begin: Callable, batches: list) -> tuple:
@@ -107,8 +107,11 @@ def movement(begin: Callable, batches: list) -> tuple:
     said = f"{len(still)} of {len(start)} tensors do not move {', '.join(still[:4])}"
     if any(id(run.weights[name]) not in own for name in still):
         return False, said, "the optimiser was made for other weights: an earlier model, or a part"
+    if not all(p.isfinite().all() for p in run.weights.values()):
+        return False, "weights become nan or infinite", "16 bits: keep weights in 32 bits"
     small = "steps smaller than the weights' precision: keep weights in 32 bits"
-    return not still, said, small, "gradients zeroed between backward() and step()"
+    none = "gradients cut off, or zeroed between backward() and step()"
+    return not still, said, *((small, "a rate of 0") if run.gradients[-1].any() else (none,))
 
 
 def accumulation(begin: Callable, batches: list) -> tuple:
@@ -125,6 +128,8 @@ def accumulation(begin: Callable, batches: list) -> tuple:
     clipped = "clipped before the last micro-batch: each gradient, or the sum so far"
     summed = "micro-batches summed, not averaged: the gradient grows with their number"
     even = abs(a - b) < 0.05 * abs(a)
+    if even and a < 0:
+        return False, said, "the loss has the wrong sign"
     return even and a + b < 1.05, said, summed if even else clipped
 
 

@@ -111,6 +111,8 @@ RIGHT = {
     "speedrun": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE)),
     "speedrun-all": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE, **ALL_IDEAS)),
     "16-bits": lambda: gpt().bfloat16(),
+    "16-bits-half": lambda: llama().half(),
+    "frozen": lambda: gpt().requires_grad_(False),
     "64-bits": lambda: llama().double(),
 }
 
@@ -192,6 +194,99 @@ def test_batches_and_losses_of_the_course_are_healthy():
     assert_healthy(report)
     assert report["padded targets"].verdict == "passed"
     assert_healthy(diagnose(gpt(), loss=lambda z, y: nll(z, y, ignore_index=0), pad_id=0))
+
+
+class ClampedNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(32)), 1e-12
+
+    def forward(self, x):
+        return self.weight * 32**0.5 * F.normalize(x, dim=-1, eps=self.eps)
+
+
+class Outside(nn.Module):
+    """A model as others write it: post-norm, cosine attention, and a map that is kept."""
+
+    def __init__(self, output=lambda logits: logits, n_layers=1):
+        super().__init__()
+        self.output, self.maps = output, None
+        self.wte, self.wpe = nn.Embedding(31, 32), nn.Embedding(24, 32)
+        self.qkv = nn.ModuleList(nn.Linear(32, 96) for _ in range(n_layers))
+        self.norms = nn.ModuleList(ClampedNorm() for _ in range(n_layers))
+        self.scale = nn.Parameter(torch.full((n_layers, 16, 1, 1), 8.0))
+        self.head = nn.Linear(32, 31)
+
+    def forward(self, ids):
+        (B, T), x = ids.shape, self.wte(ids) + self.wpe.weight[: ids.shape[1]]
+        for qkv, norm, scale in zip(self.qkv, self.norms, self.scale, strict=True):
+            q, k, v = qkv(x).view(B, T, 3, 16, 2).permute(2, 0, 3, 1, 4)
+            scores = scale * (F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT)
+            later = torch.ones(T, T, dtype=torch.bool).triu(1)
+            self.maps = scores.masked_fill(later, -1e9).softmax(dim=-1)
+            x = norm(x + (self.maps @ v).transpose(1, 2).flatten(2))
+        return self.output(self.head(x))
+
+
+class WaveNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.head = nn.Embedding(31, 32), nn.Linear(32, 31)
+        convolutions = (nn.Conv1d(32, 64, 2, dilation=2**i) for i in range(8))
+        self.convolutions = nn.ModuleList(convolutions)
+
+    def forward(self, ids):
+        x = self.table(ids).mT
+        for i, convolution in enumerate(self.convolutions):
+            a, b = convolution(F.pad(x, (2**i, 0))).chunk(2, dim=1)
+            x = x + a.tanh() * b.sigmoid()
+        return self.head(x.mT)
+
+
+class LastPlace(nn.Module):
+    """All places are there if targets are given, as in nanoGPT."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = gpt()
+
+    def forward(self, ids, targets=None):
+        logits = self.net(ids)
+        return (logits[:, -1:], None) if targets is None else (logits, nll(logits, targets))
+
+
+ELSEWHERE = {
+    "dict": lambda: Outside(lambda logits: {"logits": logits, "loss": None}),
+    "list": lambda: Outside(lambda logits: [logits, None]),
+    "layers": lambda: Outside(n_layers=6),
+    "post-norm": lambda: Wrapped(False, False),
+    "wavenet": WaveNet,
+    "all places": lambda: page_names()["AllPlaces"](LastPlace()),
+}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_models_written_elsewhere_are_healthy(name, seed):
+    torch.manual_seed(seed)
+    assert_healthy(diagnose(ELSEWHERE[name](), 31, 24))
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_a_model_that_has_run_is_healthy_even_where_no_gradients_are_kept(mode):
+    model = Outside()
+    model(TEXT[None, :9])
+    maps = model.maps
+    with mode():
+        assert_healthy(diagnose(model, 31, 24))
+    assert model.maps is maps and maps.requires_grad
+
+
+def test_a_norm_that_clamps_its_root_is_no_fault_but_a_sum_is():
+    assert diagnose(Outside(), 31, 24)["norms"].verdict == "passed"
+    added = Outside()
+    added.norms[0].forward = lambda x: x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-12)
+    assert "outside" in diagnose(added, 31, 24)["norms"].suspects[0]
 
 
 def test_what_is_examined_stays_as_it_is():
@@ -290,6 +385,8 @@ class Faulty(nn.Module):
             found = attention(norm(x))
             x = x + (found.detach() if self.fault == "detached" else found)
         logits = self.lm_head(x)
+        logits = logits.detach() if self.fault == "no gradient" else logits
+        logits = logits / ids.shape[1] if self.fault == "length" else logits
         return logits.softmax(dim=-1) if self.fault == "probabilities" else logits
 
 
@@ -318,6 +415,8 @@ class Faulty(nn.Module):
         ("no positions", "positions", "not added"),
         ("detached", "gradients", "detach"),
         ("probabilities", "logits", "softmax in the model"),
+        ("no gradient", "gradients", "detach"),
+        ("length", "prefix", "^something computed over, or counted from"),
     ],
 )
 def test_a_fault_is_found_and_named(fault, test, suspect):
@@ -430,7 +529,9 @@ def loop(fault=None):
                     loss = nll(model(x), y) / len(batches)
                 if fault == "summed":
                     loss = nll(model(x), y)
-                loss.backward()
+                if fault == "detached":
+                    loss = loss.detach().requires_grad_()
+                (-loss if fault == "wrong sign" else loss).backward()
                 if fault == "clipped early":
                     nn.utils.clip_grad_norm_(weights, 0.1)
                 if fault == "one lost" and x is not batches[-1][0]:
@@ -440,7 +541,7 @@ def loop(fault=None):
                     scheduler.step()
             if fault not in ("summed", "clipped early"):
                 nn.utils.clip_grad_norm_(weights, 0.1)
-            optimizer.step()
+            (torch.optim.SGD(weights) if fault == "another" else optimizer).step()
             scheduler.step()
             for _ in batches[1:] if fault == "schedule" else ():
                 scheduler.step()
@@ -489,12 +590,20 @@ def test_a_loop_that_is_written_out_is_healthy():
         ("not zeroed", "zeroed gradients", "zero_grad"),
         ("schedule", "schedule", "once a micro-batch"),
         ("evaluation", "training mode", "eval"),
+        ("another", "one step", "another optimiser"),
+        ("detached", "movement", "cut off"),
+        ("wrong sign", "accumulation", "wrong sign"),
     ],
 )
 def test_a_fault_of_training_is_found_and_named(fault, test, suspect):
     torch.manual_seed(0)
     report = diagnose_training(loop(fault), gpt())
     assert test in report.faults and suspect in report[test].suspects[0], str(report)
+
+
+def test_weights_that_become_nan_are_found():
+    report = diagnose_training(loop(), gpt().half())
+    assert report.faults == ["movement"] and "nan" in report["movement"].measured
 
 
 def test_weights_too_coarse_to_move_are_found():
@@ -553,6 +662,7 @@ class Strange(nn.Module):
     ("model", "options", "error", "message"),
     [
         (lambda ids: ids, {}, (TypeError, TypeCheckError), "function"),
+        (nn.Identity(), {}, ValueError, "no weights"),
         (Strange(), {}, ValueError, "does not say its vocab_size: expected vocab_size=…"),
         (Strange(), {"vocab_size": 9}, ValueError, "does not say its context_length"),
         (Strange(), {"vocab_size": 9, "context_length": 3}, ValueError, "context_length=3, exp"),
@@ -576,9 +686,13 @@ def test_what_cannot_be_examined_is_refused(model, options, error, message):
         diagnose(model, **options)
 
 
-def test_training_that_returns_something_else_is_refused():
+def test_what_returns_something_else_is_refused():
     with pytest.raises(ValueError, match=r"expected \(optimizer, step\)"):
         diagnose_training(lambda model: None, gpt())
+    with pytest.raises(ValueError, match="nucleus gave shape None, expected"):
+        diagnose_sampling(lambda p, top_p: None)
+    with pytest.raises((TypeError, TypeCheckError), match="Script"):
+        diagnose(torch.jit.ScriptModule(), 9, 8)
 
 
 def test_the_page_of_the_reference_runs_and_names_every_test():
