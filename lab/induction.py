@@ -12,6 +12,7 @@ runs     name -> seed -> the loss at every tenth step, and at the end the heads'
          with outputs of block 1 missing in the queries, keys or values of block 2
 six      one and two blocks, trained on loops of six without jumps: loss and score by loop length
 narrow   GPT-2's narrow start, trained for longer; one of these models is stored
+wide     the wide start of two blocks, trained as long as the narrow one
 film     one run: maps and predictions on one song, and at its end all 256 choices of heads
 """
 
@@ -322,6 +323,9 @@ def main(arguments: list[str] | None = None) -> dict:
             if seed == STORED_SEED and options.write:
                 save_narrow(model)
             keep("narrow", str(seed), row=row)
+    for seed in seeds:
+        if str(seed) not in found.get("wide", {}):
+            keep("wide", str(seed), row=watched(new_model(seed), seed, long, min(50, steps)))
     return found
 
 
