@@ -9,9 +9,11 @@ is trained on. Finished runs are kept: a second call does only what is missing.
 runs     name -> seed -> the loss at every tenth step, and at the end the heads' scores, for each
          block the weight on the note before and the induction score; for two blocks also the
          largest scores on the way, and the losses without single heads, without teams of them, and
-         with outputs of block 1 missing in the queries, keys or values of block 2
+         with outputs of block 1 missing in the queries, keys or values of block 2; then the
+         controls, all pairs of heads of block 1 and the cut of those outside the team
 six      one and two blocks, trained on loops of six without jumps: loss and score by loop length
 narrow   GPT-2's narrow start, trained for longer; one of these models is stored
+wide     the wide start of two blocks, trained as long as the narrow one
 film     one run: maps and predictions on one song, and at its end all 256 choices of heads
 """
 
@@ -178,6 +180,18 @@ def taken_apart(model: GPT, ids: Tensor) -> dict[str, Any]:
     }
 
 
+def controls(model: GPT, ids: Tensor, team: Sequence[int]) -> dict[str, Any]:
+    """Each pair of heads of block 1; and the heads outside the team (1 to 4) cut out."""
+    rest = [head for head in HEADS[:4] if head[1] + 1 not in team]
+    return {
+        "without_two": {
+            f"1.{a + 1} 1.{b + 1}": without(model, ids, [(0, a), (0, b)])
+            for a, b in itertools.combinations(range(4), 2)
+        },
+        "rest_cut": {part: cut(model, ids, rest, part) for part in "qkv"},
+    }
+
+
 def around(model: GPT, notes: int = 8) -> list[list[float]]:
     """Where the heads of block 2 attend to in a loop that is heard for the third time.
 
@@ -306,6 +320,7 @@ def main(arguments: list[str] | None = None) -> dict:
             row = watched(model, seed, steps, 10, ways=name == "two blocks")
             if name == "two blocks":
                 row |= taken_apart(model, test_songs())
+                row |= controls(model, test_songs(), row["team"])
             keep("runs", name, str(seed), row=row)
     for seed, blocks in itertools.product(seeds, (1, 2)):
         if str(seed) not in found.get("six", {}).get(str(blocks), {}):
@@ -322,6 +337,9 @@ def main(arguments: list[str] | None = None) -> dict:
             if seed == STORED_SEED and options.write:
                 save_narrow(model)
             keep("narrow", str(seed), row=row)
+    for seed in seeds:
+        if str(seed) not in found.get("wide", {}):
+            keep("wide", str(seed), row=watched(new_model(seed), seed, long, min(50, steps)))
     return found
 
 

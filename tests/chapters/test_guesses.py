@@ -380,9 +380,9 @@ def what_leaks(text):
     return "gain less than the test items" if test > fresh + 0.1 else "gain as much"
 
 
-def how_many_heads(text):
-    found = sum(numbers(line)[-1] > 0.5 for line in text.splitlines()[1:])
-    return {1: "one", 2: "two or three", 3: "two or three"}.get(found, "four or more")
+def which_path(text):
+    above = [part for part in "qkv" if float(found(rf"cut out of {part}: ([\d.]+)")(text)) > 2]
+    return "the keys only" if above == ["k"] else "other parts"
 
 
 def which_copies(text):
@@ -574,9 +574,9 @@ ANSWERS = {
         "bars",
         lambda t: "more than 0.9" if row_of(t, "line break")[0] > 0.9 else "less",
     ),
-    "22/heads": ("weights", how_many_heads),
     "22/lever": ("doses", what_turns),
     "22/one-block": ("songs-07", which_copies),
+    "22/path": ("songs-22", which_path),
     "22/always-six": (
         "songs-25",
         lambda t: "worse than chance" if row_of(t, "loops of 5")[0] > math.log(32) else "better",

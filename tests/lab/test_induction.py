@@ -25,7 +25,12 @@ def ids():
 def test_five_seeds_of_each_kind_are_stored():
     seeds = set(map(str, induction.SEEDS))
     assert set(STORED["runs"]) == set(induction.KINDS)
-    for own in (*STORED["runs"].values(), STORED["narrow"], *STORED["six"].values()):
+    for own in (
+        *STORED["runs"].values(),
+        STORED["narrow"],
+        STORED["wide"],
+        *STORED["six"].values(),
+    ):
         assert set(own) == seeds
     for own in STORED["runs"].values():
         for run in own.values():
