@@ -99,8 +99,8 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
     "gradients_not_zeroed": (
         "The loss falls, but from the first steps on it stays above the twin's.",
         {
-            "schedule_too_fast": "Then the loss would fall a little faster than the twin's at first, "
-            "and stand still later. The rate counts updates here.",
+            "schedule_too_fast": "Then the loss would fall a little faster than the twin's at "
+            "first, and stand still later. The rate counts updates here.",
             "clipped_early": "Two micro-batches take the step of one large batch.",
             "workers_alike": "No row stands in a batch twice.",
             "weights_stand_still": "That is seen where steps are small, and here the large ones at "
@@ -110,8 +110,8 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
     "not_shifted": (
         "The loss falls to 0.00 within a hundred steps, which no text allows.",
         {
-            "mask_one_off": "That was a good thought, for then the loss is low as well. But it stays "
-            "near 0.1, and here no later token changes a logit.",
+            "mask_one_off": "That was a good thought, for then the loss is low as well. But it "
+            "stays near 0.1, and here no later token changes a logit.",
             "shifted_twice": "Then the loss would end above the twin's, because the token after "
             "the next is harder to predict.",
             "loss_on_padding": "This text has no padding.",
