@@ -1,6 +1,7 @@
 """The clinic of chapter 23: five questions put to a program, and diagnoses to choose from."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -10,13 +11,31 @@ from scratchformer_course.ch23_silent_bugs.program import Program
 Invariant = Callable[[Program], None]
 
 
+# What a model may have more than a plain GPT, and the setting without it
+MORE: dict[str, tuple[str, dict[str, Any]]] = {
+    "n_kv_heads": ("shared heads", {"n_kv_heads": None}),
+    "rotary": ("rotary positions", {"rotary": False}),
+    "window": ("a window", {"window": None}),
+}
+
+
 @torch.no_grad()
+def off_by(program: Program, **sizes: Any) -> float:
+    """How far its logits are from those of a healthy GPT with the same weights, at most."""
+    model, other = inv.small(program, **sizes), inv.small(Program(program.setting), **sizes)
+    other.load_state_dict(model.state_dict())
+    return float((model(inv.some(2, inv.T)) - other(inv.some(2, inv.T))).abs().max())
+
+
 def a_second_implementation_agrees(program: Program) -> None:
     """With the same weights a healthy GPT gives the same logits."""
-    model, other = inv.small(program), inv.small(Program(program.setting))
-    other.load_state_dict(model.state_dict())
-    off = float((model(inv.some(2, inv.T)) - other(inv.some(2, inv.T))).abs().max())
-    assert off < 1e-4, f"with the same weights a healthy GPT gives other logits, by up to {off:.1f}"
+    off = off_by(program)
+    said = f"with the same weights a healthy GPT gives other logits, by up to {off:.1f}"
+    for size, (words, without) in MORE.items():
+        if size in program.setting.sizes:
+            verdict = "agree" if off_by(program, **without) < 1e-4 else "differ"
+            said += f"; without {words} the two {verdict}"
+    assert off < 1e-4, said
 
 
 QUESTIONS: dict[str, list[Invariant]] = {
@@ -71,7 +90,7 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
         "alone.",
         {
             "loss_on_padding": "Then the loss would be lower than the twin's, since padding is "
-            "easily foretold, and there would be more targets than real tokens.",
+            "easy to predict, and there would be more targets than real tokens.",
             "cache_not_reset": "A second text gets the logits that one call gives it.",
             "mean_of_means": "Two micro-batches take the step of one large batch.",
             "workers_alike": "No row stands in a batch twice.",
@@ -80,8 +99,8 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
     "gradients_not_zeroed": (
         "The loss falls, but from the first steps on it stays above the twin's.",
         {
-            "schedule_too_fast": "Then the loss would fall as fast as the twin's at first, and "
-            "stand still later. The rate counts updates here.",
+            "schedule_too_fast": "Then the loss would fall a little faster than the twin's at "
+            "first, and stand still later. The rate counts updates here.",
             "clipped_early": "Two micro-batches take the step of one large batch.",
             "workers_alike": "No row stands in a batch twice.",
             "weights_stand_still": "That is seen where steps are small, and here the large ones at "
@@ -91,10 +110,10 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
     "not_shifted": (
         "The loss falls to 0.00 within a hundred steps, which no text allows.",
         {
-            "mask_one_off": "That was a good thought, for then the loss is low as well. But no "
-            "later token changes a logit here.",
+            "mask_one_off": "That was a good thought, for then the loss is low as well. But it "
+            "stays near 0.1, and here no later token changes a logit.",
             "shifted_twice": "Then the loss would end above the twin's, because the token after "
-            "the next is harder to foretell.",
+            "the next is harder to predict.",
             "loss_on_padding": "This text has no padding.",
             "validation_trained_on": "That lowers the validation loss alone, and this is the loss "
             "of training. The splits share nothing.",
@@ -113,13 +132,13 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "repeat_for_interleave": (
-        "Trained with the fault the loss is the twin's. With weights that the twin has learned it "
-        "is 0.3 nats higher.",
+        "This GPT has rotary positions, a window, and two heads of keys and values for four heads "
+        "of queries. Trained with the fault, its loss is the twin's. With weights that the twin "
+        "has learned it is 0.3 nats higher.",
         {
-            "missing_root": "For queries and keys of variance 1 the scores have variance 1.",
-            "two_bases": "A score depends on distances only: a text that begins later has the "
-            "same.",
-            "window_one_off": "In a single block the token behind the window changes nothing.",
+            "missing_root": "Then it would differ from a healthy GPT without shared heads, too.",
+            "two_bases": "Then it would equal a healthy GPT once neither has rotary positions.",
+            "window_one_off": "Then it would equal a healthy GPT once neither has a window.",
             "conv1d_not_transposed": "Saved and loaded again, the model gives the same logits.",
         },
     ),

@@ -1,4 +1,4 @@
-"""Chapter 23's drawings: five questions, maps whose rows do not sum to 1, curves, and prices."""
+"""Chapter 23's drawings: five questions, sums of rows, positions, merged heads, and prices."""
 
 from collections.abc import Mapping, Sequence
 from math import copysign, log10
@@ -56,6 +56,64 @@ def rows_of_weights(maps: Sequence[tuple[str, Sequence[Sequence[float]]]]):
         f"Two maps of attention weights, {n} by {n}, empty above the diagonal, with the sum "
         f"of each row beside it. {'; '.join(said)}."
     )
+
+
+def positions_under_a_cache(rows: Sequence[tuple[str, Sequence[int]]], tokens: Sequence[str]):
+    """The position that each token gets when a model reads one token at a time."""
+    d = Drawing(476, 62 + 48 * len(rows))
+    said = []
+    d.text(2, 26, "new token", anchor="start", size=13)
+    for t, token in enumerate(tokens):
+        d.box(166 + 78 * t, 10, 50, 32, token, "token", mono=True)
+        if t:
+            d.arrow(166 + 78 * t - 26, 26, 166 + 78 * t - 2, 26, "muted")
+    for i, (name, places) in enumerate(rows):
+        y = 58 + 48 * i
+        d.text(2, y + 16, name, anchor="start", size=13)
+        for t, place in enumerate(places):
+            wrong = place != t
+            d.box(166 + 78 * t, y, 50, 32, place, "key" if wrong else "position", dashed=wrong)
+        said.append(f"{name}: {', '.join(map(str, places))}")
+    return d.show(
+        f"Tokens {', '.join(tokens)} are read one at a time, with a cache. Below each stands its "
+        f"position. {'; '.join(said)}. Wrong positions have a dashed frame."
+    )
+
+
+def merged_heads(heads: int, T: int, ways: Sequence[tuple[str, Sequence[Sequence[int]]]]):
+    """What stands in each position's row, where heads are merged in several ways.
+
+    A row holds numbers h * T + t, for the head h at the position t.
+    """
+    d = Drawing(476, 76 + 36 * T)
+    said = []
+
+    def name(i: int) -> str:
+        return f"{'ABCD'[i // T]}{i % T}"
+
+    def cell(x, y, i, row=None):
+        later = row is not None and i % T > row
+        colour = "key" if later else ("query", "value")[i // T % 2]
+        d.box(x, y, 42, 28, name(i), colour, dashed=later, bold=later)
+
+    d.text(64, 14, "heads A and B", bold=True)
+    for h in range(heads):
+        for t in range(T):
+            cell(20 + 46 * h, 32 + 36 * t, h * T + t)
+    for w, (way, rows) in enumerate(ways):
+        x = 202 + 152 * w
+        d.text(x + 44, 14, way, bold=True)
+        later = []
+        for t, row in enumerate(rows):
+            d.text(x - 12, 46 + 36 * t, t, "muted", size=13)
+            for k, i in enumerate(row):
+                cell(x + 46 * k, 32 + 36 * t, i, t)
+                if i % T > t:
+                    later.append(f"{name(i)} at position {t}")
+        read = "; ".join(" ".join(map(name, row)) for row in rows)
+        said.append(f"{way}, by position: {read}. Later ones: {', '.join(later) or 'none'}")
+    d.text(238, 48 + 36 * T, "a letter for the head, a number for the position", "muted", size=13)
+    return d.show(f"Outputs of {heads} heads at {T} positions, merged. {'. '.join(said)}.")
 
 
 def costs(rows: Sequence[Mapping]):

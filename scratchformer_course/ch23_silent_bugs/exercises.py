@@ -415,6 +415,19 @@ LOOPS = {
     "The optimizer takes a step for each micro-batch, not one for all": _loop(step="batch"),
     "The optimizer takes no step": _loop(step="never"),
 }
+# Where several are left, the one to mend first, and the loops that have it beside others
+SEVERAL = {
+    "More than one fault is left. One is that the gradient of the step before is still there: zero "
+    "it once a step": [
+        _loop(zero="never", share=share, clip=clip)
+        for share in ("all", "own", "only own")
+        for clip in ("step", "batch")
+    ],
+    "More than one fault is left. One is that each micro-batch is divided by its own targets: "
+    "divide each sum by the targets of all of them": [
+        _loop(share=share, clip="batch") for share in ("own", "only own")
+    ],
+}
 VALUES = {
     "The weights are right, but this is the sum of all nats: return the mean a target": "sum",
     "The weights are right, but this is a mean of means: return all nats over all targets": "means",
@@ -447,8 +460,10 @@ def judge_update(call):
         expect(all(map(math.isfinite, rows)), f"`{call}` returned nan: what is divided by 0?")
         right_rows, right = _steps(repaired, scale)
         if not _near(weights, right):
-            for words, wrong in LOOPS.items():
-                expect(not _near(weights, _steps(wrong, scale)[1]), f"{words}.")
+            single = {words: [wrong] for words, wrong in LOOPS.items()}
+            for words, loops in (single | SEVERAL).items():
+                is_it = any(_near(weights, _steps(wrong, scale)[1]) for wrong in loops)
+                expect(not is_it, f"{words}.")
             expect(False, "After two steps the weights are not those of one large batch.")
         for words, value in VALUES.items():
             wrong_rows, _ = _steps(_loop(value=value), scale)

@@ -192,7 +192,7 @@ def splits_share_nothing(program: Program) -> None:
 
 
 def workers_draw_different_rows(program: Program) -> None:
-    """A batch holds no row twice."""
+    """A batch from a long text holds no row twice."""
     rows = next(drawn(program, torch.arange(9999), 16, T, seed=0))
     n = len(rows.unique(dim=0))
     assert n == 16, f"only {n} of 16 rows differ"
@@ -201,7 +201,7 @@ def workers_draw_different_rows(program: Program) -> None:
 def targets_are_the_next_tokens(program: Program) -> None:
     """The target of each token is the one after it."""
     x, y = program.next_tokens(torch.arange(30).view(3, 10))
-    assert torch.equal(y, x + 1), f"the target of {x[0, 0]} is {y[0, 0]}"
+    assert torch.equal(y, x + 1), f"the target of token {x[0, 0]} is token {y[0, 0]}"
 
 
 def an_oracle_loses_nothing(program: Program) -> None:

@@ -413,12 +413,6 @@ def what_rows_tell(text):
     return "the mask comes after the softmax" if late else "the mask is off by one"
 
 
-def what_a_cache_tells(text):
-    one, two = rows(text)[:2]
-    forgotten = one[2] < 0.01 < 0.05 < two[2]
-    return "positions are forgotten" if forgotten else "the cache holds another text"
-
-
 def what_rates_tell(text):
     twin, patient = rows(text)[1][1:]
     return "the rate has reached 0" if patient == 0 < twin else "nothing is clipped"
@@ -436,7 +430,7 @@ def what_is_shared(text):
 
 def what_variance_tells(text):
     off = row_of(text, "patient")[-1]
-    return "√D is missing" if 14 < off < 18 else "a head is missing"
+    return "√D is missing" if 14 < off < 18 else "the norm runs over time"
 
 
 ANSWERS = {
@@ -582,7 +576,6 @@ ANSWERS = {
         lambda t: "worse than chance" if row_of(t, "loops of 5")[0] > math.log(32) else "better",
     ),
     "23/first-diagnosis": ("sums", what_rows_tell),
-    "23/second-diagnosis": ("cache-used", what_a_cache_tells),
     "23/third-diagnosis": ("rates", what_rates_tell),
     "23/fourth-diagnosis": ("batch", what_a_batch_tells),
     "23/shared-text": ("shared-used", what_is_shared),
