@@ -65,7 +65,8 @@ def clouds():
     probe = torch.linalg.solve(axes.T @ axes, between)  # where classes are told apart most sharply
     probe = probe / probe.norm() * between.norm()
     for push, colour in ((between, "value"), (probe, "key")):
-        d.arrow(*old.tolist(), *(round(x, 1) for x in (old + push).tolist()), colour, width=2.6)
+        x, y = (round(each, 1) for each in (old + push).tolist())
+        d.arrow(old[0].item(), old[1].item(), x, y, colour, width=2.6)
     x, y = (old + probe).tolist()
     d.text(x + 10, y, "the probe's direction", "key", anchor="start", bold=True)
     d.text(306, 150, "difference of means", "value", anchor="start", bold=True)
