@@ -201,7 +201,8 @@ def workers_draw_different_rows(program: Program) -> None:
 def targets_are_the_next_tokens(program: Program) -> None:
     """The target of each token is the one after it."""
     x, y = program.next_tokens(torch.arange(30).view(3, 10))
-    assert torch.equal(y, x + 1), f"the target of token {x[0, 0]} is token {y[0, 0]}"
+    said = f"the target of token {x[0, 0]} is token {y[0, 0]}"
+    assert torch.equal(y, x + 1), said
 
 
 def an_oracle_loses_nothing(program: Program) -> None:
