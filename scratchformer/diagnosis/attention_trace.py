@@ -10,14 +10,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 @dataclass
 class Attention:
-    """A softmax over scores of T queries and T keys. N stands for the heads of all rows."""
+    """A softmax over scores of T queries and T keys. N stands for the heads of all rows.
+
+    Where weights multiply values, both are kept as well: `used` is (N, T, T), `values` (N, T, D).
+    """
 
     weights: Tensor  # what it gave, (…, T, T)
     axis: int  # which it ran over, -1 for the last
     scale: float | None  # the number that multiplied scores, or queries and keys before
     keys: Tensor | None  # of the product that gave the scores, (N, D, T)
-    used: Tensor | None = None  # the weights that multiplied the values, (N, T, T)
-    values: Tensor | None = None  # (N, T, D)
+    used: Tensor | None = None  # the weights that multiplied the values
+    values: Tensor | None = None
 
 
 class AttentionTrace(TorchDispatchMode):
