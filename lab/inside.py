@@ -15,7 +15,6 @@ seeds   seed -> loss, and share: how much of the chance in the slot is on the ri
   heads     for each: [block, head, weight on article and rhyme word, restored, kept without it]
   steer     direction -> for each dose [chance of the new rhyme, of the old one]
   ridges    for each ridge, at dose 1: [the probe is right, new rhyme, old one, cosine to the means]
-  conflict  an article of one class, a word of another: the chance of the [article's, word's] class
 doses, ridges, words   what the columns of steer, ridges and patch are
 """
 
@@ -303,14 +302,6 @@ class Inside:
             p = self.chances()
         return [p[self.rows, c].mean().item() for c in (self.to, self.test.rhyme)]
 
-    def conflict(self) -> list[float]:
-        mixed = self.pairs.other.clone()
-        mixed[:, self.pairs.start] = self.pairs.clean[:, self.pairs.start]
-        with torch.no_grad():
-            p = self.by_class(self.model(mixed)[:, -1].softmax(dim=-1))
-        i = torch.arange(len(p))
-        return [p[i, c].mean().item() for c in (self.pairs.rhyme, self.pairs.other_rhyme)]
-
     def everything(self) -> dict[str, Any]:
         kinds = ((self.streams, False), (self.streams, True), (self.blank, False))
         probes = {
@@ -324,7 +315,6 @@ class Inside:
             "together": self.after_erasing(BETWEEN),
             **self.patched(),
             **self.steer(),
-            "conflict": self.conflict(),
         }
         return rounded(found)
 

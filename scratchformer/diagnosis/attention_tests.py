@@ -17,7 +17,7 @@ def attention_axis(case: Case) -> tuple:
     sums = [(a.weights if a.used is None else a.used).sum(dim=-1) for a in case.attention]
     worst = max((t - 1)[t != 0].abs().max().item() for t in sums)  # 0: sees nothing
     axes = {a.axis for a in case.attention}
-    said = f"the softmax runs over axis {axes}; weights miss a sum of 1 by {worst:.1g}"
+    said = f"the softmax runs over axis {_listed(axes)}; weights miss a sum of 1 by {worst:.1g}"
     if axes != {-1}:
         return False, said, "softmax over the wrong axis: expected -1"
     return worst < 1e-4, said, "mask applied after the softmax", "dropout in evaluation"
@@ -43,7 +43,7 @@ def attention_span(case: Case) -> tuple:
     flat = [a.weights.flatten(0, -3) for a in case.attention]
     own = min(w.diagonal(dim1=1, dim2=2)[:, 1:].max().item() for w in flat)
     spans, window = {int((w[:, -1] > 0).sum(dim=-1).max()) for w in flat}, case.given.window
-    said = f"layers see {sorted(spans)} of {case.T} tokens"
+    said = f"layers see {_listed(spans)} of {case.T} tokens"
     if own == 0:
         return False, said, "mask off by one: tril(-1) closes the token itself"
     if window is None or window >= case.T:
@@ -67,4 +67,9 @@ def attention_sharing(case: Case) -> tuple:
         if not torch.equal(same, group[:, None] == group):
             order = "repeat in place of repeat_interleave: published weights expect neighbours"
             return False, f"each key serves {n} of {len(k)} heads, which are no neighbours", order
-    return True, f"each key serves {sorted(shares)} heads"
+    return True, f"heads that share a key: {_listed(shares)}"
+
+
+def _listed(numbers: set[int]) -> str:
+    """The numbers, the smallest first."""
+    return ", ".join(map(str, sorted(numbers)))

@@ -28,7 +28,7 @@ def norms(case: Case) -> tuple:
     faults = {name: _fault(module, x) for name, module, x in found.values()}
     wrong = {name: fault for name, fault in faults.items() if fault}
     checked = sum(fault is not None for fault in faults.values())
-    said = ", ".join([f"{checked} kinds", *(f"{name} is wrong" for name in wrong)])
+    said = ", ".join([f"kinds of norm: {checked}", *(f"{name} is wrong" for name in wrong)])
     return not wrong if checked else None, said, *wrong.values()
 
 

@@ -46,6 +46,7 @@ class Run:
         self.modes += [module.training] if torch.is_grad_enabled() else []
 
     def flat(self, grads: Sequence[Tensor | None]) -> Tensor:
+        """All gradients in one vector, with zeros where there is none."""
         pairs = zip(grads, self.weights.values(), strict=True)
         parts = [(torch.zeros_like(p) if g is None else g).flatten() for g, p in pairs]
         return torch.cat(parts).double()

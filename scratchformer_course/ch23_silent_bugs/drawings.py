@@ -131,18 +131,18 @@ def costs(rows: Sequence[Mapping]):
     for tick in (-1, -0.1, 0, 0.1, 1, 10):
         d.line([(at(tick), 30), (at(tick), bottom)], "muted", width=1.6 if tick == 0 else 0.5)
         d.text(at(tick), bottom + 13, f"{tick:g}".replace("-", "−"), "muted", size=13)
-    d.circle(14, 13, 4.5, "key", fill=0)
+    d.circle(14, 13, 4.5, "query", fill=0)
     d.text(26, 13, "reported", anchor="start", size=13)
-    d.circle(104, 13, 4.5, "query", fill=0.8)
+    d.circle(104, 13, 4.5, "key", fill=0.8)
     d.text(116, 13, "what it costs", anchor="start", size=13)
     said = []
     for i, row in enumerate(rows):
         y = 44 + 26 * i
         d.text(2, y, row["title"], anchor="start", size=13)
         for nats in row["reported"]:
-            d.circle(at(nats), y - 4, 4, "key", fill=0)
+            d.circle(at(nats), y - 4, 4, "query", fill=0)
         for nats in row["right"]:
-            d.circle(at(nats), y + 4, 4, "query", fill=0.8)
+            d.circle(at(nats), y + 4, 4, "key", fill=0.8)
         means = [sum(row[key]) / len(row[key]) for key in ("reported", "right")]
         said.append(f"{row['title']} {means[0]:+.2f} and {means[1]:+.2f}")
     d.text(472, bottom + 34, "nats a token more than the healthy twin", anchor="end", size=13)
