@@ -340,7 +340,7 @@ def _step(S, D=4, size=1.0):
     return (q, k, v, *(size * torch.randn(2, S, D, generator=g)))
 
 
-def _attended(q, keys, values, dim=-1):
+def _attended(q, keys, values, *, dim=-1):
     return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim) @ values
 
 
