@@ -67,9 +67,8 @@ def attention_sharing(case: Case) -> Outcome:
         shares.add(n)
         if not torch.equal(same, group[:, None] == group):
             order = "repeat in place of repeat_interleave: published weights expect neighbours"
-            return Outcome(
-                False, f"each key serves {n} of {len(k)} heads, which are no neighbours", [order]
-            )
+            said = f"each key serves {n} of {len(k)} heads, which are no neighbours"
+            return Outcome(False, said, [order])
     return Outcome(True, f"heads that share a key: {_listed(shares)}")
 
 

@@ -22,9 +22,8 @@ def logits(case: Case) -> Outcome:
         own = logits_of(case.model(case.ids))  # with the weights as they are
     if not (z.isfinite().all() and own.isfinite().all()):
         closed = "a mask that closes a whole row: softmax of -inf"
-        return Outcome(
-            False, "some are nan or infinite", [closed, "weights that are nan, or too large"]
-        )
+        suspects = [closed, "weights that are nan, or too large"]
+        return Outcome(False, "some are nan or infinite", suspects)
     ones = bool((z >= 0).all() and (z.sum(dim=-1) - 1).abs().max() < 1e-3)
     said = f"finite numbers{', which sum to 1' * ones}"
     return Outcome(not ones, said, ["softmax in the model, and again in the loss"])
@@ -36,9 +35,8 @@ def evaluation(case: Case) -> Outcome:
     case.logits(case.ids[:1, : case.T // 2])
     off = gap(case.logits(case.ids), first)
     dropout = "dropout active in evaluation: F.dropout without training=self.training"
-    return Outcome(
-        off < FELT, f"the second time differs by {off:.1g}", [dropout, "a call leaves a state"]
-    )
+    suspects = [dropout, "a call leaves a state"]
+    return Outcome(off < FELT, f"the second time differs by {off:.1g}", suspects)
 
 
 def rows(case: Case) -> Outcome:
@@ -72,9 +70,8 @@ def context(case: Case) -> Outcome:
     if back == 1 != case.given.window:
         return Outcome(False, said, ["what attention finds is not added to the stream"])
     band = torch.ones_like(felt).tril().triu(1 - back) > 0
-    return Outcome(
-        bool((felt[band] > 0).all() and (felt[~band] < FELT / 10).all()), said, [RESHAPE]
-    )
+    holds = bool((felt[band] > 0).all() and (felt[~band] < FELT / 10).all())
+    return Outcome(holds, said, [RESHAPE])
 
 
 def prefix(case: Case) -> Outcome:
@@ -106,18 +103,16 @@ def positions(case: Case) -> Outcome:
     said = f"over one repeated token logits differ by {absolute:.1g}, scores by {relative:.1g}"
     if absolute < SAME and relative < 10 * SAME:
         axis = "a rotation along the wrong axis, or of queries or keys alone"
-        return Outcome(
-            False if logs else None, said, ["positions not added, or all the same", axis]
-        )
+        suspects = ["positions not added, or all the same", axis]
+        return Outcome(False if logs else None, said, suspects)
     v = layers[0].values if layers else None  # (N, T, D)
     if v is not None and gap(v, v[:, :1].expand_as(v)) > SAME:
         products = v @ v.mT  # (N, T, T)
         if _bent(products) < SAME * _largest(products):  # they know distances only: a rotation
             return Outcome(False, said, ["values turn too: only queries and keys should"])
     bent = max(map(_bent, logs), default=0.0) if absolute < SAME else 0.0
-    return Outcome(
-        bent < 0.01, f"{said}, at equal distances by {bent:.1g}", ["queries and keys turn apart"]
-    )
+    said += f", at equal distances by {bent:.1g}"
+    return Outcome(bent < 0.01, said, ["queries and keys turn apart"])
 
 
 def _bent(w: Tensor) -> float:

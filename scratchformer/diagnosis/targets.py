@@ -4,8 +4,6 @@ The gradient of the logits says what a loss asks for: it is negative at the toke
 and zero at a place that does not count.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -18,16 +16,9 @@ def _wanted(case: Case, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """(B, T) each: the token that the loss asks for at a place, and whether the place counts."""
     seen: list[Tensor] = []
 
-    def keep(module: torch.nn.Module, args: tuple, output: Any) -> None:
-        seen.append(logits_of(output))
-        seen[-1].retain_grad()
-
-    try:
-        with case.sharp.register_forward_hook(keep):  # gone after an error, too
-            mean_loss(case.given.loss, case.sharp, x, y).backward()
-    finally:
-        case.sharp.zero_grad()
-    grad = seen[0].grad
+    with case.sharp.register_forward_hook(lambda *call: seen.append(logits_of(call[2]))):
+        loss = mean_loss(case.given.loss, case.sharp, x, y)
+    (grad,) = torch.autograd.grad(loss, seen[:1], allow_unused=True)
     assert grad is not None, "the loss does not come from the model's logits"
     return grad.argmin(dim=-1), grad.abs().amax(dim=-1) > 0
 
@@ -63,9 +54,8 @@ def padded_targets(case: Case) -> Outcome:
     share = _wanted(case, x, y)[1][:, n:].float().mean().item()
     said = f"padding changes the loss by {off:.1%}, and {share:.0%} of its places count"
     counted = "loss on padding: no ignore_index, or another one"
-    return Outcome(
-        off < 1e-3, said, [counted if share else "a mean over all places, padding included"]
-    )
+    suspect = counted if share else "a mean over all places, padding included"
+    return Outcome(off < 1e-3, said, [suspect])
 
 
 def _bytes(ids: Tensor) -> bytes:
@@ -85,10 +75,9 @@ def batches(case: Case) -> Outcome:
         return Outcome(True, f"{len(set(rows))} of {len(rows)} rows differ")
     text = _bytes(case.given.tokens[0])
     found = sum(row in text for row in rows[:8])
-    said, wrapped = f"{found} of {len(rows[:8])} rows stand in the text", "ids that overflow a type"
-    return Outcome(
-        found == len(rows[:8]), said, [wrapped, "rows across the text: a reshape in a wrong order"]
-    )
+    said = f"{found} of {len(rows[:8])} rows stand in the text"
+    suspects = ["ids that overflow a type", "rows across the text: a reshape in a wrong order"]
+    return Outcome(found == len(rows[:8]), said, suspects)
 
 
 def splits(case: Case) -> Outcome:
@@ -99,6 +88,5 @@ def splits(case: Case) -> Outcome:
     pieces = [piece for piece in held_out.tensor_split(16) if len(piece)]
     share = sum(_bytes(piece[:64]) in text for piece in pieces) / max(len(pieces), 1)
     overlap = "splits that overlap, or were drawn after copies were made"
-    return Outcome(
-        share < 0.5, f"{share:.0%} of what is held out is in the training text", [overlap]
-    )
+    said = f"{share:.0%} of what is held out is in the training text"
+    return Outcome(share < 0.5, said, [overlap])

@@ -94,9 +94,8 @@ def one_step(begin: Callable, batches: list) -> Outcome:
     run = begin()
     run.step(batches[:2])
     n, inside = len(run.gradients), "optimizer.step() inside the loop over micro-batches"
-    return Outcome(
-        n == 1, f"two micro-batches make {n}", [inside if n else "a step of another optimiser"]
-    )
+    suspect = inside if n else "a step of another optimiser"
+    return Outcome(n == 1, f"two micro-batches make {n}", [suspect])
 
 
 def movement(begin: Callable, batches: list) -> Outcome:
@@ -109,13 +108,11 @@ def movement(begin: Callable, batches: list) -> Outcome:
     still = [n for n, p in run.weights.items() if torch.equal(p, start[n])]
     said = f"{len(still)} of {len(start)} tensors do not move {', '.join(still[:4])}"
     if any(id(run.weights[name]) not in own for name in still):
-        return Outcome(
-            False, said, ["the optimiser was made for other weights: an earlier model, or a part"]
-        )
+        other = "the optimiser was made for other weights: an earlier model, or a part"
+        return Outcome(False, said, [other])
     if not all(p.isfinite().all() for p in run.weights.values()):
-        return Outcome(
-            False, "weights become nan or infinite", ["16 bits: keep weights in 32 bits"]
-        )
+        said = "weights become nan or infinite"
+        return Outcome(False, said, ["16 bits: keep weights in 32 bits"])
     small = "steps smaller than the weights' precision: keep weights in 32 bits"
     none = "gradients cut off, or zeroed between backward() and step()"
     suspects = [small, "a rate of 0"] if run.gradients[-1].any() else [none]
@@ -130,13 +127,11 @@ def accumulation(begin: Callable, batches: list) -> Outcome:
     a, b, other = run.shares(*parts)
     said = f"two micro-batches have shares of {a:.2g} and {b:.2g}; {other:.0%} is of neither"
     if other > 0.1:
-        return Outcome(
-            False, said, ["targets shifted again in the step", "not this loss: give loss=…"]
-        )
+        suspects = ["targets shifted again in the step", "not this loss: give loss=…"]
+        return Outcome(False, said, suspects)
     if min(abs(a), abs(b)) < 0.02 * max(abs(a), abs(b)):
-        return Outcome(
-            False, said, ["gradients zeroed between micro-batches: only one of them is left"]
-        )
+        zeroed = "gradients zeroed between micro-batches: only one of them is left"
+        return Outcome(False, said, [zeroed])
     clipped = "clipped before the last micro-batch: each gradient, or the sum so far"
     summed = "micro-batches summed, not averaged: the gradient grows with their number"
     even = abs(a - b) < 0.05 * abs(a)
@@ -165,9 +160,8 @@ def zeroed_gradients(begin: Callable, batches: list) -> Outcome:
     run.step(batches[1:2])
     before, after = run.gradients
     old = abs(run.shares(new, before)[1]) * (before.norm() / after.norm()).item()
-    return Outcome(
-        old < 0.05, f"{old:.0%} is of the step before", ["optimizer.zero_grad() missing"]
-    )
+    said = f"{old:.0%} is of the step before"
+    return Outcome(old < 0.05, said, ["optimizer.zero_grad() missing"])
 
 
 def schedule(begin: Callable, batches: list) -> Outcome:

@@ -47,10 +47,8 @@ def overfitting(case: Case) -> Outcome:
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-    again = "softmax in the model, and again in the loss"
-    return Outcome(
-        False, f"{n} tokens: no better than {best:.2f} nats", [again, "gradients are cut off"]
-    )
+    suspects = ["softmax in the model, and again in the loss", "gradients are cut off"]
+    return Outcome(False, f"{n} tokens: no better than {best:.2f} nats", suspects)
 
 
 def gradients(case: Case) -> Outcome:
@@ -82,16 +80,14 @@ def shared_weights(case: Case) -> Outcome:
         names.setdefault(p, []).append(name)
     shared = [n for p, n in names.items() if len(n) > 1 and case.vocab_size not in p.shape]
     if shared:
-        return Outcome(
-            False, f"{shared[0][0]} is {shared[0][1]}", ["[Block()] * n: one block, n times"]
-        )
+        said = f"{shared[0][0]} is {shared[0][1]}"
+        return Outcome(False, said, ["[Block()] * n: one block, n times"])
     tables = [p for p in names if p.dim() == 2 and case.vocab_size in p.shape]
     for a, b in combinations(tables, 2):
         if torch.equal(a, b) and a.std() > 0:
             said = f"{names[a][0]} and {names[b][0]} are equal, but two weights"
-            return Outcome(
-                False, said, ["tied by a copy, or untied by loading: they part when trained"]
-            )
+            copied = "tied by a copy, or untied by loading: they part when trained"
+            return Outcome(False, said, [copied])
     return Outcome(True, f"{sum(len(n) > 1 for n in names.values())} shared")
 
 
