@@ -32,6 +32,9 @@ STEPS, RATES = 3000, (0.003, 0.01)
 SHORT = {"batch_size": 32, "context_length": CONTEXT, "weight_decay": 0.0}
 PROMPT, WRITTEN, TEMPERATURE, SEED = "\nROMEO:\n", 180, 0.8, 1
 OPENING, SHOWN = "Whence are you, sir? what may I call your name", 4
+SETTINGS = {"prompt": PROMPT, "opening": OPENING, "temperature": TEMPERATURE, "seed": SEED}
+SETTINGS |= {"seeds": SEEDS, "steps": STEPS, "rates": RATES}
+SETTINGS |= {"vocab_size": runs.CHARACTERS, "d_model": C, **SHORT}
 
 Way = Callable[["Rung", Tensor], Tensor]
 
@@ -170,16 +173,12 @@ def measure(options: argparse.Namespace) -> dict:
     told[-1] |= frame(shipped, own, shipped.context_length)
     return {
         "what": "chapter 10's rungs trained for long: losses on the whole validation split, texts",
-        "command": "python -m lab.climb --write",
-        "settings": {"prompt": PROMPT, "opening": OPENING, "temperature": TEMPERATURE}
-        | {"seed": SEED, "seeds": list(SEEDS), "vocab_size": V}
-        | {"d_model": C, **SHORT},
         "rungs": told,
     }
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments)
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """The speedrun taken apart: the rules kept, one change a rung, factors and their intervals."""
 
-import itertools
 import json
 import math
 import statistics
@@ -9,7 +8,6 @@ import pytest
 import torch
 
 from lab import factors, rivals, runs, taken_apart, variants
-from scratchformer.cli import read_config
 
 V = 65
 IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
@@ -128,34 +126,6 @@ def as_json(x):
     return json.loads(json.dumps(x))
 
 
-def test_stored_figures_are_of_the_code_as_it_is():
-    found = runs.read(taken_apart.STORED)
-    assert set(found["parts"]) == set(taken_apart.PARTS)
-    same = ("reference", "rotated-reference", "counts")  # whatever our setting is
-    for name, part in found["parts"].items():
-        settings = taken_apart.sum_of([taken_apart.NANOGPT, *taken_apart.configuration()])
-        assert part["settings"] == settings or name in same, name
-        assert part["threads"] == taken_apart.PARTS[name][0]
-    assert found["settings"]["nanoGPT"] == as_json(taken_apart.NANOGPT)
-    assert found["settings"]["speedrun"] == as_json(read_config(taken_apart.CONFIG))
-    assert list(found["ladder"]) == list(taken_apart.LADDER)
-    assert list(found["elsewhere"]) == list(taken_apart.ELSEWHERE)
-    assert list(found["without"]) == list(taken_apart.WITHOUT)
-    entries = found["ladder"] | found["elsewhere"]
-    for name, setting in (taken_apart.rungs() | taken_apart.elsewhere()).items():
-        own = taken_apart.sum_of(setting)
-        assert entries[name].get("settings", own) == own
-    for name, variant in found["without"].items():
-        changes = variant["model"], variant["training"]
-        assert list(changes) == as_json(taken_apart.WITHOUT[name])
-        assert [run["seed"] for run in variant["runs"]] == list(taken_apart.SEEDS)
-    for split, ours in itertools.product(("development", "rotated"), (True, False)):
-        measured = found["splits"][split]["ours" if ours else "nanoGPT"]
-        seeds = taken_apart.TEN_SEEDS if ours else taken_apart.SEEDS
-        assert [run["seed"] for run in measured] == list(seeds)
-    assert as_json(taken_apart.summarised(found)) == found
-
-
 def test_a_rival_was_tuned_as_widely_as_the_hero_and_its_pick_was_the_best():
     found = runs.read(taken_apart.STORED)
     assert list(found["rivals"]) == list(taken_apart.PLACES)
@@ -224,7 +194,6 @@ def test_all_parts_run_from_end_to_end_and_are_stored_one_by_one(monkeypatch, tm
     first = dict(list(taken_apart.LADDER.items())[:7])
     monkeypatch.setattr(taken_apart, "LADDER", first)
     monkeypatch.setattr(taken_apart, "ELSEWHERE", {})
-    monkeypatch.setattr(taken_apart, "ADDED", {})
     raced = dict.fromkeys((*taken_apart.RACERS, "x"), ({}, {}))
     monkeypatch.setattr(taken_apart, "WITHOUT", raced)
     monkeypatch.setattr(taken_apart, "ORDERS", (1, 2))
