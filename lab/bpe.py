@@ -7,8 +7,6 @@ loop, three to ten minutes, runs once. With --quick 100 merges are learned, in o
 from collections import Counter
 from itertools import islice, pairwise
 
-import tokenizers
-
 from lab.runs import in_turns, load_text, row, seconds
 from scratchformer.tokenizers import ByteBPE, WordBPE
 
@@ -49,6 +47,8 @@ def train_textbook(text: str, merges: int):
 
 def train_rust(text: str, pre_tokenizer, vocab_size: int, **options):
     """Hugging Face's trainer, written in Rust."""
+    import tokenizers  # which the build of the site, where settings are read, can do without
+
     tok = tokenizers.Tokenizer(tokenizers.models.BPE())
     tok.pre_tokenizer = pre_tokenizer
     trainer = tokenizers.trainers.BpeTrainer(vocab_size=vocab_size, show_progress=False, **options)
@@ -75,14 +75,15 @@ def rows(quick: bool = False) -> list[dict]:
 
 def rows_against_rust(text: str, merges: int, rounds: int) -> list[dict]:
     """Training on words and on bytes, each beside Hugging Face's trainer."""
-    split, levels = tokenizers.pre_tokenizers.WhitespaceSplit(), tokenizers.pre_tokenizers.ByteLevel
+    from tokenizers.pre_tokenizers import ByteLevel, WhitespaceSplit
+
     symbols = len({*text}) + len({word[-1] for word in text.split()})
     words = side_by_side(
         rounds,
         lambda: WordBPE.train(text, merges),
-        lambda: train_rust(text, split, symbols + merges, end_of_word_suffix="</w>"),
+        lambda: train_rust(text, WhitespaceSplit(), symbols + merges, end_of_word_suffix="</w>"),
     )
-    alphabet, pieces = levels.alphabet(), levels(add_prefix_space=False)
+    alphabet, pieces = ByteLevel.alphabet(), ByteLevel(add_prefix_space=False)
     by_bytes = side_by_side(
         rounds,
         lambda: ByteBPE.train(text, 256 + merges),

@@ -197,7 +197,9 @@ def load_text(name: str = "tinyshakespeare", write: bool = False) -> str:
     return corpus.text
 
 
-def load_splits(name: str = "tinyshakespeare", write: bool = False) -> tuple[dict, int]:
+def load_splits(
+    name: str = "tinyshakespeare", write: bool = False
+) -> tuple[dict[str, tuple[torch.Tensor, torch.Tensor]], int]:
     """Split -> (ids of characters to train on, ids to score); and the vocabulary's size."""
     text = load_text(name, write)
     tok = CharTokenizer.train(text)

@@ -18,6 +18,7 @@ from scratchformer.data import Playhouse
 from scratchformer.models import GPT, GPTConfig, KneserNey
 from scratchformer.tokenizers import ByteBPE
 from scratchformer.training import train
+from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
 from scratchformer_course.measurements import FOLDER
 
 STORED = FOLDER / "short_runs.json"
@@ -42,10 +43,10 @@ SETTINGS: dict = {
 
 def trained(chapter: str, ids: Tensor, scored: Tensor, quick: bool) -> dict:
     """The chapter's run: parameters, steps, and the loss a token on the scored text."""
-    own = SETTINGS[chapter]
-    training = own["training"] | ({"steps": 2, "warmup": 1} if quick else {})
+    sizes, training = SETTINGS[chapter]["model"], SETTINGS[chapter]["training"]
+    training = training | ({"steps": 2, "warmup": 1} if quick else {})
     torch.manual_seed(0)
-    model = GPT(GPTConfig(**own["model"]))
+    model = RightGPT(**sizes) if chapter == "chapter 10" else GPT(GPTConfig(**sizes))
     loss = train(model, ids, scored, **training).val_loss[-1]
     parameters = sum(p.numel() for p in model.parameters())
     return {"parameters": parameters, "steps": training["steps"], "loss": loss}

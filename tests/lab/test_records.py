@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from lab import mixing, records, rivals, runs
+from lab import mixing, records, runs
 from scratchformer.data import Playhouse
 from scratchformer.models import KneserNey
 from scratchformer.tokenizers import CharTokenizer
@@ -122,21 +122,3 @@ def test_what_is_stored_keeps_the_rules():
     for run, again in zip(two["runs"]["validation"], usual, strict=True):  # the same models
         assert again["usual"]["alone"] == run["alone"]
     assert tracks["rate"] == min(records.RATES, key=lambda rate: tracks["rates"][str(rate)])
-
-
-def test_adamw_was_tuned_as_widely_as_muon_in_the_setting_of_two_minutes():
-    stored = runs.read(records.STORED)
-    found, place = stored["rivals"], records.PLACE
-    record = records.config("two-minutes")["training"]
-    assert place.steps == record["steps"] // 5
-    for side in rivals.SIDES:
-        swept, picked = found[side]["swept"], found[side]["picked"]
-        assert len(swept) == 7
-        assert rivals.picked(swept) == picked
-        known = next(each["losses"] for each in swept if each["changes"] == picked)
-        assert found[side]["development"][:1] == known  # more seeds of the same
-        assert len(found[side]["development"]) == len(found[side]["validation"]) == place.seeds
-    _, training = records.shortened(place.steps, quick=False)
-    for name in ("double_after", "tail_after"):
-        share = record[name] / record["steps"]
-        assert training[name] / place.steps == pytest.approx(share, abs=0.01)

@@ -1,20 +1,35 @@
-"""The page's optimisers: AdamW was tuned as widely as Muon, and the page trains by what won."""
+"""Muon's rival: tuned as widely everywhere, and the page trains by what won."""
 
 import shutil
 import statistics
 
 import pytest
 
-from lab import rivals, runs, tab_rivals
+from lab import records, rivals, runs, tab_rivals, taken_apart
 from scratchformer_course.tab_trainer.race import RIVAL, TRAINING
 
 FOUND = runs.read(tab_rivals.STORED)
 
 
-def test_both_sides_got_the_same_trial_and_the_best_was_picked():
-    assert len(FOUND["AdamW"]["swept"]) == len(FOUND["Muon"]["swept"])
-    for side in rivals.SIDES:
-        assert rivals.picked(FOUND[side]["swept"]) == FOUND[side]["picked"]
+PLACES = {
+    **{name: (runs.read(taken_apart.STORED)["rivals"][name], place)
+       for name, place in taken_apart.PLACES.items()},
+    "two minutes": (runs.read(records.STORED)["rivals"], records.PLACE),
+    "the tab": (FOUND, tab_rivals.PLACE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_adamw_was_tuned_as_widely_as_muon_and_the_best_was_picked(name):
+    found, place = PLACES[name]
+    assert len(found["AdamW"]["swept"]) >= len(found["Muon"]["swept"])
+    for side, inner in rivals.SIDES.items():
+        swept = found[side]["swept"]
+        pairs = [(one["changes"][inner], one["changes"]["lr"]) for one in swept]
+        assert pairs[: len(place.pairs[side])] == place.pairs[side]
+        assert all(len(one["losses"]) == place.sweep_seeds for one in swept)
+        assert rivals.picked(swept) == found[side]["picked"]
+        assert len(found[side].get("validation", [])) == place.seeds
 
 
 def test_without_muon_the_page_trains_by_the_adamw_that_was_picked():

@@ -7,7 +7,7 @@ import statistics
 import pytest
 import torch
 
-from lab import factors, rivals, runs, taken_apart, variants
+from lab import factors, runs, taken_apart, variants
 
 V = 65
 IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
@@ -32,8 +32,8 @@ def test_a_rung_is_one_change_and_the_last_is_the_configuration():
     assert full == own
     left_out = {"steps", "seed", "device", "evaluate_every"}
     wanted = {"warmup": 0, "context_length": model["context_length"]} | training
-    told = {"context_length": model["context_length"], "precision": "float32"} | of_training
-    assert {k: v for k, v in told.items() if k not in left_out} == {
+    last = {"context_length": model["context_length"], "precision": "float32"} | of_training
+    assert {k: v for k, v in last.items() if k not in left_out} == {
         k: tuple(v) if k == "betas" else v for k, v in wanted.items() if k not in left_out
     }
 
@@ -124,31 +124,6 @@ def test_the_races_ratio_is_of_medians_and_its_interval_holds_it():
 
 def as_json(x):
     return json.loads(json.dumps(x))
-
-
-def test_a_rival_was_tuned_as_widely_as_the_hero_and_its_pick_was_the_best():
-    found = runs.read(taken_apart.STORED)
-    assert list(found["rivals"]) == list(taken_apart.PLACES)
-    for name, place in taken_apart.PLACES.items():
-        tried = {}
-        for side, inner in rivals.SIDES.items():
-            swept = tried[side] = found["rivals"][name][side]["swept"]
-            pairs = [[a["changes"][inner], a["changes"]["lr"]] for a in swept]
-            assert pairs[: len(place.pairs[side])] == as_json(place.pairs[side])
-            assert all(len(attempt["losses"]) == place.sweep_seeds for attempt in swept)
-            means = {i: statistics.mean(attempt["losses"]) for i, attempt in enumerate(swept)}
-            pick = found["rivals"][name][side]["picked"]
-            own = next(means[i] for i, a in enumerate(swept) if a["changes"] == pick)
-            assert own <= min(means.values()) + rivals.NOISE
-            assert own == min(means[i] for i in range(len(pairs)) if len(swept[i]["changes"]) == 2)
-        assert len(tried["AdamW"]) >= len(tried["Muon"])
-    final = found["rivals"]["final"]
-    for side, inner in rivals.SIDES.items():
-        rates = [pair[0] for pair in taken_apart.PLACES["final"].pairs[side]]
-        assert min(rates) < final[side]["picked"][inner] < max(rates), "at the edge of the grid"
-        assert len(final[side]["validation"]) == len(taken_apart.TEN_SEEDS)
-    ours = found["rivals"]["ladder"]["AdamW"]["picked"]
-    assert ours == {key: taken_apart.OWN_RATES[key] for key in ("matrix_lr", "lr")}
 
 
 def test_the_rivals_ratio_is_of_steps_times_milliseconds():
