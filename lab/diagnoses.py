@@ -28,7 +28,7 @@ def measure(options: argparse.Namespace) -> dict:
         "twins": {name: Program(setting) for name, setting in TWINS.items()},
         "patients": {name: patient.program for name, patient in PATIENTS.items()},
     }
-    found = {"command": "python -m lab.diagnoses --write", "settings": SETTINGS}
+    found: dict[str, dict] = {}
     for kind, all_of_a_kind in programs.items():
         found[kind] = {}
         for name, program in all_of_a_kind.items():
@@ -44,7 +44,7 @@ def measure(options: argparse.Namespace) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, quick=False)
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

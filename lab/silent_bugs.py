@@ -18,7 +18,6 @@ the twin finds a text that it draws with top-p. `derive` adds what follows from 
 """
 
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -208,26 +207,21 @@ def main(arguments: list[str] | None = None) -> dict:
     torch.set_num_threads(1)
     text = runs.load_text(write=options.write)
     steps, seeds = (4, 1) if options.quick else (SETTINGS["steps"], SETTINGS["seeds"])
-    stored = runs.read(FILE) if options.write and FILE.exists() else {}
-    found = stored if stored.get("settings") == SETTINGS else {}
-    found |= {"command": "python -m lab.silent_bugs --write", "settings": SETTINGS}
-    found.setdefault("twins", {})
-    found.setdefault("patients", {})
-    start = time.process_time() - found.get("cpu_seconds", 0)
+    kept = runs.Kept(FILE, SETTINGS, options.write)
+    found = {"twins": kept.part("twins"), "patients": kept.part("patients")}
     jobs: dict[str, Callable] = dict.fromkeys(TWINS, twin_run)
     jobs |= {name: patient_run for name, patient in PATIENTS.items() if patient.trained}
     for seed in range(seeds):
         for name, job in jobs.items():
-            own = found["twins" if job is twin_run else "patients"].get(name, {})
-            if len(own.get("right", [])) > seed or options.only not in (None, name):
+            entries = found["twins" if job is twin_run else "patients"]
+            done = len(entries.get(name, {}).get("right", []))
+            if done > seed or options.only not in (None, name):
                 continue
             job(PATIENTS.get(name, name), text, found, seed, steps)
-            found["cpu_seconds"] = round(time.process_time() - start)
-            own = found["twins" if job is twin_run else "patients"][name]
-            print(seed, name, {k: v for k, v in own.items() if k != "curve"}, flush=True)
-            if options.write:
-                runs.store(FILE, derive(found) | runs.stamp())
-    return derive(found)
+            print(seed, name, {k: v for k, v in entries[name].items() if k != "curve"}, flush=True)
+            kept.found |= derive(found)
+            kept.keep()
+    return kept.found | derive(found)
 
 
 if __name__ == "__main__":

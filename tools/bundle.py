@@ -31,7 +31,7 @@ def build_wheel(folder: Path) -> Path:
     """Build the package's wheel from a copy of its source, free of earlier builds."""
     source = folder / "source"
     source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-CONTENT"):
         shutil.copy(ROOT / name, source)
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("scratchformer", "scratchformer_course"):

@@ -1,9 +1,9 @@
 """Give the course a new address: `make set-repository URL=https://github.com/owner/name`.
 
-The address stands once in _config.yml (`repository.url`), and is copied to where tools need it as
-plain text: README, setup cells, links, the citation. The site's own address follows from it, and so
-do the tags of its pages, which each build writes. This rewrites all of them; run twice, it changes
-nothing. It does not touch git remotes, nor addresses of other repositories.
+_config.yml (`repository.url`) is its source, and it is copied to where tools need it as plain text:
+README, setup cells, links, the citation. The site's own address follows from it, and so do the tags
+of its pages, which each build writes. This rewrites every copy in the repository; run twice, it
+changes nothing. It does not touch git remotes, nor addresses of other repositories.
 """
 
 import re
@@ -13,20 +13,10 @@ from pathlib import Path
 from book._ext.course_ext import NO_ACCOUNT, pages_address
 
 PLACEHOLDER = f"{NO_ACCOUNT}/scratchformer"  # GitHub gives out no name with an underscore
-PLACES = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "CITATION.cff",
-    "Makefile",
-    "pyproject.toml",
-    ".ci/*",
-    ".github/**/*.yml",
-    "book/**/*.md",
-    "notebooks/*.ipynb",
-    "scratchformer/**/*.py",
-    "benchmarks/**/*",
-    "_config.yml",  # last: an interrupted run then still knows the old address
-]
+# Folders that hold what was made or made up: builds, environments, the examples of tests
+SKIPPED = (
+    r"\.(?!ci$|github$).*|_build|build|node_modules|__pycache__|runs|tokens|tests|.*\.egg-info"
+)
 CONFIG_URL = re.compile(r'(?m)^  url: *"?(https://github\.com/[^\s"#]+)')
 INSTALL_URL = re.compile(r"git\+(https://github\.com/[\w.-]+/[\w.-]+)")
 
@@ -53,8 +43,13 @@ def current(root):
 
 
 def places(root):
-    """The text files in which the address may stand."""
-    return [path for glob in PLACES for path in sorted(root.glob(glob)) if path.is_file()]
+    """The files of the repository; _config.yml is the last, so that an interrupted run knows it."""
+    found = []
+    for path in sorted(root.rglob("*")):
+        folders = path.relative_to(root).parts[:-1]
+        if path.is_file() and not any(re.fullmatch(SKIPPED, name) for name in folders):
+            found.append(path)
+    return sorted(found, key=lambda path: path == root / "_config.yml")
 
 
 def forms(slug):
@@ -95,7 +90,7 @@ def set_repository(root, url):
 def main():
     root = Path(__file__).resolve().parents[1]
     if len(sys.argv) != 2 or not sys.argv[1].strip():
-        sys.exit("usage: make set-repository URL=https://github.com/<owner>/<name>")
+        sys.exit("usage: python course.py set-repository https://github.com/<owner>/<name>")
     try:
         changed = set_repository(root, sys.argv[1])
     except ValueError as error:

@@ -238,5 +238,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register role and directive; settings are compared before the first page is read."""
     app.add_role("measured", MeasuredRole())
     app.add_directive("measured", MeasuredDirective)
-    # settings are compared once all scripts have theirs in SETTINGS: require_same_settings
+    app.connect("builder-inited", require_same_settings)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,8 +17,10 @@ FORK = "a-teacher-nobody-has-met/their-own-course"
 
 @pytest.fixture
 def copy(tmp_path) -> Path:
-    """The files in which the address may stand, copied."""
+    """The files that hold an address, copied."""
     for path in tool.places(ROOT):
+        if b"github" not in path.read_bytes():
+            continue
         target = tmp_path / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
@@ -115,6 +117,17 @@ def test_an_address_changed_by_hand_in_config_alone_is_repaired(copy):
     tool.set_repository(copy, f"https://github.com/{FORK}")
     assert tool.current(copy) == FORK
     assert f'git+https://github.com/{FORK}"' in notebook.read_text(encoding="utf-8")
+
+
+def test_a_folder_that_is_new_is_not_forgotten(copy):
+    page = copy / "a-folder-of-tomorrow" / "deep" / "page.toml"
+    page.parent.mkdir(parents=True)
+    page.write_text(f'home = "https://github.com/{tool.current(copy)}"', encoding="utf-8")
+    built = copy / "_build" / "page.toml"
+    built.parent.mkdir()
+    built.write_bytes(page.read_bytes())
+    assert page in tool.set_repository(copy, f"https://github.com/{FORK}")
+    assert FORK in page.read_text(encoding="utf-8") and FORK not in built.read_text("utf-8")
 
 
 @pytest.mark.parametrize(

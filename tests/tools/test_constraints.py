@@ -1,10 +1,14 @@
 """Constraints: a file for every Python that is used, which agrees with every pin."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -46,6 +50,15 @@ def test_constraints_are_exact_and_good_for_any_index_and_any_processor(path):
         assert not re.match("nvidia|cuda|triton", name), name
 
 
+def test_a_group_of_dependencies_is_a_part_of_the_pins():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    book = {canonicalize_name(pin.name): pin for pin in pins("requirements.txt")}
+    for words in (word for group in project["dependency-groups"].values() for word in group):
+        named = Requirement(words)
+        (pinned,) = book[canonicalize_name(named.name)].specifier
+        assert named.specifier.contains(pinned.version, prereleases=True), words
+
+
 def test_every_python_of_a_workflow_has_constraints():
     workflows = (ROOT / ".github" / "workflows").glob("*.yml")
     used = {v for path in workflows for v in re.findall(r'"(3\.\d+)"', path.read_text("utf-8"))}
@@ -59,15 +72,3 @@ def test_the_lab_has_few_pins_and_no_other_versions_than_the_book():
     assert {name: lab[name] for name in lab.keys() & book.keys()} == {
         name: book[name] for name in lab.keys() & book.keys()
     }
-
-
-def test_make_lab_installs_its_own_requirements_and_opens_a_notebook():
-    options = ["--dry-run", "--always-make", "--no-print-directory", "OPTIONS=--no-browser"]
-    command = ["make", *options, "lab"]
-    steps = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert "-r requirements-lab.txt" in steps and "-r requirements.txt" not in steps
-    assert ".venv/" not in steps
-    *_, last = steps.splitlines()
-    program, notebook, option = re.fullmatch(r"(\S+ lab) (\S+) (\S+)", last).groups()
-    assert program == ".venv-lab/bin/jupyter lab" and option == "--no-browser"
-    assert (ROOT / notebook).is_file()
