@@ -108,9 +108,10 @@ def enter(changes: Any, seeds: Any = 1) -> Entry:
             T = model.context_length
             losses[i].append(evaluate(model, scored, T, max(1, 4096 // T)))
             seconds[i].append(took)
-    ten_seeds = load_measurements("records")["ten_seeds"]
-    stored = [run["loss"] for run in ten_seeds["record-mean"]["runs"]["development"]]
-    wanted = ten_seeds["targets"]["development"]
+    records = load_measurements("records")
+    trained = records["ten_seeds"]["record-mean"]["runs"]["development"]
+    stored = [run["loss"] for run in trained]
+    wanted = records["settings"]["ten_seeds"]["targets"]["development"]
     return Entry(
         steps=(settings[0]["training"]["steps"], settings[1]["training"]["steps"]),
         parameters=(sizes[0], sizes[1]),
@@ -123,7 +124,7 @@ def enter(changes: Any, seeds: Any = 1) -> Entry:
 
 def record_settings() -> dict[str, dict]:
     """The tables "model" and "training" of lab/configs/record-mean.toml, as they were measured."""
-    stored = load_measurements("records")["ten_seeds"]["record-mean"]["settings"]
+    stored = load_measurements("records")["settings"]["ten_seeds"]["record-mean"]
     left_out = FIXED | {"type"}
     return {
         table: {name: value for name, value in stored[table].items() if name not in left_out}

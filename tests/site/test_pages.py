@@ -177,6 +177,7 @@ def test_a_silent_bug_shows_a_described_curve_and_hides_its_diagnosis(site):
         (fold,), (curve,) = patient.select("details"), patient.select("svg[role=img]")
         assert not fold.has_attr("open") and len(curve["aria-label"]) > 80
         assert fold.select_one(".highlight-diff") and fold.select_one("table")
+        assert len(fold.select('a[href^="https://github.com/"]')) == 1  # who has met it
 
 
 def test_a_reader_can_report_an_error_on_each_page(page_name, site):

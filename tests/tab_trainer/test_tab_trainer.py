@@ -15,7 +15,6 @@ from torch import nn
 
 from lab.gradients import COMPUTE, IDEAS, ROWS, SMALL, compare, make_batch, make_model, told
 from scratchformer.data.corpora import Corpus
-from scratchformer.shipped import shipped_record
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, make_optimizer
 from scratchformer.training.muon import newton_schulz
@@ -23,8 +22,7 @@ from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
 from scratchformer_course.page_model import describe
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import FIXED
-from tests.node import COURSE, JavaScriptError, Node
-from tests.quoted_numbers import absent
+from tests.node import JavaScriptError, Node
 
 KINDS = ["plain", "simd"]
 B = ROWS
@@ -513,11 +511,3 @@ def test_the_race_names_its_text_and_only_shakespeare_has_rivals():
     assert settings["corpus"] == "mine"
     with pytest.raises(ValueError, match="0 characters of text, expected at least 3,000"):
         race(Corpus("mine", "", "directory"))
-
-
-def test_the_page_tells_the_losses_of_the_shipped_model_and_of_the_best_table():
-    losses = shipped_record("tiny-shakespeare")["losses"]
-    best = min(losses["counted"].values())
-    page = (COURSE.parent / "book" / "train_in_this_tab.md").read_text(encoding="utf-8")
-    assert losses["validation"] < best
-    assert not absent(page, f"{losses['validation']:.3f}", f"{best:.3f}")

@@ -1,6 +1,7 @@
 """Norms beside formulas: the right ones, and those that are often written by mistake."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from copy import deepcopy
 from functools import partial
 from itertools import product
@@ -9,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from scratchformer.diagnosis.case import Case
+from scratchformer.diagnosis.report import Outcome
 
 
-def norms(case: Case) -> tuple:
+def norms(case: Case) -> Outcome:
     """A norm divides by the statistics of one token's features, by the usual formula."""
     found: dict[tuple, tuple] = {}
 
@@ -21,15 +23,15 @@ def norms(case: Case) -> tuple:
             found[type(module), shape[-1]] = name, module, torch.randn_like(output)
 
     leaves = [(n, m) for n, m in case.sharp.named_modules() if not list(m.children())]
-    hooks = [m.register_forward_hook(partial(note, name)) for name, m in leaves]
-    case.logits(case.ids)
-    for hook in hooks:
-        hook.remove()
+    with ExitStack() as hooks:  # which are gone after an error, too
+        for name, module in leaves:
+            hooks.enter_context(module.register_forward_hook(partial(note, name)))
+        case.logits(case.ids)
     faults = {name: _fault(module, x) for name, module, x in found.values()}
     wrong = {name: fault for name, fault in faults.items() if fault}
     checked = sum(fault is not None for fault in faults.values())
     said = ", ".join([f"kinds of norm: {checked}", *(f"{name} is wrong" for name in wrong)])
-    return not wrong if checked else None, said, *wrong.values()
+    return Outcome(not wrong if checked else None, said, list(wrong.values()))
 
 
 @torch.no_grad()

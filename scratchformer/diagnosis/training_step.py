@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from scratchformer.diagnosis.case import sizes_of
 from scratchformer.diagnosis.probes import copy_of, mean_loss
-from scratchformer.diagnosis.report import Report, run_tests
+from scratchformer.diagnosis.report import Outcome, Report, Test, run_tests
 
 
 class Run:
@@ -86,18 +86,19 @@ def diagnose_training(
         batches = [(rows[:, :-1], rows[:, 1:]) for rows in ids]
         begin = functools.partial(Run, model, training, loss)
         begin()  # what is wrong with the arguments is no finding
-        return run_tests(TESTS, AFTER, begin, batches)
+        return run_tests(TESTS, begin, batches)
 
 
-def one_step(begin: Callable, batches: list) -> tuple:
+def one_step(begin: Callable, batches: list) -> Outcome:
     """A call is one step of the optimiser, whatever the number of micro-batches."""
     run = begin()
     run.step(batches[:2])
     n, inside = len(run.gradients), "optimizer.step() inside the loop over micro-batches"
-    return n == 1, f"two micro-batches make {n}", inside if n else "a step of another optimiser"
+    suspect = inside if n else "a step of another optimiser"
+    return Outcome(n == 1, f"two micro-batches make {n}", [suspect])
 
 
-def movement(begin: Callable, batches: list) -> tuple:
+def movement(begin: Callable, batches: list) -> Outcome:
     """Every weight is the optimiser's, and moves."""
     run = begin()
     start = {n: p.detach().clone() for n, p in run.weights.items()}
@@ -107,15 +108,18 @@ def movement(begin: Callable, batches: list) -> tuple:
     still = [n for n, p in run.weights.items() if torch.equal(p, start[n])]
     said = f"{len(still)} of {len(start)} tensors do not move {', '.join(still[:4])}"
     if any(id(run.weights[name]) not in own for name in still):
-        return False, said, "the optimiser was made for other weights: an earlier model, or a part"
+        other = "the optimiser was made for other weights: an earlier model, or a part"
+        return Outcome(False, said, [other])
     if not all(p.isfinite().all() for p in run.weights.values()):
-        return False, "weights become nan or infinite", "16 bits: keep weights in 32 bits"
+        said = "weights become nan or infinite"
+        return Outcome(False, said, ["16 bits: keep weights in 32 bits"])
     small = "steps smaller than the weights' precision: keep weights in 32 bits"
     none = "gradients cut off, or zeroed between backward() and step()"
-    return not still, said, *((small, "a rate of 0") if run.gradients[-1].any() else (none,))
+    suspects = [small, "a rate of 0"] if run.gradients[-1].any() else [none]
+    return Outcome(not still, said, suspects)
 
 
-def accumulation(begin: Callable, batches: list) -> tuple:
+def accumulation(begin: Callable, batches: list) -> Outcome:
     """Micro-batches of one size have equal shares of a gradient that is their mean."""
     run = begin()
     parts = [run.gradient(*batch) for batch in batches[:2]]
@@ -123,18 +127,20 @@ def accumulation(begin: Callable, batches: list) -> tuple:
     a, b, other = run.shares(*parts)
     said = f"two micro-batches have shares of {a:.2g} and {b:.2g}; {other:.0%} is of neither"
     if other > 0.1:
-        return False, said, "targets shifted again in the step", "not this loss: give loss=…"
+        suspects = ["targets shifted again in the step", "not this loss: give loss=…"]
+        return Outcome(False, said, suspects)
     if min(abs(a), abs(b)) < 0.02 * max(abs(a), abs(b)):
-        return False, said, "gradients zeroed between micro-batches: only one of them is left"
+        zeroed = "gradients zeroed between micro-batches: only one of them is left"
+        return Outcome(False, said, [zeroed])
     clipped = "clipped before the last micro-batch: each gradient, or the sum so far"
     summed = "micro-batches summed, not averaged: the gradient grows with their number"
     even = abs(a - b) < 0.05 * abs(a)
     if even and a < 0:
-        return False, said, "the loss has the wrong sign"
-    return even and a + b < 1.05, said, summed if even else clipped
+        return Outcome(False, said, ["the loss has the wrong sign"])
+    return Outcome(even and a + b < 1.05, said, [summed if even else clipped])
 
 
-def unequal_batches(begin: Callable, batches: list) -> tuple:
+def unequal_batches(begin: Callable, batches: list) -> Outcome:
     """A target counts the same in a small micro-batch and in a large one."""
     run, (x, y) = begin(), batches[1]
     batches = [batches[0], (x[:1], y[:1])]
@@ -143,10 +149,10 @@ def unequal_batches(begin: Callable, batches: list) -> tuple:
     large, small, _ = run.shares(*parts)
     said = f"in a small micro-batch a target counts {small / large:.2f} times as much"
     mean = "a mean of means (harmless where micro-batches have equally many targets)"
-    return abs(small / large - 1) < 0.05, said, mean
+    return Outcome(abs(small / large - 1) < 0.05, said, [mean])
 
 
-def zeroed_gradients(begin: Callable, batches: list) -> tuple:
+def zeroed_gradients(begin: Callable, batches: list) -> Outcome:
     """Nothing of one step's gradient is in the next."""
     run = begin()
     run.step(batches[:1])
@@ -154,10 +160,11 @@ def zeroed_gradients(begin: Callable, batches: list) -> tuple:
     run.step(batches[1:2])
     before, after = run.gradients
     old = abs(run.shares(new, before)[1]) * (before.norm() / after.norm()).item()
-    return old < 0.05, f"{old:.0%} is of the step before", "optimizer.zero_grad() missing"
+    said = f"{old:.0%} is of the step before"
+    return Outcome(old < 0.05, said, ["optimizer.zero_grad() missing"])
 
 
-def schedule(begin: Callable, batches: list) -> tuple:
+def schedule(begin: Callable, batches: list) -> Outcome:
     """The rate depends on the steps done, not on the micro-batches in them."""
     runs = begin(), begin()
     for _ in range(3):
@@ -166,26 +173,32 @@ def schedule(begin: Callable, batches: list) -> tuple:
     one, two = (f"{run.rates[0]:.3g} to {run.rates[-1]:.3g}" for run in runs)
     inside = "schedule stepped once a micro-batch: it ends too early"
     said = f"in three steps the rate goes from {one}, and from {two} with two micro-batches"
-    return runs[0].rates == runs[1].rates, said, inside
+    return Outcome(runs[0].rates == runs[1].rates, said, [inside])
 
 
-def training_mode(begin: Callable, batches: list) -> tuple:
+def training_mode(begin: Callable, batches: list) -> Outcome:
     """Gradients are computed in training mode, in the second step too."""
     run = begin()
     for batch in batches[:2]:
         run.step([batch])
     said = f"{sum(run.modes)} of {len(run.modes)} calls"
-    return all(run.modes), said, "model.eval() without model.train() after it"
+    return Outcome(all(run.modes), said, ["model.eval() without model.train() after it"])
 
 
-def weight_decay(begin: Callable, batches: list) -> tuple:
+def weight_decay(begin: Callable, batches: list) -> Outcome:
     """Matrices decay; norms and biases do not."""
     groups = begin().optimizer.param_groups
     decayed = sum(p.dim() < 2 for g in groups if g.get("weight_decay") for p in g["params"])
-    return not decayed, f"{decayed} norms and biases decay", "one group for all weights"
+    return Outcome(not decayed, f"{decayed} norms and biases decay", ["one group for all weights"])
 
 
-TESTS = [one_step, movement, accumulation, unequal_batches, zeroed_gradients, schedule]
-TESTS += [training_mode, weight_decay]
-AFTER = {"movement": "one step", "accumulation": "movement", "unequal batches": "accumulation"}
-AFTER |= {"zeroed gradients": "movement", "schedule": "one step"}
+TESTS = (
+    Test(one_step),
+    Test(movement, after=one_step),
+    Test(accumulation, after=movement),
+    Test(unequal_batches, after=accumulation),
+    Test(zeroed_gradients, after=movement),
+    Test(schedule, after=one_step),
+    Test(training_mode),
+    Test(weight_decay),
+)

@@ -11,25 +11,41 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor, nn
 
-from scratchformer.diagnosis import attention_tests as inside
-from scratchformer.diagnosis import invariant_tests as must
-from scratchformer.diagnosis import text_tests as text
-from scratchformer.diagnosis import weight_tests as own
+from scratchformer.diagnosis import attention_weights as attention
+from scratchformer.diagnosis import causality as outside
+from scratchformer.diagnosis import targets as text
+from scratchformer.diagnosis import weights
 from scratchformer.diagnosis.case import Case, sizes_of
-from scratchformer.diagnosis.norm_tests import norms
+from scratchformer.diagnosis.norm_formulas import norms
 from scratchformer.diagnosis.probes import cache_of, padding_of
-from scratchformer.diagnosis.report import Report, run_tests
+from scratchformer.diagnosis.report import Report, Test, run_tests
 
-TESTS = [must.logits, must.evaluation, norms, must.rows]
-TESTS += [inside.attention_axis, inside.attention_scale, inside.attention_span]
-TESTS += [inside.attention_sharing, must.causality, must.context, must.prefix, must.positions]
-TESTS += [must.padding, must.cache, own.initial_loss, own.overfitting, own.gradients]
-TESTS += [own.shared_weights, own.saved]
-TESTS += [text.targets, text.padded_targets, text.batches, text.splits]
 # A test means something where another holds: a dropout in evaluation, say, would fail them all.
-AFTER = dict.fromkeys((test.__name__.replace("_", " ") for test in TESTS[1:]), "logits")
-AFTER |= {"rows": "evaluation", "causality": "rows", "context": "causality", "prefix": "context"}
-AFTER |= {"positions": "prefix", "padding": "positions", "cache": "prefix", "saved": "prefix"}
+TESTS = (
+    Test(outside.logits),
+    Test(outside.evaluation, after=outside.logits),
+    Test(norms, after=outside.logits),
+    Test(outside.rows, after=outside.evaluation),
+    Test(attention.attention_axis, after=outside.logits),
+    Test(attention.attention_scale, after=outside.logits),
+    Test(attention.attention_span, after=outside.logits),
+    Test(attention.attention_sharing, after=outside.logits),
+    Test(outside.causality, after=outside.rows),
+    Test(outside.context, after=outside.causality),
+    Test(outside.prefix, after=outside.context),
+    Test(outside.positions, after=outside.prefix),
+    Test(outside.padding, after=outside.positions),
+    Test(outside.cache, after=outside.prefix),
+    Test(weights.initial_loss, after=outside.logits),
+    Test(weights.overfitting, after=outside.logits),
+    Test(weights.gradients, after=outside.logits),
+    Test(weights.shared_weights, after=outside.logits),
+    Test(weights.saved, after=outside.prefix),
+    Test(text.targets, after=outside.logits),
+    Test(text.padded_targets, after=outside.logits),
+    Test(text.batches, after=outside.logits),
+    Test(text.splits, after=outside.logits),
+)
 
 
 def diagnose(
@@ -74,4 +90,4 @@ def diagnose(
         given = {"loss": loss, "batches": pairs, "tokens": texts, "reload": reload}
         given |= {"cache": cache or cache_of(model), "padding": padding or padding_of(model)}
         case = Case(model, V, length, pad_id=pad_id, window=window, **given)
-        return run_tests(TESTS, AFTER, case)
+        return run_tests(TESTS, case)
