@@ -69,13 +69,14 @@ def _find(words, weights, asks, target):
     expect(share >= 0.8, why)
 
 
-def _design(C, queries, keys):
-    """W_q and W_k of zeros but for {(row, column): number}."""
-    W_q, W_k = (torch.zeros(C, max(column for _, column in {**queries, **keys}) + 1) for _ in "qk")
-    for matrix, numbers in ((W_q, queries), (W_k, keys)):
-        for place, value in numbers.items():
-            matrix[place] = value
-    return W_q, W_k
+def _times(design, *factors):
+    """A design whose W_q is multiplied by these factors, one for all columns or one for each."""
+
+    def changed(C):
+        W_q, W_k = design(C)
+        return W_q * torch.tensor(factors), W_k
+
+    return changed
 
 
 def judge_verb_finder(call):
@@ -131,12 +132,12 @@ verb_finder = exercise(
         refused(
             "has scores that are too small",
             "its largest weight, but 0.8 is wanted",
-            lambda C: _design(C, {(row, 1): 1 for row in range(4)}, {(3, 1): 1}),
+            _times(right_verb_finder, 1 / 6),
         ),
         refused(
             "has the wrong sign",
             "the word *the* gives 0.00 to *sleeps*",
-            lambda C: _design(C, {(row, 1): -6 for row in range(4)}, {(3, 1): 1}),
+            _times(right_verb_finder, -1),
         ),
         refused(
             "swaps W_q and W_k",
@@ -214,26 +215,22 @@ near_noun = exercise(
         refused(
             "asks for a noun only",
             "the word *old* gives 0.50 to *king*, and as much to *queen*: their scores are equal",
-            lambda C: _design(C, {(1, 0): 20}, {(2, 0): 1}),
+            _times(right_near_noun, 1, 0, 0),
         ),
         refused(
             "asks for nearness only",
             "to *old*",
-            lambda C: _design(C, {(7, 1): 20, (8, 2): 20}, {(7, 1): 1, (8, 2): 1}),
+            _times(right_near_noun, 0, 2, 2),
         ),
         refused(
             "asks for nearness too softly",
             "its largest weight, but 0.8 is wanted",
-            lambda C: _design(
-                C, {(1, 0): 20, (7, 1): 1, (8, 2): 1}, {(2, 0): 1, (7, 1): 1, (8, 2): 1}
-            ),
+            _times(right_near_noun, 1, 0.1, 0.1),
         ),
         refused(
             "asks for a place that is far",
             "to *queen*",
-            lambda C: _design(
-                C, {(1, 0): 20, (7, 1): -10, (8, 2): -10}, {(2, 0): 1, (7, 1): 1, (8, 2): 1}
-            ),
+            _times(right_near_noun, 1, -1, -1),
         ),
         refused(
             "leaves the hand out of the key",
@@ -339,37 +336,11 @@ vanishing_scale = exercise(
 )
 
 
-def _explain_scale(got, right, width, opening):
-    """Say by what factor these scores (..., T, S) differ from q·k / √width, if by a factor."""
-    factor = float((got * right).sum() / right.square().sum())
-    if abs(factor - 1) < 1e-3 or not got.allclose(factor * right, atol=1e-2 * abs(factor)):
-        return
-    root, keys = math.sqrt(width), right.shape[-1]
-    known = {
-        root: "the scores were not divided by √D",
-        width: "the scores were multiplied by √D, not divided",
-        1 / root: "the scores were divided by D, not by its square root",
-        root / math.sqrt(keys): "the scores were divided by the root of the number of keys",
-        root / keys: "the scores were divided by the number of keys",
-    }
-    sign = f"{opening}, but the scores have the wrong sign: the least similar key weighs most."
-    expect(factor > 0, sign)
-    why = f"the scores are {factor:.2g} times as large as q·k / √D"
-    for wrong, fault in known.items():
-        if math.isclose(factor, wrong, rel_tol=1e-2):
-            why = fault
-    found, expected = got.var(-1).mean(), right.var(-1).mean()
-    figures = f"their variance is {found:.3g}, about {expected:.1g} is expected"
-    raise Wrong(f"{opening}, but {why}: {figures}.")
-
-
-def _attend(q, k, v, mask=None, scale=None, hide=None, dim=-1):
-    """Attention that differs in one thing: the scale, scores that are hidden, or softmax's axis."""
+def _attend(q, k, v, mask=None, scale=None, fill=-math.inf, dim=-1):
+    """Attention that differs in one thing: the scale, what hides a score, or softmax's axis."""
     scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
     if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    if hide is not None:
-        scores = scores.masked_fill(hide(scores), -math.inf)
+        scores = scores.masked_fill(~mask, fill)
     weights = scores.softmax(dim=dim)
     return weights @ v, weights
 
@@ -411,14 +382,6 @@ def explain_attention(got, q, k, v, mask):
     if mask is not None:
         seen = f"A weight of {float(weights.masked_fill(mask, 0).max()):.2g} stands where"
         expect(not weights.masked_fill(mask, 0).any(), f"{seen} the mask is False.")
-        return
-    hidden = int((weights == 0).sum())
-    count = f"{hidden} of {weights.numel()} weights are 0, but nothing is masked here"
-    by_value = "scores are dropped by their value, so the mask depends on data"
-    expect(not hidden, f"{count}: {by_value}.")
-    # The logarithm of a softmax is its scores, up to a constant in each row.
-    scores, known = (x.log() - x.log().mean(dim=-1, keepdim=True) for x in (weights, right))
-    _explain_scale(scores, known, q.shape[-1], "Each row sums to 1")
 
 
 def judge_attention(call):
@@ -429,12 +392,6 @@ def judge_attention(call):
     why = f"A weight of {leak:.2g} stands where the mask is False: a hidden score is −∞"
     expect(leak < 1e-12, f"{why}, below any other.")
     return praise
-
-
-def sets_hidden_scores_to_0(q, k, v, mask):
-    scores = q @ k.mT / math.sqrt(q.shape[-1])
-    scores = scores if mask is None else scores * mask
-    return scores.softmax(dim=-1) @ v, scores.softmax(dim=-1)
 
 
 attention = exercise(
@@ -480,14 +437,14 @@ attention = exercise(
         )[0][0, 0],
     ),
     mistakes=[
-        refused(
+        mistake(
             "does not divide",
-            "but the scores were not divided by √D: their variance is 15.9",
+            "The scores are not divided by √D: their variance is D times as large",
             lambda q, k, v, mask: _attend(q, k, v, mask, scale=1),
         ),
-        refused(
+        mistake(
             "divides by the width",
-            "divided by D, not by its square root",
+            "The scores are divided by D, not by its square root",
             lambda q, k, v, mask: _attend(q, k, v, mask, scale=1 / q.shape[-1]),
         ),
         mistake(
@@ -508,7 +465,7 @@ attention = exercise(
         mistake(
             "sets hidden scores to 0",
             "Hidden scores are 0, and exp(0) is 1, not 0: −∞ gives the weight 0",
-            sets_hidden_scores_to_0,
+            lambda q, k, v, mask: _attend(q, k, v, mask, fill=0),
         ),
     ],
 )
