@@ -19,16 +19,6 @@ def _past(T):
     return torch.ones(T, T, dtype=torch.bool).tril()
 
 
-def _turn(d_model, places):
-    """The matrix that turns the hands of place t into those of place t + `places`."""
-    turn = torch.zeros(d_model, d_model)
-    for i in range(0, d_model, 2):
-        angle = places * 10_000 ** (-i / d_model)
-        cos, sin = math.cos(angle), math.sin(angle)
-        turn[i : i + 2, i : i + 2] = torch.tensor([[cos, -sin], [sin, cos]])
-    return turn
-
-
 def right_turn_back(b):
     cos, sin = math.cos(b), math.sin(b)
     return torch.tensor([[cos, sin], [-sin, cos]])
@@ -40,8 +30,10 @@ def by_two_hands(b):
     return torch.stack([(start - b).sin(), (start - b).cos()], dim=1)
 
 
-def turns_forward(b):
-    return right_turn_back(b).T
+def _turn(d_model, places):
+    """The matrix that turns the hands of place t into those of place t + `places`."""
+    steps = [10_000 ** (-i / d_model) for i in range(0, d_model, 2)]
+    return torch.block_diag(*[right_turn_back(-places * step) for step in steps])
 
 
 turn_back = exercise(
@@ -67,7 +59,7 @@ turn_back = exercise(
             "turns forward",
             "A sine has the wrong sign: the first column has to give sin a cos b − cos a sin b, "
             "and the second one has a plus",
-            turns_forward,
+            lambda b: right_turn_back(-b),
         ),
         mistake(
             "makes the cosine first",
@@ -138,12 +130,6 @@ def judge_previous_word(call):
     )
 
 
-def turns_every_pair(d_model):
-    cos, sin = math.cos(1), math.sin(1)
-    pair = torch.tensor([[cos, sin], [-sin, cos]])
-    return 30 * torch.block_diag(*[pair] * (d_model // 2)), torch.eye(d_model)
-
-
 def uses_the_first_hand(d_model):
     W_q, W_k = torch.zeros(d_model, 2), torch.zeros(d_model, 2)
     W_q[:2], W_k[:2] = 1000 * _turn(2, -1), torch.eye(2)
@@ -204,7 +190,14 @@ previous_word = exercise(
             "The hands in use, 1 of 24, stand alike at both places: the other hands tell",
             uses_the_first_hand,
         ),
-        refused("turns every pair at the same speed", "most, not at place", turns_every_pair),
+        refused(
+            "turns every pair at the same speed",
+            "most, not at place",
+            lambda d_model: (
+                30 * torch.block_diag(*[right_turn_back(1)] * (d_model // 2)),
+                torch.eye(d_model),
+            ),
+        ),
     ],
 )
 
@@ -265,11 +258,6 @@ split_heads = exercise(
 )
 
 
-def _apart(t, H):
-    """(B, T, C) -> (B, H, T, D)"""
-    return t.unflatten(-1, (H, -1)).transpose(1, 2)
-
-
 class _Attention(nn.Module):
     """Multi-head attention in parts, so that each usual mistake is one part done otherwise."""
 
@@ -280,19 +268,16 @@ class _Attention(nn.Module):
         self.c_proj = nn.Linear(d_model, d_model)
 
     def forward(self, x, mask=None):
-        q, k, v = (self.split(t) for t in self.project(x))
-        scores = q @ k.mT / self.scale(q.shape[-1], x.shape[-1])
+        q, k, v = (self.split(t) for t in self.c_attn(x).chunk(3, dim=-1))
+        scores = q @ k.mT / self.scale(q.shape[-1])
         if mask is not None:
             scores = self.hide(scores, mask)
-        return self.mix(self.merge(scores.softmax(dim=-1) @ v))
-
-    def project(self, x):
-        return self.c_attn(x).chunk(3, dim=-1)
+        return self.c_proj(self.merge(scores.softmax(dim=-1) @ v))
 
     def split(self, t):
-        return _apart(t, self.n_heads)
+        return right_split_heads(t, self.n_heads)
 
-    def scale(self, D, C):
+    def scale(self, D):
         return D**0.5
 
     def hide(self, scores, mask):
@@ -300,9 +285,6 @@ class _Attention(nn.Module):
 
     def merge(self, heads):
         return heads.transpose(1, 2).flatten(2)
-
-    def mix(self, x):
-        return self.c_proj(x)
 
 
 X = torch.randn(2, 5, 12, generator=GENERATOR)
@@ -326,35 +308,9 @@ class WithUnflatten(nn.Module):
         return self.c_proj(heads.permute(0, 2, 1, 3).reshape(x.shape))
 
 
-class HasOneHeadOfFullWidth(_Attention):
-    def split(self, t):
-        return t[:, None]
-
-
-class ViewsWithoutSwapping(_Attention):
-    def split(self, t):
-        return t.reshape(len(t), self.n_heads, t.shape[1], -1)
-
-
-class MergesWithoutSwappingBack(_Attention):
-    def merge(self, heads):
-        B, H, T, D = heads.shape
-        return heads.reshape(B, T, H * D)
-
-
-class IgnoresTheMask(_Attention):
-    def hide(self, scores, mask):
-        return scores
-
-
-class TakesTrueForHidden(_Attention):
-    def hide(self, scores, mask):
-        return scores.masked_fill(mask, -math.inf)
-
-
-class DoesNotScale(_Attention):
-    def scale(self, D, C):
-        return 1
+def _with(**parts):
+    """Attention of which these parts are done otherwise."""
+    return type("MultiHeadAttention", (_Attention,), parts)
 
 
 def _for_the_first_word(layer):
@@ -406,25 +362,33 @@ MultiHeadAttention = exercise(
         mistake(
             "has one head of full width",
             "There is one head of full width: split q, k and v into `n_heads`",
-            HasOneHeadOfFullWidth,
+            _with(split=lambda self, t: t[:, None]),
         ),
         mistake(
             "views without swapping",
             "`view(B, H, T, D)` gives a head all channels of a few tokens: `split_heads` does not",
-            ViewsWithoutSwapping,
+            _with(split=lambda self, t: t.reshape(len(t), self.n_heads, t.shape[1], -1)),
         ),
         mistake(
             "merges without swapping back",
             "The numbers of different tokens are joined: swap H and T back before the reshape",
-            MergesWithoutSwappingBack,
+            _with(merge=lambda self, heads: heads.reshape(len(heads), heads.shape[2], -1)),
         ),
-        mistake("ignores the mask", "The mask has no effect", IgnoresTheMask),
+        mistake(
+            "ignores the mask",
+            "The mask has no effect",
+            _with(hide=lambda self, scores, mask: scores),
+        ),
         mistake(
             "takes True for hidden",
             "The mask is the wrong way round: True = may attend",
-            TakesTrueForHidden,
+            _with(hide=lambda self, scores, mask: scores.masked_fill(mask, -math.inf)),
         ),
-        mistake("does not scale", "Scores are not divided by √D", DoesNotScale),
+        mistake(
+            "does not scale",
+            "Scores are not divided by √D",
+            _with(scale=lambda self, D: 1),
+        ),
     ],
 )
 
@@ -501,28 +465,21 @@ def _is_sound_and_almost_0(x):
     return x + (x.sum(dim=1, keepdim=True) - past - later) - x
 
 
-def _is_close(a, b):
-    return torch.allclose(a, b, atol=1e-5)
-
-
-def _moves(layer, x, change, look, other=None, close=_is_close):
+def _moves(
+    layer,
+    x,
+    change=lambda t: slice(t, None),
+    look=lambda t: slice(t),
+    other=_other,
+    close=lambda a, b: torch.allclose(a, b, atol=1e-5),
+):
     """Whether an output in `look(t)` moves when the inputs in `change(t)` become others."""
-    other = _other(x) if other is None else other
     for t in range(1, x.shape[1]):
         changed = x.clone()
-        changed[:, change(t)] = other[:, change(t)]
+        changed[:, change(t)] = other(x)[:, change(t)]
         if not close(layer(changed)[:, look(t)], layer(x)[:, look(t)]):
             return True
     return False
-
-
-def _tells_by(other=lambda x: None, close=_is_close):
-    """The right test, but for the numbers that are put in or for the comparison."""
-
-    def sees_the_future(layer, x):
-        return _moves(layer, x, lambda t: slice(t, None), lambda t: slice(t), other(x), close)
-
-    return sees_the_future
 
 
 TEXTS = torch.randn(2, 6, 4, generator=GENERATOR)
@@ -598,7 +555,7 @@ sees_the_future = exercise(
             "looks at the changed place too",
             "A sound layer is accused: place t may move when input t changes. Compare the outputs "
             "before t",
-            lambda layer, x: _moves(layer, x, lambda t: slice(t, None), lambda t: slice(t + 1)),
+            lambda layer, x: _moves(layer, x, look=lambda t: slice(t + 1)),
         ),
         mistake(
             "changes the past",
@@ -620,13 +577,13 @@ sees_the_future = exercise(
         mistake(
             "compares digit by digit",
             "A sound layer is accused: rounding moves the last digits. Compare with `atol=1e-5`",
-            _tells_by(close=torch.equal),
+            lambda layer, x: _moves(layer, x, close=torch.equal),
         ),
         mistake(
             "sets later inputs to 0",
             "A leak is missed: the change must change something. An input can be 0 already, or "
             "there is one text only: put random numbers there",
-            _tells_by(torch.zeros_like),
+            lambda layer, x: _moves(layer, x, other=torch.zeros_like),
         ),
     ],
 )
