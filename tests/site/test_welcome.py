@@ -80,13 +80,9 @@ def measured():
     ]
 
 
-def test_the_shipped_model_and_the_list_of_mistakes_are_as_large_as_told():
+def test_the_shipped_model_trained_as_long_as_told():
     record = shipped_record("tiny-shakespeare")
     assert record["seconds"] / 60 == pytest.approx(45, abs=5), "three quarters of an hour"
-    wrong = re.search(
-        r"all (\d+) of them", (ROOT / "book" / "exercise_checks.md").read_text("utf-8")
-    )
-    assert int(wrong[1]) > 1000
 
 
 def test_readme_opens_with_the_picture_and_the_figures_of_the_measurements():

@@ -1,6 +1,6 @@
 """An exercise is a table: a task, cases to try it on, right answers, and the usual mistakes.
 
-It is written once; the check, its tests and the page of usual mistakes read it. See
+It is written once; the check, its tests and the box on the site read it. See
 `book/add_an_exercise.md`:
 
     running_mean = exercise(
