@@ -10,11 +10,14 @@ and a script of a line, before anything is painted, what the reader chose or the
 """
 
 import re
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+import tinycss2
 from fontTools import subset
 from sphinx.application import Sphinx
+from tinycss2.ast import LiteralToken, Node
 
 FONTS = "_static/vendor/fontawesome/webfonts"
 # What belongs to parts that a page may have: a pattern of such a part in its text.
@@ -40,12 +43,8 @@ PRELOAD = re.compile(r'<link(?=[^>]*rel="preload")[^>]*>\n?')
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # the search page has its own
 OPTIONS = "documentation_options.js"  # the scripts in the head's text need it at once: it is short
 # ---- styles and icons ----
+COMMA = LiteralToken(0, 0, ",")
 NAME = re.compile(r"\bfa-([a-z0-9-]+)")
-RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")  # the innermost blocks
-BEFORE = re.compile(r"(.*(?:\*/|;))?(.*)", re.DOTALL)  # comments, @charset | selectors
-EMPTY = re.compile(r"@(?:media|supports)[^{};]*\{\s*\}")
-CLASS = re.compile(r"[.#](-?[_a-zA-Z][\w-]*)")
-ESCAPED = re.compile(r'"\\([0-9a-f]{2,5})"')  # "\f107"
 PRIVATE = re.compile("[\ue000-\uf8ff]")  # the range of Unicode that fonts of icons use
 SOURCES = re.compile(r'url\(([^()]*/fa-[\w-]+)\.woff2\) format\("woff2"\),url\(\1\.ttf\)[^,;}]*')
 
@@ -94,42 +93,54 @@ def without_delay(page: str, is_search: bool, options: str) -> str:
     return SCRIPT.sub(script, PRELOAD.sub("", head)) + end + rest
 
 
-def selectors_in_use(selectors: str, words: set[str]) -> list[str]:
-    """Those of the selectors, at commas, whose classes and ids all are among the `words`.
+def is_used(selector: list[Node], words: set[str]) -> bool:
+    """Whether all classes and ids of a selector are among the `words`.
 
-    What stands in brackets is not looked at: `:not(.a)` matches where there is no `a`.
+    What stands in brackets is not looked at: `:not(.a)` matches where there is no `a`. Bootstrap's
+    script puts the names of its own, bs-…, together from parts.
     """
-    found, depth, start = [], 0, 0
-    for i, character in enumerate(f"{selectors},"):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
-        if character == "," and not depth:
-            found.append(selectors[start:i])
-            start = i + 1
-    bare = re.compile(r"\([^()]*\)|\[[^\]]*\]")
+    names = [
+        node.value
+        for before, node in pairwise([None, *selector])
+        if node.type == "hash" or (node.type == "ident" and before == ".")
+    ]
+    return all(name in words or name.startswith("bs-") for name in names)
 
-    def names(selector: str) -> set[str]:
-        while (shorter := bare.sub("", selector)) != selector:
-            selector = shorter
-        # Bootstrap's script puts the names of its own, bs-…, together from parts
-        return {name for name in CLASS.findall(selector) if not name.startswith("bs-")}
 
-    return [selector for selector in found if "\\" in selector or names(selector) <= words]
+def rules_in_use(nodes: list[Node], words: set[str]) -> list[Node]:
+    """The rules without those for classes and ids that are not among the `words`."""
+    kept = []
+    for node in nodes:
+        if node.type == "qualified-rule":
+            selectors = split_at_commas(node.prelude)
+            used = [selector for selector in selectors if is_used(selector, words)]
+            node.prelude = list(chain(*([COMMA, *each] for each in used)))[1:]
+            if not used:
+                continue
+        elif node.type == "at-rule" and node.lower_at_keyword in ("media", "supports"):
+            inner = tinycss2.parse_rule_list(node.content, skip_whitespace=True)
+            node.content = rules_in_use(inner, words)
+            if not node.content:
+                continue
+        kept.append(node)
+    return kept
+
+
+def split_at_commas(tokens: list[Node]) -> list[list[Node]]:
+    """The selectors of a rule."""
+    found: list[list[Node]] = [[]]
+    for token in tokens:
+        if token == ",":
+            found.append([])
+        else:
+            found[-1].append(token)
+    return found
 
 
 def without_unused_rules(sheet: str, words: set[str]) -> str:
     """The styles without the rules for classes and ids that are not among the `words`."""
-
-    def rule(found: re.Match[str]) -> str:
-        before, selectors = BEFORE.fullmatch(found[1]).groups("")
-        if selectors.strip().startswith("@"):
-            return found[0]
-        kept = selectors_in_use(selectors, words)
-        return before + (f"{','.join(kept)}{{{found[2]}}}" if kept else "")
-
-    sheet = RULE.sub(rule, sheet)
-    while (shorter := EMPTY.sub("", sheet)) != sheet:
-        sheet = shorter
-    return sheet
+    rules = tinycss2.parse_stylesheet(sheet, skip_whitespace=True)
+    return tinycss2.serialize(rules_in_use(rules, words))
 
 
 def characters(styles: str, used: set[str]) -> set[int]:
@@ -138,10 +149,12 @@ def characters(styles: str, used: set[str]) -> set[int]:
     A rule for `.fa-bell` gives the name `bell` its character. All other rules are the theme's own.
     """
     found = {ord(character) for character in PRIVATE.findall(styles)}
-    for selector, body in RULE.findall(styles):
-        names = NAME.findall(selector)
-        if not names or used.intersection(names):
-            found.update(int(code, 16) for code in ESCAPED.findall(body))
+    for rule in tinycss2.parse_stylesheet(styles):
+        if rule.type == "qualified-rule":
+            names = NAME.findall(tinycss2.serialize(rule.prelude))
+            if not names or used.intersection(names):
+                strings = (token.value for token in rule.content if token.type == "string")
+                found.update(ord(value) for value in strings if len(value) == 1)
     return found
 
 
