@@ -41,7 +41,7 @@ ROOMS = [
 COURSE_ROOMS = {
     "kit": set(),
     "measurements": set(),
-    "prose": {"kit", "measurements"},
+    "pages": {"kit", "measurements"},
     "page_model": {"kit", "ch17_speedrun.model"},  # the model that the page computes
     "tab_trainer": {"kit", "measurements", "page_model"},
     "a slice": {"kit", "measurements", "page_model", "tab_trainer"},

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.writing import Frame, writing
+from scratchformer_course.kit.figure.text_slider import Frame, text_slider
 
 
 def first_sample(run: Mapping[str, Any]) -> LiveFigure:
@@ -34,7 +34,7 @@ def first_sample(run: Mapping[str, Any]) -> LiveFigure:
         )
         for i, frame in enumerate(stored)
     ]
-    return writing(
+    return text_slider(
         "first_sample",
         frames,
         prompt=told["prompt"],

@@ -50,8 +50,7 @@ def turning_pairs(
         '<th scope="col">distance</th><th scope="col">score</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
     )
-    files = ["ch08_rotary/live.css", "ch08_rotary/live.js"]
-    return LiveFigure("turning_pairs", settings, still, files)
+    return LiveFigure("turning_pairs", settings, still)
 
 
 def _turned(pair: Sequence[float], angle: float) -> tuple[float, float]:

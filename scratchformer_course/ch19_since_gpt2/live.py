@@ -38,8 +38,7 @@ def changes(sizes: Sizes, stored: Mapping) -> LiveFigure:
         "cached": CACHED,
         "runs": [[names, losses] for names, losses in runs],
     }
-    files = ["ch19_since_gpt2/live.css", "ch19_since_gpt2/live.js"]
-    return LiveFigure("changes", settings, _still(settings), files)
+    return LiveFigure("changes", settings, _still(settings))
 
 
 def _still(s: dict) -> str:

@@ -27,10 +27,7 @@ def silence(stored: Mapping) -> LiveFigure:
     check_finite("the film", [x["loss"] for x in frames] + [loss for loss, _ in without], least=0)
     settings = {key: film[key] for key in ("song", "frames", "second")} | {"heads": HEADS}
     settings |= {"losses": [loss for loss, _ in without], "best": "".join(b for _, b in without)}
-    return LiveFigure("silence", settings, _still(film), ["ch22_inside/live.css", SCRIPT])
-
-
-SCRIPT = "ch22_inside/live.js"
+    return LiveFigure("silence", settings, _still(film))
 
 
 def repeats(song: str) -> list[bool]:

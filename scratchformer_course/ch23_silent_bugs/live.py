@@ -10,7 +10,6 @@ from scratchformer_course.ch23_silent_bugs.prices import prices
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_finite
 
-FILES = ["ch23_silent_bugs/live.css", "ch23_silent_bugs/live.js"]
 # Pairs in their order, whether the broken one is curve A, and where the reader meets it again
 PAIRS = {
     "heads_mixed": (False, "in the clinic"),
@@ -46,7 +45,7 @@ def two_curves(stored: Mapping) -> LiveFigure:
             }
         )
     settings = {"pairs": pairs, "steps": stored["steps"]}
-    return LiveFigure("two_curves", settings, _still_pairs(pairs), FILES)
+    return LiveFigure("two_curves", settings, _still_pairs(pairs))
 
 
 def clinic(stored: Mapping) -> LiveFigure:
@@ -77,7 +76,7 @@ def clinic(stored: Mapping) -> LiveFigure:
         own |= {figure: _rounded(each[name]) for figure, each in found.items() if name in each}
         cases.append(own)
     settings = {"patients": cases, "questions": list(QUESTIONS), "steps": stored["steps"]}
-    return LiveFigure("clinic", settings, _still_clinic(cases), FILES)
+    return LiveFigure("clinic", settings, _still_clinic(cases))
 
 
 def _curves(name: str, stored: Mapping) -> list[list[float]]:

@@ -17,12 +17,6 @@ from scratchformer_course.kit.figure.numbers import check_whole
 from scratchformer_course.page_model.description import describe
 
 VIEWS = ("attention", "next", "switches", "lens", "patch")
-MODEL_FILES = (
-    "page_model/explorer.css",
-    "page_model/model.js",
-    "page_model/tokenizer.js",
-    "page_model/explorer.js",
-)
 LARGEST = 20_000_000  # weights: 53 MB in a page, and a second for each token
 PROMPT = "ROMEO:\nWhat light through"
 LIKELIEST = 5  # next tokens in the figure that needs no JavaScript
@@ -75,8 +69,7 @@ def explore(
     with eval_mode(model):
         logits = model(ids.to(next(model.parameters()).device))[:, -1]
     still = _still(prompts, logits.float().softmax(dim=-1).cpu(), tokenizer)
-    files = [*MODEL_FILES, *(f"page_model/views/{view}.js" for view in views)]
-    return LiveFigure("explorer", settings, still, files, [description])
+    return LiveFigure("explorer", settings, still, [description])
 
 
 def _readable(tokenizer: Any) -> str:

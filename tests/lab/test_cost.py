@@ -11,7 +11,7 @@ import torch
 
 from lab import cost
 from scratchformer import cli
-from scratchformer_course.prose.drawings import ring_passes
+from scratchformer_course.pages.drawings import ring_passes
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,8 +12,13 @@ from sphinx.errors import ExtensionError
 from tests.site.browsing import DESK, PHONE, TOO_SMALL, axe_finds, opened
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
-import map_ext
-import welcome_chapters_ext as facts
+import machine_ext
+import welcome_ext
+
+from scratchformer_course.kit.facts import chapters
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS = chapters(ROOT)
 
 MACHINE = ".course-machine"
 LINES_OF_CODE = """address => fetch(address).then(page => page.text()).then(text => {
@@ -45,20 +50,20 @@ def test_the_machine_leads_to_all_chapters_and_says_where_the_reader_is(site, ch
     page = parsed(site, chapter)
     (machine,) = page.select(MACHINE)
     links = {link["href"].removesuffix(".html"): link for link in machine.select("a")}
-    stems = [known.docname.split("/")[-1] for known in facts.chapters().values()]
+    stems = [known.docname.split("/")[-1] for known in CHAPTERS.values()]
     assert sorted(links) == stems and len(machine.select("a")) == len(stems)
     (here,) = machine.select("[aria-current=page]")
     assert here is links[chapter.split("/")[-1]]
     assert here.find_parent("li")["class"] == ["course-here"]
     assert len(machine.select("svg")) < 11, "not one item for each chapter"
-    first = parsed(site, facts.chapters()["00"].docname).select_one(MACHINE)
+    first = parsed(site, CHAPTERS["00"].docname).select_one(MACHINE)
     assert [t.text for t in machine.select("text")] == [t.text for t in first.select("text")]
 
 
 def test_a_chapter_in_no_part_of_the_machine_ends_the_build(monkeypatch):
-    monkeypatch.delitem(map_ext.BESIDE, "BERT")
+    monkeypatch.delitem(machine_ext.BESIDE, "BERT")
     with pytest.raises(ExtensionError, match="13"):
-        map_ext.machine(facts.chapters()["05"])
+        machine_ext.machine(CHAPTERS["05"], CHAPTERS)
 
 
 def test_the_index_of_the_search_holds_no_words_of_the_machine(site):
@@ -68,12 +73,12 @@ def test_the_index_of_the_search_holds_no_words_of_the_machine(site):
     pages = [
         index["docnames"][i] for each in found for i in ([each] if isinstance(each, int) else each)
     ]
-    assert facts.chapters()["14"].docname in pages
-    assert facts.chapters()["00"].docname not in pages
+    assert CHAPTERS["14"].docname in pages
+    assert CHAPTERS["00"].docname not in pages
 
 
 def test_the_machine_is_one_tab_stop_in_which_arrow_keys_move(browser, server):
-    with opened(browser, f"{server}{facts.chapters()['07'].docname}.html") as page:
+    with opened(browser, f"{server}{CHAPTERS['07'].docname}.html") as page:
 
         def focused():
             return page.evaluate(
@@ -104,11 +109,11 @@ def test_the_machine_is_one_tab_stop_in_which_arrow_keys_move(browser, server):
 def test_machine_and_route_fit_and_axe_finds_nothing(browser, server, axe, mode):
     seed = """localStorage.setItem('course-route', '{"name": "A way", "chapters": ["01", "12"]}');
       localStorage.setItem('course-progress', JSON.stringify({course: 'Transformers from Scratch',
-        what: 'progress', version: 1, done: ALL}))""".replace("ALL", str(list(facts.chapters())))
-    address = f"{server}{facts.chapters()['12'].docname}.html"
+        what: 'progress', version: 1, done: ALL}))""".replace("ALL", str(list(CHAPTERS)))
+    address = f"{server}{CHAPTERS['12'].docname}.html"
     with opened(browser, address, mode, DESK, script=seed) as page:
         assert page.locator(MACHINE).bounding_box()["height"] <= 140
-        assert sorted(checked(page, MACHINE)) == list(facts.chapters())
+        assert sorted(checked(page, MACHINE)) == list(CHAPTERS)
         for part in (MACHINE, ".prev-next-footer", ".bd-sidebar-primary .bd-links"):
             assert axe_finds(page, axe, part, all_rules=mode == "light") == []
         page.set_viewport_size({"width": PHONE, "height": 900})
@@ -120,7 +125,7 @@ def test_machine_and_route_fit_and_axe_finds_nothing(browser, server, axe, mode)
 
 
 def test_a_ticked_chapter_has_a_mark_beside_its_links_at_once(browser, site):
-    address = (site / f"{facts.chapters()['05'].docname}.html").as_uri()
+    address = (site / f"{CHAPTERS['05'].docname}.html").as_uri()
     with opened(browser, address, faults=[]) as page:
         tick = page.get_by_label("I am done with this chapter")
         for act, expected in ((tick.check, ["05"]), (tick.uncheck, []), (tick.check, ["05"])):
@@ -128,7 +133,7 @@ def test_a_ticked_chapter_has_a_mark_beside_its_links_at_once(browser, site):
             assert checked(page, ".bd-sidebar-primary") == checked(page, MACHINE) == expected
         page.goto((site / "book" / "welcome.html").as_uri())
         listed = page.locator(".course-route:has(li .course-check)")
-        expected = [r for r in routes(site) if "05" in r and r != list(facts.chapters())]
+        expected = [r for r in routes(site) if "05" in r and r != list(CHAPTERS)]
         assert listed.count() == len(expected) > 0
         assert page.locator(".course-map a[href*='05_'] .course-check").count() == 1
         page.get_by_role("button", name="Clear all ticks").click()
@@ -140,7 +145,7 @@ def test_a_ticked_chapter_has_a_mark_beside_its_links_at_once(browser, site):
 
 
 def test_the_first_route_takes_nothing_for_granted(site):
-    assert facts.taken_for_granted(routes(site)[0]) == []
+    assert welcome_ext.taken_for_granted(routes(site)[0], CHAPTERS) == []
 
 
 def buttons(page):
@@ -151,10 +156,10 @@ def buttons(page):
 def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser, site):
     """From disk, as over http: the browser keeps the route."""
     route = routes(site)[1]
-    skipped = next(n for n in facts.chapters() if n not in route)
+    skipped = next(n for n in CHAPTERS if n not in route)
     welcome, *pages = [
         (site / f"{name}.html").as_uri()
-        for name in ("book/welcome", *(facts.chapters()[n].docname for n in route))
+        for name in ("book/welcome", *(CHAPTERS[n].docname for n in route))
     ]
     with opened(browser, welcome, faults=[]) as page:
         choice = page.locator(".course-route").nth(1)
@@ -181,7 +186,7 @@ def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser,
             if here < len(pages) - 1:
                 ends[1] = told[here + 1][1].split("/")[-1]
             assert buttons(page) == ends
-        page.goto((site / f"{facts.chapters()[skipped].docname}.html").as_uri())
+        page.goto((site / f"{CHAPTERS[skipped].docname}.html").as_uri())
         assert not any(end.startswith("welcome") for end in buttons(page))
         assert page.locator(".course-route-line a").get_attribute("href") == pages[0]
         # where the next on the route is not the next chapter
@@ -189,7 +194,7 @@ def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser,
         page.goto(pages[place])
         on_route = buttons(page)
         page.get_by_role("button", name="Leave the route").click()
-        links = parsed(site, facts.chapters()[route[place]].docname).select(".prev-next-area a")
+        links = parsed(site, CHAPTERS[route[place]].docname).select(".prev-next-area a")
         assert buttons(page) == [link["href"].split("/")[-1] for link in links] != on_route
         assert page.evaluate("localStorage.getItem('course-route')") is None
         page.goto(welcome)
@@ -200,7 +205,7 @@ def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser,
     "kept", ["{", "null", "7", '{"name": 7}', '{"name": "x", "chapters": [9]}']
 )
 def test_a_kept_route_that_no_page_wrote_changes_nothing(browser, server, kept):
-    address = f"{server}{facts.chapters()['07'].docname}.html"
+    address = f"{server}{CHAPTERS['07'].docname}.html"
     script = f"localStorage.setItem('course-route', {json.dumps(kept)})"
     with opened(browser, address, script=script) as page:
         page.locator(MACHINE).wait_for()
