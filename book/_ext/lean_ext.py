@@ -10,7 +10,8 @@ and a script of a line, before anything is painted, what the reader chose or the
 """
 
 import re
-from itertools import chain, pairwise
+from collections.abc import Iterator
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,7 @@ SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # the search 
 OPTIONS = "documentation_options.js"  # the scripts in the head's text need it at once: it is short
 # ---- styles and icons ----
 COMMA = LiteralToken(0, 0, ",")
-NAME = re.compile(r"\bfa-([a-z0-9-]+)")
-PRIVATE = re.compile("[\ue000-\uf8ff]")  # the range of Unicode that fonts of icons use
+ICON = re.compile("[\ue000-\uf8ff]")  # the range of Unicode that fonts of icons use
 SOURCES = re.compile(r'url\(([^()]*/fa-[\w-]+)\.woff2\) format\("woff2"\),url\(\1\.ttf\)[^,;}]*')
 
 
@@ -99,63 +99,35 @@ def is_used(selector: list[Node], words: set[str]) -> bool:
     What stands in brackets is not looked at: `:not(.a)` matches where there is no `a`. Bootstrap's
     script puts the names of its own, bs-…, together from parts.
     """
-    names = [
-        node.value
-        for before, node in pairwise([None, *selector])
-        if node.type == "hash" or (node.type == "ident" and before == ".")
-    ]
+    tokens = pairwise([None, *selector])
+    names = [t.value for dot, t in tokens if t.type == "hash" or (dot == "." and t.type == "ident")]
     return all(name in words or name.startswith("bs-") for name in names)
 
 
-def rules_in_use(nodes: list[Node], words: set[str]) -> list[Node]:
+def rules_in_use(nodes: list[Node], words: set[str]) -> Iterator[Node]:
     """The rules without those for classes and ids that are not among the `words`."""
-    kept = []
     for node in nodes:
         if node.type == "qualified-rule":
-            selectors = split_at_commas(node.prelude)
-            used = [selector for selector in selectors if is_used(selector, words)]
-            node.prelude = list(chain(*([COMMA, *each] for each in used)))[1:]
-            if not used:
-                continue
+            groups = groupby(node.prelude, lambda token: token == ",")
+            selectors = [list(tokens) for is_comma, tokens in groups if not is_comma]
+            used = [[*tokens, COMMA] for tokens in selectors if is_used(tokens, words)]
+            node.prelude = list(chain(*used))[:-1]
+            if used:
+                yield node
         elif node.type == "at-rule" and node.lower_at_keyword in ("media", "supports"):
-            inner = tinycss2.parse_rule_list(node.content, skip_whitespace=True)
-            node.content = rules_in_use(inner, words)
-            if not node.content:
-                continue
-        kept.append(node)
-    return kept
-
-
-def split_at_commas(tokens: list[Node]) -> list[list[Node]]:
-    """The selectors of a rule."""
-    found: list[list[Node]] = [[]]
-    for token in tokens:
-        if token == ",":
-            found.append([])
-        else:
-            found[-1].append(token)
-    return found
+            node.content = list(rules_in_use(tinycss2.parse_rule_list(node.content), words))
+            if node.content:
+                yield node
+        elif node.type != "whitespace":
+            yield node
 
 
 def without_unused_rules(sheet: str, words: set[str]) -> str:
-    """The styles without the rules for classes and ids that are not among the `words`."""
-    rules = tinycss2.parse_stylesheet(sheet, skip_whitespace=True)
-    return tinycss2.serialize(rules_in_use(rules, words))
+    """The styles without the rules for classes and ids that are not among the `words`.
 
-
-def characters(styles: str, used: set[str]) -> set[int]:
-    """The characters of icons that `styles` may show: their own, and those of the names in `used`.
-
-    A rule for `.fa-bell` gives the name `bell` its character. All other rules are the theme's own.
+    Escaped characters, as icons are, stand there as they are.
     """
-    found = {ord(character) for character in PRIVATE.findall(styles)}
-    for rule in tinycss2.parse_stylesheet(styles):
-        if rule.type == "qualified-rule":
-            names = NAME.findall(tinycss2.serialize(rule.prelude))
-            if not names or used.intersection(names):
-                strings = (token.value for token in rule.content if token.type == "string")
-                found.update(ord(value) for value in strings if len(value) == 1)
-    return found
+    return tinycss2.serialize(rules_in_use(tinycss2.parse_stylesheet(sheet), words))
 
 
 def cut_font(path: Path, kept: set[int]) -> None:
@@ -181,23 +153,23 @@ def cut_down(app: Sphinx, error: Exception | None) -> None:
         words.update(" ".join(re.findall(r'\b(?:class|id)="([^"]*)"', page)).split())
         if page != text:
             path.write_text(page, encoding="utf-8")
-    strangers = {"fontawesome.js", "searchindex.js", Path(app.config.mathjax_path).name}
+    skipped = {"fontawesome.js", "searchindex.js", Path(app.config.mathjax_path).name}
     for path in out.rglob("*.js"):
-        if path.name not in strangers and path.parent.name != "live":
+        if path.name not in skipped and path.parent.name != "live":
             words.update(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
 
-    used = {name.removeprefix("fa-") for name in words if name.startswith("fa-")}
-    sheets = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.css")}
-    kept = characters("".join(sheets.values()), used)
-    for path in (out / FONTS).glob("*.ttf"):
-        cut_font(path, kept)
-        path.unlink()
-        path.with_suffix(".woff2").unlink(missing_ok=True)
     own = {path.name for path in Path(app.confdir, "book", "_assets").glob("*.css")}
-    for path, sheet in sheets.items():
+    icons: set[int] = set()
+    for path in out.rglob("*.css"):
+        sheet = path.read_text(encoding="utf-8")
         if path.name not in own and path.parent.name != "live":
             sheet = without_unused_rules(sheet, words)
+        icons.update(map(ord, ICON.findall(sheet)))
         path.write_text(SOURCES.sub(r'url(\1.woff) format("woff")', sheet), encoding="utf-8")
+    for path in (out / FONTS).glob("*.ttf"):
+        cut_font(path, icons)
+        path.unlink()
+        path.with_suffix(".woff2").unlink(missing_ok=True)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
