@@ -7,7 +7,7 @@ import pytest
 from scratchformer_course.kit.figure.live_figure import PACKAGE
 from scratchformer_course.kit.figure.scripts import FILES, SCRIPT, STYLE, files_of
 
-REGISTERS = re.compile(r"scratchformerLive\.figures\.(\w+)\s*=")
+REGISTERS = re.compile(r"\bfigures\.(\w+)\s*=")
 VIEWS = {path.stem for path in (PACKAGE / "page_model" / "views").glob("*.js")}
 
 

@@ -1,7 +1,8 @@
-"""The machine on each chapter, ticks beside links, routes, and what a search shows."""
+"""What stands at the top of a chapter, ticks beside links, and routes."""
 
 import itertools
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -21,10 +22,6 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = chapters(ROOT)
 
 MACHINE = ".course-machine"
-LINES_OF_CODE = """address => fetch(address).then(page => page.text()).then(text => {
-  const page = new DOMParser().parseFromString(text, 'text/html');
-  return [...page.querySelectorAll('article pre')].flatMap(box => box.textContent.split('\\n'));
-})"""
 
 
 def parsed(site, name):
@@ -41,6 +38,30 @@ def routes(site):
     return [
         route["data-route"].split() for route in parsed(site, "book/welcome").select("[data-route]")
     ]
+
+
+# ---- the line of facts ---
+
+
+def test_a_chapter_says_what_it_needs_and_how_long_it_takes(site, chapter):
+    facts = CHAPTERS[chapter.split("/")[1][:2]]
+    (line,) = parsed(site, chapter).select("h1 ~ p.course-facts")
+    linked = {link["href"][:2] for link in line.select("a")}
+    assert {*facts.needs, *facts.helped_by} <= linked
+    numbers = re.findall(r"\d+", line.get_text())[-4:]
+    expected = facts.minutes, facts.exercise_minutes, len(facts.exercises), facts.seconds
+    assert numbers == [str(number) for number in expected]
+
+
+def test_minutes_of_reading_are_those_of_what_is_open_on_the_page(site, chapter):
+    article = parsed(site, chapter).article
+    folded = "details, .tag_remove-input .cell_input, .course-exercise"
+    for part in article.select(f"{folded}, .live-figure, svg, nav, script, style, .headerlink"):
+        part.extract()
+    code = " ".join(part.extract().get_text() for part in article.select("pre, .output table"))
+    words = [len(re.findall(r"\w+(?:['’.,-]\w+)*", text)) for text in (article.get_text(" "), code)]
+    minutes = words[0] / 170 + words[1] / 100 + len(article.select(".course-guess")) / 2
+    assert CHAPTERS[chapter.split("/")[1][:2]].minutes == pytest.approx(minutes, rel=0.07, abs=1)
 
 
 # ---- the machine --------------------------------------------------------------------------------
@@ -95,8 +116,8 @@ def test_the_machine_is_one_tab_stop_in_which_arrow_keys_move(browser, server):
         for key, place in steps.items():
             page.keyboard.press(key)
             assert focused() == place, key
-        told = caption.evaluate("e => getComputedStyle(e, '::after').content")
-        assert "arrow" in told, "whoever comes by keyboard hears of the keys"
+        hint = caption.evaluate("e => getComputedStyle(e, '::after').content")
+        assert "arrow" in hint, "whoever comes by keyboard hears of the keys"
         page.keyboard.press("Tab")
         assert focused() == -1
         page.keyboard.press("Shift+Tab")
@@ -176,16 +197,12 @@ def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser,
 
         # on a busy machine a page may be there before the browser has stored what was chosen
         assert any(is_followed_after_choosing() for _ in range(5))
-        told = list(itertools.pairwise([welcome, *pages, welcome]))
-        for here in (0, 1, len(pages) - 1):
-            page.goto(pages[here])
+        for i in (0, 1, len(pages) - 1):
+            page.goto(pages[i])
             assert name in page.locator(".prev-next-footer").inner_text()
-            ends = ["welcome.html#where-to-start", "welcome.html#where-to-start"]
-            if here:
-                ends[0] = told[here][0].split("/")[-1]
-            if here < len(pages) - 1:
-                ends[1] = told[here + 1][1].split("/")[-1]
-            assert buttons(page) == ends
+            start = "welcome.html#where-to-start"
+            ends = [start, *(address.split("/")[-1] for address in pages), start]
+            assert buttons(page) == [ends[i], ends[i + 2]]
         page.goto((site / f"{CHAPTERS[skipped].docname}.html").as_uri())
         assert not any(end.startswith("welcome") for end in buttons(page))
         assert page.locator(".course-route-line a").get_attribute("href") == pages[0]
@@ -211,36 +228,3 @@ def test_a_kept_route_that_no_page_wrote_changes_nothing(browser, server, kept):
         page.locator(MACHINE).wait_for()
         assert page.locator(".course-route-line").inner_text() == ""
         assert [name[:2] for name in buttons(page)] == ["06", "08"]
-
-
-# ---- search -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("word", ["softmax", "manual_seed"])  # in prose, and in code alone
-def test_a_result_opens_at_the_section_with_the_words_and_shows_prose_alone(browser, server, word):
-    with opened(browser, f"{server}search.html?q={word}") as page:
-        results = page.locator("#search-results li:has(.context)")
-        page.wait_for_function(
-            """() => {
-              const all = [...document.querySelectorAll('#search-results li')];
-              return all.length > 5 && all.every(item => item.querySelector('.context'));
-            }"""
-        )
-        found = [
-            (item.locator("a").first.evaluate("a => a.href"), item.locator("p").inner_text())
-            for item in results.all()[:5]
-        ]
-        for address, excerpt in found:
-            lines = {" ".join(line.split()) for line in page.evaluate(LINES_OF_CODE, address)}
-            assert not [line for line in lines if len(line) > 15 and line in excerpt]
-            assert len(excerpt) < 400
-        address = next(a for a, _ in found if "/notebooks/" in a and "#" in a)
-        page.goto(address)
-        section = page.locator(f"[id='{address.split('#')[1]}']")
-        assert word in section.text_content().lower()
-        page.locator("article .highlighted").first.wait_for(state="attached")
-
-
-def test_a_search_from_disk_lists_pages_and_complains_of_nothing(browser, site):
-    with opened(browser, (site / "search.html").as_uri() + "?q=softmax") as page:
-        page.locator("#search-results li a").nth(5).wait_for()
