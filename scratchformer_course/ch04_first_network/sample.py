@@ -19,7 +19,7 @@ def first_sample(run: Mapping[str, Any]) -> LiveFigure:
     and `next`, the likeliest characters with their probabilities. Raises ValueError for fewer than
     two frames, steps that do not rise, or losses that are not finite.
     """
-    told, stored = run["settings"], run["frames"]
+    settings, stored = run["settings"], run["frames"]
     last = len(stored) - 1
     frames = [
         Frame(
@@ -37,11 +37,11 @@ def first_sample(run: Mapping[str, Any]) -> LiveFigure:
     return text_slider(
         "first_sample",
         frames,
-        prompt=told["prompt"],
-        opening=told["opening"],
+        prompt=settings["prompt"],
+        opening=settings["opening"],
         slider="Steps of training",
         writer="the network",
         axis="step",
-        line=("knows nothing", round(math.log(told["vocab_size"]), 4)),
+        line=("knows nothing", round(math.log(settings["vocab_size"]), 4)),
         marks=(1.0, 2.0, 3.0, 4.0),
     )

@@ -104,9 +104,9 @@ def fewer_bits(
 
 def exact(model: GPT, tokenizer: CharTokenizer) -> dict[str, Any]:
     """The model's description under a hash of its own, for which the site has the 16 bits."""
-    told = describe(model, tokenizer)
-    name = f"{told['hash']} in 16 bits".encode()
-    return told | {"hash": hashlib.sha256(name).hexdigest()[:16]}
+    description = describe(model, tokenizer)
+    name = f"{description['hash']} in 16 bits".encode()
+    return description | {"hash": hashlib.sha256(name).hexdigest()[:16]}
 
 
 def size(model: GPT, bits: int, shared: str) -> int:

@@ -34,14 +34,14 @@ def two_curves(stored: Mapping) -> LiveFigure:
         curves = _curves(name, stored)
         if name not in found["right"]:
             raise ValueError(f"the patient {name} has no stored price")
-        told = {figure: _rounded(each[name]) for figure, each in found.items() if name in each}
+        figures = {figure: _rounded(each[name]) for figure, each in found.items() if name in each}
         pairs.append(
             {
                 "curves": curves if is_first else curves[::-1],
                 "broken": 0 if is_first else 1,
                 "where": where,
                 "spread": _spread(stored["twins"][PATIENTS[name].twin]["right"]),
-                **told,
+                **figures,
             }
         )
     settings = {"pairs": pairs, "steps": stored["steps"]}

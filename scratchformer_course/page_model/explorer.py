@@ -90,7 +90,7 @@ def _check_pair(length: int, other: int, views: Sequence[str]) -> None:
 
 def _still(prompts: list[str], p: Tensor, tokenizer: Any) -> str:
     """The likeliest next tokens as PyTorch has them, (n, V): for a page without JavaScript."""
-    told = (
+    preface = (
         "Here stands a live view of the model. It needs JavaScript, and in a notebook its cell "
         "has to be run. "
     )
@@ -102,9 +102,9 @@ def _still(prompts: list[str], p: Tensor, tokenizer: Any) -> str:
             for value, i in zip(values, ids, strict=True)
         )
         html += (
-            f"<p>{told}After {escape(repr(prompt))} the model holds these tokens likeliest:</p>"
+            f"<p>{preface}After {escape(repr(prompt))} the model holds these tokens likeliest:</p>"
             "<table><thead><tr><th>next token</th><th>probability</th></tr></thead>"
             f"<tbody>{rows}</tbody></table>"
         )
-        told = ""
+        preface = ""
     return html

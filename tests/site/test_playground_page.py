@@ -68,12 +68,12 @@ def test_do_it_brings_the_figure_to_the_experiment_and_shows_the_effect(site, br
             for place in ("1, place 12", "1, place 13", "1, place 14", "3, place 21"):
                 cell = beside.locator(f"td[aria-label^='block {place}, ']")
                 shown.append(cell.inner_text())
-            told = SOURCE.split("### Is a head")[1].split("## ")[0]
-            assert len(set(shown)) == 9 and not absent(told, *(n.strip(" %") for n in shown))
+            prose = SOURCE.split("### Is a head")[1].split("## ")[0]
+            assert len(set(shown)) == 9 and not absent(prose, *(n.strip(" %") for n in shown))
         else:
             answers = page.locator(".course-do + .live-figure ~ .course-veil")
-            told = answers.first.evaluate("veil => veil.textContent")
-            assert not absent(told, loss(page)), (told, loss(page))
+            text = answers.first.evaluate("veil => veil.textContent")
+            assert not absent(text, loss(page)), (text, loss(page))
         assert page.evaluate("document.activeElement.textContent") == "Do it"
         press(page, "Bring it back")
         beside.wait_for(state="detached")
