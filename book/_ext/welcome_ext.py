@@ -34,8 +34,8 @@ class FromChapters(Directive):
 
     has_content = True
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
         env = self.state.document.settings.env
         self.page, self.root = env.docname, Path(env.srcdir)
         self.chapters = facts.chapters(self.root)
