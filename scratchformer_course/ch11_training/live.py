@@ -114,11 +114,11 @@ def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
     d.text((left + right) / 2, 244, "steps of training", size=13)
     for at, loss in ((y[0], losses[0]), (y[-1], losses[-1])):
         d.text(left - 4, at, f"{loss:.1f}", size=13, anchor="end")
-    losses = ", ".join(f"{name} {loss:.2f}" for name, loss in counted)
+    baselines = ", ".join(f"{name} {loss:.2f}" for name, loss in counted)
     return d.svg(
         f"The loss on the validation text falls from {losses[0]:.2f} nats before the first step to "
         f"{losses[-1]:.2f} after step {steps[-1]:,}. Steps are not evenly spaced. Dashed lines: "
-        f"{losses or 'none'}."
+        f"{baselines or 'none'}."
     )
 
 

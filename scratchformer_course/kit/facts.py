@@ -26,13 +26,14 @@ HIDES = {  # the tags of cells of which something is folded: what is open
     "remove-input": ("outputs",),
 }
 TITLE = re.compile(r"# (\d\d) · (.*)\n")
-HEADING = re.compile(r"^#+ ", re.MULTILINE)
+HEADING = re.compile(r"^(?=#+ )", re.MULTILINE)  # before one
 EXERCISES = re.compile(r"^### Exercise (\d+\.\d+) · ", re.MULTILINE)
+WORKED = re.compile("# @title worked solution", re.IGNORECASE)
 GUESSES = re.compile(r'<div\s[^>]*\bclass="course-guess"')
 LIVE = re.compile(r'^<(div class="live-figure"|svg)')
 MARKUP = re.compile(
     r"<details.*?</details>|<svg.*?</svg>|<(?:style|script).*?</(?:style|script)>|<[^>]*>"
-    r"|^ *[:`]{3,}.*$|^:\w+:.*$|\{[\w.-]+\}(?=`)|\]\([^)]*\)",
+    r"|^ *[:`]{3,}[^\n]*$|^:\w+:[^\n]*$|\{[\w.-]+\}(?=`)|\]\([^)]*\)",
     re.DOTALL | re.MULTILINE,
 )
 WORD = re.compile(r"\w+(?:['’.,-]\w+)*")
@@ -129,15 +130,16 @@ def minutes(cells: list[dict[str, Any]]) -> int:
     """Minutes for what the cells of a notebook show, without its exercises."""
     total, in_exercise = 0.0, False
     for cell in cells:
+        source = text(cell)
         if cell["cell_type"] == "markdown":
-            in_exercise = bool(EXERCISES.search(text(cell))) or (
-                in_exercise and not HEADING.search(text(cell))
-            )
-            if not in_exercise:
-                total += words(text(cell)) / PROSE + GUESS * len(GUESSES.findall(text(cell)))
+            for part in HEADING.split(source):
+                if HEADING.match(part):
+                    in_exercise = bool(EXERCISES.match(part))
+                if not in_exercise:
+                    total += words(part) / PROSE + GUESS * len(GUESSES.findall(part))
         elif not in_exercise:
             total += minutes_of_code(cell)
-        if in_exercise and text(cell).lower().startswith("# @title worked solution"):
+        if in_exercise and WORKED.match(source):
             in_exercise = False
     return round(total)
 

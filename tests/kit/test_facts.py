@@ -65,6 +65,7 @@ HUNDRED, PER_MINUTE = "word " * 100, "word " * 170
         ([prose(PER_MINUTE)], 1),
         ([prose(PER_MINUTE), prose(f"<details>\n\n{PER_MINUTE}\n\n</details>")], 1),
         ([prose(f'{PER_MINUTE}<div class="course-guess" data-question="a b"></div>' * 2)], 3),
+        ([prose(f":::{{note}}\n{PER_MINUTE}\n:::\n\n{PER_MINUTE}")], 2),
         ([code(HUNDRED, HUNDRED)], 2),
         ([code(HUNDRED, HUNDRED, "hide-input")], 1),
         ([code(HUNDRED, HUNDRED, "remove-input")], 1),
@@ -79,6 +80,7 @@ HUNDRED, PER_MINUTE = "word " * 100, "word " * 170
             1,
         ),
         ([prose(f"### Exercise 7.1 · A\n\n{PER_MINUTE}"), prose(f"## Next\n\n{PER_MINUTE}")], 1),
+        ([prose(f"{PER_MINUTE}\n\n### Exercise 7.1 · A\n\n{PER_MINUTE}"), code(HUNDRED)], 1),
     ],
 )
 def test_minutes_count_what_is_open_and_no_exercises(cells, minutes):

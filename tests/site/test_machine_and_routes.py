@@ -61,7 +61,7 @@ def test_minutes_of_reading_are_those_of_what_is_open_on_the_page(site, chapter)
     code = " ".join(part.extract().get_text() for part in article.select("pre, .output table"))
     words = [len(re.findall(r"\w+(?:['’.,-]\w+)*", text)) for text in (article.get_text(" "), code)]
     minutes = words[0] / 170 + words[1] / 100 + len(article.select(".course-guess")) / 2
-    assert CHAPTERS[chapter.split("/")[1][:2]].minutes == pytest.approx(minutes, rel=0.07, abs=1)
+    assert CHAPTERS[chapter.split("/")[1][:2]].minutes == pytest.approx(minutes, abs=1)
 
 
 # ---- the machine --------------------------------------------------------------------------------
