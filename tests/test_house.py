@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from scratchformer_course.pages.drawings import house
+
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY, COURSE = "scratchformer", "scratchformer_course"
 ROOTS = (LIBRARY, COURSE, "lab", "tools")
@@ -41,7 +43,7 @@ ROOMS = [
 COURSE_ROOMS = {
     "kit": set(),
     "measurements": set(),
-    "prose": {"kit", "measurements"},
+    "pages": {"kit", "measurements"},
     "page_model": {"kit", "ch17_speedrun.model"},  # the model that the page computes
     "tab_trainer": {"kit", "measurements", "page_model"},
     "a slice": {"kit", "measurements", "page_model", "tab_trainer"},
@@ -168,6 +170,14 @@ def test_every_room_has_its_place():
     assert folders == {*COURSE_ROOMS} - {"a slice"} | chapters
     rooms = {dotted(path).split(".")[1] for path in modules(LIBRARY) if dotted(path) != LIBRARY}
     assert rooms == {room for rooms in ROOMS for room in rooms}
+
+
+def test_the_drawing_of_the_house_has_every_room_and_ends_at_the_last_chapter():
+    description, drawn = house().data.split('aria-label="')[1].split('"', 1)
+    slices = sorted(path.name[:4] for path in (ROOT / COURSE).glob("ch[0-9]*"))
+    names = [slices[0], slices[-1], *COURSE_ROOMS, LIBRARY, COURSE]
+    names.remove("a slice")
+    assert [name for name in names if name not in drawn or name not in description] == []
 
 
 def test_the_library_can_be_read_in_an_afternoon():

@@ -129,12 +129,6 @@ def test_first_page_leads_to_the_welcome_page(site):
     assert f"{root}.html" in (site / "index.html").read_text(encoding="utf-8")
 
 
-def test_every_notebook_is_in_the_table_of_contents():
-    toc = (ROOT / "_toc.yml").read_text(encoding="utf-8")
-    files = [f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("*.ipynb")]
-    assert [name for name in files if name not in toc] == []
-
-
 def test_chapter_shows_each_figure_of_its_notebook_described(chapter, site):
     notebook = nbformat.read(ROOT / f"{chapter}.ipynb", as_version=4)
     outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
