@@ -5,7 +5,8 @@
 // sent nowhere.
 "use strict";
 
-const courseProgress = (() => {
+course.define("progress", () => {
+  const { el, store } = course;
   const KEY = "course-progress";
   const VERSION = 1;
   const COURSE = "Transformers from Scratch";
@@ -103,35 +104,23 @@ const courseProgress = (() => {
 
   // ---- the store ---------------------------------------------------------------------------
 
-  function storageWorks() {
-    try {
-      localStorage.setItem(`${KEY}-test`, "1");
-      localStorage.removeItem(`${KEY}-test`);
-      return true;
-    } catch {
-      return false;
-    }
-  }
+  const storageWorks = () => store.keep(`${KEY}-test`, "1") && store.keep(`${KEY}-test`, null);
 
   // Each change reads first: another tab may have changed the store
   function load() {
     try {
-      return fromFile(localStorage.getItem(KEY) ?? toFile([]));
+      return fromFile(store.recall(KEY) ?? toFile([]));
     } catch {
       return new Set(); // written by nobody that this page knows
     }
   }
-  const newerIsStored = () => isNewer(localStorage.getItem(KEY));
+  const newerIsStored = () => isNewer(store.recall(KEY));
 
   // Keeps the ticks, or throws an Error in words and changes nothing
   function save(done) {
     if (newerIsStored()) throw new Error(NEWER);
-    try {
-      localStorage.setItem(KEY, toFile(done));
-    } catch {
-      throw new Error(FULL);
-    }
-    dispatchEvent(new Event("course-progress")); // for map.js
+    if (!store.keep(KEY, toFile(done))) throw new Error(FULL);
+    dispatchEvent(new Event("course-progress")); // for ticks-and-routes.js
   }
 
   // ---- on a page ---------------------------------------------------------------------------
@@ -150,16 +139,6 @@ const courseProgress = (() => {
     "These pages are opened from disk. Some browsers then keep the data of each page " +
     "apart, and the ticks of other pages are missing here.";
 
-  function make(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else element.setAttribute(name, value);
-    }
-    element.append(...children);
-    return element;
-  }
-
   // Sets a tick or takes it away, or throws an Error in words
   function set(id, isDone) {
     const done = load();
@@ -169,7 +148,7 @@ const courseProgress = (() => {
   }
 
   function tick(id, text, hiddenText) {
-    const box = make("input", {
+    const box = el("input", {
       type: "checkbox",
       "data-tick": id,
       onchange: () => {
@@ -182,13 +161,13 @@ const courseProgress = (() => {
         }
       },
     });
-    const fault = make("span", { role: "status" });
-    return make(
+    const fault = el("span", { role: "status" });
+    return el(
       "label",
       { class: "course-tick" },
       box,
       ` ${text}`,
-      make("span", { class: "course-unseen" }, hiddenText),
+      el("span", { class: "course-unseen" }, hiddenText),
       fault,
     );
   }
@@ -214,7 +193,7 @@ const courseProgress = (() => {
     const end = document.querySelector(".course-report");
     const hindrance = hindranceOfTicks();
     if (hindrance) {
-      end?.before(make("p", { class: "course-tick-end" }, hindrance));
+      end?.before(el("p", { class: "course-tick-end" }, hindrance));
       return;
     }
     for (const section of document.querySelectorAll("section[data-exercise]")) {
@@ -223,10 +202,10 @@ const courseProgress = (() => {
         tick(workedOut(exercise), "Worked out on this page", `: exercise ${exercise}`),
         tick(exercise, "Written in the notebook", `: exercise ${exercise}`),
       ];
-      section.querySelector("h3").after(make("p", { class: "course-ticks" }, ...ticks));
+      section.querySelector("h3").after(el("p", { class: "course-ticks" }, ...ticks));
     }
     end?.before(
-      make("p", { class: "course-tick-end" }, tick(number, "I am done with this chapter", "")),
+      el("p", { class: "course-tick-end" }, tick(number, "I am done with this chapter", "")),
     );
     showTicks();
     addEventListener("storage", showTicks);
@@ -244,14 +223,14 @@ const courseProgress = (() => {
     host.replaceChildren();
     const hindrance = hindranceOfTicks();
     if (hindrance) {
-      host.append(make("p", {}, hindrance));
+      host.append(el("p", {}, hindrance));
       return;
     }
-    const summary = make("p", {});
-    const onward = make("p", { class: "course-onward" });
-    const status = make("p", { role: "status" });
-    const question = make("div", { class: "course-question", role: "group", tabindex: -1 });
-    const file = make("input", {
+    const summary = el("p", {});
+    const onward = el("p", { class: "course-onward" });
+    const status = el("p", { role: "status" });
+    const question = el("div", { class: "course-question", role: "group", tabindex: -1 });
+    const file = el("input", {
       type: "file",
       accept: ".json,application/json",
       "aria-label": "File of ticks",
@@ -259,7 +238,7 @@ const courseProgress = (() => {
     });
     file.hidden = true;
     const button = (text, onclick) =>
-      make("button", { type: "button", class: "course-button", onclick }, text);
+      el("button", { type: "button", class: "course-button", onclick }, text);
     const importing = button("Import a file", () => file.click());
     const clearing = button("Clear all ticks", () =>
       ask("Clear all ticks in this browser?", clearing, [
@@ -267,7 +246,7 @@ const courseProgress = (() => {
           "Clear them",
           () => {
             if (newerIsStored()) throw new Error(NEWER);
-            localStorage.removeItem(KEY);
+            store.keep(KEY, null);
             dispatchEvent(new Event("course-progress"));
             return "All ticks are cleared.";
           },
@@ -276,18 +255,18 @@ const courseProgress = (() => {
     );
     const exporting = button("Export to a file", () => {
       const url = URL.createObjectURL(new Blob([toFile(load())], { type: "application/json" }));
-      make("a", { href: url, download: "transformers-from-scratch-ticks.json" }).click();
+      el("a", { href: url, download: "transformers-from-scratch-ticks.json" }).click();
       setTimeout(() => URL.revokeObjectURL(url), 1000);
       status.textContent = "The ticks were written to a file.";
     });
     host.append(
       summary,
       onward,
-      make("p", { class: "course-buttons" }, exporting, importing, clearing, file),
+      el("p", { class: "course-buttons" }, exporting, importing, clearing, file),
       question,
       status,
     );
-    if (location.protocol === "file:") host.append(make("p", { class: "course-aside" }, FROM_DISK));
+    if (location.protocol === "file:") host.append(el("p", { class: "course-aside" }, FROM_DISK));
 
     function show() {
       const done = load();
@@ -300,9 +279,7 @@ const courseProgress = (() => {
       for (const place of [onward, document.getElementById("course-next")]) {
         place.hidden = !to;
         place.replaceChildren(
-          ...(to
-            ? ["Go on with ", make("a", { href: to.link.href }, to.link.textContent), "."]
-            : []),
+          ...(to ? ["Go on with ", el("a", { href: to.link.href }, to.link.textContent), "."] : []),
         );
       }
       for (const { card, number, exercises } of chapters) {
@@ -337,8 +314,8 @@ const courseProgress = (() => {
       status.textContent = "";
       question.setAttribute("aria-label", text);
       question.replaceChildren(
-        make("p", {}, text),
-        make(
+        el("p", {}, text),
+        el(
           "p",
           { class: "course-buttons" },
           ...answers.map(([name, act]) => button(name, () => close(act))),
@@ -395,15 +372,11 @@ const courseProgress = (() => {
     addEventListener("pageshow", show);
   }
 
-  function start() {
+  if (course.isPage) {
     const host = document.getElementById("course-progress");
     const chapter = location.pathname.match(/\/notebooks\/(\d\d)_\w+\.html$/);
     if (host) onWelcome(host);
     else if (chapter) onChapter(chapter[1]);
   }
-
-  return { fromFile, toFile, isNewer, known, next, count, start, load, make, setWorkedOut };
-})();
-if (typeof module !== "undefined")
-  module.exports = courseProgress; // Node
-else courseProgress.start();
+  return { fromFile, toFile, isNewer, known, next, count, load, setWorkedOut };
+});

@@ -3,9 +3,9 @@
 // right answer sets the tick "Worked out" (course-progress.js). The browser keeps the last answer.
 "use strict";
 
-(() => {
-  const isNode = typeof module !== "undefined";
-  const { parse } = isNode ? require("./guess-verdicts.js") : window.courseVerdicts;
+course.define("exercise", () => {
+  const { el, store } = course;
+  const { parse } = course.verdicts;
 
   // ---- calculations ------------------------------------------------------------------------
 
@@ -63,76 +63,50 @@
 
   const sentence = (text) => (/[.?!:]$/.test(text) ? text : `${text}.`);
 
-  if (isNode) {
-    module.exports = { judgeNumber, judgeWhich };
-    return;
-  }
-
   // ---- what the browser keeps --------------------------------------------------------------
 
   const keyOf = (exercise) => `course-question:${exercise}`;
 
-  function recall(exercise) {
-    try {
-      return JSON.parse(localStorage.getItem(keyOf(exercise))) ?? {};
-    } catch {
-      return {}; // a blocked store, or a text of somebody else
-    }
-  }
-
-  function keep(exercise, given) {
-    try {
-      localStorage.setItem(keyOf(exercise), JSON.stringify(given));
-    } catch {
-      // a blocked or full store: the answer holds for this visit
-    }
-  }
-
   // ---- the page ----------------------------------------------------------------------------
-
-  const { make } = courseProgress;
 
   // A text with `code` and *words* in it, as a table has them
   const inline = (text) =>
     text.split(/(`[^`]+`|\*\w[^*]*\*)/).map((part, i) => {
       if (i % 2 === 0) return part;
-      return make(part.startsWith("`") ? "code" : "em", {}, part.slice(1, -1));
+      return el(part.startsWith("`") ? "code" : "em", {}, part.slice(1, -1));
     });
 
-  const lead = () => make("strong", {}, "Work it out: ");
+  const lead = () => el("strong", {}, "Work it out: ");
 
   // A set of choices under a question, as radio buttons
   function choices(name, legend, contents) {
-    const inputs = contents.map((_, i) => make("input", { type: "radio", name, value: i }));
+    const inputs = contents.map((_, i) => el("input", { type: "radio", name, value: i }));
     const labels = contents.map((content, i) =>
-      make("label", {}, inputs[i], make("span", {}, ...content)),
+      el("label", {}, inputs[i], el("span", {}, ...content)),
     );
     const chosen = () => inputs.findIndex((input) => input.checked);
     const choose = (place) => {
       if (inputs[place]) inputs[place].checked = true;
     };
-    const element = make("fieldset", {}, make("legend", {}, ...legend), ...labels);
+    const element = el("fieldset", {}, el("legend", {}, ...legend), ...labels);
     return { element, inputs, chosen, choose };
   }
 
   function build(box) {
     const exercise = box.dataset.exercise;
     const question = JSON.parse(box.querySelector("script").textContent);
-    const old = recall(exercise);
-    const status = make("p", { role: "status", id: `question-${exercise}` });
-    const send = make("button", { type: "submit" }, "Check");
-    const form = make("form", { novalidate: "", onsubmit: submit });
+    const old = store.recallObject(keyOf(exercise)) ?? {};
+    const status = el("p", { role: "status", id: `question-${exercise}` });
+    const send = el("button", { type: "submit" }, "Check");
+    const form = el("form", { novalidate: "", onsubmit: submit });
     const parts =
       question.kind === "number" ? numberParts(question, old) : whichParts(question, old);
-    form.append(
-      ...parts.elements,
-      make("p", { class: "course-question-send" }, ...parts.row, send),
-    );
+    form.append(...parts.elements, el("p", { class: "course-question-send" }, ...parts.row, send));
     box.append(form, status);
     if (parts.isGiven(old)) tell();
 
     function numberParts({ ask }, { typed = "" }) {
-      const field = make("input", {
+      const field = el("input", {
         type: "text",
         inputmode: "decimal",
         autocomplete: "off",
@@ -142,7 +116,7 @@
         "aria-describedby": status.id,
       });
       return {
-        elements: [make("label", { for: field.id }, lead(), ...inline(ask))],
+        elements: [el("label", { for: field.id }, lead(), ...inline(ask))],
         row: [field],
         given: () => ({ typed: field.value }),
         judge: () => judgeNumber(question, field.value),
@@ -152,7 +126,7 @@
     }
 
     function whichParts({ ask, answers, reasons }, { answer, reason }) {
-      const codes = answers.map((code) => [make("code", {}, code)]);
+      const codes = answers.map((code) => [el("code", {}, code)]);
       const which = choices(`answer-${exercise}`, [lead(), ...inline(ask)], codes);
       const why = choices(`reason-${exercise}`, ["What is wrong with it?"], reasons.map(inline));
       which.choose(answer);
@@ -181,7 +155,7 @@
           hint.open = true;
           hint.querySelector("summary").focus();
         };
-        status.append(" ", make("button", { type: "button", onclick: open }, "Look at hint 1"));
+        status.append(" ", el("button", { type: "button", onclick: open }, "Look at hint 1"));
       }
       return told.state;
     }
@@ -193,14 +167,13 @@
         parts.toFill().focus();
         return;
       }
-      keep(exercise, parts.given());
-      if (state === "right" && courseProgress.setWorkedOut(exercise)) {
+      store.keep(keyOf(exercise), JSON.stringify(parts.given())); // or it holds for this visit
+      if (state === "right" && course.progress.setWorkedOut(exercise)) {
         status.append(" The exercise is ticked as worked out.");
       }
     }
   }
 
-  const start = () => document.querySelectorAll(".course-question[data-exercise]").forEach(build);
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
-  else start();
-})();
+  if (course.isPage) document.querySelectorAll(".course-question[data-exercise]").forEach(build);
+  return { judgeNumber, judgeWhich };
+});

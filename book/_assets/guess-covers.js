@@ -3,7 +3,9 @@
 // anything is painted. The space is kept, so nothing jumps. Without JavaScript all is visible.
 "use strict";
 
-(() => {
+course.define("covers", () => {
+  const { el } = course;
+
   // ---- what the browser keeps --------------------------------------------------------------
 
   const page = location.pathname.replace(/\.html$/, "");
@@ -12,39 +14,14 @@
   const NEVER = "course-guess-never"; // for all pages
   const visit = new Map(); // what the browser does not keep lasts for this visit
 
-  function recall(key) {
-    try {
-      return visit.get(key) ?? localStorage.getItem(key);
-    } catch {
-      return visit.get(key) ?? null;
-    }
-  }
+  const recall = (key) => visit.get(key) ?? course.store.recall(key);
   function keep(key, value) {
-    visit.set(key, value);
-    try {
-      localStorage.setItem(key, value);
-      visit.delete(key);
-    } catch {
-      // the storage is full or blocked
-    }
+    if (course.store.keep(key, value)) visit.delete(key);
+    else visit.set(key, value);
   }
   function forget(key) {
     visit.delete(key);
-    try {
-      localStorage.removeItem(key);
-    } catch {
-      // there was nothing
-    }
-  }
-
-  function el(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else element.setAttribute(name, value);
-    }
-    element.append(...children);
-    return element;
+    course.store.keep(key, null);
   }
 
   // ---- the covers --------------------------------------------------------------------------
@@ -212,5 +189,5 @@
     veils.find(({ outer }) => outer.dataset.shows?.split(" ").includes(question))?.outer;
 
   const store = { guessOf, recall, keep, forget, isLost: (key) => visit.has(key) };
-  window.courseCovers = { el, store, open, close, start, neverSwitch, placeOf };
-})();
+  return { store, open, close, start, neverSwitch, placeOf };
+});

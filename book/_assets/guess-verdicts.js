@@ -2,7 +2,7 @@
 // which need no page.
 "use strict";
 
-(() => {
+course.define("verdicts", () => {
   const parts = (text) => text.split("|").map((part) => part.trim());
 
   // What an element for a guess asks for, from its data-attributes
@@ -113,8 +113,5 @@
     return result;
   }
 
-  const calculations = { read, bare, parse, fault, faults, verdict, lines, moved };
-  if (typeof module !== "undefined")
-    module.exports = calculations; // Node
-  else window.courseVerdicts = calculations;
-})();
+  return { read, bare, parse, fault, faults, verdict, lines, moved };
+});

@@ -11,9 +11,10 @@
 // The browser keeps a guess under the page's address and the question.
 "use strict";
 
-(() => {
-  const { read, bare, faults, lines, moved } = window.courseVerdicts;
-  const { el, store, open, close, start, neverSwitch, placeOf } = window.courseCovers;
+course.define("guess", () => {
+  const { read, bare, faults, lines, moved } = course.verdicts;
+  const { el } = course;
+  const { store, open, close, start, neverSwitch, placeOf } = course.covers;
 
   const first = () => el("strong", {}, "Guess first: ");
 
@@ -235,4 +236,4 @@
   boxes.forEach(build);
   boxes[0]?.querySelector("form")?.append(neverSwitch());
   start();
-})();
+});

@@ -3,7 +3,7 @@
 // disk a browser lets no page read another one: results stay links to whole pages.
 "use strict";
 
-(() => {
+course.define("search", () => {
   const AROUND = 120; // characters on each side of a word
   const NO_PROSE =
     ".cell, .highlight, pre, details, nav, figure, form, table, .live-figure, .course-veil, " +
@@ -74,12 +74,8 @@
     const start = middle > AROUND ? prose.indexOf(" ", middle - AROUND) + 1 : 0;
     const end = prose.length > middle + AROUND ? prose.lastIndexOf(" ", middle + AROUND) : Infinity;
     const text = (start ? "… " : "") + prose.slice(start, end) + (end < Infinity ? " …" : "");
-    const summary = document.createElement("p");
-    summary.className = "context";
-    const name = document.createElement("strong");
-    name.textContent = title;
-    summary.append(name, prose ? " · " : "", text);
-    return summary;
+    const name = course.el("strong", {}, title);
+    return course.el("p", { class: "context" }, name, prose ? " · " : "", text);
   }
 
   async function describe(item) {
@@ -115,4 +111,4 @@
       }
     }
   }).observe(document.getElementById("search-results"), { childList: true, subtree: true });
-})();
+});

@@ -147,6 +147,6 @@ def add_machine(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the hook, the styles, and the script of ticks beside links and of routes."""
     app.add_css_file("map.css")
-    app.add_js_file("map.js", defer="defer", priority=600)  # after course-progress.js
+    app.add_js_file("ticks-and-routes.js", defer="defer", priority=600)  # after course-progress.js
     app.connect("html-page-context", add_machine)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

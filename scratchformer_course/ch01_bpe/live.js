@@ -5,7 +5,7 @@
 // 256 + n tokens. A piece is a tree: {id, bytes, step, from}, `from` the pieces it was made of.
 "use strict";
 
-scratchformerLive.figures.merges = (() => {
+course.define("ch01_bpe", () => {
   const BYTES = 256;
   const stepOf = (id) => Math.max(0, id - BYTES + 1); // the merge that makes the token `id`
 
@@ -13,7 +13,7 @@ scratchformerLive.figures.merges = (() => {
 
   function load({ merged, pattern }) {
     const bytes = Array.from({ length: BYTES }, (_, i) => String.fromCharCode(i));
-    return scratchformerTokenizer.load({
+    return course.tokenizer.load({
       tokenizer: "ByteBPE",
       tokens: [...bytes, ...merged],
       special_tokens: {},
@@ -101,7 +101,7 @@ scratchformerLive.figures.merges = (() => {
 
   // ---- drawing -----------------------------------------------------------------------------
 
-  const { el, newId, button, slider, note, title, scrolling, table, roving } = scratchformerLive;
+  const { el, newId, button, slider, note, title, scrolling, table, roving } = course.live;
   const words = (x, y, text, rest = {}) => el("svg:text", { x, y, ...rest }, text);
 
   // Bytes above, the piece below, a line from each part to what it became
@@ -409,7 +409,6 @@ scratchformerLive.figures.merges = (() => {
     return element;
   }
 
-  return Object.assign(build, { load, read, piecesAt, summary, label });
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.merges; // Node
+  course.figures.merges = build;
+  return { load, read, piecesAt, summary, label };
+});

@@ -3,8 +3,8 @@
 // chapter's vectors, which are stored as signed bytes.
 "use strict";
 
-scratchformerLive.figures.word_map = (() => {
-  const { el, newId, button, bar, note, title, table, format, percent } = scratchformerLive;
+course.define("ch02_embeddings", () => {
+  const { el, newId, button, bar, note, title, table, format, percent } = course.live;
   const CHANNELS = 32;
   const NEAREST = 8;
   const ANSWERS = 5;
@@ -390,7 +390,6 @@ scratchformerLive.figures.word_map = (() => {
     return element;
   }
 
-  if (typeof module !== "undefined")
-    module.exports = { load, ranked, wantedBy, placeOf, tally, expected, towards, labels }; // Node
-  return build;
-})();
+  course.figures.word_map = build;
+  return { load, ranked, wantedBy, placeOf, tally, expected, towards, labels };
+});

@@ -2,8 +2,8 @@
 // the hand at two places. The angle between the hands depends on the distance of the places alone.
 "use strict";
 
-scratchformerLive.figures.clock_hands = (() => {
-  const { el, slider, note, table, format, turnable } = scratchformerLive;
+course.define("ch03_positions", () => {
+  const { el, slider, note, table, format, turnable } = course.live;
   // Of a clock, in units of the drawing
   const STEP = 90;
   const RADIUS = 37;
@@ -161,6 +161,6 @@ scratchformerLive.figures.clock_hands = (() => {
     ]);
   }
 
-  if (typeof module !== "undefined") module.exports = { speeds, encoding, products, sum }; // Node
-  return build;
-})();
+  course.figures.clock_hands = build;
+  return { speeds, encoding, products, sum };
+});

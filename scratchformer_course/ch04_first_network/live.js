@@ -2,9 +2,8 @@
 // sees the path, the slope at its end and the numbers of every step.
 "use strict";
 
-scratchformerLive.figures.parabola = (() => {
-  const { el, newId, slider, button, note, scrolling, table, format, draggable } =
-    scratchformerLive;
+course.define("ch04_first_network", () => {
+  const { el, newId, slider, button, note, scrolling, table, format, draggable } = course.live;
   const WIDTH = 340;
   const HEIGHT = 240;
   const LEFT = 36;
@@ -179,6 +178,6 @@ scratchformerLive.figures.parabola = (() => {
     ]);
   }
 
-  if (typeof module !== "undefined") module.exports = { descend, lossAt, slopeAt }; // Node
-  return build;
-})();
+  course.figures.parabola = build;
+  return { descend, lossAt, slopeAt };
+});

@@ -2,9 +2,9 @@
 // the softmax makes weights of the others, and the weights mix the words' vectors.
 "use strict";
 
-scratchformerLive.figures.weighted_past = (() => {
-  const { el, format, roving, slider, button, note, title, table, bar } = scratchformerLive;
-  const { softmax } = scratchformerModel;
+course.define("ch05_averaging", () => {
+  const { el, format, roving, slider, button, note, title, table, bar } = course.live;
+  const { softmax } = course.model;
 
   // ---- calculations ----
 
@@ -191,6 +191,6 @@ scratchformerLive.figures.weighted_past = (() => {
     ]);
   }
 
-  if (typeof module !== "undefined") module.exports = { mix, told }; // Node
-  return build;
-})();
+  course.figures.weighted_past = build;
+  return { mix, told };
+});

@@ -3,9 +3,9 @@
 // edit has changed are underlined.
 "use strict";
 
-scratchformerLive.figures.attention_steps = (() => {
-  const { el, newId, roving, button, note, title, table, bar } = scratchformerLive;
-  const { softmax } = scratchformerModel;
+course.define("ch06_self_attention", () => {
+  const { el, newId, roving, button, note, title, table, bar } = course.live;
+  const { softmax } = course.model;
   const LARGEST = 99; // the size of a number that can be typed
   const SEEN = 0.005; // a weight that changes by less looks the same
 
@@ -320,7 +320,6 @@ scratchformerLive.figures.attention_steps = (() => {
     return element;
   }
 
-  return Object.assign(build, { attend, difference, most, short });
-})();
-// Node
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.attention_steps;
+  course.figures.attention_steps = build;
+  return { attend, difference, most, short };
+});

@@ -2,8 +2,8 @@
 // their places. Move both, and the arrows turn while the score stays.
 "use strict";
 
-scratchformerLive.figures.turning_pairs = (() => {
-  const { el, slider, button, note, table, format, turnable } = scratchformerLive;
+course.define("ch08_rotary", () => {
+  const { el, slider, button, note, table, format, turnable } = course.live;
   // Of the drawing
   const SIZE = 284;
   const MIDDLE = SIZE / 2;
@@ -198,6 +198,6 @@ scratchformerLive.figures.turning_pairs = (() => {
     ]);
   }
 
-  if (typeof module !== "undefined") module.exports = { rotate, dot, score, angleBetween }; // Node
-  return build;
-})();
+  course.figures.turning_pairs = build;
+  return { rotate, dot, score, angleBetween };
+});

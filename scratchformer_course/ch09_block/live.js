@@ -2,9 +2,9 @@
 // feed-forward network, with any part switched off, and with the same block several times.
 "use strict";
 
-scratchformerLive.figures.block_switches = (() => {
-  const { el, newId, slider, button, note, title } = scratchformerLive;
-  const { softmax } = scratchformerModel;
+course.define("ch09_block", () => {
+  const { el, newId, slider, button, note, title } = course.live;
+  const { softmax } = course.model;
   const EPS = 1e-5; // of the norms
 
   // ---- calculations ----
@@ -252,7 +252,6 @@ scratchformerLive.figures.block_switches = (() => {
     ]);
   }
 
-  return Object.assign(build, { stack, nearest, largest, short });
-})();
-// Node
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.block_switches;
+  course.figures.block_switches = build;
+  return { stack, nearest, largest, short };
+});

@@ -3,9 +3,9 @@
 // from that step's weights. The loss curve above the slider has a place for each step, as it has.
 "use strict";
 
-(() => {
+course.define("ch11_training", () => {
   const { el, format, percent, visible, slider, button, title, note, scrolling, table } =
-    scratchformerLive;
+    course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const TALLEST = 6; // nats: the loss whose bar is full
   const PAUSE = 700; // milliseconds between two steps that are played
@@ -15,7 +15,7 @@
 
   // What a step's model makes of a prompt's ids and a line: attention, text, the line's losses
   function look({ model, tokenizer }, ids, { line, written, temperature, seed }) {
-    const { forward, losses, generate } = scratchformerModel;
+    const { forward, losses, generate } = course.model;
     const { attention } = forward(model, ids);
     const writer = generate(model, ids, { temperature, seed });
     const text = [];
@@ -111,7 +111,7 @@
   // ---- the figure ----
 
   function build(settings, host) {
-    const { modelOf, promptField, reading, views } = scratchformerExplorer;
+    const { modelOf, promptField, reading, views } = course.explorer;
     const { steps, losses, counted } = settings;
     const hashes = host.dataset.models.split(" ");
     let prompt = null; // what the model reads of what is typed
@@ -306,9 +306,6 @@
     return element;
   }
 
-  scratchformerLive.figures.time_machine = build;
-  // Node
-  if (typeof module !== "undefined") {
-    module.exports = { look, strongest };
-  }
-})();
+  course.figures.time_machine = build;
+  return { look, strongest };
+});

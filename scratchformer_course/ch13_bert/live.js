@@ -1,9 +1,9 @@
 // Fill the gap: two texts with worn-away words, and what the shipped BERT would write in each gap.
 "use strict";
 
-scratchformerLive.figures.fill_gaps = (() => {
-  const { el, newId, percent, button, table, bar } = scratchformerLive;
-  const { load, row, gaps, MASK } = scratchformerBert;
+course.define("ch13_bert", () => {
+  const { el, newId, percent, button, table, bar } = course.live;
+  const { load, row, gaps, MASK } = course.bert;
   const FEW = 5; // candidates that are shown for each gap
   const GAP = /^[_▢…?]+$/;
 
@@ -53,7 +53,7 @@ scratchformerLive.figures.fill_gaps = (() => {
   // ---- the figure --------------------------------------------------------------------------
 
   function build({ texts, names, examples }, host) {
-    const description = scratchformerDescriptions[host.dataset.models];
+    const description = course.descriptions[host.dataset.models];
     if (!description) throw new Error("the page does not hold the model's weights");
     const { words } = description;
     const model = load(description);
@@ -175,7 +175,6 @@ scratchformerLive.figures.fill_gaps = (() => {
     return element;
   }
 
-  return Object.assign(build, { cut, idOf, reading, candidates, surest });
-})();
-// Node
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.fill_gaps;
+  course.figures.fill_gaps = build;
+  return { cut, idOf, reading, candidates, surest };
+});

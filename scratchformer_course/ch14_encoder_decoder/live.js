@@ -2,8 +2,8 @@
 // the rows so far are the map of the attention.
 "use strict";
 
-scratchformerLive.figures.translation_steps = (() => {
-  const { el, newId, slider, note } = scratchformerLive;
+course.define("ch14_encoder_decoder", () => {
+  const { el, newId, slider, note } = course.live;
   const BEGIN = "⊢";
   const END = "⊣";
 
@@ -106,6 +106,6 @@ scratchformerLive.figures.translation_steps = (() => {
     ]);
   }
 
-  return Object.assign(build, { reads, told });
-})();
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.translation_steps; // Node
+  course.figures.translation_steps = build;
+  return { reads, told };
+});

@@ -2,8 +2,8 @@
 // of a step, part by part, from six sizes. The formulas are those of the chapter.
 "use strict";
 
-scratchformerLive.figures.costs = (() => {
-  const { el, percent, slider, button, note, table } = scratchformerLive;
+course.define("ch15_costs", () => {
+  const { el, percent, slider, button, note, table } = course.live;
   const PRECISIONS = { float32: false, "mixed precision": true };
   const OPTIMIZERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
   const COLOURS = {
@@ -253,6 +253,6 @@ scratchformerLive.figures.costs = (() => {
     ]);
   }
 
-  return Object.assign(build, { parameters, operations, memory, largestBatch });
-})();
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.costs; // Node
+  course.figures.costs = build;
+  return { parameters, operations, memory, largestBatch };
+});

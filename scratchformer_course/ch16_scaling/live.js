@@ -2,8 +2,8 @@
 // budget the best size would not have needed.
 "use strict";
 
-scratchformerLive.figures.law = (() => {
-  const { el, newId, slider, button, note, table } = scratchformerLive;
+course.define("ch16_scaling", () => {
+  const { el, newId, slider, button, note, table } = course.live;
   const POINTS = 80; // of the curve
 
   // ---- the law -----------------------------------------------------------------------------
@@ -205,6 +205,6 @@ scratchformerLive.figures.law = (() => {
     ]);
   }
 
-  return Object.assign(build, { loss, best, reached, wasted });
-})();
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.law; // Node
+  course.figures.law = build;
+  return { loss, best, reached, wasted };
+});

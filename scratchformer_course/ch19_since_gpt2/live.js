@@ -2,8 +2,8 @@
 // those that were trained.
 "use strict";
 
-scratchformerLive.figures.changes = (() => {
-  const { el, newId, button, note, format } = scratchformerLive;
+course.define("ch19_since_gpt2", () => {
+  const { el, newId, button, note, format } = course.live;
   const STUDENT = { 2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365 };
 
   // ---- calculations ----
@@ -166,6 +166,6 @@ scratchformerLive.figures.changes = (() => {
     ]);
   }
 
-  return Object.assign(build, { weights, cache, difference, verdict });
-})();
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.changes; // Node
+  course.figures.changes = build;
+  return { weights, cache, difference, verdict };
+});

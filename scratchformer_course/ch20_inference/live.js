@@ -1,12 +1,11 @@
 // Chapter 20's figures: a table of counts that guesses ahead of the model, and a model whose
 // weights are rounded to fewer bits.
 //
-// `scratchformerInference` holds what they compute. V: vocabulary.
+// `course.inference` holds what they compute. V: vocabulary.
 "use strict";
 
-globalThis.scratchformerInference ??= (() => {
-  const { newCache, forward, probabilities, losses, generator, pick, generate } =
-    scratchformerModel;
+course.define("inference", () => {
+  const { newCache, forward, probabilities, losses, generator, pick, generate } = course.model;
 
   // ---- guessing ahead ----
 
@@ -171,22 +170,21 @@ globalThis.scratchformerInference ??= (() => {
   const drafting = { unpack, guess, asProbabilities, residual, onePass, writer };
   const rounding = { half, rounded, roundedModel, bytes, meanLoss };
   return { ...drafting, ...rounding, generate };
-})();
+});
 
 // ---- the draft, side by side with the model alone ----
 
-scratchformerLive.figures.draft_ahead = (() => {
-  const { el, newId, button, slider, note, visible, table, format, scrolling } = scratchformerLive;
-  const { modelOf, inFrames } = scratchformerExplorer;
-  const { unpack, writer } = scratchformerInference;
+course.define("draft_ahead", () => {
+  const { el, newId, button, slider, note, visible, table, format, scrolling } = course.live;
+  const { modelOf, inFrames } = course.explorer;
+  const { unpack, writer } = course.inference;
   const PACE = 70; // milliseconds from pass to pass
 
   function build(settings, host) {
     const [hash, countsHash] = host.dataset.models.split(" ");
     const { model, tokenizer } = modelOf(hash);
-    if (!scratchformerDescriptions[countsHash])
-      throw new Error("the page does not hold the counts");
-    const tables = unpack(scratchformerDescriptions[countsHash].tables);
+    if (!course.descriptions[countsHash]) throw new Error("the page does not hold the counts");
+    const tables = unpack(course.descriptions[countsHash].tables);
     const { prompt, written: most } = settings;
     let alone;
     let ahead;
@@ -371,15 +369,15 @@ scratchformerLive.figures.draft_ahead = (() => {
     ]);
   }
 
-  return build;
-})();
+  course.figures.draft_ahead = build;
+});
 
 // ---- the model in fewer bits ----
 
-scratchformerLive.figures.fewer_bits = (() => {
-  const { el, button, slider, note, format, scrolling, table } = scratchformerLive;
-  const { modelOf, inFrames } = scratchformerExplorer;
-  const { roundedModel, bytes, meanLoss, generate } = scratchformerInference;
+course.define("fewer_bits", () => {
+  const { el, button, slider, note, format, scrolling, table } = course.live;
+  const { modelOf, inFrames } = course.explorer;
+  const { roundedModel, bytes, meanLoss, generate } = course.inference;
   const SHARED = [
     ["tensor", "a matrix"],
     ["row", "a row"],
@@ -390,7 +388,7 @@ scratchformerLive.figures.fewer_bits = (() => {
   function build(settings, host) {
     const hash = host.dataset.models;
     const { model, tokenizer } = modelOf(hash);
-    const { tensors } = scratchformerDescriptions[hash];
+    const { tensors } = course.descriptions[hash];
     const { prompt, bits: stops, losses, written: most, temperature, seed } = settings;
     const ids = tokenizer.encode(settings.passage);
     const results = new Map(); // "bits shared" -> {loss, text}, computed once
@@ -575,6 +573,5 @@ scratchformerLive.figures.fewer_bits = (() => {
     ]);
   }
 
-  return build;
-})();
-if (typeof module !== "undefined") module.exports = scratchformerInference; // Node
+  course.figures.fewer_bits = build;
+});

@@ -2,8 +2,8 @@
 // checker made of rules.
 "use strict";
 
-(() => {
-  const { el, newId, button, slider, note, format } = scratchformerLive;
+course.define("ch21_answers", () => {
+  const { el, newId, button, slider, note, format } = course.live;
   const visible = (text) => text.replaceAll("\n", "⏎");
 
   // Whether "47+38" answers 85, and whether it needs a borrow; null for what is no sum
@@ -236,7 +236,7 @@
     ]);
   }
 
-  scratchformerLive.figures.answers = answers;
-  scratchformerLive.figures.checker = checker;
-  if (typeof module !== "undefined") module.exports = { judge, key, verdict }; // Node
-})();
+  course.figures.answers = answers;
+  course.figures.checker = checker;
+  return { judge, key, verdict };
+});

@@ -2,8 +2,8 @@
 // that are expected. At its end heads can be silenced, each choice of them, since all are stored.
 "use strict";
 
-(() => {
-  const { el, button, slider, note, format } = scratchformerLive;
+course.define("ch22_inside", () => {
+  const { el, button, slider, note, format } = course.live;
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"; // of a weight, from 0 to 1
   const SHADES = 5; // in which weights are drawn
   const [WIDTH, HEIGHT, LEFT, BOTTOM] = [330, 170, 34, 142]; // of the loss curve
@@ -216,6 +216,6 @@
     ]);
   }
 
-  scratchformerLive.figures.silence = build;
-  if (typeof module !== "undefined") module.exports = { repeats, copied, shades, shown, told }; // Node
-})();
+  course.figures.silence = build;
+  return { repeats, copied, shades, shown, told };
+});

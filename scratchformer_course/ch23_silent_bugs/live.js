@@ -2,8 +2,8 @@
 // five diagnoses, and what speaks against each wrong one.
 "use strict";
 
-(() => {
-  const { el, button, note, title, format } = scratchformerLive;
+course.define("ch23_silent_bugs", () => {
+  const { el, button, note, title, format } = course.live;
 
   const signed = (x, digits = 2) => (x < 0 ? "" : "+") + format(x, digits);
   const range = ([mean, least, most]) =>
@@ -223,7 +223,7 @@
     ]);
   }
 
-  scratchformerLive.figures.two_curves = twoCurves;
-  scratchformerLive.figures.clinic = clinic;
-  if (typeof module !== "undefined") module.exports = { signed, truth, top, answered }; // Node
-})();
+  course.figures.two_curves = twoCurves;
+  course.figures.clinic = clinic;
+  return { signed, truth, top, answered };
+});

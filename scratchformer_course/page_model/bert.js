@@ -5,8 +5,8 @@
 // T: tokens, C: d_model, V: vocabulary.
 "use strict";
 
-globalThis.scratchformerBert ??= (() => {
-  const { load, newCache, softmax, parts } = scratchformerModel;
+course.define("bert", () => {
+  const { load, newCache, softmax, parts } = course.model;
   const { norm, apply, add, attend } = parts;
   const [PAD, CLS, SEP, MASK] = [0, 1, 2, 3]; // the ids before those of the words
   const OPEN = { causal: true, heads: [] }; // the causal mask is off, and no head is
@@ -74,6 +74,4 @@ globalThis.scratchformerBert ??= (() => {
   }
 
   return { load, forward, row, gaps, erf, PAD, CLS, SEP, MASK };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerBert; // Node
+});

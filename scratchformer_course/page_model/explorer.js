@@ -1,23 +1,23 @@
 // A model alive in the page: a prompt that all views read, and the views in tabs.
 //
-// A view registers itself in `scratchformerExplorer.views` under its name, as a title and a
+// A view registers itself in `course.explorer.views` under its name, as a title and a
 // function `build(context)` that gives {element, update(state)}. It is asked to update when the
 // prompt has changed and the view is in sight.
 "use strict";
 
-globalThis.scratchformerExplorer ??= (() => {
-  const { el, newId, visible, tabs } = scratchformerLive;
+course.define("explorer", () => {
+  const { el, newId, visible, tabs } = course.live;
   const views = {};
   const models = {}; // hash -> {model, tokenizer}, made when first needed
 
   // ---- the page's models -------------------------------------------------------------------
 
   function modelOf(hash) {
-    const description = scratchformerDescriptions[hash];
+    const description = course.descriptions[hash];
     if (!description) throw new Error("the page does not hold the model's weights");
     models[hash] ??= {
-      model: scratchformerModel.load(description),
-      tokenizer: scratchformerTokenizer.load(description.tokenizer),
+      model: course.model.load(description),
+      tokenizer: course.tokenizer.load(description.tokenizer),
     };
     return models[hash];
   }
@@ -131,7 +131,7 @@ globalThis.scratchformerExplorer ??= (() => {
       const hook = (name, array) => {
         seen[name] = array;
       };
-      const run = scratchformerModel.forward(model, ids, { hook });
+      const run = course.model.forward(model, ids, { hook });
       state = { text, ids, run, seen, altered };
       prompt.say(told);
       update(inSight);
@@ -175,9 +175,7 @@ globalThis.scratchformerExplorer ??= (() => {
     return element;
   }
 
-  scratchformerLive.figures.explorer = build;
+  course.figures.explorer = build;
   const pairs = { last, question, logOdds };
   return { views, modelOf, promptField, reading, toldChanges, inFrames, ...pairs };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerExplorer; // Node
+});

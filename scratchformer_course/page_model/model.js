@@ -6,7 +6,7 @@
 // T: new tokens, S: all so far, C: d_model, H: heads, D: C / H, V: vocabulary.
 "use strict";
 
-globalThis.scratchformerModel ??= (function model() {
+course.define("model", () => {
   // ---- from the exported description to a model ----
 
   // sign, 5 bits of exponent, 10 bits of fraction -> a number
@@ -413,8 +413,5 @@ globalThis.scratchformerModel ??= (function model() {
     readOut,
     parts,
     ...text,
-    source: `(${model})()`,
   };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerModel; // Node
+});

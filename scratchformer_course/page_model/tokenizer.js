@@ -4,7 +4,7 @@
 // each chunk into bytes, and merges neighbours, those with the lowest id first. It learns nothing.
 "use strict";
 
-globalThis.scratchformerTokenizer ??= (() => {
+course.define("tokenizer", () => {
   // Characters that Unicode does not take apart, and what stands for them if it is known
   const ALIKE = {
     "'": '“”„‟«»‹›"‘’‚‛`´′″',
@@ -129,6 +129,4 @@ globalThis.scratchformerTokenizer ??= (() => {
   }
 
   return { load };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerTokenizer; // Node
+});

@@ -4,8 +4,8 @@
 // The still figure that Python wrote is kept, and its text, its map and its curve are changed.
 "use strict";
 
-(() => {
-  const { el, slider, button } = scratchformerLive;
+course.define("opening_film", () => {
+  const { el, slider, button } = course.live;
   const STAGE = 1400; // milliseconds for each step shown,
   const TYPED = 0.6; // of which the text takes this share,
   const DRAWN = 0.35; // and the curve this one
@@ -124,6 +124,6 @@
     return film;
   }
 
-  scratchformerLive.figures.opening_film = build;
-  if (typeof module !== "undefined") module.exports = { upTo, before }; // Node
-})();
+  course.figures.opening_film = build;
+  return { upTo, before };
+});

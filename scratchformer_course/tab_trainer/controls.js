@@ -1,8 +1,8 @@
 // The settings of a run that a reader may change.
 "use strict";
 
-globalThis.scratchformerControls ??= (() => {
-  const { el, newId, slider } = scratchformerLive;
+course.define("controls", () => {
+  const { el, newId, slider } = course.live;
   const MOST_PAIRS = 10000; // rows of the table of pairs, for a text of many characters
   const IDEAS = {
     rotary: "rotary positions (off: learned ones)",
@@ -90,4 +90,4 @@ globalThis.scratchformerControls ??= (() => {
   }
 
   return { newControls };
-})();
+});

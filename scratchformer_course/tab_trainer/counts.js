@@ -5,7 +5,7 @@
 // table n - 1 (Witten and Bell 1991). Nothing in it is chosen, so nothing has to be tried out.
 "use strict";
 
-globalThis.scratchformerCounts ??= (function counts() {
+course.define("counts", () => {
   const LONGEST = 5; // characters before, in the last table
 
   // ids below `cut` are counted, those behind it are judged; the one at `cut` has nothing before it.
@@ -73,7 +73,5 @@ globalThis.scratchformerCounts ??= (function counts() {
     return tables;
   }
 
-  return { judge, source: `(${counts})()` };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerCounts; // Node
+  return { judge };
+});

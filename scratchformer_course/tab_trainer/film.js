@@ -2,8 +2,8 @@
 // the end, and can be looked at again.
 "use strict";
 
-globalThis.scratchformerFilm ??= (() => {
-  const { el, format, button, roving, title, note, scrolling, table } = scratchformerLive;
+course.define("film", () => {
+  const { el, format, button, roving, title, note, scrolling, table } = course.live;
   const FAINTEST = 0.02; // weights that are no larger are not drawn
   const OPENING = 60; // characters of a sample that stand in the table
 
@@ -125,4 +125,4 @@ globalThis.scratchformerFilm ??= (() => {
   }
 
   return { newFilm, inHundred };
-})();
+});

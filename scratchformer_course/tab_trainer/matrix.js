@@ -5,7 +5,7 @@
 // A matrix is a view: entry (i, j) is data[start + i * row + j * column] of a Float32Array.
 "use strict";
 
-globalThis.scratchformerMatrix ??= (function matrix() {
+course.define("matrix", () => {
   // The tile that stays in the processor's registers
   const ROWS = 4;
   const COLUMNS = 8;
@@ -215,7 +215,5 @@ globalThis.scratchformerMatrix ??= (function matrix() {
     return can(true) ? "fused" : can(false) ? "simd" : "plain";
   }
 
-  return { create, best, kernel, view, transposed, source: `(${matrix})()` };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerMatrix; // Node
+  return { create, best, kernel, view, transposed };
+});

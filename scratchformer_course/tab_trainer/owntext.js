@@ -1,8 +1,8 @@
 // The field for a text of the reader's own, typed, pasted, or from a file.
 "use strict";
 
-globalThis.scratchformerOwnText ??= (() => {
-  const { el, newId, button, note } = scratchformerLive;
+course.define("owntext", () => {
+  const { el, newId, button, note } = course.live;
   const LARGEST = 5e6; // bytes of a file
   const GOOD = 20000; // characters from which a model learns more than the text by heart
 
@@ -75,4 +75,4 @@ globalThis.scratchformerOwnText ??= (() => {
   }
 
   return { newOwnText };
-})();
+});

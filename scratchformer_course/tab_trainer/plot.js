@@ -2,8 +2,8 @@
 // grows.
 "use strict";
 
-globalThis.scratchformerPlot ??= (() => {
-  const { el, format, table } = scratchformerLive;
+course.define("plot", () => {
+  const { el, format, table } = course.live;
   // Of the plot, in pixels
   const HEIGHT = 230;
   const LEFT = 40;
@@ -113,4 +113,4 @@ globalThis.scratchformerPlot ??= (() => {
   }
 
   return { newPlot, curveTable };
-})();
+});

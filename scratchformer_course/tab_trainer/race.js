@@ -3,17 +3,16 @@
 // score.js, talk.js, picture.js and result.js; workers.js computes.
 "use strict";
 
-globalThis.scratchformerRace = { last: null, counts: null }; // what the last run gave, for whoever measures
-
-scratchformerLive.figures.race = (() => {
-  const { el, format, button, note } = scratchformerLive;
-  const { startWork } = scratchformerWorkers;
-  const { newControls } = scratchformerControls;
-  const { newOwnText } = scratchformerOwnText;
-  const { newPlot, curveTable } = scratchformerPlot;
-  const { newFilm, inHundred } = scratchformerFilm;
-  const { newScore } = scratchformerScore;
-  const { newResult } = scratchformerResult;
+course.define("race", () => {
+  const found = { last: null, counts: null }; // what the last run gave, for whoever measures
+  const { el, format, button, note } = course.live;
+  const { startWork } = course.workers;
+  const { newControls } = course.controls;
+  const { newOwnText } = course.owntext;
+  const { newPlot, curveTable } = course.plot;
+  const { newFilm, inHundred } = course.film;
+  const { newScore } = course.score;
+  const { newResult } = course.result;
   const TRAIN = "Train a GPT in this tab";
   const DRAWN_EVERY = 100; // milliseconds: the workers need the processor
 
@@ -42,7 +41,7 @@ scratchformerLive.figures.race = (() => {
   // ---- the figure ----------------------------------------------------------------------------
 
   function build(settings, host) {
-    const packed = scratchformerDescriptions[host.dataset.models];
+    const packed = course.descriptions[host.dataset.models];
     if (!packed) throw new Error("the page does not hold the text");
     const { curves, goal, floor, prompt } = settings;
     let send = null; // the way to the workers
@@ -55,7 +54,7 @@ scratchformerLive.figures.race = (() => {
     const controls = newControls(settings);
     const needed = () => {
       const { config, training } = controls.read();
-      return scratchformerText.needed(config, training);
+      return course.text.needed(config, training);
     };
     const ownText = newOwnText(settings.corpus, needed);
     const film = newFilm();
@@ -113,7 +112,7 @@ scratchformerLive.figures.race = (() => {
       const own = text !== "";
       now = { run: ++runs, training, own, text, started: performance.now(), paused: 0, drawn: 0 };
       now.told = [["Text", own ? "your own" : settings.corpus], ...controls.told()];
-      Object.assign(scratchformerRace, { last: null, counts: null });
+      Object.assign(found, { last: null, counts: null });
       allow(false);
       send ??= startWork(receive);
       send({
@@ -254,7 +253,7 @@ scratchformerLive.figures.race = (() => {
         seconds,
         sample: frames.at(-1).text,
       };
-      scratchformerRace.last = { loss, right, seconds, all, kind, together, usual, curve };
+      found.last = { loss, right, seconds, all, kind, together, usual, curve };
       scored = run;
       stop(
         `Trained in ${format(seconds, 1)} s. It names the next character ` +
@@ -270,16 +269,17 @@ scratchformerLive.figures.race = (() => {
         rivals,
         "From the press of the button, with samples and the score but without pauses: " +
           `${format(all, 1)} s. ${shared(together, usual)}`,
-        () => scratchformerPicture.draw({ points: curve, right, seconds, corpus, frames, given }),
+        () => course.picture.draw({ points: curve, right, seconds, corpus, frames, given }),
       );
     }
 
     function counted({ tables, seconds }) {
       score.count(tables, seconds);
-      scratchformerRace.counts = tables;
+      found.counts = tables;
     }
 
     return element;
   }
-  return build;
-})();
+  course.figures.race = build;
+  return found;
+});

@@ -2,9 +2,10 @@
 // picture of the run, and have it again when the page is opened the next time.
 "use strict";
 
-globalThis.scratchformerResult ??= (() => {
-  const { el, newId, format, button, title, note, table } = scratchformerLive;
-  const { newTalk } = scratchformerTalk;
+course.define("result", () => {
+  const { store } = course;
+  const { el, newId, format, button, title, note, table } = course.live;
+  const { newTalk } = course.talk;
   const KEPT = "scratchformer-trained"; // where the browser keeps the last trained model
   const FILE = "trained-in-a-tab.safetensors";
   const PICTURE = "trained-in-a-tab.png";
@@ -12,27 +13,13 @@ globalThis.scratchformerResult ??= (() => {
 
   // ---- the browser's store, if there is one --------------------------------------------------
 
-  function forget() {
-    try {
-      localStorage.removeItem(KEPT);
-    } catch {
-      // nothing was kept
-    }
-  }
+  const forget = () => store.keep(KEPT, null);
   // Whether the model is kept now; it is not where that is forbidden, or the model too large
-  function keep(description) {
-    try {
-      localStorage.setItem(KEPT, JSON.stringify(description));
-      return true;
-    } catch {
-      forget();
-      return false;
-    }
-  }
+  const keep = (description) => store.keep(KEPT, JSON.stringify(description)) || !forget();
   function kept() {
     try {
-      const found = JSON.parse(localStorage.getItem(KEPT));
-      scratchformerModel.load(found); // throws if it is no model
+      const found = store.recallObject(KEPT);
+      course.model.load(found); // throws if it is no model
       return Number.isFinite(found.loss) ? found : null;
     } catch {
       return null;
@@ -43,10 +30,10 @@ globalThis.scratchformerResult ??= (() => {
 
   function open(place, description, prompt) {
     const hash = `own-${newId("model")}`;
-    scratchformerDescriptions[hash] = description;
+    course.descriptions[hash] = description;
     const host = { dataset: { models: hash } };
     const options = { prompt, text: null, views: VIEWS, seed: 1 };
-    place.replaceChildren(scratchformerLive.figures.explorer(options, host));
+    place.replaceChildren(course.figures.explorer(options, host));
   }
 
   function download(blob, name) {
@@ -80,8 +67,8 @@ globalThis.scratchformerResult ??= (() => {
       const views = el("div");
       const model = [config, weights, characters];
       const talk = description && newTalk(description, given);
-      const look = () => open(views, scratchformerExport.describe(...model), talk?.line() || given);
-      const bytes = () => scratchformerExport.safetensors(...model);
+      const look = () => open(views, course.export.describe(...model), talk?.line() || given);
+      const bytes = () => course.export.safetensors(...model);
       const save = () => download(new Blob([bytes()], { type: "application/octet-stream" }), FILE);
       const share = () => {
         const canvas = draw();
@@ -136,4 +123,4 @@ globalThis.scratchformerResult ??= (() => {
   }
 
   return { newResult };
-})();
+});

@@ -2,9 +2,9 @@
 // counts and beside the run before.
 "use strict";
 
-globalThis.scratchformerScore ??= (() => {
-  const { el, format, title, note, table, bar } = scratchformerLive;
-  const { inHundred } = scratchformerFilm;
+course.define("score", () => {
+  const { el, format, title, note, table, bar } = course.live;
+  const { inHundred } = course.film;
   const REPEATED = 0.75; // a text in which a table of counts is right more often repeats itself
   const OPENING = 90; // characters of a sample that stand beside those of the other run
 
@@ -106,4 +106,4 @@ globalThis.scratchformerScore ??= (() => {
   }
 
   return { newScore };
-})();
+});

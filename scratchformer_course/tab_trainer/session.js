@@ -10,7 +10,7 @@
 // A second worker may help. Both are told to by {do: "meet", port} and {do: "help", port}, the two
 // ends of a channel, and {do: "alone"} says that the second has failed. Each half of a batch is
 // computed on its own, by whichever worker, so a run gives the same numbers with one as with two.
-globalThis.scratchformerSession ??= (function session() {
+course.define("session", () => {
   const SAMPLE = 160; // characters of a sample
   // Whether two workers gain is tried: steps that are not counted, since the browser is still
   // translating the program, then some by the first worker alone, then some by both
@@ -52,10 +52,11 @@ globalThis.scratchformerSession ??= (function session() {
     };
   }
 
-  // The first worker's way to it
+  // The first worker's way to it. What is asked of one that has failed is answered by null, at once
   function newPartner(port) {
     const open = new Map(); // what was asked and is not answered yet
     let count = 0;
+    let hasLeft = false;
     function answered(number, answer) {
       open.get(number)?.(answer);
       open.delete(number);
@@ -65,10 +66,12 @@ globalThis.scratchformerSession ??= (function session() {
       tell: (message) => port.postMessage(message),
       ask: (message) =>
         new Promise((then) => {
+          if (hasLeft) return then(null);
           open.set(++count, then);
           port.postMessage({ ...message, number: count });
         }),
       leave: () => {
+        hasLeft = true;
         for (const number of [...open.keys()]) answered(number, null);
       },
     };
@@ -76,7 +79,7 @@ globalThis.scratchformerSession ??= (function session() {
 
   // ---- the first ------------------------------------------------------------------------------
 
-  // `later(f)` calls f when messages have been read; `send(message, transfer)` posts one
+  // `parts` are the course's, `later(f)` calls f when messages have been read; `send(message, transfer)` posts one
   function newSession(parts, send, later) {
     const { model, trainer: Tr, text: Text, export: Export, counts: Counts } = parts;
     let current = 0; // which run is wanted
@@ -240,7 +243,19 @@ globalThis.scratchformerSession ??= (function session() {
     return ids.slice(prompt.length);
   }
 
-  return { newSession, source: `(${session})()` };
-})();
+  // In a worker: a session that the page's messages speak to
+  function serve() {
+    const { port1, port2 } = new MessageChannel();
+    const queue = [];
+    port1.onmessage = () => queue.shift()();
+    const later = (f) => {
+      queue.push(f);
+      port2.postMessage(null);
+    };
+    const send = (message, transfer = []) => postMessage(message, transfer);
+    const { receive } = newSession(course, send, later);
+    globalThis.onmessage = ({ data }) => receive(data);
+  }
 
-if (typeof module !== "undefined") module.exports = scratchformerSession; // Node
+  return { newSession, serve };
+});

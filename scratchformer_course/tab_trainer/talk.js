@@ -1,16 +1,16 @@
 // Talk to a trained model: type a line, and it goes on from it.
 "use strict";
 
-globalThis.scratchformerTalk ??= (() => {
-  const { el, newId, title, scrolling } = scratchformerLive;
-  const { inFrames, toldChanges } = scratchformerExplorer;
+course.define("talk", () => {
+  const { el, newId, title, scrolling } = course.live;
+  const { inFrames, toldChanges } = course.explorer;
   const LONGEST = 200; // characters of an answer
   const TEMPERATURE = 0.8;
 
   // `description` is what model.js runs, `opening` stands in the field at first
   function newTalk(description, opening) {
-    const model = scratchformerModel.load(description);
-    const tokenizer = scratchformerTokenizer.load(description.tokenizer);
+    const model = course.model.load(description);
+    const tokenizer = course.tokenizer.load(description.tokenizer);
     const id = newId("talk");
     const field = el("input", { id, type: "text", maxlength: 300, autocomplete: "off" });
     field.value = opening.replaceAll(/\s+/g, " ").trim();
@@ -36,7 +36,7 @@ globalThis.scratchformerTalk ??= (() => {
       said.append(own, rest);
       const rules = { seed: turns++, temperature: TEMPERATURE };
       const start = tokenizer.encode(text).slice(-model.config.context_length);
-      const writer = scratchformerModel.generate(model, start, rules);
+      const writer = course.model.generate(model, start, rules);
       const written = [];
       const show = () => {
         rest.data = tokenizer.decode(written);
@@ -57,4 +57,4 @@ globalThis.scratchformerTalk ??= (() => {
   }
 
   return { newTalk };
-})();
+});

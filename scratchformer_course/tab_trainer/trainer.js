@@ -6,11 +6,9 @@
 // C: d_model, H: heads, D = C / H, V: vocabulary.
 "use strict";
 
-globalThis.scratchformerTrainer ??= (function trainer() {
-  const { create, view, transposed } =
-    globalThis.scratchformerMatrix ?? require("./matrix.js");
-  const { generator, softmax } =
-    globalThis.scratchformerModel ?? require("../page_model/model.js");
+course.define("trainer", () => {
+  const { create, view, transposed } = course.matrix;
+  const { generator, softmax } = course.model;
 
   // ---- numbers at random ------------------------------------------------------
 
@@ -691,8 +689,5 @@ globalThis.scratchformerTrainer ??= (function trainer() {
     newRun,
     halves,
     pieces,
-    source: `(${trainer})()`,
   };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerTrainer; // Node
+});

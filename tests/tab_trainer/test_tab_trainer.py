@@ -29,14 +29,13 @@ from tests.quoted_numbers import absent
 KINDS = ["plain", "simd"]
 B = ROWS
 in_node = Node(
-    scratchformerModel="page_model/model.js",
-    scratchformerMatrix="tab_trainer/matrix.js",
-    scratchformerTrainer="tab_trainer/trainer.js",
+    "page_model/model.js",
+    "tab_trainer/matrix.js",
     Tr="tab_trainer/trainer.js",
     Text="tab_trainer/text.js",
     Counts="tab_trainer/counts.js",
-    Session="tab_trainer/session.js",
     Export="tab_trainer/export.js",
+    Session="tab_trainer/session.js",
 )
 SETTINGS = [
     IDEAS,
@@ -122,7 +121,7 @@ def test_newton_schulz_is_pytorchs_for_wide_and_tall_matrices():
 @pytest.mark.parametrize("kind", [*KINDS, "fused"])
 def test_the_product_is_right_for_any_shape_and_any_strides(kind):
     body = """
-      const M = scratchformerMatrix, engine = M.create(2 ** 22, input.kind);
+      const M = course.matrix, engine = M.create(2 ** 22, input.kind);
       const numbers = new Float32Array(engine.buffer);
       let seed = 1;
       const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
@@ -307,10 +306,8 @@ def test_the_tables_of_counts_are_those_of_dictionaries():
 
 SESSION = """
   const posted = [], waiting = [];
-  const all = { model: scratchformerModel, trainer: Tr, text: Text, export: Export,
-    counts: Counts };
   const { receive } = Session.newSession(
-    all, (m) => posted.push(m), (f) => waiting.push(f));
+    course, (m) => posted.push(m), (f) => waiting.push(f));
   const settle = () => new Promise(setImmediate);
   const turn = async (n) => {
     for (await settle(); n && waiting.length; n--, await settle()) waiting.shift()();
@@ -403,7 +400,7 @@ TWO = """const { port1, port2 } = new MessageChannel(), asked = [];
     }
     return run;
   } };
-  const second = Session.newSession({ ...all, trainer }, () => {}, setImmediate);
+  const second = Session.newSession({ ...course, trainer }, () => {}, setImmediate);
   if (input.two) {
     receive({ do: "meet", port: port1 });
     second.receive({ do: "help", port: port2 });

@@ -1,32 +1,15 @@
 // What all live figures share: building blocks, and the way a figure comes to life in a page.
 //
-// A figure registers itself in `scratchformerLive.figures` under its name, as a function
+// A figure registers itself in `course.figures` under its name, as a function
 // `build(settings, host)` that gives an element; settings are the numbers that Python gave.
 // It replaces the still figure in the page. Where anything fails, the still figure stays.
 "use strict";
 
-// A page holds the description of each model once, by its hash, however many figures show it
-globalThis.scratchformerDescriptions ??= {};
-
-globalThis.scratchformerLive ??= (() => {
-  const figures = {};
+course.define("live", () => {
+  const { el, figures } = course;
   let count = 0; // of what needs an id of its own
 
   // ---- building blocks ---------------------------------------------------------------------
-
-  // A tag of HTML, or of SVG behind "svg:", with attributes, listeners ("onclick") and children
-  function el(tag, attributes = {}, ...children) {
-    const isSvg = tag.startsWith("svg:");
-    const element = isSvg
-      ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
-      : document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else if (value !== null && value !== false) element.setAttribute(name, value);
-    }
-    element.append(...children.flat(Infinity).filter((child) => child !== null));
-    return element;
-  }
 
   const newId = (name) => `sx-${name}-${++count}`;
 
@@ -275,7 +258,6 @@ globalThis.scratchformerLive ??= (() => {
   }
 
   return {
-    figures,
     el,
     newId,
     format,
@@ -295,5 +277,4 @@ globalThis.scratchformerLive ??= (() => {
     tabs,
     start,
   };
-})();
-if (typeof module !== "undefined") module.exports = scratchformerLive; // Node
+});

@@ -14,9 +14,10 @@ from typing import Any
 from scratchformer.files import atomic_write
 
 PACKAGE = Path(__file__).resolve().parents[2]
-# what every figure needs, in the course's folder
-SCRIPT, STYLE = "kit/figure/live_figure.js", "kit/figure/live_figure.css"
-START = "scratchformerLive.start();"
+# what every figure needs, in the course's folder; the site has the loader on every page
+LOADER, SCRIPT = "kit/figure/loader.js", "kit/figure/live_figure.js"
+STYLE = "kit/figure/live_figure.css"
+START = "course.live.start();"
 STORED = "SCRATCHFORMER_LIVE"  # = stored: outputs hold no scripts, the site brings them
 PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -72,7 +73,7 @@ class LiveFigure:
 
     def html(self) -> str:
         """The figure with all that it needs."""
-        files = [STYLE, SCRIPT, *self.files]
+        files = [STYLE, LOADER, SCRIPT, *self.files]
         style = "\n".join(read(name) for name in files if name.endswith(".css"))
         scripts = [read(name) for name in files if name.endswith(".js")]
         scripts += [description_script(description) for description in self.descriptions]
@@ -118,5 +119,5 @@ def read(name: str) -> str:
 
 def description_script(description: dict[str, Any]) -> str:
     """JavaScript that gives a page this description, if it has not got it yet."""
-    told = json.dumps(description).replace("<", r"\u003c")
-    return f'scratchformerDescriptions["{description["hash"]}"] ??= {told};'
+    text = json.dumps(description).replace("<", r"\u003c")
+    return f'course.descriptions["{description["hash"]}"] ??= {text};'

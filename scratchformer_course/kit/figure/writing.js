@@ -3,8 +3,8 @@
 // chapter 10 from model to model.
 "use strict";
 
-scratchformerLive.figures.first_sample = (() => {
-  const { el, slider, title, note, table, bar, format, visible } = scratchformerLive;
+course.define("writing", () => {
+  const { el, slider, title, note, table, bar, format, visible } = course.live;
   const WIDTH = 340;
   const LEFT = 34;
   const RIGHT = 318;
@@ -93,7 +93,6 @@ scratchformerLive.figures.first_sample = (() => {
     ]);
   }
 
-  if (typeof module !== "undefined") module.exports = { heightOf, shareOf }; // Node
-  return build;
-})();
-scratchformerLive.figures.rungs_write = scratchformerLive.figures.first_sample;
+  Object.assign(course.figures, { first_sample: build, rungs_write: build });
+  return { heightOf, shareOf };
+});

@@ -1,9 +1,8 @@
 // The attention of any head, as a heatmap or as arcs, and the dot product behind each weight.
 "use strict";
 
-scratchformerExplorer.views.attention = (() => {
-  const { el, format, percent, roving, bars, button, title, note, scrolling, table } =
-    scratchformerLive;
+course.define("view_attention", () => {
+  const { el, format, percent, roving, bars, button, title, note, scrolling, table } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const LEVELS = 6; // shades of a small picture
 
@@ -385,5 +384,5 @@ scratchformerExplorer.views.attention = (() => {
     return { element, update };
   }
 
-  return { title: "Attention", build, headChoice };
-})();
+  course.explorer.views.attention = { title: "Attention", build, headChoice };
+});

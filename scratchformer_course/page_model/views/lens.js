@@ -1,9 +1,9 @@
 // The logit lens: what the model would predict if it stopped after each block.
 "use strict";
 
-scratchformerExplorer.views.lens = (() => {
-  const { el, percent, roving, title, note, table, bar } = scratchformerLive;
-  const { readOut, probabilities } = scratchformerModel;
+course.define("view_lens", () => {
+  const { el, percent, roving, title, note, table, bar } = course.live;
+  const { readOut, probabilities } = course.model;
   const WINDOW = 16; // tokens side by side, fewer if long: of a longer prompt the last are shown
   const BARS = 6; // likeliest tokens that are shown of a cell
 
@@ -118,5 +118,5 @@ scratchformerExplorer.views.lens = (() => {
     return { element, update };
   }
 
-  return { title: "Logit lens", build };
-})();
+  course.explorer.views.lens = { title: "Logit lens", build };
+});

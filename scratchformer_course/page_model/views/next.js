@@ -1,10 +1,10 @@
 // The next token: its probabilities under the rules of sampling, and text, one draw at a time.
 "use strict";
 
-scratchformerExplorer.views.next = (() => {
-  const { el, newId, percent, slider, button, note, scrolling, table, bar } = scratchformerLive;
-  const { inFrames } = scratchformerExplorer;
-  const { newCache, forward, probabilities, generator, pick } = scratchformerModel;
+course.define("view_next", () => {
+  const { el, newId, percent, slider, button, note, scrolling, table, bar } = course.live;
+  const { inFrames } = course.explorer;
+  const { newCache, forward, probabilities, generator, pick } = course.model;
   const [BARS, FEW] = [12, 8]; // likeliest tokens that are shown, and in a simple view
   const AT_ONCE = 120; // tokens that `generate` writes
 
@@ -195,5 +195,5 @@ scratchformerExplorer.views.next = (() => {
     return { element, update };
   }
 
-  return { title: "Next token", build, lastRead };
-})();
+  course.explorer.views.next = { title: "Next token", build, lastRead };
+});

@@ -2,10 +2,10 @@
 // altered text, and the answer at the end tells how much of the difference it restores.
 "use strict";
 
-scratchformerExplorer.views.patch = (() => {
-  const { el, newId, format, percent, roving, button, title, note, table, bar } = scratchformerLive;
-  const { promptField, inFrames, last, question, logOdds } = scratchformerExplorer;
-  const { newCache, forward, probabilities } = scratchformerModel;
+course.define("view_patch", () => {
+  const { el, newId, format, percent, roving, button, title, note, table, bar } = course.live;
+  const { promptField, inFrames, last, question, logOdds } = course.explorer;
+  const { newCache, forward, probabilities } = course.model;
   const PLACES = 48; // how many are asked: of texts that differ earlier, the last ones
   const OFFERED = 8; // likeliest tokens of each text, about which a reader may ask
 
@@ -367,6 +367,6 @@ scratchformerExplorer.views.patch = (() => {
     return { element, update };
   }
 
-  if (typeof module !== "undefined") module.exports = { patching }; // Node
-  return { title: "Patch", build };
-})();
+  course.explorer.views.patch = { title: "Patch", build };
+  return { patching };
+});

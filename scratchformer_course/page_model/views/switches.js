@@ -1,10 +1,10 @@
 // Switch off parts of the model, and see what its loss and its text lose.
 "use strict";
 
-scratchformerExplorer.views.switches = (() => {
-  const { el, format, percent, roving, button, title, note, scrolling, table } = scratchformerLive;
-  const { inFrames, last, question, logOdds } = scratchformerExplorer;
-  const { forward, losses, generate, probabilities } = scratchformerModel;
+course.define("view_switches", () => {
+  const { el, format, percent, roving, button, title, note, scrolling, table } = course.live;
+  const { inFrames, last, question, logOdds } = course.explorer;
+  const { forward, losses, generate, probabilities } = course.model;
   const WRITTEN = 50; // tokens of text, for comparison
   const TEMPERATURE = 0.8;
   const TALLEST = 3; // nats: the change of a loss whose bar is full, or more if a token loses more
@@ -218,5 +218,5 @@ scratchformerExplorer.views.switches = (() => {
     return { element, update };
   }
 
-  return { title: "Switch off", build };
-})();
+  course.explorer.views.switches = { title: "Switch off", build };
+});
