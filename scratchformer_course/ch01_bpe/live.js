@@ -96,12 +96,12 @@ course.define("ch01_bpe", () => {
     return numbers.map((number) => `<${number}>`).join("");
   }
 
-  const PAUSE = 700; // milliseconds for each merge that plays
   const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${n} times`);
 
   // ---- drawing -----------------------------------------------------------------------------
 
-  const { el, newId, button, slider, note, title, scrolling, table, roving } = course.live;
+  const { el, newId, button, slider, note, title, scrolling, table, roving, fold } = course.live;
+  const { drawing, press, player } = course.live;
   const words = (x, y, text, rest = {}) => el("svg:text", { x, y, ...rest }, text);
 
   // Bytes above, the piece below, a line from each part to what it became
@@ -133,17 +133,11 @@ course.define("ch01_bpe", () => {
     const { height } = place(root);
     const size = [leaves * wide + 40, 48 + height * level];
     const name = told.length ? `Merges, first to last: ${told.join("; ")}` : "A single byte";
-    return el(
-      "svg:svg",
-      {
-        viewBox: `-20 0 ${size.join(" ")}`,
-        width: size[0],
-        height: size[1],
-        role: "img",
-        "aria-label": `${name}, id ${root.id}.`,
-      },
-      [lines, parts],
-    );
+    const frame = { viewBox: `-20 0 ${size.join(" ")}`, width: size[0], height: size[1] };
+    return el("svg:svg", { ...frame, role: "img", "aria-label": `${name}, id ${root.id}.` }, [
+      lines,
+      parts,
+    ]);
   }
 
   // The number of tokens against the number of merges
@@ -154,37 +148,23 @@ course.define("ch01_bpe", () => {
     const path = rows.map((row) => `H${x(row.step).toFixed(1)}V${y(row.left).toFixed(1)}`);
     const end = { class: "sx-end" };
     const late = step > 0.85 * most; // where the number has no room on the right
-    return el(
-      "svg:svg",
-      {
-        viewBox: "0 0 320 174",
-        width: 320,
-        role: "img",
-        "aria-label":
-          `Tokens of the text against merges: ${bytes} without a merge, ` +
-          `${left} after ${step}, ${rows.at(-1)?.left ?? bytes} after all ${most}.`,
-      },
-      [
-        el("svg:path", { class: "sx-axis", d: `M${x0} ${y0 - height}V${y0}H${x0 + width}` }),
-        el("svg:path", {
-          class: "sx-curve",
-          d: `M${x0} ${y(bytes)}${path.join("")}H${x0 + width}`,
-        }),
-        el("svg:line", { class: "sx-now", x1: x(step), x2: x(step), y1: y0, y2: y(left) }),
-        el("svg:circle", { cx: x(step), cy: y(left), r: 5 }),
-        step > 0 && bytes
-          ? words(x(step) + (late ? 5 : 8), y(left) - 9, left, {
-              class: late ? "sx-left sx-end" : "sx-left sx-start",
-            })
-          : null,
-        words(x0 - 6, y(bytes) + 4, bytes, end),
-        words(x0 - 6, y0 + 4, 0, end),
-        words(x0, y0 + 19, 0),
-        words(x0 + width, y0 + 19, most),
-        words(x0 + width / 2, y0 + 37, "merges learned"),
-        words(x0 - 36, y0 - height - 18, "tokens of the text", { class: "sx-start" }),
-      ],
-    );
+    const side = { class: late ? "sx-left sx-end" : "sx-left sx-start" };
+    const name =
+      `Tokens of the text against merges: ${bytes} without a merge, ` +
+      `${left} after ${step}, ${rows.at(-1)?.left ?? bytes} after all ${most}.`;
+    return drawing(320, 174, { width: 320, "aria-label": name }, [
+      el("svg:path", { class: "sx-axis", d: `M${x0} ${y0 - height}V${y0}H${x0 + width}` }),
+      el("svg:path", { class: "sx-curve", d: `M${x0} ${y(bytes)}${path.join("")}H${x0 + width}` }),
+      el("svg:line", { class: "sx-now", x1: x(step), x2: x(step), y1: y0, y2: y(left) }),
+      el("svg:circle", { cx: x(step), cy: y(left), r: 5 }),
+      step > 0 && bytes ? words(x(step) + (late ? 5 : 8), y(left) - 9, left, side) : null,
+      words(x0 - 6, y(bytes) + 4, bytes, end),
+      words(x0 - 6, y0 + 4, 0, end),
+      words(x0, y0 + 19, 0),
+      words(x0 + width, y0 + 19, most),
+      words(x0 + width / 2, y0 + 37, "merges learned"),
+      words(x0 - 36, y0 - height - 18, "tokens of the text", { class: "sx-start" }),
+    ]);
   }
 
   function build(settings) {
@@ -206,9 +186,9 @@ course.define("ch01_bpe", () => {
     });
     field.value = settings.text;
     const warning = el("p", { class: "sx-caption", role: "status" });
-    const merge = slider("Merges", { min: 0, max: most, step: 1, value: settings.start }, () => {
+    const merge = slider("Merges", { max: most, value: settings.start }, () => {
       draw();
-      if (merge.get() !== due) pause(); // a reader has moved it
+      play.moved();
     });
     const status = el("p", { class: "sx-status", role: "status" });
     const list = el("div", { class: "sx-pieces", role: "group", "aria-label": "Pieces" });
@@ -216,10 +196,8 @@ course.define("ch01_bpe", () => {
     const made = scrolling("sx-scroll", "What the piece was made of");
     const curve = el("div");
     const history = scrolling("sx-scroll", "All merges of this text");
-    const details = el("details", { ontoggle: () => drawHistory() }, [
-      el("summary", {}, "All merges of this text as a table"),
-      history,
-    ]);
+    const details = fold("All merges of this text as a table", history);
+    details.addEventListener("toggle", drawHistory);
     let buttons = [];
     roving(
       list,
@@ -227,27 +205,8 @@ course.define("ch01_bpe", () => {
       (b) => b.click(),
     );
 
-    // Plays the merges that are left, or all of them from the last. Where a reader wants nothing to
-    // move by itself, *Next merge* does the same.
-    const calm = matchMedia("(prefers-reduced-motion: reduce)");
-    const play = button("Play", () => (waiting ? pause() : next()), { hidden: calm.matches });
-    let waiting = 0; // the timer while it plays
-    let due = -1; // the merge that was played last
-    function next() {
-      due = merge.get() < most ? after() : 0;
-      merge.set(due);
-      waiting = due < most ? setTimeout(() => element.isConnected && next(), PAUSE) : 0;
-      play.textContent = waiting ? "Pause" : "Play";
-    }
-    function pause() {
-      clearTimeout(waiting);
-      waiting = 0;
-      play.textContent = "Play";
-    }
-    calm.addEventListener("change", () => {
-      play.hidden = calm.matches;
-      pause();
-    });
+    // Where nothing moves by itself, *Next merge* does the same
+    const play = player(merge, () => (merge.get() < most ? after() : 0));
 
     const before = () => rows.findLast((row) => row.step < merge.get())?.step ?? 0;
     const after = () => rows.find((row) => row.step > merge.get())?.step ?? most;
@@ -340,12 +299,7 @@ course.define("ch01_bpe", () => {
 
     function choose(piece, place, choice) {
       chosen = place;
-      for (const other of list.querySelectorAll("[aria-pressed=true]")) {
-        other.setAttribute("aria-pressed", "false");
-        other.tabIndex = -1;
-      }
-      choice.setAttribute("aria-pressed", "true");
-      choice.tabIndex = 0;
+      press(buttons, buttons.indexOf(choice), true);
       const n = piece.bytes.length;
       heading.textContent = piece.from.length
         ? `${label(piece.bytes)} was made of ${n} bytes`
@@ -377,7 +331,7 @@ course.define("ch01_bpe", () => {
       el("div", { class: "sx-prompt" }, el("label", { for: fieldId }, "Text"), field, warning),
       merge.element,
       el("div", { class: "sx-bar" }, [
-        play,
+        play.button,
         button("Back", () => merge.set(before())),
         button("Next merge", () => merge.set(after())),
         button("All merges", () => merge.set(most)),

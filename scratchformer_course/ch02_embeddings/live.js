@@ -4,7 +4,7 @@
 "use strict";
 
 course.define("ch02_embeddings", () => {
-  const { el, newId, button, bar, note, title, table, format, percent } = course.live;
+  const { el, newId, button, bar, note, title, table, format, percent, describe } = course.live;
   const CHANNELS = 32;
   const NEAREST = 8;
   const ANSWERS = 5;
@@ -214,8 +214,8 @@ course.define("ch02_embeddings", () => {
           return el("svg:text", { x, y, class: kind }, words[id]);
         }),
       );
-      svg.setAttribute(
-        "aria-label",
+      describe(
+        svg,
         `A map of ${words.length} words. Chosen: ${words[chosen]}. Nearest: ` +
           `${names.map((id) => words[id]).join(", ")}.`,
       );

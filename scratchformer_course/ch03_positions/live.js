@@ -3,7 +3,7 @@
 "use strict";
 
 course.define("ch03_positions", () => {
-  const { el, slider, note, table, format, turnable } = course.live;
+  const { el, slider, note, table, format, turnable, drawing, describe, sum } = course.live;
   // Of a clock, in units of the drawing
   const STEP = 90;
   const RADIUS = 37;
@@ -27,8 +27,6 @@ course.define("ch03_positions", () => {
       { length: a.length / 2 },
       (_, i) => a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1],
     );
-
-  const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
   // ---- the figure ----
 
@@ -58,23 +56,15 @@ course.define("ch03_positions", () => {
   function build(settings) {
     const { d_model, base } = settings;
     const speed = speeds(d_model, base);
-    const place = slider(
-      "Place",
-      { min: 0, max: settings.most_place, step: 1, value: settings.place },
-      draw,
-    );
+    const place = slider("Place", { max: settings.most_place, value: settings.place }, draw);
     const distance = slider(
       "Distance",
-      { min: 0, max: settings.most_distance, step: 1, value: settings.distance },
+      { max: settings.most_distance, value: settings.distance },
       draw,
     );
     const clocks = el("svg:g");
-    const svg = el("svg:svg", {
-      viewBox: `0 0 ${STEP * speed.length} ${HEIGHT}`,
-      class: "sx-clocks",
-      role: "img",
-    });
-    svg.append(clocks, ...speed.map(face));
+    const svg = drawing(STEP * speed.length, HEIGHT, { class: "sx-clocks" }, clocks);
+    svg.append(...speed.map(face));
     const names = ["position", "stream"].map((colour) =>
       el("span", { class: "sx-name", style: `--colour: var(--sx-${colour})` }),
     );
@@ -119,8 +109,8 @@ course.define("ch03_positions", () => {
       const [a, b] = [encoding(t, d_model, base), encoding(u, d_model, base)];
       const product = products(a, b);
       clocks.replaceChildren(...speed.flatMap((_, i) => clock(i, t, k, a, b)));
-      svg.setAttribute(
-        "aria-label",
+      describe(
+        svg,
         `${speed.length} clocks with the hand at place ${t} and, ` +
           `dashed, at place ${u}. The angles between the two are ` +
           `${speed.map((s) => three(k * s)).join(", ")} radians.`,

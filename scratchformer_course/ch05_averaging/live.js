@@ -4,6 +4,7 @@
 
 course.define("ch05_averaging", () => {
   const { el, format, roving, slider, button, note, title, table, bar } = course.live;
+  const { listed, press, sum } = course.live;
   const { softmax } = course.model;
 
   // ---- calculations ----
@@ -15,10 +16,6 @@ course.define("ch05_averaging", () => {
     const mixture = x[0].map((_, c) => weights.reduce((sum, w, s) => sum + w * x[s][c], 0));
     return { masked, powers: masked.map(Math.exp), weights, mixture };
   }
-
-  // "a", "a and b", "a, b and c"
-  const listed = (parts) =>
-    parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts[0];
 
   const share = (weight) => (weight < 0.005 ? "less than 1 %" : `${Math.round(100 * weight)} %`);
 
@@ -63,18 +60,14 @@ course.define("ch05_averaging", () => {
         },
       ),
     );
+    const sums = [el("td"), el("td")];
     const steps = table(
       ["word", "score", "mask", "exp", "weight", ""],
       words.map((word, s) => [word, sliders[s].element, "", "", "", ""]),
       { class: "sx-past-steps" },
+      [["sum", "", "", ...sums, ""]],
     );
     const lines = [...steps.querySelectorAll("tbody tr")];
-    const sums = [el("td"), el("td")];
-    steps.append(
-      el("tfoot", {}, [
-        el("tr", {}, el("th", { scope: "row" }, "sum"), el("td"), el("td"), sums, el("td")),
-      ]),
-    );
     const head = title();
     const sentence = el("p", { class: "sx-past-told", role: "status" });
 
@@ -87,16 +80,8 @@ course.define("ch05_averaging", () => {
       }),
     );
     const cells = words.map(() => words.map(() => el("td")));
-    const map = el("table", { class: "sx-past-map" }, [
-      el("thead", {}, [
-        el("tr", {}, [el("td"), words.map((word) => el("th", { scope: "col" }, word))]),
-      ]),
-      el(
-        "tbody",
-        {},
-        choices.map((choice, t) => el("tr", {}, el("th", { scope: "row" }, choice), cells[t])),
-      ),
-    ]);
+    const rows = choices.map((choice, t) => [choice, ...cells[t]]);
+    const map = table(["", ...words], rows, { class: "sx-past-map" });
     roving(
       map,
       (row, column) => (column === 0 ? choices[row] : undefined),
@@ -131,8 +116,8 @@ course.define("ch05_averaging", () => {
         length.replaceChildren(weights[s] ? bar(weights[s]) : "");
         line.classList.toggle("sx-past-hidden", !may[s]);
       }
-      sums[0].textContent = digits(powers.reduce((a, b) => a + b, 0));
-      sums[1].textContent = digits(weights.reduce((a, b) => a + b, 0));
+      sums[0].textContent = digits(sum(powers));
+      sums[1].textContent = digits(sum(weights));
       sentence.textContent = told(words, looks, weights, may);
       for (const [t, row] of cells.entries()) {
         for (const [s, cell] of row.entries()) {
@@ -140,27 +125,18 @@ course.define("ch05_averaging", () => {
           cell.style.setProperty("--w", runs[t].weights[s].toFixed(4));
           cell.className = masks[mask][t][s] ? "" : "sx-past-closed";
         }
-        choices[t].setAttribute("aria-pressed", t === looks);
-        choices[t].tabIndex = t === looks ? 0 : -1;
         choices[t].closest("tr").classList.toggle("sx-past-looks", t === looks);
       }
-      for (const [i, each] of switches.entries()) {
-        each.setAttribute("aria-pressed", names[i] === mask);
-      }
+      press(choices, looks, true);
+      press(switches, names.indexOf(mask));
       const mixed = table(
         ["weight × vector", ...gives],
         words.map((word, s) => [
           `${digits(weights[s])} × ${word}`,
           ...x[s].map((number) => String(number).replace("-", "−")),
         ]),
-      );
-      mixed.append(
-        el("tfoot", {}, [
-          el("tr", {}, [
-            el("th", { scope: "row" }, `${words[looks]} gets`),
-            mixture.map((number) => el("td", {}, digits(number))),
-          ]),
-        ]),
+        {},
+        [[`${words[looks]} gets`, ...mixture.map(digits)]],
       );
       gets.replaceChildren(title(`3 · What ${words[looks]} gets`), mixed);
     }

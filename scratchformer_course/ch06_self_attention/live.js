@@ -4,7 +4,7 @@
 "use strict";
 
 course.define("ch06_self_attention", () => {
-  const { el, newId, roving, button, note, title, table, bar } = course.live;
+  const { el, roving, button, note, title, table, bar, check, press } = course.live;
   const { softmax } = course.model;
   const LARGEST = 99; // the size of a number that can be typed
   const SEEN = 0.005; // a weight that changes by less looks the same
@@ -150,31 +150,20 @@ course.define("ch06_self_attention", () => {
       }),
     );
     const cells = words.map(() => words.map(() => el("td")));
-    const map = el("table", { class: "sx-att-map" }, [
-      el("thead", {}, [
-        el("tr", {}, [el("td"), words.map((word) => el("th", { scope: "col" }, word))]),
-      ]),
-      el(
-        "tbody",
-        {},
-        choices.map((choice, t) => el("tr", {}, el("th", { scope: "row" }, choice), cells[t])),
-      ),
-    ]);
+    const rows = choices.map((choice, t) => [choice, ...cells[t]]);
+    const map = table(["", ...words], rows, { class: "sx-att-map" });
     roving(
       map,
       (row, column) => (column === 0 ? choices[row] : undefined),
       (to) => to.click(),
     );
 
-    const maskId = newId("mask");
-    const mask = el("input", {
-      type: "checkbox",
-      id: maskId,
-      onchange: () => {
-        before = run.weights;
-        edited(mask.checked ? "No word sees a later word." : "Every word sees all words.");
-      },
-    });
+    function hide(isMasked) {
+      before = run.weights;
+      edited(isMasked ? "No word sees a later word." : "Every word sees all words.");
+    }
+    const masking = check("Mask: hide later words", hide, { class: "sx-att-mask" });
+    const mask = masking.box;
     const status = el("p", { class: "sx-status", role: "status" });
     const summary = el("summary");
     const steps = el("div", { class: "sx-att-parts" });
@@ -191,7 +180,7 @@ course.define("ch06_self_attention", () => {
         title("2 · The weights of all words"),
         note("Rows ask, columns answer. Choose a row."),
         map,
-        el("label", { for: maskId, class: "sx-att-mask" }, mask, " Mask: hide later words"),
+        masking.element,
         status,
       ]),
       row,
@@ -241,11 +230,10 @@ course.define("ch06_self_attention", () => {
 
     function choose(t) {
       asks = t;
+      press(choices, t, true);
+      press(readers, t);
       choices.forEach((choice, i) => {
-        choice.setAttribute("aria-pressed", i === t);
-        choice.tabIndex = i === t ? 0 : -1;
         choice.closest("tr").classList.toggle("sx-att-asks", i === t);
-        readers[i].setAttribute("aria-pressed", i === t);
       });
       drawRow();
     }
@@ -279,14 +267,8 @@ course.define("ch06_self_attention", () => {
       const mixture = table(
         ["weight × value", ...gives],
         words.map((word, s) => [`${digits(weights[s])} × ${word}`, ...run.v[s].map(short)]),
-      );
-      mixture.append(
-        el("tfoot", {}, [
-          el("tr", {}, [
-            el("th", { scope: "row" }, `${words[asks]} gets`),
-            run.context[asks].map((number) => el("td", {}, digits(number))),
-          ]),
-        ]),
+        {},
+        [[`${words[asks]} gets`, ...run.context[asks].map(digits)]],
       );
       const named = (colour, text) =>
         el("span", { class: "sx-att-name", style: `--colour: var(--sx-${colour})` }, text);

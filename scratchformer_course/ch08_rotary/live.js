@@ -3,7 +3,7 @@
 "use strict";
 
 course.define("ch08_rotary", () => {
-  const { el, slider, button, note, table, format, turnable } = course.live;
+  const { el, slider, button, note, table, format, turnable, drawing, describe } = course.live;
   // Of the drawing
   const SIZE = 284;
   const MIDDLE = SIZE / 2;
@@ -37,20 +37,11 @@ course.define("ch08_rotary", () => {
     const unit = RADIUS / Math.max(Math.hypot(...query), Math.hypot(...key));
     let before = 0; // words in front of the text
     const placed = (place) => String(place + before);
-    const m = slider(
-      "Query at m",
-      { min: 0, max: most_place, step: 1, value: settings.m, show: placed },
-      draw,
-    );
-    const n = slider(
-      "Key at n",
-      { min: 0, max: most_place, step: 1, value: settings.n, show: placed },
-      draw,
-    );
+    const m = slider("Query at m", { max: most_place, value: settings.m, show: placed }, draw);
+    const n = slider("Key at n", { max: most_place, value: settings.n, show: placed }, draw);
     const speed = slider(
       "Radians a place",
       {
-        min: 0,
         max: settings.largest_speed,
         step: 0.01,
         value: settings.speed,
@@ -65,8 +56,7 @@ course.define("ch08_rotary", () => {
       for (const place of [m, n]) place.set(place.get()); // which draws
     });
     const drawn = el("svg:g");
-    const svg = el("svg:svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "sx-arrows", role: "img" });
-    svg.append(drawn);
+    const svg = drawing(SIZE, SIZE, { class: "sx-arrows" }, drawn);
     const [gripM, gripN] = [[m], [n], [m, n]].map(grip);
     const status = el("p", { class: "sx-score", role: "status" });
     const list = el("div");
@@ -152,8 +142,8 @@ course.define("ch08_rotary", () => {
         ...arrow(k, "sx-k", "k"),
       );
       const angle = show(Math.abs(angleBetween(k, q)));
-      svg.setAttribute(
-        "aria-label",
+      describe(
+        svg,
         `Two arrows: the query at place ${at_m} ends at ${shown(q)}, ` +
           `the key at place ${at_n} at ${shown(k)}. The angle between them is ${angle} radians.`,
       );

@@ -3,7 +3,7 @@
 "use strict";
 
 course.define("ch09_block", () => {
-  const { el, newId, slider, button, note, title } = course.live;
+  const { el, slider, button, note, title, table, newSwitch, press, mean } = course.live;
   const { softmax } = course.model;
   const EPS = 1e-5; // of the norms
 
@@ -18,9 +18,9 @@ course.define("ch09_block", () => {
   function norm(w, name, x) {
     const [weight, bias] = [w[`${name}.weight`], w[`${name}.bias`]];
     return x.map((row) => {
-      const mean = row.reduce((a, b) => a + b) / row.length;
-      const variance = row.reduce((sum, n) => sum + (n - mean) ** 2, 0) / row.length;
-      return row.map((n, c) => ((n - mean) / Math.sqrt(variance + EPS)) * weight[c] + bias[c]);
+      const middle = mean(row);
+      const variance = mean(row.map((n) => (n - middle) ** 2));
+      return row.map((n, c) => ((n - middle) / Math.sqrt(variance + EPS)) * weight[c] + bias[c]);
     });
   }
 
@@ -108,26 +108,19 @@ course.define("ch09_block", () => {
     const on = { attention: true, network: true, stream: true, norm: true, post: false };
     let count = 1;
     const switches = Object.entries(PARTS).map(([part, name]) => {
-      const id = newId("part");
-      const box = el("input", {
-        type: "checkbox",
-        role: "switch",
-        id,
-        onchange: () => {
-          on[part] = box.checked;
-          draw();
-        },
-      });
+      const turn = (isOn) => {
+        on[part] = isOn;
+        draw();
+      };
+      const { box, element } = newSwitch(name, turn, { class: "sx-blk-switch" });
       box.checked = true;
-      return el("label", { for: id, class: "sx-blk-switch" }, box, ` ${name}`);
+      return element;
     });
     const choices = (label, options, choose) =>
       el(
         "div",
         { class: "sx-group", role: "group", "aria-label": label },
-        options.map(([text, value]) =>
-          button(text, () => choose(value), { "data-value": value, "aria-pressed": false }),
-        ),
+        options.map(([text, value]) => button(text, () => choose(value))),
       );
     const places = choices(
       "Where the norm stands",
@@ -149,11 +142,7 @@ course.define("ch09_block", () => {
         fitSlider();
       },
     );
-    const at = slider(
-      "Look at block",
-      { min: 1, max: Math.max(...counts), step: 1, value: 1 },
-      draw,
-    );
+    const at = slider("Look at block", { min: 1, max: Math.max(...counts), value: 1 }, draw);
     at.element.hidden = true;
     const input = at.element.querySelector("input");
     function fitSlider() {
@@ -168,30 +157,12 @@ course.define("ch09_block", () => {
 
     // Numbers in rows and columns; those that `marked` names are bold
     function grid(kind, name, rows, columns, cells, most, marked = () => false) {
-      return el("table", { class: kind, "aria-label": name }, [
-        el("thead", {}, [
-          el("tr", {}, [el("td"), columns.map((text) => el("th", { scope: "col" }, text))]),
-        ]),
-        el(
-          "tbody",
-          {},
-          rows.map((row, r) =>
-            el("tr", {}, [
-              el("th", { scope: "row" }, row),
-              cells[r].map((number, c) =>
-                el(
-                  "td",
-                  {
-                    style: shade(Math.abs(number) / most),
-                    class: marked(r, c) ? "sx-blk-new" : null,
-                  },
-                  short(number),
-                ),
-              ),
-            ]),
-          ),
-        ),
-      ]);
+      const cell = (number, r, c) => {
+        const kind = marked(r, c) ? "sx-blk-new" : null;
+        return el("td", { style: shade(Math.abs(number) / most), class: kind }, short(number));
+      };
+      const shown = rows.map((row, r) => [row, ...cells[r].map((number, c) => cell(number, r, c))]);
+      return table(["", ...columns], shown, { class: kind, "aria-label": name });
     }
     const turned = (m) => m[0].map((_, c) => m.map((row) => row[c]));
 
@@ -201,14 +172,8 @@ course.define("ch09_block", () => {
       const { stations: three, map: weightsOf } = blocks[i];
       const end = blocks[count - 1].stations[2];
       const which = count === 1 ? "the block" : `block ${i + 1} of ${count}`;
-      for (const [group, value] of [
-        [places, Number(on.post)],
-        [numbers, count],
-      ]) {
-        for (const each of group.children) {
-          each.setAttribute("aria-pressed", Number(each.dataset.value) === value);
-        }
-      }
+      press(places.children, Number(on.post));
+      press(numbers.children, counts.indexOf(count));
       for (const each of places.children) each.disabled = !on.norm;
       const most = Math.max(1, ...three.map(largest));
       map.replaceChildren(

@@ -4,11 +4,10 @@
 "use strict";
 
 course.define("ch11_training", () => {
-  const { el, format, percent, visible, slider, button, title, note, scrolling, table } =
-    course.live;
+  const { el, format, percent, visible, slider, title, note, scrolling, table } = course.live;
+  const { fold, listed, mean, player, describe } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const TALLEST = 6; // nats: the loss whose bar is full
-  const PAUSE = 700; // milliseconds between two steps that are played
   const thousands = (step) => step.toLocaleString("en-US");
 
   // ---- calculations ----
@@ -49,8 +48,6 @@ course.define("ch11_training", () => {
 
   const passed = (counted, loss) =>
     counted.filter(([, other]) => loss < other).map(([name]) => name);
-  const joined = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
-  const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
   // ---- the picture of the run ----
 
@@ -99,8 +96,8 @@ course.define("ch11_training", () => {
     function mark(i) {
       dot.setAttribute("style", style(i, losses[i]));
       const marked = `${format(losses[i], 2)} at step ${thousands(steps[i])}`;
-      element.setAttribute(
-        "aria-label",
+      describe(
+        element,
         `The loss on the validation text, from ${format(losses[0], 2)} before the first step to ` +
           `${format(losses[last], 2)} after step ${thousands(steps[last])}; marked: ${marked}`,
       );
@@ -124,37 +121,16 @@ course.define("ch11_training", () => {
 
     const step = slider(
       "Steps of training",
-      { min: 0, max: steps.length - 1, step: 1, value: 0, show: (i) => thousands(steps[i]) },
+      { max: steps.length - 1, value: 0, show: (i) => thousands(steps[i]) },
       () => {
         chosen = step.get();
         show();
-        if (chosen !== due) pause(); // a reader has moved it
+        play.moved();
       },
     );
 
-    // Plays the rest of the steps once, or all of them from the last. Where a reader wants nothing
-    // to move by itself, a press takes one step.
-    const calm = matchMedia("(prefers-reduced-motion: reduce)");
-    const play = button("", () => (waiting ? pause() : next()));
-    let waiting = 0; // the timer while it plays
-    let due = 0; // the place that was played last
-    function next() {
-      due = (chosen + 1) % steps.length;
-      step.set(due);
-      const isMore = !calm.matches && due < steps.length - 1;
-      waiting = isMore ? setTimeout(() => element.isConnected && next(), PAUSE) : 0;
-      namePlay();
-    }
-    function pause() {
-      clearTimeout(waiting);
-      waiting = 0;
-      namePlay();
-    }
-    function namePlay() {
-      play.textContent = waiting ? "Pause" : calm.matches ? "Next step" : "Play";
-    }
-    step.element.append(play);
-    calm.addEventListener("change", pause);
+    const play = player(step, () => (chosen + 1) % steps.length, "Next step");
+    step.element.append(play.button);
 
     const status = el("p", { class: "sx-status", role: "status" });
     const {
@@ -178,7 +154,7 @@ course.define("ch11_training", () => {
       heads.element,
       name,
       map,
-      el("details", {}, el("summary", {}, "The largest weights as a table"), weightTable),
+      fold("The largest weights as a table", weightTable),
     ]);
     const element = el("div", { class: "sx-time" }, [
       curve.element,
@@ -196,7 +172,7 @@ course.define("ch11_training", () => {
             "A line of the validation text. A bar over each character: its loss. " +
               `The tallest are ${TALLEST} nats or more.`,
           ),
-          el("details", {}, el("summary", {}, "Every character as a table"), lossTable),
+          fold("Every character as a table", lossTable),
         ]),
         lookedAt,
       ]),
@@ -217,7 +193,7 @@ course.define("ch11_training", () => {
       status.textContent =
         `After ${thousands(steps[chosen])} ` +
         `${steps[chosen] === 1 ? "step" : "steps"}: ${format(loss, 2)} nats a character on the ` +
-        `validation text${names.length ? `, better than counted ${joined(names)}` : ""}.`;
+        `validation text${names.length ? `, better than counted ${listed(names)}` : ""}.`;
       heads.show(seen.attention, prompt.ids.length);
       drawMap();
       text.replaceChildren(prompt.text, el("mark", {}, seen.text));
@@ -243,28 +219,16 @@ course.define("ch11_training", () => {
           class: s > t ? "sx-closed" : null,
           style: `--w: ${weights[t * T + s].toFixed(4)}`,
         });
+      const rows = shown.map((n, r) => [n, ...shown.map((_, c) => cell(first + r, first + c))]);
+      const grid = { class: "sx-grid", style: `--n: ${shown.length}` };
+      const picture = el("div", { role: "img" }, table(["", ...shown], rows, grid));
+      describe(
+        picture,
+        `${name.textContent}: a row for each character, ` +
+          `coloured where it looks. Largest weights of the last rows: ${told.join("; ")}`,
+      );
       map.replaceChildren(
-        el(
-          "div",
-          {
-            role: "img",
-            "aria-label":
-              `${name.textContent}: a row for each character, ` +
-              `coloured where it looks. Largest weights of the last rows: ${told.join("; ")}`,
-          },
-          [
-            el("table", { class: "sx-grid", style: `--n: ${shown.length}` }, [
-              el("thead", {}, [el("tr", {}, [el("td"), shown.map((n) => el("th", {}, n))])]),
-              el(
-                "tbody",
-                {},
-                shown.map((n, r) =>
-                  el("tr", {}, [el("th", {}, n), shown.map((_, c) => cell(first + r, first + c))]),
-                ),
-              ),
-            ]),
-          ],
-        ),
+        picture,
         note(
           `${first ? `The last ${T - first} of ${T} characters. ` : ""}` +
             "Each row is a character. The fuller the colour of a cell, the more it looks there.",
@@ -302,7 +266,6 @@ course.define("ch11_training", () => {
     }
 
     read(settings.prompt);
-    namePlay();
     return element;
   }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 course.define("ch13_bert", () => {
-  const { el, newId, percent, button, table, bar } = course.live;
+  const { el, newId, percent, button, table, bar, fold, title } = course.live;
   const { load, row, gaps, MASK } = course.bert;
   const FEW = 5; // candidates that are shown for each gap
   const GAP = /^[_▢…?]+$/;
@@ -100,10 +100,10 @@ course.define("ch13_bert", () => {
       ]),
       status,
       list,
-      el("details", {}, [
-        el("summary", {}, `The ${known.length} words it knows`),
+      fold(
+        `The ${known.length} words it knows`,
         el("p", { class: "sx-fill-words" }, known.join(" · ")),
-      ]),
+      ),
     ]);
 
     function set(values) {
@@ -134,7 +134,7 @@ course.define("ch13_bert", () => {
       const focused = list.contains(document.activeElement) && document.activeElement.dataset.place;
       list.replaceChildren(
         ...shown.map((gap, n) => {
-          const name = el("p", { class: "sx-title" }, `Gap ${n + 1} · `, around(gap));
+          const name = title([`Gap ${n + 1} · `, around(gap)]);
           const rows = gap.best.map(([id, p], place) => [
             button(words[id], () => write(gap, id), {
               "aria-label": `Write ${words[id]} into gap ${n + 1}`,

@@ -3,7 +3,8 @@
 "use strict";
 
 course.define("ch15_costs", () => {
-  const { el, percent, slider, button, note, table } = course.live;
+  const { el, percent, slider, button, note, table, press, title } = course.live;
+  const sum = (parts) => course.live.sum(Object.values(parts));
   const PRECISIONS = { float32: false, "mixed precision": true };
   const OPTIMIZERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
   const COLOURS = {
@@ -24,8 +25,6 @@ course.define("ch15_costs", () => {
   };
 
   // ---- the formulas ------------------------------------------------------------------------
-
-  const sum = (parts) => Object.values(parts).reduce((a, b) => a + b, 0);
 
   // Each matrix with its bias; a norm has two numbers for each channel. The head is the token table
   function parameters({ vocab_size: V, context_length: T, d_model: C, n_layers: L }) {
@@ -111,7 +110,7 @@ course.define("ch15_costs", () => {
       share(n / all),
     ]);
     return el("section", {}, [
-      el("p", { class: "sx-title" }, name, el("b", {}, total)),
+      title([name, el("b", {}, total)]),
       pieces(parts, all),
       table(["", "", ""], rows, { class: "sx-parts", "aria-label": name }),
     ]);
@@ -131,14 +130,7 @@ course.define("ch15_costs", () => {
         const scale = scales[name];
         const value = scale.indexOf(presets[start][name]);
         const show = (i) => grouped(scale[i]);
-        return [
-          name,
-          slider(
-            label,
-            { min: 0, max: scale.length - 1, step: 1, value, show },
-            () => quiet || draw(),
-          ),
-        ];
+        return [name, slider(label, { max: scale.length - 1, value, show }, () => quiet || draw())];
       }),
     );
     const now = () =>
@@ -154,9 +146,7 @@ course.define("ch15_costs", () => {
           draw();
         }),
       );
-      const mark = () => {
-        for (const one of all) one.setAttribute("aria-pressed", options[one.textContent] === get());
-      };
+      const mark = () => press(all, Object.values(options).indexOf(get()));
       const group = el("div", { class: "sx-choices", role: "group", "aria-label": label }, all);
       return { element: el("div", { class: "sx-choice" }, el("span", {}, label), group), mark };
     }
@@ -204,7 +194,7 @@ course.define("ch15_costs", () => {
         texts(largestBatch(n * 1e9, size, chosen)),
       ]);
       return el("section", {}, [
-        el("p", { class: "sx-title" }, "Does it fit?"),
+        title("Does it fit?"),
         table(["memory", "", "used", "holds at most"], rows, { class: "sx-devices" }),
       ]);
     }

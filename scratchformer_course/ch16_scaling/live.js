@@ -3,7 +3,7 @@
 "use strict";
 
 course.define("ch16_scaling", () => {
-  const { el, newId, slider, button, note, table } = course.live;
+  const { el, newId, slider, button, note, table, drawing, words, path, describe } = course.live;
   const POINTS = 80; // of the curve
 
   // ---- the law -----------------------------------------------------------------------------
@@ -45,31 +45,29 @@ course.define("ch16_scaling", () => {
     const [from, to] = [sizes[0], sizes[sizes.length - 1]];
     const px = (N) => left + ((right - left) * Math.log(N / from)) / Math.log(to / from);
     const py = (v) => bottom - ((bottom - top) * (v - low)) / (high - low);
-    const words = (text, x, y, anchor, more = {}) =>
-      el("svg:text", { x, y, "text-anchor": anchor, ...more }, text);
     const clip = newId("clip");
     const inner = el("svg:g", { "clip-path": `url(#${clip})` });
     const ticks = [0, 1, 2, 3, 4].map((i) => low + ((high - low) * i) / 4);
-    const svg = el("svg:svg", { viewBox: "0 0 400 272", role: "img", class: "sx-chart" }, [
+    const svg = drawing(400, 272, { class: "sx-chart" }, [
       el("svg:clipPath", { id: clip }, [
         el("svg:rect", { x: left, y: top, width: right - left, height: bottom - top }),
       ]),
       el("svg:path", { d: `M${left} ${top}V${bottom}H${right}`, class: "sx-frame" }),
       [1e4, 1e5].map((N) => [
-        words(N === 1e4 ? "10 k" : "100 k", px(N), bottom + 18, "middle"),
+        words(N === 1e4 ? "10 k" : "100 k", px(N), bottom + 18),
         el("svg:path", { d: `M${px(N)} ${bottom}v4`, class: "sx-frame" }),
       ]),
       ticks.map((v) => words(v.toFixed(2), left - 6, py(v) + 5, "end")),
-      words("parameters, N", (left + right) / 2, bottom + 38, "middle"),
+      words("parameters, N", (left + right) / 2, bottom + 38),
       words("loss", left + 8, top + 12, "start"),
       inner,
     ]);
     const curve = (f) => {
       const points = Array.from({ length: POINTS + 1 }, (_, i) => {
         const N = from * (to / from) ** (i / POINTS);
-        return `${px(N).toFixed(1)} ${py(Math.min(f(N), 2 * high)).toFixed(1)}`;
+        return [px(N), py(Math.min(f(N), 2 * high))];
       });
-      return el("svg:path", { d: `M${points.join("L")}`, class: "sx-curve" });
+      return el("svg:path", { d: path(points), class: "sx-curve" });
     };
     const shapes = {
       tried: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
@@ -95,9 +93,7 @@ course.define("ch16_scaling", () => {
     const spend = slider(
       "Budget",
       {
-        min: 0,
         max: budgets.length - 1,
-        step: 1,
         value: budgets.indexOf(tested[0][0]),
         show: (i) => billions(budgets[i]),
       },
@@ -110,9 +106,7 @@ course.define("ch16_scaling", () => {
     const size = slider(
       "Size",
       {
-        min: 0,
         max: sizes.length - 1,
-        step: 1,
         value: first,
         show: (i) => grouped(sizes[i]),
       },
@@ -165,8 +159,8 @@ course.define("ch16_scaling", () => {
         : "Nothing is trained yet.";
       const chosen = shown ? `The best size is ${grouped(best(law, budget))}. ` : "";
       const measured = stars.length ? "Stars are trained runs." : "";
-      c.svg.setAttribute(
-        "aria-label",
+      describe(
+        c.svg,
         `Loss against size at ${billions(budget)} operations. ` +
           tries.map((n) => `${grouped(n)}: ${nats(reached(law, budget, n))}. `).join("") +
           (shown ? `The law is a bowl. ${chosen}${measured}` : "The law is hidden."),

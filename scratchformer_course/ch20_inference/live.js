@@ -175,7 +175,8 @@ course.define("inference", () => {
 // ---- the draft, side by side with the model alone ----
 
 course.define("draft_ahead", () => {
-  const { el, newId, button, slider, note, visible, table, format, scrolling } = course.live;
+  const { el, button, slider, note, visible, table, format, scrolling } = course.live;
+  const { seedField, check, sum } = course.live;
   const { modelOf, inFrames } = course.explorer;
   const { unpack, writer } = course.inference;
   const PACE = 70; // milliseconds from pass to pass
@@ -191,39 +192,21 @@ course.define("draft_ahead", () => {
     let interrupt = null; // while both write: what stops them
 
     const controls = {
-      length: slider(
-        "Draft",
-        { min: 1, max: settings.longest, step: 1, value: settings.length },
-        () => restart(),
+      length: slider("Draft", { min: 1, max: settings.longest, value: settings.length }, () =>
+        restart(),
       ),
-      longest: slider(
-        "It reads",
-        { min: 0, max: tables.length - 1, step: 1, value: tables.length - 1 },
-        () => restart(),
+      longest: slider("It reads", { max: tables.length - 1, value: tables.length - 1 }, () =>
+        restart(),
       ),
       temperature: slider(
         "Temperature",
-        { min: 0, max: 1.5, step: 0.1, value: settings.temperature, show: (x) => x.toFixed(1) },
+        { max: 1.5, step: 0.1, value: settings.temperature, show: (x) => x.toFixed(1) },
         () => restart(),
       ),
     };
-    const seedId = newId("seed");
-    const seed = el("input", {
-      id: seedId,
-      type: "number",
-      min: 0,
-      max: 9999,
-      step: 1,
-      value: settings.seed,
-      onchange: () => restart(),
-    });
-    const refusedId = newId("refused");
-    const refused = el("input", {
-      id: refusedId,
-      type: "checkbox",
-      checked: "",
-      onchange: () => draw(),
-    });
+    const seed = seedField(settings.seed, () => restart());
+    const refused = check("Show what was refused", () => draw());
+    refused.box.checked = true;
     const run = button("Write", () => (interrupt ? stop() : start()));
     const one = button("One pass", () => {
       stop();
@@ -242,7 +225,7 @@ course.define("draft_ahead", () => {
         prompt,
         most,
         temperature: controls.temperature.get(),
-        seed: Number(seed.value) || 0,
+        seed: seed.get(),
         longest: controls.longest.get(),
       };
       alone = writer(model, tokenizer, tables, { ...rules, k: 0 });
@@ -310,15 +293,14 @@ course.define("draft_ahead", () => {
       aloneText.replaceChildren(before(), tokenizer.decode(alone.written()));
       const pieces = ahead.passes.flatMap(({ drafted, kept, own, isBonus }) => [
         kept ? piece("sx-kept", drafted.slice(0, kept)) : null,
-        !isBonus && refused.checked
+        !isBonus && refused.box.checked
           ? el("del", {}, visible(tokenizer.decode([drafted[kept]])))
           : null,
         piece(isBonus ? (drafted.length ? "sx-bonus" : null) : "sx-own", [own]),
       ]);
       aheadText.replaceChildren(before(), ...pieces.filter(Boolean));
       for (const text of [aloneText, aheadText]) text.scrollTop = text.scrollHeight;
-      const sum = (what) => ahead.passes.reduce((total, pass) => total + what(pass), 0);
-      const drafted = sum((pass) => pass.drafted.length);
+      const drafted = sum(ahead.passes.map((pass) => pass.drafted.length));
       const rows = [alone, ahead].map((each, i) => {
         const [tokens, passes] = [each.written().length, each.passes.length];
         return [
@@ -326,7 +308,7 @@ course.define("draft_ahead", () => {
           String(tokens),
           String(passes),
           passes ? format(tokens / passes, 2) : "",
-          i && drafted ? `${sum((pass) => pass.kept)} of ${drafted}` : "",
+          i && drafted ? `${sum(ahead.passes.map((pass) => pass.kept))} of ${drafted}` : "",
         ];
       });
       counts.replaceChildren(
@@ -357,10 +339,8 @@ course.define("draft_ahead", () => {
         el("div", { class: "sx-main" }, counts),
         el("div", { class: "sx-main" }, [
           Object.values(controls).map(({ element }) => element),
-          el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
-          el("div", { class: "sx-checks" }, [
-            el("label", { for: refusedId }, refused, " Show what was refused"),
-          ]),
+          seed.element,
+          el("div", { class: "sx-checks" }, refused.element),
           note(
             "Draft: characters that are guessed before each pass. It reads: the last characters that the counts look at.",
           ),
@@ -376,6 +356,7 @@ course.define("draft_ahead", () => {
 
 course.define("fewer_bits", () => {
   const { el, button, slider, note, format, scrolling, table } = course.live;
+  const { press, drawing, words, path } = course.live;
   const { modelOf, inFrames } = course.explorer;
   const { roundedModel, bytes, meanLoss, generate } = course.inference;
   const SHARED = [
@@ -399,9 +380,7 @@ course.define("fewer_bits", () => {
     const choice = slider(
       "Bits",
       {
-        min: 0,
         max: stops.length - 1,
-        step: 1,
         value: stops.length - 1 - stops.indexOf(8),
         show: (i) => String(stops[stops.length - 1 - i]),
       },
@@ -478,9 +457,10 @@ course.define("fewer_bits", () => {
     }
 
     function drawStored() {
-      kinds.forEach((each, i) => {
-        each.setAttribute("aria-pressed", SHARED[i][0] === shared);
-      });
+      press(
+        kinds,
+        SHARED.findIndex(([kind]) => kind === shared),
+      );
       roundedName.textContent = `In ${bitsNow()} bits`;
       numbers.replaceChildren(table(["", "now", "against 16 bits"], rows()));
       chart.replaceChildren(curves());
@@ -512,41 +492,27 @@ course.define("fewer_bits", () => {
       const [low, high] = [Math.min(...all), Math.max(...all)];
       const x = (i) => right - (i * (right - left)) / (stops.length - 1);
       const y = (loss) => bottom - 8 - ((loss - low) / (high - low)) * (bottom - top - 8);
-      const words = (text, at, down, anchor = "middle") =>
-        el("svg:text", { x: at, y: down, "text-anchor": anchor }, text);
-      const path = (row) =>
-        row.map((loss, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(loss).toFixed(1)}`).join("");
-      const line = SHARED.map(([kind]) =>
-        el("svg:path", {
-          d: path(losses[kind]),
+      const line = SHARED.map(([kind]) => {
+        const d = path(losses[kind].map((loss, i) => [x(i), y(loss)]));
+        return el("svg:path", {
+          d,
           class: `sx-inf-line ${kind === shared ? "sx-inf-chosen" : ""}`,
-        }),
-      );
+        });
+      });
       const loss = losses[shared][place()];
-      return el(
-        "svg:svg",
-        {
-          viewBox: `0 0 ${width} ${height}`,
-          role: "img",
-          class: "sx-inf-chart",
-          "aria-label":
-            `Loss on the whole validation split by bits, with a scale for ` +
-            `${SHARED.find(([kind]) => kind === shared)[1]}: ` +
-            stops.map((bits, i) => `${format(losses[shared][i])} in ${bits}`).join(", "),
-        },
+      const name =
+        `Loss on the whole validation split by bits, with a scale for ` +
+        `${SHARED.find(([kind]) => kind === shared)[1]}: ` +
+        stops.map((bits, i) => `${format(losses[shared][i])} in ${bits}`).join(", ");
+      return drawing(width, height, { class: "sx-inf-chart", "aria-label": name }, [
         el("svg:path", { d: `M${left} ${top}V${bottom}H${width}`, class: "sx-inf-axis" }),
         line,
-        el("svg:circle", {
-          cx: x(place()).toFixed(1),
-          cy: y(loss).toFixed(1),
-          r: 6.5,
-          class: "sx-inf-dot",
-        }),
+        el("svg:circle", { cx: x(place()), cy: y(loss), r: 6.5, class: "sx-inf-dot" }),
         stops.map((bits, i) => words(String(bits), x(i), bottom + 18)),
         words("bits", (left + right) / 2, height - 8),
         words(format(high, 1), left - 6, y(high) + 5, "end"),
         words(format(low, 1), left - 6, y(low) + 5, "end"),
-      );
+      ]);
     }
 
     change();

@@ -3,7 +3,8 @@
 "use strict";
 
 course.define("ch22_inside", () => {
-  const { el, button, slider, note, format } = course.live;
+  const { el, button, slider, note, format, listed, title } = course.live;
+  const { drawing, words, path, describe } = course.live;
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"; // of a weight, from 0 to 1
   const SHADES = 5; // in which weights are drawn
   const [WIDTH, HEIGHT, LEFT, BOTTOM] = [330, 170, 34, 142]; // of the loss curve
@@ -51,7 +52,6 @@ course.define("ch22_inside", () => {
   }
 
   const named = (heads, silenced) => heads.filter((_, i) => (silenced >> i) & 1);
-  const listed = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
 
   function told({ heads, song, frames }, frame, silenced) {
     const [right, total] = copied(song, frame.best);
@@ -71,32 +71,25 @@ course.define("ch22_inside", () => {
     const last = frames.at(-1).step;
     const x = (step) => LEFT + (step / last) * (WIDTH - LEFT - 12);
     const y = (loss) => BOTTOM - (loss / TOP_LOSS) * (BOTTOM - 10);
-    const text = (words, x, y, anchor) => el("svg:text", { x, y, "text-anchor": anchor }, words);
-    const path = frames
-      .map(({ step, loss }, i) => `${i ? "L" : "M"}${x(step)} ${y(loss)}`)
-      .join("");
+    const points = frames.map(({ step, loss }) => [x(step), y(loss)]);
     const dot = el("svg:circle", { r: 6, class: "sx-song-dot" });
     const line = el("svg:path", { class: "sx-song-up" });
-    const svg = el(
-      "svg:svg",
-      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sx-song-curve", role: "img" },
-      [
-        el("svg:path", { d: `M${LEFT} 10V${BOTTOM}H${WIDTH - 12}`, class: "sx-song-axis" }),
-        [0, 1, 2, 3].map((loss) => text(loss, LEFT - 7, y(loss) + 5, "end")),
-        [0, 100, 200, 300].map((step) => text(step, x(step), BOTTOM + 19, "middle")),
-        text("loss where notes repeat", WIDTH - 14, 20, "end"),
-        el("svg:path", { d: path, class: "sx-song-line" }),
-        line,
-        dot,
-      ],
-    );
+    const svg = drawing(WIDTH, HEIGHT, { class: "sx-song-curve" }, [
+      el("svg:path", { d: `M${LEFT} 10V${BOTTOM}H${WIDTH - 12}`, class: "sx-song-axis" }),
+      [0, 1, 2, 3].map((loss) => words(loss, LEFT - 7, y(loss) + 5, "end")),
+      [0, 100, 200, 300].map((step) => words(step, x(step), BOTTOM + 19)),
+      words("loss where notes repeat", WIDTH - 14, 20, "end"),
+      el("svg:path", { d: path(points), class: "sx-song-line" }),
+      line,
+      dot,
+    ]);
     function mark({ step, loss }, before) {
       const top = Math.min(loss, TOP_LOSS);
       dot.setAttribute("cx", x(step));
       dot.setAttribute("cy", y(top));
       line.setAttribute("d", `M${x(step)} ${y(before)}V${y(top)}`);
-      svg.setAttribute(
-        "aria-label",
+      describe(
+        svg,
         `The loss falls from ${format(frames[0].loss, 2)} at the start to ` +
           `${format(frames.at(-1).loss, 2)} at step ${last}. Marked: ${format(loss, 2)}.`,
       );
@@ -115,7 +108,7 @@ course.define("ch22_inside", () => {
     const status = el("p", { class: "sx-status", role: "status" });
     const at = slider(
       "Steps",
-      { min: 0, max: last, step: 1, value: last, show: (i) => String(frames[i].step) },
+      { max: last, value: last, show: (i) => String(frames[i].step) },
       () => {
         if (at.get() !== last) silenced = 0;
         draw();
@@ -147,7 +140,7 @@ course.define("ch22_inside", () => {
         score.textContent = isOut ? "off" : format(value, 2);
         tile.setAttribute("aria-pressed", isOut);
         const what = i < 4 ? "weight on the note before" : "induction score";
-        tile.setAttribute("aria-label", `Silence head ${name}, ${what} ${format(value, 2)}`);
+        describe(tile, `Silence head ${name}, ${what} ${format(value, 2)}`);
         picture.replaceChildren(
           el("svg:path", { d: `M0 0L${n} ${n}H0z`, class: "sx-song-half" }),
           ...shades(frame.maps[i], n, 1).map((d, shade) =>
@@ -191,12 +184,10 @@ course.define("ch22_inside", () => {
 
     const row = (name, from) =>
       el("div", { class: "sx-song-block", role: "group", "aria-label": name }, [
-        el("p", { class: "sx-title" }, name),
-        el(
-          "div",
-          { class: "sx-song-tiles" },
+        title(name),
+        el("div", { class: "sx-song-tiles" }, [
           tiles.slice(from, from + 4).map(({ tile }) => tile),
-        ),
+        ]),
       ]);
     draw();
     return el("div", { class: "sx-song" }, [

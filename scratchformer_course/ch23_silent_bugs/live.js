@@ -3,7 +3,7 @@
 "use strict";
 
 course.define("ch23_silent_bugs", () => {
-  const { el, button, note, title, format } = course.live;
+  const { el, button, note, title, format, press, drawing, words, path } = course.live;
 
   const signed = (x, digits = 2) => (x < 0 ? "" : "+") + format(x, digits);
   const range = ([mean, least, most]) =>
@@ -39,41 +39,26 @@ course.define("ch23_silent_bugs", () => {
     const y = (loss) => 12 + ((H - 48) * (high - Math.min(loss, high))) / (high - low || 1);
     const ticks = [high, (high + low) / 2, low];
     const last = curves.map((curve, i) => `${names[i]} ends at ${format(curve.at(-1), 2)}`);
-    return el(
-      "svg:svg",
-      {
-        viewBox: `0 0 ${W} ${H}`,
-        role: "img",
-        class: "sx-bug-plot",
-        "aria-label": `Training loss over ${steps} steps: ${last.join(", ")}.`,
-      },
+    const line = (d, i) => {
+      const look = {
+        style: `stroke: var(--sx-${colours[i]})`,
+        "stroke-dasharray": i ? "7 5" : null,
+      };
+      return el("svg:path", { d, class: "sx-bug-line", ...look });
+    };
+    const told = `Training loss over ${steps} steps: ${last.join(", ")}.`;
+    return drawing(W, H, { class: "sx-bug-plot", "aria-label": told }, [
       ticks.map((tick) => [
         el("svg:path", { d: `M44 ${y(tick)}H${W - 14}`, class: "sx-bug-axis" }),
-        el("svg:text", { x: 38, y: y(tick) + 5, "text-anchor": "end" }, format(tick, 1)),
+        words(format(tick, 1), 38, y(tick) + 5, "end"),
       ]),
-      curves.map((curve, i) =>
-        el("svg:path", {
-          d: curve
-            .map((loss, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${y(loss).toFixed(1)}`)
-            .join(""),
-          class: "sx-bug-line",
-          style: `stroke: var(--sx-${colours[i]})`,
-          "stroke-dasharray": i ? "7 5" : null,
-        }),
-      ),
-      el("svg:text", { x: W - 14, y: 26, "text-anchor": "end" }, `${steps} steps`),
-      names.map((name, i) =>
-        el("svg:g", {}, [
-          el("svg:path", {
-            d: `M${44 + 118 * i} ${H - 13}h26`,
-            class: "sx-bug-line",
-            style: `stroke: var(--sx-${colours[i]})`,
-            "stroke-dasharray": i ? "7 5" : null,
-          }),
-          el("svg:text", { x: 76 + 118 * i, y: H - 8 }, name),
-        ]),
-      ),
-    );
+      curves.map((curve, i) => line(path(curve.map((loss, k) => [x(k), y(loss)])), i)),
+      words(`${steps} steps`, W - 14, 26, "end"),
+      names.map((name, i) => [
+        line(`M${44 + 118 * i} ${H - 13}h26`, i),
+        words(name, 76 + 118 * i, H - 8, "start"),
+      ]),
+    ]);
   }
 
   // ---- two curves, one model is broken ----
@@ -104,10 +89,8 @@ course.define("ch23_silent_bugs", () => {
       const isTold = mine !== null;
       host.replaceChildren(plot(pair.curves, ["model A", "model B"], steps, ["query", "key"]));
       count.textContent = `Pair ${at + 1} of ${pairs.length}`;
-      guesses.forEach((each, i) => {
-        each.setAttribute("aria-disabled", isTold); // it keeps the focus
-        each.setAttribute("aria-pressed", isTold && mine === i);
-      });
+      press(guesses, mine);
+      for (const each of guesses) each.setAttribute("aria-disabled", isTold); // it keeps the focus
       before.setAttribute("aria-disabled", at === 0);
       next.setAttribute("aria-disabled", at === pairs.length - 1);
       const all = chosen.filter((each) => each !== null).length;
@@ -151,36 +134,24 @@ course.define("ch23_silent_bugs", () => {
       const { asked, chosen } = state[at];
       const right = patient.choices.findIndex(([, why]) => why === null);
       const isFound = chosen.has(right);
-      tabs.forEach((tab, i) => {
-        tab.setAttribute("aria-pressed", i === at);
-      });
+      press(tabs, at);
+      // A button, and what is found once it was pressed
+      const item = (text, name, pressed, i, found) => {
+        const isPressed = pressed.has(i);
+        const onpress = () => {
+          pressed.add(i);
+          draw(name);
+        };
+        return el("li", {}, [
+          button(text, onpress, { "data-name": name, "aria-pressed": String(isPressed) }),
+          isPressed ? el("p", { class: "sx-bug-found" }, found) : null,
+        ]);
+      };
       const asks = questions.map((question, i) =>
-        el("li", {}, [
-          button(
-            question,
-            () => {
-              asked.add(i);
-              draw(`ask${i}`);
-            },
-            { "data-name": `ask${i}`, "aria-pressed": asked.has(i) },
-          ),
-          asked.has(i) ? el("p", { class: "sx-bug-found" }, answered(patient.asked[i])) : null,
-        ]),
+        item(question, `ask${i}`, asked, i, answered(patient.asked[i])),
       );
       const choices = patient.choices.map(([name, why], i) =>
-        el("li", {}, [
-          button(
-            name,
-            () => {
-              chosen.add(i);
-              draw(`choose${i}`);
-            },
-            { "data-name": `choose${i}`, "aria-pressed": chosen.has(i) },
-          ),
-          chosen.has(i)
-            ? el("p", { class: "sx-bug-found" }, why ? `No. ${why}` : `Yes. ${patient.says}`)
-            : null,
-        ]),
+        item(name, `choose${i}`, chosen, i, why ? `No. ${why}` : `Yes. ${patient.says}`),
       );
       host.replaceChildren(
         el("p", {}, patient.symptom),

@@ -101,7 +101,7 @@ course.define("opening_film", () => {
     });
     const chosen = slider(
       "Training",
-      { min: 0, max: last, step: 1, value: last, show: (i) => steps(frames[i]) },
+      { max: last, value: last, show: (i) => steps(frames[i]) },
       () => {
         if (chosen.get() === at) return; // the film moved it
         seen.disconnect();

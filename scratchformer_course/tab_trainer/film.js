@@ -3,7 +3,7 @@
 "use strict";
 
 course.define("film", () => {
-  const { el, format, button, roving, title, note, scrolling, table } = course.live;
+  const { el, format, button, roving, title, note, scrolling, table, press } = course.live;
   const FAINTEST = 0.02; // weights that are no larger are not drawn
   const OPENING = 60; // characters of a sample that stand in the table
 
@@ -68,10 +68,7 @@ course.define("film", () => {
       about.textContent =
         `Shaded: given to it. It is right about ${inHundred(right)} times in 100 ` +
         `(${format(loss, 2)} nats).`;
-      buttons.forEach((one, at) => {
-        one.setAttribute("aria-pressed", at === i);
-        one.tabIndex = at === i ? 0 : -1;
-      });
+      press(buttons, i, true);
       const heads = weights.flatMap((ofBlock, block) =>
         Array.from({ length: run.config.n_heads }, (_, head) => {
           const name = `block ${block + 1}, head ${head + 1}`;

@@ -5,7 +5,7 @@
 
 course.define("race", () => {
   const found = { last: null, counts: null }; // what the last run gave, for whoever measures
-  const { el, format, button, note } = course.live;
+  const { el, format, button, note, fold } = course.live;
   const { startWork } = course.workers;
   const { newControls } = course.controls;
   const { newOwnText } = course.owntext;
@@ -85,7 +85,7 @@ course.define("race", () => {
       result.element,
       film.list,
       film.looks,
-      el("details", {}, el("summary", {}, "The curve as a table"), numbers),
+      fold("The curve as a table", numbers),
     ]);
     controls.element.addEventListener("input", () => ownText.tell());
     ownText.tell();

@@ -27,7 +27,7 @@ from tests.site.test_pages import parsed
 from tools.mistakes_page import EXERCISES
 from tools.set_repository import PLACEHOLDER, current
 
-in_node = Node(E="../book/_assets/exercise.js")
+in_node = Node("../book/_assets/guess-verdicts.js", E="../book/_assets/exercise.js")
 PARTS = ["run", "question", "hint", "hint", "worked", "mistakes"]  # behind the stub, in order
 
 

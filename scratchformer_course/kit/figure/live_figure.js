@@ -7,6 +7,7 @@
 
 course.define("live", () => {
   const { el, figures } = course;
+  const PAUSE = 700; // milliseconds between two stops that are played
   let count = 0; // of what needs an id of its own
 
   // ---- building blocks ---------------------------------------------------------------------
@@ -35,6 +36,43 @@ course.define("live", () => {
       onmove(next);
     });
   }
+
+  // A grid whose cells know their data-row and data-column: to point at one, or to move to it by the
+  // arrow keys, chooses it
+  function gridCursor(grid, choose) {
+    function take({ target }) {
+      const cell = target.closest("[data-column]");
+      if (!cell) return;
+      grid.querySelector("[tabindex='0']").tabIndex = -1;
+      cell.tabIndex = 0;
+      choose(Number(cell.dataset.row), Number(cell.dataset.column));
+    }
+    grid.addEventListener("focusin", take);
+    grid.addEventListener("pointerover", take);
+    roving(grid, (row, column) =>
+      grid.querySelector(`[data-row="${row}"][data-column="${column}"]`),
+    );
+  }
+
+  // Of some buttons, the one at this place is pressed; `stops`: it is their only tab stop, too
+  function press(buttons, place, stops = false) {
+    for (const [i, each] of [...buttons].entries()) {
+      each.setAttribute("aria-pressed", String(i === place));
+      if (stops) each.tabIndex = i === place ? 0 : -1;
+    }
+  }
+
+  // A drawing of this size, and words at a place in it
+  const drawing = (width, height, attributes, ...children) =>
+    el("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", ...attributes }, children);
+  const words = (text, x, y, anchor = "middle") =>
+    el("svg:text", { x, y, "text-anchor": anchor }, text);
+  // The way of a line through points [x, y], and of the two lines of its axes
+  const path = (points) =>
+    `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`;
+
+  // What is drawn or shown, in words for those who do not see it
+  const describe = (element, text) => element.setAttribute("aria-label", text);
 
   // Bars up and down from a middle line, each number one bar: for vectors
   function bars(numbers, colour, name, height = 34) {
@@ -116,7 +154,7 @@ course.define("live", () => {
   }
 
   // A labelled slider that shows its number: get() reads it, set(number) moves it
-  function slider(label, { min, max, step, value, show = String }, oninput = () => {}) {
+  function slider(label, { min = 0, max, step = 1, value, show = String }, oninput = () => {}) {
     const id = newId("slider");
     const output = el("output", { for: id }, show(value));
     const input = el("input", {
@@ -145,6 +183,68 @@ course.define("live", () => {
   const button = (text, onclick, attributes = {}) =>
     el("button", { type: "button", onclick, ...attributes }, text);
 
+  // A button that plays the stops of a slider, of which next() is the one behind that on show, until
+  // the last. Where a reader wants nothing to move by itself, a press takes one step: the button has
+  // the name `still` then, or is hidden. moved() is told of each change of the slider.
+  function player(stops, next, still = "") {
+    const calm = matchMedia("(prefers-reduced-motion: reduce)");
+    const toggle = button("", () => (waiting ? pause() : play()));
+    let waiting = 0; // the timer while it plays
+    let due = -1; // the stop that was played last
+    function play() {
+      due = next();
+      stops.set(due);
+      const isMore = !calm.matches && due < stops.max;
+      waiting = isMore ? setTimeout(() => toggle.isConnected && play(), PAUSE) : 0;
+      show();
+    }
+    function pause() {
+      clearTimeout(waiting);
+      waiting = 0;
+      show();
+    }
+    function show() {
+      toggle.hidden = calm.matches && !still;
+      toggle.textContent = waiting ? "Pause" : calm.matches && still ? still : "Play";
+    }
+    function moved() {
+      if (stops.get() !== due) pause(); // a reader has moved it
+    }
+    calm.addEventListener("change", pause);
+    show();
+    return { button: toggle, moved };
+  }
+
+  // A box to tick, with its name behind it
+  function check(text, onchange = () => {}, attributes = {}) {
+    const box = el("input", { type: "checkbox", onchange: () => onchange(box.checked) });
+    return { box, element: el("label", attributes, box, " ", text) };
+  }
+
+  // A switch, which is a box to tick that acts at once
+  function newSwitch(...given) {
+    const made = check(...given);
+    made.box.setAttribute("role", "switch");
+    return made;
+  }
+
+  // A seed for what is drawn at random
+  function seedField(value, onchange = () => {}) {
+    const id = newId("seed");
+    const range = { min: 0, max: 9999, step: 1 };
+    const input = el("input", { id, type: "number", ...range, value, onchange });
+    const element = el("div", { class: "sx-slider" }, el("label", { for: id }, "Seed"), input);
+    return { element, input, get: () => Math.max(0, Math.floor(Number(input.value)) || 0) };
+  }
+
+  // Something that a reader may unfold
+  const fold = (name, ...children) => el("details", {}, el("summary", {}, name), children);
+
+  // "a", "a and b", "a, b and c"
+  const listed = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+  const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+  const mean = (numbers) => sum(numbers) / numbers.length;
+
   const title = (text = "") => el("p", { class: "sx-title" }, text);
   const note = (text) => el("p", { class: "sx-caption" }, text);
 
@@ -157,13 +257,21 @@ course.define("live", () => {
       "aria-label": name,
     });
 
-  // A table of texts or elements; the first of each row is its header
-  function table(columns, rows, attributes = {}) {
-    const head = columns.map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
-    const body = rows.map(([first, ...cells]) =>
-      el("tr", {}, [el("th", { scope: "row" }, first), cells.map((cell) => el("td", {}, cell))]),
+  // A table of texts or elements, or of cells that are made already; the first of each row is its
+  // header. `sums` are rows at its foot
+  const isCell = (content) => /^t[dh]$/.test(content?.localName);
+  const cell = (content) => (isCell(content) ? content : el("td", {}, content));
+  const row = ([first, ...contents]) =>
+    el("tr", {}, el("th", { scope: "row" }, first), contents.map(cell));
+  function table(columns, rows, attributes = {}, sums = []) {
+    const head = columns.map((name) =>
+      name && !isCell(name) ? el("th", { scope: "col" }, name) : cell(name),
     );
-    return el("table", attributes, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body));
+    return el("table", attributes, [
+      columns.length ? el("thead", {}, el("tr", {}, head)) : null,
+      el("tbody", {}, rows.map(row)),
+      sums.length ? el("tfoot", {}, sums.map(row)) : null,
+    ]);
   }
 
   // A bar as long as a probability
@@ -257,24 +365,10 @@ course.define("live", () => {
     }
   }
 
-  return {
-    el,
-    newId,
-    format,
-    percent,
-    visible,
-    roving,
-    bars,
-    bar,
-    draggable,
-    turnable,
-    slider,
-    button,
-    title,
-    note,
-    scrolling,
-    table,
-    tabs,
-    start,
-  };
+  const parts = { el, newId, button, slider, check, newSwitch, seedField, title, note, table, bar };
+  const boxes = { scrolling, fold, tabs, bars };
+  const moves = { roving, gridCursor, press, player, draggable, turnable };
+  const drawings = { drawing, words, path, describe };
+  const texts = { format, percent, visible, listed, sum, mean };
+  return { ...parts, ...boxes, ...moves, ...drawings, ...texts, start };
 });

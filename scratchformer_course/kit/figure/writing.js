@@ -5,6 +5,7 @@
 
 course.define("writing", () => {
   const { el, slider, title, note, table, bar, format, visible } = course.live;
+  const { drawing, words, describe } = course.live;
   const WIDTH = 340;
   const LEFT = 34;
   const RIGHT = 318;
@@ -32,32 +33,27 @@ course.define("writing", () => {
     const y = (loss) => heightOf(loss, lowest, highest);
     const stop = slider(
       settings.slider,
-      { min: 0, max: last, step: 1, value: 0, show: (i) => frames[i].label },
+      { max: last, value: 0, show: (i) => frames[i].label },
       draw,
     );
     const text = el("p", { class: "sx-text", tabindex: 0, role: "group" });
-    text.setAttribute("aria-label", `What ${settings.writer} writes`);
+    describe(text, `What ${settings.writer} writes`);
     const status = el("p", { class: "sx-status", role: "status" });
     const dot = el("svg:circle", { r: 6 });
-    const curve = drawing();
+    const points = frames.map((frame) => `${x(frame)},${y(frame.loss)}`).join(" ");
+    const curve = drawing(WIDTH, HEIGHT, { class: "sx-curve" }, [
+      el("svg:path", { d: `M${LEFT} 4V${BOTTOM}H${WIDTH - 6}`, class: "sx-frame" }),
+      settings.marks.map((loss) => words(loss, LEFT - 7, y(loss) + 4, "end")),
+      frames.map((frame) => words(frame.tick, x(frame), BOTTOM + 16)),
+      words(settings.axis, (LEFT + RIGHT) / 2, HEIGHT - 5),
+      el("svg:path", { d: `M${LEFT} ${y(level)}H${RIGHT}`, class: "sx-guessing" }),
+      lowest
+        ? words(lineName, LEFT + 6, y(level) + 16, "start")
+        : words(lineName, RIGHT, y(level) + 16, "end"),
+      el("svg:polyline", { points, class: "sx-path" }),
+      dot,
+    ]);
     const expected = el("div");
-
-    function drawing() {
-      const label = (words, x, y, anchor) => el("svg:text", { x, y, "text-anchor": anchor }, words);
-      const points = frames.map((frame) => `${x(frame)},${y(frame.loss)}`).join(" ");
-      return el("svg:svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sx-curve", role: "img" }, [
-        el("svg:path", { d: `M${LEFT} 4V${BOTTOM}H${WIDTH - 6}`, class: "sx-frame" }),
-        settings.marks.map((loss) => label(loss, LEFT - 7, y(loss) + 4, "end")),
-        frames.map((frame) => label(frame.tick, x(frame), BOTTOM + 16, "middle")),
-        label(settings.axis, (LEFT + RIGHT) / 2, HEIGHT - 5, "middle"),
-        el("svg:path", { d: `M${LEFT} ${y(level)}H${RIGHT}`, class: "sx-guessing" }),
-        lowest
-          ? label(lineName, LEFT + 6, y(level) + 16, "start")
-          : label(lineName, RIGHT, y(level) + 16, "end"),
-        el("svg:polyline", { points, class: "sx-path" }),
-        dot,
-      ]);
-    }
 
     function draw() {
       const frame = frames[stop.get()];
@@ -68,8 +64,8 @@ course.define("writing", () => {
       status.textContent =
         `${frame.told} the loss is ${loss}, as if it gave ` +
         `${(100 * shareOf(frame.loss)).toFixed(0)} % to each character that really comes.`;
-      curve.setAttribute(
-        "aria-label",
+      describe(
+        curve,
         `The loss on the validation text, from ${format(frames[0].loss, digits)} to ` +
           `${format(frames[last].loss, digits)}; marked: ${loss} ` +
           `${frame.told[0].toLowerCase()}${frame.told.slice(1)}. ` +

@@ -3,6 +3,7 @@
 
 course.define("view_attention", () => {
   const { el, format, percent, roving, bars, button, title, note, scrolling, table } = course.live;
+  const { gridCursor, press, fold, sum } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const LEVELS = 6; // shades of a small picture
 
@@ -57,12 +58,7 @@ course.define("view_attention", () => {
     roving(element, (row, column) =>
       column >= 0 && column < H ? choices[row * H + column] : undefined,
     );
-    function mark(layer, head) {
-      choices.forEach((choice, n) => {
-        choice.setAttribute("aria-pressed", n === layer * H + head);
-        choice.tabIndex = n === layer * H + head ? 0 : -1;
-      });
-    }
+    const mark = (layer, head) => press(choices, layer * H + head, true);
     function show(attention, T) {
       choices.forEach((choice, n) => {
         const start = (n % H) * T * T;
@@ -105,10 +101,8 @@ course.define("view_attention", () => {
       "aria-label": "The dot product behind the weight",
     });
     const list = scrolling("sx-scroll", "All weights of the query");
-    const rows = el("details", { ontoggle: () => drawTable() }, [
-      el("summary", {}, "The query’s weights as a table"),
-      list,
-    ]);
+    const rows = fold("The query’s weights as a table", list);
+    rows.addEventListener("toggle", drawTable);
     const switcher = el("span", { class: "sx-group", role: "group", "aria-label": "Form" }, forms);
     const element = el("div", { class: "sx-columns" }, [
       el("div", { class: "sx-side" }, [
@@ -127,7 +121,7 @@ course.define("view_attention", () => {
     const vector = (part, t) =>
       state.seen[`h.${layer}.attn.${part}`].subarray(t * C + head * D, t * C + (head + 1) * D);
     const products = (t, s) => vector("q", t).map((value, d) => value * vector("k", s)[d]);
-    const score = (t, s) => products(t, s).reduce((a, b) => a + b, 0);
+    const score = (t, s) => sum(products(t, s));
 
     function select(t, s) {
       [query, key] = [t, s];
@@ -138,9 +132,7 @@ course.define("view_attention", () => {
     // ---- the map ----
     function draw() {
       heads.mark(layer, head);
-      for (const one of forms) {
-        one.setAttribute("aria-pressed", one.textContent.toLowerCase() === form);
-      }
+      press(forms, form === "heatmap" ? 0 : 1);
       name.textContent = `Block ${layer + 1}, head ${head + 1}`;
       const longest = Math.max(...state.ids.slice(first).map((id) => label(id).length));
       map.classList.toggle("sx-long", longest > 2);
@@ -168,38 +160,17 @@ course.define("view_attention", () => {
           "aria-label": `${quoted(t)} at ${quoted(s)}: ${said}`,
         });
       };
-      const columns = names.map((text) => el("th", { scope: "col" }, text));
-      const grid = el(
-        "table",
-        {
-          class: "sx-grid",
-          role: "grid",
-          style: `--n: ${names.length}`,
-          "aria-label": "Attention: rows are queries, columns are keys",
-        },
-        [
-          el("thead", {}, el("tr", {}, el("td"), columns)),
-          el(
-            "tbody",
-            {},
-            names.map((text, r) =>
-              el("tr", {}, [
-                el("th", { scope: "row" }, text),
-                names.map((_, c) => cell(first + r, first + c)),
-              ]),
-            ),
-          ),
-        ],
-      );
-      const take = ({ target }) => {
-        if (target.dataset.column === undefined) return;
-        grid.querySelector("[tabindex='0']").tabIndex = -1;
-        target.tabIndex = 0;
-        select(first + Number(target.dataset.row), first + Number(target.dataset.column));
-      };
-      grid.addEventListener("focusin", take);
-      grid.addEventListener("pointerover", take);
-      roving(grid, (r, c) => grid.querySelector(`[data-row="${r}"][data-column="${c}"]`));
+      const rows = names.map((text, r) => [
+        text,
+        ...names.map((_, c) => cell(first + r, first + c)),
+      ]);
+      const grid = table(["", ...names], rows, {
+        class: "sx-grid",
+        role: "grid",
+        style: `--n: ${names.length}`,
+        "aria-label": "Attention: rows are queries, columns are keys",
+      });
+      gridCursor(grid, (r, c) => select(first + r, first + c));
       const help = "Rows ask, columns answer. Point at a cell, or move with the arrow keys.";
       return [grid, note(shownNote() + help)];
     }
@@ -219,10 +190,9 @@ course.define("view_attention", () => {
 
       function choose(t, s) {
         select(t, s);
+        press(words, query - first, true);
         words.forEach((word, i) => {
-          word.setAttribute("aria-pressed", first + i === query);
           word.classList.toggle("sx-key", first + i === key);
-          word.tabIndex = first + i === query ? 0 : -1;
         });
         svg.replaceChildren(...faint(), ...strong());
       }
@@ -233,13 +203,8 @@ course.define("view_attention", () => {
         for (let t = first; t < T(); t++) {
           for (let s = first; s <= t; s++) {
             if (t === query || weight(t, s) < 0.15) continue;
-            found.push(
-              el("svg:path", {
-                d: path(t, s),
-                class: "sx-faint",
-                "stroke-width": 3 * weight(t, s),
-              }),
-            );
+            const width = { "stroke-width": 3 * weight(t, s) };
+            found.push(el("svg:path", { d: path(t, s), class: "sx-faint", ...width }));
           }
         }
         return found;

@@ -2,7 +2,7 @@
 "use strict";
 
 course.define("view_lens", () => {
-  const { el, percent, roving, title, note, table, bar } = course.live;
+  const { el, percent, gridCursor, title, note, table, bar } = course.live;
   const { readOut, probabilities } = course.model;
   const WINDOW = 16; // tokens side by side, fewer if long: of a longer prompt the last are shown
   const BARS = 6; // likeliest tokens that are shown of a cell
@@ -71,33 +71,17 @@ course.define("view_lens", () => {
     function lensGrid(longest) {
       const shown = state.ids.map((_, t) => t).slice(first);
       const rows = Array.from({ length: L + 1 }, (_, row) => {
-        const cells = shown.map((t) => cell(L - row, t));
-        return el("tr", {}, el("th", { scope: "row" }, name(L - row)), cells);
+        return [name(L - row), ...shown.map((t) => cell(L - row, t))];
       });
       const prompt = shown.map((t) => el("th", { scope: "col" }, label(state.ids[t])));
-      const grid = el(
-        "table",
-        {
-          class: "sx-grid sx-lens-grid",
-          role: "grid",
-          style: `--n: ${shown.length}; --longest: ${longest}`,
-          "aria-label": "Logit lens: rows are blocks, the last one on top; columns are tokens",
-        },
-        [
-          el("tbody", {}, rows),
-          el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "prompt"), prompt)),
-        ],
-      );
-      const take = (event) => {
-        const target = event.target.closest("[data-column]");
-        if (!target) return;
-        grid.querySelector("[tabindex='0']").tabIndex = -1;
-        target.tabIndex = 0;
-        select(L - Number(target.dataset.row), first + Number(target.dataset.column));
+      const attributes = {
+        class: "sx-grid sx-lens-grid",
+        role: "grid",
+        style: `--n: ${shown.length}; --longest: ${longest}`,
+        "aria-label": "Logit lens: rows are blocks, the last one on top; columns are tokens",
       };
-      grid.addEventListener("focusin", take);
-      grid.addEventListener("pointerover", take);
-      roving(grid, (r, c) => grid.querySelector(`[data-row="${r}"][data-column="${c}"]`));
+      const grid = table([], rows, attributes, [["prompt", ...prompt]]);
+      gridCursor(grid, (r, c) => select(L - r, first + c));
       return grid;
     }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 course.define("view_next", () => {
-  const { el, newId, percent, slider, button, note, scrolling, table, bar } = course.live;
+  const { el, percent, slider, button, note, scrolling, table, bar, seedField } = course.live;
   const { inFrames } = course.explorer;
   const { newCache, forward, probabilities, generator, pick } = course.model;
   const [BARS, FEW] = [12, 8]; // likeliest tokens that are shown, and in a simple view
@@ -38,30 +38,18 @@ course.define("view_next", () => {
     const rules = {
       temperature: slider(
         "Temperature",
-        { min: 0, max: 2, step: 0.05, value: 1, show: (x) => x.toFixed(2) },
+        { max: 2, step: 0.05, value: 1, show: (x) => x.toFixed(2) },
         drawBars,
       ),
-      top_k: slider("Top-k", { min: 1, max: V, step: 1, value: V, show: orAll(V) }, drawBars),
+      top_k: slider("Top-k", { min: 1, max: V, value: V, show: orAll(V) }, drawBars),
       top_p: slider("Top-p", { min: 0.05, max: 1, step: 0.05, value: 1, show: orAll(1) }, drawBars),
     };
-    const seedId = newId("seed");
-    const seed = el("input", {
-      id: seedId,
-      type: "number",
-      min: 0,
-      max: 9999,
-      step: 1,
-      value: settings.seed,
-      onchange: () => restart(),
-    });
+    const seed = seedField(settings.seed, () => restart());
     const run = button("Generate", () => (interrupt ? stop() : start()));
     const text = scrolling(isSimple ? "sx-tokens sx-reading" : "sx-text", "Text");
     const drawn = el("p", { class: "sx-status", role: "status" });
     const list = el("div");
-    const ways = [
-      Object.values(rules).map((rule) => rule.element),
-      el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
-    ];
+    const ways = [Object.values(rules).map((rule) => rule.element), seed.element];
     const element = el("div", {}, [
       text,
       isSimple
@@ -108,7 +96,7 @@ course.define("view_next", () => {
 
     function restart() {
       stop();
-      [written, cache, random] = [[], newCache(model), generator(Number(seed.value) || 0)];
+      [written, cache, random] = [[], newCache(model), generator(seed.get())];
       predict();
       drawn.textContent = "No token is drawn yet.";
       draw();

@@ -3,6 +3,7 @@
 
 course.define("view_switches", () => {
   const { el, format, percent, roving, button, title, note, scrolling, table } = course.live;
+  const { check, fold, mean } = course.live;
   const { inFrames, last, question, logOdds } = course.explorer;
   const { forward, losses, generate, probabilities } = course.model;
   const WRITTEN = 50; // tokens of text, for comparison
@@ -16,7 +17,6 @@ course.define("view_switches", () => {
   };
 
   const isOff = (toggle) => toggle.getAttribute("aria-pressed") === "true";
-  const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
   // A button for each block and each of its heads, (L, 1 + H)
   function partToggles({ n_layers: L, n_heads: H }, changed) {
@@ -64,8 +64,7 @@ course.define("view_switches", () => {
     let interrupt = () => {}; // stops the text that is being written
     const parts = partToggles(model.config, compare);
     const boxes = Object.entries(WHOLE_MODEL).map(([name, text]) => {
-      const box = el("input", { type: "checkbox", onchange: compare });
-      return { name, box, element: el("label", {}, box, ` ${text}`) };
+      return { name, ...check(text, () => compare()) };
     });
     const checks = el("div", { class: "sx-checks", role: "group", "aria-label": "Without" }, [
       settings.simple ? null : note("Without:"),
@@ -91,14 +90,14 @@ course.define("view_switches", () => {
         parts.element,
         settings.simple ? null : checks,
         reset,
-        settings.simple ? el("details", {}, el("summary", {}, "Other parts"), checks) : null,
+        settings.simple ? fold("Other parts", checks) : null,
       ]),
       el("div", { class: "sx-main" }, [
         numbers,
         answers,
         about,
         tokens,
-        el("details", {}, el("summary", {}, "Every token as a table"), list),
+        fold("Every token as a table", list),
       ]),
       el("div", { class: "sx-detail" }, [
         title("The model writes"),
@@ -146,11 +145,8 @@ course.define("view_switches", () => {
         ...ids.map((id, t) => {
           const change = changes[t];
           const height = (Math.abs(change) / tallest).toFixed(3);
-          return el(
-            "span",
-            { class: change < 0 ? "sx-gain" : "sx-loss", style: `--w: ${height}` },
-            [label(id)],
-          );
+          const kind = change < 0 ? "sx-gain" : "sx-loss";
+          return el("span", { class: kind, style: `--w: ${height}` }, label(id));
         }),
       );
       list.replaceChildren(
