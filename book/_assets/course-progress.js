@@ -162,14 +162,7 @@ course.define("progress", () => {
       },
     });
     const fault = el("span", { role: "status" });
-    return el(
-      "label",
-      { class: "course-tick" },
-      box,
-      ` ${text}`,
-      el("span", { class: "course-unseen" }, hiddenText),
-      fault,
-    );
+    return el("label.course-tick", box, ` ${text}`, el("span.course-unseen", hiddenText), fault);
   }
 
   function showTicks() {
@@ -193,7 +186,7 @@ course.define("progress", () => {
     const end = document.querySelector(".course-report");
     const hindrance = hindranceOfTicks();
     if (hindrance) {
-      end?.before(el("p", { class: "course-tick-end" }, hindrance));
+      end?.before(el("p.course-tick-end", hindrance));
       return;
     }
     for (const section of document.querySelectorAll("section[data-exercise]")) {
@@ -202,11 +195,9 @@ course.define("progress", () => {
         tick(workedOut(exercise), "Worked out on this page", `: exercise ${exercise}`),
         tick(exercise, "Written in the notebook", `: exercise ${exercise}`),
       ];
-      section.querySelector("h3").after(el("p", { class: "course-ticks" }, ...ticks));
+      section.querySelector("h3").after(el("p.course-ticks", ...ticks));
     }
-    end?.before(
-      el("p", { class: "course-tick-end" }, tick(number, "I am done with this chapter", "")),
-    );
+    end?.before(el("p.course-tick-end", tick(number, "I am done with this chapter", "")));
     showTicks();
     addEventListener("storage", showTicks);
     addEventListener("pageshow", showTicks); // a page that comes back from the browser's cache
@@ -223,13 +214,13 @@ course.define("progress", () => {
     host.replaceChildren();
     const hindrance = hindranceOfTicks();
     if (hindrance) {
-      host.append(el("p", {}, hindrance));
+      host.append(el("p", hindrance));
       return;
     }
     const summary = el("p", {});
-    const onward = el("p", { class: "course-onward" });
+    const onward = el("p.course-onward");
     const status = el("p", { role: "status" });
-    const question = el("div", { class: "course-question", role: "group", tabindex: -1 });
+    const question = el("div.course-question", { role: "group", tabindex: -1 });
     const file = el("input", {
       type: "file",
       accept: ".json,application/json",
@@ -262,11 +253,11 @@ course.define("progress", () => {
     host.append(
       summary,
       onward,
-      el("p", { class: "course-buttons" }, exporting, importing, clearing, file),
+      el("p.course-buttons", exporting, importing, clearing, file),
       question,
       status,
     );
-    if (location.protocol === "file:") host.append(el("p", { class: "course-aside" }, FROM_DISK));
+    if (location.protocol === "file:") host.append(el("p.course-aside", FROM_DISK));
 
     function show() {
       const done = load();
@@ -314,10 +305,9 @@ course.define("progress", () => {
       status.textContent = "";
       question.setAttribute("aria-label", text);
       question.replaceChildren(
-        el("p", {}, text),
+        el("p", text),
         el(
-          "p",
-          { class: "course-buttons" },
+          "p.course-buttons",
           ...answers.map(([name, act]) => button(name, () => close(act))),
           button("Cancel", () => close(() => "Nothing was changed.")),
         ),

@@ -76,19 +76,17 @@ course.define("exercise", () => {
       return el(part.startsWith("`") ? "code" : "em", {}, part.slice(1, -1));
     });
 
-  const lead = () => el("strong", {}, "Work it out: ");
+  const lead = () => el("strong", "Work it out: ");
 
   // A set of choices under a question, as radio buttons
   function choices(name, legend, contents) {
     const inputs = contents.map((_, i) => el("input", { type: "radio", name, value: i }));
-    const labels = contents.map((content, i) =>
-      el("label", {}, inputs[i], el("span", {}, ...content)),
-    );
+    const labels = contents.map((content, i) => el("label", inputs[i], el("span", ...content)));
     const chosen = () => inputs.findIndex((input) => input.checked);
     const choose = (place) => {
       if (inputs[place]) inputs[place].checked = true;
     };
-    const element = el("fieldset", {}, el("legend", {}, ...legend), ...labels);
+    const element = el("fieldset", el("legend", ...legend), ...labels);
     return { element, inputs, chosen, choose };
   }
 
@@ -101,7 +99,7 @@ course.define("exercise", () => {
     const form = el("form", { novalidate: "", onsubmit: submit });
     const parts =
       question.kind === "number" ? numberParts(question, old) : whichParts(question, old);
-    form.append(...parts.elements, el("p", { class: "course-question-send" }, ...parts.row, send));
+    form.append(...parts.elements, el("p.course-question-send", ...parts.row, send));
     box.append(form, status);
     if (parts.isGiven(old)) tell();
 
@@ -126,7 +124,7 @@ course.define("exercise", () => {
     }
 
     function whichParts({ ask, answers, reasons }, { answer, reason }) {
-      const codes = answers.map((code) => [el("code", {}, code)]);
+      const codes = answers.map((code) => [el("code", code)]);
       const which = choices(`answer-${exercise}`, [lead(), ...inline(ask)], codes);
       const why = choices(`reason-${exercise}`, ["What is wrong with it?"], reasons.map(inline));
       which.choose(answer);

@@ -18,7 +18,7 @@ course.define("experiment", () => {
     home.hidden = true;
     figure.querySelector("button, textarea")?.focus();
   };
-  const home = el("p", { class: "course-do-home", hidden: "" }, [
+  const home = el("p.course-do-home", { hidden: "" }, [
     "The figure stands at one of the experiments below. ",
     el("button", { type: "button", onclick: bring }, "Bring it back"),
   ]);

@@ -77,7 +77,7 @@ course.define("covers", () => {
     if (!question) {
       const fold = veil.inner.querySelector(":scope > details > summary")?.textContent.trim();
       const text = fold ? `${fold}: guess first` : "Guess first";
-      return el("div", { class: "course-cover" }, el("span", {}, text));
+      return el("div.course-cover", el("span", text));
     }
     const show = () => {
       keep(shownOf(question), "yes");
@@ -87,7 +87,7 @@ course.define("covers", () => {
       veil.outer.focus({ preventScroll: true });
     };
     const button = el("button", { type: "button", onclick: show }, "Just show me");
-    return el("div", { class: "course-cover" }, el("span", {}, "Guess first, or "), button);
+    return el("div.course-cover", el("span", "Guess first, or "), button);
   }
 
   // A browser that can find hidden text does not lay it out, so the page says how high it is
@@ -181,7 +181,7 @@ course.define("covers", () => {
     addEventListener("storage", follow); // another tab
     addEventListener("pageshow", follow); // back from the browser's cache
     box.checked = recall(NEVER) !== null;
-    return el("label", { class: "course-guess-never" }, box, "Never cover answers");
+    return el("label.course-guess-never", box, "Never cover answers");
   }
 
   // Where the answer of a question stands

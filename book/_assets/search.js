@@ -74,8 +74,8 @@ course.define("search", () => {
     const start = middle > AROUND ? prose.indexOf(" ", middle - AROUND) + 1 : 0;
     const end = prose.length > middle + AROUND ? prose.lastIndexOf(" ", middle + AROUND) : Infinity;
     const text = (start ? "… " : "") + prose.slice(start, end) + (end < Infinity ? " …" : "");
-    const name = course.el("strong", {}, title);
-    return course.el("p", { class: "context" }, name, prose ? " · " : "", text);
+    const name = course.el("strong", title);
+    return course.el("p.context", name, prose ? " · " : "", text);
   }
 
   async function describe(item) {

@@ -33,12 +33,12 @@ course.define("ticks_and_routes", () => {
 
   function check(link) {
     if (!(link instanceof SVGElement)) {
-      const unseen = el("span", { class: "course-unseen" }, " done");
-      return el("span", { class: "course-check" }, " ✓", unseen);
+      const unseen = el("span.course-unseen", " done");
+      return el("span.course-check", " ✓", unseen);
     }
     const box = link.querySelector("rect").getBBox();
     const place = { x: box.x + box.width - 9, y: box.y + 14 };
-    return el("svg:text", { class: "course-check", ...place }, "✓");
+    return el("svg:text.course-check", { ...place }, "✓");
   }
 
   // ---- the machine -------------------------------------------------------------------------
@@ -84,7 +84,7 @@ course.define("ticks_and_routes", () => {
         for (const show of shows) show();
         if (!isKept) status.textContent = "This browser keeps no data here, so no route either.";
       });
-      section.append(el("p", { class: "course-route-line" }, choose, status));
+      section.append(el("p.course-route-line", choose, status));
       return () => {
         section.classList.toggle("course-followed", isFollowed());
         choose.textContent = isFollowed() ? "Leave this route" : "Follow this route";
@@ -101,7 +101,7 @@ course.define("ticks_and_routes", () => {
   function onChapter(here, pages) {
     const area = document.querySelector(".prev-next-area");
     const own = [...area.children];
-    const line = el("p", { class: "course-route-line", tabindex: -1 });
+    const line = el("p.course-route-line", { tabindex: -1 });
     const routes = `${document.querySelector(".navbar-brand").href.split("#")[0]}#where-to-start`;
     area.before(line);
 

@@ -100,7 +100,18 @@ course.define("ch01_bpe", () => {
 
   // ---- drawing -----------------------------------------------------------------------------
 
-  const { el, newId, button, slider, note, title, scrolling, table, roving, fold } = course.live;
+  const {
+    el,
+    label: named,
+    button,
+    slider,
+    note,
+    title,
+    scrolling,
+    table,
+    roving,
+    fold,
+  } = course.live;
   const { drawing, press, player } = course.live;
   const words = (x, y, text, rest = {}) => el("svg:text", { x, y, ...rest }, text);
 
@@ -153,9 +164,9 @@ course.define("ch01_bpe", () => {
       `Tokens of the text against merges: ${bytes} without a merge, ` +
       `${left} after ${step}, ${rows.at(-1)?.left ?? bytes} after all ${most}.`;
     return drawing(320, 174, { width: 320, "aria-label": name }, [
-      el("svg:path", { class: "sx-axis", d: `M${x0} ${y0 - height}V${y0}H${x0 + width}` }),
-      el("svg:path", { class: "sx-curve", d: `M${x0} ${y(bytes)}${path.join("")}H${x0 + width}` }),
-      el("svg:line", { class: "sx-now", x1: x(step), x2: x(step), y1: y0, y2: y(left) }),
+      el("svg:path.sx-axis", { d: `M${x0} ${y0 - height}V${y0}H${x0 + width}` }),
+      el("svg:path.sx-curve", { d: `M${x0} ${y(bytes)}${path.join("")}H${x0 + width}` }),
+      el("svg:line.sx-now", { x1: x(step), x2: x(step), y1: y0, y2: y(left) }),
       el("svg:circle", { cx: x(step), cy: y(left), r: 5 }),
       step > 0 && bytes ? words(x(step) + (late ? 5 : 8), y(left) - 9, left, side) : null,
       words(x0 - 6, y(bytes) + 4, bytes, end),
@@ -177,21 +188,19 @@ course.define("ch01_bpe", () => {
     let bytes;
     let chosen; // a byte's place: its piece is the one looked at
 
-    const fieldId = newId("text");
     const field = el("textarea", {
-      id: fieldId,
       rows: 2,
       spellcheck: "false",
       oninput: () => typed(),
     });
     field.value = settings.text;
-    const warning = el("p", { class: "sx-caption", role: "status" });
+    const warning = el("p.sx-caption", { role: "status" });
     const merge = slider("Merges", { max: most, value: settings.start }, () => {
       draw();
       play.moved();
     });
-    const status = el("p", { class: "sx-status", role: "status" });
-    const list = el("div", { class: "sx-pieces", role: "group", "aria-label": "Pieces" });
+    const status = el("p.sx-status", { role: "status" });
+    const list = el("div.sx-pieces", { role: "group", "aria-label": "Pieces" });
     const heading = title();
     const made = scrolling("sx-scroll", "What the piece was made of");
     const curve = el("div");
@@ -282,16 +291,13 @@ course.define("ch01_bpe", () => {
                 `sx-piece${column % 2 ? " sx-odd" : ""}` +
                 (step > 0 && piece.step === step ? " sx-new" : ""),
             });
-            choice.append(el("span", {}, label(piece.bytes)), el("small", {}, String(piece.id)));
+            choice.append(el("span", label(piece.bytes)), el("small", String(piece.id)));
             buttons.push(choice);
             if (at <= chosen && chosen < place) choose(piece, at, choice);
             return choice;
           });
           const ends = some.some((piece) => piece.bytes.includes("\n"));
-          return [
-            el("span", { class: "sx-chunk" }, drawn),
-            ...(ends ? [el("span", { class: "sx-break" })] : []),
-          ];
+          return [el("span.sx-chunk", drawn), ...(ends ? [el("span.sx-break")] : [])];
         }),
       );
       if (!buttons.length) for (const element of [heading, made]) element.replaceChildren();
@@ -327,22 +333,22 @@ course.define("ch01_bpe", () => {
       );
     }
 
-    const element = el("div", { class: "sx-merges" }, [
-      el("div", { class: "sx-prompt" }, el("label", { for: fieldId }, "Text"), field, warning),
+    const element = el("div.sx-merges", [
+      el("div.sx-prompt", named("Text", field), field, warning),
       merge.element,
-      el("div", { class: "sx-bar" }, [
+      el("div.sx-bar", [
         play.button,
         button("Back", () => merge.set(before())),
         button("Next merge", () => merge.set(after())),
         button("All merges", () => merge.set(most)),
       ]),
       status,
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, [
+      el("div.sx-columns", [
+        el("div.sx-main", [
           list,
-          el("p", { class: "sx-caption sx-legend" }, [
-            el("span", { class: "sx-new" }, "made by the last merge"),
-            el("span", { class: "sx-chosen" }, "the piece that you chose"),
+          el("p.sx-caption.sx-legend", [
+            el("span.sx-new", "made by the last merge"),
+            el("span.sx-chosen", "the piece that you chose"),
           ]),
           note(
             "A dot stands for a space, and <159> for a " +
@@ -351,7 +357,7 @@ course.define("ch01_bpe", () => {
           ),
           curve,
         ]),
-        el("div", { class: "sx-detail" }, [
+        el("div.sx-detail", [
           heading,
           note("Choose another piece to see what it was made of."),
           made,

@@ -4,7 +4,19 @@
 "use strict";
 
 course.define("ch02_embeddings", () => {
-  const { el, newId, button, bar, note, title, table, format, percent, describe } = course.live;
+  const {
+    el,
+    newId,
+    label: named,
+    button,
+    bar,
+    note,
+    title,
+    table,
+    format,
+    percent,
+    describe,
+  } = course.live;
   const CHANNELS = 32;
   const NEAREST = 8;
   const ANSWERS = 5;
@@ -157,9 +169,8 @@ course.define("ch02_embeddings", () => {
 
     const svg = el("svg:svg", { role: "img", class: "sx-words", onclick: press });
     const stage = el(
-      "div",
+      "div.sx-stage",
       {
-        class: "sx-stage",
         tabindex: 0,
         role: "group",
         "aria-label": "Map of words: an arrow key goes to the next word in its direction",
@@ -237,15 +248,13 @@ course.define("ch02_embeddings", () => {
       if (id === undefined) tell(missing(read(field)));
       else choose(id);
     });
-    const said = el("p", { class: "sx-status", role: "status" });
+    const said = el("p.sx-status", { role: "status" });
     const listTitle = title();
     const list = el("div");
     const tell = (text) => said.replaceChildren(text);
 
     function wordField(name, kind, onchange) {
-      const id = newId("word");
       const input = el("input", {
-        id,
         type: "text",
         class: kind,
         list: all,
@@ -255,7 +264,7 @@ course.define("ch02_embeddings", () => {
         oninput: () => ids.has(read(element)) && onchange(),
         onchange,
       });
-      const element = el("span", { class: "sx-field" }, el("label", { for: id }, name), input);
+      const element = el("span.sx-field", named(name, input), input);
       return element;
     }
     const inputOf = (element) => element.querySelector("input");
@@ -329,7 +338,7 @@ course.define("ch02_embeddings", () => {
             .slice(0, ANSWERS)
             .map(({ id, cosine }, i) => [
               `${i + 1}.`,
-              known?.d === id ? el("b", {}, `${words[id]} ✓`) : words[id],
+              known?.d === id ? el("b", `${words[id]} ✓`) : words[id],
               format(cosine, 2),
             ]),
         ),
@@ -346,34 +355,29 @@ course.define("ch02_embeddings", () => {
       const line = settings.relations[known.name];
       if (!tallies.has(line)) tallies.set(line, tally(map, line));
       const { n, first, alone } = tallies.get(line);
-      return el("p", { class: "sx-verdict" }, [
+      return el("p.sx-verdict", [
         `Expected: ${words[known.d]}, which comes at `,
-        el("b", {}, `place ${place} of ${found.length}`),
+        el("b", `place ${place} of ${found.length}`),
         `. Of all ${n} questions of this kind (${known.name}), `,
-        el("b", {}, `${percent(first)} have the expected word first`),
+        el("b", `${percent(first)} have the expected word first`),
         `. Without the arithmetic, taking the word nearest to the third one, ${percent(alone)} have.`,
       ]);
     }
 
-    const element = el("div", {}, [
+    const element = el("div", [
       el(
         "datalist",
         { id: all },
         [...words].sort().map((word) => el("option", { value: word })),
       ),
-      el("div", { class: "sx-columns" }, [
-        el(
-          "div",
-          { class: "sx-main sx-wide" },
-          stage,
-          note("Press a word, or move with arrow keys."),
-        ),
-        el("div", { class: "sx-detail sx-nearest" }, field, said, listTitle, list),
+      el("div.sx-columns", [
+        el("div.sx-main.sx-wide", stage, note("Press a word, or move with arrow keys.")),
+        el("div.sx-detail.sx-nearest", field, said, listTitle, list),
       ]),
-      el("div", { class: "sx-analogy" }, [
+      el("div.sx-analogy", [
         title("Ask for an analogy"),
-        el("div", { class: "sx-question" }, [
-          fields.map((each, i) => [each, el("span", {}, asked[i])]),
+        el("div.sx-question", [
+          fields.map((each, i) => [each, el("span", asked[i])]),
           button("Another question", another),
         ]),
         answers,

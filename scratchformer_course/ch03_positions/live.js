@@ -66,9 +66,9 @@ course.define("ch03_positions", () => {
     const svg = drawing(STEP * speed.length, HEIGHT, { class: "sx-clocks" }, clocks);
     svg.append(...speed.map(face));
     const names = ["position", "stream"].map((colour) =>
-      el("span", { class: "sx-name", style: `--colour: var(--sx-${colour})` }),
+      el("span.sx-name", { style: `--colour: var(--sx-${colour})` }),
     );
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const list = el("div");
 
     // A face that a reader turns by either hand. The first hand takes both places along, the second
@@ -121,7 +121,7 @@ course.define("ch03_positions", () => {
         `Places ${t} and ${u}, distance ${k}: the dot product of their vectors ` +
         `is ${show(sum(product))}.`;
       const heads = [t, u].flatMap((p) =>
-        ["sin", "cos"].map((f) => el("span", {}, `at ${p}`, el("br"), f)),
+        ["sin", "cos"].map((f) => el("span", `at ${p}`, el("br"), f)),
       );
       const rows = product.map((p, i) => [
         `hand ${i}`,
@@ -131,15 +131,15 @@ course.define("ch03_positions", () => {
     }
 
     draw();
-    return el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-main sx-hands" }, [
-        el("div", { class: "sx-bar" }, names),
+    return el("div.sx-columns", [
+      el("div.sx-main.sx-hands", [
+        el("div.sx-bar", names),
         svg,
         note("Drag a hand: the first one moves both places, the dashed one moves its own."),
         place.element,
         distance.element,
       ]),
-      el("div", { class: "sx-detail" }, [
+      el("div.sx-detail", [
         status,
         list,
         note(

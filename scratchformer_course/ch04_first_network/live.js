@@ -90,7 +90,7 @@ course.define("ch04_first_network", () => {
         start.set(lowest + ((to.x - LEFT) / (RIGHT - LEFT)) * 2 * REACH - REACH);
       },
     );
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const list = scrolling("sx-scroll", "Steps");
 
     function bowl() {
@@ -155,20 +155,20 @@ course.define("ch04_first_network", () => {
     }
 
     draw();
-    return el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-main sx-descent" }, [
+    return el("div.sx-columns", [
+      el("div.sx-main.sx-descent", [
         svg,
         note("Drag the orange ball, and the steps begin where you put it."),
         rate.element,
-        el("div", { class: "sx-bar", role: "group", "aria-label": "Learning rates" }, choices),
+        el("div.sx-bar", { role: "group", "aria-label": "Learning rates" }, choices),
         start.element,
-        el("div", { class: "sx-bar" }, [
+        el("div.sx-bar", [
           button("Step", go(1)),
           button("10 steps", go(10)),
           button("Start again", go(0)),
         ]),
       ]),
-      el("div", { class: "sx-detail" }, [
+      el("div.sx-detail", [
         status,
         list,
         note("The orange line has the slope at the last place. A step goes against it."),

@@ -4,7 +4,7 @@
 
 course.define("ch05_averaging", () => {
   const { el, format, roving, slider, button, note, title, table, bar } = course.live;
-  const { listed, press, sum } = course.live;
+  const { listed, choice, press, sum } = course.live;
   const { softmax } = course.model;
 
   // ---- calculations ----
@@ -46,7 +46,6 @@ course.define("ch05_averaging", () => {
     const names = Object.keys(masks);
     const scores = words.map(() => words.map(() => 0)); // (T, T), each row has its own
     let looks = settings.looks;
-    let mask = names[0];
     let isMoving = false; // while sliders follow a change of the row
 
     const sliders = words.map((word, s) =>
@@ -69,7 +68,7 @@ course.define("ch05_averaging", () => {
     );
     const lines = [...steps.querySelectorAll("tbody tr")];
     const head = title();
-    const sentence = el("p", { class: "sx-past-told", role: "status" });
+    const sentence = el("p.sx-past-told", { role: "status" });
 
     // The map: its rows' names choose the word that looks
     const choices = words.map((word, t) =>
@@ -87,12 +86,8 @@ course.define("ch05_averaging", () => {
       (row, column) => (column === 0 ? choices[row] : undefined),
       (to) => to.click(),
     );
-    const switches = names.map((name) =>
-      button(name, () => {
-        mask = name;
-        draw();
-      }),
-    );
+    const masking = choice("Mask", names, () => draw());
+    const maskNow = () => masks[names[masking.at()]];
     const gets = el("div");
 
     function choose(t) {
@@ -104,9 +99,9 @@ course.define("ch05_averaging", () => {
     }
 
     function draw() {
-      const runs = words.map((_, t) => mix(scores[t], masks[mask][t], x));
+      const runs = words.map((_, t) => mix(scores[t], maskNow()[t], x));
       const { masked, powers, weights, mixture } = runs[looks];
-      const may = masks[mask][looks];
+      const may = maskNow()[looks];
       head.textContent = `1 · The scores of ${words[looks]}`;
       for (const [s, line] of lines.entries()) {
         const [, , after, power, weight, length] = line.children;
@@ -123,12 +118,11 @@ course.define("ch05_averaging", () => {
         for (const [s, cell] of row.entries()) {
           cell.textContent = digits(runs[t].weights[s]);
           cell.style.setProperty("--w", runs[t].weights[s].toFixed(4));
-          cell.className = masks[mask][t][s] ? "" : "sx-past-closed";
+          cell.className = maskNow()[t][s] ? "" : "sx-past-closed";
         }
         choices[t].closest("tr").classList.toggle("sx-past-looks", t === looks);
       }
       press(choices, looks, true);
-      press(switches, names.indexOf(mask));
       const mixed = table(
         ["weight × vector", ...gives],
         words.map((word, s) => [
@@ -146,20 +140,20 @@ course.define("ch05_averaging", () => {
       choose(looks);
     };
     draw();
-    return el("div", { class: "sx-past" }, [
-      el("div", { class: "sx-past-row" }, [
+    return el("div.sx-past", [
+      el("div.sx-past-row", [
         head,
         note("Drag a score, or move it by arrow keys."),
         steps,
         sentence,
       ]),
-      el("div", {}, [
+      el("div", [
         title("2 · The weights of all words"),
         note("Rows look, columns are looked at. Choose a row."),
         map,
-        el("div", { class: "sx-bar sx-past-masks", role: "group", "aria-label": "Mask" }, [
-          el("span", {}, "Mask:"),
-          switches,
+        el("div.sx-bar.sx-past-masks", { role: "group", "aria-label": "Mask" }, [
+          el("span", "Mask:"),
+          masking.buttons,
         ]),
         button("All scores 0", restore),
       ]),

@@ -106,19 +106,18 @@ course.define("ch06_self_attention", () => {
     const isFirstOfKey = (name, d) => (name === "W_k" && d === 0 ? "sx-att-key" : null);
     const both = (cell) =>
       ["W_q", "W_k"].map((name) => columns.map((_, d) => cell(name, d, isFirstOfKey(name, d))));
-    const grid = el("table", { class: "sx-att-matrices" }, [
-      el("thead", {}, [
-        el("tr", {}, el("td"), group("W_q", "query"), group("W_k", "key")),
-        el("tr", {}, [
+    const grid = el("table.sx-att-matrices", [
+      el("thead", [
+        el("tr", el("td"), group("W_q", "query"), group("W_k", "key")),
+        el("tr", [
           el("td"),
           both((_, d, kind) => el("th", { scope: "col", class: kind }, columns[d])),
         ]),
       ]),
       el(
         "tbody",
-        {},
         features.map((feature, row) =>
-          el("tr", {}, [
+          el("tr", [
             el("th", { scope: "row" }, feature),
             both((name, d, kind) => el("td", { class: kind }, field(name, row, d))),
           ]),
@@ -127,16 +126,14 @@ course.define("ch06_self_attention", () => {
     ]);
 
     // The sentence: a bar over each word, as high as what the pressed word reads of it
-    const bars = words.map(() => el("div", { class: "sx-att-fill" }));
+    const bars = words.map(() => el("div.sx-att-fill"));
     const shares = words.map(() => el("div"));
     const readers = words.map((word, t) => button(word, () => choose(t)));
     const told = el("p", { role: "status" });
-    const sentence = el("div", { class: "sx-att-sentence" }, [
+    const sentence = el("div.sx-att-sentence", [
       note("Press a word. The bars show what it reads."),
       el("div", { role: "group", "aria-label": "The sentence" }, [
-        words.map((_, s) =>
-          el("div", {}, shares[s], el("div", { class: "sx-att-rail" }, bars[s]), readers[s]),
-        ),
+        words.map((_, s) => el("div", shares[s], el("div.sx-att-rail", bars[s]), readers[s])),
       ]),
       told,
     ]);
@@ -164,19 +161,19 @@ course.define("ch06_self_attention", () => {
     }
     const masking = check("Mask: hide later words", hide, { class: "sx-att-mask" });
     const mask = masking.box;
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const summary = el("summary");
-    const steps = el("div", { class: "sx-att-parts" });
-    const row = el("details", { class: "sx-att-row" }, summary, steps);
-    const element = el("div", { class: "sx-att" }, [
+    const steps = el("div.sx-att-parts");
+    const row = el("details.sx-att-row", summary, steps);
+    const element = el("div.sx-att", [
       sentence,
-      el("div", {}, [
+      el("div", [
         title("1 · The matrices"),
         note("Edit a number. Rows: features of a word."),
         grid,
         button("As in the chapter", restore),
       ]),
-      el("div", { class: "sx-att-weights" }, [
+      el("div.sx-att-weights", [
         title("2 · The weights of all words"),
         note("Rows ask, columns answer. Choose a row."),
         map,
@@ -271,18 +268,18 @@ course.define("ch06_self_attention", () => {
         [[`${words[asks]} gets`, ...run.context[asks].map(digits)]],
       );
       const named = (colour, text) =>
-        el("span", { class: "sx-att-name", style: `--colour: var(--sx-${colour})` }, text);
+        el("span.sx-att-name", { style: `--colour: var(--sx-${colour})` }, text);
       const query = [
         "The query of ",
-        el("em", {}, words[asks]),
+        el("em", words[asks]),
         " is ",
-        el("b", {}, vector(run.q[asks])),
+        el("b", vector(run.q[asks])),
         ".",
       ];
       summary.textContent = `3 · Every step for ${words[asks]}`;
       steps.replaceChildren(
-        el("div", {}, el("p", {}, named("query", query)), found),
-        el("div", {}, el("p", {}, named("value", "The weights mix the values.")), mixture),
+        el("div", el("p", named("query", query)), found),
+        el("div", el("p", named("value", "The weights mix the values.")), mixture),
       );
     }
 

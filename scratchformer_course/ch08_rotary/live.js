@@ -58,7 +58,7 @@ course.define("ch08_rotary", () => {
     const drawn = el("svg:g");
     const svg = drawing(SIZE, SIZE, { class: "sx-arrows" }, drawn);
     const [gripM, gripN] = [[m], [n], [m, n]].map(grip);
-    const status = el("p", { class: "sx-score", role: "status" });
+    const status = el("p.sx-score", { role: "status" });
     const list = el("div");
 
     const fits = (step) =>
@@ -72,7 +72,7 @@ course.define("ch08_rotary", () => {
       const isHub = sliders.length > 1;
       const element = isHub
         ? el("svg:circle", { cx: MIDDLE, cy: MIDDLE, r: HUB })
-        : el("svg:path", { class: "sx-shaft" });
+        : el("svg:path.sx-shaft");
       turnable(svg, element, { x: MIDDLE, y: MIDDLE }, () => ({ sliders, radians: -speed.get() }));
       svg.append(element);
       return element;
@@ -112,8 +112,7 @@ course.define("ch08_rotary", () => {
       const end = (pair) => pair.map((x) => (SMALL * x) / (unit * Math.hypot(...pair)));
       const [from, to] = [at(end(k)), at(end(q))];
       const clockwise = angleBetween(k, q) < 0 ? 1 : 0;
-      return el("svg:path", {
-        class: "sx-between",
+      return el("svg:path.sx-between", {
         d: `M${from.join(" ")}A${SMALL} ${SMALL} 0 0 ${clockwise} ${to.join(" ")}`,
       });
     }
@@ -149,7 +148,7 @@ course.define("ch08_rotary", () => {
       );
       status.replaceChildren(
         `Distance m − n = ${show(at_m - at_n, 0)}, `,
-        el("b", {}, `score ${show(score(query, key, theta, at_m, at_n), 3)}`),
+        el("b", `score ${show(score(query, key, theta, at_m, at_n), 3)}`),
       );
       list.replaceChildren(
         table(
@@ -172,16 +171,16 @@ course.define("ch08_rotary", () => {
     }
 
     draw();
-    return el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-main sx-turns" }, [
+    return el("div.sx-columns", [
+      el("div.sx-main.sx-turns", [
         svg,
         status,
         note("Drag an arrow to move its word. Drag the disc in the middle to move both words."),
       ]),
-      el("div", { class: "sx-main sx-turns" }, [
+      el("div.sx-main.sx-turns", [
         m.element,
         n.element,
-        el("div", { class: "sx-bar" }, on, back, front),
+        el("div.sx-bar", on, back, front),
         speed.element,
         list,
       ]),

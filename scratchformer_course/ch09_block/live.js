@@ -3,7 +3,7 @@
 "use strict";
 
 course.define("ch09_block", () => {
-  const { el, slider, button, note, title, table, newSwitch, press, mean } = course.live;
+  const { el, slider, note, title, table, newSwitch, choice, mean } = course.live;
   const { softmax } = course.model;
   const EPS = 1e-5; // of the norms
 
@@ -116,32 +116,16 @@ course.define("ch09_block", () => {
       box.checked = true;
       return element;
     });
-    const choices = (label, options, choose) =>
-      el(
-        "div",
-        { class: "sx-group", role: "group", "aria-label": label },
-        options.map(([text, value]) => button(text, () => choose(value))),
-      );
-    const places = choices(
-      "Where the norm stands",
-      [
-        ["pre-norm", 0],
-        ["post-norm", 1],
-      ],
-      (value) => {
-        on.post = Boolean(value);
-        draw();
-      },
-    );
-    const numbers = choices(
-      "How many blocks",
-      counts.map((n) => [n === 1 ? "1 block" : `${n} blocks`, n]),
-      (value) => {
-        count = value;
-        at.element.hidden = count === 1;
-        fitSlider();
-      },
-    );
+    const places = choice("Where the norm stands", ["pre-norm", "post-norm"], (i) => {
+      on.post = i === 1;
+      draw();
+    });
+    const names = counts.map((n) => (n === 1 ? "1 block" : `${n} blocks`));
+    const numbers = choice("How many blocks", names, (i) => {
+      count = counts[i];
+      at.element.hidden = count === 1;
+      fitSlider();
+    });
     const at = slider("Look at block", { min: 1, max: Math.max(...counts), value: 1 }, draw);
     at.element.hidden = true;
     const input = at.element.querySelector("input");
@@ -149,9 +133,9 @@ course.define("ch09_block", () => {
       input.max = count;
       at.set(count); // which draws
     }
-    const status = el("p", { class: "sx-status", role: "status" });
-    const map = el("div", { class: "sx-blk-part" });
-    const stations = STATIONS.map(() => el("div", { class: "sx-blk-part" }));
+    const status = el("p.sx-status", { role: "status" });
+    const map = el("div.sx-blk-part");
+    const stations = STATIONS.map(() => el("div.sx-blk-part"));
 
     const shade = (share) => `--w: ${Math.min(1, share).toFixed(4)}`;
 
@@ -172,9 +156,7 @@ course.define("ch09_block", () => {
       const { stations: three, map: weightsOf } = blocks[i];
       const end = blocks[count - 1].stations[2];
       const which = count === 1 ? "the block" : `block ${i + 1} of ${count}`;
-      press(places.children, Number(on.post));
-      press(numbers.children, counts.indexOf(count));
-      for (const each of places.children) each.disabled = !on.norm;
+      for (const each of places.buttons) each.disabled = !on.norm;
       const most = Math.max(1, ...three.map(largest));
       map.replaceChildren(
         title("Who reads whom"),
@@ -207,12 +189,12 @@ course.define("ch09_block", () => {
     }
 
     draw();
-    return el("div", {}, [
-      el("div", { class: "sx-blk-controls" }, switches),
-      el("div", { class: "sx-blk-controls" }, places, numbers),
+    return el("div", [
+      el("div.sx-blk-controls", switches),
+      el("div.sx-blk-controls", places.element, numbers.element),
       at.element,
       status,
-      el("div", { class: "sx-blk" }, map, stations),
+      el("div.sx-blk", map, stations),
       note("Columns are words. Bold: what the part before it has changed."),
     ]);
   }

@@ -55,11 +55,11 @@ course.define("ch11_training", () => {
     const y = heights(losses, counted);
     const last = losses.length - 1;
     const style = (i, loss) => `--x: ${i / last}; --y: ${y(loss).toFixed(4)}`;
-    const dot = el("span", { class: "sx-dot" });
+    const dot = el("span.sx-dot");
     // A name on the right would stand in the way of a curve that is above it here
     const late = losses[Math.floor((3 * losses.length) / 4)];
     const lines = counted.map(([name, loss]) => [
-      el("span", { class: "sx-counted", style: style(0, loss) }),
+      el("span.sx-counted", { style: style(0, loss) }),
       el(
         "span",
         {
@@ -75,20 +75,18 @@ course.define("ch11_training", () => {
     const first = Math.ceil(y.lowest);
     const whole = Array.from({ length: Math.floor(y.highest) - first + 1 }, (_, i) => first + i);
     const numbers = [
-      ...whole.map((loss) =>
-        el("span", { class: "sx-across", style: style(0, loss) }, String(loss)),
-      ),
+      ...whole.map((loss) => el("span.sx-across", { style: style(0, loss) }, String(loss))),
       ...[0, 0.25, 0.5, 0.75, 1].map((part) => {
         const i = Math.round(part * last);
-        return el("span", { class: "sx-down", style: `--x: ${i / last}` }, thousands(steps[i]));
+        return el("span.sx-down", { style: `--x: ${i / last}` }, thousands(steps[i]));
       }),
     ];
     const path = losses.map((loss, i) => `${i ? "L" : "M"}${i / last} ${y(loss)}`).join("");
-    const element = el("div", { class: "sx-run", role: "img" }, [
+    const element = el("div.sx-run", { role: "img" }, [
       el("svg:svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, [
         el("svg:path", { d: path }),
       ]),
-      el("span", { class: "sx-axis-name" }, "loss, in nats a character"),
+      el("span.sx-axis-name", "loss, in nats a character"),
       numbers,
       lines,
       dot,
@@ -132,7 +130,7 @@ course.define("ch11_training", () => {
     const play = player(step, () => (chosen + 1) % steps.length, "Next step");
     step.element.append(play.button);
 
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const {
       model: { config },
     } = modelOf(hashes[chosen]);
@@ -148,7 +146,7 @@ course.define("ch11_training", () => {
     const lineMean = title();
     const weightTable = scrolling("sx-scroll", "What each character looks at most");
     const lossTable = scrolling("sx-scroll", "The loss of each character, in numbers");
-    const lookedAt = el("div", { class: "sx-detail" }, [
+    const lookedAt = el("div.sx-detail", [
       title("It looks back"),
       note("Every head, on the prompt. Rows: blocks. Choose one."),
       heads.element,
@@ -156,12 +154,12 @@ course.define("ch11_training", () => {
       map,
       fold("The largest weights as a table", weightTable),
     ]);
-    const element = el("div", { class: "sx-time" }, [
+    const element = el("div.sx-time", [
       curve.element,
       step.element,
       status,
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, [
+      el("div.sx-columns", [
+        el("div.sx-main", [
           field.element,
           title("It writes"),
           text,
@@ -196,7 +194,7 @@ course.define("ch11_training", () => {
         `validation text${names.length ? `, better than counted ${listed(names)}` : ""}.`;
       heads.show(seen.attention, prompt.ids.length);
       drawMap();
-      text.replaceChildren(prompt.text, el("mark", {}, seen.text));
+      text.replaceChildren(prompt.text, el("mark", seen.text));
       drawLine();
     }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 course.define("ch13_bert", () => {
-  const { el, newId, percent, button, table, bar, fold, title } = course.live;
+  const { el, label, percent, button, table, bar, fold, title } = course.live;
   const { load, row, gaps, MASK } = course.bert;
   const FEW = 5; // candidates that are shown for each gap
   const GAP = /^[_▢…?]+$/;
@@ -63,9 +63,7 @@ course.define("ch13_bert", () => {
     let shown;
 
     const fields = names.map((name, i) => {
-      const id = newId("text");
       const input = el("input", {
-        id,
         type: "text",
         value: texts[i],
         spellcheck: "false",
@@ -73,7 +71,7 @@ course.define("ch13_bert", () => {
         autocapitalize: "off",
         oninput: draw,
       });
-      return { input, element: el("div", {}, el("label", { for: id }, name), input) };
+      return { input, element: el("div", label(name, input), input) };
     });
     const second = fields[1].input;
     const hide = button(`Hide the ${names[1]} text`, () => {
@@ -85,12 +83,12 @@ course.define("ch13_bert", () => {
     const fill = button("Fill the surest gap", () => {
       if (shown.length) write(surest(shown));
     });
-    const status = el("p", { class: "sx-status", role: "status" });
-    const list = el("div", { class: "sx-fill-gaps" });
+    const status = el("p.sx-status", { role: "status" });
+    const list = el("div.sx-fill-gaps");
     const known = words.slice(MASK + 1);
-    const element = el("div", { class: "sx-fill" }, [
+    const element = el("div.sx-fill", [
       fields.map((field) => field.element),
-      el("div", { class: "sx-bar" }, [
+      el("div.sx-bar", [
         fill,
         hide,
         button("Another sentence", () => {
@@ -100,10 +98,7 @@ course.define("ch13_bert", () => {
       ]),
       status,
       list,
-      fold(
-        `The ${known.length} words it knows`,
-        el("p", { class: "sx-fill-words" }, known.join(" · ")),
-      ),
+      fold(`The ${known.length} words it knows`, el("p.sx-fill-words", known.join(" · "))),
     ]);
 
     function set(values) {
@@ -124,7 +119,7 @@ course.define("ch13_bert", () => {
     function around({ text, piece }) {
       const own = read.pieces[text].map((each) => (GAP.test(each) ? "▢" : each));
       const [before, after] = [own[piece - 1], own[piece + 1]];
-      return [before ? `${before} ` : "", el("b", {}, "▢"), after ? ` ${after}` : ""];
+      return [before ? `${before} ` : "", el("b", "▢"), after ? ` ${after}` : ""];
     }
 
     function draw(told = "") {
@@ -143,12 +138,7 @@ course.define("ch13_bert", () => {
             percent(p),
             bar(p),
           ]);
-          return el(
-            "div",
-            {},
-            name,
-            table(["word", "probability", ""], rows, { class: "sx-bars" }),
-          );
+          return el("div", name, table(["word", "probability", ""], rows, { class: "sx-bars" }));
         }),
       );
       status.textContent = say(typeof told === "string" ? told : "");

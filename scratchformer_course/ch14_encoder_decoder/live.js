@@ -3,7 +3,7 @@
 "use strict";
 
 course.define("ch14_encoder_decoder", () => {
-  const { el, newId, slider, note, listed, scrolling, table } = course.live;
+  const { el, label, slider, note, listed, scrolling, table } = course.live;
   const BEGIN = "⊢";
   const END = "⊣";
 
@@ -32,16 +32,15 @@ course.define("ch14_encoder_decoder", () => {
   // ---- the figure ----
 
   function build({ translations, start }) {
-    const id = newId("sentence");
     const choice = el(
       "select",
-      { id, onchange: choose },
+      { onchange: choose },
       translations.map(({ english }, i) =>
         el("option", { value: i, selected: i === start ? "" : null }, english),
       ),
     );
     const control = el("div");
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const map = scrolling("sx-scroll", "What each word reads");
     let step;
 
@@ -64,7 +63,7 @@ course.define("ch14_encoder_decoder", () => {
       const target = [...german.split(" "), END];
       const now = step.get() - 1;
       const heads = source.map((word, s) => {
-        const name = el("span", {}, word === END ? "end ⊣" : word);
+        const name = el("span", word === END ? "end ⊣" : word);
         return el("th", { scope: "col", style: `--w: ${weights[now][s]}` }, name);
       });
       const rows = target.map((word, t) => [
@@ -83,8 +82,8 @@ course.define("ch14_encoder_decoder", () => {
     }
 
     choose();
-    return el("div", { class: "sx-translation" }, [
-      el("p", { class: "sx-choice" }, el("label", { for: id }, "Sentence"), choice),
+    return el("div.sx-translation", [
+      el("p.sx-choice", label("Sentence", choice), choice),
       control,
       status,
       map,

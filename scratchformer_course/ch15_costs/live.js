@@ -91,8 +91,8 @@ course.define("ch15_costs", () => {
   function pieces(parts, most) {
     let room = 1;
     return el(
-      "div",
-      { class: "sx-pieces", "aria-hidden": "true" },
+      "div.sx-pieces",
+      { "aria-hidden": "true" },
       Object.entries(parts).map(([part, n]) => {
         const width = Math.min(n / most, room);
         room -= width;
@@ -105,12 +105,12 @@ course.define("ch15_costs", () => {
   function card(name, total, parts, say) {
     const all = sum(parts);
     const rows = Object.entries(parts).map(([part, n]) => [
-      el("span", { class: "sx-part", style: colour(part) }, part),
+      el("span.sx-part", { style: colour(part) }, part),
       say(n),
       share(n / all),
     ]);
-    return el("section", {}, [
-      title([name, el("b", {}, total)]),
+    return el("section", [
+      title([name, el("b", total)]),
       pieces(parts, all),
       table(["", "", ""], rows, { class: "sx-parts", "aria-label": name }),
     ]);
@@ -147,8 +147,8 @@ course.define("ch15_costs", () => {
         }),
       );
       const mark = () => press(all, Object.values(options).indexOf(get()));
-      const group = el("div", { class: "sx-choices", role: "group", "aria-label": label }, all);
-      return { element: el("div", { class: "sx-choice" }, el("span", {}, label), group), mark };
+      const group = el("div.sx-choices", { role: "group", "aria-label": label }, all);
+      return { element: el("div.sx-choice", el("span", label), group), mark };
     }
     const chosen = { mixed: false, means: 2 };
     const sizesOnly = ["vocab_size", "context_length", "d_model", "n_layers"];
@@ -182,8 +182,8 @@ course.define("ch15_costs", () => {
         },
       ),
     ];
-    const cards = el("div", { class: "sx-cards" });
-    const status = el("p", { class: "sx-status", role: "status" });
+    const cards = el("div.sx-cards");
+    const status = el("p.sx-status", { role: "status" });
 
     function devices(size, parts) {
       const all = sum(parts);
@@ -193,7 +193,7 @@ course.define("ch15_costs", () => {
         share(all / (n * 1e9)),
         texts(largestBatch(n * 1e9, size, chosen)),
       ]);
-      return el("section", {}, [
+      return el("section", [
         title("Does it fit?"),
         table(["memory", "", "used", "holds at most"], rows, { class: "sx-devices" }),
       ]);
@@ -210,7 +210,7 @@ course.define("ch15_costs", () => {
         card("Memory, worst moment", inBytes(sum(held)), held, inBytes),
         devices(size, held),
         card("Parameters", grouped(n), parameters(size), grouped),
-        el("div", {}, [
+        el("div", [
           card("Operations for a token", inWords(sum(token)), token, inWords),
           note(
             `The rule 6 N says ${inWords(6 * n)}: the count is ` +
@@ -226,19 +226,19 @@ course.define("ch15_costs", () => {
     }
 
     draw();
-    return el("div", { class: "sx-costs" }, [
+    return el("div.sx-costs", [
       note(
         "Choose a model, then move one size at a time. Heads are missing here: by these " +
           "formulas their number costs nothing.",
       ),
       choices[0].element,
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-side" }, [
+      el("div.sx-columns", [
+        el("div.sx-side", [
           Object.values(sliders).map((one) => one.element),
           choices.slice(1).map((one) => one.element),
           status,
         ]),
-        el("div", { class: "sx-main" }, cards),
+        el("div.sx-main", cards),
       ]),
     ]);
   }

@@ -105,15 +105,11 @@ course.define("ch16_scaling", () => {
     );
     const size = slider(
       "Size",
-      {
-        max: sizes.length - 1,
-        value: first,
-        show: (i) => grouped(sizes[i]),
-      },
+      { max: sizes.length - 1, value: first, show: (i) => grouped(sizes[i]) },
       () => draw(),
     );
-    const reads = el("p", { class: "sx-caption" });
-    const told = el("p", { class: "sx-status", role: "status" });
+    const reads = el("p.sx-caption");
+    const told = el("p.sx-status", { role: "status" });
     const chartAt = el("div");
     const triesAt = el("div");
     const train = button("Train it", () => {
@@ -184,17 +180,17 @@ course.define("ch16_scaling", () => {
     }
 
     draw();
-    return el("div", { class: "sx-law" }, [
-      el("div", { class: "sx-columns" }, [
-        el("section", { class: "sx-half" }, [
+    return el("div.sx-law", [
+      el("div.sx-columns", [
+        el("section.sx-half", [
           spend.element,
           size.element,
           reads,
-          el("div", { class: "sx-bar" }, [train, show]),
+          el("div.sx-bar", [train, show]),
           told,
           triesAt,
         ]),
-        el("section", { class: "sx-half" }, [chartAt]),
+        el("section.sx-half", [chartAt]),
       ]),
     ]);
   }

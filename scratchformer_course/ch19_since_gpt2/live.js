@@ -57,13 +57,13 @@ course.define("ch19_since_gpt2", () => {
     let shown = false;
     const base = found(runs, on);
     const rows = parts.map(([name, part, before, after]) => {
-      const state = el("span", { class: "sx-chg-is" });
+      const state = el("span.sx-chg-is");
       const turn = (isOn) => {
         if (isOn) on.add(name);
         else on.delete(name);
         draw();
       };
-      const named = [el("b", {}, part), state];
+      const named = [el("b", part), state];
       const { box, element: row } = newSwitch(named, turn, { class: "sx-chg-row" });
       const refresh = () => {
         box.checked = on.has(name);
@@ -81,8 +81,8 @@ course.define("ch19_since_gpt2", () => {
       shown = !shown;
       draw();
     });
-    const counts = el("p", { class: "sx-chg-counts" });
-    const told = el("p", { class: "sx-status", role: "status" });
+    const counts = el("p.sx-chg-counts");
+    const told = el("p.sx-status", { role: "status" });
     const scaleAt = el("div");
 
     // All measured losses on one line, the chosen one marked
@@ -135,10 +135,10 @@ course.define("ch19_since_gpt2", () => {
     }
 
     draw();
-    return el("div", { class: "sx-chg" }, [
-      el("div", { class: "sx-chg-rows" }, [rows.map(({ row }) => row)]),
-      el("div", { class: "sx-chg-side" }, [
-        el("div", { class: "sx-bar" }, [
+    return el("div.sx-chg", [
+      el("div.sx-chg-rows", [rows.map(({ row }) => row)]),
+      el("div.sx-chg-side", [
+        el("div.sx-bar", [
           button("GPT-2", () => set([])),
           button("The first six", () => set(six)),
           show,

@@ -213,7 +213,7 @@ course.define("draft_ahead", () => {
       step();
       draw();
     });
-    const told = el("p", { class: "sx-status", role: "status" });
+    const told = el("p.sx-status", { role: "status" });
     const [aloneText, aheadText] = ["Without a draft", "With a draft"].map((name) =>
       scrolling("sx-text", name),
     );
@@ -287,14 +287,14 @@ course.define("draft_ahead", () => {
     }
 
     const piece = (kind, ids) => el("span", { class: kind }, tokenizer.decode(ids));
-    const before = () => el("b", {}, prompt);
+    const before = () => el("b", prompt);
 
     function draw() {
       aloneText.replaceChildren(before(), tokenizer.decode(alone.written()));
       const pieces = ahead.passes.flatMap(({ drafted, kept, own, isBonus }) => [
         kept ? piece("sx-kept", drafted.slice(0, kept)) : null,
         !isBonus && refused.box.checked
-          ? el("del", {}, visible(tokenizer.decode([drafted[kept]])))
+          ? el("del", visible(tokenizer.decode([drafted[kept]])))
           : null,
         piece(isBonus ? (drafted.length ? "sx-bonus" : null) : "sx-own", [own]),
       ]);
@@ -326,21 +326,21 @@ course.define("draft_ahead", () => {
       ["sx-own", "the model's own in its place"],
       ["sx-bonus", "one more, after a draft kept whole"],
     ].map(([kind, words]) =>
-      el("span", {}, el(kind === "del" ? "del" : "span", { class: kind }, "abc"), ` ${words}`),
+      el("span", el(kind === "del" ? "del" : "span", { class: kind }, "abc"), ` ${words}`),
     );
-    return el("div", {}, [
-      el("div", { class: "sx-bar" }, [run, one, button("Start again", () => restart()), told]),
-      el("div", { class: "sx-inf-two" }, [
-        el("div", {}, [note("The model alone: a character a pass"), aloneText]),
-        el("div", {}, [note("The same model, with a table of counts ahead of it"), aheadText]),
+    return el("div", [
+      el("div.sx-bar", [run, one, button("Start again", () => restart()), told]),
+      el("div.sx-inf-two", [
+        el("div", [note("The model alone: a character a pass"), aloneText]),
+        el("div", [note("The same model, with a table of counts ahead of it"), aheadText]),
       ]),
-      el("p", { class: "sx-inf-legend" }, legend),
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, counts),
-        el("div", { class: "sx-main" }, [
+      el("p.sx-inf-legend", legend),
+      el("div.sx-columns", [
+        el("div.sx-main", counts),
+        el("div.sx-main", [
           Object.values(controls).map(({ element }) => element),
           seed.element,
-          el("div", { class: "sx-checks" }, refused.element),
+          el("div.sx-checks", refused.element),
           note(
             "Draft: characters that are guessed before each pass. It reads: the last characters that the counts look at.",
           ),
@@ -355,8 +355,8 @@ course.define("draft_ahead", () => {
 // ---- the model in fewer bits ----
 
 course.define("fewer_bits", () => {
-  const { el, button, slider, note, format, scrolling, table } = course.live;
-  const { press, drawing, words, path } = course.live;
+  const { el, slider, note, format, scrolling, table } = course.live;
+  const { choice, drawing, words, path } = course.live;
   const { modelOf, inFrames } = course.explorer;
   const { roundedModel, bytes, meanLoss, generate } = course.inference;
   const SHARED = [
@@ -373,11 +373,11 @@ course.define("fewer_bits", () => {
     const { prompt, bits: stops, losses, written: most, temperature, seed } = settings;
     const ids = tokenizer.encode(settings.passage);
     const results = new Map(); // "bits shared" -> {loss, text}, computed once
-    let shared = "row";
+    let shared = SHARED[0][0];
     let waiting = 0;
     let interrupt = null;
 
-    const choice = slider(
+    const amount = slider(
       "Bits",
       {
         max: stops.length - 1,
@@ -386,18 +386,17 @@ course.define("fewer_bits", () => {
       },
       () => change(),
     );
-    const bitsNow = () => stops[stops.length - 1 - choice.get()];
-    const kinds = SHARED.map(([kind, words]) =>
-      button(words, () => {
-        shared = kind;
-        change();
-      }),
-    );
+    const bitsNow = () => stops[stops.length - 1 - amount.get()];
+    const scales = SHARED.map(([, words]) => words);
+    const kinds = choice("A scale for", scales, (i) => {
+      shared = SHARED[i][0];
+      change();
+    });
     const [wholeText, roundedText] = ["Written in 16 bits", "Written in fewer bits"].map((name) =>
       scrolling("sx-text", name),
     );
     const roundedName = note("");
-    const told = el("p", { class: "sx-status", role: "status" });
+    const told = el("p.sx-status", { role: "status" });
     const numbers = el("div");
     const chart = el("div");
 
@@ -457,10 +456,6 @@ course.define("fewer_bits", () => {
     }
 
     function drawStored() {
-      press(
-        kinds,
-        SHARED.findIndex(([kind]) => kind === shared),
-      );
       roundedName.textContent = `In ${bitsNow()} bits`;
       numbers.replaceChildren(table(["", "now", "against 16 bits"], rows()));
       chart.replaceChildren(curves());
@@ -470,12 +465,12 @@ course.define("fewer_bits", () => {
       numbers.replaceChildren(table(["", "now", "against 16 bits"], rows(own, whole)));
       let same = 0;
       while (same < own.text.length && own.text[same] === whole.text[same]) same++;
-      const before = () => el("b", {}, prompt);
+      const before = () => el("b", prompt);
       wholeText.replaceChildren(before(), whole.text);
       roundedText.replaceChildren(
         before(),
         own.text.slice(0, same),
-        el("mark", {}, own.text.slice(same)),
+        el("mark", own.text.slice(same)),
       );
       const isSame = same === own.text.length;
       told.textContent = isSame
@@ -516,25 +511,22 @@ course.define("fewer_bits", () => {
     }
 
     change();
-    return el("div", {}, [
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, [
-          choice.element,
-          el("div", { class: "sx-inf-shared" }, [
-            el("span", {}, "A scale for"),
-            el("span", { class: "sx-group", role: "group", "aria-label": "A scale for" }, kinds),
-          ]),
+    return el("div", [
+      el("div.sx-columns", [
+        el("div.sx-main", [
+          amount.element,
+          el("div.sx-inf-shared", [el("span", "A scale for"), kinds.element]),
           numbers,
         ]),
-        el("div", { class: "sx-main" }, [
+        el("div.sx-main", [
           note("Loss on the whole validation split, in nats. The thick line: the chosen scale"),
           chart,
         ]),
       ]),
       told,
-      el("div", { class: "sx-inf-two" }, [
-        el("div", {}, [note("In 16 bits"), wholeText]),
-        el("div", {}, [roundedName, roundedText]),
+      el("div.sx-inf-two", [
+        el("div", [note("In 16 bits"), wholeText]),
+        el("div", [roundedName, roundedText]),
       ]),
     ]);
   }

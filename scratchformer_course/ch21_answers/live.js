@@ -4,7 +4,7 @@
 
 course.define("ch21_answers", () => {
   const { el, button, slider, note, format, title, table } = course.live;
-  const { newSwitch, press, drawing, words, sum: total } = course.live;
+  const { newSwitch, choice, drawing, words, sum: total } = course.live;
   const visible = (text) => text.replaceAll("\n", "⏎");
 
   // Whether "47+38" answers 85, and whether it needs a borrow; null for what is no sum
@@ -17,16 +17,12 @@ course.define("ch21_answers", () => {
 
   function listed(n, texts) {
     return el(
-      "ul",
-      { class: "sx-ans-list" },
+      "ul.sx-ans-list",
       texts.map((text) => {
         const found = judge(n, text);
         const kind = found ? (found.right ? "right" : "wrong") : "none";
         const word = found ? (found.right ? "right" : "wrong") : "no sum";
-        return el("li", { class: `sx-ans-${kind}` }, [
-          el("code", {}, visible(text)),
-          el("span", {}, word),
-        ]);
+        return el("li", { class: `sx-ans-${kind}` }, [el("code", visible(text)), el("span", word)]);
       }),
     );
   }
@@ -71,8 +67,7 @@ course.define("ch21_answers", () => {
   }
 
   function answers({ stages, asked }) {
-    let stage = 0;
-    const host = el("div", { class: "sx-ans-out" });
+    const host = el("div.sx-ans-out");
     const at = slider(
       "Question",
       {
@@ -82,17 +77,12 @@ course.define("ch21_answers", () => {
       },
       draw,
     );
-    const buttons = stages.map(([, name], i) =>
-      button(name, () => {
-        stage = i;
-        draw();
-      }),
-    );
+    const names = stages.map(([, name]) => name);
+    const stage = choice("Model", names, () => draw());
 
     function draw() {
-      const [, name, film] = stages[stage];
+      const [, name, film] = stages[stage.at()];
       const { n, answers: texts, bars: chances } = film[at.get()];
-      press(buttons, stage);
       const sums = total(chances.flat()) / 1e4;
       const right = total(chances[0]) / 1e4;
       const hard = total(chances[0].filter((_, a) => n % 10 < a % 10)) / 1e4;
@@ -101,19 +91,19 @@ course.define("ch21_answers", () => {
           ? "It goes on with questions: the chance of a sum is below 0.01."
           : `Right: ${format(right, 2)}. Of the right answers ${format(hard / Math.max(right, 1e-9), 2)} need a borrow.`;
       host.replaceChildren(
-        el("div", { class: "sx-columns" }, [
-          el("div", { class: "sx-ans-left" }, title(`${n}?`), listed(n, texts)),
-          el("div", { class: "sx-ans-side" }, [
+        el("div.sx-columns", [
+          el("div.sx-ans-left", title(`${n}?`), listed(n, texts)),
+          el("div.sx-ans-side", [
             sums < 0.01 ? null : bars(n, chances, name),
-            el("p", { class: "sx-status", role: "status" }, told),
+            el("p.sx-status", { role: "status" }, told),
           ]),
         ]),
       );
     }
 
     draw();
-    return el("div", { class: "sx-ans" }, [
-      el("div", { class: "sx-bar sx-ans-start" }, buttons),
+    return el("div.sx-ans", [
+      el("div.sx-bar.sx-ans-start", stage.buttons),
       at.element,
       host,
       note(
@@ -143,7 +133,7 @@ course.define("ch21_answers", () => {
   function checker({ rules, films, steps, asked }) {
     const on = new Set(["form", "units"]);
     let isShown = false;
-    const host = el("div", { class: "sx-ans-out" });
+    const host = el("div.sx-ans-out");
     const boxes = rules.map(([rule, text]) => {
       const turn = (isOn) => {
         if (isOn) on.add(rule);
@@ -151,7 +141,7 @@ course.define("ch21_answers", () => {
         isShown = false;
         draw();
       };
-      const { box, element } = newSwitch(el("span", {}, text), turn, { class: "sx-ans-rule" });
+      const { box, element } = newSwitch(el("span", text), turn, { class: "sx-ans-rule" });
       box.checked = on.has(rule);
       return element;
     });
@@ -173,7 +163,7 @@ course.define("ch21_answers", () => {
       const film = films[key(rules, on)];
       if (!isShown) {
         host.replaceChildren(
-          el("p", { class: "sx-status", role: "status" }, "What will the model find? Guess first."),
+          el("p.sx-status", { role: "status" }, "What will the model find? Guess first."),
         );
         return;
       }
@@ -185,24 +175,22 @@ course.define("ch21_answers", () => {
         ["right, if a borrow is needed", format(frame.pass_1, 2)],
       ];
       host.replaceChildren(
-        el("div", { class: "sx-columns" }, [
+        el("div.sx-columns", [
           table([], rows, { class: "sx-ans-table" }),
-          asked.map((n) =>
-            el("div", { class: "sx-ans-few" }, title(`${n}?`), listed(n, frame.answers[n])),
-          ),
+          asked.map((n) => el("div.sx-ans-few", title(`${n}?`), listed(n, frame.answers[n]))),
         ]),
         el(
-          "p",
-          { class: "sx-status", role: "status" },
+          "p.sx-status",
+          { role: "status" },
           at.get() ? verdict(frame, film[0]) : "Before training.",
         ),
       );
     }
 
     draw();
-    return el("div", { class: "sx-ans" }, [
-      el("div", { class: "sx-ans-rules" }, boxes),
-      el("div", { class: "sx-bar sx-ans-start" }, show),
+    return el("div.sx-ans", [
+      el("div.sx-ans-rules", boxes),
+      el("div.sx-bar.sx-ans-start", show),
       at.element,
       host,
       note("All 16 choices of rules were trained beforehand; this figure shows the stored runs."),

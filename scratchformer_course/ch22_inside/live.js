@@ -73,7 +73,7 @@ course.define("ch22_inside", () => {
     const y = (loss) => BOTTOM - (loss / TOP_LOSS) * (BOTTOM - 10);
     const points = frames.map(({ step, loss }) => [x(step), y(loss)]);
     const dot = el("svg:circle", { r: 6, class: "sx-song-dot" });
-    const line = el("svg:path", { class: "sx-song-up" });
+    const line = el("svg:path.sx-song-up");
     const svg = drawing(WIDTH, HEIGHT, { class: "sx-song-curve" }, [
       el("svg:path", { d: `M${LEFT} 10V${BOTTOM}H${WIDTH - 12}`, class: "sx-song-axis" }),
       [0, 1, 2, 3].map((loss) => words(loss, LEFT - 7, y(loss) + 5, "end")),
@@ -105,7 +105,7 @@ course.define("ch22_inside", () => {
     const [n, last, again] = [song.length - 1, frames.length - 1, repeats(song)];
     let silenced = 0; // a bit for each head
     const run = curve(settings);
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const at = slider(
       "Steps",
       { max: last, value: last, show: (i) => String(frames[i].step) },
@@ -116,8 +116,8 @@ course.define("ch22_inside", () => {
     );
     const tiles = heads.map((name, i) => {
       const picture = el("svg:svg", { viewBox: `0 0 ${n} ${n}`, "aria-hidden": "true" });
-      const score = el("span", { class: "sx-song-score" });
-      const tile = button(el("b", {}, name), () => {
+      const score = el("span.sx-song-score");
+      const tile = button(el("b", name), () => {
         silenced ^= 1 << i;
         if (at.get() === last) draw();
         else at.set(last);
@@ -130,7 +130,7 @@ course.define("ch22_inside", () => {
       draw();
     });
     const notes = el("tbody");
-    const strip = el("table", { class: "sx-song-strip" }, notes);
+    const strip = el("table.sx-song-strip", notes);
 
     function drawTiles(frame) {
       tiles.forEach(({ tile, picture, score, name }, i) => {
@@ -162,11 +162,8 @@ course.define("ch22_inside", () => {
             : "sx-song-wrong"
           : "sx-song-new";
       notes.replaceChildren(
-        el("tr", {}, [
-          el("th", { scope: "row" }, "song"),
-          [...song].map((letter) => el("td", {}, letter)),
-        ]),
-        el("tr", {}, [
+        el("tr", [el("th", { scope: "row" }, "song"), [...song].map((letter) => el("td", letter))]),
+        el("tr", [
           el("th", { scope: "row" }, "expected"),
           el("td"),
           [...frame.best].map((letter, i) => el("td", { class: kind(i) }, letter)),
@@ -183,22 +180,20 @@ course.define("ch22_inside", () => {
     }
 
     const row = (name, from) =>
-      el("div", { class: "sx-song-block", role: "group", "aria-label": name }, [
+      el("div.sx-song-block", { role: "group", "aria-label": name }, [
         title(name),
-        el("div", { class: "sx-song-tiles" }, [
-          tiles.slice(from, from + 4).map(({ tile }) => tile),
-        ]),
+        el("div.sx-song-tiles", [tiles.slice(from, from + 4).map(({ tile }) => tile)]),
       ]);
     draw();
-    return el("div", { class: "sx-song" }, [
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-song-maps" }, [
+    return el("div.sx-song", [
+      el("div.sx-columns", [
+        el("div.sx-song-maps", [
           row("Block 1: weight on the note before", 0),
           row("Block 2: induction score", 4),
         ]),
-        el("div", { class: "sx-song-side" }, [at.element, run.svg, status, all]),
+        el("div.sx-song-side", [at.element, run.svg, status, all]),
       ]),
-      el("div", { class: "sx-song-out", tabindex: 0, role: "group", "aria-label": "Song" }, strip),
+      el("div.sx-song-out", { tabindex: 0, role: "group", "aria-label": "Song" }, strip),
       note(
         "Press a head to silence it: its mean over many songs stands in for what it gives. " +
           "Below the song stands the note that the model expects there: green, it repeats what it " +

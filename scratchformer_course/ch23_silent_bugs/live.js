@@ -3,7 +3,7 @@
 "use strict";
 
 course.define("ch23_silent_bugs", () => {
-  const { el, button, note, title, format, press, drawing, words, path } = course.live;
+  const { el, button, note, title, format, press, choice, drawing, words, path } = course.live;
 
   const signed = (x, digits = 2) => (x < 0 ? "" : "+") + format(x, digits);
   const range = ([mean, least, most]) =>
@@ -66,11 +66,11 @@ course.define("ch23_silent_bugs", () => {
   function twoCurves({ pairs, steps }) {
     let at = 0;
     const chosen = pairs.map(() => null);
-    const host = el("div", { class: "sx-bug-out" });
-    const said = el("p", { class: "sx-bug-said", role: "status" });
+    const host = el("div.sx-bug-out");
+    const said = el("p.sx-bug-said", { role: "status" });
     const before = button("Pair before", () => go(-1));
     const next = button("Next pair", () => go(1));
-    const count = el("span", { class: "sx-bug-count" });
+    const count = el("span.sx-bug-count");
     const guesses = ["A", "B"].map((name, i) =>
       button(`${name} is broken`, () => {
         chosen[at] ??= i;
@@ -102,10 +102,10 @@ course.define("ch23_silent_bugs", () => {
     }
 
     draw();
-    return el("div", { class: "sx-bug" }, [
-      el("div", { class: "sx-bar sx-bug-start" }, [count, before, next]),
+    return el("div.sx-bug", [
+      el("div.sx-bar.sx-bug-start", [count, before, next]),
       host,
-      el("div", { class: "sx-bar sx-bug-start" }, guesses),
+      el("div.sx-bar.sx-bug-start", guesses),
       said,
       note(
         "Stored runs. Both models of a pair begin with the same weights and draw the same batches. " +
@@ -119,22 +119,16 @@ course.define("ch23_silent_bugs", () => {
   const answered = (found) => (found ? `✗ ${found}` : "✓ as it should be");
 
   function clinic({ patients, questions, steps }) {
-    let at = 0;
     const state = patients.map(() => ({ asked: new Set(), chosen: new Set() }));
-    const host = el("div", { class: "sx-bug-out" });
-    const tabs = patients.map((_, i) =>
-      button(`Patient ${i + 1}`, () => {
-        at = i;
-        draw();
-      }),
-    );
+    const host = el("div.sx-bug-out");
+    const names = patients.map((_, i) => `Patient ${i + 1}`);
+    const tabs = choice("Patients", names, () => draw());
 
-    function draw(focus) {
-      const patient = patients[at];
-      const { asked, chosen } = state[at];
+    function draw(focus = "") {
+      const patient = patients[tabs.at()];
+      const { asked, chosen } = state[tabs.at()];
       const right = patient.choices.findIndex(([, why]) => why === null);
       const isFound = chosen.has(right);
-      press(tabs, at);
       // A button, and what is found once it was pressed
       const item = (text, name, pressed, i, found) => {
         const isPressed = pressed.has(i);
@@ -142,9 +136,9 @@ course.define("ch23_silent_bugs", () => {
           pressed.add(i);
           draw(name);
         };
-        return el("li", {}, [
+        return el("li", [
           button(text, onpress, { "data-name": name, "aria-pressed": String(isPressed) }),
-          isPressed ? el("p", { class: "sx-bug-found" }, found) : null,
+          isPressed ? el("p.sx-bug-found", found) : null,
         ]);
       };
       const asks = questions.map((question, i) =>
@@ -154,16 +148,16 @@ course.define("ch23_silent_bugs", () => {
         item(name, `choose${i}`, chosen, i, why ? `No. ${why}` : `Yes. ${patient.says}`),
       );
       host.replaceChildren(
-        el("p", {}, patient.symptom),
-        el("div", { class: "sx-columns" }, [
-          el("div", { class: "sx-bug-side" }, [
+        el("p", patient.symptom),
+        el("div.sx-columns", [
+          el("div.sx-bug-side", [
             plot(patient.curves, ["patient", "healthy twin"], steps, ["key", "value"]),
             title("Ask"),
-            el("ul", { class: "sx-bug-list" }, asks),
+            el("ul.sx-bug-list", asks),
           ]),
-          el("div", { class: "sx-bug-side" }, [
+          el("div.sx-bug-side", [
             title("Diagnosis"),
-            el("ul", { class: "sx-bug-list" }, choices),
+            el("ul.sx-bug-list", choices),
             isFound ? repair(patient) : null,
           ]),
         ]),
@@ -176,10 +170,10 @@ course.define("ch23_silent_bugs", () => {
       const diff = [...lines("−", patient.broken), ...lines("+", patient.repaired)];
       return el("div", { role: "status" }, [
         title("Repair"),
-        el("pre", { class: "sx-bug-code", tabindex: 0 }, diff.join("\n")),
-        el("p", {}, truth(patient)),
-        el("p", {}, `What would have found it: ${patient.invariant}`),
-        el("p", {}, [
+        el("pre.sx-bug-code", { tabindex: 0 }, diff.join("\n")),
+        el("p", truth(patient)),
+        el("p", `What would have found it: ${patient.invariant}`),
+        el("p", [
           patient.near ? "Others have met a near relation: " : "Others have met it: ",
           el("a", { href: patient.thread }, patient.found),
         ]),
@@ -187,8 +181,8 @@ course.define("ch23_silent_bugs", () => {
     }
 
     draw();
-    return el("div", { class: "sx-bug" }, [
-      el("div", { class: "sx-bar sx-bug-start" }, tabs),
+    return el("div.sx-bug", [
+      el("div.sx-bar.sx-bug-start", tabs.buttons),
       host,
       note("Stored curves. What a question finds was computed with a small model of each patient."),
     ]);

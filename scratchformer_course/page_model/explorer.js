@@ -6,7 +6,7 @@
 "use strict";
 
 course.define("explorer", () => {
-  const { el, newId, visible, tabs } = course.live;
+  const { el, newId, label, visible, tabs } = course.live;
   const views = {};
   const models = {}; // hash -> {model, tokenizer}, made when first needed
 
@@ -45,11 +45,9 @@ course.define("explorer", () => {
 
   // The prompt's field; read(text) is called, a moment after the last key, for a text that changed.
   // say(text) tells what was read.
-  function promptField(settings, read, label = "Prompt") {
-    const id = newId("prompt");
+  function promptField(settings, read, name = "Prompt") {
     let waiting = 0;
     const field = el("textarea", {
-      id,
       rows: 2,
       spellcheck: "false",
       autocomplete: "off",
@@ -59,12 +57,8 @@ course.define("explorer", () => {
       },
     });
     field.value = settings.prompt;
-    const status = el("p", { class: "sx-status", role: "status" });
-    const element = el("div", { class: "sx-prompt" }, [
-      el("label", { for: id }, label),
-      field,
-      status,
-    ]);
+    const status = el("p.sx-status", { role: "status" });
+    const element = el("div.sx-prompt", [label(name, field), field, status]);
     const say = (text) => {
       status.textContent = text;
     };
@@ -162,7 +156,7 @@ course.define("explorer", () => {
       inSight = part;
       if (state && part.updated !== state) update(part);
     }
-    const element = el("div", {}, prompt.element);
+    const element = el("div", prompt.element);
     if (parts.length > 1) {
       const { list, choose } = tabs(parts, show);
       element.append(list, ...parts.map((part) => part.panel));

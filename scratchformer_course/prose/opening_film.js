@@ -47,10 +47,10 @@ course.define("opening_film", () => {
         at = i;
         told.replaceChildren(
           ...(i
-            ? ["Recorded: after ", el("b", {}, steps(frame))]
-            : ["Recorded: before its ", el("b", {}, "first step")]),
+            ? ["Recorded: after ", el("b", steps(frame))]
+            : ["Recorded: before its ", el("b", "first step")]),
           " a small GPT names the next character ",
-          el("b", {}, often(frame)),
+          el("b", often(frame)),
           ":",
         );
         frame.weights.flat().forEach((weight, n) => {

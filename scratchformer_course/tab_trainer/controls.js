@@ -37,10 +37,10 @@ course.define("controls", () => {
     const boxes = Object.fromEntries(ideas.map(({ name, box }) => [name, box]));
     for (const { box } of ideas) box.checked = true;
     const seed = seedField(0);
-    const fields = el("fieldset", { class: "sx-fields" }, [
+    const fields = el("fieldset.sx-fields", [
       Object.values(sliders).map((one) => one.element),
       seed.element,
-      el("div", { class: "sx-checks" }, [ideas.map((one) => one.element)]),
+      el("div.sx-checks", [ideas.map((one) => one.element)]),
     ]);
     const element = fold("Settings: break it", fields);
 

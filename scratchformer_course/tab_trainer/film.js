@@ -33,11 +33,11 @@ course.define("film", () => {
     const heading = title("What it writes");
     const about = note("");
     sample.append("Press the button. The first thing that stands here is noise.");
-    const strip = el("div", { class: "sx-strip", role: "group", "aria-label": "The film" });
-    const maps = el("div", { class: "sx-maps" });
-    const element = el("div", { class: "sx-film" }, [heading, sample, strip, about]);
+    const strip = el("div.sx-strip", { role: "group", "aria-label": "The film" });
+    const maps = el("div.sx-maps");
+    const element = el("div.sx-film", [heading, sample, strip, about]);
     const looks = el("details", { hidden: "" }, [
-      el("summary", {}, "What its heads look at"),
+      el("summary", "What its heads look at"),
       maps,
       note(
         "Each row is a character of the shaded words, from the first to the last. Its cells are " +
@@ -64,7 +64,7 @@ course.define("film", () => {
       heading.textContent = step
         ? `What it writes after ${step} steps`
         : "What it writes, untrained";
-      sample.replaceChildren(el("mark", {}, textOf(run.first)), text);
+      sample.replaceChildren(el("mark", textOf(run.first)), text);
       about.textContent =
         `Shaded: given to it. It is right about ${inHundred(right)} times in 100 ` +
         `(${format(loss, 2)} nats).`;
@@ -72,7 +72,7 @@ course.define("film", () => {
       const heads = weights.flatMap((ofBlock, block) =>
         Array.from({ length: run.config.n_heads }, (_, head) => {
           const name = `block ${block + 1}, head ${head + 1}`;
-          return el("div", {}, mapOf(ofBlock, run.first.length, head, name), note(name));
+          return el("div", mapOf(ofBlock, run.first.length, head, name), note(name));
         }),
       );
       maps.replaceChildren(...heads);
@@ -89,7 +89,7 @@ course.define("film", () => {
       const rows = frames.map(({ step, right, text }) => [
         String(step),
         String(inHundred(right)),
-        el("code", {}, text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ")),
+        el("code", text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ")),
       ]);
       list.replaceChildren(
         title("The whole film"),

@@ -2,7 +2,7 @@
 "use strict";
 
 course.define("owntext", () => {
-  const { el, newId, button, note } = course.live;
+  const { el, label, button, note } = course.live;
   const LARGEST = 5e6; // bytes of a file
   const GOOD = 20000; // characters from which a model learns more than the text by heart
 
@@ -11,13 +11,7 @@ course.define("owntext", () => {
   // read() gives the text, which is empty for the page's; allow(may) says whether it can be changed;
   // needed() gives how many characters the settings ask for
   function newOwnText(corpus, needed) {
-    const id = newId("text");
-    const field = el("textarea", {
-      id,
-      rows: 2,
-      spellcheck: "false",
-      oninput: () => tell(),
-    });
+    const field = el("textarea", { rows: 2, spellcheck: "false", oninput: () => tell() });
     const file = el("input", {
       type: "file",
       hidden: "",
@@ -33,10 +27,10 @@ course.define("owntext", () => {
     });
     const told = note("");
     told.setAttribute("role", "status");
-    const element = el("div", { class: "sx-prompt sx-own-text" }, [
-      el("label", { for: id }, "Teach it your text"),
+    const element = el("div.sx-prompt.sx-own-text", [
+      label("Teach it your text", field),
       field,
-      el("div", { class: "sx-bar" }, el("span", {}, choose, " ", clear), file, told),
+      el("div.sx-bar", el("span", choose, " ", clear), file, told),
     ]);
 
     const read = () => field.value.replaceAll("\r\n", "\n");

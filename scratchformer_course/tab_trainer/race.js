@@ -60,20 +60,20 @@ course.define("race", () => {
     const film = newFilm();
     const score = newScore();
     const result = newResult();
-    const picture = el("div", {}, plot.element);
+    const picture = el("div", plot.element);
     const go = button(TRAIN, () => (now ? pause() : begin()), { class: "sx-go" });
     const again = button("Stop", () => stop(), { hidden: "" });
     const label = "How much of the training is done";
     const progress = el("progress", { max: 1, value: 0, "aria-label": label });
-    const status = el("p", { class: "sx-status", role: "status" }, "Nothing is trained yet.");
-    const told = el("p", { class: "sx-status" });
-    const numbers = el("div", {}, note("Nothing is trained yet."));
-    const element = el("div", {}, [
-      el("div", { class: "sx-stage" }, [
-        el("div", {}, el("div", { class: "sx-bar sx-start" }, go, again, progress), status, told),
+    const status = el("p.sx-status", { role: "status" }, "Nothing is trained yet.");
+    const told = el("p.sx-status");
+    const numbers = el("div", note("Nothing is trained yet."));
+    const element = el("div", [
+      el("div.sx-stage", [
+        el("div", el("div.sx-bar.sx-start", go, again, progress), status, told),
         ownText.element,
         film.element,
-        el("div", { class: "sx-curve" }, [
+        el("div.sx-curve", [
           picture,
           note(
             "The loss of the batches that it learns from. Each mark of time is ten times the last.",

@@ -72,13 +72,13 @@ course.define("result", () => {
       const save = () => download(new Blob([bytes()], { type: "application/octet-stream" }), FILE);
       const share = () => {
         const canvas = draw();
-        views.replaceChildren(el("div", { class: "sx-picture" }, canvas));
+        views.replaceChildren(el("div.sx-picture", canvas));
         canvas.toBlob((blob) => download(blob, PICTURE));
       };
       const rows = [["this tab", format(seconds, 1), format(loss)], ...rivals];
       element.replaceChildren(
         talk?.element ?? "",
-        el("div", { class: "sx-bar sx-use" }, [
+        el("div.sx-bar.sx-use", [
           button("Look inside", () => attempt(look)),
           button("Save for Python", save),
           button("Picture of this run", () => attempt(share)),
@@ -105,7 +105,7 @@ course.define("result", () => {
       element.append(
         note(`This browser keeps the model that you trained last: loss ${format(old.loss)}.`),
         talk.element,
-        el("div", { class: "sx-bar" }, [
+        el("div.sx-bar", [
           button("Look inside", () => open(views, old, talk.line())),
           button("Forget it", () => {
             forget();

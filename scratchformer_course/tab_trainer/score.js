@@ -52,12 +52,12 @@ course.define("score", () => {
       ["right in 100", inHundred(one.right), inHundred(other.right)],
       ["nats a character", format(one.loss), format(other.loss)],
       ["seconds of training", format(one.seconds, 1), format(other.seconds, 1)],
-      ...[[one.sample, other.sample].map((text) => el("code", {}, text.slice(0, OPENING)))].map(
+      ...[[one.sample, other.sample].map((text) => el("code", text.slice(0, OPENING)))].map(
         (both) => ["it writes", ...both],
       ),
     ];
     const isSame = one.text === other.text;
-    return el("div", {}, [
+    return el("div", [
       title("This run and the one before"),
       table(["", "this run", "the run before"], rows, { class: "sx-two-runs" }),
       note(
@@ -79,9 +79,9 @@ course.define("score", () => {
       element.hidden = false;
       counts.replaceChildren(note("The tables of counts are being counted."));
       element.replaceChildren(
-        el("p", { class: "sx-verdict" }, [
+        el("p.sx-verdict", [
           "It names the next character ",
-          el("strong", {}, `${inHundred(run.right)} times in 100`),
+          el("strong", `${inHundred(run.right)} times in 100`),
           ` in ${run.own ? "the last tenth of your text" : "the last tenth of the text"}, which it ` +
             `has never read. Untrained, it named ${inHundred(run.untrained)}.`,
         ]),
@@ -93,7 +93,7 @@ course.define("score", () => {
 
     function count(tables, seconds) {
       counts.replaceChildren(
-        el("p", {}, verdict(last, tables)),
+        el("p", verdict(last, tables)),
         ladder(last, tables),
         note(
           `A table that looks 3 back holds how often each character ` +

@@ -160,26 +160,26 @@ course.define("session", () => {
         run.logits(told.first, (_, weights) => maps.push(weights.slice()));
         const ids = sample(model, run, told.first, seed);
         const [piece] = Tr.pieces(told.validation, T, batch_size);
-        post({ is: "look", step: run.done, maps, ids, ...run.judge(piece) });
+        post({ is: "look", step: run.done(), maps, ids, ...run.judge(piece) });
       }
       if (!(await turn())) return false;
       look(); // noise
-      while (run.done < steps) {
+      while (run.done() < steps) {
         if (!(await turn())) return false;
         if (helper !== partner) helper = null; // it has failed
         const usual = { alone: median(times.alone), together: median(times.together) };
-        if (run.done === DECIDED && !(usual.together < usual.alone)) helper = null;
-        const together = helper !== null && (run.done < ALONE || run.done >= TOGETHER);
+        if (run.done() === DECIDED && !(usual.together < usual.alone)) helper = null;
+        const together = helper !== null && (run.done() < ALONE || run.done() >= TOGETHER);
         const before = performance.now();
         const way = together ? "together" : "alone";
         const loss = await update(batches.next().value, together);
         const took = (performance.now() - before) / 1000;
         seconds += took;
-        if (run.done > ALONE) times[way].push(took);
+        if (run.done() > ALONE) times[way].push(took);
         const { kind } = run.tape;
-        post({ is: "step", step: run.done, loss, seconds, kind, together, usual });
+        post({ is: "step", step: run.done(), loss, seconds, kind, together, usual });
         if (!Number.isFinite(loss)) return false; // the page says why
-        if (run.done % told.every === 0 || run.done === steps) look();
+        if (run.done() % told.every === 0 || run.done() === steps) look();
       }
       const scored = await score(run, helper, { name, ...told }, post, turn);
       if (scored === null) return false;

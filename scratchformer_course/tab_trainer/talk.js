@@ -2,7 +2,7 @@
 "use strict";
 
 course.define("talk", () => {
-  const { el, newId, title, scrolling } = course.live;
+  const { el, label, title, scrolling } = course.live;
   const { inFrames, toldChanges } = course.explorer;
   const LONGEST = 200; // characters of an answer
   const TEMPERATURE = 0.8;
@@ -11,12 +11,11 @@ course.define("talk", () => {
   function newTalk(description, opening) {
     const model = course.model.load(description);
     const tokenizer = course.tokenizer.load(description.tokenizer);
-    const id = newId("talk");
-    const field = el("input", { id, type: "text", maxlength: 300, autocomplete: "off" });
+    const field = el("input", { type: "text", maxlength: 300, autocomplete: "off" });
     field.value = opening.replaceAll(/\s+/g, " ").trim();
     const said = scrolling("sx-text", "What you said, and how it went on");
     said.hidden = true;
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     let interrupt = () => {};
     let turns = 0;
 
@@ -29,7 +28,7 @@ course.define("talk", () => {
         return;
       }
       status.textContent = toldChanges(changes);
-      const own = el("mark", {}, text);
+      const own = el("mark", text);
       const rest = document.createTextNode("");
       if (turns) said.append("\n\n");
       said.hidden = false;
@@ -48,11 +47,11 @@ course.define("talk", () => {
       });
     }
 
-    const form = el("form", { class: "sx-prompt sx-talk", onsubmit: answer }, [
-      el("label", { for: id }, "Type a line, and it goes on"),
-      el("div", { class: "sx-row" }, field, el("button", { type: "submit" }, "Go on")),
+    const form = el("form.sx-prompt.sx-talk", { onsubmit: answer }, [
+      label("Type a line, and it goes on", field),
+      el("div.sx-row", field, el("button", { type: "submit" }, "Go on")),
     ]);
-    const element = el("div", {}, title("Talk to your model"), form, status, said);
+    const element = el("div", title("Talk to your model"), form, status, said);
     return { element, line: () => field.value };
   }
 

@@ -206,14 +206,8 @@ course.define("trainer", () => {
       return loss;
     }
 
-    return {
-      begin,
-      backward,
-      keep,
-      tensor,
-      take,
-      product,
-      kind: used,
+    const memory = { begin, backward, keep, tensor, take, product, kind: used };
+    const operations = {
       linear,
       embedding,
       add,
@@ -221,9 +215,8 @@ course.define("trainer", () => {
       layerNorm,
       shift,
       rotary,
-      attention,
-      crossEntropy,
     };
+    return { ...memory, ...operations, attention, crossEntropy };
   }
 
   // ---- what the operations compute --------------------------------------------
@@ -624,21 +617,8 @@ course.define("trainer", () => {
       tape.begin(false);
       return forward(tape, weights, config, ids, ids.length, look).data.slice();
     }
-    return {
-      config,
-      settings,
-      weights,
-      tape,
-      update,
-      learn,
-      apply,
-      judge,
-      score,
-      logits,
-      get done() {
-        return done;
-      },
-    };
+    const work = { update, learn, apply, judge, score, logits };
+    return { config, settings, weights, tape, ...work, done: () => done };
   }
 
   // The two halves of a batch of windows of T; a single window stays as it is
@@ -677,17 +657,6 @@ course.define("trainer", () => {
     return 4 * (weights + step + muon + 2 ** 19);
   }
 
-  return {
-    newTape,
-    newWeights,
-    forward,
-    newOptimizer,
-    newtonSchulz,
-    clip,
-    windows,
-    windowsAt,
-    newRun,
-    halves,
-    pieces,
-  };
+  const training = { newRun, windows, halves, pieces };
+  return { newTape, forward, newtonSchulz, clip, ...training };
 });

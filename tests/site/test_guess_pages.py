@@ -182,11 +182,7 @@ def asked_on(name):
 def give(page, attrs, values):
     """Keep a guess of these values, by whatever form asks for it."""
     form = box(page, attrs["data-question"])
-    if "data-order" in attrs:
-        for i, value in enumerate(values):
-            for _ in range(form.locator("li span").all_inner_texts().index(value) - i):
-                form.get_by_role("button", name=f"Move {value} up", exact=True).click()
-    elif "data-choices" in attrs:
+    if "data-choices" in attrs:
         form.get_by_role("radio", name=values[0], exact=True).check()
     else:
         for field, value in zip(form.get_by_role("textbox").all(), values, strict=True):
@@ -205,7 +201,7 @@ def wrong_guesses(page, name):
         give(page, attrs, values)
         line = page.locator(f"#course-guess-{question}-result")
         told = line.locator("p").inner_text()
-        if told.count("right.") != (1 if "data-order" in attrs else len(values)):
+        if told.count("right.") != len(values):
             yield f"{question}: {told}"
         shown = "".join(below(line).split())
         if not all("".join(text.split()) in shown for text in texts):
@@ -491,10 +487,10 @@ def test_before_the_scripts_nothing_veiled_is_painted_and_without_them_all_is(br
 
 SMALL = """# A page
 
-Put them in order.
+Which is the largest?
 
-<div class="course-guess" data-question="sizes" data-answer-is="prose" data-ask="by size"
-  data-order="ant | bee | cow" data-answer="cow | ant | bee"></div>
+<div class="course-guess" data-question="sizes" data-answer-is="prose" data-ask="the largest"
+  data-choices="ant | bee | cow" data-answer="cow"></div>
 
 <div class="live-figure">Alive.</div>
 

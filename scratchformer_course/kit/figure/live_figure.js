@@ -62,6 +62,26 @@ course.define("live", () => {
     }
   }
 
+  // Buttons of which one is pressed: at() says which, and onchoose(i) is called when it changes
+  function choice(name, texts, onchoose) {
+    let chosen = 0;
+    const buttons = texts.map((text, i) => button(text, () => choose(i)));
+    function choose(i) {
+      chosen = i;
+      press(buttons, i);
+      onchoose(i);
+    }
+    press(buttons, chosen);
+    const element = el("span.sx-group", { role: "group", "aria-label": name }, buttons);
+    return { element, buttons, at: () => chosen };
+  }
+
+  // A name for a field, and what it is known by
+  function label(text, field) {
+    field.id ||= newId("field");
+    return el("label", { for: field.id }, text);
+  }
+
   // A drawing of this size, and words at a place in it
   const drawing = (width, height, attributes, ...children) =>
     el("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", ...attributes }, children);
@@ -89,8 +109,8 @@ course.define("live", () => {
         `v${tall.toFixed(1)}h-${bar.toFixed(1)}z`
       );
     }).join("");
-    return el("div", { class: "sx-vector" }, [
-      el("span", { class: "sx-name", style: `--colour: var(--sx-${colour})` }, name),
+    return el("div.sx-vector", [
+      el("span.sx-name", { style: `--colour: var(--sx-${colour})` }, name),
       el(
         "svg:svg",
         {
@@ -154,7 +174,7 @@ course.define("live", () => {
   }
 
   // A labelled slider that shows its number: get() reads it, set(number) moves it
-  function slider(label, { min = 0, max, step = 1, value, show = String }, oninput = () => {}) {
+  function slider(name, { min = 0, max, step = 1, value, show = String }, oninput = () => {}) {
     const id = newId("slider");
     const output = el("output", { for: id }, show(value));
     const input = el("input", {
@@ -171,8 +191,7 @@ course.define("live", () => {
       },
     });
     input.setAttribute("aria-valuetext", show(value));
-    const named = el("label", { for: id }, label);
-    const element = el("div", { class: "sx-slider" }, named, input, output);
+    const element = el("div.sx-slider", label(name, input), input, output);
     const set = (number) => {
       input.value = number;
       input.dispatchEvent(new Event("input"));
@@ -230,23 +249,22 @@ course.define("live", () => {
 
   // A seed for what is drawn at random
   function seedField(value, onchange = () => {}) {
-    const id = newId("seed");
     const range = { min: 0, max: 9999, step: 1 };
-    const input = el("input", { id, type: "number", ...range, value, onchange });
-    const element = el("div", { class: "sx-slider" }, el("label", { for: id }, "Seed"), input);
+    const input = el("input", { type: "number", ...range, value, onchange });
+    const element = el("div.sx-slider", label("Seed", input), input);
     return { element, input, get: () => Math.max(0, Math.floor(Number(input.value)) || 0) };
   }
 
   // Something that a reader may unfold
-  const fold = (name, ...children) => el("details", {}, el("summary", {}, name), children);
+  const fold = (name, ...children) => el("details", el("summary", name), children);
 
   // "a", "a and b", "a, b and c"
   const listed = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const mean = (numbers) => sum(numbers) / numbers.length;
 
-  const title = (text = "") => el("p", { class: "sx-title" }, text);
-  const note = (text) => el("p", { class: "sx-caption" }, text);
+  const title = (text = "") => el("p.sx-title", text);
+  const note = (text) => el("p.sx-caption", text);
 
   // A box that may scroll, and so is a tab stop with a name
   const scrolling = (kind, name) =>
@@ -260,29 +278,29 @@ course.define("live", () => {
   // A table of texts or elements, or of cells that are made already; the first of each row is its
   // header. `sums` are rows at its foot
   const isCell = (content) => /^t[dh]$/.test(content?.localName);
-  const cell = (content) => (isCell(content) ? content : el("td", {}, content));
+  const cell = (content) => (isCell(content) ? content : el("td", content));
   const row = ([first, ...contents]) =>
-    el("tr", {}, el("th", { scope: "row" }, first), contents.map(cell));
+    el("tr", el("th", { scope: "row" }, first), contents.map(cell));
   function table(columns, rows, attributes = {}, sums = []) {
     const head = columns.map((name) =>
       name && !isCell(name) ? el("th", { scope: "col" }, name) : cell(name),
     );
     return el("table", attributes, [
-      columns.length ? el("thead", {}, el("tr", {}, head)) : null,
-      el("tbody", {}, rows.map(row)),
-      sums.length ? el("tfoot", {}, sums.map(row)) : null,
+      columns.length ? el("thead", el("tr", head)) : null,
+      el("tbody", rows.map(row)),
+      sums.length ? el("tfoot", sums.map(row)) : null,
     ]);
   }
 
   // A bar as long as a probability
-  const bar = (p) => el("span", { class: "sx-p", style: `--w: ${p}` });
+  const bar = (p) => el("span.sx-p", { style: `--w: ${p}` });
 
   // A token as a reader can see it: a space and a line's end have signs of their own
   const visible = (text) => text.replaceAll(" ", "␣").replaceAll("\n", "⏎").replaceAll("\t", "⇥");
 
   // Tabs for several views, as the ARIA pattern has them; one view needs none
   function tabs(parts, show) {
-    const list = el("div", { class: "sx-tabs", role: "tablist", "aria-label": "Views" });
+    const list = el("div.sx-tabs", { role: "tablist", "aria-label": "Views" });
     parts.forEach((part, column) => {
       part.tab = button(part.title, () => choose(part), {
         role: "tab",
@@ -365,10 +383,11 @@ course.define("live", () => {
     }
   }
 
-  const parts = { el, newId, button, slider, check, newSwitch, seedField, title, note, table, bar };
+  const parts = { el, newId, button, title, note, table, bar, label };
+  const fields = { slider, choice, check, newSwitch, seedField };
   const boxes = { scrolling, fold, tabs, bars };
   const moves = { roving, gridCursor, press, player, draggable, turnable };
   const drawings = { drawing, words, path, describe };
   const texts = { format, percent, visible, listed, sum, mean };
-  return { ...parts, ...boxes, ...moves, ...drawings, ...texts, start };
+  return { ...parts, ...fields, ...boxes, ...moves, ...drawings, ...texts, start };
 });

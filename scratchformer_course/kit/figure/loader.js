@@ -25,17 +25,20 @@ globalThis.course ??= (() => {
     return ['"use strict";', "globalThis.course = {};", ...lines].join("\n");
   }
 
-  // A tag of HTML, or of SVG behind "svg:", with attributes, listeners ("onclick") and children
-  function el(tag, attributes = {}, ...children) {
-    const isSvg = tag.startsWith("svg:");
-    const element = isSvg
+  // An element: el("p.sx-note", { id }, "text", […]). The tag is of HTML, or of SVG behind "svg:",
+  // with its classes. Attributes and listeners ("onclick") may follow, then children
+  function el(name, ...rest) {
+    const [tag, ...classes] = name.split(".");
+    const attributes = rest[0]?.constructor === Object ? rest.shift() : {};
+    const element = tag.startsWith("svg:")
       ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
       : document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else if (value !== null && value !== false) element.setAttribute(name, value);
+    if (classes.length) element.classList.add(...classes);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+      else if (value !== null && value !== false) element.setAttribute(key, value);
     }
-    element.append(...children.flat(Infinity).filter((child) => child !== null));
+    element.append(...rest.flat(Infinity).filter((child) => child !== null));
     return element;
   }
 

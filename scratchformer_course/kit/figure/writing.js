@@ -36,9 +36,9 @@ course.define("writing", () => {
       { max: last, value: 0, show: (i) => frames[i].label },
       draw,
     );
-    const text = el("p", { class: "sx-text", tabindex: 0, role: "group" });
+    const text = el("p.sx-text", { tabindex: 0, role: "group" });
     describe(text, `What ${settings.writer} writes`);
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const dot = el("svg:circle", { r: 6 });
     const points = frames.map((frame) => `${x(frame)},${y(frame.loss)}`).join(" ");
     const curve = drawing(WIDTH, HEIGHT, { class: "sx-curve" }, [
@@ -57,7 +57,7 @@ course.define("writing", () => {
 
     function draw() {
       const frame = frames[stop.get()];
-      text.replaceChildren(el("b", {}, prompt), frame.text);
+      text.replaceChildren(el("b", prompt), frame.text);
       dot.setAttribute("cx", x(frame));
       dot.setAttribute("cy", y(frame.loss));
       const loss = format(frame.loss, digits);
@@ -80,11 +80,11 @@ course.define("writing", () => {
     }
 
     draw();
-    return el("div", { class: "sx-writing" }, [
+    return el("div.sx-writing", [
       stop.element,
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, [text]),
-        el("div", { class: "sx-detail" }, [status, curve, expected]),
+      el("div.sx-columns", [
+        el("div.sx-main", [text]),
+        el("div.sx-detail", [status, curve, expected]),
       ]),
     ]);
   }

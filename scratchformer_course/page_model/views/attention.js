@@ -3,7 +3,7 @@
 
 course.define("view_attention", () => {
   const { el, format, percent, roving, bars, button, title, note, scrolling, table } = course.live;
-  const { gridCursor, press, fold, sum } = course.live;
+  const { gridCursor, choice, press, fold, sum } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const LEVELS = 6; // shades of a small picture
 
@@ -37,14 +37,13 @@ course.define("view_attention", () => {
   // The buttons that choose a head: rows are blocks, each with a small picture of its weights
   function headChoice({ n_layers: L, n_heads: H }, choose) {
     const choices = [];
-    const element = el("div", {
-      class: "sx-heads",
+    const element = el("div.sx-heads", {
       role: "group",
       style: `--columns: ${H}`,
       "aria-label": "Heads: rows are blocks",
     });
     for (let i = 0; i < L; i++) {
-      element.append(el("span", { class: "sx-block-name", "aria-hidden": "true" }, String(i + 1)));
+      element.append(el("span.sx-block-name", { "aria-hidden": "true" }, String(i + 1)));
       for (let h = 0; h < H; h++) {
         const choice = button("", () => choose(i, h), {
           "data-row": i,
@@ -79,37 +78,28 @@ course.define("view_attention", () => {
     // which of its weights
     let query = 0;
     let key = 0;
-    // how it is shown, and from which token on
-    let form = "heatmap";
-    let first = 0;
+    let first = 0; // from which token on it is shown
 
     const heads = headChoice(model.config, (i, h) => {
       [layer, head] = [i, h];
       draw();
     });
-    const forms = ["Heatmap", "Arcs"].map((name) =>
-      button(name, () => {
-        form = name.toLowerCase();
-        draw();
-      }),
-    );
+    const form = choice("Form", ["Heatmap", "Arcs"], () => draw());
     const name = title();
-    const map = el("div", { class: "sx-map" });
-    const detail = el("div", {
-      class: "sx-detail",
+    const map = el("div.sx-map");
+    const detail = el("div.sx-detail", {
       role: "group",
       "aria-label": "The dot product behind the weight",
     });
     const list = scrolling("sx-scroll", "All weights of the query");
     const rows = fold("The query’s weights as a table", list);
     rows.addEventListener("toggle", drawTable);
-    const switcher = el("span", { class: "sx-group", role: "group", "aria-label": "Form" }, forms);
-    const element = el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-side" }, [
+    const element = el("div.sx-columns", [
+      el("div.sx-side", [
         note("Every head of the model. Rows: blocks. Choose one."),
         heads.element,
       ]),
-      el("div", { class: "sx-main" }, el("div", { class: "sx-bar" }, name, switcher), map, rows),
+      el("div.sx-main", el("div.sx-bar", name, form.element), map, rows),
       detail,
     ]);
 
@@ -132,12 +122,11 @@ course.define("view_attention", () => {
     // ---- the map ----
     function draw() {
       heads.mark(layer, head);
-      press(forms, form === "heatmap" ? 0 : 1);
       name.textContent = `Block ${layer + 1}, head ${head + 1}`;
       const longest = Math.max(...state.ids.slice(first).map((id) => label(id).length));
       map.classList.toggle("sx-long", longest > 2);
       map.style.setProperty("--longest", `${Math.min(longest, 8)}ch`);
-      map.replaceChildren(...(form === "heatmap" ? heatmap() : arcs()));
+      map.replaceChildren(...(form.at() ? arcs() : heatmap()));
       select(query, key);
     }
 
@@ -225,9 +214,8 @@ course.define("view_attention", () => {
       }
 
       const line = el(
-        "div",
+        "div.sx-words",
         {
-          class: "sx-words",
           role: "group",
           style: `--n: ${n}`,
           "aria-label": "Tokens: choose the query; up and down choose the key",
@@ -293,13 +281,9 @@ course.define("view_attention", () => {
         bars(k, "key", "k"),
         bars(terms, "stream", "q × k"),
         el(
-          "dl",
-          { class: "sx-steps" },
+          "dl.sx-steps",
           steps.map(([step, value, why]) =>
-            el("div", {}, [
-              el("dt", {}, step),
-              el("dd", {}, el("b", {}, value), el("span", {}, why)),
-            ]),
+            el("div", [el("dt", step), el("dd", el("b", value), el("span", why))]),
           ),
         ),
         bars(
@@ -308,7 +292,7 @@ course.define("view_attention", () => {
           "w × v",
         ),
         el("details", wasOpen ? { open: "" } : {}, [
-          el("summary", {}, `The ${D} terms as a table`),
+          el("summary", `The ${D} terms as a table`),
           all,
         ]),
       );

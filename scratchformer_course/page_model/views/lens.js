@@ -15,10 +15,10 @@ course.define("view_lens", () => {
     let state;
     let first;
     let p; // p[i][t]: probabilities after i blocks, for the token after t
-    const map = el("div", { class: "sx-scroll" });
-    const detail = el("div", { class: "sx-detail" });
-    const element = el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-main sx-wide" }, [
+    const map = el("div.sx-scroll");
+    const detail = el("div.sx-detail");
+    const element = el("div.sx-columns", [
+      el("div.sx-main.sx-wide", [
         map,
         note(
           "Each cell: the likeliest next token, were the model to stop there; the fuller, the " +
@@ -63,7 +63,7 @@ course.define("view_lens", () => {
           class: id === state.ids[t + 1] ? "sx-right" : null,
           "aria-label": said,
         },
-        [el("span", {}, label(id))],
+        [el("span", label(id))],
       );
     }
 

@@ -47,15 +47,15 @@ course.define("view_next", () => {
     const seed = seedField(settings.seed, () => restart());
     const run = button("Generate", () => (interrupt ? stop() : start()));
     const text = scrolling(isSimple ? "sx-tokens sx-reading" : "sx-text", "Text");
-    const drawn = el("p", { class: "sx-status", role: "status" });
+    const drawn = el("p.sx-status", { role: "status" });
     const list = el("div");
     const ways = [Object.values(rules).map((rule) => rule.element), seed.element];
-    const element = el("div", {}, [
+    const element = el("div", [
       text,
       isSimple
         ? note("A bar over each character: how much the model makes of it when it names the next.")
         : null,
-      el("div", { class: "sx-bar sx-write" }, [
+      el("div.sx-bar.sx-write", [
         run,
         button("Step", () => {
           stop();
@@ -65,15 +65,15 @@ course.define("view_next", () => {
         button("Start again", () => restart()),
         drawn,
       ]),
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, [
+      el("div.sx-columns", [
+        el("div.sx-main", [
           note("The likeliest next tokens"),
           list,
           note("Full bars may be drawn, hollow ones may not. Choose a token to write it yourself."),
         ]),
         isSimple
-          ? el("details", { class: "sx-side" }, el("summary", {}, "How it draws"), ways)
-          : el("div", { class: "sx-side" }, ways),
+          ? el("details.sx-side", el("summary", "How it draws"), ways)
+          : el("div.sx-side", ways),
       ]),
     ]);
 
@@ -157,7 +157,7 @@ course.define("view_next", () => {
 
     function draw() {
       if (isSimple) drawReading();
-      else text.replaceChildren(state.text, el("mark", {}, tokenizer.decode(written)));
+      else text.replaceChildren(state.text, el("mark", tokenizer.decode(written)));
       text.scrollTop = text.scrollHeight;
       drawBars();
     }

@@ -3,7 +3,18 @@
 "use strict";
 
 course.define("view_patch", () => {
-  const { el, newId, format, percent, gridCursor, button, title, note, table, bar } = course.live;
+  const {
+    el,
+    label: named,
+    format,
+    percent,
+    gridCursor,
+    button,
+    title,
+    note,
+    table,
+    bar,
+  } = course.live;
   const { sum, describe } = course.live;
   const { promptField, inFrames, last, question, logOdds } = course.explorer;
   const { newCache, forward, probabilities } = course.model;
@@ -58,9 +69,8 @@ course.define("view_patch", () => {
 
   // A labelled choice between tokens
   function tokenChoice(text, onchange) {
-    const id = newId("token");
-    const field = el("select", { id, onchange });
-    return { field, element: el("span", {}, el("label", { for: id }, `${text} `), field) };
+    const field = el("select", { onchange });
+    return { field, element: el("span", named(`${text} `, field), field) };
   }
 
   function build({ model, label, settings, alter }) {
@@ -87,14 +97,14 @@ course.define("view_patch", () => {
     });
     const asked = tokenChoice("Asked about", drawAll);
     const rival = tokenChoice("against", drawAll);
-    const status = el("p", { class: "sx-status", role: "status" });
-    const map = el("div", { class: "sx-scroll" });
+    const status = el("p.sx-status", { role: "status" });
+    const map = el("div.sx-scroll");
     const detail = el("div");
-    const ofHeads = el("div", { class: "sx-of-heads" });
-    const body = el("div", {}, [
-      el("div", { class: "sx-bar sx-question" }, asked.element, rival.element),
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main sx-wide" }, [
+    const ofHeads = el("div.sx-of-heads");
+    const body = el("div", [
+      el("div.sx-bar.sx-question", asked.element, rival.element),
+      el("div.sx-columns", [
+        el("div.sx-main.sx-wide", [
           map,
           note(
             "Each cell: how many percent of the difference come back when the vector there is " +
@@ -104,10 +114,10 @@ course.define("view_patch", () => {
           ),
           status,
         ]),
-        el("div", { class: "sx-detail" }, detail, ofHeads),
+        el("div.sx-detail", detail, ofHeads),
       ]),
     ]);
-    const element = el("div", {}, field.element, el("div", { class: "sx-side" }, copy), body);
+    const element = el("div", field.element, el("div.sx-side", copy), body);
 
     // ---- numbers ----
     const quoted = (id) => `“${label(id)}”`;

@@ -42,13 +42,8 @@ course.define("view_switches", () => {
       ),
     ]);
     const element = el(
-      "div",
-      {
-        class: "sx-toggles",
-        role: "group",
-        style: `--columns: ${H}`,
-        "aria-label": "Blocks and heads",
-      },
+      "div.sx-toggles",
+      { role: "group", style: `--columns: ${H}`, "aria-label": "Blocks and heads" },
       rows,
     );
     roving(element, (row, column) => rows[row]?.[column]);
@@ -66,7 +61,7 @@ course.define("view_switches", () => {
     const boxes = Object.entries(WHOLE_MODEL).map(([name, text]) => {
       return { name, ...check(text, () => compare()) };
     });
-    const checks = el("div", { class: "sx-checks", role: "group", "aria-label": "Without" }, [
+    const checks = el("div.sx-checks", { role: "group", "aria-label": "Without" }, [
       settings.simple ? null : note("Without:"),
       boxes.map((one) => one.element),
     ]);
@@ -77,29 +72,23 @@ course.define("view_switches", () => {
     });
 
     const numbers = el("div");
-    const answers = el("div", { class: "sx-answers" });
+    const answers = el("div.sx-answers");
     const about = note("");
     const list = scrolling("sx-scroll", "Loss of each token, in numbers");
     const tokens = scrolling("sx-tokens", "Loss of each token");
     const before = scrolling("sx-text", "Text of the model");
     const after = scrolling("sx-text", "Text of the changed model");
-    const status = el("p", { class: "sx-status", role: "status" });
-    const element = el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-side" }, [
+    const status = el("p.sx-status", { role: "status" });
+    const element = el("div.sx-columns", [
+      el("div.sx-side", [
         note("Switch off:"),
         parts.element,
         settings.simple ? null : checks,
         reset,
         settings.simple ? fold("Other parts", checks) : null,
       ]),
-      el("div", { class: "sx-main" }, [
-        numbers,
-        answers,
-        about,
-        tokens,
-        fold("Every token as a table", list),
-      ]),
-      el("div", { class: "sx-detail" }, [
+      el("div.sx-main", [numbers, answers, about, tokens, fold("Every token as a table", list)]),
+      el("div.sx-detail", [
         title("The model writes"),
         before,
         title("Changed, it writes"),
@@ -198,7 +187,7 @@ course.define("view_switches", () => {
       };
       const show = () => {
         for (const { place, ids } of writers) {
-          place.replaceChildren(state.text, el("mark", {}, tokenizer.decode(ids)));
+          place.replaceChildren(state.text, el("mark", tokenizer.decode(ids)));
         }
       };
       const done = () => {
