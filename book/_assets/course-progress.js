@@ -3,7 +3,6 @@
 // file with those that are "written" (kit/checks/ticks.py). The welcome page shows all ticks, and
 // writes them to a file or reads them from one. They stay in this browser (localStorage) and are
 // sent nowhere.
-"use strict";
 
 course.define("progress", () => {
   const { el, store } = course;
@@ -329,14 +328,14 @@ course.define("progress", () => {
           ? ""
           : ` ${counted(unknown, "id")} of no chapter or exercise of this course ` +
             `${unknown === 1 ? "was" : "were"} left out.`;
-        const store = (done) => {
+        const take = (done) => {
           save(done);
           return (
             `${counted(found.size, "tick")} ${found.size === 1 ? "was" : "were"} read from ` +
             `the file.${leftOut}`
           );
         };
-        const merge = () => store(new Set([...load(), ...found]));
+        const merge = () => take(new Set([...load(), ...found]));
         if (!mine.size) {
           status.textContent = merge();
           show();
@@ -347,7 +346,7 @@ course.define("progress", () => {
           importing,
           [
             ["Merge the two", merge],
-            ["Replace mine by the file’s", () => store(found)],
+            ["Replace mine by the file’s", () => take(found)],
           ],
         );
       } catch (error) {

@@ -1,5 +1,4 @@
 // What every page of the site does by itself.
-"use strict";
 
 course.define("page", () => {
   // Wide formulas, tables and outputs scroll inside themselves, never the page (a phone is 390 px

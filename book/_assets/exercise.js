@@ -1,7 +1,6 @@
 // The question in the box of an exercise: one number, or which of several answers is wrong and why.
 // The page holds it as JSON, with all that is said of an answer (book/_ext/exercise_ext.py). The
 // right answer sets the tick "Worked out" (course-progress.js). The browser keeps the last answer.
-"use strict";
 
 course.define("exercise", () => {
   const { el, store } = course;
@@ -9,25 +8,27 @@ course.define("exercise", () => {
 
   // ---- calculations ------------------------------------------------------------------------
 
+  const none = (text) => ({ state: "none", text });
+  const wrongFor = (text) => ({ state: "wrong", text });
+
   // What is said of a typed number: { state, text }, where state is "right", "wrong" or "none"
   function judgeNumber({ right, wrong, digits }, text) {
     const typed = parse(digits ? text : joined(text));
-    if (!text.trim()) return { state: "none", text: "Write a number first." };
+    if (!text.trim()) return none("Write a number first.");
     if (Number.isNaN(typed)) {
-      return { state: "none", text: `“${text.trim()}” is not a number.` };
+      return none(`“${text.trim()}” is not a number.`);
     }
     const rounded = Number(typed.toFixed(digits));
     const known = Object.keys(wrong).find((number) => Number(number) === rounded);
     if (rounded === Number(right)) return { state: "right", text: `${right} is right.` };
-    if (known !== undefined) return { state: "wrong", text: sentence(wrong[known]) };
+    if (known !== undefined) return wrongFor(sentence(wrong[known]));
     const off = Math.abs(typed - right);
     const given = (text.match(/[.,](\d*)\s*$/)?.[1] ?? "").length;
     const isShort = given > 0 && given < digits && off <= 0.5 * 10 ** -given + 1e-9;
     if (digits && (isShort || off < 1.5 * 10 ** -digits)) {
-      return {
-        state: "wrong",
-        text: `That is nearly it. Round to ${digits} ${digits === 1 ? "digit" : "digits"} behind the point.`,
-      };
+      return wrongFor(
+        `That is nearly it. Round to ${digits} ${digits === 1 ? "digit" : "digits"} behind the point.`,
+      );
     }
     return { state: "wrong", text: "That is not the number.", isUnknown: true };
   }
@@ -42,21 +43,15 @@ course.define("exercise", () => {
 
   // What is said of a choice: the places of an answer and of a reason, or -1 for none
   function judgeWhich(question, answer, reason) {
-    if (answer < 0) return { state: "none", text: "Choose one of the answers first." };
+    if (answer < 0) return none("Choose one of the answers first.");
     if (answer !== question.wrong) {
-      return { state: "wrong", text: "That one is right: it passes the check. Look at another." };
+      return wrongFor("That one is right: it passes the check. Look at another.");
     }
     if (reason < 0) {
-      return {
-        state: "none",
-        text: "Yes, that is the wrong one. Now choose what is wrong with it.",
-      };
+      return none("Yes, that is the wrong one. Now choose what is wrong with it.");
     }
     if (reason !== question.reason) {
-      return {
-        state: "wrong",
-        text: "That is the wrong one, but something else is wrong with it.",
-      };
+      return wrongFor("That is the wrong one, but something else is wrong with it.");
     }
     return { state: "right", text: "You are right, in both." };
   }

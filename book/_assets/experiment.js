@@ -4,7 +4,6 @@
 //   <div class="course-do" data-press="Switch off | All on again | positions"></div>
 //
 // "Prompt = To be" writes into a field.
-"use strict";
 
 course.define("experiment", () => {
   const { el } = course;

@@ -1,7 +1,6 @@
 // What answers a guess is covered until the reader has guessed, or wants to be shown it. The build
 // has put it into veils (veil_ext.py), and a line in the page's head hides what stands in them before
 // anything is painted. The space is kept, so nothing jumps. Without JavaScript all is visible.
-"use strict";
 
 course.define("covers", () => {
   const { el } = course;

@@ -1,6 +1,5 @@
 // What a guess is, what is wrong with one, and how far it is off: the calculations of guess.js,
 // which need no page.
-"use strict";
 
 course.define("verdicts", () => {
   const parts = (text) => text.split("|").map((part) => part.trim());

@@ -8,7 +8,6 @@
 // - a choice: data-choices="a | b" data-answer="b"
 //
 // The browser keeps a guess under the page's address and the question.
-"use strict";
 
 course.define("guess", () => {
   const { read, bare, faults, lines } = course.verdicts;

@@ -1,7 +1,6 @@
 // The search page: below each result the section in which the words stand, and a link that opens
 // there. Sphinx's own excerpts are of the whole page with its code, so they are switched off. From
 // disk a browser lets no page read another one: results stay links to whole pages.
-"use strict";
 
 course.define("search", () => {
   const AROUND = 120; // characters on each side of a word

@@ -1,7 +1,6 @@
 // Ticks beside the links to chapters, in the side bar, the machine, the map and the routes; and the
 // route that a reader follows. It is chosen on the welcome page and kept in this browser; at a
 // chapter's end, previous and next lead along it.
-"use strict";
 
 course.define("ticks_and_routes", () => {
   const { el, store } = course;

@@ -3,7 +3,6 @@
 // It needs page_model/tokenizer.js, which makes the merges; here they are put in order and drawn.
 // Step n has done the first n merges of learning, so it is the state of a tokenizer with
 // 256 + n tokens. A piece is a tree: {id, bytes, step, from}, `from` the pieces it was made of.
-"use strict";
 
 course.define("ch01_bpe", () => {
   const BYTES = 256;
@@ -109,7 +108,7 @@ course.define("ch01_bpe", () => {
     title,
     scrolling,
     table,
-    roving,
+    rovingLine,
     fold,
   } = course.live;
   const { drawing, press, player } = course.live;
@@ -208,11 +207,7 @@ course.define("ch01_bpe", () => {
     const details = fold("All merges of this text as a table", history);
     details.addEventListener("toggle", drawHistory);
     let buttons = [];
-    roving(
-      list,
-      (row, column) => (row === 0 ? buttons[column] : undefined),
-      (b) => b.click(),
-    );
+    rovingLine(list, () => buttons);
 
     // Where nothing moves by itself, *Next merge* does the same
     const play = player(merge, () => (merge.get() < most ? after() : 0));

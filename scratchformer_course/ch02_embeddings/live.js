@@ -1,7 +1,6 @@
 // A map of words: press one and see its nearest words; ask for an analogy and see at which place
 // the expected word comes, and how often such questions fail. All of it is computed here, from the
 // chapter's vectors, which are stored as signed bytes.
-"use strict";
 
 course.define("ch02_embeddings", () => {
   const {

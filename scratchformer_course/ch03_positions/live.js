@@ -1,6 +1,5 @@
 // The sinusoidal encoding as clock hands: one clock for each pair of channels, and in each clock
 // the hand at two places. The angle between the hands depends on the distance of the places alone.
-"use strict";
 
 course.define("ch03_positions", () => {
   const { el, slider, note, table, format, turnable, drawing, describe, sum } = course.live;

@@ -1,6 +1,5 @@
 // Gradient descent on a bowl, (w − lowest)²: a reader sets the learning rate and the start, and
 // sees the path, the slope at its end and the numbers of every step.
-"use strict";
 
 course.define("ch04_first_network", () => {
   const { el, newId, slider, button, note, scrolling, table, format, draggable } = course.live;

@@ -1,9 +1,8 @@
 // A word looks at the words of a sentence. A reader drags its scores: the mask hides some of them,
 // the softmax makes weights of the others, and the weights mix the words' vectors.
-"use strict";
 
 course.define("ch05_averaging", () => {
-  const { el, format, roving, slider, button, note, title, table, bar } = course.live;
+  const { el, format, slider, button, note, title, table, bar, wordMap } = course.live;
   const { listed, choice, press, sum } = course.live;
   const { softmax } = course.model;
 
@@ -71,21 +70,8 @@ course.define("ch05_averaging", () => {
     const sentence = el("p.sx-past-told", { role: "status" });
 
     // The map: its rows' names choose the word that looks
-    const choices = words.map((word, t) =>
-      button(word, () => choose(t), {
-        "data-row": t,
-        "data-column": 0,
-        "aria-label": `${word} looks`,
-      }),
-    );
-    const cells = words.map(() => words.map(() => el("td")));
-    const rows = choices.map((choice, t) => [choice, ...cells[t]]);
-    const map = table(["", ...words], rows, { class: "sx-past-map" });
-    roving(
-      map,
-      (row, column) => (column === 0 ? choices[row] : undefined),
-      (to) => to.click(),
-    );
+    const map = wordMap(words, "looks", "sx-past-map", choose);
+    const { names: choices, cells } = map;
     const masking = choice("Mask", names, () => draw());
     const maskNow = () => masks[names[masking.at()]];
     const gets = el("div");
@@ -150,7 +136,7 @@ course.define("ch05_averaging", () => {
       el("div", [
         title("2 · The weights of all words"),
         note("Rows look, columns are looked at. Choose a row."),
-        map,
+        map.element,
         el("div.sx-bar.sx-past-masks", { role: "group", "aria-label": "Mask" }, [
           el("span", "Mask:"),
           masking.buttons,

@@ -1,10 +1,9 @@
 // Self-attention on a few words: a word is pressed, and bars say what it reads. The numbers of W_q
 // and W_k can be edited, and queries, keys, scores, weights and mixtures follow. The weights that an
 // edit has changed are underlined.
-"use strict";
 
 course.define("ch06_self_attention", () => {
-  const { el, roving, button, note, title, table, bar, check, press } = course.live;
+  const { el, button, note, title, table, bar, check, press, wordMap } = course.live;
   const { softmax } = course.model;
   const LARGEST = 99; // the size of a number that can be typed
   const SEEN = 0.005; // a weight that changes by less looks the same
@@ -139,21 +138,8 @@ course.define("ch06_self_attention", () => {
     ]);
 
     // The map: its rows' names choose the word that asks
-    const choices = words.map((word, t) =>
-      button(word, () => choose(t), {
-        "data-row": t,
-        "data-column": 0,
-        "aria-label": `${word} asks`,
-      }),
-    );
-    const cells = words.map(() => words.map(() => el("td")));
-    const rows = choices.map((choice, t) => [choice, ...cells[t]]);
-    const map = table(["", ...words], rows, { class: "sx-att-map" });
-    roving(
-      map,
-      (row, column) => (column === 0 ? choices[row] : undefined),
-      (to) => to.click(),
-    );
+    const map = wordMap(words, "asks", "sx-att-map", choose);
+    const { names: choices, cells } = map;
 
     function hide(isMasked) {
       before = run.weights;
@@ -176,7 +162,7 @@ course.define("ch06_self_attention", () => {
       el("div.sx-att-weights", [
         title("2 · The weights of all words"),
         note("Rows ask, columns answer. Choose a row."),
-        map,
+        map.element,
         masking.element,
         status,
       ]),

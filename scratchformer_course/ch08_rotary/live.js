@@ -1,6 +1,5 @@
 // Rotary positions for one pair of channels: a query at place m and a key at place n are turned by
 // their places. Move both, and the arrows turn while the score stays.
-"use strict";
 
 course.define("ch08_rotary", () => {
   const { el, slider, button, note, table, format, turnable, drawing, describe } = course.live;

@@ -1,6 +1,5 @@
 // A block with switches on a few words: the stream in front of it, behind attention and behind the
 // feed-forward network, with any part switched off, and with the same block several times.
-"use strict";
 
 course.define("ch09_block", () => {
   const { el, slider, note, title, table, newSwitch, choice, mean } = course.live;

@@ -1,5 +1,4 @@
 // Fill the gap: two texts with worn-away words, and what the shipped BERT would write in each gap.
-"use strict";
 
 course.define("ch13_bert", () => {
   const { el, label, percent, button, table, bar, fold, title } = course.live;

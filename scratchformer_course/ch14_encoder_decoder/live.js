@@ -1,6 +1,5 @@
 // A stored translation, written word by word: each word lights up what it reads in the source, and
 // the rows so far are the map of the attention.
-"use strict";
 
 course.define("ch14_encoder_decoder", () => {
   const { el, label, slider, note, listed, scrolling, table } = course.live;

@@ -1,9 +1,8 @@
 // What a GPT costs before it is built: its parameters, the operations of training and the memory
 // of a step, part by part, from six sizes. The formulas are those of the chapter.
-"use strict";
 
 course.define("ch15_costs", () => {
-  const { el, percent, slider, button, note, table, press, title } = course.live;
+  const { el, percent, slider, choice, note, table, press, title } = course.live;
   const sum = (parts) => course.live.sum(Object.values(parts));
   const PRECISIONS = { float32: false, "mixed precision": true };
   const OPTIMIZERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
@@ -138,50 +137,30 @@ course.define("ch15_costs", () => {
         Object.entries(sliders).map(([name, one]) => [name, scales[name][one.get()]]),
       );
 
-    // Buttons of which one is pressed; the choice is one of the values of `options`
-    function choice(label, options, get, set) {
-      const all = Object.keys(options).map((name) =>
-        button(name, () => {
-          set(options[name]);
-          draw();
-        }),
-      );
-      const mark = () => press(all, Object.values(options).indexOf(get()));
-      const group = el("div.sx-choices", { role: "group", "aria-label": label }, all);
-      return { element: el("div.sx-choice", el("span", label), group), mark };
-    }
-    const chosen = { mixed: false, means: 2 };
     const sizesOnly = ["vocab_size", "context_length", "d_model", "n_layers"];
-    const choices = [
-      choice(
-        "Model",
-        Object.fromEntries(presets.map((preset) => [preset.name, preset])),
-        () => presets.find((preset) => sizesOnly.every((name) => preset[name] === now()[name])),
-        (preset) => {
-          quiet = true;
-          for (const name of Object.keys(sliders)) {
-            sliders[name].set(scales[name].indexOf(preset[name]));
-          }
-          quiet = false;
-        },
-      ),
-      choice(
-        "Numbers",
-        PRECISIONS,
-        () => chosen.mixed,
-        (mixed) => {
-          chosen.mixed = mixed;
-        },
-      ),
-      choice(
-        "Optimizer",
-        OPTIMIZERS,
-        () => chosen.means,
-        (means) => {
-          chosen.means = means;
-        },
-      ),
-    ];
+    const isChosen = (preset) => sizesOnly.every((name) => preset[name] === now()[name]);
+    function choosePreset(i) {
+      quiet = true;
+      for (const name of Object.keys(sliders)) {
+        sliders[name].set(scales[name].indexOf(presets[i][name]));
+      }
+      quiet = false;
+      draw();
+    }
+    const models = presets.map((preset) => preset.name);
+    const model = choice("Model", models, choosePreset);
+    const precision = choice("Numbers", Object.keys(PRECISIONS), () => draw());
+    const optimizer = choice("Optimizer", Object.keys(OPTIMIZERS), () => draw());
+    const chosen = () => ({
+      mixed: Object.values(PRECISIONS)[precision.at()],
+      means: Object.values(OPTIMIZERS)[optimizer.at()],
+    });
+    const choices = Object.entries({ Model: model, Numbers: precision, Optimizer: optimizer }).map(
+      ([name, { buttons }]) => {
+        const group = el("div.sx-choices", { role: "group", "aria-label": name }, buttons);
+        return el("div.sx-choice", el("span", name), group);
+      },
+    );
     const cards = el("div.sx-cards");
     const status = el("p.sx-status", { role: "status" });
 
@@ -191,7 +170,7 @@ course.define("ch15_costs", () => {
         `${n} GB`,
         el("div", { class: all > n * 1e9 ? "sx-over" : null }, pieces(parts, n * 1e9)),
         share(all / (n * 1e9)),
-        texts(largestBatch(n * 1e9, size, chosen)),
+        texts(largestBatch(n * 1e9, size, chosen())),
       ]);
       return el("section", [
         title("Does it fit?"),
@@ -203,9 +182,9 @@ course.define("ch15_costs", () => {
       const { batch_size: batch, ...size } = now();
       const n = sum(parameters(size));
       const token = operations(size);
-      const held = memory(size, batch, chosen);
+      const held = memory(size, batch, chosen());
       const step = sum(token) * size.context_length * batch;
-      for (const one of choices) one.mark();
+      press(model.buttons, presets.findIndex(isChosen));
       cards.replaceChildren(
         card("Memory, worst moment", inBytes(sum(held)), held, inBytes),
         devices(size, held),
@@ -231,11 +210,11 @@ course.define("ch15_costs", () => {
         "Choose a model, then move one size at a time. Heads are missing here: by these " +
           "formulas their number costs nothing.",
       ),
-      choices[0].element,
+      choices[0],
       el("div.sx-columns", [
         el("div.sx-side", [
           Object.values(sliders).map((one) => one.element),
-          choices.slice(1).map((one) => one.element),
+          choices.slice(1),
           status,
         ]),
         el("div.sx-main", cards),

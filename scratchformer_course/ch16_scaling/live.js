@@ -1,6 +1,5 @@
 // A budget to spend: the reader chooses a size, the law says what it reaches, and what of the
 // budget the best size would not have needed.
-"use strict";
 
 course.define("ch16_scaling", () => {
   const { el, newId, slider, button, note, table, drawing, words, path, describe } = course.live;

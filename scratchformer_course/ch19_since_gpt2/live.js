@@ -1,6 +1,5 @@
 // GPT-2's block with eight switches: the weights and the cache of any combination, and the loss of
 // those that were trained.
-"use strict";
 
 course.define("ch19_since_gpt2", () => {
   const { el, button, note, format, newSwitch, drawing, words, mean, sum } = course.live;

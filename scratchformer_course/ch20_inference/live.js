@@ -2,7 +2,6 @@
 // weights are rounded to fewer bits.
 //
 // `course.inference` holds what they compute. V: vocabulary.
-"use strict";
 
 course.define("inference", () => {
   const { newCache, forward, probabilities, losses, generator, pick, generate } = course.model;

@@ -1,6 +1,5 @@
 // Two stored films: one question asked of three models, and what models find that are rewarded by a
 // checker made of rules.
-"use strict";
 
 course.define("ch21_answers", () => {
   const { el, button, slider, note, format, title, table } = course.live;

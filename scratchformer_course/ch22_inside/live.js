@@ -1,6 +1,5 @@
 // A stored film of one run on songs: the loss, the maps of eight heads on one song, and the notes
 // that are expected. At its end heads can be silenced, each choice of them, since all are stored.
-"use strict";
 
 course.define("ch22_inside", () => {
   const { el, button, slider, note, format, listed, title } = course.live;

@@ -1,6 +1,5 @@
 // Pairs of stored training curves of which one is broken, and a clinic: symptoms, five questions,
 // five diagnoses, and what speaks against each wrong one.
-"use strict";
 
 course.define("ch23_silent_bugs", () => {
   const { el, button, note, title, format, press, choice, drawing, words, path } = course.live;

@@ -3,7 +3,6 @@
 // Names are those of scratchformer/models/bert.py. Three things differ from the GPT: no causal mask,
 // norms behind each addition, and a head with a layer of its own.
 // T: tokens, C: d_model, V: vocabulary.
-"use strict";
 
 course.define("bert", () => {
   const { load, newCache, softmax, parts } = course.model;

@@ -3,7 +3,6 @@
 // A view registers itself in `course.explorer.views` under its name, as a title and a
 // function `build(context)` that gives {element, update(state)}. It is asked to update when the
 // prompt has changed and the view is in sight.
-"use strict";
 
 course.define("explorer", () => {
   const { el, newId, label, visible, tabs } = course.live;

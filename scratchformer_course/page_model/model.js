@@ -4,7 +4,6 @@
 // Names are those of scratchformer_course/ch17_speedrun/model.py.
 // A matrix (rows, columns) is one Float32Array, and entry (i, j) is m[i * columns + j].
 // T: new tokens, S: all so far, C: d_model, H: heads, D: C / H, V: vocabulary.
-"use strict";
 
 course.define("model", () => {
   // ---- from the exported description to a model ----

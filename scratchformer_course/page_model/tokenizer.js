@@ -2,7 +2,6 @@
 //
 // A CharTokenizer has a token for each character it knows. A ByteBPE cuts text by a pattern, turns
 // each chunk into bytes, and merges neighbours, those with the lowest id first. It learns nothing.
-"use strict";
 
 course.define("tokenizer", () => {
   // Characters that Unicode does not take apart, and what stands for them if it is known

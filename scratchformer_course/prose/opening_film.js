@@ -2,7 +2,6 @@
 // once, when it is in sight; whoever asked for less motion sees its end, and moves the slider.
 //
 // The still figure that Python wrote is kept, and its text, its map and its curve are changed.
-"use strict";
 
 course.define("opening_film", () => {
   const { el, slider, button } = course.live;

@@ -1,5 +1,4 @@
 // The settings of a run that a reader may change.
-"use strict";
 
 course.define("controls", () => {
   const { el, slider, check, seedField, fold } = course.live;

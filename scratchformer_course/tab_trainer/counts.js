@@ -3,7 +3,6 @@
 // Table n knows the n characters before. Behind characters that it has met N times, with T different
 // followers, one that came c times has the probability (c + T · p) / (N + T), where p is that of
 // table n - 1 (Witten and Bell 1991). Nothing in it is chosen, so nothing has to be tried out.
-"use strict";
 
 course.define("counts", () => {
   const LONGEST = 5; // characters before, in the last table

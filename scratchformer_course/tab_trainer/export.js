@@ -1,5 +1,4 @@
 // A trained model for others: a description that model.js runs, and a file that Python opens.
-"use strict";
 
 course.define("export", () => {
   const number = new Float32Array(1);

@@ -1,9 +1,8 @@
 // What a model writes while it learns, as a film: every sample is kept, from the noise at step 0 to
 // the end, and can be looked at again.
-"use strict";
 
 course.define("film", () => {
-  const { el, format, button, roving, title, note, scrolling, table, press } = course.live;
+  const { el, format, button, rovingLine, title, note, scrolling, table, press } = course.live;
   const FAINTEST = 0.02; // weights that are no larger are not drawn
   const OPENING = 60; // characters of a sample that stand in the table
 
@@ -113,11 +112,7 @@ course.define("film", () => {
       else one.tabIndex = -1;
     }
 
-    roving(
-      strip,
-      (row, column) => (row === 0 ? buttons[column] : undefined),
-      (one) => one.click(),
-    );
+    rovingLine(strip, () => buttons);
     return { element, looks, list, start, add, settle, frames: () => frames };
   }
 

@@ -3,7 +3,6 @@
 // Where the browser has WebAssembly's SIMD, a small program computes it, four numbers at a time.
 // Its bytes are assembled here, instruction by instruction. Elsewhere plain JavaScript does it.
 // A matrix is a view: entry (i, j) is data[start + i * row + j * column] of a Float32Array.
-"use strict";
 
 course.define("matrix", () => {
   // The tile that stays in the processor's registers

@@ -1,5 +1,4 @@
 // The field for a text of the reader's own, typed, pasted, or from a file.
-"use strict";
 
 course.define("owntext", () => {
   const { el, label, button, note } = course.live;

@@ -1,5 +1,4 @@
 // A picture of a run to share: its curve, its score, and what it wrote at first and at last.
-"use strict";
 
 course.define("picture", () => {
   const { inHundred } = course.film;

@@ -1,6 +1,5 @@
 // The plot of a run: loss against seconds, with stored curves, the run before, and a line that
 // grows.
-"use strict";
 
 course.define("plot", () => {
   const { el, format, table } = course.live;

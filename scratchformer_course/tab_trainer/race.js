@@ -1,7 +1,6 @@
 // Training in the page: a button, a curve that grows beside what the model writes, and what the run
 // says of itself on the way. The parts of the page are in owntext.js, controls.js, plot.js, film.js,
 // score.js, talk.js, picture.js and result.js; workers.js computes.
-"use strict";
 
 course.define("race", () => {
   const found = { last: null, counts: null }; // what the last run gave, for whoever measures

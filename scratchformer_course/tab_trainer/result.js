@@ -1,6 +1,5 @@
 // What can be done with a trained model: talk to it, look inside, save it for Python, share a
 // picture of the run, and have it again when the page is opened the next time.
-"use strict";
 
 course.define("result", () => {
   const { store } = course;

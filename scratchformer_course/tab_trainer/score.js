@@ -1,6 +1,5 @@
 // What a run was worth, in plain words: how often it names the next character, beside tables of
 // counts and beside the run before.
-"use strict";
 
 course.define("score", () => {
   const { el, format, title, note, table, bar } = course.live;

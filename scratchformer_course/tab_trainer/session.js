@@ -1,6 +1,5 @@
 // A training run that is told what to do by messages, and tells how it goes: in a worker of its
 // own, so that the page stays free, or on the page where workers are not allowed.
-"use strict";
 
 // It takes {do: "start", run, text or packed, config, fixed, settings, seed, prompt, every},
 // {do: "pause"}, {do: "resume"} and {do: "stop"}. It posts {is: "begun"}, {is: "step"},

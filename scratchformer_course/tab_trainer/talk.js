@@ -1,5 +1,4 @@
 // Talk to a trained model: type a line, and it goes on from it.
-"use strict";
 
 course.define("talk", () => {
   const { el, label, title, scrolling } = course.live;

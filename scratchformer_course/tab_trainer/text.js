@@ -1,5 +1,4 @@
 // A text for training: its characters, their ids, and what is kept apart for the score.
-"use strict";
 
 course.define("text", () => {
   const LARGEST = 2 ** 18; // numbers in one matrix, see matrix.js

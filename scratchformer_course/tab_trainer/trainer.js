@@ -4,7 +4,6 @@
 // compute, and the names are theirs. Softmax and random numbers are those of model.js.
 // Every tensor is a matrix: the B windows of T tokens are N = B T rows.
 // C: d_model, H: heads, D = C / H, V: vocabulary.
-"use strict";
 
 course.define("trainer", () => {
   const { create, view, transposed } = course.matrix;

@@ -1,7 +1,6 @@
 // Who does the work of a run: one worker or two, so that the page stays free, or the page itself
 // where workers are not allowed. Workers are made of the scripts that the page holds already, so
 // they start from disk, too.
-"use strict";
 
 course.define("workers", () => {
   const PARTS = ["model", "matrix", "trainer", "text", "export", "counts", "session"];

@@ -3,7 +3,6 @@
 // A figure registers itself in `course.figures` under its name, as a function
 // `build(settings, host)` that gives an element; settings are the numbers that Python gave.
 // It replaces the still figure in the page. Where anything fails, the still figure stays.
-"use strict";
 
 course.define("live", () => {
   const { el, figures } = course;
@@ -35,6 +34,34 @@ course.define("live", () => {
       next.focus();
       onmove(next);
     });
+  }
+
+  // The same for a line of buttons, which may change: the one that is reached is pressed
+  const rovingLine = (host, line) =>
+    roving(
+      host,
+      (row, column) => (row === 0 ? line()[column] : undefined),
+      (to) => to.click(),
+    );
+
+  // A map of all words by all words; the names of its rows are buttons, and choose(t) hears of them
+  function wordMap(words, does, kind, choose) {
+    const names = words.map((word, t) =>
+      button(word, () => choose(t), {
+        "data-row": t,
+        "data-column": 0,
+        "aria-label": `${word} ${does}`,
+      }),
+    );
+    const cells = words.map(() => words.map(() => el("td")));
+    const rows = names.map((name, t) => [name, ...cells[t]]);
+    const element = table(["", ...words], rows, { class: kind });
+    roving(
+      element,
+      (row, column) => (column === 0 ? names[row] : undefined),
+      (to) => to.click(),
+    );
+    return { element, names, cells };
   }
 
   // A grid whose cells know their data-row and data-column: to point at one, or to move to it by the
@@ -322,11 +349,7 @@ course.define("live", () => {
       }
       show(chosen);
     }
-    roving(
-      list,
-      (_, column) => parts[column]?.tab,
-      (tab) => tab.click(),
-    );
+    rovingLine(list, () => parts.map(({ tab }) => tab));
     return { list, choose };
   }
 
@@ -383,10 +406,10 @@ course.define("live", () => {
     }
   }
 
-  const parts = { el, newId, button, title, note, table, bar, label };
+  const parts = { el, newId, button, title, note, table, bar, label, wordMap };
   const fields = { slider, choice, check, newSwitch, seedField };
   const boxes = { scrolling, fold, tabs, bars };
-  const moves = { roving, gridCursor, press, player, draggable, turnable };
+  const moves = { roving, rovingLine, gridCursor, press, player, draggable, turnable };
   const drawings = { drawing, words, path, describe };
   const texts = { format, percent, visible, listed, sum, mean };
   return { ...parts, ...fields, ...boxes, ...moves, ...drawings, ...texts, start };

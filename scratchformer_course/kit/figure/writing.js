@@ -1,7 +1,6 @@
 // What models write, under one slider: at each stop the text, its loss on a curve of all stops, and
 // which character is expected after an opening. Chapter 04 moves through the steps of one run,
 // chapter 10 from model to model.
-"use strict";
 
 course.define("writing", () => {
   const { el, slider, title, note, table, bar, format, visible } = course.live;

@@ -1,9 +1,8 @@
 // The attention of any head, as a heatmap or as arcs, and the dot product behind each weight.
-"use strict";
 
 course.define("view_attention", () => {
   const { el, format, percent, roving, bars, button, title, note, scrolling, table } = course.live;
-  const { gridCursor, choice, press, fold, sum } = course.live;
+  const { gridCursor, rovingLine, choice, press, fold, sum } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const LEVELS = 6; // shades of a small picture
 
@@ -222,11 +221,7 @@ course.define("view_attention", () => {
         },
         words,
       );
-      roving(
-        line,
-        (row, column) => (row === 0 ? words[column] : undefined),
-        (to) => to.click(),
-      );
+      rovingLine(line, () => words);
       line.addEventListener("keydown", (event) => {
         const move = { ArrowUp: 1, ArrowDown: -1 }[event.key];
         if (!move) return;

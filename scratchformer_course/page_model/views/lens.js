@@ -1,5 +1,4 @@
 // The logit lens: what the model would predict if it stopped after each block.
-"use strict";
 
 course.define("view_lens", () => {
   const { el, percent, gridCursor, title, note, table, bar } = course.live;

@@ -1,5 +1,4 @@
 // The next token: its probabilities under the rules of sampling, and text, one draw at a time.
-"use strict";
 
 course.define("view_next", () => {
   const { el, percent, slider, button, note, scrolling, table, bar, seedField } = course.live;

@@ -1,6 +1,5 @@
 // Activation patching: one vector of the run on the prompt is carried over into the run on an
 // altered text, and the answer at the end tells how much of the difference it restores.
-"use strict";
 
 course.define("view_patch", () => {
   const {

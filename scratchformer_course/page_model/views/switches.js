@@ -1,5 +1,4 @@
 // Switch off parts of the model, and see what its loss and its text lose.
-"use strict";
 
 course.define("view_switches", () => {
   const { el, format, percent, roving, button, title, note, scrolling, table } = course.live;
