@@ -37,6 +37,7 @@ course.define("page", () => {
 
   // Paper is white: what is printed in the dark is printed as by daylight, and dark again after it.
   const page = document.documentElement.dataset;
+  /** @type {string | undefined} */
   let shown = "light";
   addEventListener("beforeprint", () => {
     shown = page.theme;

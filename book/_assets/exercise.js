@@ -96,7 +96,7 @@ course.define("exercise", () => {
       question.kind === "number" ? numberParts(question, old) : whichParts(question, old);
     form.append(...parts.elements, el("p.course-question-send", ...parts.row, send));
     box.append(form, status);
-    if (parts.isGiven(old)) tell();
+    if (parts.isGiven()) tell();
 
     function numberParts({ ask }, { typed = "" }) {
       const field = el("input", {

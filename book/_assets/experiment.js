@@ -33,7 +33,7 @@ course.define("experiment", () => {
       found.click();
       return;
     }
-    const field = document.getElementById(found.htmlFor);
+    const field = figure.querySelector(`#${found.htmlFor}`);
     field.value = text;
     field.dispatchEvent(new Event("input"));
   }

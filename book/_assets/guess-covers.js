@@ -32,7 +32,7 @@ course.define("covers", () => {
     outer,
     inner: outer.firstElementChild,
     questions: outer.dataset.question.split(" "),
-    cover: null, // what stands over it
+    cover: /** @type {any} */ (null), // what stands over it
   }));
   let started = false; // each form has said whether its question is open
   let settled = false; // formulas and fonts are there: heights can be measured
@@ -138,12 +138,13 @@ course.define("covers", () => {
     arrive(location.hash);
     sought();
     addEventListener("hashchange", () => arrive(location.hash));
-    document.addEventListener("click", ({ target }) => {
-      const link = target.closest?.("a[href]");
+    const targetOf = (event) => /** @type {Element} */ (event.target);
+    document.addEventListener("click", (event) => {
+      const link = targetOf(event).closest?.("a[href]");
       if (link?.pathname === location.pathname) arrive(link.hash);
     });
-    document.addEventListener("beforematch", ({ target }) => {
-      const veil = target.closest(".course-veil");
+    document.addEventListener("beforematch", (event) => {
+      const veil = targetOf(event).closest(".course-veil");
       if (veil) open(veil.dataset.question.split(" "));
     });
     const settle = async () => {

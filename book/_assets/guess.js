@@ -50,7 +50,7 @@ course.define("guess", () => {
         },
         mark: (wrong) => {
           for (const [i, input] of inputs.entries())
-            input.setAttribute("aria-invalid", Boolean(wrong[i]));
+            input.setAttribute("aria-invalid", String(Boolean(wrong[i])));
         },
         start: (i = 0) => inputs[i],
       };

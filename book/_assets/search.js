@@ -56,6 +56,7 @@ course.define("search", () => {
 
   // The place that holds most of the words: in its heading, in its prose, or at least in its code
   function best(places, wanted) {
+    /** @type {any} */
     let found = { score: 0 };
     for (const place of places) {
       const { title, prose, all } = texts(place);
@@ -98,16 +99,19 @@ course.define("search", () => {
   }
 
   // Only a page that was opened from a result marks the words
-  document.addEventListener("click", ({ target }) => {
+  document.addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
     if (!target.closest("#search-results")) localStorage.removeItem("sphinx_highlight_terms");
   });
 
-  if (location.protocol === "file:") return;
+  const results = document.getElementById("search-results");
+  if (location.protocol === "file:" || !results) return;
   new MutationObserver((changes) => {
     for (const { addedNodes } of changes) {
       for (const node of addedNodes) {
-        if (node.matches?.("#search-results li")) describe(node).catch(() => {}); // the link is there
+        if (node instanceof Element && node.matches("#search-results li"))
+          describe(node).catch(() => {}); // the link is there
       }
     }
-  }).observe(document.getElementById("search-results"), { childList: true, subtree: true });
+  }).observe(results, { childList: true, subtree: true });
 });

@@ -121,7 +121,7 @@ course.define("ticks_and_routes", () => {
       area.replaceChildren(...own);
       line.replaceChildren();
       if (!chapters.length) return;
-      const name = `“${route.name}”`;
+      const name = `“${route?.name}”`;
       const leave = button("Leave the route", () => {
         keep(null);
         area.replaceChildren(...own);

@@ -43,12 +43,10 @@ course.define("ch01_bpe", () => {
 
   // The pieces of a chunk after so many merges
   function piecesAt({ chunk, changes }, step) {
-    const pieces = Array.from(chunk, (bytes) => ({
-      id: bytes.charCodeAt(0),
-      bytes,
-      step: 0,
-      from: [],
-    }));
+    /** @type {any[]} */
+    const pieces = Array.from(chunk, (bytes) => {
+      return { id: bytes.charCodeAt(0), bytes, step: 0, from: [] };
+    });
     for (const change of changes) {
       if (change.step > step) break;
       const from = pieces.slice(change.place, change.place + change.n);

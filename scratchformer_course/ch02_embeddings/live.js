@@ -196,8 +196,11 @@ course.define("ch02_embeddings", () => {
       );
       const label = placed.find(({ box }) => x > box[0] && x < box[2] && y > box[1] && y < box[3]);
       if (label) return choose(label.id);
-      const far = ([a, b]) => Math.hypot(a - x, b - y);
-      const places = map.places.map((place) => far(at(place, width, height)));
+      const far = (a, b) => Math.hypot(a - x, b - y);
+      const places = map.places.map((place) => {
+        const [a, b] = at(place, width, height);
+        return far(a, b);
+      });
       const nearest = places.indexOf(Math.min(...places));
       if (places[nearest] <= REACH) choose(nearest);
     }

@@ -149,7 +149,10 @@ course.define("ch04_first_network", () => {
       list.replaceChildren(table(["step", "w", "slope", "loss"], rows));
       list.scrollTop = list.scrollHeight;
       choices.forEach((choice, i) => {
-        choice.setAttribute("aria-pressed", Math.abs(settings.rates[i] - rate.get()) < 1e-9);
+        choice.setAttribute(
+          "aria-pressed",
+          String(Math.abs(settings.rates[i] - rate.get()) < 1e-9),
+        );
       });
     }
 

@@ -83,7 +83,7 @@ course.define("ch06_self_attention", () => {
         oninput: () => {
           const number = input.value === "" ? NaN : Number(input.value);
           const isGood = Math.abs(number) <= LARGEST; // NaN is not
-          input.setAttribute("aria-invalid", !isGood);
+          input.setAttribute("aria-invalid", String(!isGood));
           if (!isGood) {
             status.textContent = `${label}: type a number from −${LARGEST} to ${LARGEST}.`;
             return;
@@ -175,7 +175,7 @@ course.define("ch06_self_attention", () => {
         const number = matrices[name][r][column];
         if (document.activeElement !== input) {
           input.value = number;
-          input.setAttribute("aria-invalid", false);
+          input.setAttribute("aria-invalid", String(false));
         }
         input.classList.toggle("sx-att-zero", number === 0);
         input.classList.toggle("sx-att-edited", number !== settings[name][r][column]);

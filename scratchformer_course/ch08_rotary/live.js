@@ -14,16 +14,19 @@ course.define("ch08_rotary", () => {
   // ---- calculations ----
 
   // The pair (a, b) turned counter-clockwise by an angle in radians
+  /** @type {(pair: number[], angle: number) => number[]} */
   const rotate = ([a, b], angle) => [
     a * Math.cos(angle) - b * Math.sin(angle),
     a * Math.sin(angle) + b * Math.cos(angle),
   ];
 
+  /** @type {(one: number[], other: number[]) => number} */
   const dot = ([a, b], [c, d]) => a * c + b * d;
 
   const score = (query, key, speed, m, n) => dot(rotate(query, m * speed), rotate(key, n * speed));
 
   // The angle from one arrow to another, from −π to π, counter-clockwise
+  /** @type {(one: number[], other: number[]) => number} */
   const angleBetween = ([a, b], [c, d]) => Math.atan2(a * d - b * c, a * c + b * d);
 
   // ---- the figure ----
@@ -163,9 +166,9 @@ course.define("ch08_rotary", () => {
             "radians. Dashed: where the arrows stand at place 0.",
         ),
       );
-      on.setAttribute("aria-disabled", !fits(1));
-      back.setAttribute("aria-disabled", !fits(-1));
-      front.setAttribute("aria-pressed", before > 0);
+      on.setAttribute("aria-disabled", String(!fits(1)));
+      back.setAttribute("aria-disabled", String(!fits(-1)));
+      front.setAttribute("aria-pressed", String(before > 0));
       front.textContent = before ? `Take the ${further} words away` : `${further} words in front`;
     }
 

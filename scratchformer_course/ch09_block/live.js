@@ -139,7 +139,7 @@ course.define("ch09_block", () => {
     const shade = (share) => `--w: ${Math.min(1, share).toFixed(4)}`;
 
     // Numbers in rows and columns; those that `marked` names are bold
-    function grid(kind, name, rows, columns, cells, most, marked = () => false) {
+    function grid(kind, name, rows, columns, cells, most, marked = (_row, _column) => false) {
       const cell = (number, r, c) => {
         const kind = marked(r, c) ? "sx-blk-new" : null;
         return el("td", { style: shade(Math.abs(number) / most), class: kind }, short(number));

@@ -75,10 +75,10 @@ course.define("ch13_bert", () => {
     const second = fields[1].input;
     const hide = button(`Hide the ${names[1]} text`, () => {
       second.disabled = !second.disabled;
-      hide.setAttribute("aria-pressed", second.disabled);
+      hide.setAttribute("aria-pressed", String(second.disabled));
       draw();
     });
-    hide.setAttribute("aria-pressed", false);
+    hide.setAttribute("aria-pressed", String(false));
     const fill = button("Fill the surest gap", () => {
       if (shown.length) write(surest(shown));
     });

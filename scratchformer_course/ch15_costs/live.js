@@ -132,6 +132,7 @@ course.define("ch15_costs", () => {
         return [name, slider(label, { max: scale.length - 1, value, show }, () => quiet || draw())];
       }),
     );
+    /** @type {() => any} */
     const now = () =>
       Object.fromEntries(
         Object.entries(sliders).map(([name, one]) => [name, scales[name][one.get()]]),

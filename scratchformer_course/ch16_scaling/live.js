@@ -174,7 +174,7 @@ course.define("ch16_scaling", () => {
             )
           : "",
       );
-      show.setAttribute("aria-pressed", shown);
+      show.setAttribute("aria-pressed", String(shown));
       show.textContent = shown ? "Hide the law" : "Show all sizes";
     }
 

@@ -43,6 +43,7 @@ course.define("ch19_since_gpt2", () => {
   const found = (runs, on) =>
     runs.find(([names]) => names.length === on.size && names.every((name) => on.has(name)))?.[1];
 
+  /** @param {number[]} difference */
   function verdict([middle, half]) {
     const size = `${format(Math.abs(middle))} ± ${format(half)} nats`;
     if (Math.abs(middle) <= half) return `no difference that can be told (${size})`;
@@ -128,7 +129,7 @@ course.define("ch19_since_gpt2", () => {
         `${cache(sizes, on, cached).toLocaleString("en")} bytes.`;
       const losses = found(runs, on);
       show.textContent = shown ? "Hide the loss" : "Show the loss";
-      show.setAttribute("aria-pressed", shown);
+      show.setAttribute("aria-pressed", String(shown));
       told.textContent = shown ? says(losses) : "Which switch lowers the loss most? Guess first.";
       scaleAt.replaceChildren(shown ? scale(losses) : "");
     }

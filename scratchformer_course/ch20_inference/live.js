@@ -372,7 +372,7 @@ course.define("fewer_bits", () => {
     const { prompt, bits: stops, losses, written: most, temperature, seed } = settings;
     const ids = tokenizer.encode(settings.passage);
     const results = new Map(); // "bits shared" -> {loss, text}, computed once
-    let shared = SHARED[0][0];
+    let [shared, sharedName] = SHARED[1];
     let waiting = 0;
     let interrupt = null;
 
@@ -387,10 +387,15 @@ course.define("fewer_bits", () => {
     );
     const bitsNow = () => stops[stops.length - 1 - amount.get()];
     const scales = SHARED.map(([, words]) => words);
-    const kinds = choice("A scale for", scales, (i) => {
-      shared = SHARED[i][0];
-      change();
-    });
+    const kinds = choice(
+      "A scale for",
+      scales,
+      (i) => {
+        [shared, sharedName] = SHARED[i];
+        change();
+      },
+      1,
+    );
     const [wholeText, roundedText] = ["Written in 16 bits", "Written in fewer bits"].map((name) =>
       scrolling("sx-text", name),
     );
@@ -496,7 +501,7 @@ course.define("fewer_bits", () => {
       const loss = losses[shared][place()];
       const name =
         `Loss on the whole validation split by bits, with a scale for ` +
-        `${SHARED.find(([kind]) => kind === shared)[1]}: ` +
+        `${sharedName}: ` +
         stops.map((bits, i) => `${format(losses[shared][i])} in ${bits}`).join(", ");
       return drawing(width, height, { class: "sx-inf-chart", "aria-label": name }, [
         el("svg:path", { d: `M${left} ${top}V${bottom}H${width}`, class: "sx-inf-axis" }),

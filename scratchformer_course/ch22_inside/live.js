@@ -137,7 +137,7 @@ course.define("ch22_inside", () => {
         const value = i < 4 ? frame.before[i] : frame.after[i - 4];
         const colour = i < 4 ? "query" : "key";
         score.textContent = isOut ? "off" : format(value, 2);
-        tile.setAttribute("aria-pressed", isOut);
+        tile.setAttribute("aria-pressed", String(isOut));
         const what = i < 4 ? "weight on the note before" : "induction score";
         describe(tile, `Silence head ${name}, ${what} ${format(value, 2)}`);
         picture.replaceChildren(

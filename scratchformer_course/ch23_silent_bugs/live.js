@@ -89,9 +89,9 @@ course.define("ch23_silent_bugs", () => {
       host.replaceChildren(plot(pair.curves, ["model A", "model B"], steps, ["query", "key"]));
       count.textContent = `Pair ${at + 1} of ${pairs.length}`;
       press(guesses, mine);
-      for (const each of guesses) each.setAttribute("aria-disabled", isTold); // it keeps the focus
-      before.setAttribute("aria-disabled", at === 0);
-      next.setAttribute("aria-disabled", at === pairs.length - 1);
+      for (const each of guesses) each.setAttribute("aria-disabled", String(isTold)); // it keeps the focus
+      before.setAttribute("aria-disabled", String(at === 0));
+      next.setAttribute("aria-disabled", String(at === pairs.length - 1));
       const all = chosen.filter((each) => each !== null).length;
       const right = chosen.filter((each, i) => each === pairs[i].broken).length;
       const verdict = `${mine === pair.broken ? "Yes" : "No"}, ${"AB"[pair.broken]} is broken.`;
@@ -136,7 +136,7 @@ course.define("ch23_silent_bugs", () => {
           draw(name);
         };
         return el("li", [
-          button(text, onpress, { "data-name": name, "aria-pressed": String(isPressed) }),
+          button(text, onpress, { "data-name": name, "aria-pressed": isPressed }),
           isPressed ? el("p.sx-bug-found", found) : null,
         ]);
       };

@@ -260,6 +260,7 @@ course.define("model", () => {
   // after each block. cache, of newCache, holds the tokens before `ids`. hook(name,
   // array) sees q, k, v, heads and x, and may change them. off: {heads: [[layer,
   // head]], blocks: [layer], positions, scale (the division by √D), causal (the mask)}.
+  /** @param {{ cache?: any, off?: any, hook?: any }} [options] */
   function forward(model, ids, { cache = newCache(model), off = {}, hook } = {}) {
     off = checkedOff(model, off);
     checkIds(model, ids, cache, off);
@@ -387,6 +388,7 @@ course.define("model", () => {
     return id >= 0 ? id : p.findLastIndex((value) => value > 0); // sum just below 1
   }
 
+  /** @type {ModelScript["generate"]} */
   // New ids after `ids`, without end. While all fit, the cache saves reading them
   // again; after that the last context_length are read, each at a new place.
   function* generate(model, ids, { seed = 0, off = {}, ...rules } = {}) {

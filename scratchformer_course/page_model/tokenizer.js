@@ -85,6 +85,7 @@ course.define("tokenizer", () => {
     // The ids of a chunk's pieces when no merge is left. A chunk that is a token becomes it, even
     // if no merges lead to it. told(place, n, id), if given, hears of each step: at this place, n
     // pieces become the token `id`.
+    /** @param {null | ((place: number, n: number, id: number) => void)} [told] */
     function merge(bytes, told = null) {
       const whole = idOf.get(bytes) ?? Infinity;
       if (!told && whole < Infinity) return [whole];

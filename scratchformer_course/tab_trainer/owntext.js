@@ -38,7 +38,7 @@ course.define("owntext", () => {
       const length = [...read()].length;
       const least = needed();
       const isShort = length > 0 && length < least;
-      field.setAttribute("aria-invalid", isShort);
+      field.setAttribute("aria-invalid", String(isShort));
       clear.hidden = length === 0;
       field.rows = length ? 5 : 2;
       field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more`;

@@ -40,6 +40,7 @@ course.define("picture", () => {
     const canvas = document.createElement("canvas");
     canvas.width = WIDTH;
     canvas.height = HEIGHT;
+    /** @type {any} */
     const context = canvas.getContext("2d");
     const say = (words, x, y, font, colour = INK) => {
       context.font = font;

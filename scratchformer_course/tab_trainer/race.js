@@ -3,6 +3,7 @@
 // score.js, talk.js, picture.js and result.js; workers.js computes.
 
 course.define("race", () => {
+  /** @type {{ last: any, counts: any }} */
   const found = { last: null, counts: null }; // what the last run gave, for whoever measures
   const { el, format, button, note, fold } = course.live;
   const { startWork } = course.workers;
@@ -109,8 +110,9 @@ course.define("race", () => {
       const text = ownText.read();
       const { config, training, seed } = controls.read();
       const own = text !== "";
-      now = { run: ++runs, training, own, text, started: performance.now(), paused: 0, drawn: 0 };
-      now.told = [["Text", own ? "your own" : settings.corpus], ...controls.told()];
+      const told = [["Text", own ? "your own" : settings.corpus], ...controls.told()];
+      const started = performance.now();
+      now = { run: ++runs, training, own, text, told, started, paused: 0, drawn: 0 };
       Object.assign(found, { last: null, counts: null });
       allow(false);
       send ??= startWork(receive);

@@ -30,7 +30,7 @@ course.define("result", () => {
   function open(place, description, prompt) {
     const hash = `own-${newId("model")}`;
     course.descriptions[hash] = description;
-    const host = { dataset: { models: hash } };
+    const host = el("div", { "data-models": hash });
     const options = { prompt, text: null, views: VIEWS, seed: 1 };
     place.replaceChildren(course.figures.explorer(options, host));
   }

@@ -141,6 +141,7 @@ course.define("session", () => {
       helper?.tell({ do: "start", run: name, config, settings, seed });
       const run = Tr.newRun(config, settings, seed);
       const batches = Tr.windows(ids, batch_size, T, seed);
+      /** @type {Record<string, number[]>} */
       const times = { alone: [], together: [] }; // seconds of the steps that are counted
 
       // One step, its second half by the second worker or by this one
@@ -180,7 +181,7 @@ course.define("session", () => {
         if (!Number.isFinite(loss)) return false; // the page says why
         if (run.done() % told.every === 0 || run.done() === steps) look();
       }
-      const scored = await score(run, helper, { name, ...told }, post, turn);
+      const scored = await score(run, helper, name, told.validation, post, turn);
       if (scored === null) return false;
       const weights = Object.entries(run.weights).map(([own, W]) => ({
         name: own,
@@ -197,7 +198,7 @@ course.define("session", () => {
 
     // The mean loss of the whole validation text and the share of it that is named, by both workers;
     // null if the run is stopped
-    async function score(run, helper, { name, validation }, post, turn) {
+    async function score(run, helper, name, validation, post, turn) {
       let [loss, right, count] = [0, 0, 0];
       const add = (piece, judged) => {
         loss += judged.loss * piece.y.length;
@@ -251,7 +252,7 @@ course.define("session", () => {
       queue.push(f);
       port2.postMessage(null);
     };
-    const send = (message, transfer = []) => postMessage(message, transfer);
+    const send = (message, transfer = []) => postMessage(message, { transfer });
     const { receive } = newSession(course, send, later);
     globalThis.onmessage = ({ data }) => receive(data);
   }

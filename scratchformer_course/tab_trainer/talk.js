@@ -42,7 +42,7 @@ course.define("talk", () => {
       };
       const step = () => written.push(writer.next().value);
       interrupt = inFrames(LONGEST, step, show, () => {
-        said.dataset.turns = turns; // for whoever waits
+        said.dataset.turns = String(turns); // for whoever waits
       });
     }
 

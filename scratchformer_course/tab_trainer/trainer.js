@@ -395,7 +395,14 @@ course.define("trainer", () => {
 
   // ids (windows of T, one after the other) -> logits (N, V); `look` is called
   // with each layer's attention weights (B, H, T, T)
-  function forward(tape, weights, config, ids, T, look = () => {}) {
+  function forward(
+    tape,
+    weights,
+    config,
+    ids,
+    T,
+    look = (_layer, _weights) => {},
+  ) {
     const { vocab_size: V, n_heads: H, n_layers, smear, bigram_rows } = config;
     let x = tape.embedding(weights["wte.weight"], ids);
     if (bigram_rows) {

@@ -20,7 +20,7 @@ course.define("live", () => {
 
   // Arrow keys move the focus in a row or a grid of elements, of which one is a tab stop:
   // at(row, column) gives the element there, or undefined
-  function roving(host, at, onmove = () => {}) {
+  function roving(host, at, onmove = (_to) => {}) {
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     host.addEventListener("keydown", (event) => {
       const from = event.target.dataset;
@@ -90,8 +90,7 @@ course.define("live", () => {
   }
 
   // Buttons of which one is pressed: at() says which, and onchoose(i) is called when it changes
-  function choice(name, texts, onchoose) {
-    let chosen = 0;
+  function choice(name, texts, onchoose, chosen = 0) {
     const buttons = texts.map((text, i) => button(text, () => choose(i)));
     function choose(i) {
       chosen = i;
@@ -262,12 +261,13 @@ course.define("live", () => {
   }
 
   // A box to tick, with its name behind it
-  function check(text, onchange = () => {}, attributes = {}) {
+  function check(text, onchange = (_isOn) => {}, attributes = {}) {
     const box = el("input", { type: "checkbox", onchange: () => onchange(box.checked) });
     return { box, element: el("label", attributes, box, " ", text) };
   }
 
   // A switch, which is a box to tick that acts at once
+  /** @type {Live["newSwitch"]} */
   function newSwitch(...given) {
     const made = check(...given);
     made.box.setAttribute("role", "switch");
@@ -343,7 +343,7 @@ course.define("live", () => {
     function choose(chosen) {
       for (const part of parts) {
         const isChosen = part === chosen;
-        part.tab.setAttribute("aria-selected", isChosen);
+        part.tab.setAttribute("aria-selected", String(isChosen));
         part.tab.tabIndex = isChosen ? 0 : -1;
         part.panel.hidden = !isChosen;
       }

@@ -54,7 +54,7 @@ globalThis.course ??= (() => {
   // What was kept as JSON, or null
   function recallObject(key) {
     try {
-      return JSON.parse(recall(key));
+      return JSON.parse(recall(key) ?? "null");
     } catch {
       return null; // somebody else's
     }
@@ -75,5 +75,5 @@ globalThis.course ??= (() => {
   const store = { recall, recallObject, keep };
   // `figures` build live figures, by name; `descriptions` are of models and texts, by their hash
   const course = { define, program, isPage, el, store, figures: {}, descriptions: {} };
-  return course;
+  return /** @type {Course} */ (/** @type {unknown} */ (course));
 })();

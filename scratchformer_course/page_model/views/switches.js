@@ -23,7 +23,7 @@ course.define("view_switches", () => {
       button(
         text,
         ({ target }) => {
-          target.setAttribute("aria-pressed", !isOff(target));
+          target.setAttribute("aria-pressed", String(!isOff(target)));
           changed();
         },
         {
@@ -111,16 +111,12 @@ course.define("view_switches", () => {
       const ids = tokenizer.encode(text).slice(0, model.config.context_length);
       const was = losses(forward(model, ids).logits, ids);
       const is = losses(forward(model, ids, { off: off() }).logits, ids);
-      const means = [
-        ["the model", mean(was)],
-        ["changed", mean(is)],
-      ];
-      means.push(["difference", mean(is) - mean(was)]);
+      const means = { "the model": mean(was), changed: mean(is), difference: mean(is) - mean(was) };
       numbers.replaceChildren(
         note(`Mean loss over ${was.length} tokens, in nats`),
         table(
           ["", ""],
-          means.map(([name, loss]) => [name, was.length ? format(loss) : "–"]),
+          Object.entries(means).map(([name, loss]) => [name, was.length ? format(loss) : "–"]),
           { class: "sx-losses" },
         ),
       );
@@ -142,7 +138,9 @@ course.define("view_switches", () => {
           ["token", "the model", "changed", "difference"],
           was.map((loss, t) => [
             label(ids[t + 1]),
-            ...[loss, is[t], format(is[t]) - format(loss)].map((number) => format(number)),
+            ...[loss, is[t], Number(format(is[t])) - Number(format(loss))].map((number) =>
+              format(number),
+            ),
           ]),
         ),
       );
@@ -173,13 +171,15 @@ course.define("view_switches", () => {
     }
 
     function writeBoth() {
-      const writers = [
-        [before, {}],
-        [after, off()],
-      ].map(([place, switched]) => {
+      const writer = (place, switched) => {
         const rules = { seed: settings.seed, temperature: TEMPERATURE, off: switched };
-        return { place, ids: [], text: generate(model, state.ids, rules) };
-      });
+        return {
+          place,
+          ids: /** @type {number[]} */ ([]),
+          text: generate(model, state.ids, rules),
+        };
+      };
+      const writers = [writer(before, {}), writer(after, off())];
       status.textContent = "Writing …";
       const step = () => {
         for (const { ids, text } of writers) ids.push(text.next().value);
