@@ -260,7 +260,7 @@ course.define("model", () => {
   // after each block. cache, of newCache, holds the tokens before `ids`. hook(name,
   // array) sees q, k, v, heads and x, and may change them. off: {heads: [[layer,
   // head]], blocks: [layer], positions, scale (the division by √D), causal (the mask)}.
-  /** @param {{ cache?: any, off?: any, hook?: any }} [options] */
+  /** @type {(model: any, ids: number[], options?: any) => any} */
   function forward(model, ids, { cache = newCache(model), off = {}, hook } = {}) {
     off = checkedOff(model, off);
     checkIds(model, ids, cache, off);

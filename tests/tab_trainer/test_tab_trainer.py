@@ -386,7 +386,8 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
     assert kinds(posted) == ["begun", "failed"]
 
 
-# Two sessions, the ends of one channel between them; the second may be made to fail
+# Two sessions, the ends of one channel between them; the second may be made to fail, or to fall
+# silent: then it is declared dead, as the page does it when a worker has died
 TWO = """const { port1, port2 } = new MessageChannel(), asked = [];
   const trainer = { ...Tr, newRun(...told) {
     const run = Tr.newRun(...told);
@@ -403,29 +404,36 @@ TWO = """const { port1, port2 } = new MessageChannel(), asked = [];
   const second = Session.newSession({ ...course, trainer }, () => {}, setImmediate);
   if (input.two) {
     receive({ do: "meet", port: port1 });
-    second.receive({ do: "help", port: port2 });
+    const port = { postMessage: (m) => asked.length <= input.answers && port2.postMessage(m),
+      set onmessage(hear) { port2.onmessage = hear; } };
+    second.receive({ do: "help", port });
   }
   // A clock on which steps alone are slow, or steps together are: it is read before and after each
   const stepsNow = () => posted.filter((m) => m.is === "step").length;
   let clock = 0, readings = 0;
+  const now = performance.now;
   performance.now = () => {
     const way = stepsNow() >= 5 && stepsNow() < 11 ? "alone" : "together";
     return (clock += ++readings % 2 === 0 && input.slow === way ? 99 : 1);
   };
   start();
-  while (!posted.some((m) => ["done", "failed"].includes(m.is))) {
-    const steps = stepsNow();
-    if (steps === input.leave) receive({ do: "alone" });
+  const isOver = () => posted.some((m) => ["done", "failed"].includes(m.is));
+  for (let turns = 0; !isOver() && turns < 500; turns++) {
+    if (stepsNow() === input.leave || asked.length > input.answers) receive({ do: "alone" });
     await turn(1);
   }
+  performance.now = now;
+  if (!isOver()) throw new Error("the run hangs");
   await settle();
   posted.push({ is: "asked", asked });"""
 
 
-def two_workers(**told):
+def two_workers(**changes):
     settings = {**RUN["settings"], "steps": 24}
-    told = {"two": True, "works": 10**6, "slow": "alone", "leave": -1, **told}
-    posted = session(TWO, settings=settings, **told)
+    never = 10**6
+    given = {"two": True, "works": never, "answers": never, "slow": "alone", "leave": -1, **changes}
+    text = "".join("abcdefghijklm"[i * i % 13] for i in range(3000))
+    posted = session(TWO, settings=settings, text=text, **given)
     asked = posted.pop()["asked"]
     losses = [m["loss"] for m in posted if m["is"] == "step"]
     (score,) = (m["loss"] for m in posted if m["is"] == "done")
@@ -448,6 +456,15 @@ def test_when_the_second_worker_fails_the_first_goes_on_alone():
     for broken in ({"works": 0}, {"works": 7}, {"works": 30}, {"leave": 0}, {"leave": 13}):
         again = two_workers(**broken)
         assert again[:2] == (losses, score), broken
+
+
+def test_a_run_never_waits_for_a_second_worker_that_has_died():
+    losses, score, *_ = two_workers(two=False)
+    *_, asked, _ = two_workers()
+    first_score = asked.index("judge")
+    assert asked.count("judge") > 2, "it is asked again after it has died"
+    for answers in (0, 7, first_score - 2, first_score, first_score + 1):
+        assert two_workers(answers=answers)[:2] == (losses, score), answers
 
 
 # ---- what is done with a trained model ----
