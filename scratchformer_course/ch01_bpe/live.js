@@ -185,11 +185,7 @@ course.define("ch01_bpe", () => {
     let bytes;
     let chosen; // a byte's place: its piece is the one looked at
 
-    const field = el("textarea", {
-      rows: 2,
-      spellcheck: "false",
-      oninput: () => typed(),
-    });
+    const field = el("textarea", { rows: 2, spellcheck: "false", oninput: () => typed() });
     field.value = settings.text;
     const warning = el("p.sx-caption", { role: "status" });
     const merge = slider("Merges", { max: most, value: settings.start }, () => {

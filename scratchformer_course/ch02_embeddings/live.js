@@ -179,12 +179,7 @@ course.define("ch02_embeddings", () => {
     );
 
     function step(event) {
-      const ways = {
-        ArrowRight: [1, 0],
-        ArrowLeft: [-1, 0],
-        ArrowUp: [0, -1],
-        ArrowDown: [0, 1],
-      };
+      const ways = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
       if (!ways[event.key]) return;
       event.preventDefault();
       choose(towards(map, chosen, ...ways[event.key]));

@@ -3,7 +3,7 @@
 // from that step's weights. The loss curve above the slider has a place for each step, as it has.
 
 course.define("ch11_training", () => {
-  const { el, format, percent, visible, slider, title, note, scrolling, table } = course.live;
+  const { el, format, percent, visible, sliderOver, title, note, scrolling, table } = course.live;
   const { fold, listed, mean, player, describe } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const TALLEST = 6; // nats: the loss whose bar is full
@@ -116,15 +116,11 @@ course.define("ch11_training", () => {
 
     const curve = lossCurve(settings);
 
-    const step = slider(
-      "Steps of training",
-      { max: steps.length - 1, value: 0, show: (i) => thousands(steps[i]) },
-      () => {
-        chosen = step.get();
-        show();
-        play.moved();
-      },
-    );
+    const step = sliderOver("Steps of training", steps.map(thousands), () => {
+      chosen = step.get();
+      show();
+      play.moved();
+    });
 
     const play = player(step, () => (chosen + 1) % steps.length, "Next step");
     step.element.append(play.button);

@@ -2,7 +2,7 @@
 // of a step, part by part, from six sizes. The formulas are those of the chapter.
 
 course.define("ch15_costs", () => {
-  const { el, percent, slider, choice, note, table, press, title } = course.live;
+  const { el, percent, sliderOver, choice, note, table, press, title } = course.live;
   const sum = (parts) => course.live.sum(Object.values(parts));
   const PRECISIONS = { float32: false, "mixed precision": true };
   const OPTIMIZERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
@@ -128,8 +128,7 @@ course.define("ch15_costs", () => {
       Object.entries(names).map(([name, label]) => {
         const scale = scales[name];
         const value = scale.indexOf(presets[start][name]);
-        const show = (i) => grouped(scale[i]);
-        return [name, slider(label, { max: scale.length - 1, value, show }, () => quiet || draw())];
+        return [name, sliderOver(label, scale.map(grouped), () => quiet || draw(), value)];
       }),
     );
     /** @type {() => any} */

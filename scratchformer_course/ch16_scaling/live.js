@@ -2,7 +2,8 @@
 // budget the best size would not have needed.
 
 course.define("ch16_scaling", () => {
-  const { el, newId, slider, button, note, table, drawing, words, path, describe } = course.live;
+  const { el, newId, sliderOver, button, note, table, drawing, words, path, describe } =
+    course.live;
   const POINTS = 80; // of the curve
 
   // ---- the law -----------------------------------------------------------------------------
@@ -89,24 +90,13 @@ course.define("ch16_scaling", () => {
   function build({ law, tested, budgets, sizes }) {
     const first = sizes.findIndex((N) => N > 3.2 * best(law, tested[0][0])); // wastes half
     let [tries, shown] = [[sizes[first]], false];
-    const spend = slider(
-      "Budget",
-      {
-        max: budgets.length - 1,
-        value: budgets.indexOf(tested[0][0]),
-        show: (i) => billions(budgets[i]),
-      },
-      () => {
-        tries = [];
-        shown = false;
-        draw();
-      },
-    );
-    const size = slider(
-      "Size",
-      { max: sizes.length - 1, value: first, show: (i) => grouped(sizes[i]) },
-      () => draw(),
-    );
+    const spend = sliderOver("Budget", budgets.map(billions), begin, budgets.indexOf(tested[0][0]));
+    const size = sliderOver("Size", sizes.map(grouped), draw, first);
+    function begin() {
+      tries = [];
+      shown = false;
+      draw();
+    }
     const reads = el("p.sx-caption");
     const told = el("p.sx-status", { role: "status" });
     const chartAt = el("div");

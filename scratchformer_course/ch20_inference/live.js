@@ -354,7 +354,7 @@ course.define("draft_ahead", () => {
 // ---- the model in fewer bits ----
 
 course.define("fewer_bits", () => {
-  const { el, slider, note, format, scrolling, table } = course.live;
+  const { el, sliderOver, note, format, scrolling, table } = course.live;
   const { choice, drawing, words, path } = course.live;
   const { modelOf, inFrames } = course.explorer;
   const { roundedModel, bytes, meanLoss, generate } = course.inference;
@@ -376,16 +376,9 @@ course.define("fewer_bits", () => {
     let waiting = 0;
     let interrupt = null;
 
-    const amount = slider(
-      "Bits",
-      {
-        max: stops.length - 1,
-        value: stops.length - 1 - stops.indexOf(8),
-        show: (i) => String(stops[stops.length - 1 - i]),
-      },
-      () => change(),
-    );
-    const bitsNow = () => stops[stops.length - 1 - amount.get()];
+    const rising = [...stops].reverse();
+    const amount = sliderOver("Bits", rising.map(String), () => change(), rising.indexOf(8));
+    const bitsNow = () => rising[amount.get()];
     const scales = SHARED.map(([, words]) => words);
     const kinds = choice(
       "A scale for",

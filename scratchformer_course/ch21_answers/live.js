@@ -2,7 +2,7 @@
 // checker made of rules.
 
 course.define("ch21_answers", () => {
-  const { el, button, slider, note, format, title, table } = course.live;
+  const { el, button, sliderOver, note, format, title, table } = course.live;
   const { newSwitch, choice, drawing, words, sum: total } = course.live;
   const visible = (text) => text.replaceAll("\n", "⏎");
 
@@ -67,15 +67,8 @@ course.define("ch21_answers", () => {
 
   function answers({ stages, asked }) {
     const host = el("div.sx-ans-out");
-    const at = slider(
-      "Question",
-      {
-        max: asked.length - 1,
-        value: Math.max(0, asked.indexOf(85)),
-        show: (i) => `${asked[i]}?`,
-      },
-      draw,
-    );
+    const questions = asked.map((n) => `${n}?`);
+    const at = sliderOver("Question", questions, draw, Math.max(0, asked.indexOf(85)));
     const names = stages.map(([, name]) => name);
     const stage = choice("Model", names, () => draw());
 
@@ -149,14 +142,10 @@ course.define("ch21_answers", () => {
       at.set(steps.length - 1);
       draw();
     });
-    const at = slider(
-      "Steps",
-      { max: steps.length - 1, value: 0, show: (i) => String(steps[i]) },
-      () => {
-        isShown = true;
-        draw();
-      },
-    );
+    const at = sliderOver("Steps", steps.map(String), () => {
+      isShown = true;
+      draw();
+    });
 
     function draw() {
       const film = films[key(rules, on)];

@@ -2,7 +2,7 @@
 // that are expected. At its end heads can be silenced, each choice of them, since all are stored.
 
 course.define("ch22_inside", () => {
-  const { el, button, slider, note, format, listed, title } = course.live;
+  const { el, button, sliderOver, note, format, listed, title } = course.live;
   const { drawing, words, path, describe } = course.live;
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"; // of a weight, from 0 to 1
   const SHADES = 5; // in which weights are drawn
@@ -105,14 +105,12 @@ course.define("ch22_inside", () => {
     let silenced = 0; // a bit for each head
     const run = curve(settings);
     const status = el("p.sx-status", { role: "status" });
-    const at = slider(
-      "Steps",
-      { max: last, value: last, show: (i) => String(frames[i].step) },
-      () => {
-        if (at.get() !== last) silenced = 0;
-        draw();
-      },
-    );
+    const steps = frames.map(({ step }) => String(step));
+    const at = sliderOver("Steps", steps, moved, last);
+    function moved() {
+      if (at.get() !== last) silenced = 0;
+      draw();
+    }
     const tiles = heads.map((name, i) => {
       const picture = el("svg:svg", { viewBox: `0 0 ${n} ${n}`, "aria-hidden": "true" });
       const score = el("span.sx-song-score");

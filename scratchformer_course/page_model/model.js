@@ -407,12 +407,5 @@ course.define("model", () => {
 
   const parts = { norm, apply, add, attend };
   const text = { softmax, losses, probabilities, generator, pick, generate };
-  return {
-    load,
-    newCache,
-    forward,
-    readOut,
-    parts,
-    ...text,
-  };
+  return { load, newCache, forward, readOut, parts, ...text };
 });

@@ -4,7 +4,7 @@
 // The still figure that Python wrote is kept, and its text, its map and its curve are changed.
 
 course.define("opening_film", () => {
-  const { el, slider, button } = course.live;
+  const { el, sliderOver, button } = course.live;
   const STAGE = 1400; // milliseconds for each step shown,
   const TYPED = 0.6; // of which the text takes this share,
   const DRAWN = 0.35; // and the curve this one
@@ -98,16 +98,13 @@ course.define("opening_film", () => {
       if (drawing) stop();
       else play();
     });
-    const chosen = slider(
-      "Training",
-      { max: last, value: last, show: (i) => steps(frames[i]) },
-      () => {
-        if (chosen.get() === at) return; // the film moved it
-        seen.disconnect();
-        show(chosen.get());
-        stop();
-      },
-    );
+    const chosen = sliderOver("Training", frames.map(steps), moved, last);
+    function moved() {
+      if (chosen.get() === at) return; // the film moved it
+      seen.disconnect();
+      show(chosen.get());
+      stop();
+    }
     const seen = new IntersectionObserver(
       ([{ isIntersecting }]) => {
         if (!isIntersecting) return;

@@ -1,4 +1,4 @@
-"""Each script of the course is one function that the loader knows, and tells no number that ages."""
+"""Each script is one function that the loader knows, and it tells no number that ages."""
 
 import re
 
@@ -11,7 +11,8 @@ SCRIPTS = {
     if path.relative_to(folder).as_posix() != LOADER
 }
 COUNTED = re.compile(
-    r"\b(thir|four|fif|six|seven|eigh|nine)teen\b|\btwenty\b|\b\d{2,}(?= (chapters|exercises|links)\b)",
+    r"\b((thir|four|fif|six|seven|eigh|nine)teen|twenty)\b|"
+    r"\b\d{2,}(?= (chapters|exercises|links)\b)",
     re.I,
 )
 

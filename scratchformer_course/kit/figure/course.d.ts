@@ -68,6 +68,7 @@ interface Live {
     },
     oninput?: () => void,
   ): Slider;
+  sliderOver(name: string, texts: string[], oninput: () => void, value?: number): Slider;
   choice(
     name: string,
     texts: string[],

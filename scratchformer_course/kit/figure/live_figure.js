@@ -200,7 +200,11 @@ course.define("live", () => {
   }
 
   // A labelled slider that shows its number: get() reads it, set(number) moves it
-  function slider(name, { min = 0, max, step = 1, value, show = String }, oninput = () => {}) {
+  function slider(
+    name,
+    { min = 0, max, step = 1, value, show = (x) => String(x) },
+    oninput = () => {},
+  ) {
     const id = newId("slider");
     const output = el("output", { for: id }, show(value));
     const input = el("input", {
@@ -224,6 +228,10 @@ course.define("live", () => {
     };
     return { element, min, max, get: () => Number(input.value), set };
   }
+
+  // A slider over the places of a list, whose entries it shows as texts
+  const sliderOver = (name, texts, oninput, value = 0) =>
+    slider(name, { max: texts.length - 1, value, show: (i) => texts[i] }, oninput);
 
   const button = (text, onclick, attributes = {}) =>
     el("button", { type: "button", onclick, ...attributes }, text);
@@ -407,7 +415,7 @@ course.define("live", () => {
   }
 
   const parts = { el, newId, button, title, note, table, bar, label, wordMap };
-  const fields = { slider, choice, check, newSwitch, seedField };
+  const fields = { slider, sliderOver, choice, check, newSwitch, seedField };
   const boxes = { scrolling, fold, tabs, bars };
   const moves = { roving, rovingLine, gridCursor, press, player, draggable, turnable };
   const drawings = { drawing, words, path, describe };

@@ -3,7 +3,7 @@
 // chapter 10 from model to model.
 
 course.define("writing", () => {
-  const { el, slider, title, note, table, bar, format, visible } = course.live;
+  const { el, sliderOver, title, note, table, bar, format, visible } = course.live;
   const { drawing, words, describe } = course.live;
   const WIDTH = 340;
   const LEFT = 34;
@@ -30,11 +30,8 @@ course.define("writing", () => {
     const highest = Math.max(level, ...frames.map(({ loss }) => loss));
     const x = ({ at }) => LEFT + at * (RIGHT - LEFT);
     const y = (loss) => heightOf(loss, lowest, highest);
-    const stop = slider(
-      settings.slider,
-      { max: last, value: 0, show: (i) => frames[i].label },
-      draw,
-    );
+    const stops = frames.map(({ label }) => label);
+    const stop = sliderOver(settings.slider, stops, draw);
     const text = el("p.sx-text", { tabindex: 0, role: "group" });
     describe(text, `What ${settings.writer} writes`);
     const status = el("p.sx-status", { role: "status" });

@@ -339,9 +339,7 @@ course.define("view_patch", () => {
       });
       ofHeads.replaceChildren(
         title(`The heads at place ${t + 1}, ${quoted(state.ids[t])}`),
-        table(["block, head", "restores", "", "weight", ""], rows, {
-          class: "sx-bars sx-carried",
-        }),
+        table(["block, head", "restores", "", "weight", ""], rows, { class: "sx-bars sx-carried" }),
         note(
           "Restores: what comes back when this head’s output, at this place, is carried over. " +
             "Weight: the share of its attention on what was changed, from the first changed " +
