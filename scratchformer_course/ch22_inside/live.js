@@ -2,7 +2,7 @@
 // that are expected. At its end heads can be silenced, each choice of them, since all are stored.
 
 course.define("ch22_inside", () => {
-  const { el, button, sliderOver, note, format, listed, title } = course.live;
+  const { el, button, sliderOver, note, format, listed, title, table } = course.live;
   const { drawing, words, path, describe } = course.live;
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"; // of a weight, from 0 to 1
   const SHADES = 5; // in which weights are drawn
@@ -126,8 +126,7 @@ course.define("ch22_inside", () => {
       silenced = 0;
       draw();
     });
-    const notes = el("tbody");
-    const strip = el("table.sx-song-strip", notes);
+    const strip = el("table.sx-song-strip");
 
     function drawTiles(frame) {
       tiles.forEach(({ tile, picture, score, name }, i) => {
@@ -158,14 +157,12 @@ course.define("ch22_inside", () => {
             ? "sx-song-right"
             : "sx-song-wrong"
           : "sx-song-new";
-      notes.replaceChildren(
-        el("tr", [el("th", { scope: "row" }, "song"), [...song].map((letter) => el("td", letter))]),
-        el("tr", [
-          el("th", { scope: "row" }, "expected"),
-          el("td"),
-          [...frame.best].map((letter, i) => el("td", { class: kind(i) }, letter)),
-        ]),
-      );
+      const expected = [...frame.best].map((letter, i) => el("td", { class: kind(i) }, letter));
+      const rows = [
+        ["song", ...song],
+        ["expected", "", ...expected],
+      ];
+      strip.replaceChildren(...table([], rows).children);
     }
 
     function draw() {

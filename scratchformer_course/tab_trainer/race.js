@@ -230,6 +230,7 @@ course.define("race", () => {
 
     function finished({ loss, right, weights, description }) {
       const { run, characters, first, started, own, paused, kind, together, usual, text } = now;
+      const { told } = now;
       if (!Number.isFinite(loss)) {
         return stop("The run ended with a loss that is no number. Choose lower rates.");
       }
@@ -243,17 +244,8 @@ course.define("race", () => {
       film.settle({ loss, right });
       const untrained = frames[0].right;
       const reads = config.context_length;
-      const ended = {
-        told: now.told,
-        untrained,
-        reads,
-        own,
-        text,
-        right,
-        loss,
-        seconds,
-        sample: frames.at(-1).text,
-      };
+      const sample = frames.at(-1).text;
+      const ended = { told, untrained, reads, own, text, right, loss, seconds, sample };
       found.last = { loss, right, seconds, all, kind, together, usual, curve };
       scored = run;
       stop(
