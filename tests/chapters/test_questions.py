@@ -16,7 +16,7 @@ from tests.node import Node
 
 NUMBERS = [(chapter, each) for chapter, each in ALL if isinstance(each.question, Number)]
 WHICH = [(chapter, each) for chapter, each in ALL if isinstance(each.question, Which)]
-in_node = Node(E="../book/_assets/exercise.js")
+in_node = Node("../book/_assets/guess-verdicts.js", E="../book/_assets/exercise.js")
 KNOWN = {"torch": torch, "math": math, "F": F, "nn": nn}  # to the code that a question shows
 LARGEST = 2000  # bytes of a question, as the page holds it
 LINES, COLUMNS = 9, 62

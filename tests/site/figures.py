@@ -176,8 +176,8 @@ def small(page: Any, steps: int = 20, context: int = 4, width: int = 5) -> None:
 
 
 def trained(page: Any) -> dict[str, Any]:
-    page.wait_for_function("scratchformerRace.last !== null", timeout=120_000)
-    return page.evaluate("scratchformerRace.last")
+    page.wait_for_function("course.race.last !== null", timeout=120_000)
+    return page.evaluate("course.race.last")
 
 
 def train_and_look(page: Any) -> None:

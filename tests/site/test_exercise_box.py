@@ -26,7 +26,7 @@ from tests.site.conftest import ROOT, Quiet, serving
 from tests.site.test_pages import parsed
 from tools.set_repository import PLACEHOLDER, current
 
-in_node = Node(E="../book/_assets/exercise.js")
+in_node = Node("../book/_assets/guess-verdicts.js", E="../book/_assets/exercise.js")
 PARTS = ["run", "question", "hint", "hint", "worked"]  # behind the stub, in order
 
 

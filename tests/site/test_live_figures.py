@@ -58,7 +58,7 @@ def test_a_page_carries_each_file_of_weights_once(live_pages, site):
             model
             for script in scripts
             for model in re.findall(
-                r'scratchformerDescriptions\["([0-9a-f]{16})"\]', script.read_text(encoding="utf-8")
+                r'course.descriptions\["([0-9a-f]{16})"\]', script.read_text(encoding="utf-8")
             )
         ]
         assert len(set(scripts)) == len(scripts), name

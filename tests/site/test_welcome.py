@@ -364,7 +364,7 @@ def notebooks_page(number):
 
 
 def seed_ticks(page, ids):
-    page.evaluate("x => localStorage.setItem('course-progress', courseProgress.toFile(x))", ids)
+    page.evaluate("x => localStorage.setItem('course-progress', course.progress.toFile(x))", ids)
     reload(page)
 
 
@@ -406,7 +406,7 @@ def test_export_clear_and_import_restore_the_ticks(page, tmp_path):
 )
 def test_an_import_asks_before_it_touches_ticks(page, tmp_path, answer, expected):
     file = tmp_path / "ticks.json"
-    text = page.evaluate("courseProgress.toFile(['02', '03'])")
+    text = page.evaluate("course.progress.toFile(['02', '03'])")
     file.write_text(text, encoding="utf-8")
     seed_ticks(page, ["01", "02"])
     page.get_by_label("File of ticks").set_input_files(file)
@@ -435,7 +435,7 @@ def test_a_broken_file_changes_nothing_and_says_why(page, tmp_path):
 
 def choose_file(page, folder, ids):
     file = folder / "ticks.json"
-    file.write_text(page.evaluate("ids => courseProgress.toFile(ids)", ids), encoding="utf-8")
+    file.write_text(page.evaluate("ids => course.progress.toFile(ids)", ids), encoding="utf-8")
     page.get_by_label("File of ticks").set_input_files(file)
 
 

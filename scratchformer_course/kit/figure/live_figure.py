@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from scratchformer.files import atomic_write
-from scratchformer_course.kit.figure.scripts import SCRIPT, STYLE, files_of
+from scratchformer_course.kit.figure.scripts import LOADER, SCRIPT, STYLE, files_of
 
 PACKAGE = Path(__file__).resolve().parents[2]
-START = "scratchformerLive.start();"
+START = "course.live.start();"
 STORED = "SCRATCHFORMER_LIVE"  # = stored: outputs hold no scripts, the site brings them
 PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -68,7 +68,7 @@ class LiveFigure:
 
     def html(self) -> str:
         """The figure with all that it needs."""
-        files = [STYLE, SCRIPT, *self.files]
+        files = [STYLE, LOADER, SCRIPT, *self.files]
         style = "\n".join(read(name) for name in files if name.endswith(".css"))
         scripts = [read(name) for name in files if name.endswith(".js")]
         scripts += [description_script(description) for description in self.descriptions]
@@ -115,4 +115,4 @@ def read(name: str) -> str:
 def description_script(description: dict[str, Any]) -> str:
     """JavaScript that gives a page this description, if it has not got it yet."""
     value = json.dumps(description).replace("<", r"\u003c")
-    return f'scratchformerDescriptions["{description["hash"]}"] ??= {value};'
+    return f'course.descriptions["{description["hash"]}"] ??= {value};'

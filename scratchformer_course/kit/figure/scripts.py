@@ -7,8 +7,9 @@ one. Stored outputs name the figure alone, so a script can be renamed without ex
 from collections.abc import Mapping
 from typing import Any
 
-# what every figure needs, in the course's folder
-SCRIPT, STYLE = "kit/figure/live_figure.js", "kit/figure/live_figure.css"
+# what every figure needs, in the course's folder; the site has the loader on every page
+LOADER, SCRIPT = "kit/figure/loader.js", "kit/figure/live_figure.js"
+STYLE = "kit/figure/live_figure.css"
 MODEL, TOKENIZER = "page_model/model.js", "page_model/tokenizer.js"
 EXPLORER = ("page_model/explorer.css", MODEL, TOKENIZER, "page_model/explorer.js")
 
