@@ -5,7 +5,7 @@ import re
 import pytest
 
 from scratchformer_course.kit.figure.live_figure import PACKAGE
-from scratchformer_course.kit.figure.scripts import FILES, SCRIPT, STYLE, files_of
+from scratchformer_course.kit.figure.scripts import FILES, LOADER, SCRIPT, STYLE, files_of
 
 REGISTERS = re.compile(r"\bfigures\.(\w+)\s*=")
 VIEWS = {path.stem for path in (PACKAGE / "page_model" / "views").glob("*.js")}
@@ -20,7 +20,7 @@ def test_a_figures_files_are_there_and_one_of_them_registers_it(name):
 
 
 def test_no_script_and_no_style_of_the_course_belongs_to_no_figure():
-    named = {STYLE, SCRIPT}
+    named = {STYLE, LOADER, SCRIPT}
     for name in FILES:
         named |= set(files_of(name, {"views": sorted(VIEWS)}))
     found = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.[jc]s*")}

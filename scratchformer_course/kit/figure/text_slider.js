@@ -85,6 +85,7 @@ course.define("writing", () => {
     ]);
   }
 
-  Object.assign(course.figures, { first_sample: build, rungs_write: build });
+  course.figures.first_sample = build;
+  course.figures.rungs_write = build;
   return { heightOf, shareOf };
 });
