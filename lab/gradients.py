@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.tab_trainer.race import FIXED
 
 SCRIPTS = [

@@ -18,10 +18,10 @@ from scratchformer.blocks import TransformerBlock
 from scratchformer.generation import sampling
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import ByteBPE, CharTokenizer
-from scratchformer_course.ch17_speedrun import model as speedrun_module
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.page_model import explorer as view
+from scratchformer_course.page_model import speedrun as speedrun_module
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from tests.node import JavaScriptError, Node
 
 TOLERANCE = 1e-4

@@ -18,8 +18,8 @@ from scratchformer.data.corpora import Corpus
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, make_optimizer
 from scratchformer.training.muon import newton_schulz
-from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
 from scratchformer_course.page_model import describe
+from scratchformer_course.page_model.speedrun import SpeedrunGPT
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import FIXED
 from tests.node import JavaScriptError, Node
