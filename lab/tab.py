@@ -42,7 +42,7 @@ IDEAS = {  # what a reader can switch off, as the page's controls do it
 }
 DONE = "course.race.last !== null"
 PRESS = "[...document.querySelectorAll('button')].find((b) => b.matches('.sx-go')).click()"
-SETTINGS = """Object.entries(told).forEach(([label, value]) => {
+SETTINGS = """Object.entries(chosen).forEach(([label, value]) => {
   const own = [...document.querySelectorAll("label")].find((e) => e.textContent.startsWith(label));
   const field = document.getElementById(own.htmlFor);
   field.value = value;
@@ -76,8 +76,8 @@ def in_the_tab(page: Page | Firefox, address: str, seed: int, steps: int) -> dic
     """One press of the button: seconds of training, seconds in all, loss, the curve, and so on."""
     page.goto(address)
     page.evaluate("localStorage.clear()")
-    told = json.dumps({"Seed": seed, "Steps": steps})
-    page.evaluate(f"((told) => {SETTINGS})({told})")
+    chosen = json.dumps({"Seed": seed, "Steps": steps})
+    page.evaluate(f"((chosen) => {SETTINGS})({chosen})")
     if not isinstance(page, Firefox):
         page.evaluate(LONG_TASKS)
     page.evaluate(PRESS)
