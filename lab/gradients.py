@@ -14,16 +14,19 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from lab.runs import ROOT
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.tab_trainer.race import FIXED
 
-FOLDER = ROOT / "scratchformer_course" / "tab_trainer"
+SCRIPTS = [
+    str(PACKAGE / name)
+    for name in (LOADER, "page_model/model.js", "tab_trainer/matrix.js", "tab_trainer/trainer.js")
+]
 SMALL = {"vocab_size": 13, "context_length": 9, "d_model": 24, "n_heads": 2, "n_layers": 2}
 IDEAS = {"positions": "rotary", "smear": 3, "bigram_rows": 29}
 ROWS = 5  # windows of a batch
 COMPUTE = """({ config, weights: given, x, y, kind }) => {
-  const Tr = globalThis.scratchformerTrainer;
+  const Tr = course.trainer;
   const settings = { batch_size: x.length, steps: 1, lr: 0, muon_lr: null, betas: [0, 0] };
   const { tape, weights } = Tr.newRun(config, settings, 0, kind);
   for (const [name, rows] of Object.entries(given)) weights[name].data.set(rows.flat());
@@ -36,10 +39,9 @@ COMPUTE = """({ config, weights: given, x, y, kind }) => {
   return { loss, kind: tape.kind, gradients: Object.fromEntries(gradients) };
 }"""
 IN_NODE = """
-globalThis.scratchformerMatrix = require(process.argv[1] + "/matrix.js");
-globalThis.scratchformerTrainer = require(process.argv[1] + "/trainer.js");
-const told = JSON.parse(require("fs").readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify((COMPUTE)(told)));
+for (const path of process.argv.slice(1)) require(path);
+const asked = JSON.parse(require("fs").readFileSync(0, "utf8"));
+process.stdout.write(JSON.stringify((COMPUTE)(asked)));
 """.replace("COMPUTE", COMPUTE)
 
 
@@ -69,7 +71,7 @@ def told(model: SpeedrunGPT) -> dict[str, Any]:
 def in_node(asked: dict[str, Any], *flags: str, program: str = IN_NODE) -> dict[str, Any]:
     """What a program gives in Node.js. Raises CalledProcessError if it fails."""
     done = subprocess.run(
-        [shutil.which("node") or "node", *flags, "-e", program, str(FOLDER)],
+        [shutil.which("node") or "node", *flags, "-e", program, *SCRIPTS],
         input=json.dumps(asked),
         capture_output=True,
         text=True,

@@ -44,9 +44,15 @@ IDEAS = {  # what a reader can switch off, as the page's controls do it
     "smear": ({"smear": 0}, {}),
     "muon": ({}, RIVAL),
 }
-SETTINGS = {"config": CONFIG, "training": TRAINING, "recipe": read_config(RECIPE)}
-SETTINGS |= {"nanoGPT": NANOGPT, "seeds": SEEDS, "without": IDEAS}
-DONE = "scratchformerRace.last !== null"
+SETTINGS = {
+    "config": CONFIG,
+    "training": TRAINING,
+    "recipe": read_config(RECIPE),
+    "nanoGPT": NANOGPT,
+    "seeds": SEEDS,
+    "without": IDEAS,
+}
+DONE = "course.race.last !== null"
 PRESS = "[...document.querySelectorAll('button')].find((b) => b.matches('.sx-go')).click()"
 FILL_IN = """Object.entries(values).forEach(([label, value]) => {
   const own = [...document.querySelectorAll("label")].find((e) => e.textContent.startsWith(label));
@@ -59,8 +65,8 @@ new PerformanceObserver((list) => {
   for (const task of list.getEntries()) window.longest = Math.max(window.longest, task.duration);
 }).observe({ type: "longtask", buffered: true });"""
 IN_NODE = """
-globalThis.scratchformerMatrix = require(process.argv[1] + "/matrix.js");
-const Tr = require(process.argv[1] + "/trainer.js");
+for (const path of process.argv.slice(1)) require(path);
+const Tr = course.trainer;
 const { train, scored, config, settings, seed } =
   JSON.parse(require("fs").readFileSync(0, "utf8"));
 const start = performance.now();
@@ -87,7 +93,7 @@ def in_the_tab(page: "Page | Firefox", address: str, seed: int, steps: int) -> d
         page.evaluate(LONG_TASKS)
     page.evaluate(PRESS)
     wait(page)
-    run = {"seed": seed, **page.evaluate("scratchformerRace.last")}
+    run = {"seed": seed, **page.evaluate("course.race.last")}
     if not isinstance(page, Firefox):  # Firefox does not tell of long tasks
         run["longest_task_ms"] = page.evaluate("window.longest")
     return run

@@ -57,7 +57,7 @@ from scratchformer_course.measurements import FOLDER
 
 STORED = FOLDER / "taken_apart.json"
 CONFIG = runs.CONFIGS / "record-mean.toml"
-SPEEDRUN = "scratchformer_course.ch17_speedrun.model:SpeedrunGPT"  # a `type` of models
+SPEEDRUN = "scratchformer_course.page_model.speedrun:SpeedrunGPT"  # a `type` of models
 SEEDS = (0, 1, 2)
 TEN_SEEDS = tuple(range(10))
 

@@ -27,5 +27,5 @@ def together(config: pytest.Config, log, group: Callable[[str], str]):
 
 
 def file_of(nodeid: str) -> str:
-    """`tests/unit/test_loop.py::test_it[1]` -> `test_loop.py`."""
+    """`tests/library/test_loop.py::test_it[1]` -> `test_loop.py`."""
     return nodeid.split("::")[0].rsplit("/", 1)[-1]

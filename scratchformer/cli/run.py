@@ -1,10 +1,12 @@
 """`scratchformer train`: one run, from a configuration to a model, by one process or several."""
 
 import argparse
+import functools
 import hashlib
 import os
 import shlex
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from scratchformer.cli.run_folder import RunFolder, best_of, lock_folder
 from scratchformer.cli.tokenizer_names import tokenizer_of
 from scratchformer.data import load_corpus, scored_split
 from scratchformer.data.token_files import fingerprint, read_header, read_tokens
-from scratchformer.training import TrainingConfig, TrainingState, distributed, train
+from scratchformer.training import History, TrainingConfig, TrainingState, distributed, train_on
 
 
 def run(options: argparse.Namespace) -> None:
@@ -68,8 +70,6 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
             f"[training] has windows of {batches.context_length}, expected at most the model's "
             f"context_length, {model.context_length}"
         )
-    settings = asdict(training) | {"batch_size": windows.batch_size, "context_length": T}
-    settings["sampling"] = {"sampler": sampler, **sampling}
     with lock_folder(out):
         folder = RunFolder(out)
         described = {**config, "sums": data.sums}
@@ -84,12 +84,18 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
             several = f" × {n} processes" if n > 1 else ""
             ids = f"{len(data.train_ids):,} ids to train on"
             print(f"{out}: {n_parameters:,} parameters on {device.type}{several}, {ids}")
-        _train(model, data, folder, settings, header.get("step", 0))
+        tokens = [len(data.train_ids), len(data.val_ids)]
+        identity = {"context_length": T, **sampling, "tokens": tokens}
+        sampled = batches, model, data.val_ids, training, windows.batch_size, identity
+        learn = functools.partial(train_on, *sampled)
+        _train(learn, model, folder, training.steps, header.get("step", 0))
 
 
-def _train(model, data: "Data", folder: RunFolder, settings: dict, first: int) -> None:
+def _train(
+    learn: Callable[..., History], model: Any, folder: RunFolder, steps: int, first: int
+) -> None:
     """Train, save the best and the last model, and show what is going on."""
-    speaks, steps = distributed.rank() == 0, settings["steps"]
+    speaks = distributed.rank() == 0
     with tqdm(total=steps, initial=first, unit="step", desc="train", disable=not speaks) as bar:
 
         def after_step(state: TrainingState) -> None:
@@ -105,15 +111,7 @@ def _train(model, data: "Data", folder: RunFolder, settings: dict, first: int) -
                 losses += f", validation {history.val_loss[-1]:.4f} nats per token"
                 bar.write(f"step {state.step:,} of {steps:,}: {losses}")
 
-        history = train(
-            model,
-            data.train_ids,
-            data.val_ids,
-            callbacks=[after_step],
-            checkpoint=folder.checkpoint,
-            resume=first > 0,
-            **settings,
-        )
+        history = learn(callbacks=[after_step], checkpoint=folder.checkpoint, resume=first > 0)
     folder.save(model, folder.path)
     if speaks:
         folder.write_losses(history)

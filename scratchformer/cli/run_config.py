@@ -156,9 +156,10 @@ def _convert(what: str, value: object, hint: typing.Any) -> object:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     kind = next(kind for kind in kinds if kind is not type(None))  # X | None: the key is left out
     if typing.get_origin(kind) is tuple:
-        if type(value) is list and [type(x) for x in value] == list(typing.get_args(kind)):
-            return tuple(value)
-        raise ValueError(f"{what}, expected [{', '.join('ab'[: len(typing.get_args(kind))])}]")
+        parts = typing.get_args(kind)
+        if type(value) is list and len(value) == len(parts):
+            return tuple(_convert(what, x, part) for x, part in zip(value, parts, strict=True))
+        raise ValueError(f"{what}, expected [{', '.join('ab'[: len(parts)])}]")
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:

@@ -74,7 +74,7 @@ def load_corpus(name: str) -> Corpus:
     the user's own), then downloads the file into the cache, unless SCRATCHFORMER_OFFLINE=1 or a
     download has failed in this process before. If all fail, the text is Playhouse's, and a
     CorpusNotice says why and what to do; a notice also reports a broken file or cache that was
-    passed over. On the smoke budget (`chapter.budget`) Playhouse's text is a shorter one.
+    passed over. SCRATCHFORMER_PLAYHOUSE asks for another number of characters of Playhouse.
     Raises ValueError if there is no such corpus.
     """
     if name == "playhouse":
@@ -147,8 +147,8 @@ def _verified(data: bytes, wanted: Source, place: str | Path) -> bytes:
 
 @lru_cache(maxsize=1)
 def _playhouse_text() -> str:
-    smoke = os.environ.get("SCRATCHFORMER_BUDGET") == "smoke"  # where no loss means anything
-    return Playhouse(seed=0).text(200_000 if smoke else 1_115_394)  # Tiny Shakespeare's length
+    length = os.environ.get("SCRATCHFORMER_PLAYHOUSE", "1115394")  # as long as Tiny Shakespeare
+    return Playhouse(seed=0).text(int(length))
 
 
 Row = TypeVar("Row", bound=Any)  # str, list, tensor: whatever has a length and can be sliced

@@ -18,15 +18,30 @@ from scratchformer.models.tensor_files import read_tensors, write_tensors
 
 FILES = ("config.json", "model.safetensors")
 # What our GPT computes, in Hugging Face's terms; a config that says otherwise is another model.
-GPT2 = {"model_type": "gpt2", "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5}
-GPT2 |= {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False}
-GPT2 |= {"tie_word_embeddings": True, "add_cross_attention": False}
+GPT2 = {
+    "model_type": "gpt2",
+    "activation_function": "gelu_new",
+    "layer_norm_epsilon": 1e-5,
+    "scale_attn_weights": True,
+    "scale_attn_by_inverse_layer_idx": False,
+    "tie_word_embeddings": True,
+    "add_cross_attention": False,
+}
 # Our names of the sizes -> Hugging Face's
-SIZES = {"vocab_size": "vocab_size", "context_length": "n_positions", "d_model": "n_embd"}
-SIZES |= {"n_heads": "n_head", "n_layers": "n_layer"}
+SIZES = {
+    "vocab_size": "vocab_size",
+    "context_length": "n_positions",
+    "d_model": "n_embd",
+    "n_heads": "n_head",
+    "n_layers": "n_layer",
+}
 # The published models: blocks and width
-PUBLISHED = {"gpt2": (12, 768), "gpt2-medium": (24, 1024), "gpt2-large": (36, 1280)}
-PUBLISHED |= {"gpt2-xl": (48, 1600)}
+PUBLISHED = {
+    "gpt2": (12, 768),
+    "gpt2-medium": (24, 1024),
+    "gpt2-large": (36, 1280),
+    "gpt2-xl": (48, 1600),
+}
 Model = TypeVar("Model", bound=nn.Module)
 
 

@@ -12,7 +12,7 @@ from scratchformer.training.config import (
     make_optimizer,
     parameter_groups,
 )
-from scratchformer.training.loop import fit, train, update
+from scratchformer.training.loop import fit, train, train_on, update
 from scratchformer.training.losses import IGNORED, eval_mode, evaluate, token_loss
 
 __all__ = [
@@ -30,5 +30,6 @@ __all__ = [
     "save_checkpoint",
     "token_loss",
     "train",
+    "train_on",
     "update",
 ]

@@ -146,14 +146,39 @@ def train(
 
     `settings` are TrainingConfig's: steps, lr and seed are needed. `batch_size` counts the windows
     of all processes together. `sampling` holds options of WindowSampler, such as {"replacement":
-    False}, or of another "sampler" that it names, a class that is made in the same way and says in
-    `context_length` how long its longest windows are: so long are those of an evaluation. Raises
-    what `fit`, TrainingConfig and the sampler raise.
+    False}. Raises what `train_on`, TrainingConfig and WindowSampler raise.
     """
-    config = TrainingConfig(**settings)
-    options = dict(sampling or {})
-    sampler = options.pop("sampler", WindowSampler)
-    batches = sampler(train_ids, batch_size, context_length, config.seed, **options)
+    config, options = TrainingConfig(**settings), dict(sampling or {})
+    batches = WindowSampler(train_ids, batch_size, context_length, config.seed, **options)
+    return train_on(
+        batches,
+        model,
+        val_ids,
+        config,
+        batch_size,
+        {"context_length": context_length, **options, "tokens": [len(train_ids), len(val_ids)]},
+        callbacks=callbacks,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+
+
+def train_on(
+    batches: Any,
+    model: nn.Module,
+    val_ids: Integer[Tensor, " M"],
+    config: TrainingConfig,
+    batch_size: int,
+    identity: Mapping[str, Any],
+    **options,
+) -> History:
+    """`fit` for a language model, on windows that a sampler of any class draws, `batch_size` each.
+
+    `batches` says in `context_length` how long its longest windows are: so long are those of an
+    evaluation, which reads all of `val_ids`. `identity` has what else a resumed run must share, and
+    `options` are those of `fit`. Raises what `fit` raises, and ValueError for fewer than two
+    `val_ids` or fewer windows than processes.
+    """
     if batch_size < (n := distributed.world_size()):
         raise ValueError(f"batch_size={batch_size}, expected one for each of {n} processes")
     if len(val_ids) < 2:  # or it would be found out after the last step
@@ -165,15 +190,8 @@ def train(
         lambda model, x, y: token_loss(model(x), y),
         config,
         validate=lambda: evaluate(model, val_ids, batches.context_length, rows, config.precision),
-        callbacks=callbacks,
-        checkpoint=checkpoint,
-        resume=resume,
-        identity={
-            "batch_size": batch_size,
-            "context_length": context_length,
-            **options,
-            "tokens": [len(train_ids), len(val_ids)],
-        },
+        identity={"batch_size": batch_size, **identity},
+        **options,
     )
 
 

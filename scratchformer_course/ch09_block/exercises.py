@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from scratchformer import blocks
 from scratchformer.attention import MultiHeadAttention, causal_mask
-from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
@@ -31,71 +31,9 @@ class ByMatrices(RightFeedForward):
         return hidden @ self.c_proj.weight.T + self.c_proj.bias
 
 
-class ThePackages(blocks.FeedForward):
-    def __init__(self, d_model, d_ff):
-        super().__init__(d_model, d_ff)
-
-
-class LeavesTheActivationOut(RightFeedForward):
-    def forward(self, x):
-        return self.c_proj(self.c_fc(x))
-
-
-class ActivatesAtTheEnd(RightFeedForward):
-    def forward(self, x):
-        return self.activation(self.c_proj(self.c_fc(x)))
-
-
-class ActivatesTwice(RightFeedForward):
-    def forward(self, x):
-        return self.activation(self.c_proj(self.activation(self.c_fc(x))))
-
-
-class ActivatesTheInput(RightFeedForward):
-    def forward(self, x):
-        return self.c_proj(self.c_fc(self.activation(x)))
-
-
-class UsesReLU(RightFeedForward):
-    def forward(self, x):
-        return self.c_proj(F.relu(self.c_fc(x)))
-
-
-class UsesTheExactGELU(RightFeedForward):
-    def forward(self, x):
-        return self.c_proj(F.gelu(self.c_fc(x)))
-
-
-class AddsX(RightFeedForward):
-    def forward(self, x):
-        return x + super().forward(x)
-
-
-class ReturnsTheWideVectors(RightFeedForward):
-    def forward(self, x):
-        return self.activation(self.c_fc(x))
-
-
-class MixesThePositions(RightFeedForward):
-    def forward(self, x):
-        x = x.mean(dim=-2, keepdim=True).expand(x.shape)
-        return super().forward(x)
-
-
-class Takes4DModel(RightFeedForward):
-    def __init__(self, d_model, d_ff):
-        super().__init__(d_model, 4 * d_model)
-
-
-class SwapsTheWidths(RightFeedForward):
-    def __init__(self, d_model, d_ff):
-        super().__init__(d_ff, d_model)
-
-
-class HasNoBias(RightFeedForward):
-    def __init__(self, d_model, d_ff):
-        super().__init__(d_model, d_ff)
-        self.c_fc = nn.Linear(d_model, d_ff, bias=False)
+def _with(right, forward):
+    """The right class with another `forward`."""
+    return type(right.__name__, (right,), {"forward": forward})
 
 
 def _comes_out(network):
@@ -119,7 +57,7 @@ FeedForward = exercise(
         ({"d_model": 6, "d_ff": 40}, 3 * _random(3, 8, 4, 6)),
     ),
     praise="`FeedForward` is right: up, bend, down, for each position by itself.",
-    right=[RightFeedForward, ByMatrices, ThePackages],
+    right=[RightFeedForward, ByMatrices],
     hints=[
         "How wide is a vector behind the first layer, and what happens to it before the second?",
         "`self.c_fc` is `nn.Linear(d_model, d_ff)`, and `self.c_proj` leads back. In `forward` "
@@ -136,47 +74,28 @@ FeedForward = exercise(
         mistake(
             "leaves the activation out",
             "The activation is missing: without it the two matrices are no more than one",
-            LeavesTheActivationOut,
+            _with(RightFeedForward, lambda self, x: self.c_proj(self.c_fc(x))),
         ),
         mistake(
             "activates at the end",
             "The activation comes last: it belongs between the two layers",
-            ActivatesAtTheEnd,
-        ),
-        mistake(
-            "activates twice",
-            "The activation is used twice: nothing follows the second layer",
-            ActivatesTwice,
+            _with(RightFeedForward, lambda self, x: self.activation(self.c_proj(self.c_fc(x)))),
         ),
         mistake(
             "activates the input",
             "The activation comes first: it belongs between the two layers",
-            ActivatesTheInput,
-        ),
-        mistake("uses ReLU", "This uses ReLU: use the `activation` of the stub", UsesReLU),
-        mistake(
-            "uses the exact GELU",
-            "This is the exact GELU: the `activation` of the stub is its approximation by tanh",
-            UsesTheExactGELU,
+            _with(RightFeedForward, lambda self, x: self.c_proj(self.c_fc(self.activation(x)))),
         ),
         mistake(
             "adds x",
             "x is added: the residual is the business of the block, not of this network",
-            AddsX,
+            _with(RightFeedForward, lambda self, x: x + RightFeedForward.forward(self, x)),
         ),
         mistake(
             "returns the wide vectors",
             "The way down is missing: the result must be as wide as x",
-            ReturnsTheWideVectors,
+            _with(RightFeedForward, lambda self, x: self.activation(self.c_fc(x))),
         ),
-        mistake(
-            "mixes the positions",
-            "Each position must come from its own vector alone: this takes their mean",
-            MixesThePositions,
-        ),
-        refused("takes 4 · d_model for d_ff", "but (6, 4) is expected", Takes4DModel),
-        refused("swaps the widths", "but (6, 4) is expected", SwapsTheWidths),
-        refused("has no bias", "the parameter `c_fc.bias` is missing", HasNoBias),
     ],
 )
 
@@ -189,24 +108,8 @@ def _normed(x, eps, dims=(-1,), correction=0):
 _shapes = (((2, 3, 4), 1e-5), ((3, 5, 6), 0.5), ((7, 4), 0.1), ((5,), 1e-3))
 
 
-def right_layer_norm(x, weight, bias, eps):
-    return _normed(x, eps) * weight + bias
-
-
-def adds_eps_outside_the_root(x, weight, bias, eps):
-    std = x.std(dim=-1, correction=0, keepdim=True)
-    return (x - x.mean(dim=-1, keepdim=True)) / (std + eps) * weight + bias
-
-
-def squares_first(x, weight, bias, eps):
-    mean = x.mean(dim=-1, keepdim=True)
-    variance = x.square().mean(dim=-1, keepdim=True) - mean.square()
-    return (x - mean) / (variance + eps).sqrt() * weight + bias
-
-
-def divides_by_the_variance(x, weight, bias, eps):
-    variance = x.var(dim=-1, correction=0, keepdim=True)
-    return (x - x.mean(dim=-1, keepdim=True)) / (variance + eps) * weight + bias
+def _layer_norm(**how):
+    return lambda x, weight, bias, eps: _normed(x, eps, **how) * weight + bias
 
 
 layer_norm = exercise(
@@ -223,7 +126,7 @@ layer_norm = exercise(
         (torch.tensor([[1000.0, 1000.5, 1001.0]]), *_random(25, 2, 3), 1e-5),
     ),
     right=[
-        right_layer_norm,
+        _layer_norm(),
         lambda x, weight, bias, eps: F.layer_norm(x, weight.shape, weight, bias, eps),
     ],
     hints=[
@@ -238,99 +141,30 @@ layer_norm = exercise(
         digits=1,
     ),
     mistakes=[
-        *alike(
+        mistake(
+            "normalises over the time axis",
             "This normalises over the time axis: each position must use its own channels alone",
-            {
-                "normalises over the time axis": lambda x, weight, bias, eps: (
-                    _normed(x, eps, dims=(-2,)) * weight + bias
-                ),
-                "normalises over dim 1, the time axis of a batch": lambda x, weight, bias, eps: (
-                    _normed(x, eps, dims=(1,)) * weight + bias
-                ),
-            },
+            _layer_norm(dims=(-2,)),
         ),
         mistake(
-            "normalises over the batch, as batch norm does",
-            "This normalises over the batch: each position must use its own channels alone",
-            lambda x, weight, bias, eps: _normed(x, eps, dims=(0,)) * weight + bias,
-        ),
-        *alike(
+            "takes one mean for everything",
             "All positions share one mean and variance: each needs its own",
-            {
-                "takes one mean for a whole sequence": lambda x, weight, bias, eps: (
-                    _normed(x, eps, dims=(-2, -1)) * weight + bias
-                ),
-                "takes one mean for everything": lambda x, weight, bias, eps: (
-                    _normed(x, eps, dims=tuple(range(x.dim()))) * weight + bias
-                ),
-            },
+            _layer_norm(dims=None),
         ),
         mistake(
             "divides by C − 1",
             "The variance divides by C, not by C − 1: `correction=0`",
-            lambda x, weight, bias, eps: _normed(x, eps, correction=1) * weight + bias,
+            _layer_norm(correction=1),
         ),
         mistake(
             "adds eps outside the root",
             "`eps` is added to the variance, not the root",
-            adds_eps_outside_the_root,
-        ),
-        *alike(
-            "`eps` is not used: add the one that is given, it is not always 1e-5",
-            {
-                "leaves eps out": lambda x, weight, bias, eps: right_layer_norm(x, weight, bias, 0),
-                "takes 1e-5 for eps": lambda x, weight, bias, eps: right_layer_norm(
-                    x, weight, bias, 1e-5
-                ),
-            },
-        ),
-        mistake(
-            "takes the square of the mean from the mean of the squares",
-            "The mean of the squares less the square of the mean loses its digits where the mean "
-            "is large: subtract the mean first, then square",
-            squares_first,
-        ),
-        mistake(
-            "divides by the variance", "Divide by the root of the variance", divides_by_the_variance
-        ),
-        mistake(
-            "does not divide",
-            "The mean is gone, but the variance is not 1 yet",
-            lambda x, weight, bias, eps: (x - x.mean(dim=-1, keepdim=True)) * weight + bias,
-        ),
-        mistake(
-            "keeps the mean",
-            "The mean is not subtracted",
             lambda x, weight, bias, eps: (
-                x / (x.var(dim=-1, correction=0, keepdim=True) + eps).sqrt() * weight + bias
+                (x - x.mean(-1, keepdim=True))
+                / (x.std(-1, correction=0, keepdim=True) + eps)
+                * weight
+                + bias
             ),
-        ),
-        mistake(
-            "is RMSNorm",
-            "This divides by the root mean square (RMSNorm): subtract the mean first",
-            lambda x, weight, bias, eps: (
-                x / (x.square().mean(dim=-1, keepdim=True) + eps).sqrt() * weight + bias
-            ),
-        ),
-        mistake(
-            "leaves weight and bias out",
-            "`weight` and `bias` are not used: they come last, × `weight` + `bias`",
-            lambda x, weight, bias, eps: _normed(x, eps),
-        ),
-        mistake(
-            "leaves bias out",
-            "`bias` is not added",
-            lambda x, weight, bias, eps: _normed(x, eps) * weight,
-        ),
-        mistake(
-            "leaves weight out",
-            "`weight` is not used",
-            lambda x, weight, bias, eps: _normed(x, eps) + bias,
-        ),
-        mistake(
-            "adds bias before weight",
-            "First times `weight`, then plus `bias`",
-            lambda x, weight, bias, eps: (_normed(x, eps) + bias) * weight,
         ),
         mistake(
             "forgets keepdim",
@@ -357,13 +191,6 @@ class RightTransformerBlock(nn.Module):
         return x + self.mlp(self.ln_2(x))
 
 
-class WithWeights(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        attended, _ = self.attn(self.ln_1(x), mask=mask, need_weights=True)
-        middle = x + attended
-        return self.mlp(self.ln_2(middle)) + middle
-
-
 class ThePackagesBlock(blocks.TransformerBlock):
     def __init__(self, d_model, n_heads):
         super().__init__(d_model, n_heads)
@@ -375,86 +202,16 @@ class IsPostNorm(RightTransformerBlock):
         return self.ln_2(x + self.mlp(x))
 
 
-class HasNoResidual(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        return self.mlp(self.ln_2(self.attn(self.ln_1(x), mask=mask)))
-
-
-class LetsTheNormalisedXGoOn(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        x = self.ln_1(x)
-        x = x + self.attn(x, mask=mask)
-        x = self.ln_2(x)
-        return x + self.mlp(x)
-
-
-class NormalisesWhatASublayerWrote(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        x = x + self.ln_1(self.attn(x, mask=mask))
-        return x + self.ln_2(self.mlp(x))
-
-
 class UsesOneNormTwice(RightTransformerBlock):
     def forward(self, x, mask=None):
         x = x + self.attn(self.ln_1(x), mask=mask)
         return x + self.mlp(self.ln_1(x))
 
 
-class SwapsTheNorms(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        x = x + self.attn(self.ln_2(x), mask=mask)
-        return x + self.mlp(self.ln_1(x))
-
-
-class UsesNoNorm(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        x = x + self.attn(x, mask=mask)
-        return x + self.mlp(x)
-
-
-class ForgetsTheMask(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        return super().forward(x)
-
-
-class TurnsTheMaskRound(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        mask = None if mask is None else ~mask
-        return super().forward(x, mask)
-
-
-class StopsAfterTheAttention(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        return x + self.attn(self.ln_1(x), mask=mask)
-
-
 class DropsWhatAttentionFound(RightTransformerBlock):
     def forward(self, x, mask=None):
         after = x + self.attn(self.ln_1(x), mask=mask)
         return x + self.mlp(self.ln_2(after))
-
-
-class RunsBothSideBySide(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        return x + self.attn(self.ln_1(x), mask=mask) + self.mlp(self.ln_2(x))
-
-
-class DigestsFirst(RightTransformerBlock):
-    def forward(self, x, mask=None):
-        x = x + self.mlp(self.ln_2(x))
-        return x + self.attn(self.ln_1(x), mask=mask)
-
-
-class HasANarrowNetwork(RightTransformerBlock):
-    def __init__(self, d_model, n_heads):
-        super().__init__(d_model, n_heads)
-        self.mlp = blocks.FeedForward(d_model, d_model)
-
-
-class HasOneNorm(RightTransformerBlock):
-    def __init__(self, d_model, n_heads):
-        super().__init__(d_model, n_heads)
-        del self.ln_2
 
 
 class _Times(nn.Module):
@@ -493,7 +250,7 @@ TransformerBlock = exercise(
         ({"d_model": 16, "n_heads": 2}, 0.1 * _random(9, 2, 7, 16), causal_mask(7).flip(0, 1)),
     ),
     praise="`TransformerBlock` is right: two sublayers, and each adds to the stream.",
-    right=[RightTransformerBlock, WithWeights, ThePackagesBlock],
+    right=[RightTransformerBlock, ThePackagesBlock],
     hints=[
         "What does a sublayer read, and to what is its result added?",
         "`x = x + self.attn(self.ln_1(x), mask=mask)` is the first half. The second half is built"
@@ -513,53 +270,29 @@ TransformerBlock = exercise(
         mistake(
             "has no residual",
             "Nothing is added to x: each sublayer must add to what it read",
-            HasNoResidual,
-        ),
-        mistake(
-            "lets the normalised x go on",
-            "The normalised x goes on along the stream: add to the bare x",
-            LetsTheNormalisedXGoOn,
-        ),
-        mistake(
-            "normalises what a sublayer wrote",
-            "The norm comes after the sublayer: it belongs before it, on what the sublayer reads",
-            NormalisesWhatASublayerWrote,
+            _with(
+                RightTransformerBlock,
+                lambda self, x, mask=None: self.mlp(self.ln_2(self.attn(self.ln_1(x), mask=mask))),
+            ),
         ),
         mistake(
             "uses one norm twice",
             "`ln_1` is used twice: the second sublayer has a norm of its own",
             UsesOneNormTwice,
         ),
-        mistake("swaps the norms", "The two norms are swapped", SwapsTheNorms),
-        mistake("uses no norm", "No norm is used: each sublayer reads a normalised x", UsesNoNorm),
         mistake(
-            "forgets the mask", "The mask is not used: give it to the attention", ForgetsTheMask
-        ),
-        mistake(
-            "turns the mask round",
-            "The mask is turned round: True = may attend, as the attention expects it",
-            TurnsTheMaskRound,
-        ),
-        mistake(
-            "stops after the attention",
-            "Only the attention is there: `mlp` is missing",
-            StopsAfterTheAttention,
+            "forgets the mask",
+            "The mask is not used: give it to the attention",
+            _with(
+                RightTransformerBlock,
+                lambda self, x, mask=None: RightTransformerBlock.forward(self, x),
+            ),
         ),
         mistake(
             "drops what attention found",
             "The second sublayer adds to the old x: what the attention added is lost",
             DropsWhatAttentionFound,
         ),
-        mistake(
-            "runs both side by side",
-            "Both sublayers read the same x: `mlp` must read what the attention has written",
-            RunsBothSideBySide,
-        ),
-        mistake(
-            "digests first", "The feed-forward network comes first: attention does", DigestsFirst
-        ),
-        refused("has a narrow network", "but (32, 8) is expected", HasANarrowNetwork),
-        refused("has one norm", "the parameter `ln_2.bias` is missing", HasOneNorm),
     ],
 )
 
@@ -607,10 +340,6 @@ def judge_leaky_norm(call):
     return f"It leaks: {moves}, and looks normal."
 
 
-def right_leaky_norm(x):
-    return _normed(_normed(x, 1e-5, dims=(1,)), 1e-5)
-
-
 def adds_the_last_position(x):
     return F.layer_norm(x + 0.1 * x[:, -1:], x.shape[-1:])
 
@@ -625,20 +354,9 @@ def leaks_by_a_number_that_the_norm_removes(x):
     return F.layer_norm(x + last, x.shape[-1:])
 
 
-def rolls_the_texts_on_as_one(x):
-    following = x.flatten(0, 1).roll(-1, dims=0).view_as(x)  # the last of a text sees another text
-    return F.layer_norm(x + 0.1 * following, x.shape[-1:])
-
-
 def has_mean_0_only(x):
     x = x - x.mean(dim=1, keepdim=True)
     return x - x.mean(dim=2, keepdim=True)
-
-
-def lets_1_see_2(x):
-    x = right_leaky_norm(x)
-    mixed = x + 0.1 * x[-1:] * torch.tensor([1.0, 0.0])[: len(x), None, None]
-    return F.layer_norm(mixed, x.shape[-1:])
 
 
 leaky_norm = exercise(
@@ -646,7 +364,7 @@ leaky_norm = exercise(
     "leaky_norm(x: (B, T, C)) -> like x; mean 0, variance 1 at each position, yet the past moves. "
     "It must not mix the sequences of a batch, and give the same answer twice.",
     judge=judge_leaky_norm,
-    right=[right_leaky_norm, adds_the_last_position, subtracts_the_mean_over_time],
+    right=[adds_the_last_position, subtracts_the_mean_over_time],
     hints=[
         "What can you add to every position, before an honest norm makes its mean 0 and variance "
         "1?",
@@ -659,10 +377,6 @@ leaky_norm = exercise(
         others=["has mean 0, but leaves the variance", "adds the other sequence"],
     ),
     mistakes=[
-        refused("is an honest layer norm", "this does not leak", lambda x: _normed(x, 1e-5)),
-        refused(
-            "leaks the past only", "this does not leak", lambda x: _normed(x.cumsum(dim=1), 1e-5)
-        ),
         refused(
             "leaks by a number that the norm removes",
             "this does not leak",
@@ -674,38 +388,17 @@ leaky_norm = exercise(
             lambda x: _normed(x, 1e-5, dims=(1,)),
         ),
         refused(
-            "normalises over time after the channels",
-            "it is noticed",
-            lambda x: _normed(_normed(x, 1e-5), 1e-5, dims=(1,)),
-        ),
-        refused(
             "has mean 0, but leaves the variance", "away from 1: it is noticed", has_mean_0_only
-        ),
-        refused(
-            "mixes the batch",
-            "keep them apart",
-            lambda x: _normed(_normed(x, 1e-5, dims=(0, 1)), 1e-5),
         ),
         refused(
             "adds the other sequence",
             "keep them apart",
             lambda x: F.layer_norm(x + 0.1 * x.flip(0), x.shape[-1:]),
         ),
-        refused("rolls the texts on as one", "keep them apart", rolls_the_texts_on_as_one),
-        refused(
-            "lets the first sequence see the second",
-            "Sequence 1 moves when sequence 2 changes",
-            lets_1_see_2,
-        ),
         refused(
             "is random",
             "another result the second time",
             lambda x: _normed(torch.randn_like(x), 1e-5),
-        ),
-        refused(
-            "returns one sequence only",
-            "Return as many numbers as came",
-            lambda x: right_leaky_norm(x[:1])[0],
         ),
     ],
 )
@@ -734,9 +427,9 @@ def judge_only_the_king(call):
     hush = (x @ weight.float() + bias).relu()
     for word, level, is_due in zip(_every_word()[0], hush.tolist(), due.tolist(), strict=True):
         what = ", ".join(name for name, has in zip(WORD, word.tolist(), strict=True) if has)
-        told = f"a word with {what} gets {level:.2f}"
-        expect(not is_due or level > 0.5, f"Too quiet: {told}, but more than 0.5 is wanted.")
-        expect(is_due or level < 0.1, f"Too loud: {told}, but less than 0.1 is wanted.")
+        gets = f"a word with {what} gets {level:.2f}"
+        expect(not is_due or level > 0.5, f"Too quiet: {gets}, but more than 0.5 is wanted.")
+        expect(is_due or level < 0.1, f"Too loud: {gets}, but less than 0.1 is wanted.")
     return f"A sleeping king gets {hush[due].min():.2f}, all others at most {hush[~due].max():.2f}."
 
 
@@ -768,11 +461,7 @@ only_the_king = exercise(
     "only_the_king(C) -> weight (C,) and bias, so that relu(x @ weight + bias) is above 0.5 where "
     "a word x is a noun, royal and asleep, and below 0.1 elsewhere. C = 7.",
     judge=judge_only_the_king,
-    right=[
-        right_only_the_king,
-        against_the_others,
-        lambda C: _detector(-5, noun=2, royal=2, asleep=2),
-    ],
+    right=[right_only_the_king, against_the_others],
     hints=[
         "Which three channels does the king have, and what do a sleeping beggar and a king who "
         "wakes lack?",
@@ -797,25 +486,14 @@ only_the_king = exercise(
             lambda C: _detector(-13, noun=4, royal=4, asleep=4),
         ),
         refused(
-            "has a bias that is too high",
-            "Too loud: a word with",
-            lambda C: _detector(-6, noun=4, royal=4, asleep=4),
-        ),
-        refused(
             "finds who wakes",
             "Too loud: a word with noun, royal gets",
             lambda C: _detector(-6, noun=4, royal=4, asleep=-4),
-        ),
-        refused(
-            "turns the sign round",
-            "Too loud",
-            lambda C: _detector(10, noun=-4, royal=-4, asleep=-4),
         ),
         refused(
             "returns a column",
             "`weight` has shape (7, 1), expected (7,)",
             lambda C: (right_only_the_king(C)[0].unsqueeze(1), -10.0),
         ),
-        refused("returns the weight only", "tuple", lambda C: right_only_the_king(C)[0]),
     ],
 )

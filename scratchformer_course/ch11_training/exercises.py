@@ -6,9 +6,9 @@ import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from scratchformer.training import loop, token_loss
+from scratchformer.training import token_loss
 from scratchformer_course.kit.checks.compare import difference, same
-from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
@@ -22,21 +22,21 @@ ZERO, TINY = torch.zeros(2), torch.tensor([EPS, 0.0])
 WIDE = torch.randn(4, 2, 3, generator=torch.Generator().manual_seed(11), dtype=torch.float64)
 
 
-def _root(v):
-    """What AdamW divides by, from the corrected v."""
-    return v.sqrt() + EPS
+def _adamw(divisor=lambda v: v.sqrt() + EPS, steps_with_new=True):
+    """AdamW that divides by this, given the corrected v, and steps with the new or old means."""
+
+    def answer(w, grad, m, v, t, lr, decay):
+        new_m = BETA1 * m + (1 - BETA1) * grad
+        new_v = BETA2 * v + (1 - BETA2) * grad**2
+        if steps_with_new:
+            m, v = new_m, new_v
+        step = m / (1 - BETA1**t) / divisor(v / (1 - BETA2**t))
+        return w - lr * decay * w - lr * step, new_m, new_v
+
+    return answer
 
 
-def _new_weights(w, m, v, t, lr, decay, betas=(BETA1, BETA2), divisor=_root):
-    """AdamW's weights after update number t, from the new m and v."""
-    step = m / (1 - betas[0] ** t) / divisor(v / (1 - betas[1] ** t))
-    return w - lr * decay * w - lr * step
-
-
-def right_adamw_step(w, grad, m, v, t, lr, decay):
-    m = BETA1 * m + (1 - BETA1) * grad
-    v = BETA2 * v + (1 - BETA2) * grad**2
-    return _new_weights(w, m, v, t, lr, decay), m, v
+right_adamw_step = _adamw()
 
 
 def adamw_by_torch(w, grad, m, v, t, lr, decay):
@@ -47,75 +47,6 @@ def adamw_by_torch(w, grad, m, v, t, lr, decay):
     p.grad = grad.clone()
     optimizer.step()
     return p.detach(), state["exp_avg"], state["exp_avg_sq"]
-
-
-def no_bias_correction(w, grad, m, v, t, lr, decay):
-    _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
-    return w - lr * decay * w - lr * m / (v.sqrt() + EPS), m, v
-
-
-def uphill(w, grad, m, v, t, lr, decay):
-    new, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
-    return 2 * (w - lr * decay * w) - new, m, v
-
-
-def old_m_and_v_in_the_step(w, grad, m, v, t, lr, decay):
-    _, new_m, new_v = right_adamw_step(w, grad, m, v, t, lr, decay)
-    return _new_weights(w, m, v, t, lr, decay), new_m, new_v
-
-
-def betas_swapped(w, grad, m, v, t, lr, decay):
-    m = BETA2 * m + (1 - BETA2) * grad
-    v = BETA1 * v + (1 - BETA1) * grad**2
-    return _new_weights(w, m, v, t, lr, decay), m, v
-
-
-def betas_swapped_everywhere(w, grad, m, v, t, lr, decay):
-    m = BETA2 * m + (1 - BETA2) * grad
-    v = BETA1 * v + (1 - BETA1) * grad**2
-    return _new_weights(w, m, v, t, lr, decay, betas=(BETA2, BETA1)), m, v
-
-
-def gradient_not_squared(w, grad, m, v, t, lr, decay):
-    m = BETA1 * m + (1 - BETA1) * grad
-    v = BETA2 * v + (1 - BETA2) * grad
-    return _new_weights(w, m, v, t, lr, decay), m, v
-
-
-def sums_not_means(w, grad, m, v, t, lr, decay):
-    m, v = BETA1 * m + grad, BETA2 * v + grad**2
-    return _new_weights(w, m, v, t, lr, decay), m, v
-
-
-def returns_corrected_means(w, grad, m, v, t, lr, decay):
-    new, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
-    return new, m / (1 - BETA1**t), v / (1 - BETA2**t)
-
-
-def no_root(w, grad, m, v, t, lr, decay):
-    _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
-    return _new_weights(w, m, v, t, lr, decay, divisor=lambda v: v + EPS), m, v
-
-
-def epsilon_inside_the_root(w, grad, m, v, t, lr, decay):
-    _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
-    return _new_weights(w, m, v, t, lr, decay, divisor=lambda v: (v + EPS).sqrt()), m, v
-
-
-def large_epsilon(w, grad, m, v, t, lr, decay, eps):
-    _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
-    return _new_weights(w, m, v, t, lr, decay, divisor=lambda v: v.sqrt() + eps), m, v
-
-
-def no_epsilon(w, grad, m, v, t, lr, decay):
-    _, m, v = right_adamw_step(w, grad, m, v, t, lr, decay)
-    return _new_weights(w, m, v, t, lr, decay, divisor=torch.sqrt), m, v
-
-
-def changes_m_and_v_in_place(w, grad, m, v, t, lr, decay):
-    m.mul_(BETA1).add_((1 - BETA1) * grad)
-    v.mul_(BETA2).add_((1 - BETA2) * grad**2)
-    return _new_weights(w, m, v, t, lr, decay), m, v
 
 
 def _first_update(adamw_step):
@@ -148,17 +79,7 @@ adamw_step = exercise(
         mistake(
             "no bias correction",
             "No bias correction: divide m by 1 − β₁^t and v by 1 − β₂^t",
-            no_bias_correction,
-        ),
-        mistake(
-            "t one too far",
-            "t is counted one too far: the first update is number 1",
-            lambda w, grad, m, v, t, lr, decay: right_adamw_step(w, grad, m, v, t + 1, lr, decay),
-        ),
-        mistake(
-            "t one too low",
-            "t is counted one too low: the first update is number 1",
-            lambda w, grad, m, v, t, lr, decay: right_adamw_step(w, grad, m, v, t - 1, lr, decay),
+            lambda w, grad, m, v, t, *rest: right_adamw_step(w, grad, m, v, math.inf, *rest),
         ),
         mistake(
             "adds the decay to the gradient",
@@ -168,56 +89,20 @@ adamw_step = exercise(
             ),
         ),
         mistake(
-            "no decay",
-            "The weights do not decay",
-            lambda w, grad, m, v, t, lr, decay: right_adamw_step(w, grad, m, v, t, lr, 0.0),
-        ),
-        mistake(
             "decay without the rate",
             "The decay lacks the rate: lr · decay · w",
             lambda w, grad, m, v, t, lr, decay: right_adamw_step(w, grad, m, v, t, lr, decay / lr),
         ),
-        mistake("uphill", "This goes uphill: subtract the step", uphill),
         mistake(
             "old m and v in the step",
             "The step uses the old m and v: update them first",
-            old_m_and_v_in_the_step,
-        ),
-        *alike(
-            "The two βs are swapped: 0.9 is for m, 0.95 for v",
-            {
-                "betas swapped": betas_swapped,
-                "betas swapped in the correction too": betas_swapped_everywhere,
-            },
+            _adamw(steps_with_new=False),
         ),
         mistake(
-            "gradient not squared",
-            "v is a mean of squares: square the gradient",
-            gradient_not_squared,
+            "epsilon inside the root",
+            "ε stands outside the root: √v + ε",
+            _adamw(lambda v: (v + EPS).sqrt()),
         ),
-        mistake("sums, not means", "The new part lacks its weight: 1 − β", sums_not_means),
-        mistake(
-            "returns the corrected m and v",
-            "Return m and v themselves: the corrected ones are for this step",
-            returns_corrected_means,
-        ),
-        mistake("no root", "The square root of v is missing", no_root),
-        mistake(
-            "epsilon inside the root", "ε stands outside the root: √v + ε", epsilon_inside_the_root
-        ),
-        *alike(
-            "ε is too large: it is 1e-8",
-            {
-                f"epsilon of {eps:g}": lambda w, grad, m, v, t, lr, decay, eps=eps: large_epsilon(
-                    w, grad, m, v, t, lr, decay, eps
-                )
-                for eps in (1e-5, 1e-6)
-            },
-        ),
-        mistake(
-            "no epsilon", "A gradient of 0 makes 0 / 0: ε belongs in the denominator", no_epsilon
-        ),
-        refused("changes m and v in place", "in place: work on a copy", changes_m_and_v_in_place),
     ],
 )
 
@@ -227,65 +112,20 @@ def _cosine(progress):
     return (1 + math.cos(math.pi * progress)) / 2
 
 
-def _after_warmup(step, lr, warmup, fall):
-    """The right rate during the warm-up, `fall` after it."""
-    return lr * (step + 1) / (warmup + 1) if step < warmup else fall
-
-
-def right_warmup_cosine(step, lr, steps, warmup):
-    if step < warmup:
-        return lr * (step + 1) / (warmup + 1)
-    progress = (step - warmup) / (steps - warmup)
-    return lr * (1 + math.cos(math.pi * progress)) / 2
+def _warmup_cosine(
+    rise=lambda step, warmup: (step + 1) / (warmup + 1),
+    fall=lambda step, steps, warmup: _cosine((step - warmup) / (steps - warmup)),
+):
+    """The schedule whose shares of `lr` are `rise` before the end of the warm-up, then `fall`."""
+    return lambda step, lr, steps, warmup: (
+        lr * (rise(step, warmup) if step < warmup else fall(step, steps, warmup))
+    )
 
 
 def warmup_by_squared_cosine(step, lr, steps, warmup):
     rise = min((step + 1) / (warmup + 1), 1)
     quarter = math.pi / 2 * max(step - warmup, 0) / (steps - warmup)
     return lr * rise * math.cos(quarter) ** 2
-
-
-def rate_0_at_step_0(step, lr, steps, warmup):
-    if step < warmup:
-        return lr * step / warmup
-    return right_warmup_cosine(step, lr, steps, warmup)
-
-
-def peak_one_step_early(step, lr, steps, warmup):
-    if step < warmup:
-        return lr * (step + 1) / warmup
-    return right_warmup_cosine(step, lr, steps, warmup)
-
-
-def fall_one_step_ahead(step, lr, steps, warmup):
-    progress = (step - warmup + 1) / (steps - warmup)
-    return _after_warmup(step, lr, warmup, lr * _cosine(progress))
-
-
-def rate_0_at_the_last_update(step, lr, steps, warmup):
-    progress = (step - warmup) / (steps - warmup - 1)
-    return _after_warmup(step, lr, warmup, lr * _cosine(progress))
-
-
-def cosine_not_halved(step, lr, steps, warmup):
-    progress = (step - warmup) / (steps - warmup)
-    return _after_warmup(step, lr, warmup, 2 * lr * _cosine(progress))
-
-
-def bare_cosine(step, lr, steps, warmup):
-    fall = lr * math.cos(math.pi * (step - warmup) / (steps - warmup))
-    return _after_warmup(step, lr, warmup, fall)
-
-
-def degrees(step, lr, steps, warmup):
-    fall = lr * (1 + math.cos(180 * (step - warmup) / (steps - warmup))) / 2
-    return _after_warmup(step, lr, warmup, fall)
-
-
-def fails_without_a_warmup(step, lr, steps, warmup):
-    share = (step + 1) / warmup  # this division fails
-    rise = lr * share * warmup / (warmup + 1)
-    return rise if share <= 1 else right_warmup_cosine(step, lr, steps, warmup)
 
 
 warmup_cosine = exercise(
@@ -299,7 +139,7 @@ warmup_cosine = exercise(
         *((step, 0.7, 5, 1) for step in range(5)),
     ),
     praise="The rate rises to its peak at step 4, falls along a cosine, and is never 0.",
-    right=[right_warmup_cosine, warmup_by_squared_cosine],
+    right=[_warmup_cosine(), warmup_by_squared_cosine],
     hints=[
         "At which step do the two formulas meet, and what does each of them give there?",
         "Below `warmup` it is `lr * (step + 1) / (warmup + 1)`. Else `progress` is the share of "
@@ -314,85 +154,33 @@ warmup_cosine = exercise(
     ),
     mistakes=[
         mistake(
-            "rate 0 at step 0", "The first update has rate 0: count from step + 1", rate_0_at_step_0
+            "rate 0 at step 0",
+            "The first update has rate 0: count from step + 1",
+            _warmup_cosine(rise=lambda step, warmup: step / warmup),
         ),
         mistake(
             "peak one step early",
             "The peak comes one step early, and twice: divide by warmup + 1",
-            peak_one_step_early,
-        ),
-        *alike(
-            "There is no warm-up: the first steps rise",
-            {
-                "no warm-up": lambda step, lr, steps, warmup: lr * _cosine(step / steps),
-                "no warm-up, but a flat start": lambda step, lr, steps, warmup: (
-                    lr * _cosine(max(step - warmup, 0) / (steps - warmup))
-                ),
-            },
+            _warmup_cosine(rise=lambda step, warmup: (step + 1) / warmup),
         ),
         mistake(
             "cosine over the whole run",
             "The cosine begins at step 0: it begins at `warmup`, at the peak",
-            lambda step, lr, steps, warmup: _after_warmup(
-                step, lr, warmup, lr * _cosine(step / steps)
-            ),
-        ),
-        mistake(
-            "cosine not shifted",
-            "The cosine begins at step 0: subtract `warmup` from `step`",
-            lambda step, lr, steps, warmup: _after_warmup(
-                step, lr, warmup, lr * _cosine(step / (steps - warmup))
-            ),
-        ),
-        mistake(
-            "fall one step ahead",
-            "The fall is one step ahead, and the last update has rate 0: (step − warmup)",
-            fall_one_step_ahead,
+            _warmup_cosine(fall=lambda step, steps, _: _cosine(step / steps)),
         ),
         mistake(
             "rate 0 at the last update",
             "The last update has rate 0: the cosine reaches 0 at `steps`, after it",
-            rate_0_at_the_last_update,
-        ),
-        mistake(
-            "straight fall",
-            "This falls in a straight line, not along a cosine",
-            lambda step, lr, steps, warmup: _after_warmup(
-                step, lr, warmup, lr * (steps - step) / (steps - warmup)
+            _warmup_cosine(
+                fall=lambda step, steps, warmup: _cosine((step - warmup) / (steps - warmup - 1))
             ),
         ),
-        mistake("cosine not halved", "1 + cos runs from 2 to 0: halve it", cosine_not_halved),
-        mistake("bare cosine", "cos alone ends at −1: (1 + cos) / 2", bare_cosine),
-        mistake("degrees", "`math.cos` takes radians: half a turn is π, not 180", degrees),
-        *alike(
-            "`//` rounds down to a whole number: divide with `/`",
-            {
-                "rounds the warm-up down": lambda step, lr, steps, warmup: (
-                    lr * (step + 1) // (warmup + 1)
-                    if step < warmup
-                    else right_warmup_cosine(step, lr, steps, warmup)
-                ),
-                "rounds the share of the warm-up down": lambda step, lr, steps, warmup: (
-                    0 * lr if step < warmup else right_warmup_cosine(step, lr, steps, warmup)
-                ),
-                "rounds the share of the fall down": lambda step, lr, steps, warmup: _after_warmup(
-                    step, lr, warmup, lr
-                ),
-            },
-        ),
-        *alike(
-            "The peak is 1: multiply by `lr`",
-            {
-                "peak of 1": lambda step, lr, steps, warmup: right_warmup_cosine(
-                    step, 1.0, steps, warmup
-                ),
-                "fall from 1": lambda step, lr, steps, warmup: _after_warmup(
-                    step, lr, warmup, _cosine((step - warmup) / (steps - warmup))
-                ),
-            },
-        ),
         mistake(
-            "fails without a warm-up", "A run may have no warm-up at all", fails_without_a_warmup
+            "cosine not halved",
+            "1 + cos runs from 2 to 0: halve it",
+            _warmup_cosine(
+                fall=lambda step, steps, warmup: 2 * _cosine((step - warmup) / (steps - warmup))
+            ),
         ),
     ],
 )
@@ -425,7 +213,7 @@ def best_of_shape(shape, steps):
 
 
 def judge_my_schedule(call):
-    told = []
+    found = []
     for steps in (100, 400):
         rates = [float(call(step, steps).like(0.0)) for step in range(steps)]
         for step, rate in enumerate(rates):
@@ -436,8 +224,8 @@ def judge_my_schedule(call):
         ends = f"{steps} steps end at {end}, and the best constant rate at {constant:.3f}"
         expect(loss < 0.999 * constant, f"{ends}: get below that.")  # nan is refused, too
         cosine = best_of_shape(lambda step, steps: _cosine(step / steps), steps)
-        told.append(f"{steps} steps end at {loss:.3f} (best cosine: {cosine:.3f})")
-    return f"It beats every constant rate: {', and '.join(told)}."
+        found.append(f"{steps} steps end at {loss:.3f} (best cosine: {cosine:.3f})")
+    return f"It beats every constant rate: {', and '.join(found)}."
 
 
 def right_my_schedule(step, steps):
@@ -448,16 +236,12 @@ def large_then_one_over_the_step(step, steps):
     return min(0.12, 1 / (step + 1))
 
 
-def wsd_in_the_valley(step, steps):
-    return (0.05 if steps < 200 else 0.015) * min(1, (steps - step) / (0.2 * steps))
-
-
 my_schedule = exercise(
     "11.3",
     "my_schedule(step, steps) -> the rate of the step after `step` steps, of `steps` in all. In "
     "the noisy valley it ends lower than the best constant rate.",
     judge=judge_my_schedule,
-    right=[right_my_schedule, large_then_one_over_the_step, wsd_in_the_valley],
+    right=[right_my_schedule, large_then_one_over_the_step],
     hints=[
         "What does a large rate do for w1, which starts 10 away, and what does it do with the "
         "noise at the end?",
@@ -467,7 +251,7 @@ my_schedule = exercise(
     question=which(
         "takes a constant rate",
         beside=[right_my_schedule, large_then_one_over_the_step],
-        others=["falls far too soon", "rises to the end"],
+        others=["is made for 100 steps", "falls below 0"],
     ),
     mistakes=[
         refused(
@@ -476,17 +260,11 @@ my_schedule = exercise(
             lambda step, steps: 0.04,
         ),
         refused(
-            "falls far too soon", "get below that", lambda step, steps: 0.05 * 0.5 ** (step / 5)
-        ),
-        refused("rises to the end", "get below that", lambda step, steps: 0.1 * step / steps),
-        refused("leaves the valley", "get below that", lambda step, steps: 0.5),
-        refused(
             "is made for 100 steps",
-            "get below that",
+            "400 steps end at",
             lambda step, steps: max(0.0, 0.1 * (1 - step / 100)) if step < 100 else 0.1,
         ),
         refused("falls below 0", "return 0 or more", lambda step, steps: 0.1 * (1 - step / 50)),
-        refused("returns infinity", "return 0 or more", lambda step, steps: math.inf),
     ],
 )
 
@@ -552,26 +330,6 @@ def _outcome(step, clip, old=None, has_unused=False):
     return found
 
 
-def _sum_gradients(model, batches, loss):
-    """Add all gradients up, from none; the sums of nats and of targets."""
-    model.zero_grad()
-    return _add_gradients(model, batches, loss)
-
-
-def _add_gradients(model, batches, loss):
-    nats, targets = torch.tensor(0.0), torch.tensor(0)
-    for batch in batches:
-        piece, n = loss(model, *batch)
-        piece.backward()
-        nats, targets = nats + piece.detach(), targets + n
-    return nats, targets
-
-
-def _divide(model, n):
-    for p in model.parameters():
-        p.grad /= n
-
-
 def judge_update(call):
     def learners(*args):
         return call(*args).like((0.0, 0.0))
@@ -605,24 +363,42 @@ def _judge_unused(call, learners):
     expect(same(got, _outcome(right_update, 0.1, has_unused=True)), f"{why}.")
 
 
-def right_update(model, optimizer, batches, loss, clip):
-    nats, targets = torch.tensor(0.0), torch.tensor(0)
-    optimizer.zero_grad()
-    for batch in batches:
-        piece, n = loss(model, *batch)
-        piece.backward()
-        nats, targets = nats + piece.detach(), targets + n
+def _divide_all(model, targets, clip):
+    for p in model.parameters():
+        p.grad /= targets
+
+
+def _divide(model, targets, clip):
     for p in model.parameters():
         if p.grad is not None:
             p.grad /= targets
+
+
+def _clip(model, targets, clip):
     clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
-    return nats, targets
 
 
-def _clipped(gradients, limit):
-    norm = math.sqrt(sum(g.square().sum().item() for g in gradients))
-    return [g * (limit / norm) for g in gradients] if norm > limit else gradients
+def _update(*before_the_step, zeroes=True, takes_means=False):
+    """An update that adds the gradients up, and changes them so before its step."""
+
+    def answer(model, optimizer, batches, loss, clip):
+        nats, targets = torch.tensor(0.0), torch.tensor(0)
+        if zeroes:
+            optimizer.zero_grad()
+        for batch in batches:
+            piece, n = loss(model, *batch)
+            (piece / n / len(batches) if takes_means else piece).backward()
+            nats, targets = nats + piece.detach(), targets + n
+        for change in before_the_step:
+            change(model, targets, clip)
+        optimizer.step()
+        return nats, targets
+
+    return answer
+
+
+right_update = _update(_divide, _clip)
+never_zeroes = _update(_divide, _clip, zeroes=False)
 
 
 def update_by_one_backward(model, optimizer, batches, loss, clip):
@@ -630,155 +406,15 @@ def update_by_one_backward(model, optimizer, batches, loss, clip):
     nats, targets = sum(nats for nats, _ in sums), sum(n for _, n in sums)
     optimizer.zero_grad()
     (nats / targets).backward()
-    used = [p for p in model.parameters() if p.grad is not None]
-    for p, g in zip(used, _clipped([p.grad for p in used], clip), strict=True):
-        p.grad = g
-    optimizer.step()
-    return nats.detach(), targets
-
-
-def never_zeroes(model, optimizer, batches, loss, clip):
-    nats, targets = _add_gradients(model, batches, loss)
-    _divide(model, targets)
     clip_grad_norm_(model.parameters(), clip)
     optimizer.step()
-    return nats, targets
+    return nats.detach(), targets
 
 
 def zeroes_after_the_step_only(model, optimizer, batches, loss, clip):
     found = never_zeroes(model, optimizer, batches, loss, clip)
     optimizer.zero_grad()
     return found
-
-
-def divides_every_slope(model, optimizer, batches, loss, clip):
-    nats, targets = _sum_gradients(model, batches, loss)
-    _divide(model, targets)
-    clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
-    return nats, targets
-
-
-def zeroes_before_each_piece(model, optimizer, batches, loss, clip):
-    nats, targets = torch.tensor(0.0), torch.tensor(0)
-    for batch in batches:
-        piece, n = _sum_gradients(model, [batch], loss)
-        nats, targets = nats + piece, targets + n
-    _divide(model, targets)
-    clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
-    return nats, targets
-
-
-def zeroes_before_the_step(model, optimizer, batches, loss, clip):
-    nats, targets = _sum_gradients(model, batches, loss)
-    for p in model.parameters():
-        p.grad.zero_()
-    optimizer.step()
-    return nats, targets
-
-
-def steps_after_each_piece(model, optimizer, batches, loss, clip):
-    nats, targets = torch.tensor(0.0), torch.tensor(0)
-    for batch in batches:
-        piece, n = right_update(model, optimizer, [batch], loss, clip)
-        nats, targets = nats + piece, targets + n
-    return nats, targets
-
-
-def takes_a_mean_of_means(model, optimizer, batches, loss, clip):
-    nats, targets = torch.tensor(0.0), torch.tensor(0)
-    optimizer.zero_grad()
-    for batch in batches:
-        piece, n = loss(model, *batch)
-        (piece / n / len(batches)).backward()
-        nats, targets = nats + piece.detach(), targets + n
-    clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
-    return nats, targets
-
-
-def adds_the_means(model, optimizer, batches, loss, clip):
-    nats, targets = torch.tensor(0.0), torch.tensor(0)
-    optimizer.zero_grad()
-    for batch in batches:
-        piece, n = loss(model, *batch)
-        (piece / n).backward()
-        nats, targets = nats + piece.detach(), targets + n
-    clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
-    return nats, targets
-
-
-def divides_by_the_pieces(model, optimizer, batches, loss, clip):
-    nats, targets = _sum_gradients(model, batches, loss)
-    _divide(model, len(batches))
-    clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
-    return nats, targets
-
-
-def divides_by_the_last_targets(model, optimizer, batches, loss, clip):
-    nats, targets = _sum_gradients(model, batches, loss)
-    _divide(model, loss(model, *batches[-1])[1])
-    clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
-    return nats, targets
-
-
-def keeps_the_sum(model, optimizer, batches, loss, clip):
-    nats, targets = _sum_gradients(model, batches, loss)
-    clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()
-    return nats, targets
-
-
-def clips_before_it_divides(model, optimizer, batches, loss, clip):
-    nats, targets = _sum_gradients(model, batches, loss)
-    clip_grad_norm_(model.parameters(), clip)
-    _divide(model, targets)
-    optimizer.step()
-    return nats, targets
-
-
-def never_clips(model, optimizer, batches, loss, clip):
-    nats, targets = _sum_gradients(model, batches, loss)
-    _divide(model, targets)
-    optimizer.step()
-    return nats, targets
-
-
-def clips_after_the_step(model, optimizer, batches, loss, clip):
-    nats, targets = _sum_gradients(model, batches, loss)
-    _divide(model, targets)
-    optimizer.step()
-    clip_grad_norm_(model.parameters(), clip)
-    return nats, targets
-
-
-def clips_each_tensor_alone(model, optimizer, batches, loss, clip):
-    nats, targets = _sum_gradients(model, batches, loss)
-    _divide(model, targets)
-    for p in model.parameters():
-        clip_grad_norm_([p], clip)
-    optimizer.step()
-    return nats, targets
-
-
-def returns_the_mean_loss(model, optimizer, batches, loss, clip):
-    nats, targets = right_update(model, optimizer, batches, loss, clip)
-    return nats / targets
-
-
-def returns_the_mean(model, optimizer, batches, loss, clip):
-    nats, targets = right_update(model, optimizer, batches, loss, clip)
-    return nats / targets, targets
-
-
-def returns_the_last_piece(model, optimizer, batches, loss, clip):
-    last = loss(model, *batches[-1])
-    right_update(model, optimizer, batches, loss, clip)
-    return last
 
 
 def _weight_after_two(update):
@@ -798,13 +434,7 @@ update = exercise(
     "loss(model, *batch) returns a sum of nats and the number of targets in it.",
     praise="`update` makes one step of all micro-batches, as if they were one batch.",
     judge=judge_update,
-    right=[
-        right_update,
-        update_by_one_backward,
-        lambda model, optimizer, batches, loss, clip: loop.update(
-            model, optimizer, batches, loss, clip
-        ),
-    ],
+    right=[right_update, update_by_one_backward],
     hints=[
         "`backward()` adds to the slopes that are there. When must they be 0, and when not?",
         "In the loop: `nats, n = loss(model, *batch)`, `nats.backward()`, and add up both. Behind"
@@ -826,85 +456,23 @@ update = exercise(
         refused(
             "zeroes after the step only", "came with slopes of an older", zeroes_after_the_step_only
         ),
-        refused("divides every slope", "a parameter that takes no part", divides_every_slope),
-        mistake(
-            "zeroes before each micro-batch",
-            "Only the last micro-batch counts: zero the gradient once, before the loop",
-            zeroes_before_each_piece,
-        ),
-        *alike(
-            "The weights do not move: call `optimizer.step()`, and while the gradient is there",
-            {
-                "zeroes before the step": zeroes_before_the_step,
-                "forgets the step": lambda model, optimizer, batches, loss, clip: _sum_gradients(
-                    model, batches, loss
-                ),
-            },
-        ),
-        mistake(
-            "steps after each micro-batch",
-            "There is a step for each micro-batch: one step follows the last of them",
-            steps_after_each_piece,
+        refused(
+            "divides every slope", "a parameter that takes no part", _update(_divide_all, _clip)
         ),
         mistake(
             "takes a mean of means",
             "This is a mean of the micro-batches' means: divide once, by all targets",
-            takes_a_mean_of_means,
-        ),
-        mistake(
-            "adds the means",
-            "The means of the micro-batches are added: divide the sum of all nats by all targets",
-            adds_the_means,
-        ),
-        mistake(
-            "divides by the number of micro-batches",
-            "The gradient is divided by the number of micro-batches: divide by that of the targets",
-            divides_by_the_pieces,
-        ),
-        mistake(
-            "divides by the targets of the last micro-batch",
-            "The gradient is divided by the targets of one micro-batch: divide by those of all",
-            divides_by_the_last_targets,
+            _update(_clip, takes_means=True),
         ),
         mistake(
             "keeps the sum",
             "This is the gradient of the sum: divide it by the number of targets",
-            keeps_the_sum,
+            _update(_clip),
         ),
         mistake(
             "clips before it divides",
             "The sum is clipped, and divided after that: divide first",
-            clips_before_it_divides,
-        ),
-        *alike(
-            "The gradient is not clipped",
-            {
-                "never clips": never_clips,
-                "clips after the step": clips_after_the_step,
-            },
-        ),
-        mistake(
-            "clips each tensor alone",
-            "Each tensor is clipped by its own norm: one norm of them all keeps the direction",
-            clips_each_tensor_alone,
-        ),
-        mistake(
-            "clips to 1",
-            "The limit is always 1: use `clip`",
-            lambda model, optimizer, batches, loss, clip: right_update(
-                model, optimizer, batches, loss, 1.0
-            ),
-        ),
-        refused("returns the mean loss", "is expected", returns_the_mean_loss),
-        mistake(
-            "returns the mean and the targets",
-            "Return the sum of the nats, not their mean",
-            returns_the_mean,
-        ),
-        mistake(
-            "returns the last micro-batch",
-            "The nats and targets are those of the last micro-batch: return the sums over all",
-            returns_the_last_piece,
+            _update(_clip, _divide),
         ),
     ],
 )
@@ -947,11 +515,7 @@ stuck = exercise(
     "stuck(share) -> (weight, step), two floats: added in bfloat16, the step moves nothing. The "
     "step is at least `share` of the weight.",
     judge=judge_stuck,
-    right=[
-        from_1,
-        from_minus_1024,
-        lambda share: (torch.tensor(2.0), torch.tensor(2 * share)),
-    ],
+    right=[from_1, from_minus_1024],
     hints=[
         "All gaps from 1 to 2 are 1/128. For which of these weights is that the largest share, "
         "and how much of a gap is rounded away?",
@@ -970,21 +534,10 @@ stuck = exercise(
         ),
         refused(
             "takes a weight just below 2",
-            "In bfloat16 the weight moves",
+            "In bfloat16 the weight moves from 1.99219 to 2",
             lambda share: (1.99, 1.99 * share),
         ),
-        refused(
-            "takes a step of the whole gap",
-            "In bfloat16 the weight moves",
-            lambda share: (1.0, 1 / 128),
-        ),
-        refused("steps down from 1", "In bfloat16 the weight moves", lambda share: (1.0, -1 / 256)),
-        refused(
-            "thinks of float16", "of the weight, less than 1 / 300", lambda share: (1.0, 1 / 2048)
-        ),
+        refused("steps down from 1", "moves from 1 to 0.996", lambda share: (1.0, -1 / 256)),
         refused("takes weight 0", "The weight is 0", lambda share: (0.0, 0.001)),
-        refused("swaps the two", "In bfloat16 the weight moves", lambda share: (0.0035, 1.0)),
-        refused("returns the step alone", "is expected", lambda share: 0.0035),
-        refused("returns infinity", "Both must be finite", lambda share: (math.inf, 1.0)),
     ],
 )

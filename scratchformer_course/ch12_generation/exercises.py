@@ -12,19 +12,19 @@ from torch.nn import functional as F
 
 from scratchformer.data import Playhouse
 from scratchformer_course.kit.checks.compare import same
-from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
 
-def _likeliest(p, n):
-    """The n likeliest tokens of each row, rescaled to sum to 1; n is a number, or one a row."""
-    sizes = [n] * len(p) if isinstance(n, int) else n
-    kept = torch.zeros_like(p)
-    for new, row, size in zip(kept, p, sizes, strict=True):
-        best = row.topk(max(0, min(size, len(row)))).indices
-        new[best] = row[best]
+def _rescaled(kept):
     return kept / kept.sum(dim=-1, keepdim=True)
+
+
+def _likeliest(p, n):
+    """The n likeliest tokens of each row, rescaled; n is a number, or (B, 1) of them."""
+    ranks = p.argsort(dim=-1, descending=True).argsort(dim=-1)
+    return _rescaled(p.where(ranks < n, 0))
 
 
 def _random(*shape, seed=12):
@@ -37,9 +37,7 @@ _TURNED = _random(12, 3).double().softmax(dim=0).T  # another memory layout
 
 
 def right_top_k(p, k):
-    least = p.topk(k, dim=-1).values[:, -1:]
-    kept = p.where(p >= least, 0)
-    return kept / kept.sum(dim=-1, keepdim=True)
+    return _rescaled(p.where(p >= p.topk(k, dim=-1).values[:, -1:], 0))
 
 
 def top_k_by_loop(p, k):
@@ -47,37 +45,7 @@ def top_k_by_loop(p, k):
     for row in range(len(p)):
         for i in sorted(range(p.shape[1]), key=lambda i: -p[row, i])[:k]:
             kept[row, i] = p[row, i]
-    return torch.stack([row / row.sum() for row in kept])
-
-
-def top_k_by_scatter(p, k):
-    values, indices = p.topk(k, dim=-1)
-    return torch.zeros_like(p).scatter(1, indices, values).div(values.sum(1)[:, None])
-
-
-def one_threshold_for_all_rows(p, k):
-    kept = p.where(p >= p[0].topk(k).values[-1], 0)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-def k_of_the_whole_batch(p, k):
-    kept = p.where(p >= p.flatten().topk(k).values[-1], 0)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-def rescales_whole_top_k(p, k):
-    kept = p * (right_top_k(p, k) > 0)
-    return kept / kept.sum()
-
-
-def returns_those_kept_alone(p, k):
-    values = p.topk(k, dim=-1).values
-    return values / values.sum(dim=-1, keepdim=True)
-
-
-def softmax_of_those_kept(p, k):
-    kept = right_top_k(p, k) > 0
-    return p.masked_fill(~kept, -math.inf).softmax(dim=-1)
+    return _rescaled(kept)
 
 
 top_k = exercise(
@@ -93,7 +61,7 @@ top_k = exercise(
         (torch.tensor([[0.0, 1.0], [0.6, 0.4]]), 1),
     ),
     praise="`top_k` is right: k tokens of each row, and each row sums to 1.",
-    right=[right_top_k, top_k_by_loop, top_k_by_scatter],
+    right=[right_top_k, top_k_by_loop],
     hints=[
         "Which is the smallest number of a row that stays?",
         "`p.topk(k, dim=-1).values[:, -1:]` holds it for each row. Put 0 where p is below it, and"
@@ -115,67 +83,29 @@ top_k = exercise(
             lambda p, k: _likeliest(p, k + 1),
         ),
         mistake(
-            "one token too few",
-            "One token too few is kept: the k-th one belongs to the k likeliest",
-            lambda p, k: _likeliest(p, k - 1),
-        ),
-        mistake(
-            "keeps the unlikeliest",
-            "These are the k least likely tokens",
-            lambda p, k: (
-                right_top_k(1 - p, k).gt(0) * p / (right_top_k(1 - p, k).gt(0) * p).sum(1)[:, None]
-            ),
-        ),
-        mistake(
             "one threshold for all rows",
             "The rows share one threshold: each row has its own k likeliest tokens",
-            one_threshold_for_all_rows,
-        ),
-        mistake(
-            "k tokens of the whole batch",
-            "The k likeliest of the whole batch are kept: take k of each row",
-            k_of_the_whole_batch,
-        ),
-        mistake(
-            "rescales the whole batch",
-            "The whole batch sums to 1: each row should",
-            rescales_whole_top_k,
+            lambda p, k: _rescaled(p.where(p >= p[0].topk(k).values[-1], 0)),
         ),
         mistake(
             "returns those kept alone",
             "Return one number for each token, 0 for those left out",
-            returns_those_kept_alone,
+            lambda p, k: _rescaled(p.topk(k, dim=-1).values),
         ),
         mistake(
-            "stays sorted",
-            "The order is lost: each number must stand where its token stands in p",
-            lambda p, k: right_top_k(p, k).sort(dim=-1, descending=True).values,
-        ),
-        mistake(
-            "weighs all kept alike",
-            "The tokens kept weigh all the same: keep their proportions",
-            lambda p, k: (right_top_k(p, k) > 0) / k,
-        ),
-        *alike(
+            "softmax of those kept",
             "No softmax here: divide by the sum",
-            {
-                "softmax to rescale": lambda p, k: (p * (right_top_k(p, k) > 0)).softmax(dim=-1),
-                "softmax of those kept": softmax_of_those_kept,
-            },
+            lambda p, k: p.where(right_top_k(p, k) > 0, -math.inf).softmax(dim=-1),
         ),
     ],
 )
-
-
-def _nucleus_sizes(p, top_p):
-    return (right_nucleus(p, top_p) > 0).sum(dim=-1).tolist()
 
 
 def right_nucleus(p, top_p):
     ranked, order = p.sort(dim=-1, descending=True)
     before = ranked.cumsum(dim=-1) - ranked
     ranked = ranked.where(before < top_p - 1e-6, 0)
-    return torch.zeros_like(p).scatter(1, order, ranked / ranked.sum(dim=-1, keepdim=True))
+    return torch.zeros_like(p).scatter(1, order, _rescaled(ranked))
 
 
 def nucleus_by_loop(p, top_p):
@@ -186,28 +116,7 @@ def nucleus_by_loop(p, top_p):
             if held < top_p - 1e-6:
                 new[i] = row[i]
                 held += float(row[i])
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-def one_more_at_exactly_top_p(p, top_p):
-    ranked = p.sort(dim=-1, descending=True).values
-    before = ranked.cumsum(dim=-1) - ranked
-    return _likeliest(p, (before <= top_p).sum(dim=-1).tolist())
-
-
-def rescales_whole_nucleus(p, top_p):
-    kept = p * (right_nucleus(p, top_p) > 0)
-    return kept / kept.sum()
-
-
-def weighs_all_kept_alike(p, top_p):
-    kept = right_nucleus(p, top_p) > 0
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-def divides_0_by_0(p, top_p):
-    kept = right_nucleus(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
-    return kept / kept.sum(dim=-1, keepdim=True)
+    return _rescaled(kept)
 
 
 def judge_nucleus(call):
@@ -219,18 +128,6 @@ def judge_nucleus(call):
         same(kept.sort().values, torch.tensor([[0, 0, 0.5, 0.5]])), f"{why}.\n`{call}` is {kept}."
     )
     return nucleus.praise
-
-
-def keeps_all_ties(p, top_p):
-    kept = right_nucleus(p, top_p)
-    least = p.where(kept > 0, 2).amin(dim=-1, keepdim=True)
-    kept = p.where(p >= least, 0)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-def counts_up_to_the_first_sum(p, top_p):
-    size = (p.sort(descending=True).values.cumsum(dim=-1) >= top_p).int().argmax(dim=-1) + 1
-    return _likeliest(p, [int(n) for n in size])
 
 
 nucleus = exercise(
@@ -261,31 +158,15 @@ nucleus = exercise(
         lambda f: f(torch.tensor([[0.2, 0.1, 0.4, 0.25, 0.05]]), 0.75)[0, 2],
     ),
     mistakes=[
-        *alike(
-            "The token that crosses top_p is dropped: it must stay, or the rest falls short of it",
-            {
-                "drops the token that crosses": lambda p, top_p: _likeliest(
-                    p, [n - 1 for n in _nucleus_sizes(p, top_p)]
-                ),
-                "drops it, but never the last": lambda p, top_p: _likeliest(
-                    p, [max(1, n - 1) for n in _nucleus_sizes(p, top_p)]
-                ),
-            },
-        ),
         mistake(
-            "one token too many",
-            "One token too many is kept: stop as soon as top_p is reached",
-            lambda p, top_p: _likeliest(p, [n + 1 for n in _nucleus_sizes(p, top_p)]),
+            "drops the token that crosses",
+            "The token that crosses top_p is dropped: it must stay, or the rest falls short of it",
+            lambda p, top_p: _likeliest(p, (right_nucleus(p, top_p) > 0).sum(1, keepdim=True) - 1),
         ),
         mistake(
             "one more token where top_p is reached exactly",
             "Two tokens reach 0.75 exactly: no third is needed",
-            one_more_at_exactly_top_p,
-        ),
-        mistake(
-            "one size for all rows",
-            "All rows keep as many tokens as the first: each row needs its own number",
-            lambda p, top_p: _likeliest(p, _nucleus_sizes(p, top_p)[0]),
+            lambda p, top_p: right_nucleus(p, top_p + 2e-6),
         ),
         mistake(
             "does not rescale",
@@ -293,55 +174,15 @@ nucleus = exercise(
             lambda p, top_p: p * (right_nucleus(p, top_p) > 0),
         ),
         mistake(
-            "rescales the whole batch",
-            "The whole batch sums to 1: each row should",
-            rescales_whole_nucleus,
-        ),
-        mistake(
             "stays sorted",
             "The order is lost: the answer must stand where the tokens stood in p",
             lambda p, top_p: right_nucleus(p, top_p).sort(dim=-1, descending=True).values,
         ),
-        mistake(
-            "weighs all kept alike",
-            "The tokens kept weigh all the same: keep their proportions",
-            weighs_all_kept_alike,
-        ),
-        mistake(
-            "softmax to rescale",
-            "No softmax here: divide by the sum",
-            lambda p, top_p: (p * (right_nucleus(p, top_p) > 0)).softmax(dim=-1),
-        ),
-        mistake(
-            "keeps the likeliest alone",
-            "Only the likeliest is left: add up the probabilities as you go",
-            lambda p, top_p: _likeliest(p, 1),
-        ),
-        mistake(
-            "keeps those above top_p",
-            "Each probability is compared with top_p: compare the sum of those before it",
-            lambda p, top_p: p * (p >= top_p),
-        ),
-        *alike(
-            "One token holds more than top_p by itself: it must stay, something has to be drawn",
-            {
-                "nothing left of a sharp row": lambda p, top_p: (
-                    right_nucleus(p, top_p) * (p.amax(dim=-1, keepdim=True) <= top_p)
-                ),
-                "nothing left of a sharp row, and 0 / 0": divides_0_by_0,
-            },
-        ),
-        refused("keeps all ties", "Of four equal tokens two reach 0.5", keeps_all_ties),
-        mistake(
-            "looks for a sum that is never reached",
-            "With top_p = 1 every token stays: a row's rounded sum may never reach 1",
-            counts_up_to_the_first_sum,
-        ),
-        mistake(
-            "loses a token at top_p = 1",
-            "With top_p = 1 every token stays",
-            lambda p, top_p: _likeliest(
-                p, [min(n, p.shape[1] - 1) for n in _nucleus_sizes(p, top_p)]
+        refused(
+            "keeps all ties",
+            "Of four equal tokens two reach 0.5",
+            lambda p, top_p: _rescaled(
+                p.where(p >= p.where(right_nucleus(p, top_p) > 0, 2).amin(dim=-1, keepdim=True), 0)
             ),
         ),
     ],
@@ -395,17 +236,19 @@ def _percent(shares):
     return [100 * share for share in torch.as_tensor(shares).double().mean(dim=0).tolist()]
 
 
+@functools.cache
 def _top_k_scores(score):
     """The different and the correct words of the plain top-k, in percent."""
     return _percent(score(lambda logits: right_top_k(logits.softmax(dim=-1), PLAIN), OTHERS))
 
 
-PAGE: dict[str, Any] = {}  # the page's score, and what top-k has by it; empty where there is none
+PAGE: dict[str, Any] = {}  # the page's score; empty where there is none
 
 
 def score_by(score):
     """From now on `own_rule` is scored by the page's writer: score(rule, seeds) -> shares."""
-    PAGE.update(score=score, to_beat=_top_k_scores(score))
+    PAGE.update(score=score)
+    _top_k_scores(score)  # not in a check's own time
 
 
 def _probabilities(call, logits):
@@ -423,26 +266,17 @@ def judge_own_rule(call):
     for logits in (sure, 3 * _random(5, 65)):
         _probabilities(call, logits)
     score = PAGE.get("score", _score_of_a_small_writer)
-    k_different, k_correct = PAGE.get("to_beat") or _top_k_scores(score)
+    k_different, k_correct = _top_k_scores(score)
     found = score(lambda logits: _probabilities(call, logits), OTHERS)
     different, correct = _percent(found)
-    told = (
+    scores = (
         f"With other seeds {correct:.1f}% of your words are correct and {different:.1f}% are "
         f"different. Top-k with k = {PLAIN} has {k_correct:.1f}% and {k_different:.1f}%"
     )
-    more = f"Too few are different.\n{told}: yours may lose one point there."
+    more = f"Too few are different.\n{scores}: yours may lose one point there."
     expect(different >= k_different - 1, more)
-    expect(correct >= k_correct + 1, f"Too few are correct.\n{told}: gain at least one point.")
-    return f"{told}."
-
-
-def _by_min_p(m, tau=1.0):
-    def own_rule(logits):
-        p = (logits / tau).softmax(dim=-1)
-        kept = p.where(p >= m * p.amax(dim=-1, keepdim=True), 0)
-        return kept / kept.sum(dim=-1, keepdim=True)
-
-    return own_rule
+    expect(correct >= k_correct + 1, f"Too few are correct.\n{scores}: gain at least one point.")
+    return f"{scores}."
 
 
 def min_p(logits):
@@ -455,22 +289,12 @@ def cooled(logits):
     return (logits / 0.8).softmax(dim=-1)
 
 
-def one_distribution_for_all(logits):
-    return logits.mean(dim=0).softmax(dim=-1).expand_as(logits)
-
-
-def keeps_nothing_where_it_is_unsure(logits):
-    p = logits.softmax(dim=-1)
-    kept = p.where(p >= 0.5, 0)
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
 own_rule = exercise(
     "12.3",
     "own_rule(logits: (B, V)) -> (B, V), the probabilities to draw with: more correct words than "
     "top-k with k = 10, and as many different ones",
     judge=judge_own_rule,
-    right=[min_p, cooled, _by_min_p(0.08, tau=1.1)],
+    right=[min_p, cooled],
     hints=[
         "Top-k keeps ten characters everywhere. Which rule keeps fewer where the model is sure, "
         "and more where it is not?",
@@ -494,17 +318,7 @@ own_rule = exercise(
             "Too few are correct",
             lambda logits: logits.softmax(dim=-1),
         ),
-        refused(
-            "is top-k with k = 10 itself",
-            "gain at least one point",
-            lambda logits: right_top_k(logits.softmax(dim=-1), min(PLAIN, logits.shape[1])),
-        ),
         refused("returns logits", "are these logits?", lambda logits: logits),
-        refused(
-            "returns what `F.log_softmax` gives",
-            "are these logits?",
-            lambda logits: F.log_softmax(logits, dim=-1),
-        ),
         refused(
             "does not rescale",
             "does not sum to 1",
@@ -513,25 +327,7 @@ own_rule = exercise(
         refused(
             "keeps nothing where the model is unsure",
             "does a row keep no token?",
-            keeps_nothing_where_it_is_unsure,
-        ),
-        refused(
-            "normalises over the batch",
-            "does not sum to 1",
-            lambda logits: logits.softmax(dim=0),
-        ),
-        refused(
-            "gives all rows the same distribution", "Too few are correct", one_distribution_for_all
-        ),
-        refused(
-            "draws by itself",
-            "give each token its probability",
-            lambda logits: torch.multinomial(logits.softmax(dim=-1), 1).float(),
-        ),
-        refused(
-            "returns a rule",
-            "is a function",
-            lambda logits: lambda z: z.softmax(dim=-1),
+            lambda logits: _rescaled(F.threshold(logits.softmax(dim=-1), 0.5, 0.0)),
         ),
     ],
 )
@@ -544,14 +340,13 @@ def _step(S, D=4, size=1.0):
     return (q, k, v, *(size * torch.randn(2, S, D, generator=g)))
 
 
-def _attended(q, keys, values):
-    return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim=-1) @ values
+def _attended(q, keys, values, *, dim=-1):
+    return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim) @ values
 
 
 def right_cached_step(q, k, v, keys, values):
     keys, values = torch.cat([keys, k]), torch.cat([values, v])
-    weights = (q @ keys.T / math.sqrt(q.shape[-1])).softmax(dim=-1)
-    return weights @ values, keys, values
+    return _attended(q, keys, values), keys, values
 
 
 def cached_step_by_torch(q, k, v, keys, values):
@@ -559,28 +354,9 @@ def cached_step_by_torch(q, k, v, keys, values):
     return F.scaled_dot_product_attention(q, keys, values), keys, values
 
 
-def swaps_the_caches(q, k, v, keys, values):
-    out, keys, values = right_cached_step(q, k, v, keys, values)
-    return out, values, keys
-
-
-def mixes_the_keys(q, k, v, keys, values):
-    _, keys, values = right_cached_step(q, k, v, keys, values)
-    return _attended(q, keys, keys), keys, values
-
-
-def no_softmax(q, k, v, keys, values):
-    _, keys, values = right_cached_step(q, k, v, keys, values)
-    return q @ keys.T / math.sqrt(q.shape[-1]) @ values, keys, values
-
-
-def plain_mean(q, k, v, keys, values):
-    _, keys, values = right_cached_step(q, k, v, keys, values)
-    return values.mean(dim=0, keepdim=True), keys, values
-
-
-def _cached_step_scaled_for(D):
-    return lambda q, *rest: right_cached_step(q * math.sqrt(q.shape[-1] / D), *rest)
+def _with_output(output):
+    """A step with this output, and the right caches."""
+    return lambda *case: (output(*case), *right_cached_step(*case)[1:])
 
 
 def _output_after_two(cached_step):
@@ -612,53 +388,31 @@ cached_step = exercise(
         mistake(
             "attends before it appends",
             "The new token does not see itself: append its key before attending",
-            lambda q, k, v, keys, values: (
-                _attended(q, keys, values),
-                torch.cat([keys, k]),
-                torch.cat([values, v]),
-            ),
+            _with_output(lambda q, k, v, keys, values: _attended(q, keys, values)),
         ),
         mistake(
             "no scale",
             "The scores are not divided by √D",
-            lambda q, k, v, keys, values: right_cached_step(
-                q * math.sqrt(q.shape[-1]), k, v, keys, values
-            ),
-        ),
-        *alike(
-            "The divisor is the same at every width: divide by √D, where D = q.shape[-1]",
-            {
-                f"the scale of a head {D} wide": _cached_step_scaled_for(D)
-                for D in (4, 8)  # the check's first width, and the page's
-            },
-        ),
-        mistake(
-            "puts the new key in front",
-            "The new key stands first: append it behind the old ones, or positions are mixed up",
-            lambda q, k, v, keys, values: right_cached_step(q, keys, values, k, v),
+            lambda q, *rest: right_cached_step(q * math.sqrt(q.shape[-1]), *rest),
         ),
         mistake(
             "returns the old caches",
             "The caches came back unchanged: return the new ones",
-            lambda q, k, v, keys, values: (
-                right_cached_step(q, k, v, keys, values)[0],
-                keys,
-                values,
+            lambda *case: (right_cached_step(*case)[0], *case[3:]),
+        ),
+        mistake(
+            "mixes the keys",
+            "The keys are mixed: mix the values",
+            _with_output(lambda q, k, v, keys, values: right_cached_step(q, k, k, keys, keys)[0]),
+        ),
+        mistake(
+            "no softmax",
+            "The softmax is missing",
+            _with_output(
+                lambda q, k, v, keys, values: (
+                    q @ torch.cat([keys, k]).T / math.sqrt(q.shape[-1]) @ torch.cat([values, v])
+                )
             ),
-        ),
-        mistake(
-            "returns the new key and value alone",
-            "Only the new key and value are returned: the old ones are needed",
-            lambda q, k, v, keys, values: (right_cached_step(q, k, v, keys, values)[0], k, v),
-        ),
-        mistake("swaps the caches", "The two caches are swapped: keys first", swaps_the_caches),
-        mistake("mixes the keys", "The keys are mixed: mix the values", mixes_the_keys),
-        mistake("no softmax", "The softmax is missing", no_softmax),
-        mistake("plain mean", "A plain mean: the query is not used", plain_mean),
-        mistake(
-            "only the new value",
-            "The old values are not used",
-            lambda q, k, v, keys, values: (v, *right_cached_step(q, k, v, keys, values)[1:]),
         ),
     ],
 )
@@ -671,48 +425,17 @@ def _heads(H, G, S, D=4, size=1.0):
     return size * q, *(size * both)
 
 
+def _of_each_head(q, *groups):
+    return [t.repeat_interleave(len(q) // len(t), dim=0) for t in groups]
+
+
 def right_grouped_step(q, keys, values):
-    share = len(q) // len(keys)
-    keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
-    return _attended(q, keys, values)
-
-
-def grouped_step_by_loop(q, keys, values):
-    share = len(q) // len(keys)
-    pairs = ((head, h // share) for h, head in enumerate(q))
-    return torch.stack([_attended(head, keys[g], values[g]) for head, g in pairs])
+    return _attended(q, *_of_each_head(q, keys, values))
 
 
 def grouped_step_by_view(q, keys, values):
     G, _, D = keys.shape
     return _attended(q.view(G, -1, D), keys, values).view(q.shape)
-
-
-def deals_the_groups_out(q, keys, values):
-    times = len(q) // len(keys)
-    return _attended(q, keys.repeat(times, 1, 1), values.repeat(times, 1, 1))
-
-
-def shares_the_queries_too(q, keys, values):
-    G, _, D = keys.shape
-    means = q.view(G, -1, D).mean(dim=1, keepdim=True)
-    return right_grouped_step(means.repeat_interleave(len(q) // G, dim=0), keys, values)
-
-
-def no_softmax_in_groups(q, keys, values):
-    share = len(q) // len(keys)
-    keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
-    return q @ keys.mT / math.sqrt(q.shape[-1]) @ values
-
-
-def softmax_over_the_heads(q, keys, values):
-    share = len(q) // len(keys)
-    keys, values = (t.repeat_interleave(share, dim=0) for t in (keys, values))
-    return (q @ keys.mT / math.sqrt(q.shape[-1])).softmax(dim=0) @ values
-
-
-def _grouped_step_scaled_for(D):
-    return lambda q, *rest: right_grouped_step(q * math.sqrt(q.shape[-1] / D), *rest)
 
 
 def _output_of_head_1(grouped_step):
@@ -731,7 +454,7 @@ grouped_step = exercise(
         tuple(t.double() for t in _heads(3, 1, 5, D=6)),
     ),
     praise="`grouped_step` is right: with 2 and 3 groups, with one for all, and one for each.",
-    right=[right_grouped_step, grouped_step_by_loop, grouped_step_by_view],
+    right=[right_grouped_step, grouped_step_by_view],
     hints=[
         "How many query heads read each group, and which of them read group 0?",
         "`keys.repeat_interleave(len(q) // len(keys), dim=0)` gives each head its keys. Do the "
@@ -749,29 +472,12 @@ grouped_step = exercise(
             "deals the groups out in turn",
             "The groups are dealt out in turn: heads 0 and 1 of four should read group 0, 2 and 3 "
             "group 1",
-            deals_the_groups_out,
-        ),
-        mistake(
-            "all read the first group",
-            "All heads read group 0: each group has its own heads",
-            lambda q, keys, values: _attended(q, keys[:1], values[:1]),
+            lambda q, *both: _attended(q, *(t.repeat(len(q) // len(t), 1, 1) for t in both)),
         ),
         mistake(
             "all read the mean of the groups",
             "The groups are averaged: each head reads one of them",
-            lambda q, keys, values: _attended(
-                q, keys.mean(0, keepdim=True), values.mean(0, keepdim=True)
-            ),
-        ),
-        mistake(
-            "turns the groups round",
-            "The groups are in the wrong order: the first heads read group 0",
-            lambda q, keys, values: right_grouped_step(q, keys.flip(0), values.flip(0)),
-        ),
-        mistake(
-            "shares the queries too",
-            "The query heads of a group are averaged: each keeps a query of its own",
-            shares_the_queries_too,
+            lambda q, *both: _attended(q, *(t.mean(0, keepdim=True) for t in both)),
         ),
         mistake(
             "returns one head for each group",
@@ -781,30 +487,12 @@ grouped_step = exercise(
         mistake(
             "no scale",
             "The scores are not divided by √D",
-            lambda q, keys, values: right_grouped_step(q * math.sqrt(q.shape[-1]), keys, values),
+            lambda q, *rest: right_grouped_step(q * math.sqrt(q.shape[-1]), *rest),
         ),
-        *alike(
-            "The divisor is the same at every width: divide by √D, where D = q.shape[-1]",
-            {
-                f"the scale of a head {D} wide": _grouped_step_scaled_for(D)
-                for D in (4, 8)  # the check's first width, and the page's
-            },
-        ),
-        mistake("no softmax", "The softmax is missing", no_softmax_in_groups),
         mistake(
             "softmax over the heads",
             "The softmax runs over the heads: it belongs to the last axis, the tokens",
-            softmax_over_the_heads,
-        ),
-        mistake(
-            "mixes the keys",
-            "The keys are mixed: mix the values",
-            lambda q, keys, values: right_grouped_step(q, keys, keys),
-        ),
-        mistake(
-            "plain mean",
-            "A plain mean: the query is not used",
-            lambda q, keys, values: right_grouped_step(torch.zeros_like(q), keys, values),
+            lambda q, *both: _attended(q, *_of_each_head(q, *both), dim=0),
         ),
     ],
 )

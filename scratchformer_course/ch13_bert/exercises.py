@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from scratchformer.attention import causal_mask, padding_mask
+from scratchformer.attention import padding_mask
 from scratchformer.blocks import TransformerBlock
 from scratchformer.data import synthetic_pairs as grammar
 from scratchformer.models import BERT as BertOfThePackage
@@ -20,19 +20,13 @@ from scratchformer_course.kit.checks.verdict import Wrong, expect
 IGNORED = -100
 
 
-def _draws(T=400):
+def _draws():
     """Ids 5 … 24 and what an exercise needs to hide some of them: chosen, lot, other."""
     g = torch.Generator().manual_seed(11)
-    ids = torch.randint(5, 25, (2, T), generator=g)
-    chosen = torch.rand(2, T, generator=g) < 0.3
-    other = torch.randint(5, 25, (2, T), generator=g)
-    return ids, chosen, torch.rand(2, T, generator=g), other
-
-
-def _hidden(ids, chosen, lot, other, mask_id, mask_below=0.8, other_below=0.9):
-    """The inputs of exercise 13.1; the mistakes vary the two limits."""
-    inputs = ids.masked_fill(chosen & (lot < mask_below), mask_id)
-    return torch.where(chosen & (lot >= mask_below) & (lot < other_below), other, inputs)
+    ids = torch.randint(5, 25, (2, 400), generator=g)
+    chosen = torch.rand(2, 400, generator=g) < 0.3
+    other = torch.randint(5, 25, (2, 400), generator=g)
+    return ids, chosen, torch.rand(2, 400, generator=g), other
 
 
 def _in_a_row(ids):
@@ -46,7 +40,8 @@ _limits = torch.tensor([[0.9, 0.8, 0.0], [0.1, 0.95, 0.85]], dtype=torch.float64
 
 
 def right_hide(ids, chosen, lot, other, mask_id):
-    inputs = _hidden(ids, chosen, lot, other, mask_id)
+    inputs = ids.masked_fill(chosen & (lot < 0.8), mask_id)
+    inputs = torch.where(chosen & (lot >= 0.8) & (lot < 0.9), other, inputs)
     return inputs, ids.masked_fill(~chosen, IGNORED)
 
 
@@ -82,34 +77,14 @@ def explain_hide(got, ids, chosen, lot, other, mask_id):
     expect((inputs == ids)[late].all(), why)
 
 
-def targets_from_the_inputs(ids, chosen, lot, other, mask_id):
-    inputs = _hidden(ids, chosen, lot, other, mask_id)
-    return inputs, inputs.masked_fill(~chosen, IGNORED)
+def _with_targets(targets):
+    """The right inputs, and targets made of the old ids, the inputs and `chosen`."""
 
+    def answer(ids, chosen, *rest):
+        inputs, _ = right_hide(ids, chosen, *rest)
+        return inputs, targets(ids, inputs, chosen)
 
-def targets_at_masks_only(ids, chosen, lot, other, mask_id):
-    inputs = _hidden(ids, chosen, lot, other, mask_id)
-    return inputs, ids.masked_fill(inputs != mask_id, IGNORED)
-
-
-def the_lot_decides_for_all(ids, chosen, lot, other, mask_id):
-    inputs = _hidden(ids, torch.ones_like(chosen), lot, other, mask_id)
-    return inputs, ids.masked_fill(~chosen, IGNORED)
-
-
-def masks_20_percent(ids, chosen, lot, other, mask_id):
-    inputs = _hidden(ids, chosen, lot, other, mask_id, mask_below=0.2)
-    return inputs, ids.masked_fill(~chosen, IGNORED)
-
-
-def no_random_tokens(ids, chosen, lot, other, mask_id):
-    inputs = _hidden(ids, chosen, lot, other, mask_id, other_below=0.8)
-    return inputs, ids.masked_fill(~chosen, IGNORED)
-
-
-def no_token_stays(ids, chosen, lot, other, mask_id):
-    inputs = _hidden(ids, chosen, lot, other, mask_id, other_below=1)
-    return inputs, ids.masked_fill(~chosen, IGNORED)
+    return answer
 
 
 hide = exercise(
@@ -148,46 +123,32 @@ hide = exercise(
     ),
     mistakes=[
         mistake(
-            "targets first",
-            "Inputs first, then the targets",
-            lambda ids, chosen, lot, other, mask_id: right_hide(ids, chosen, lot, other, mask_id)[
-                ::-1
-            ],
-        ),
-        mistake(
             "hides all that were chosen",
             "All chosen tokens became the mask: only those with `lot` below 0.8",
-            lambda ids, chosen, lot, other, mask_id: (
-                ids.masked_fill(chosen, mask_id),
-                ids.masked_fill(~chosen, IGNORED),
-            ),
+            lambda ids, chosen, lot, *rest: right_hide(ids, chosen, 0 * lot, *rest),
         ),
         mistake(
             "targets from the inputs",
             "The target of a hidden token is the mask itself: take targets from the old `ids`",
-            targets_from_the_inputs,
+            _with_targets(lambda ids, inputs, chosen: inputs.masked_fill(~chosen, IGNORED)),
         ),
         refused(
             "targets everywhere",
             "nothing is asked there",
-            lambda ids, chosen, lot, other, mask_id: (
-                _hidden(ids, chosen, lot, other, mask_id),
-                ids,
+            _with_targets(lambda ids, inputs, chosen: ids),
+        ),
+        refused(
+            "the lot decides for all tokens",
+            "must stay as they are",
+            lambda ids, chosen, *rest: (
+                right_hide(ids, torch.ones_like(chosen), *rest)[0],
+                right_hide(ids, chosen, *rest)[1],
             ),
         ),
         refused(
-            "targets where the mask stands", "also where it was not hidden", targets_at_masks_only
-        ),
-        refused("the lot decides for all tokens", "must stay as they are", the_lot_decides_for_all),
-        refused("masks 20 %", "with `lot` below 0.8 become", masks_20_percent),
-        refused("no random tokens", "becomes the one in `other`", no_random_tokens),
-        refused("no token stays as it is", "from 0.9 on a chosen token stays", no_token_stays),
-        refused(
-            "drops the batch axis",
-            "both (B, T)",
-            lambda ids, chosen, lot, other, mask_id: [
-                tensor.flatten() for tensor in right_hide(ids, chosen, lot, other, mask_id)
-            ],
+            "no token stays as it is",
+            "from 0.9 on a chosen token stays",
+            lambda ids, chosen, lot, *rest: right_hide(ids, chosen, lot.clamp(max=0.85), *rest),
         ),
     ],
 )
@@ -271,9 +232,11 @@ class RightBERT(nn.Module):
         for p in self.parameters() if d_model < LARGE else ():
             nn.init.normal_(p, std=0.5)  # in the cases: with small weights few faults show
 
+    def places(self, ids):
+        return self.wpe(torch.arange(ids.shape[1]))
+
     def embed(self, ids, segments):
-        places = torch.arange(ids.shape[1])
-        return self.ln_e(self.wte(ids) + self.wpe(places) + self.wse(segments))
+        return self.ln_e(self.wte(ids) + self.places(ids) + self.wse(segments))
 
     def encode(self, ids, segments, mask=None):
         x = self.embed(ids, segments)
@@ -291,96 +254,15 @@ class EmbedsByIndexing(RightBERT):
         return self.ln_e(self.wse.weight[segments] + self.wpe.weight[:T] + self.wte.weight[ids])
 
 
-class ReadsThePastOnly(RightBERT):
-    def encode(self, ids, segments, mask=None):
-        return super().encode(ids, segments, mask & causal_mask(ids.shape[1]))
-
-
-class ForgetsTheMask(RightBERT):
-    def encode(self, ids, segments, mask=None):
-        return super().encode(ids, segments)
-
-
-class MasksTheFirstBlockOnly(RightBERT):
-    def encode(self, ids, segments, mask=None):
-        x = self.embed(ids, segments)
-        for block in self.h:
-            x, mask = block(x, mask), None
-        return x
-
-
-class LeavesTheSegmentsOut(RightBERT):
-    def embed(self, ids, segments):
-        places = torch.arange(ids.shape[1])
-        return self.ln_e(self.wte(ids) + self.wpe(places))
-
-
-class LeavesThePlacesOut(RightBERT):
-    def embed(self, ids, segments):
-        return self.ln_e(self.wte(ids) + self.wse(segments))
-
-
-class ForgetsTheFirstNorm(RightBERT):
-    def embed(self, ids, segments):
-        places = torch.arange(ids.shape[1])
-        return self.wte(ids) + self.wpe(places) + self.wse(segments)
-
-
-class NormalisesTheWordsOnly(RightBERT):
-    def embed(self, ids, segments):
-        places = torch.arange(ids.shape[1])
-        return self.ln_e(self.wte(ids)) + self.wpe(places) + self.wse(segments)
-
-
-class AddsTheEmbeddingsAgain(RightBERT):
-    def encode(self, ids, segments, mask=None):
-        x = self.embed(ids, segments)
-        for block in self.h:
-            x = x + block(x, mask)
-        return x
-
-
-class RunsOneBlockOnly(RightBERT):
-    def encode(self, ids, segments, mask=None):
-        return self.h[0](self.embed(ids, segments), mask)
-
-
-class LeavesTheTransformOut(RightBERT):
-    def forward(self, ids, segments, mask=None):
-        return self.lm_head(self.encode(ids, segments, mask))
-
-
-class HasNormsInFront(RightBERT):
-    def encode(self, ids, segments, mask=None):
-        x = self.embed(ids, segments)
-        for block in self.h:
-            x = x + block.attn(block.ln_1(x), mask=mask)
-            x = x + block.mlp(block.ln_2(x))
-        return x
-
-
-class EncodesTheEmbeddings(RightBERT):
-    def encode(self, ids, segments, mask=None):
-        return self.embed(ids, segments)
-
-    def forward(self, ids, segments, mask=None):
-        return self.lm_head(self.transform(super().encode(ids, segments, mask)))
-
-
-class DropsOut(RightBERT):
-    def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
-        super().__init__(vocab_size, context_length, d_model, n_heads, n_layers)
-        self.drop = nn.Dropout(0.1)
-
-    def embed(self, ids, segments):
-        return self.drop(super().embed(ids, segments))
+def _with(**methods):
+    """The right class with other methods."""
+    return type("Answer", (RightBERT,), methods)
 
 
 class DoesNotTie(RightBERT):
     def __init__(self, vocab_size, context_length, d_model, n_heads, n_layers):
         super().__init__(vocab_size, context_length, d_model, n_heads, n_layers)
-        if d_model >= LARGE:
-            self.lm_head.weight = nn.Parameter(self.wte.weight.clone())
+        self.lm_head.weight = nn.Parameter(self.wte.weight.detach().clone())
 
 
 def _encodes_one_token(BERT):
@@ -419,61 +301,41 @@ BERT = exercise(
     ),
     mistakes=[
         mistake(
-            "reads the past only", "The mask is causal: a BERT sees both sides", ReadsThePastOnly
-        ),
-        mistake(
             "forgets the mask",
             "The mask does not reach the blocks: padding is read like a word",
-            ForgetsTheMask,
-        ),
-        mistake(
-            "gives the mask to the first block only",
-            "Every block needs the mask",
-            MasksTheFirstBlockOnly,
+            _with(
+                encode=lambda self, ids, segments, mask=None: RightBERT.encode(self, ids, segments)
+            ),
         ),
         mistake(
             "leaves the segments out",
             "The segment embedding is missing: add `wse(segments)`",
-            LeavesTheSegmentsOut,
-        ),
-        mistake(
-            "leaves the places out",
-            "The positions are missing: add `wpe` of 0, 1, …, T - 1",
-            LeavesThePlacesOut,
+            _with(embed=lambda self, ids, _: self.ln_e(self.wte(ids) + self.places(ids))),
         ),
         mistake(
             "forgets the first norm",
             "The sum of the three embeddings goes through `ln_e`",
-            ForgetsTheFirstNorm,
+            _with(
+                embed=lambda self, ids, segments: (
+                    self.wte(ids) + self.places(ids) + self.wse(segments)
+                )
+            ),
         ),
         mistake(
             "normalises the words only",
             "`ln_e` comes behind the sum of all three",
-            NormalisesTheWordsOnly,
+            _with(
+                embed=lambda self, ids, segments: (
+                    self.ln_e(self.wte(ids)) + self.places(ids) + self.wse(segments)
+                )
+            ),
         ),
-        mistake(
-            "adds the embeddings again",
-            "A block adds to the stream by itself: x = block(x, mask)",
-            AddsTheEmbeddingsAgain,
-        ),
-        mistake("runs one block only", "One block is run: there are `n_layers`", RunsOneBlockOnly),
         mistake(
             "leaves the transform out",
             "The head's own layer is missing: `transform` comes before `lm_head`",
-            LeavesTheTransformOut,
-        ),
-        mistake(
-            "has norms in front",
-            "The blocks are pre-norm: build them with norm_first=False",
-            HasNormsInFront,
-        ),
-        refused(
-            "returns the embeddings from `encode`",
-            "`encode` must return the vectors behind the last block",
-            EncodesTheEmbeddings,
+            _with(forward=lambda self, *row: self.lm_head(self.encode(*row))),
         ),
         refused("does not tie", "one table embeds words", DoesNotTie),
-        refused("drops out", "no dropout is asked for", DropsOut),
     ],
 )
 
@@ -550,16 +412,24 @@ def judge_fool_bert(call):
     return f"The table fills the gap with `{table}`, and BERT with `{bert}`, to {p:.0%} sure."
 
 
+def puts_the_object_first():
+    return "the _ sees the cow", "die Kuh sieht der Hund"
+
+
+def with_another_article():
+    return "the _ sees the dog", "den Hund sieht der Mann"
+
+
+def keeps_the_usual_order():
+    return "the _ sees the cow", "der Hund sieht die Kuh"
+
+
 fool_bert = exercise(
     "13.3",
     "fool_bert() -> (an English text with one gap, a German text), where a table of translations "
     "fills the gap rightly and the shipped BERT wrongly",
     judge=judge_fool_bert,
-    right=[
-        lambda: ("the _ sees every cat", "jede Katze sieht der Hund"),
-        lambda: ("the small _ sees the cow", "der Hund sieht die kleine Kuh"),
-        lambda: ("the _ man sees the young dog", "den jungen Hund sieht der alte Mann"),
-    ],
+    right=[puts_the_object_first, with_another_article],
     hints=[
         "The table knows nothing about the order of words. Which order has BERT never read?",
         "German may put the object first. Start with `der Hund sieht jede Katze`, and let the two "
@@ -567,10 +437,7 @@ fool_bert = exercise(
     ],
     question=which(
         "keeps the usual order",
-        beside=[
-            lambda: ("the _ sees the cow", "die Kuh sieht der Hund"),
-            lambda: ("the _ sees the dog", "den Hund sieht der Mann"),
-        ],
+        beside=[puts_the_object_first, with_another_article],
         others=["has no gap", "leaves the German word out", "leaves two German words"],
         text="One of these pairs is refused. Which one, and why?",
     ),
@@ -578,22 +445,12 @@ fool_bert = exercise(
         refused(
             "keeps the usual order",
             "BERT is right: it fills the gap with `dog`",
-            lambda: ("the _ sees the cow", "der Hund sieht die Kuh"),
-        ),
-        refused(
-            "takes a new combination",
-            "BERT is right: it fills the gap with `small`",
-            lambda: ("the _ dog sees every cat", "der kleine Hund sieht jede Katze"),
+            keeps_the_usual_order,
         ),
         refused(
             "has no gap",
             "needs one gap, `_`, between spaces: it has 0",
             lambda: ("the dog sees every cat", "jede Katze sieht der Hund"),
-        ),
-        refused(
-            "has two gaps",
-            "needs one gap, `_`, between spaces: it has 2",
-            lambda: ("the _ sees every _", "jede Katze sieht der Hund"),
         ),
         refused(
             "leaves the German word out",
@@ -606,32 +463,9 @@ fool_bert = exercise(
             lambda: ("the _ sees every cat", "jede Katze sieht der arme Hund"),
         ),
         refused(
-            "needs a word that is not there",
-            "No word of the German text is left to stand for `old`",
-            lambda: ("the old _ sees every cat", "jede Katze sieht der Hund"),
-        ),
-        refused(
-            "takes a noun that is alike in the plural",
-            "`Lehrer` may be teacher or teachers",
-            lambda: ("the _ sees every cat", "jede Katze sieht der Lehrer"),
-        ),
-        refused(
             "takes another verb",
             "`eats` is no English word of the grammar",
             lambda: ("the _ eats every cat", "jede Katze sieht der Hund"),
-        ),
-        refused(
-            "hides the German word",
-            "`_` is no German word of the grammar",
-            lambda: ("the _ sees every cat", "jede Katze sieht der _"),
-        ),
-        refused(
-            "writes more than a row holds",
-            "The row has 27 places, and the network has 26",
-            lambda: (
-                "we know that we know that the _ sees the cat",
-                "wir wissen , dass wir wissen , dass die Katze der Hund sieht",
-            ),
         ),
     ],
 )
@@ -668,11 +502,19 @@ RIVALS = (  # other measures of sureness choose the first of two gaps
 )
 
 
-def right_surest_gap(logits, ids, mask_id):
-    p = logits[0].softmax(dim=-1)
-    sure = p.max(dim=-1).values.masked_fill(ids[0] != mask_id, -1.0)
-    place = int(sure.argmax())
-    return place, int(p[place].argmax())
+def _surest_by(measure):
+    """The place and the token for which this measure of the logits, (T, V), is largest."""
+
+    def answer(logits, ids, mask_id):
+        sure = measure(logits[0])
+        best = sure.max(dim=-1).values.masked_fill(ids[0] != mask_id, -math.inf)
+        place = int(best.argmax())
+        return place, int(sure[place].argmax())
+
+    return answer
+
+
+right_surest_gap = _surest_by(lambda logits: logits.softmax(dim=-1))
 
 
 def surest_gap_by_loop(logits, ids, mask_id):
@@ -680,47 +522,6 @@ def surest_gap_by_loop(logits, ids, mask_id):
     chances = {t: logits[0, t].softmax(0) for t in gaps}
     place = max(gaps, key=lambda t: chances[t].max().item())
     return place, int(chances[place].argmax())
-
-
-def takes_the_largest_logit(logits, ids, mask_id):
-    best = logits[0].max(dim=-1).values.masked_fill(ids[0] != mask_id, -math.inf)
-    place = int(best.argmax())
-    return place, int(logits[0, place].argmax())
-
-
-def takes_the_first_gap(logits, ids, mask_id):
-    place = ids[0].tolist().index(mask_id)
-    return place, int(logits[0, place].argmax())
-
-
-def takes_the_last_gap(logits, ids, mask_id):
-    place = int((ids[0] == mask_id).nonzero()[-1])
-    return place, int(logits[0, place].argmax())
-
-
-def takes_the_least_sure(logits, ids, mask_id):
-    p = logits[0].softmax(dim=-1)
-    place = int(p.max(dim=-1).values.masked_fill(ids[0] != mask_id, 2.0).argmin())
-    return place, int(p[place].argmax())
-
-
-def softmax_over_the_places(logits, ids, mask_id):
-    p = logits[0].softmax(dim=0)
-    sure = p.max(dim=-1).values.masked_fill(ids[0] != mask_id, -1.0)
-    place = int(sure.argmax())
-    return place, int(p[place].argmax())
-
-
-def measures_the_margin(logits, ids, mask_id):
-    first, second = logits[0].softmax(dim=-1).topk(2, dim=-1).values.unbind(-1)
-    place = int((first - second).masked_fill(ids[0] != mask_id, -1.0).argmax())
-    return place, int(logits[0, place].argmax())
-
-
-def measures_the_entropy(logits, ids, mask_id):
-    entropy = -(logits[0].softmax(dim=-1) * logits[0].log_softmax(dim=-1)).sum(dim=-1)
-    place = int(entropy.masked_fill(ids[0] != mask_id, math.inf).argmin())
-    return place, int(logits[0, place].argmax())
 
 
 def counts_among_the_gaps(logits, ids, mask_id):
@@ -764,29 +565,12 @@ surest_gap = exercise(
         mistake(
             "takes the largest logit",
             "A large logit is not a large probability: take the softmax first",
-            takes_the_largest_logit,
-        ),
-        mistake(
-            "takes the first gap", "This is the first gap, not the surest", takes_the_first_gap
-        ),
-        mistake("takes the last gap", "This is the last gap, not the surest", takes_the_last_gap),
-        mistake(
-            "takes the least sure", "This is the gap it knows least about", takes_the_least_sure
-        ),
-        mistake(
-            "measures the margin",
-            "This gap leads by the widest margin: ask for the largest probability itself",
-            measures_the_margin,
-        ),
-        mistake(
-            "measures the entropy",
-            "This gap has the least entropy: ask for the largest probability itself",
-            measures_the_entropy,
+            _surest_by(lambda logits: logits),
         ),
         mistake(
             "softmax over the places",
             "The softmax runs over the vocabulary, the last axis",
-            softmax_over_the_places,
+            _surest_by(lambda logits: logits.softmax(dim=0)),
         ),
         mistake(
             "returns the token first",
@@ -818,19 +602,15 @@ def dropout_by_product(x, p, chance, is_training):
     return x * (chance >= p) / (1 - p) if is_training else 1.0 * x
 
 
-def drops_rows(x, p, chance, is_training):
-    return right_dropout(x, p, chance[..., :1].expand_as(x), is_training)
-
-
-def scales_always(x, p, chance, is_training):
-    return right_dropout(x, p, chance, is_training) if is_training else x / (1 - p)
-
-
-def scales_in_use(x, p, chance, is_training):
-    return torch.where(chance < p, 0.0, x) if is_training else (1 - p) * x
+def _scaled(factor):
+    """Dropout by which the numbers that stay are multiplied by this, given p."""
+    return lambda x, p, chance, is_training: (
+        torch.where(chance < p, 0.0, factor(p) * x) if is_training else x
+    )
 
 
 _WIDE, _CHANCES = _dropped(40, 5)
+_DEEP, _DEEP_CHANCES = _dropped(2, 3, 4, seed=5)
 _FOUR = torch.tensor([[4.0, 8.0, 12.0, 20.0]]), 0.2, torch.tensor([[0.5, 0.1, 0.9, 0.3]]), True
 
 dropout = exercise(
@@ -839,7 +619,7 @@ dropout = exercise(
     cases=(
         (_WIDE, 0.3, _CHANCES, True),
         (_WIDE, 0.3, _CHANCES, False),
-        (*_dropped(2, 3, 4, seed=5)[:1], 0.75, _dropped(2, 3, 4, seed=5)[1], True),
+        (_DEEP, 0.75, _DEEP_CHANCES, True),
         (torch.zeros(2, 6), 0.5, _dropped(2, 6)[1], True),
         (torch.tensor([[1.0, 2.0]]), 0.5, torch.tensor([[0.5, 0.25]]), True),  # on the limit
         (_WIDE[:3], 0.0, torch.zeros(3, 5), True),  # nothing is dropped
@@ -862,21 +642,17 @@ dropout = exercise(
         mistake(
             "does not scale",
             "The numbers that stay are as they were: divide them by 1 - p, or the mean shrinks",
-            lambda x, p, chance, is_training: torch.where(chance < p, 0.0, x) if is_training else x,
+            _scaled(lambda p: 1),
         ),
         mistake(
             "divides by p",
             "The numbers that stay were divided by p: a share of 1 - p stays",
-            lambda x, p, chance, is_training: (
-                torch.where(chance < p, 0.0, x / max(p, 1e-3)) if is_training else x
-            ),
+            _scaled(lambda p: 1 / max(p, 1e-3)),
         ),
         mistake(
             "multiplies by 1 - p",
             "The numbers that stay were made smaller: divide by 1 - p",
-            lambda x, p, chance, is_training: (
-                torch.where(chance < p, 0.0, x * (1 - p)) if is_training else x
-            ),
+            _scaled(lambda p: 1 - p),
         ),
         mistake(
             "keeps what should go",
@@ -889,21 +665,6 @@ dropout = exercise(
             "drops in use as well",
             "Outside training nothing may go: return `x` as it is",
             lambda x, p, chance, is_training: right_dropout(x, p, chance, True),
-        ),
-        mistake(
-            "scales outside training",
-            "Outside training `x` was divided too: return it as it is",
-            scales_always,
-        ),
-        mistake(
-            "scales outside training only",
-            "Divide in training, so that nothing is left to do when the model is used",
-            scales_in_use,
-        ),
-        mistake(
-            "drops whole rows",
-            "Each number has a chance of its own: whole rows went together",
-            drops_rows,
         ),
     ],
 )

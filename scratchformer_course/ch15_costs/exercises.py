@@ -1,5 +1,8 @@
 """The exercises of chapter 15, costs: counts of parameters, operations and memory."""
 
+import math
+from functools import partial
+
 import torch
 import torch._dynamo  # checkpoint imports it at its first call: not within a check's time
 from torch.utils.checkpoint import checkpoint
@@ -7,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from scratchformer.blocks import TransformerBlock
 from scratchformer_course.ch15_costs.memory import most_at_once
-from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 
@@ -34,12 +37,7 @@ gpt_parameters = exercise(
     "gpt_parameters(vocab_size, context_length, d_model, n_layers) -> parameters of a GPT",
     cases=((65, 16, 8, 3), (11, 4, 6, 1), (7, 29, 10, 5), (50_257, 1024, 768, 12)),
     praise="`gpt_parameters` is right: the last call was GPT-2's smallest, 124,439,808.",
-    right=[
-        lambda vocab_size, context_length, d_model, n_layers: _gpt(
-            vocab_size, context_length, d_model, n_layers
-        ),
-        parameters_by_layer,
-    ],
+    right=[parameters_by_layer, _gpt],
     hints=[
         "Which two tables have C columns, and how many matrices and vectors does one block hold?",
         "A block has 12 C² weights and 13 C biases and norms. With both tables and the last norm, "
@@ -59,79 +57,30 @@ gpt_parameters = exercise(
         mistake(
             "forgets the last norm",
             "The last norm is missing: 2 C behind the blocks",
-            lambda V, T, C, L: _gpt(V, T, C, L, end=0),
-        ),
-        mistake(
-            "forgets the positions",
-            "The position table is missing: a vector for each position",
-            lambda V, T, C, L: _gpt(V, 0, C, L),
-        ),
-        mistake(
-            "forgets the token table",
-            "The token table is missing: a vector for each token",
-            lambda V, T, C, L: _gpt(0, T, C, L),
-        ),
-        mistake(
-            "forgets both tables",
-            "The two tables are missing: count tokens and positions too",
-            lambda V, T, C, L: _gpt(0, 0, C, L),
-        ),
-        mistake(
-            "counts matrices only",
-            "Only the matrices are counted: biases and norms add 13 C",
-            lambda V, T, C, L: _gpt(V, T, C, L, vectors=0, end=0),
-        ),
-        mistake(
-            "counts matrices and the last norm only",
-            "The 13 C of biases and norms in a block are missing",
-            lambda V, T, C, L: _gpt(V, T, C, L, vectors=0),
-        ),
-        mistake(
-            "forgets the norms of a block",
-            "4 C are missing in each block: those of its two norms, a weight and a bias each, or "
-            "the biases of attention, 3 C and C",
-            lambda V, T, C, L: _gpt(V, T, C, L, vectors=9),
+            partial(_gpt, end=0),
         ),
         mistake(
             "gives the wide layer C biases",
             "3 C are missing in each block: the layer that widens to 4 C has 4 C biases",
-            lambda V, T, C, L: _gpt(V, T, C, L, vectors=10),
-        ),
-        mistake(
-            "forgets the biases of the norms",
-            "A norm has a weight and a bias, 2 C: here is one of the two",
-            lambda V, T, C, L: _gpt(V, T, C, L, vectors=11, end=1),
+            partial(_gpt, vectors=10),
         ),
         mistake(
             "forgets the biases",
             "The biases of the linear layers are missing: 3 C, C, 4 C and C",
-            lambda V, T, C, L: _gpt(V, T, C, L, vectors=4),
+            partial(_gpt, vectors=4),
         ),
         mistake(
             "forgets the projection back",
             "Attention has four matrices: the projection back is missing",
-            lambda V, T, C, L: _gpt(V, T, C, L, matrices=11),
-        ),
-        mistake(
-            "counts half a feed-forward network",
-            "The network widens to 4 C and comes back: two matrices of 4 C²",
-            lambda V, T, C, L: _gpt(V, T, C, L, matrices=8),
-        ),
-        mistake(
-            "counts one block", "Only one block is counted", lambda V, T, C, L: _gpt(V, T, C, 1)
-        ),
-        mistake(
-            "counts a last norm for each block",
-            "The last norm stands once, behind all blocks",
-            lambda V, T, C, L: _gpt(V, T, C, L, end=2 * L),
+            partial(_gpt, matrices=11),
         ),
     ],
 )
 
 
-def _flops(V, T, C, L, weights=12, scores=2, head=1):
-    """Forward: a block multiplies by so many times C² weights, and forms so many T² products."""
-    return L * (2 * T * weights * C * C + scores * 2 * T * T * C) + head * 2 * T * C * V
+def _flops(V, T, C, L, scores=2, head=1):
+    """Forward: a block multiplies by 12 C² weights, and forms so many T² products."""
+    return L * (2 * T * 12 * C * C + scores * 2 * T * T * C) + head * 2 * T * C * V
 
 
 def flops_by_product(vocab_size, T, d_model, n_layers):
@@ -151,10 +100,7 @@ forward_flops = exercise(
     "forward_flops(vocab_size, T, d_model, n_layers) -> operations of a forward pass",
     cases=((65, 16, 8, 3), (11, 40, 6, 1), (7, 1, 10, 5), (50_257, 1024, 768, 12)),
     praise="`forward_flops` is right: GPT-2's smallest needs 2.9e11 operations for 1,024 tokens.",
-    right=[
-        lambda vocab_size, T, d_model, n_layers: _flops(vocab_size, T, d_model, n_layers),
-        flops_by_product,
-    ],
+    right=[flops_by_product, _flops],
     hints=[
         "A product of (T, C) and (C, K) costs 2 T C K operations. Which products does a block "
         "compute, and which two of them have no weights?",
@@ -175,65 +121,22 @@ forward_flops = exercise(
         mistake(
             "forgets the scores and the mixing",
             "The products without weights are missing: the scores, and the mixing of values",
-            lambda V, T, C, L: _flops(V, T, C, L, scores=0),
+            partial(_flops, scores=0),
         ),
         mistake(
             "counts the scores or the mixing",
             "Attention has two products of T times T times C, all pairs counted: here is one",
-            lambda V, T, C, L: _flops(V, T, C, L, scores=1),
+            partial(_flops, scores=1),
         ),
         mistake(
             "forgets the head",
             "The output head is missing: a product with V rows of C weights",
-            lambda V, T, C, L: _flops(V, T, C, L, head=0),
-        ),
-        mistake(
-            "forgets the head and the scores",
-            "Only the weights of the blocks are counted: the head and attention's T² are missing",
-            lambda V, T, C, L: _flops(V, T, C, L, scores=0, head=0),
+            partial(_flops, head=0),
         ),
         mistake(
             "counts the tables as products",
             "A table is looked up, not multiplied: only the head counts V",
             lambda V, T, C, L: _flops(V, T, C, L) + 2 * T * C * (V + T),
-        ),
-        mistake(
-            "counts every parameter twice",
-            "That is 2 N T: it counts biases, norms and positions, and no scores",
-            lambda V, T, C, L: 2 * T * _gpt(V, T, C, L),
-        ),
-        mistake(
-            "counts one token",
-            "That is for one token: there are T",
-            lambda V, T, C, L: _flops(V, T, C, L) // T,
-        ),
-        mistake(
-            "lets each token see one",
-            "Each of the T tokens is compared with all T: the scores need T²",
-            lambda V, T, C, L: _flops(V, T, C, L, scores=0) + L * 4 * T * C,
-        ),
-        mistake(
-            "counts one block", "Only one block is counted", lambda V, T, C, L: _flops(V, T, C, 1)
-        ),
-        mistake(
-            "counts a head for each block",
-            "The head stands once, behind all blocks",
-            lambda V, T, C, L: _flops(V, T, C, L, head=L),
-        ),
-        mistake(
-            "counts half a feed-forward network",
-            "The network widens to 4 C and comes back: two matrices of 4 C²",
-            lambda V, T, C, L: _flops(V, T, C, L, weights=8),
-        ),
-        mistake(
-            "forgets the projection back",
-            "Attention has four matrices: the projection back is missing",
-            lambda V, T, C, L: _flops(V, T, C, L, weights=11),
-        ),
-        mistake(
-            "counts the backward pass too",
-            "That is training, forward and backward: only the forward pass is asked for",
-            lambda V, T, C, L: 3 * _flops(V, T, C, L),
         ),
     ],
 )
@@ -249,14 +152,6 @@ def tokens_by_limits(parameters, bytes_each, texts, peak, bandwidth):
     by_bandwidth = texts * bandwidth / (parameters * bytes_each)
     by_peak = peak / (2 * parameters)
     return min(by_bandwidth, by_peak)
-
-
-def adds_the_times(parameters, bytes_each, texts, peak, bandwidth):
-    return texts / (parameters * bytes_each / bandwidth + 2 * parameters * texts / peak)
-
-
-def takes_the_shorter_time(parameters, bytes_each, texts, peak, bandwidth):
-    return texts / min(parameters * bytes_each / bandwidth, 2 * parameters * texts / peak)
 
 
 H100 = (989e12, 3.35e12)  # operations and bytes a second, as the maker states them
@@ -304,44 +199,20 @@ tokens_a_second = exercise(
         mistake(
             "adds the times",
             "Both times are added, but a machine reads while it computes: take the longer one",
-            adds_the_times,
-        ),
-        mistake(
-            "takes the shorter time",
-            "A step is ready when the slower of the two is: take the longer time",
-            takes_the_shorter_time,
+            lambda N, each, texts, peak, bandwidth: (
+                texts / (N * each / bandwidth + 2 * N * texts / peak)
+            ),
         ),
         mistake(
             "counts steps",
             "These are steps a second: each step writes a token for every text",
-            lambda N, each, texts, *machine: (
-                right_tokens_a_second(N, each, texts, *machine) / texts
-            ),
-        ),
-        mistake(
-            "computes for one text",
-            "The products are counted for one text: each text needs 2 operations a weight",
-            lambda N, each, texts, peak, bandwidth: texts / max(N * each / bandwidth, 2 * N / peak),
+            lambda *case: right_tokens_a_second(*case) / case[2],
         ),
         mistake(
             "reads the weights for each text",
             "The weights are read once for all texts: that is what a batch is good for",
-            lambda N, each, texts, peak, bandwidth: (
-                texts / max(texts * N * each / bandwidth, 2 * N * texts / peak)
-            ),
-        ),
-        mistake(
-            "counts multiplications only",
-            "A weight costs two operations for each text, a multiplication and an addition",
-            lambda N, each, texts, peak, bandwidth: right_tokens_a_second(
-                N, each, texts, 2 * peak, bandwidth
-            ),
-        ),
-        mistake(
-            "counts a training step",
-            "6 operations are those of training: writing has no backward pass and needs 2",
-            lambda N, each, texts, peak, bandwidth: right_tokens_a_second(
-                N, each, texts, peak / 3, bandwidth
+            lambda N, each, texts, *machine: right_tokens_a_second(
+                N, each * texts, texts, *machine
             ),
         ),
         mistake(
@@ -349,19 +220,14 @@ tokens_a_second = exercise(
             "A weight takes `bytes_each` bytes, and all of them must be read",
             lambda N, each, *rest: right_tokens_a_second(N, 1, *rest),
         ),
-        mistake(
-            "returns seconds",
-            "These are seconds for a token: tokens a second is one divided by that",
-            lambda *case: 1 / right_tokens_a_second(*case),
-        ),
     ],
 )
 
 
-def _fits(memory, V, T, C, L, *, state=16, blocks=16, logits=3, last=2, size=4):
-    """Whole texts beside the parameters' `state` bytes each: so many C a block, so many V."""
-    one = size * T * (L * blocks * C + last * C + logits * V)
-    return max(0, (memory - state * _gpt(V, T, C, L)) // one)
+def _fits(memory, V, T, C, L, *, state=16, logits=3, size=4, least=0):
+    """Whole texts beside the parameters' `state` bytes each; a token keeps so many V."""
+    one = size * T * (L * 16 * C + 2 * C + logits * V)
+    return max(least, (memory - state * _gpt(V, T, C, L)) // one)
 
 
 def _memory(texts, V, T, C, L):
@@ -375,36 +241,6 @@ def batch_by_float_division(memory, vocab_size, T, d_model, n_layers):
     if left < 0:
         return 0
     return int(left / (token * T))
-
-
-def counts_one_block(memory, *sizes):
-    V, T, C, L = sizes
-    return max(0, (memory - 16 * _gpt(V, T, C, L)) // (4 * T * (18 * C + 3 * V)))
-
-
-def returns_tokens(memory, V, T, C, L):
-    one = 4 * (L * 16 * C + 2 * C + 3 * V)
-    return max(0, (memory - 16 * _gpt(V, T, C, L)) // one)
-
-
-def returns_a_fraction(memory, V, T, C, L):
-    one = 4 * T * (L * 16 * C + 2 * C + 3 * V)
-    return max(0, memory - 16 * _gpt(V, T, C, L)) / one
-
-
-def rounds_up(memory, V, T, C, L):
-    one = 4 * T * (L * 16 * C + 2 * C + 3 * V)
-    return max(0, -((16 * _gpt(V, T, C, L) - memory) // one))
-
-
-def goes_below_zero(memory, V, T, C, L):
-    one = 4 * T * (L * 16 * C + 2 * C + 3 * V)
-    return (memory - 16 * _gpt(V, T, C, L)) // one
-
-
-def cuts_off_towards_zero(memory, V, T, C, L):
-    one = 4 * T * (L * 16 * C + 2 * C + 3 * V)
-    return int((memory - 16 * _gpt(V, T, C, L)) / one)
 
 
 largest_batch = exercise(
@@ -421,12 +257,7 @@ largest_batch = exercise(
         (0, 65, 8, 48, 3),
     ),
     praise="`largest_batch` is right: 24 GB hold GPT-2's smallest and 17 texts of 1,024 tokens.",
-    right=[
-        lambda memory, vocab_size, T, d_model, n_layers: _fits(
-            memory, vocab_size, T, d_model, n_layers
-        ),
-        batch_by_float_division,
-    ],
+    right=[batch_by_float_division, _fits],
     hints=[
         "What is in memory before the first text comes, and what does each text add?",
         "`left = memory - 16 * gpt_parameters(...)`. A token takes 4 bytes for each of "
@@ -442,59 +273,27 @@ largest_batch = exercise(
         mistake(
             "forgets the parameters",
             "The parameters are not counted: each takes 16 bytes before the first text comes",
-            lambda memory, *sizes: _fits(memory, *sizes, state=0),
-        ),
-        mistake(
-            "counts the weights alone",
-            "4 bytes are the weight alone: its gradient and AdamW's two averages take 12 more",
-            lambda memory, *sizes: _fits(memory, *sizes, state=4),
+            partial(_fits, state=0),
         ),
         mistake(
             "forgets the optimizer",
             "AdamW's two averages are missing: a parameter takes 16 bytes",
-            lambda memory, *sizes: _fits(memory, *sizes, state=8),
-        ),
-        mistake(
-            "forgets one of the averages",
-            "AdamW keeps two averages for each parameter, so it takes 16 bytes",
-            lambda memory, *sizes: _fits(memory, *sizes, state=12),
+            partial(_fits, state=8),
         ),
         mistake(
             "forgets the loss",
             "The loss is missing: three tables of logits, 3 V numbers for each token",
-            lambda memory, *sizes: _fits(memory, *sizes, logits=0),
+            partial(_fits, logits=0),
         ),
-        mistake(
-            "counts the table that is kept",
-            "One table of logits is kept, but three are there in the loss's backward pass",
-            lambda memory, *sizes: _fits(memory, *sizes, logits=1),
-        ),
-        mistake(
-            "counts the two new tables alone",
-            "The loss keeps a table already: with the two new ones there are three",
-            lambda memory, *sizes: _fits(memory, *sizes, logits=2),
-        ),
-        mistake(
-            "forgets the last norm",
-            "The last norm is missing: it keeps 2 C numbers for each token",
-            lambda memory, *sizes: _fits(memory, *sizes, last=0),
-        ),
-        mistake("counts one block", "Every block keeps 16 C numbers: L times", counts_one_block),
         mistake(
             "counts numbers instead of bytes",
             "Numbers are no bytes: each kept number takes 4",
-            lambda memory, *sizes: _fits(memory, *sizes, size=1),
+            partial(_fits, size=1),
         ),
         mistake(
-            "returns tokens",
-            "These are tokens: how many whole texts of T tokens are they?",
-            returns_tokens,
-        ),
-        refused("returns a fraction", "but an int such as", returns_a_fraction),
-        mistake("rounds up", "Rounded up: a part of a text does not fit", rounds_up),
-        *alike(
+            "goes below zero",
             "Less than nothing cannot fit: 0 where the parameters alone are too large",
-            {"goes below zero": goes_below_zero, "cuts off towards zero": cuts_off_towards_zero},
+            partial(_fits, least=-math.inf),
         ),
     ],
 )
@@ -593,19 +392,13 @@ through = exercise(
     question=which(
         "keeps everything in one segment",
         beside=[right_through],
-        others=["is the plain loop", "skips the last block"],
+        others=["cuts the slopes", "skips the last block"],
     ),
     mistakes=[
-        refused("is the plain loop", "of what the plain loop holds: half is asked for", loop),
         refused(
             "keeps everything in one segment",
             "of what the plain loop holds: half is asked for",
             one_segment,
-        ),
-        refused(
-            "saves one half only",
-            "of what the plain loop holds: half is asked for",
-            lambda blocks, x: loop(blocks[4:], right_through(blocks[:4], x)),
         ),
         refused(
             "cuts the slopes",
@@ -621,16 +414,6 @@ through = exercise(
             "skips the last block",
             "The output is not that of the blocks",
             lambda blocks, x: right_through(blocks[:-1], x),
-        ),
-        refused(
-            "goes backwards",
-            "The output is not that of the blocks",
-            lambda blocks, x: right_through(blocks[::-1], x),
-        ),
-        refused(
-            "returns the first row",
-            "The output has shape",
-            lambda blocks, x: loop(blocks, x)[0],
         ),
     ],
 )

@@ -10,7 +10,6 @@ from scratchformer_course.ch23_silent_bugs.prices import Price, prices
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_finite
 
-FILES = ["ch23_silent_bugs/live.css", "ch23_silent_bugs/live.js"]
 # Pairs in their order, whether the broken one is curve A, and where the reader meets it again
 PAIRS = {
     "heads_mixed": (False, "in the clinic"),
@@ -45,7 +44,7 @@ def two_curves(stored: Mapping) -> LiveFigure:
             }
         )
     settings = {"pairs": pairs, "steps": stored["settings"]["steps"]}
-    return LiveFigure("two_curves", settings, _still_pairs(pairs), FILES)
+    return LiveFigure("two_curves", settings, _still_pairs(pairs))
 
 
 def clinic(stored: Mapping) -> LiveFigure:
@@ -79,7 +78,7 @@ def clinic(stored: Mapping) -> LiveFigure:
         "questions": list(QUESTIONS),
         "steps": stored["settings"]["steps"],
     }
-    return LiveFigure("clinic", settings, _still_clinic(cases), FILES)
+    return LiveFigure("clinic", settings, _still_clinic(cases))
 
 
 def _curves(name: str, stored: Mapping) -> list[list[float]]:

@@ -25,7 +25,7 @@ ENLARGED = 1.3  # how much larger than its own size a figure may be shown
 def setup() -> None:
     """Make figures legible at phone width and fit for dark pages, and a warning one plain line.
 
-    Tells of a smoke budget, under which no number means anything.
+    Tells of a smoke budget, under which no number means anything and Playhouse is a shorter text.
     """
     plt.rcParams.update(
         {
@@ -50,6 +50,7 @@ def setup() -> None:
     if (shell := get_ipython()) is not None:
         _show_figures_as_svg(shell)
     if is_smoke():
+        os.environ.setdefault("SCRATCHFORMER_PLAYHOUSE", "200000")
         print("SCRATCHFORMER_BUDGET=smoke: a few steps only, the numbers below mean nothing.")
 
 

@@ -395,10 +395,12 @@ def test_two_runs_into_one_folder_do_not_disturb_each_other(tokens, capsys):
     assert not Path("out/run.json").exists() and cli.main(call) == 0
 
 
-def test_whole_numbers_do_for_fractions(tokens):
-    Path("small.toml").write_text(CONFIG.replace("lr = 1e-2", "lr = 1\nclip = 1"))
+def test_whole_numbers_do_for_fractions_wherever_they_are(tokens):
+    text = CONFIG.replace("lr = 1e-2", "lr = 1\nclip = 1").replace("[0.9, 0.98]", "[0, 0.98]")
+    Path("small.toml").write_text(text)
     read = cli.read_config(Path("small.toml"))["training"]
-    assert type(read["lr"]) is type(read["clip"]) is float and read["betas"] == (0.9, 0.98)
+    assert type(read["lr"]) is type(read["clip"]) is float
+    assert read["betas"] == (0.0, 0.98) and type(read["betas"][0]) is float
 
 
 def test_a_token_file_of_another_tokenizer_or_text_is_refused(tokens, capsys):

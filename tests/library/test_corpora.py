@@ -270,14 +270,11 @@ def test_a_cache_that_cannot_exist_costs_a_notice_and_not_the_text(server, tmp_p
 # --- the real files, the split, the import ----------------------------------------------------
 
 
-def test_the_stand_in_is_as_long_as_shakespeare_and_on_the_smoke_budget_shorter(
-    monkeypatch,
-):
-    texts = []
-    for budget in ("cpu", "smoke"):
-        monkeypatch.setenv("SCRATCHFORMER_BUDGET", budget)
-        corpora._playhouse_text.cache_clear()
-        texts.append(load_corpus("playhouse").text)
+def test_the_stand_in_is_as_long_as_shakespeare_or_as_it_is_asked_for(monkeypatch):
+    texts = [Playhouse(seed=0).text(1_115_394)]
+    monkeypatch.setenv("SCRATCHFORMER_PLAYHOUSE", "200000")
+    corpora._playhouse_text.cache_clear()
+    texts.append(load_corpus("playhouse").text)
     corpora._playhouse_text.cache_clear()
     assert list(map(len, texts)) == [1_115_394, 200_000]
     assert texts[0].startswith(texts[1][:190_000])

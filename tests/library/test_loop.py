@@ -20,6 +20,7 @@ from scratchformer.training import (
     parameter_groups,
     token_loss,
     train,
+    train_on,
     update,
 )
 from scratchformer_course.ch17_speedrun.windows import RaceWindows
@@ -270,8 +271,7 @@ def test_evaluation_takes_no_more_rows_at_once_than_training():
 def test_evaluation_reads_windows_as_long_as_the_longest_that_are_trained_on():
     model, lengths = small_gpt(), []
     model.register_forward_pre_hook(lambda _, inputs: lengths.append(inputs[0].shape[1]))
-    sampling = {"sampler": RaceWindows, "double_after": 1}
-    size = {"batch_size": 4, "context_length": 4}
-    train(model, IDS, IDS, steps=1, lr=0.1, seed=0, sampling=sampling, **size)
+    batches = RaceWindows(IDS, batch_size=4, context_length=4, seed=0, double_after=1)
+    train_on(batches, model, IDS, TrainingConfig(steps=1, lr=0.1, seed=0), 4, {})
     assert lengths[0] == 4  # the step, before the windows double
     assert lengths[1] == 8

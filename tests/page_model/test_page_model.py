@@ -18,10 +18,10 @@ from scratchformer.blocks import TransformerBlock
 from scratchformer.generation import sampling
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import ByteBPE, CharTokenizer
-from scratchformer_course.ch17_speedrun import model as speedrun_module
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.page_model import explorer as view
+from scratchformer_course.page_model import speedrun as speedrun_module
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from tests.node import JavaScriptError, Node
 
 TOLERANCE = 1e-4
@@ -56,7 +56,7 @@ IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5]
 node = Node(
     tokenizers="page_model/tokenizer.js",
     M="page_model/model.js",
-    scratchformerExplorer="page_model/explorer.js",
+    explorer="page_model/explorer.js",
     patch="page_model/views/patch.js",
 )
 
@@ -433,8 +433,8 @@ def test_the_shipped_model_is_patched_as_in_pytorch(shipped):
 def test_a_question_is_what_one_text_expects_against_what_the_other_does():
     body = """
       const [from, to] = input.logits.map((z) => Float32Array.from(z));
-      const asked = scratchformerExplorer.question(from, to);
-      return {asked, odds: [from, to].map((z) => scratchformerExplorer.logOdds(z, asked))};
+      const asked = course.explorer.question(from, to);
+      return {asked, odds: [from, to].map((z) => course.explorer.logOdds(z, asked))};
     """
     for logits in (
         [[1, 3, -2], [2.5, 0, 1]],

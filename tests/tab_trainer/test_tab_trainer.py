@@ -18,8 +18,8 @@ from scratchformer.data.corpora import Corpus
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, make_optimizer
 from scratchformer.training.muon import newton_schulz
-from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
 from scratchformer_course.page_model import describe
+from scratchformer_course.page_model.speedrun import SpeedrunGPT
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import FIXED
 from tests.node import JavaScriptError, Node
@@ -27,14 +27,13 @@ from tests.node import JavaScriptError, Node
 KINDS = ["plain", "simd"]
 B = ROWS
 in_node = Node(
-    scratchformerModel="page_model/model.js",
-    scratchformerMatrix="tab_trainer/matrix.js",
-    scratchformerTrainer="tab_trainer/trainer.js",
+    "page_model/model.js",
+    "tab_trainer/matrix.js",
     Tr="tab_trainer/trainer.js",
     Text="tab_trainer/text.js",
     Counts="tab_trainer/counts.js",
-    Session="tab_trainer/session.js",
     Export="tab_trainer/export.js",
+    Session="tab_trainer/session.js",
 )
 SETTINGS = [
     IDEAS,
@@ -120,7 +119,7 @@ def test_newton_schulz_is_pytorchs_for_wide_and_tall_matrices():
 @pytest.mark.parametrize("kind", [*KINDS, "fused"])
 def test_the_product_is_right_for_any_shape_and_any_strides(kind):
     body = """
-      const M = scratchformerMatrix, engine = M.create(2 ** 22, input.kind);
+      const M = course.matrix, engine = M.create(2 ** 22, input.kind);
       const numbers = new Float32Array(engine.buffer);
       let seed = 1;
       const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
@@ -305,10 +304,8 @@ def test_the_tables_of_counts_are_those_of_dictionaries():
 
 SESSION = """
   const posted = [], waiting = [];
-  const all = { model: scratchformerModel, trainer: Tr, text: Text, export: Export,
-    counts: Counts };
   const { receive } = Session.newSession(
-    all, (m) => posted.push(m), (f) => waiting.push(f));
+    course, (m) => posted.push(m), (f) => waiting.push(f));
   const settle = () => new Promise(setImmediate);
   const turn = async (n) => {
     for (await settle(); n && waiting.length; n--, await settle()) waiting.shift()();
@@ -387,7 +384,8 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
     assert kinds(posted) == ["begun", "failed"]
 
 
-# Two sessions, the ends of one channel between them; the second may be made to fail
+# Two sessions, the ends of one channel between them; the second may be made to fail, or to fall
+# silent: then it is declared dead, as the page does it when a worker has died
 TWO = """const { port1, port2 } = new MessageChannel(), asked = [];
   const trainer = { ...Tr, newRun(...told) {
     const run = Tr.newRun(...told);
@@ -401,32 +399,39 @@ TWO = """const { port1, port2 } = new MessageChannel(), asked = [];
     }
     return run;
   } };
-  const second = Session.newSession({ ...all, trainer }, () => {}, setImmediate);
+  const second = Session.newSession({ ...course, trainer }, () => {}, setImmediate);
   if (input.two) {
     receive({ do: "meet", port: port1 });
-    second.receive({ do: "help", port: port2 });
+    const port = { postMessage: (m) => asked.length <= input.answers && port2.postMessage(m),
+      set onmessage(hear) { port2.onmessage = hear; } };
+    second.receive({ do: "help", port });
   }
   // A clock on which steps alone are slow, or steps together are: it is read before and after each
   const stepsNow = () => posted.filter((m) => m.is === "step").length;
   let clock = 0, readings = 0;
+  const now = performance.now;
   performance.now = () => {
     const way = stepsNow() >= 5 && stepsNow() < 11 ? "alone" : "together";
     return (clock += ++readings % 2 === 0 && input.slow === way ? 99 : 1);
   };
   start();
-  while (!posted.some((m) => ["done", "failed"].includes(m.is))) {
-    const steps = stepsNow();
-    if (steps === input.leave) receive({ do: "alone" });
+  const isOver = () => posted.some((m) => ["done", "failed"].includes(m.is));
+  for (let turns = 0; !isOver() && turns < 500; turns++) {
+    if (stepsNow() === input.leave || asked.length > input.answers) receive({ do: "alone" });
     await turn(1);
   }
+  performance.now = now;
+  if (!isOver()) throw new Error("the run hangs");
   await settle();
   posted.push({ is: "asked", asked });"""
 
 
-def two_workers(**told):
+def two_workers(**changes):
     settings = {**RUN["settings"], "steps": 24}
-    told = {"two": True, "works": 10**6, "slow": "alone", "leave": -1, **told}
-    posted = session(TWO, settings=settings, **told)
+    never = 10**6
+    given = {"two": True, "works": never, "answers": never, "slow": "alone", "leave": -1, **changes}
+    text = "".join("abcdefghijklm"[i * i % 13] for i in range(3000))
+    posted = session(TWO, settings=settings, text=text, **given)
     asked = posted.pop()["asked"]
     losses = [m["loss"] for m in posted if m["is"] == "step"]
     (score,) = (m["loss"] for m in posted if m["is"] == "done")
@@ -449,6 +454,15 @@ def test_when_the_second_worker_fails_the_first_goes_on_alone():
     for broken in ({"works": 0}, {"works": 7}, {"works": 30}, {"leave": 0}, {"leave": 13}):
         again = two_workers(**broken)
         assert again[:2] == (losses, score), broken
+
+
+def test_a_run_never_waits_for_a_second_worker_that_has_died():
+    losses, score, *_ = two_workers(two=False)
+    *_, asked, _ = two_workers()
+    first_score = asked.index("judge")
+    assert asked.count("judge") > 2, "it is asked again after it has died"
+    for answers in (0, 7, first_score - 2, first_score, first_score + 1):
+        assert two_workers(answers=answers)[:2] == (losses, score), answers
 
 
 # ---- what is done with a trained model ----

@@ -1,10 +1,10 @@
 // What models write, under one slider: at each stop the text, its loss on a curve of all stops, and
 // which character is expected after an opening. Chapter 04 moves through the steps of one run,
 // chapter 10 from model to model.
-"use strict";
 
-scratchformerLive.figures.first_sample = (() => {
-  const { el, slider, title, note, table, bar, format, visible } = scratchformerLive;
+course.define("writing", () => {
+  const { el, sliderOver, title, note, table, bar, format, visible } = course.live;
+  const { drawing, words, describe } = course.live;
   const WIDTH = 340;
   const LEFT = 34;
   const RIGHT = 318;
@@ -30,46 +30,38 @@ scratchformerLive.figures.first_sample = (() => {
     const highest = Math.max(level, ...frames.map(({ loss }) => loss));
     const x = ({ at }) => LEFT + at * (RIGHT - LEFT);
     const y = (loss) => heightOf(loss, lowest, highest);
-    const stop = slider(
-      settings.slider,
-      { min: 0, max: last, step: 1, value: 0, show: (i) => frames[i].label },
-      draw,
-    );
-    const text = el("p", { class: "sx-text", tabindex: 0, role: "group" });
-    text.setAttribute("aria-label", `What ${settings.writer} writes`);
-    const status = el("p", { class: "sx-status", role: "status" });
+    const stops = frames.map(({ label }) => label);
+    const stop = sliderOver(settings.slider, stops, draw);
+    const text = el("p.sx-text", { tabindex: 0, role: "group" });
+    describe(text, `What ${settings.writer} writes`);
+    const status = el("p.sx-status", { role: "status" });
     const dot = el("svg:circle", { r: 6 });
-    const curve = drawing();
+    const points = frames.map((frame) => `${x(frame)},${y(frame.loss)}`).join(" ");
+    const curve = drawing(WIDTH, HEIGHT, { class: "sx-curve" }, [
+      el("svg:path", { d: `M${LEFT} 4V${BOTTOM}H${WIDTH - 6}`, class: "sx-frame" }),
+      settings.marks.map((loss) => words(loss, LEFT - 7, y(loss) + 4, "end")),
+      frames.map((frame) => words(frame.tick, x(frame), BOTTOM + 16)),
+      words(settings.axis, (LEFT + RIGHT) / 2, HEIGHT - 5),
+      el("svg:path", { d: `M${LEFT} ${y(level)}H${RIGHT}`, class: "sx-guessing" }),
+      lowest
+        ? words(lineName, LEFT + 6, y(level) + 16, "start")
+        : words(lineName, RIGHT, y(level) + 16, "end"),
+      el("svg:polyline", { points, class: "sx-path" }),
+      dot,
+    ]);
     const expected = el("div");
-
-    function drawing() {
-      const label = (words, x, y, anchor) => el("svg:text", { x, y, "text-anchor": anchor }, words);
-      const points = frames.map((frame) => `${x(frame)},${y(frame.loss)}`).join(" ");
-      return el("svg:svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sx-curve", role: "img" }, [
-        el("svg:path", { d: `M${LEFT} 4V${BOTTOM}H${WIDTH - 6}`, class: "sx-frame" }),
-        settings.marks.map((loss) => label(loss, LEFT - 7, y(loss) + 4, "end")),
-        frames.map((frame) => label(frame.tick, x(frame), BOTTOM + 16, "middle")),
-        label(settings.axis, (LEFT + RIGHT) / 2, HEIGHT - 5, "middle"),
-        el("svg:path", { d: `M${LEFT} ${y(level)}H${RIGHT}`, class: "sx-guessing" }),
-        lowest
-          ? label(lineName, LEFT + 6, y(level) + 16, "start")
-          : label(lineName, RIGHT, y(level) + 16, "end"),
-        el("svg:polyline", { points, class: "sx-path" }),
-        dot,
-      ]);
-    }
 
     function draw() {
       const frame = frames[stop.get()];
-      text.replaceChildren(el("b", {}, prompt), frame.text);
+      text.replaceChildren(el("b", prompt), frame.text);
       dot.setAttribute("cx", x(frame));
       dot.setAttribute("cy", y(frame.loss));
       const loss = format(frame.loss, digits);
       status.textContent =
         `${frame.told} the loss is ${loss}, as if it gave ` +
         `${(100 * shareOf(frame.loss)).toFixed(0)} % to each character that really comes.`;
-      curve.setAttribute(
-        "aria-label",
+      describe(
+        curve,
         `The loss on the validation text, from ${format(frames[0].loss, digits)} to ` +
           `${format(frames[last].loss, digits)}; marked: ${loss} ` +
           `${frame.told[0].toLowerCase()}${frame.told.slice(1)}. ` +
@@ -84,16 +76,16 @@ scratchformerLive.figures.first_sample = (() => {
     }
 
     draw();
-    return el("div", { class: "sx-writing" }, [
+    return el("div.sx-writing", [
       stop.element,
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, [text]),
-        el("div", { class: "sx-detail" }, [status, curve, expected]),
+      el("div.sx-columns", [
+        el("div.sx-main", [text]),
+        el("div.sx-detail", [status, curve, expected]),
       ]),
     ]);
   }
 
-  if (typeof module !== "undefined") module.exports = { heightOf, shareOf }; // Node
-  return build;
-})();
-scratchformerLive.figures.rungs_write = scratchformerLive.figures.first_sample;
+  course.figures.first_sample = build;
+  course.figures.rungs_write = build;
+  return { heightOf, shareOf };
+});

@@ -11,7 +11,6 @@ from html import escape
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
 
-FILES = ["prose/opening_film.css", "prose/opening_film.js"]
 TICKS = (0, 10, 100, 1000)  # steps named below the curve, beside the last
 
 
@@ -30,7 +29,7 @@ def opening_film() -> LiveFigure:
         (place(step), round(0.06 + 0.86 * (highest - loss) / (highest - lowest), 4))
         for step, loss in film["curve"]
     ]
-    told = [
+    shown = [
         {key: frame[key] for key in ("step", "right", "text", "weights")}
         | {"x": place(frame["step"])}
         for frame in frames
@@ -48,7 +47,7 @@ def opening_film() -> LiveFigure:
         f"{_curve(curve, [(place(step), step) for step in (*TICKS, last)], highest, lowest)}"
         "</div>"
     )
-    return LiveFigure("opening_film", {"frames": told, "curve": curve}, still, FILES)
+    return LiveFigure("opening_film", {"frames": shown, "curve": curve}, still)
 
 
 def _head(line: str, weights: list[list[float]]) -> str:

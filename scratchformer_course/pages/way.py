@@ -1,69 +1,24 @@
-"""A Sphinx extension: what the welcome page shows of models, with their own numbers.
+"""The way from a text to its next token, in six pictures that hold a shipped model's numbers."""
 
-:::{opening-film}               a small GPT learning to write
-
-:::{way} tiny-shakespeare       the way from a text to its next token in six steps:
-:prompt: ROMEO:                 "Name: 01 02. A sentence." in paragraphs of their own
-"""
-
-import re
 from html import escape
-from typing import Any, ClassVar
+from typing import Any
 
-from docutils import nodes
-from docutils.parsers.rst import Directive, directives
-from sphinx.application import Sphinx
-from welcome_chapters_ext import FromChapters
+import torch
+from torch import Tensor
+
+from scratchformer.attention import recorded_attention
+from scratchformer.models import GPT
+from scratchformer.tokenizers import CharTokenizer
 
 CELL = 16  # units of a square in a picture
 
 
-class Way(FromChapters):
-    """Six steps from a text to its next token, drawn with the numbers of a shipped model."""
-
-    required_arguments = 1
-    option_spec: ClassVar[dict] = {"prompt": directives.unchanged_required}
-
-    def run(self) -> list[nodes.Node]:
-        name, prompt = self.arguments[0], self.options["prompt"]
-        pictures = way_pictures(name, prompt)
-        steps = re.findall(r"(?m)^([\w ]+): ((?:\d\d ?)+)\. (.+)$", "\n".join(self.paragraphs()))
-        if len(steps) != len(pictures):
-            raise self.error(f"{len(steps)} steps, expected {len(pictures)}")
-        items = ""
-        for (step, numbers, text), picture in zip(steps, pictures, strict=True):
-            links = "".join(f"<li>{self.link(number)}</li>" for number in numbers.split())
-            items += (
-                f'<li><p class="course-step">{escape(step)}</p>{picture}'
-                f"<p>{escape(text)}</p><ul>{links}</ul></li>"
-            )
-        return self.raw(f'<ol class="course-way">{items}</ol>')
-
-
-class OpeningFilm(Directive):
-    """The film of a run."""
-
-    def run(self) -> list[nodes.Node]:
-        from scratchformer_course.measurements import FOLDER
-        from scratchformer_course.prose import opening_film
-
-        for path in (opening_film.__file__, str(FOLDER / "film.json")):
-            self.state.document.settings.env.note_dependency(path)
-        return [nodes.raw("", opening_film.opening_film().placeholder(), format="html")]
-
-
 def way_pictures(name: str, prompt: str) -> list[str]:
     """Tokens, vectors, attention, blocks, probabilities, the longer text: as SVG."""
-    import torch
-
-    from scratchformer.attention import recorded_attention
-    from scratchformer.models import GPT
-    from scratchformer.tokenizers import CharTokenizer
-
     model, tokenizer = GPT.pretrained(name).eval(), CharTokenizer.pretrained(name)
     ids = tokenizer.encode(prompt)
-    taken: dict[str, Any] = {}
-    hook = model.h[0].register_forward_pre_hook(lambda _, args: taken.update(x=args[0][0]))
+    read: dict[str, Any] = {}
+    hook = model.h[0].register_forward_pre_hook(lambda _, args: read.update(x=args[0][0]))
     with torch.no_grad(), recorded_attention(model) as weights:
         p = model(torch.tensor([ids]))[0, -1].softmax(dim=-1)
     hook.remove()
@@ -74,7 +29,7 @@ def way_pictures(name: str, prompt: str) -> list[str]:
     likeliest = [(tokenizer.decode([i]), value) for i, value in zip(best, values, strict=True)]
     return [
         draw_tokens(letters, ids),
-        draw_vectors(taken["x"][:, :6].T.tolist()),
+        draw_vectors(read["x"][:, :6].T.tolist()),
         draw_attention([before.tolist(), spread.tolist()]),
         draw_blocks(len(model.h)),
         draw_probabilities(likeliest),
@@ -82,12 +37,12 @@ def way_pictures(name: str, prompt: str) -> list[str]:
     ]
 
 
-def on_the_one_before(weights: Any) -> float:
+def on_the_one_before(weights: Tensor) -> float:
     """How much a head's positions look at the position before them."""
     return weights.diagonal(offset=-1).mean().item()
 
 
-def entropy(weights: Any) -> float:
+def entropy(weights: Tensor) -> float:
     """How widely a head's positions look."""
     return -weights.clamp(min=1e-9).log().mul(weights).sum().item()
 
@@ -199,11 +154,3 @@ def draw_longer(prompt: str, token: str) -> str:
 
 def visible(token: str) -> str:
     return token.replace(" ", "␣").replace("\n", "⏎")
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives, and the styles of the welcome page."""
-    app.add_directive("opening-film", OpeningFilm)
-    app.add_directive("way", Way)
-    app.add_css_file("welcome.css")
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

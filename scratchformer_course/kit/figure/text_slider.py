@@ -13,7 +13,6 @@ from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_finite
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 340, 190, 34, 318, 14, 150  # of the curve, as in the page
-FILES = ["kit/figure/writing.css", "kit/figure/writing.js"]
 
 
 class Frame(NamedTuple):
@@ -28,7 +27,7 @@ class Frame(NamedTuple):
     next: Sequence[tuple[str, float]]  # the likeliest characters after the opening
 
 
-def writing(
+def text_slider(
     name: str,
     frames: Sequence[Frame],
     *,
@@ -81,7 +80,7 @@ def writing(
         f'<th scope="col">expects after {escape(repr(opening))}</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
     )
-    return LiveFigure(name, settings, still, FILES)
+    return LiveFigure(name, settings, still)
 
 
 def _curve(settings: dict[str, Any]) -> str:
@@ -102,6 +101,6 @@ def _curve(settings: dict[str, Any]) -> str:
         if frame["tick"]:
             d.text(x, BOTTOM + 15, frame["tick"], size=13)
     d.text((LEFT + WIDTH) / 2, HEIGHT - 6, settings["axis"], size=13)
-    told = ", ".join(f"{frame['loss']:.{digits}f} at {frame['label']}" for frame in frames)
+    losses = ", ".join(f"{frame['loss']:.{digits}f} at {frame['label']}" for frame in frames)
     line = f"{words} has {level:.{digits}f}"
-    return d.svg(f"The loss on the validation text: {told}. A dashed line: {line}.")
+    return d.svg(f"The loss on the validation text: {losses}. A dashed line: {line}.")

@@ -2,10 +2,9 @@
 // once, when it is in sight; whoever asked for less motion sees its end, and moves the slider.
 //
 // The still figure that Python wrote is kept, and its text, its map and its curve are changed.
-"use strict";
 
-(() => {
-  const { el, slider, button } = scratchformerLive;
+course.define("opening_film", () => {
+  const { el, sliderOver, button } = course.live;
   const STAGE = 1400; // milliseconds for each step shown,
   const TYPED = 0.6; // of which the text takes this share,
   const DRAWN = 0.35; // and the curve this one
@@ -47,10 +46,10 @@
         at = i;
         told.replaceChildren(
           ...(i
-            ? ["Recorded: after ", el("b", {}, steps(frame))]
-            : ["Recorded: before its ", el("b", {}, "first step")]),
+            ? ["Recorded: after ", el("b", steps(frame))]
+            : ["Recorded: before its ", el("b", "first step")]),
           " a small GPT names the next character ",
-          el("b", {}, often(frame)),
+          el("b", often(frame)),
           ":",
         );
         frame.weights.flat().forEach((weight, n) => {
@@ -99,16 +98,13 @@
       if (drawing) stop();
       else play();
     });
-    const chosen = slider(
-      "Training",
-      { min: 0, max: last, step: 1, value: last, show: (i) => steps(frames[i]) },
-      () => {
-        if (chosen.get() === at) return; // the film moved it
-        seen.disconnect();
-        show(chosen.get());
-        stop();
-      },
-    );
+    const chosen = sliderOver("Training", frames.map(steps), moved, last);
+    function moved() {
+      if (chosen.get() === at) return; // the film moved it
+      seen.disconnect();
+      show(chosen.get());
+      stop();
+    }
     const seen = new IntersectionObserver(
       ([{ isIntersecting }]) => {
         if (!isIntersecting) return;
@@ -124,6 +120,6 @@
     return film;
   }
 
-  scratchformerLive.figures.opening_film = build;
-  if (typeof module !== "undefined") module.exports = { upTo, before }; // Node
-})();
+  course.figures.opening_film = build;
+  return { upTo, before };
+});

@@ -1,5 +1,7 @@
 """The drawings of two pages: gradients added up in a ring of processes, and the house's rooms."""
 
+from pathlib import Path
+
 from scratchformer_course.kit.canvas import Drawing
 
 CELL = 23
@@ -69,13 +71,14 @@ def ring_all_reduce():
 
 def house():
     """The rooms of the repository in floors: each imports from the floors below its own."""
+    slices = sorted(path.name[:4] for path in Path(__file__).parents[1].glob("ch[0-9][0-9]_*"))
     d = Drawing(480, 456)
     for i, name in enumerate(("notebooks", "book", "lab", "tools", "tests")):
         d.box(3 + 96 * i, 8, 90, 34, name, "muted", size=13)
     d.box(3, 78, 474, 226, "", "muted", fill=0, dashed=True)
     d.text(14, 96, "scratchformer_course", "muted", size=13, anchor="start", mono=True)
     d.text(466, 96, "one slice a chapter", "query", size=13, anchor="end")
-    for i, name in enumerate(("ch00", "ch01", "…", "ch17", "ch18", "prose")):
+    for i, name in enumerate((*slices[:2], "…", *slices[-2:], "pages")):
         d.box(14 + 76.8 * i, 110, 68, 34, name, "query", size=13)
     d.box(14, 182, 144, 40, "page_model", "key", size=13)
     d.box(168, 182, 144, 40, "tab_trainer", "key", size=13)
@@ -95,8 +98,8 @@ def house():
     return d.show(
         "Five floors. On top stand notebooks, book, lab, tools and tests, which may import all "
         "that is below. Under them lies scratchformer_course: first the slices, one for each "
-        "chapter, from ch00 to ch18, and prose for the other pages, with no arrow between them; "
-        "then page_model and tab_trainer; then kit and measurements. A dashed arrow leads up from "
-        "page_model to one file of ch17. The ground floor is scratchformer, the library, which "
-        "runs from files and data to generation, and imports nothing from above."
+        f"chapter, from {slices[0]} to {slices[-1]}, and pages for the other pages, with no arrow "
+        "between them; then page_model and tab_trainer; then kit and measurements. A dashed arrow "
+        "leads up from page_model to one file of ch17. The ground floor is scratchformer, the "
+        "library, which runs from files and data to generation, and imports nothing from above."
     )

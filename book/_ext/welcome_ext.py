@@ -1,128 +1,29 @@
-"""A Sphinx extension: what the chapters say of themselves, as cards, routes and a map.
+"""A Sphinx extension: what the welcome page says of the chapters, and shows of a model.
 
-The first cell of a chapter holds a line of facts, and that line is the only source: titles,
-minutes, needs and exercises come from the chapters at each build. Directives take short texts:
+Titles, minutes, needs and exercises come from the chapters at each build
+(`scratchformer_course/kit/facts.py`). Directives take short texts:
 
+    :::{opening-film}               a small GPT learning to write
+    :::{way} tiny-shakespeare       the way from a text to its next token in six steps:
+    :prompt: ROMEO:                 "Name: 01 02. A sentence." in paragraphs of their own
     :::{routes}                     "Name: 01 02 04. A sentence." in paragraphs of their own
     :::{chapter-map}                chapters in rows as they shall stand, "." for an empty place
     :::{chapter-cards}              "01. A sentence." in paragraphs of their own
 """
 
-import json
 import posixpath
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
-import yaml
 from docutils import nodes
-from docutils.parsers.rst import Directive
+from docutils.parsers.rst import Directive, directives
 from sphinx.application import Sphinx
 
-ROOT = Path(__file__).resolve().parents[2]
-FACTS = re.compile(
-    r"Needs: (?P<needs>.*?) Reading: about (?P<minutes>\d+) minutes\. "
-    r"Running: about (?P<seconds>\d+) seconds"
-)
-CHAPTER = re.compile(r"<(?:/notebooks/)?(\d\d)_\w+>")
-EXERCISE = re.compile(r"^### Exercise (\d+\.\d+) · ", re.MULTILINE)
-
-
-class Chapter(NamedTuple):
-    """A chapter; others are named by their two digits."""
-
-    number: str  # "05"
-    docname: str  # notebooks/05_averaging
-    title: str  # without the number
-    needs: tuple[str, ...]  # chapters to have read before
-    helped_by: tuple[str, ...]  # chapters that help, and that it does without
-    minutes: int  # of reading
-    seconds: int  # of running
-    exercises: tuple[str, ...]  # "5.1", …
-
-
-@lru_cache(maxsize=1)
-def chapters(root: Path = ROOT) -> dict[str, Chapter]:
-    """All chapters by number, in order. ValueError for one without a title or a line of facts."""
-    return {(c := read(path)).number: c for path in sorted(root.glob("notebooks/*.ipynb"))}
-
-
-def read(path: Path) -> Chapter:
-    """The facts of one notebook."""
-    cells = json.loads(path.read_text(encoding="utf-8")).get("cells", [])
-    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
-    if not texts:
-        raise ValueError(f"{path.name}: no markdown cell, expected one with a title and the facts")
-    title = re.match(r"# (\d\d) · (.*)\n", texts[0])
-    facts = FACTS.search(" ".join(texts[0].split()))
-    if not title or not facts:
-        raise ValueError(f"{path.name}: no title or no line of facts in its first cell")
-    needs, helped_by = split_needs(facts["needs"])
-    return Chapter(
-        number=title[1],
-        docname=f"notebooks/{path.stem}",
-        title=title[2].split(":")[0],
-        needs=needs,
-        helped_by=helped_by,
-        minutes=int(facts["minutes"]),
-        seconds=int(facts["seconds"]),
-        exercises=tuple(EXERCISE.findall("\n\n".join(texts))),
-    )
-
-
-def split_needs(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The chapters that a line of facts needs, and those that it says help."""
-    needs, helped_by = [], []
-    for clause in re.split(r"[;.]", line):
-        if "not needed" not in clause:
-            (helped_by if "helps" in clause else needs).extend(CHAPTER.findall(clause))
-    return tuple(sorted(needs)), tuple(sorted(helped_by))
-
-
-def parts(root: Path = ROOT) -> dict[str, list[str]]:
-    """The chapters of each part of the table of contents, by the part's name."""
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    found = {
-        part["caption"]: [
-            number[1]
-            for page in part["chapters"]
-            if (number := re.match(r"notebooks/(\d\d)_", page["file"]))
-        ]
-        for part in toc["parts"]
-    }
-    return {name: numbers for name, numbers in found.items() if numbers}
-
-
-def taken_for_granted(route: list[str]) -> list[str]:
-    """What the chapters of a route need, and the route does not hold before them."""
-    known = chapters()
-    return sorted(
-        {
-            need
-            for i, number in enumerate(route)
-            for need in known[number].needs
-            if need not in route[:i]
-        }
-    )
-
-
-def missing_arrows() -> set[tuple[str, str]]:
-    """Needs that other needs imply, as (needed, chapter): the map leaves these arrows out."""
-    known = chapters()
-
-    def before(number: str) -> set[str]:
-        return {p for need in known[number].needs for p in {need, *before(need)}}
-
-    return {
-        (need, chapter.number)
-        for chapter in known.values()
-        for need in chapter.needs
-        if any(need in before(other) for other in chapter.needs if other != need)
-    }
-
+from scratchformer_course.kit import facts
+from scratchformer_course.kit.facts import Chapter
 
 # the map, in units of a pixel: a phone of 390 px has room for 358
 COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 120, 68, 106, 46
@@ -133,33 +34,37 @@ class FromChapters(Directive):
 
     has_content = True
 
-    @property
-    def page(self) -> str:
-        return self.state.document.settings.env.docname
-
-    def depend_on_chapters(self) -> None:
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
         env = self.state.document.settings.env
-        for path in [*Path(env.srcdir).glob("notebooks/*.ipynb"), Path(env.srcdir, "_toc.yml")]:
-            env.note_dependency(str(path))
+        self.page, self.root = env.docname, Path(env.srcdir)
+        self.chapters = facts.chapters(self.root)
+        for chapter in self.chapters.values():
+            env.note_dependency(str(self.root / f"{chapter.docname}.ipynb"))
+        for path in (str(self.root / "_toc.yml"), facts.__file__):
+            env.note_dependency(path)
 
     def paragraphs(self) -> list[str]:
         return [" ".join(text.split()) for text in "\n".join(self.content).split("\n\n") if text]
 
     def chapter(self, number: str) -> Chapter:
-        if number not in chapters():
+        if number not in self.chapters:
             raise self.error(f"there is no chapter {number!r}")
-        return chapters()[number]
+        return self.chapters[number]
 
-    def href(self, number: str) -> str:
-        return relative(self.chapter(number).docname, self.page)
+    def check_all(self, named: Iterable[str]) -> None:
+        """Raise an error unless these are all chapters."""
+        if wrong := set(named) ^ set(self.chapters):
+            raise self.error(f"{self.name}: {sorted(wrong)} are missing, or no chapters")
 
     def link(self, number: str, text: str = "") -> str:
-        title = text or f"{number} · {self.chapter(number).title}"
-        return f'<a href="{self.href(number)}">{escape(title)}</a>'
+        chapter = self.chapter(number)
+        title = text or f"{number} · {chapter.title}"
+        return f'<a href="{relative(chapter.docname, self.page)}">{escape(title)}</a>'
 
-    def raw(self, html: str) -> list[nodes.Node]:
-        self.depend_on_chapters()
-        return [nodes.raw("", html, format="html")]
+
+def raw(html: str) -> list[nodes.Node]:
+    return [nodes.raw("", html, format="html")]
 
 
 def relative(docname: str, page: str) -> str:
@@ -181,15 +86,14 @@ class Cards(FromChapters):
 
     def run(self) -> list[nodes.Node]:
         texts = dict(text.split(". ", 1) for text in self.paragraphs())
-        if set(texts) != set(chapters()):
-            raise self.error(f"cards for {sorted(set(texts) ^ set(chapters()))}: no such chapters")
+        self.check_all(texts)
         html = ""
-        for name, numbers in parts().items():
+        for name, numbers in facts.parts(self.root).items():
             minutes = duration(sum(self.chapter(number).minutes for number in numbers))
             cards = "".join(self.card(self.chapter(n), texts[n]) for n in numbers)
             html += f'<h3 class="course-part">{escape(name)} <span>{minutes}</span></h3>'
             html += f'<ol class="course-cards">{cards}</ol>'
-        return self.raw(html)
+        return raw(html)
 
     def card(self, chapter: Chapter, text: str) -> str:
         return (
@@ -207,7 +111,7 @@ class Routes(FromChapters):
     """Lists of chapters for readers who want something else, with the sums of their minutes."""
 
     def run(self) -> list[nodes.Node]:
-        return self.raw(
+        return raw(
             f'<div class="course-routes">{"".join(map(self.route, self.paragraphs()))}</div>'
         )
 
@@ -216,13 +120,13 @@ class Routes(FromChapters):
         if not found:
             raise self.error(f"{paragraph!r}, expected “Name: 01 02. A sentence.”")
         name, listed, text = found.groups()
-        numbers = list(chapters()) if listed == "all" else listed.split()
+        numbers = list(self.chapters) if listed == "all" else listed.split()
         minutes = sum(self.chapter(number).minutes for number in numbers)
         steps = f"<p>All {len(numbers)} chapters, in the order of the cards below.</p>"
         if listed != "all":
             items = "".join(f"<li>{self.link(number)}</li>" for number in numbers)
             steps = f"<ol>{items}</ol>"
-            if granted := taken_for_granted(numbers):
+            if granted := taken_for_granted(numbers, self.chapters):
                 links = [self.link(number, number) for number in granted]
                 steps += f'<p class="course-granted">It takes for granted: {in_words(links)}.</p>'
         return (
@@ -230,6 +134,18 @@ class Routes(FromChapters):
             f"<h3>{escape(name)} <span>{duration(minutes)}</span></h3>"
             f"<p>{escape(text)}</p>{steps}</section>"
         )
+
+
+def taken_for_granted(route: list[str], known: dict[str, Chapter]) -> list[str]:
+    """What the chapters of a route need, and the route does not hold before them."""
+    return sorted(
+        {
+            need
+            for i, number in enumerate(route)
+            for need in known[number].needs
+            if need not in route[:i]
+        }
+    )
 
 
 def in_words(names: Iterable[str]) -> str:
@@ -252,18 +168,17 @@ class Map(FromChapters):
             for column, number in enumerate(numbers)
             if number != "."
         }
-        if set(places) != set(chapters()):
-            raise self.error(f"chapters {sorted(set(places) ^ set(chapters()))}: not in the map")
+        self.check_all(places)
         width, height = COLUMN * max(map(len, rows)), ROW * len(rows) - ROW + BOX_HEIGHT + 2
-        left_out = missing_arrows()
+        left_out = implied_arrows(self.chapters)
         arrows = "".join(
             arrow(places[need], places[c.number], dashed=need in c.helped_by)
-            for c in chapters().values()
+            for c in self.chapters.values()
             for need in (*c.needs, *c.helped_by)
             if (need, c.number) not in left_out
         )
-        boxes = "".join(self.box(chapters()[n], *place) for n, place in places.items())
-        return self.raw(
+        boxes = "".join(self.box(self.chapters[n], *place) for n, place in places.items())
+        return raw(
             f'<svg class="course-map" viewBox="0 0 {width} {height}" role="group" '
             'aria-label="Map of the chapters: an arrow leads from a chapter to one that needs it">'
             '<defs><marker id="course-map-head" viewBox="0 0 8 8" refX="7" refY="4" '
@@ -283,13 +198,28 @@ class Map(FromChapters):
             f'<text x="{middle:g}" y="{first + 17 * i:g}" dy=".35em">{escape(line)}</text>'
             for i, line in enumerate(lines)
         )
+        href = relative(chapter.docname, self.page)
         return (
-            f'<a href="{self.href(chapter.number)}" data-needs="{" ".join(chapter.needs)}" '
+            f'<a href="{href}" data-needs="{" ".join(chapter.needs)}" '
             f'data-helped-by="{" ".join(chapter.helped_by)}" '
             f'aria-label="{escape(f"{chapter.number} {chapter.title}: {needs}")}">'
             f'<rect x="{x:g}" y="{y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="6"/>'
             f"{text}</a>"
         )
+
+
+def implied_arrows(known: dict[str, Chapter]) -> set[tuple[str, str]]:
+    """Needs that other needs imply, as (needed, chapter): the map leaves these arrows out."""
+
+    def before(number: str) -> set[str]:
+        return {p for need in known[number].needs for p in {need, *before(need)}}
+
+    return {
+        (need, chapter.number)
+        for chapter in known.values()
+        for need in chapter.needs
+        if any(need in before(other) for other in chapter.needs if other != need)
+    }
 
 
 def two_lines(text: str) -> list[str]:
@@ -317,10 +247,53 @@ def arrow(start: tuple[int, int], end: tuple[int, int], dashed: bool) -> str:
     return f'<path class="course-arrow" marker-end="url(#course-map-head)" d="{path}"{dashes}/>'
 
 
+# ---- a model -----------------------------------------------------------------------------------
+
+
+class Way(FromChapters):
+    """Six steps from a text to its next token, drawn with the numbers of a shipped model."""
+
+    required_arguments = 1
+    option_spec: ClassVar[dict] = {"prompt": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer_course.pages.way import way_pictures
+
+        name, prompt = self.arguments[0], self.options["prompt"]
+        pictures = way_pictures(name, prompt)
+        steps = re.findall(r"(?m)^([\w ]+): ((?:\d\d ?)+)\. (.+)$", "\n".join(self.paragraphs()))
+        if len(steps) != len(pictures):
+            raise self.error(f"{len(steps)} steps, expected {len(pictures)}")
+        items = ""
+        for (step, numbers, text), picture in zip(steps, pictures, strict=True):
+            links = "".join(f"<li>{self.link(number)}</li>" for number in numbers.split())
+            items += (
+                f'<li><p class="course-step">{escape(step)}</p>{picture}'
+                f"<p>{escape(text)}</p><ul>{links}</ul></li>"
+            )
+        return raw(f'<ol class="course-way">{items}</ol>')
+
+
+class OpeningFilm(Directive):
+    """The film of a run."""
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer_course.measurements import FOLDER
+        from scratchformer_course.pages import opening_film
+
+        for path in (opening_film.__file__, str(FOLDER / "film.json")):
+            self.state.document.settings.env.note_dependency(path)
+        return raw(opening_film.opening_film().placeholder())
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives, and the script of the readers' ticks."""
+    """Register the directives, the styles of the page, and the scripts of ticks and of routes."""
+    app.add_directive("opening-film", OpeningFilm)
+    app.add_directive("way", Way)
     app.add_directive("routes", Routes)
     app.add_directive("chapter-map", Map)
     app.add_directive("chapter-cards", Cards)
+    app.add_css_file("welcome.css")
     app.add_js_file("course-progress.js", defer="defer")
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    app.add_js_file("ticks-and-routes.js", defer="defer", priority=600)  # after course-progress.js
+    return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

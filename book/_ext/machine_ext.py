@@ -1,17 +1,20 @@
 """A Sphinx extension: on every chapter, the whole machine with a mark where the reader is.
 
+It stands below the chapter's line of facts.
 `WAY` and `BESIDE` name the parts of the machine and the chapters about each. Titles and addresses
 come from the chapters, and a build in which a chapter is in no part, or in two, ends. The picture
 comes into the written page alone, so the search index does not hold its words for each chapter.
 """
 
-import re
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-from welcome_chapters_ext import Chapter, chapters, relative
+from welcome_ext import relative
+
+from scratchformer_course.kit.facts import Chapter, chapters
 
 HEIGHT = 26  # of a picture, in pixels
 LETTER = 8  # width of a letter in a token
@@ -93,26 +96,27 @@ BESIDE: Parts = {
 }
 
 
-def machine(here: Chapter) -> str:
-    """The picture for one chapter."""
-    known = chapters()
+def machine(current: Chapter, known: dict[str, Chapter]) -> str:
+    """The picture for one of the `known` chapters."""
     named = [n for numbers, _ in [*WAY.values(), *BESIDE.values()] for n in numbers.split()]
     if sorted(named) != sorted(known):
         faults = sorted({n for n in {*named, *known} if named.count(n) != 1 or n not in known})
-        raise ExtensionError(f"map_ext: chapters {faults} are not in one part of the machine each")
+        raise ExtensionError(
+            f"machine_ext: chapters {faults} are not in one part of the machine each"
+        )
 
     def link(number: str, name: str) -> str:
         chapter = known[number]
-        mark = ' aria-current="page"' if chapter == here else ""
+        mark = ' aria-current="page"' if chapter == current else ""
         return (
-            f'<a href="{relative(chapter.docname, here.docname)}"{mark} '
+            f'<a href="{relative(chapter.docname, current.docname)}"{mark} '
             f'title="{escape(f"{number} · {chapter.title}")}">{name}<b>{number}</b></a>'
         )
 
     def part(name: str, numbers: str, drawn: str) -> str:
         first, *others = numbers.split()
         links = " ".join([link(first, f"<i>{name}</i> "), *(link(n, "") for n in others)])
-        if here.number not in numbers.split():
+        if current.number not in numbers.split():
             return f"<li>{drawn}<span>{links}</span></li>"
         word = '<em class="course-here-word">you are here</em>'
         return f'<li class="course-here">{drawn}<span>{links}</span>{word}</li>'
@@ -132,21 +136,18 @@ def add_machine(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """`html-page-context`: the picture, below a chapter's line of facts."""
-    if pagename == "search":
-        app.add_js_file("search.js", defer="defer")
-    here = next((c for c in chapters().values() if c.docname == pagename), None)
-    if here is None:
+    if not pagename.startswith("notebooks/"):
         return
-    facts = re.search(r"Running:\s+about.*?</p>", context["body"], re.DOTALL)
-    if facts is None:
-        raise ExtensionError(f"map_ext: {pagename} has no line of facts")
-    body = context["body"]
-    context["body"] = f"{body[: facts.end()]}\n{machine(here)}{body[facts.end() :]}"
+    known = chapters(Path(app.srcdir))
+    current = next((c for c in known.values() if c.docname == pagename), None)
+    before, tag, rest = context["body"].partition('<p class="course-facts">')
+    if current and tag:
+        facts, end, after = rest.partition("</p>")
+        context["body"] = f"{before}{tag}{facts}{end}\n{machine(current, known)}{after}"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the hook, the styles, and the script of ticks beside links and of routes."""
+    """Register the hook and the styles."""
     app.add_css_file("map.css")
-    app.add_js_file("map.js", defer="defer", priority=600)  # after course-progress.js
     app.connect("html-page-context", add_machine)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

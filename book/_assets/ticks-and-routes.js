@@ -1,28 +1,17 @@
 // Ticks beside the links to chapters, in the side bar, the machine, the map and the routes; and the
 // route that a reader follows. It is chosen on the welcome page and kept in this browser; at a
 // chapter's end, previous and next lead along it.
-"use strict";
 
-(() => {
+course.define("ticks_and_routes", () => {
+  const { el, store } = course;
   const KEY = "course-route";
   const LINKS = ".bd-sidebar-primary, .course-machine, .course-map, .course-route"
     .split(", ")
     .map((place) => `${place} a`)
     .join(", ");
-  const SVG = "http://www.w3.org/2000/svg";
 
-  function make(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  }
-
-  function button(text, onclick) {
-    const element = make("button", { type: "button", class: "course-button" }, text);
-    element.addEventListener("click", onclick);
-    return element;
-  }
+  const button = (text, onclick) =>
+    el("button", { type: "button", class: "course-button", onclick }, text);
 
   // The chapter that a link leads to, "05"; the links of the map are SVG's
   function numberOf(link) {
@@ -33,7 +22,7 @@
   // ---- ticks -------------------------------------------------------------------------------
 
   function showTicks() {
-    const done = courseProgress.load();
+    const done = course.progress.load();
     for (const link of document.querySelectorAll(LINKS)) {
       link.querySelector(".course-check")?.remove();
       // in the machine it hangs on the number
@@ -43,21 +32,17 @@
 
   function check(link) {
     if (!(link instanceof SVGElement)) {
-      const unseen = make("span", { class: "course-unseen" }, " done");
-      return make("span", { class: "course-check" }, " ✓", unseen);
+      const unseen = el("span.course-unseen", " done");
+      return el("span.course-check", " ✓", unseen);
     }
     const box = link.querySelector("rect").getBBox();
-    const mark = document.createElementNS(SVG, "text");
-    mark.classList.add("course-check");
-    mark.setAttribute("x", box.x + box.width - 9);
-    mark.setAttribute("y", box.y + 14);
-    mark.append("✓");
-    return mark;
+    const place = { x: box.x + box.width - 9, y: box.y + 14 };
+    return el("svg:text.course-check", { ...place }, "✓");
   }
 
   // ---- the machine -------------------------------------------------------------------------
 
-  // Nineteen links before the first sentence are one tab stop; arrow keys move along them
+  // All its links before the first sentence are one tab stop; arrow keys move along them
   function joinStops(machine) {
     const links = [...machine.querySelectorAll("a")];
     const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
@@ -78,38 +63,27 @@
 
   // ---- the route ---------------------------------------------------------------------------
 
+  // The route that is followed, or null: there may be none, or one that this page did not write
   function load() {
-    try {
-      const { name, chapters } = JSON.parse(localStorage.getItem(KEY));
-      return typeof name === "string" && Array.isArray(chapters) ? { name, chapters } : null;
-    } catch {
-      return null; // no store, no route, or one that this page did not write
-    }
+    const { name, chapters } = store.recallObject(KEY) ?? {};
+    return typeof name === "string" && Array.isArray(chapters) ? { name, chapters } : null;
   }
 
   // Whether it is kept; null leaves the route
-  function keep(route) {
-    try {
-      if (route) localStorage.setItem(KEY, JSON.stringify(route));
-      else localStorage.removeItem(KEY);
-      return true;
-    } catch {
-      return false;
-    }
-  }
+  const keep = (route) => store.keep(KEY, route && JSON.stringify(route));
 
   function onWelcome() {
     const shows = [...document.querySelectorAll(".course-route")].map((section) => {
       const chapters = section.dataset.route.split(" ");
       const name = section.querySelector("h3").firstChild.textContent.trim();
       const isFollowed = () => load()?.chapters.join(" ") === section.dataset.route;
-      const status = make("span", { role: "status" });
+      const status = el("span", { role: "status" });
       const choose = button("", () => {
         const isKept = keep(isFollowed() ? null : { name, chapters });
         for (const show of shows) show();
         if (!isKept) status.textContent = "This browser keeps no data here, so no route either.";
       });
-      section.append(make("p", { class: "course-route-line" }, choose, status));
+      section.append(el("p.course-route-line", choose, status));
       return () => {
         section.classList.toggle("course-followed", isFollowed());
         choose.textContent = isFollowed() ? "Leave this route" : "Follow this route";
@@ -126,7 +100,7 @@
   function onChapter(here, pages) {
     const area = document.querySelector(".prev-next-area");
     const own = [...area.children];
-    const line = make("p", { class: "course-route-line", tabindex: -1 });
+    const line = el("p.course-route-line", { tabindex: -1 });
     const routes = `${document.querySelector(".navbar-brand").href.split("#")[0]}#where-to-start`;
     area.before(line);
 
@@ -147,7 +121,7 @@
       area.replaceChildren(...own);
       line.replaceChildren();
       if (!chapters.length) return;
-      const name = `“${route.name}”`;
+      const name = `“${route?.name}”`;
       const leave = button("Leave the route", () => {
         keep(null);
         area.replaceChildren(...own);
@@ -155,9 +129,9 @@
         line.focus();
       });
       if (place < 0) {
-        const done = courseProgress.load();
+        const done = course.progress.load();
         const page = pages.get(chapters.find((number) => !done.has(number)) ?? chapters[0]);
-        const back = make("a", { href: page.href }, page.title);
+        const back = el("a", { href: page.href }, page.title);
         line.append(`This chapter is not on your route ${name}, which goes on with `, back, leave);
         return;
       }
@@ -192,4 +166,4 @@
   addEventListener("course-progress", showTicks);
   addEventListener("storage", show);
   addEventListener("pageshow", show);
-})();
+});
