@@ -55,6 +55,9 @@ FRAMES = range(0, STEPS + 1, 20)
 ASKED = (17, 30, 42, 56, 64, 71, 85, 98)  # the film's questions
 CHECKED = (42, 85)  # those of the checkers
 RIGHT = ("form", "units", "tens")
+SETTINGS = {"seeds": list(SEEDS), "tuning_seed": TUNING_SEED, "base_steps": BASE_STEPS}
+SETTINGS |= {"sft_steps": SFT_STEPS, "steps": STEPS, "batch": BATCH, "group": GROUP}
+SETTINGS |= {"demonstrations": SHOWN, "rates": RATES, "frames": list(FRAMES), "asked": ASKED}
 
 
 def loss(model: GPT, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -304,59 +307,53 @@ def checker_film(trial: "Trial", chosen: tuple[str, ...], lr: float) -> list[dic
     return frames
 
 
-def tune(name: str, trial: Trial, methods: dict[str, Any], keep: Callable[[], None]) -> None:
+def tune(name: str, trial: Trial, kept: runs.Kept) -> None:
     """A sweep that goes on until its best rate has a worse neighbour on both sides."""
     _, _, choices, score = METHODS[name]
-    own = methods.setdefault(name, {"tried": [], "seeds": {}})
+    own = kept.part("methods", name)
+    own |= {"tried": [], "seeds": {}} | own
     waiting = list(choices)
     while waiting:
         settings = waiting.pop(0)
         if settings not in map(settings_of, own["tried"]):
             scored = round(score(trial.run(name, settings)[1]), 4)
             own["tried"].append(settings | {"score": scored})
-            keep()
+            kept.keep()
         if not waiting:
             waiting = missing_neighbours(own["tried"])
-    own["best"] = best(own["tried"]) if own["tried"] else methods["sft"]["best"]
+    own["best"] = best(own["tried"]) if own["tried"] else kept.part("methods", "sft")["best"]
     print(name, own, flush=True)
-    keep()
+    kept.keep()
 
 
 def main(arguments: list[str] | None = None) -> dict:
     options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
     torch.set_num_threads(1)
-    found: dict[str, Any] = runs.read(FILE) if options.write and FILE.exists() else {}
-    began = time.process_time() - found.get("cpu_seconds", 0)
-    found |= {"command": "python -m lab.answers --write", "answers_drawn": STEPS * BATCH}
-    methods, checkers = found.setdefault("methods", {}), found.setdefault("checkers", {})
-    quick = options.quick
-
-    def keep() -> None:
-        found["cpu_seconds"] = round(time.process_time() - began)
-        if options.write:
-            runs.store(FILE, found | runs.stamp())
+    kept, quick = runs.Kept(FILE, SETTINGS, options.write), options.quick
+    kept.found["answers_drawn"] = STEPS * BATCH
+    methods, checkers = kept.part("methods"), kept.part("checkers")
 
     def start_of(seed: int) -> Trial:
         return Trial(seed, methods.get("sft", {}).get("best", {"lr": 1e-3}), quick)
 
     if any("best" not in methods.get(name, {}) for name in ("sft", "reinforce")):
-        tune("sft", start_of(TUNING_SEED), methods, keep)
-        tune("reinforce", start_of(TUNING_SEED), methods, keep)
+        tune("sft", start_of(TUNING_SEED), kept)
+        tune("reinforce", start_of(TUNING_SEED), kept)
     lr = methods["reinforce"]["best"]
-    if "film" not in found or len(checkers) < len(ALL_RULES):
+    if "film" not in kept.found or len(checkers) < len(ALL_RULES):
         trial = start_of(0)
         stages = {"base": trial.base, "sft": trial.sft, "reinforce": trial.run("reinforce", lr)[0]}
-        found["film"] = film(stages)
+        kept.found["film"] = film(stages)
         for chosen in ALL_RULES[: 1 if quick else None]:
             if " ".join(chosen) not in checkers:
                 checkers[" ".join(chosen)] = checker_film(trial, chosen, **lr)
                 print(chosen, checkers[" ".join(chosen)][-1], flush=True)
-                keep()
+                kept.keep()
     names = [name for name in METHODS if not quick or name in ("sft", "reinforce")]
     untuned = [name for name in names if "best" not in methods.get(name, {})]
     trial = start_of(TUNING_SEED) if untuned else None
     for name in untuned:
-        tune(name, trial, methods, keep)
+        tune(name, trial, kept)
     for seed in SEEDS[: 1 if quick else None]:
         missing = [name for name in names if str(seed) not in methods[name]["seeds"]]
         trial = start_of(seed) if missing else None
@@ -364,8 +361,8 @@ def main(arguments: list[str] | None = None) -> dict:
             row = trial.run(name, methods[name]["best"])[1]
             methods[name]["seeds"][str(seed)] = row
             print(seed, name, row, flush=True)
-            keep()
-    return found
+            kept.keep()
+    return kept.found
 
 
 def settings_of(tried: dict[str, float]) -> dict[str, float]:

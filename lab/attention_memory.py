@@ -23,14 +23,7 @@ from lab.runs import in_turns, row, seconds
 from scratchformer.attention import causal_mask, scaled_dot_product_attention
 
 LENGTHS, WIDTH = (512, 1024, 2048, 4096), 64
-TITLE = "Attention: memory and time"
-ABOUT = (
-    "One head, 64 wide, attends causally over T positions, forward and back. The reference is "
-    "attention written out as the equation, which stores every weight; against it run PyTorch's "
-    "fused kernel, told that attention is causal, as the course's GPT does, and the same kernel "
-    "given the mask as a matrix, as a mask of another form needs. Memory is the most that is "
-    "allocated at any moment beside the inputs: it is the same in every round."
-)
+SETTINGS = {"lengths": LENGTHS, "width": WIDTH}
 
 
 def peak_bytes(job: Callable[[], object]) -> int:

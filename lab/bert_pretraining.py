@@ -69,6 +69,7 @@ RECIPE = {
     "start": START,
     "single": SINGLE,
 } | SIZES
+SETTINGS = RECIPE | FULL
 STORED = FOLDER / "bert_pretraining.json"
 
 
@@ -465,8 +466,6 @@ def measure(options):
     labelled = {n: judged(n, "train", seed=1000 + n) for n in size["labelled"]}
     result = {
         "machine": runs.machine(),
-        "settings": RECIPE
-        | {name: size[name] for name in ("steps", "judging steps", "texts", "tested")},
         "counted": counted(data, labelled, dev_pairs, tests),
         "gaps counted": gap_tables(data, dev_gaps, gaps),
         "rates": {name: best_rates(data, size, dev_gaps, name) for name in ("BERT", "GPT")},
@@ -554,7 +553,7 @@ def ship(data, model, size, lr, seconds, development, tests, result):
 
 
 def main(arguments=None):
-    return runs.carry_out(__doc__, STORED, measure, arguments)
+    return runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,11 @@ SENTENCES = (
     "we know that the girl praises the horse",
     "we know that the small dog can see the old cat",
 )
+SETTINGS = {
+    name: {"batch": BATCH, "warmup": WARMUP, "rates": RATES, "tested": TESTED}
+    | {"steps": LENGTHS[name], "seeds": list(SEEDS)}
+    for name in LENGTHS
+}
 Pairs = list[tuple[str, str]]
 
 
@@ -185,12 +190,9 @@ def main(arguments: list[str] | None = None) -> dict:
         quick = options.quick
         part = measure(name, (4, 8) if quick else LENGTHS[name], 30 if quick else TESTED)
         part["cpu_seconds"] = math.ceil(time.process_time() - start)
-        found[name] = part | runs.stamp()
+        found[name] = part
         if options.write:
-            old = runs.read(FILE) if FILE.exists() else {}
-            settings = {"batch": BATCH, "warmup": WARMUP, "tested": TESTED}
-            stored = {"command": "python -m lab.bottleneck --write", "settings": settings}
-            runs.store(FILE, old | stored | found)
+            runs.store_part(FILE, name, part, SETTINGS)
     return found
 
 

@@ -32,6 +32,9 @@ STEPS, RATES = 3000, (0.003, 0.01)
 SHORT = {"batch_size": 32, "context_length": CONTEXT, "weight_decay": 0.0}
 PROMPT, WRITTEN, TEMPERATURE, SEED = "\nROMEO:\n", 180, 0.8, 1
 OPENING, SHOWN = "Whence are you, sir? what may I call your name", 4
+SETTINGS = {"prompt": PROMPT, "opening": OPENING, "temperature": TEMPERATURE, "seed": SEED}
+SETTINGS |= {"seeds": SEEDS, "steps": STEPS, "rates": RATES}
+SETTINGS |= {"vocab_size": runs.CHARACTERS, "d_model": C, **SHORT}
 
 Way = Callable[["Rung", Tensor], Tensor]
 
@@ -155,31 +158,27 @@ def measure(options: argparse.Namespace) -> dict:
     ids, val_ids = splits["validation"]
     pairs, shipped = Pairs(ids, V), GPT.pretrained("tiny-shakespeare")
     counted = [round(evaluate(pairs, val_ids, CONTEXT), 4)]
-    told = [{"name": "table of pairs", "losses": counted, **frame(pairs, tok, CONTEXT)}]
+    rungs = [{"name": "table of pairs", "losses": counted, **frame(pairs, tok, CONTEXT)}]
     for name in RUNGS:
-        told.append(climb(name, tok, splits, options.quick))
-        print(json.dumps(told[-1]), flush=True)
+        rungs.append(climb(name, tok, splits, options.quick))
+        print(json.dumps(rungs[-1]), flush=True)
     own = CharTokenizer.pretrained("tiny-shakespeare")
     steps, trained = load_checkpoints()[-1]
     loss = training_record()["validation"][str(steps)]
-    told.append({"name": "GPT, 48 wide", "steps": steps, "losses": [loss]})
-    told[-1] |= frame(trained, own, trained.context_length)
+    rungs.append({"name": "GPT, 48 wide", "steps": steps, "losses": [loss]})
+    rungs[-1] |= frame(trained, own, trained.context_length)
     record = shipped_record("tiny-shakespeare")
-    told.append({"name": "GPT, 128 wide", "steps": record["steps"]})
-    told[-1] |= {"losses": [record["losses"]["validation"]]}
-    told[-1] |= frame(shipped, own, shipped.context_length)
+    rungs.append({"name": "GPT, 128 wide", "steps": record["steps"]})
+    rungs[-1] |= {"losses": [record["losses"]["validation"]]}
+    rungs[-1] |= frame(shipped, own, shipped.context_length)
     return {
         "what": "chapter 10's rungs trained for long: losses on the whole validation split, texts",
-        "command": "python -m lab.climb --write",
-        "settings": {"prompt": PROMPT, "opening": OPENING, "temperature": TEMPERATURE}
-        | {"seed": SEED, "seeds": list(SEEDS), "vocab_size": V}
-        | {"d_model": C, **SHORT},
-        "rungs": told,
+        "rungs": rungs,
     }
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments)
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ the same halves; the median counts. The small model of 1.8 M parameters stands f
 10.8 M model is that of lab/configs/shakespeare-10m.toml with its batch and precision. Needs two
 cores that nothing else uses.
 
-From ddp.json, beside this file, book/past_one_machine.md quotes (python -m lab.cost --write).
+Stored in measurements/ddp.json, for the pages *Past one machine* and *Benchmarks*.
 """
 
 import statistics
@@ -27,17 +27,13 @@ from lab import runs
 from scratchformer.cli import read_config
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import distributed, parameter_groups, token_loss, update
+from scratchformer_course.measurements import FOLDER
 
-STORED = runs.LAB / "ddp.json"
+STORED = FOLDER / "ddp.json"
 SMALL = {"d_model": 192, "n_heads": 6, "n_layers": 4, "context_length": 128, "batch_size": 32}
 SMALL |= {"dropout": 0.0, "precision": "float32"}
 QUICK = SMALL | {"d_model": 32, "n_heads": 2, "n_layers": 1, "batch_size": 4}
-TITLE = "Two processes and one"
-ABOUT = (
-    "Training steps with the same global batch by two processes of one thread each, which exchange "
-    "gradients after each step (DistributedDataParallel over gloo, on one machine), and by one "
-    "that computes the same two halves one after the other."
-)
+ROUNDS = {"small": (12, 3), "big": (3, 1)}  # rounds, and steps of each
 
 
 def settings(name: str, quick: bool) -> dict:
@@ -47,6 +43,9 @@ def settings(name: str, quick: bool) -> dict:
     config = read_config(runs.CONFIGS / "shakespeare-10m.toml")
     training = {key: config["training"][key] for key in ("batch_size", "precision")}
     return config["model"] | training
+
+
+SETTINGS = {name: settings(name, quick=False) | {"rounds": ROUNDS[name]} for name in ROUNDS}
 
 
 def ways(size: dict) -> dict[str, Callable]:
@@ -102,13 +101,13 @@ def worker(path: Path, quick: bool) -> None:
     torch.set_num_threads(1)
     result = {}
     with distributed.process_group("cpu"):
-        for name, rounds, steps in (("small", 12, 3), ("big", 3, 1)):
+        for name, (rounds, steps) in ROUNDS.items():
             size, rounds = settings(name, quick), 2 if quick else rounds
             model = {k: v for k, v in size.items() if k not in ("batch_size", "precision")}
             numbers = sum(p.numel() for p in GPT(GPTConfig(65, **model)).parameters())
             jobs = {w: partial(step_seconds, w, step, steps) for w, step in ways(size).items()}
             reduce = {"all_reduce": partial(all_reduce_seconds, numbers)}
-            result[name] = {"parameters": numbers, **size, "rounds": rounds, "steps_a_round": steps}
+            result[name] = {"parameters": numbers, **size}
             result[name]["seconds"] = runs.in_turns(jobs, rounds)
             result[name] |= runs.in_turns(reduce, 2 if quick else 8)
         if distributed.rank() == 0:
@@ -162,12 +161,13 @@ def measure(options) -> dict:
         r = result[name]
         r["seconds"] = {way: [round(s, 4) for s in found] for way, found in r["seconds"].items()}
         r["all_reduce"] = [round(s, 5) for s in r["all_reduce"]]
+        r["exchange"] = round(exchange_share(r), 3)
     result["rows"] = [runs.with_ratio(row, fewest=1) for row in rows_of(result)]
     return result | {"machine": runs.machine()}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    print(*runs.carry_out(__doc__, STORED, measure, arguments)["rows"], sep="\n")
+    print(*runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)["rows"], sep="\n")
 
 
 if __name__ == "__main__":

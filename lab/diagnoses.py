@@ -11,23 +11,24 @@ first_suspect  the mistake that the first of these names first
 import argparse
 
 from lab import runs
-from scratchformer_course.ch23_silent_bugs.examination import examine
-from scratchformer_course.ch23_silent_bugs.patient import SETTINGS
+from scratchformer_course.ch23_silent_bugs.examination import CHARACTERS, ROWS, STEPS, examine
+from scratchformer_course.ch23_silent_bugs.patient import TWINS
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.ch23_silent_bugs.program import Program
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "diagnoses.json"
+SETTINGS = {"characters": CHARACTERS, "steps": STEPS, "rows": ROWS}
 
 
 def measure(options: argparse.Namespace) -> dict:
     """The entries of all twins and of all patients."""
     stored = runs.read(FILE) if FILE.exists() else {}
     programs = {
-        "twins": {name: Program(setting) for name, setting in SETTINGS.items()},
+        "twins": {name: Program(setting) for name, setting in TWINS.items()},
         "patients": {name: patient.program for name, patient in PATIENTS.items()},
     }
-    found = {"command": "python -m lab.diagnoses --write"}
+    found: dict[str, dict] = {}
     for kind, all_of_a_kind in programs.items():
         found[kind] = {}
         for name, program in all_of_a_kind.items():
@@ -43,7 +44,7 @@ def measure(options: argparse.Namespace) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, quick=False)
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

@@ -12,19 +12,20 @@ import statistics
 from lab import runs
 from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
 from scratchformer_course.page_model import describe
 from scratchformer_course.page_model.fewer_bits import in_int8
 
-SOURCE = runs.ROOT / "scratchformer_course" / "page_model" / "model.js"
+SOURCES = [PACKAGE / LOADER, PACKAGE / "page_model" / "model.js"]
 NAME, TOKENS, ROUNDS = "tiny-shakespeare", 200, 7
 PROGRAM = """(description) => {
   const begun = performance.now();
-  scratchformerModel.load(description.exact);
-  const start = performance.now(), model = scratchformerModel.load(description);
+  course.model.load(description.exact);
+  const start = performance.now(), model = course.model.load(description);
   const loaded = performance.now(), rates = [];
   for (let round = 0; round < description.rounds; round++) {
     const before = performance.now();
-    const text = scratchformerModel.generate(model, [30, 27, 25, 17, 27, 8, 0], { seed: round });
+    const text = course.model.generate(model, [30, 27, 25, 17, 27, 8, 0], { seed: round });
     for (let i = 0; i < description.count; i++) text.next();
     rates.push(1000 * description.count / (performance.now() - before));
   }
@@ -37,7 +38,8 @@ def main() -> None:
     given = {**in_int8(exact), "exact": exact, "rounds": ROUNDS, "count": TOKENS}
     with runs.chromium() as browser:
         page = browser.new_page()
-        page.add_script_tag(path=str(SOURCE))
+        for source in SOURCES:
+            page.add_script_tag(path=str(source))
         result = page.evaluate(PROGRAM, given)
     rates = [round(rate) for rate in result["rates"]]
     print(f"weights read in {result['exact']:.0f} ms in 16 bits, {result['loaded']:.0f} in 8")

@@ -6,6 +6,8 @@ Around it the logarithm of steps, or of seconds, is taken to be linear in the lo
 
 import math
 import statistics
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import stats
@@ -67,67 +69,95 @@ def race_summary(race: dict) -> dict:
     return found | {"target": round(float(theirs[:, 1].mean()), 4)}
 
 
-def factors(found: dict, groups: dict, elsewhere: dict, reference_steps: int) -> dict:
+@dataclass(frozen=True)
+class Way:
+    """How far it is to a target loss: steps, milliseconds a step, and draws of both."""
+
+    steps: float
+    ms: float
+    drawn_steps: np.ndarray | float
+    drawn_ms: np.ndarray
+
+    @property
+    def seconds(self) -> float:
+        return self.steps * self.ms / 1000
+
+    @property
+    def drawn_seconds(self) -> np.ndarray:
+        return self.drawn_steps * self.drawn_ms / 1000
+
+
+class Target:
+    """nanoGPT's mean loss on development, and how far it is to it.
+
+    Draws move every mean loss by its standard error, pooled over all runs, and draw the rounds of
+    the clock anew. All ways share a draw's target and rounds.
+    """
+
+    def __init__(self, found: dict, rounds: int):
+        self.rng = np.random.default_rng(0)
+        reference = found["splits"]["development"]["nanoGPT"]
+        self.loss, self.variance = mean_loss(reference), pooled_variance(found)
+        error = math.sqrt(self.variance / len(reference))
+        self.drawn = self.loss + error * self.rng.normal(size=DRAWS)
+        self.rounds = self.rng.integers(rounds, size=(rounds, DRAWS))
+
+    def way(self, entry: dict, before: Way) -> Way:
+        """By an entry's runs; what changes seconds alone has none, and the steps of `before`."""
+        drawn_ms = np.median(np.array(entry["ms"])[self.rounds], axis=0)
+        ms = statistics.median(entry["ms"])
+        if "runs" not in entry:
+            return Way(before.steps, ms, before.drawn_steps, drawn_ms)
+        counts = sorted({run["steps"] for run in entry["runs"]})
+        means = [mean_loss([run for run in entry["runs"] if run["steps"] == n]) for n in counts]
+        error = math.sqrt(self.variance / (len(entry["runs"]) // len(counts)))
+        noise = error * self.rng.normal(size=(len(counts), DRAWS))
+        drawn = at_target(counts, np.array(means)[:, None] + noise, self.drawn)
+        return Way(float(at_target(counts, means, self.loss)), ms, drawn, drawn_ms)
+
+
+def quotient(*pairs: tuple[Way, Way]) -> dict:
+    """How many times as long the first of a pair takes: the product over all pairs."""
+    value = math.prod(slow.seconds / fast.seconds for slow, fast in pairs)
+    draws = math.prod(slow.drawn_seconds / fast.drawn_seconds for slow, fast in pairs)
+    return {"value": four_digits(value), "interval": interval(draws)}
+
+
+def factors(found: dict, kinds: dict, elsewhere: dict, reference_steps: int) -> dict:
     """Steps, milliseconds and seconds to the target of every rung, each against the one before.
 
-    `groups` has every rung's factor, None for the first, which takes `reference_steps`.
+    `kinds` has the kind of every rung's factor, None for the first, which takes `reference_steps`.
     `elsewhere` has the idea and the place, (idea, place), of what was measured beside the ladder.
-    The intervals are of draws that move every mean loss by its standard error, pooled over all
-    rungs, and that draw the rounds of the clock anew. All rungs share a draw's target and rounds.
     """
-    rng, ladder = np.random.default_rng(0), found["ladder"]
-    names, last = list(groups), list(groups)[-1]
-    reference = found["splits"]["development"]["nanoGPT"]
-    target, variance = mean_loss(reference), pooled_variance(found)
-    targets = target + math.sqrt(variance / len(reference)) * rng.normal(size=DRAWS)
-    rounds = rng.integers(len(ladder[names[0]]["ms"]), size=(len(ladder[names[0]]["ms"]), DRAWS))
-
-    def to_target(entry: dict, before: tuple) -> tuple:
-        """Steps, milliseconds a step, and draws of the seconds and of the steps."""
-        steps, _, _, drawn = before  # what changes seconds alone has no runs of its own
-        if "runs" in entry:
-            counts = sorted({run["steps"] for run in entry["runs"]})
-            seeds = len(entry["runs"]) // len(counts)
-            means = [mean_loss([r for r in entry["runs"] if r["steps"] == c]) for c in counts]
-            noise = math.sqrt(variance / seeds) * rng.normal(size=(len(counts), DRAWS))
-            steps = float(at_target(counts, means, target))
-            drawn = at_target(counts, np.array(means)[:, None] + noise, targets)
-        drawn_ms = np.median(np.array(entry["ms"])[rounds], axis=0)
-        return steps, statistics.median(entry["ms"]), drawn * drawn_ms / 1000, drawn
-
-    def quotient(slow: tuple, fast: tuple) -> dict:
-        value = slow[0] * slow[1] / (fast[0] * fast[1])
-        return {"value": four_digits(value), "interval": interval(slow[2] / fast[2])}
-
-    measured, rung = {}, (reference_steps, None, None, reference_steps)
-    for name in names:
-        rung = measured[name] = to_target(ladder[name], rung)
-    told, products = {}, dict.fromkeys(filter(None, groups.values()), (1.0, 1.0))
-    for before, name in zip([None, *names], names, strict=False):
-        steps, ms, drawn, _ = measured[name]
-        told[name] = {"steps": round(steps, 1), "ms": round(ms, 2)}
-        told[name]["seconds"] = four_digits(steps * ms / 1000)
-        told[name]["interval"] = interval(drawn)
-        if before:
-            slow = measured[before]
-            told[name]["factor"] = quotient(slow, measured[name])
-            value, draws = products[groups[name]]
-            value *= slow[0] * slow[1] / (steps * ms)
-            products[groups[name]] = value, draws * slow[2] / drawn
+    target = Target(found, len(found["ladder"][next(iter(kinds))]["ms"]))
+    ways: dict[str, Way] = {}
+    last = Way(reference_steps, 0.0, reference_steps, np.zeros(DRAWS))
+    for name in kinds:
+        ways[name] = last = target.way(found["ladder"][name], last)
+    pairs = {name: (ways[before], ways[name]) for before, name in pairwise(kinds)}
     places = {}
     for name, (idea, place) in elsewhere.items():
-        moved = to_target(found["elsewhere"][name], rung)
-        pair = (measured[place], moved) if place in groups else (moved, measured[last])
-        places[name] = {"idea": idea, **quotient(*pair)}
+        moved = target.way(found["elsewhere"][name], last)
+        pair = (ways[place], moved) if place in kinds else (moved, last)
+        places[name] = {"idea": idea, **quotient(pair)}
     return {
-        "target": round(target, 4),
-        "noise": round(math.sqrt(variance), 4),
-        "rungs": told,
-        "products": {
-            name: {"value": four_digits(value), "interval": interval(draws)}
-            for name, (value, draws) in products.items()
+        "target": round(target.loss, 4),
+        "noise": round(math.sqrt(target.variance), 4),
+        "rungs": {
+            name: {
+                "steps": round(way.steps, 1),
+                "ms": round(way.ms, 2),
+                "seconds": four_digits(way.seconds),
+                "interval": interval(way.drawn_seconds),
+            }
+            | ({"factor": quotient(pairs[name])} if name in pairs else {})
+            for name, way in ways.items()
         },
-        "total": quotient(measured[names[0]], measured[last]),
+        "products": {
+            kind: quotient(*(pair for name, pair in pairs.items() if kinds[name] == kind))
+            for kind in dict.fromkeys(filter(None, kinds.values()))
+        },
+        "total": quotient((ways[next(iter(kinds))], last)),
         "elsewhere": places,
     }
 
@@ -136,36 +166,25 @@ def rivals(found: dict) -> dict:
     """Muon against the AdamW tuned as widely, in the final setting: nats, steps and time.
 
     The difference of the two mean losses has Student's interval; runs with one seed make a pair.
-    The quotients of steps and of seconds to nanoGPT's loss have intervals of draws, like those of
-    `factors`.
     """
-    rng, reference = np.random.default_rng(0), found["splits"]["development"]["nanoGPT"]
-    target, variance = mean_loss(reference), pooled_variance(found)
-    targets = target + math.sqrt(variance / len(reference)) * rng.normal(size=DRAWS)
-    sides = sides_of(found["rivals"]["final"])
-    told: dict = {
-        split: paired(*(side[split] for side in sides)) for split in ("development", "validation")
+    sides = dict(zip(("AdamW", "Muon"), sides_of(found["rivals"]["final"]), strict=True))
+    target = Target(found, len(sides["AdamW"]["ms"]))
+    nowhere = Way(0.0, 0.0, 0.0, np.zeros(DRAWS))  # both have runs
+    ways = {name: target.way(side, nowhere) for name, side in sides.items()}
+    slow, fast = ways.values()
+    in_steps = {
+        "value": four_digits(slow.steps / fast.steps),
+        "interval": interval(slow.drawn_steps / fast.drawn_steps),
     }
-    steps, drawn, ms, drawn_ms = [], [], [], []
-    rounds = rng.integers(len(sides[0]["ms"]), size=(len(sides[0]["ms"]), DRAWS))
-    for side in sides:
-        counts = sorted({run["steps"] for run in side["runs"]})
-        by_count = [[r for r in side["runs"] if r["steps"] == c] for c in counts]
-        means = np.array([mean_loss(of_count) for of_count in by_count])
-        noise = math.sqrt(variance / len(by_count[0])) * rng.normal(size=(len(counts), DRAWS))
-        steps.append(float(at_target(counts, means, target)))
-        drawn.append(at_target(counts, means[:, None] + noise, targets))
-        ms.append(statistics.median(side["ms"]))
-        drawn_ms.append(np.median(np.array(side["ms"])[rounds], axis=0))
-    in_steps, by_ms = steps[0] / steps[1], ms[0] / ms[1]
-    drawn_steps = drawn[0] / drawn[1]
-    drawn_time = drawn_steps * drawn_ms[0] / drawn_ms[1]
-    return told | {
-        "seeds": len(sides[0]["validation"]),
-        "steps": {"AdamW": round(steps[0], 1), "Muon": round(steps[1], 1)},
-        "ms": {"AdamW": round(ms[0], 2), "Muon": round(ms[1], 2)},
-        "in_steps": {"value": four_digits(in_steps), "interval": interval(drawn_steps)},
-        "in_time": {"value": four_digits(in_steps * by_ms), "interval": interval(drawn_time)},
+    return {
+        split: paired(*(side[split] for side in sides.values()))
+        for split in ("development", "validation")
+    } | {
+        "seeds": len(sides["AdamW"]["validation"]),
+        "steps": {name: round(way.steps, 1) for name, way in ways.items()},
+        "ms": {name: round(way.ms, 2) for name, way in ways.items()},
+        "in_steps": in_steps,
+        "in_time": quotient((slow, fast)),
     }
 
 
@@ -195,5 +214,5 @@ def pooled_variance(found: dict) -> float:
 
 
 def sides_of(place: dict) -> list[dict]:
-    """The two rivals at a place."""
-    return [side for side in place.values() if isinstance(side, dict)]
+    """The two rivals at a place, as far as they are there."""
+    return [place[side] for side in ("AdamW", "Muon") if side in place]

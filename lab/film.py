@@ -25,6 +25,8 @@ FILE = FOLDER / "film.json"
 FRAMES = (0, 20, 100, 300, 500, 1000, 2000, 5000)
 PROMPT, WRITTEN, TEMPERATURE, SEED = "JULIET:\n", 121, 0.7, 1
 LINE, BLOCK, HEAD = "To be, or not", 0, 3  # the head that comes to read the character before
+SETTINGS = {"prompt": PROMPT, "temperature": TEMPERATURE, "seed": SEED, "written": WRITTEN}
+SETTINGS |= {"line": LINE, "block": BLOCK, "head": HEAD, "frames": FRAMES}
 
 
 def frame(model: GPT, tok: CharTokenizer) -> dict:
@@ -70,17 +72,14 @@ def measure(options: argparse.Namespace) -> dict:
         print(f"{one['step']:5} {one['loss']:.2f} {one['right']:.2f} {one['text']!r}")
     return {
         "what": "one run at some of its steps: what the model writes, and what one head reads",
-        "command": "python -m lab.film --write",
         "parameters": record["parameters"],
-        "settings": {"prompt": PROMPT, "temperature": TEMPERATURE, "seed": SEED}
-        | {"line": LINE, "block": BLOCK, "head": HEAD},
         "curve": [[int(step), loss] for step, loss in record["validation"].items()],
         "frames": frames,
     }
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, quick=False)
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

@@ -53,10 +53,10 @@ class Firefox:
             self.close()
             raise
 
-    def _port(self, told: Path, until: float) -> int:
+    def _port(self, file: Path, until: float) -> int:
         """The port, which Firefox writes into its profile."""
         while time.monotonic() < until and self.process.poll() is None:
-            if told.is_file() and (text := told.read_text().strip()):
+            if file.is_file() and (text := file.read_text().strip()):
                 return int(text)
             time.sleep(0.1)
         raise TimeoutError("Firefox has not opened a port for Marionette")
@@ -71,8 +71,8 @@ class Firefox:
 
     def _do(self, name: str, parameters: dict[str, Any]) -> Any:
         self.numbers += 1
-        told = json.dumps([0, self.numbers, f"WebDriver:{name}", parameters]).encode()
-        self.stream.write(f"{len(told)}:".encode() + told)
+        message = json.dumps([0, self.numbers, f"WebDriver:{name}", parameters]).encode()
+        self.stream.write(f"{len(message)}:".encode() + message)
         self.stream.flush()
         _, _, error, result = self._read()
         if error:
@@ -90,8 +90,8 @@ class Firefox:
             f"Promise.resolve().then(() => ({expression})).then("
             "  (value) => done([value ?? null, null]), (error) => done([null, String(error)]));"
         )
-        told = {"script": script, "args": [], "sandbox": None}
-        value, error = self._do("ExecuteAsyncScript", told)["value"]
+        call = {"script": script, "args": [], "sandbox": None}
+        value, error = self._do("ExecuteAsyncScript", call)["value"]
         if error:
             raise RuntimeError(error)
         return value

@@ -25,6 +25,8 @@ FRAMES = (0, 1, 10, 30, 100, 300, 1000, 2000)
 LARGER = ((128, 2000), (512, 2000), (128, 8000), (512, 8000))  # hidden numbers and steps, 3 seeds
 BATCH, RATE, SEED = 256, 1.0, 0
 PROMPT, WRITTEN, OPENING, SHOWN = "\nROMEO:\n", 180, "First Ci", 5
+SETTINGS = {"prompt": PROMPT, "opening": OPENING, "rate": RATE, "seed": SEED, "batch": BATCH}
+SETTINGS |= {"vocab_size": runs.CHARACTERS, "frames": FRAMES, "larger": LARGER}
 
 
 class Network(nn.Module):
@@ -105,16 +107,13 @@ def measure(options: argparse.Namespace) -> dict:
         print(larger[-1], flush=True)
     return {
         "what": "chapter 04's run at some of its steps, and losses of wider and longer ones",
-        "command": "python -m lab.first_network --write",
-        "settings": {"prompt": PROMPT, "opening": OPENING, "rate": RATE, "seed": SEED}
-        | {"batch": BATCH, "vocab_size": tok.vocab_size},
         "frames": frames,
         "larger": larger,
     }
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, quick=False)
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ LARGE = 96, 9920  # width and steps: ten times the operations of the largest sma
 SEEDS, DRAWS = (0, 1, 2), 400
 SIZES, BUDGET = (25, 36, 51), 5e11  # half of the size that the law picks, that size, and twice it
 ORDERS = range(2, 11)  # of counts
+SETTINGS = {"small": SMALL, "large": LARGE, "seeds": SEEDS, "draws": DRAWS, "more": MORE}
+SETTINGS |= {"sizes": SIZES, "budget": BUDGET, "orders": list(ORDERS)}
 
 
 def jobs(corpus: str, rule: dict, cells: list) -> list[dict]:
@@ -118,7 +120,7 @@ def before() -> dict:
         corpora[corpus] = {"forecast": foretell(small, floors[corpus]), "small": more, "large": []}
     return {
         "what": "what small runs foretell of a larger one, and its losses, in nats a character",
-        "settings": {"small": SMALL, "large": list(LARGE), "seeds": list(SEEDS), "draws": DRAWS},
+        "settings": SETTINGS,
         "corpora": corpora,
     }
 

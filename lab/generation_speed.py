@@ -6,6 +6,8 @@ context is full, the cache filled beforehand, and the tokens before it read in t
 generation does); and a whole context of 256 from one token by `generate`.
 """
 
+from dataclasses import asdict
+
 import torch
 
 from lab.runs import in_turns, row, seconds
@@ -14,12 +16,8 @@ from scratchformer.models import GPT, GPTConfig
 from scratchformer.training import eval_mode
 
 CONFIG = GPTConfig(65, context_length=256, d_model=384, n_heads=6, n_layers=6)
-TITLE = "Generation with and without a cache"
 BEFORE = 8  # steps of the same kind before the one that is timed
-ABOUT = (
-    "A GPT of 10.8 million parameters, context 256, writes with its key/value cache; the reference "
-    "is the same model without one, which computes every position anew for each token."
-)
+SETTINGS = asdict(CONFIG) | {"before": BEFORE}
 
 
 def next_token(model: GPT, ids: torch.Tensor) -> dict:

@@ -14,16 +14,19 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from lab.runs import ROOT
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.tab_trainer.race import FIXED
 
-FOLDER = ROOT / "scratchformer_course" / "tab_trainer"
+SCRIPTS = [
+    str(PACKAGE / name)
+    for name in (LOADER, "page_model/model.js", "tab_trainer/matrix.js", "tab_trainer/trainer.js")
+]
 SMALL = {"vocab_size": 13, "context_length": 9, "d_model": 24, "n_heads": 2, "n_layers": 2}
 IDEAS = {"positions": "rotary", "smear": 3, "bigram_rows": 29}
 ROWS = 5  # windows of a batch
 COMPUTE = """({ config, weights: given, x, y, kind }) => {
-  const Tr = globalThis.scratchformerTrainer;
+  const Tr = course.trainer;
   const settings = { batch_size: x.length, steps: 1, lr: 0, muon_lr: null, betas: [0, 0] };
   const { tape, weights } = Tr.newRun(config, settings, 0, kind);
   for (const [name, rows] of Object.entries(given)) weights[name].data.set(rows.flat());
@@ -36,10 +39,9 @@ COMPUTE = """({ config, weights: given, x, y, kind }) => {
   return { loss, kind: tape.kind, gradients: Object.fromEntries(gradients) };
 }"""
 IN_NODE = """
-globalThis.scratchformerMatrix = require(process.argv[1] + "/matrix.js");
-globalThis.scratchformerTrainer = require(process.argv[1] + "/trainer.js");
-const told = JSON.parse(require("fs").readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify((COMPUTE)(told)));
+for (const path of process.argv.slice(1)) require(path);
+const asked = JSON.parse(require("fs").readFileSync(0, "utf8"));
+process.stdout.write(JSON.stringify((COMPUTE)(asked)));
 """.replace("COMPUTE", COMPUTE)
 
 
@@ -60,7 +62,7 @@ def make_batch(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return ids[:, :-1], ids[:, 1:]
 
 
-def told(model: SpeedrunGPT) -> dict[str, Any]:
+def for_the_trainer(model: SpeedrunGPT) -> dict[str, Any]:
     """Configuration and weights for the trainer."""
     config = {name: getattr(model.config, name) for name in (*SMALL, *IDEAS)}
     return {"config": config, "weights": {n: p.tolist() for n, p in model.named_parameters()}}
@@ -69,7 +71,7 @@ def told(model: SpeedrunGPT) -> dict[str, Any]:
 def in_node(asked: dict[str, Any], *flags: str, program: str = IN_NODE) -> dict[str, Any]:
     """What a program gives in Node.js. Raises CalledProcessError if it fails."""
     done = subprocess.run(
-        [shutil.which("node") or "node", *flags, "-e", program, str(FOLDER)],
+        [shutil.which("node") or "node", *flags, "-e", program, *SCRIPTS],
         input=json.dumps(asked),
         capture_output=True,
         text=True,
@@ -87,7 +89,7 @@ def compare(compute: Callable[[dict[str, Any]], dict[str, Any]], **ideas: Any) -
     model, (x, y) = make_model(**ideas), make_batch()
     loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
     loss.backward()
-    found = compute({**told(model), "x": x.tolist(), "y": y.tolist()})
+    found = compute({**for_the_trainer(model), "x": x.tolist(), "y": y.tolist()})
     weights = {}
     for name, p in model.named_parameters():
         assert p.grad is not None

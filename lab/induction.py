@@ -21,6 +21,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -46,6 +47,8 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 HEADS = [(block, head) for block in (0, 1) for head in range(4)]
 SHOWN, FILMED = 20, 0  # notes of the song that is shown, and the seed of its run
+SETTINGS = {"seeds": list(SEEDS), "steps": STEPS, "long": LONG, "kinds": KINDS}
+SETTINGS |= {"frames": FRAMES, "shown": SHOWN, "filmed": FILMED, "stored": STORED_SEED}
 LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"  # of a weight or a chance
 
 Songs = Callable[[int, torch.Generator], Tensor]
@@ -264,7 +267,7 @@ def film(seed: int, steps: int, shown: Tensor) -> dict[str, Any]:
     ids = torch.cat([test_songs(), shown[None]])  # a mean over songs is needed with the shown one
     low = torch.ones(SHOWN - 1, SHOWN - 1).tril().bool()
 
-    def told() -> dict[str, Any]:
+    def expected() -> dict[str, Any]:
         with eval_mode(model):
             best = model(ids[:, :-1])[-1, : SHOWN - 1].argmax(dim=-1)
         loss = losses(model, ids)[:-1][heard(ids[:-1])].mean().item()
@@ -277,14 +280,14 @@ def film(seed: int, steps: int, shown: Tensor) -> dict[str, Any]:
 
     def look(step: int) -> None:
         maps, ((before, _), (_, after)) = seen()
-        frames.append({"step": step, **told(), "before": before, "after": after, "maps": maps})
+        frames.append({"step": step, **expected(), "before": before, "after": after, "maps": maps})
 
     look(0)
     trained(model, seed, lambda s: look(s.step) if s.step in FRAMES else None, steps)
     without, second = [], []
     for number in range(256):  # bit i: head i is silenced
         with silenced(model, [head for i, head in enumerate(HEADS) if number >> i & 1]):
-            without.append(list(told().values()))
+            without.append(list(expected().values()))
             if number < 16:  # what block 2 attends to without heads of block 1
                 maps, (_, (_, after)) = seen()
                 second.append({"after": after, "maps": maps[4:]})
@@ -299,48 +302,41 @@ def letters(ids: Tensor) -> str:
 def main(arguments: list[str] | None = None) -> dict:
     options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
     torch.set_num_threads(1)
-    found: dict[str, Any] = runs.read(FILE) if options.write and FILE.exists() else {}
-    began = time.process_time() - found.get("cpu_seconds", 0)
+    kept = runs.Kept(FILE, SETTINGS, options.write)
     steps, long, seeds = (40, 40, range(1)) if options.quick else (STEPS, LONG, SEEDS)
-    found |= {"command": "python -m lab.induction --write", "steps": steps, "long": long}
 
-    def keep(*path: str, row: dict) -> None:
-        place = found
-        for name in path[:-1]:
-            place = place.setdefault(name, {})
-        place[path[-1]] = row
-        found["cpu_seconds"] = round(time.process_time() - began)
-        print(*path, {k: v for k, v in row.items() if k not in ("frames", "without", "second")})
-        if options.write:
-            runs.store(FILE, found | runs.stamp())
-
-    for seed, name in itertools.product(seeds, KINDS):
-        if str(seed) not in found.get("runs", {}).get(name, {}):
-            model = new_model(seed, **KINDS[name])
-            row = watched(model, seed, steps, 10, ways=name == "two blocks")
-            if name == "two blocks":
-                row |= taken_apart(model, test_songs())
-                row |= controls(model, test_songs(), row["team"])
-            keep("runs", name, str(seed), row=row)
-    for seed, blocks in itertools.product(seeds, (1, 2)):
-        if str(seed) not in found.get("six", {}).get(str(blocks), {}):
-            model = trained(new_model(seed, blocks), seed, lambda _: None, steps, of_six)
-            keep("six", str(blocks), str(seed), row=by_length(model))
-    if "film" not in found:
-        shown = songs(1, torch.Generator().manual_seed(28), 5, 6)[0]  # one jump in 20 notes
-        keep("film", row=film(FILMED, steps, shown))
-    for seed in seeds:
-        if str(seed) not in found.get("narrow", {}):
-            model = new_model(seed, wide=False)
-            row = watched(model, seed, long, min(50, steps))
+    def of_kind(name: str, seed: int) -> dict[str, Any]:
+        model = new_model(seed, **KINDS[name])
+        row = watched(model, seed, steps, 10, ways=name == "two blocks")
+        if name == "two blocks":
             row |= taken_apart(model, test_songs())
-            if seed == STORED_SEED and options.write:
-                save_narrow(model)
-            keep("narrow", str(seed), row=row)
+            row |= controls(model, test_songs(), row["team"])
+        return row
+
+    def narrow(seed: int) -> dict[str, Any]:
+        model = new_model(seed, wide=False)
+        row = watched(model, seed, long, min(50, steps)) | taken_apart(model, test_songs())
+        if seed == STORED_SEED and options.write:
+            save_narrow(model)
+        return row
+
+    def six(blocks: int, seed: int) -> dict[str, Any]:
+        return by_length(trained(new_model(seed, blocks), seed, lambda _: None, steps, of_six))
+
+    def wide(seed: int) -> dict[str, Any]:
+        return watched(new_model(seed), seed, long, min(50, steps))
+
+    shown = songs(1, torch.Generator().manual_seed(28), 5, 6)[0]  # one jump in 20 notes
+    for seed, name in itertools.product(seeds, KINDS):
+        kept.once("runs", name, str(seed), job=partial(of_kind, name, seed))
+    for seed, blocks in itertools.product(seeds, (1, 2)):
+        kept.once("six", str(blocks), str(seed), job=partial(six, blocks, seed))
+    kept.once("film", job=lambda: film(FILMED, steps, shown))
     for seed in seeds:
-        if str(seed) not in found.get("wide", {}):
-            keep("wide", str(seed), row=watched(new_model(seed), seed, long, min(50, steps)))
-    return found
+        kept.once("narrow", str(seed), job=partial(narrow, seed))
+    for seed in seeds:
+        kept.once("wide", str(seed), job=partial(wide, seed))
+    return kept.found
 
 
 if __name__ == "__main__":

@@ -15,11 +15,12 @@ seeds   seed -> loss, and share: how much of the chance in the slot is on the ri
   heads     for each: [block, head, weight on article and rhyme word, restored, kept without it]
   steer     direction -> for each dose [chance of the new rhyme, of the old one]
   ridges    for each ridge, at dose 1: [the probe is right, new rhyme, old one, cosine to the means]
-doses, ridges, words   what the columns of steer, ridges and patch are
+words   what the columns of patch are; those of steer and ridges are the settings doses and ridges
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -40,6 +41,8 @@ RIDGES = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 DOSES = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)
 BETWEEN = ("comma", "line break", "first word", "word before")
 RIDGE, CLASSES, RANDOM_DRAWS = 1.0, 6, 5
+SETTINGS = {"seeds": list(SEEDS), "steps": STEPS, "ridges": RIDGES, "doses": DOSES}
+SETTINGS |= {"ridge": RIDGE, "random_draws": RANDOM_DRAWS}
 Change = Callable[[Tensor], Tensor]
 
 
@@ -344,21 +347,18 @@ def main(arguments: list[str] | None = None) -> dict:
     torch.set_num_threads(1)
     pairs = play.pairs()
     words = [play.VOCABULARY[i] for i in pairs.clean[0, pairs.start :].tolist()]
-    found: dict[str, Any] = runs.read(FILE) if options.write and FILE.exists() else {}
-    found |= {"command": "python -m lab.inside --write", "doses": list(DOSES)}
-    found |= {"ridges": list(RIDGES), "words": words}
-    seeds = found.setdefault("seeds", {})
-    for seed in SEEDS[: 1 if options.quick else None]:
-        if str(seed) in seeds:
-            continue
+    kept = runs.Kept(FILE, SETTINGS, options.write)
+    kept.found["words"] = words
+
+    def measure(seed: int) -> dict[str, Any]:
         model, loss = trained(seed, 20 if options.quick else STEPS)
         with eval_mode(model):
             own = Inside(model, play.new_model(seed + 100).eval(), options.quick).everything()
-        seeds[str(seed)] = {"loss": round(loss, 3)} | own
-        print(seed, seeds[str(seed)], flush=True)
-        if options.write:
-            runs.store(FILE, found | runs.stamp())
-    return found
+        return {"loss": round(loss, 3)} | own
+
+    for seed in SEEDS[: 1 if options.quick else None]:
+        kept.once("seeds", str(seed), job=partial(measure, seed))
+    return kept.found
 
 
 if __name__ == "__main__":

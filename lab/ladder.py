@@ -26,7 +26,7 @@ STORED = FOLDER / "ladder.json"
 SEEDS = (1337, 1, 2)
 CONTEXT, BATCH = 8, 32
 ROUNDS, STEPS_A_ROUND = 7, 100  # of the speed
-SETTINGS = {
+OPTIONS = {
     "betas": (0.9, 0.999),
     "weight_decay": 0.01,
     "schedule": "constant",
@@ -48,15 +48,9 @@ RUNGS = {
     "residuals": (SLOW, FULL | {"residual": True}, 2.068),
     "layer norm": (SLOW, FULL | {"residual": True, "norm": True}, 2.059),
 }
-
-TITLE = "The ladder from a bigram to a GPT"
-ABOUT = (
-    "A training step on each rung of chapter 10's ladder: batch 32, context 8, width 32. The "
-    "references have the same weights and learn from batches of the same size: the textbook's "
-    "loop on a list of heads, one after the other, with batches by slicing and AdamW as it comes; "
-    "and the same list of heads in the package's own loop, which shows what stacking the heads "
-    "saves by itself."
-)
+SETTINGS = {"batch_size": BATCH, "context_length": CONTEXT, "train_part": 0.9, "seeds": SEEDS}
+SETTINGS |= {"optimizer": "AdamW", "threads": 1, "rounds": ROUNDS, "rungs": RUNGS}
+SETTINGS |= OPTIONS | {"clip": str(OPTIONS["clip"])}  # JSON knows no infinity
 
 
 class HeadList(nn.Module):
@@ -111,7 +105,7 @@ def by_package(model: nn.Module, ids, val_ids, steps: int, lr: float, seed: int,
         seed=seed,
         batch_size=BATCH,
         context_length=CONTEXT,
-        **SETTINGS | settings,
+        **OPTIONS | settings,
     )
 
 
@@ -231,9 +225,6 @@ def measure(options) -> dict:
     speeds = [speed(name, ids, V, options.quick) for name in RUNGS]
     return {
         "what": "losses in nats a character on the whole validation split of Tiny Shakespeare",
-        "settings": {"batch_size": BATCH, "context_length": CONTEXT, "train_part": 0.9}
-        | {"seeds": list(SEEDS), "optimizer": "AdamW", "threads": 1}
-        | {name: str(value) if value == math.inf else value for name, value in SETTINGS.items()},
         "rungs": [climb(name, ids, val_ids, V, options.quick) for name in RUNGS],
         "kneser_ney": runs.counted_losses(ids, val_ids, V, range(1, 10)),
         "scaled_up": {
@@ -245,7 +236,7 @@ def measure(options) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, STORED, measure, arguments)
+    return runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,28 @@ SLICE = 1500  # characters of a slice, where a share of a text is taken
 MIDDLE = 64  # the width of the stage repetition
 ISOFLOP = (2e11, 5e11, 1.25e12)  # operations, 6 N D; the second is tried
 ORDERS = range(2, 9)  # of counters
+SETTINGS = {
+    "context_length": CONTEXT,
+    "batch_size": BATCH,
+    "warmup": WARMUP,
+    "blocks": BLOCKS,
+    "head_width": HEAD,
+    "schedule": "linear",
+    "weight_decay": 0.1,
+    "betas": [0.9, 0.95],
+    "clip": 1.0,
+    "precision": "float32",
+    "threads": 1,
+    "widths": WIDTHS,
+    "large": LARGE,
+    "steps": STEPS,
+    "texts": TEXTS,
+    "held_out": HELD_OUT,
+    "slice": SLICE,
+    "isoflop": ISOFLOP,
+    "rates": {str(width): [RATES[width], LATER.get(width, ())] for width in WIDTHS},
+    "orders": list(ORDERS),
+}
 
 
 def config_of(width: int, vocab_size: int = 65) -> GPTConfig:
@@ -334,26 +356,6 @@ def measure(_) -> dict:
     repeated = [job for corpus, rule in rules.items() for job in repetition(corpus, rule)]
     return {
         "what": "losses in nats a character of small GPTs, by size, characters read and text",
-        "settings": {
-            "context_length": CONTEXT,
-            "batch_size": BATCH,
-            "warmup": WARMUP,
-            "blocks": BLOCKS,
-            "head_width": HEAD,
-            "schedule": "linear",
-            "weight_decay": 0.1,
-            "betas": [0.9, 0.95],
-            "clip": 1.0,
-            "precision": "float32",
-            "threads": 1,
-            "widths": list(WIDTHS),
-            "large": LARGE,
-            "steps": STEPS,
-            "texts": TEXTS,
-            "held_out": HELD_OUT,
-            "slice": SLICE,
-            "isoflop": list(ISOFLOP),
-        },
         "rules": rules,
         "counters": counters(repeated),
         "runs": trained,
@@ -361,7 +363,7 @@ def measure(_) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, STORED, measure, arguments, quick=False)
+    return runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from scratchformer_course.page_model.fewer_bits import SHARED, round_model
 
 FILE = FOLDER / "page_bits.json"
 NAME, BITS, STEPS = "tiny-shakespeare", (8, 6, 5, 4, 3, 2), (100, 1000, 5000)
+SETTINGS = {"model": NAME, "bits": BITS, "shared": SHARED, "steps": STEPS}
 
 
 def largest_change(before: GPT, after: GPT, ids: torch.Tensor) -> float:
@@ -56,7 +57,6 @@ def measure(options: argparse.Namespace) -> dict:
     }
     return {
         "what": "nats a character on the whole validation split, by bits and what shares a scale",
-        "command": "python -m lab.page_bits --write",
         "parameters": sum(p.numel() for p in model.parameters()),
         "characters": len(ids) - 1,
         "validation": {"16": before} | found,
@@ -66,7 +66,7 @@ def measure(options: argparse.Namespace) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments)
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -25,11 +25,13 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import yaml
 
 from lab import runs
-from lab.benchmarks_page import LINES, pages_section, write_page
-from lab.benchmarks_page import PAGE_WEIGHTS as STORED
+from scratchformer_course.measurements import FOLDER
 
+STORED = FOLDER / "page_weights.json"
+LINES = {"10 Mbit": (10e6, 40), "1.6 Mbit": (1.6e6, 150)}  # bits a second, ms to an answer
 SITE = runs.ROOT / "_build" / "html"
 ROUNDS = 5
+SETTINGS = {"lines": LINES, "rounds": ROUNDS}
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 NAMED = re.compile(
     r'<script[^>]*\s(?:data-)?src="([^"]+)"|<img[^>]*\ssrc="([^"]+)"'
@@ -44,10 +46,10 @@ new MutationObserver(() => {
 """
 
 
-def toc() -> list[str]:
+def pages_of_the_site() -> list[str]:
     """The pages of the table of contents, the root first."""
-    told = yaml.safe_load((runs.ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    return [told["root"], *(page["file"] for part in told["parts"] for page in part["chapters"])]
+    toc = yaml.safe_load((runs.ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    return [toc["root"], *(page["file"] for part in toc["parts"] for page in part["chapters"])]
 
 
 @cache
@@ -199,18 +201,19 @@ def keep_font(kept: set[Path], address: str) -> None:
 
 def measure(site: Path, rounds: int) -> dict:
     """All pages, with the day, the machine and the theme's share."""
-    names, pages, load = toc(), {}, os.getloadavg()[0]
+    names, pages, load = pages_of_the_site(), {}, os.getloadavg()[0]
     timed, fonts = times(site, names, rounds)
     painted = paints(site, names, rounds)
     for name in names:
         timed[name] |= painted[name]
-        pages[name] = sizes(site, name, fonts[name]) | {
+        pages[name] = sizes(site, name, fonts[name])
+        parts = ("html", "live", "pictures", "mathjax", "fonts")
+        rest = pages[name]["all"][1] - sum(pages[name][part][1] for part in parts)
+        pages[name] |= {"theme": rest} | {
             kind: runs.spread(numbers) for kind, numbers in timed[name].items() if numbers
         }
     return {
         "what": "bytes of each page, [as it is, compressed], and milliseconds [median, min, max]",
-        "day": runs.today(),
-        "rounds": rounds,
         "load": round(load, 1),  # other programs at work, before the browser is
         "machine": runs.machine(),
         "pages": pages,
@@ -221,11 +224,10 @@ def main(arguments: list[str] | None = None) -> None:
     options = runs.command_line(__doc__, STORED.name).parse_args(arguments)
     if not (SITE / "index.html").is_file():
         raise SystemExit(f"there is no site in {SITE}: run `make book` first")
-    stored = measure(SITE, 1 if options.quick else ROUNDS)
-    print("\n".join(pages_section(stored)))
+    stored = {"settings": SETTINGS} | measure(SITE, 1 if options.quick else ROUNDS) | runs.stamp()
+    print(runs.as_text(stored["pages"]))
     if options.write:
         runs.store(STORED, stored)
-        write_page()
 
 
 if __name__ == "__main__":

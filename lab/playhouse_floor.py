@@ -18,6 +18,7 @@ from scratchformer_course.measurements import FOLDER
 
 STORED = FOLDER / "playhouse_floor.json"
 WINDOW, WINDOWS, SEED = 64, 300, 9
+SETTINGS = {"window": WINDOW, "windows": WINDOWS, "seed": SEED}
 
 # A node is (the words and symbols still to come, whether a line has just begun, which of the two
 # characters speaks). A guess is (node, its spelling, characters of it already seen, the names known
@@ -162,12 +163,11 @@ def measure(options) -> dict:
         "entropy": Playhouse().entropy_per_char(),
         "floor": floor,
         "standard_error": error,
-        "settings": {"window": WINDOW, "windows": windows, "seed": SEED},
     }
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    result = runs.carry_out(__doc__, STORED, measure, arguments)
+    result = runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
     print(result)
     return result
 

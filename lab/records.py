@@ -49,7 +49,7 @@ two_minutes has stored.
 import os
 import statistics
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -57,13 +57,14 @@ import torch
 from torch import Tensor
 
 from lab import rivals, runs
+from lab.factors import paired
 from lab.mixing import Gate, counted_rows, fit_weights, mixed, nats, network_rows
 from lab.taken_apart import Runner, merged, milliseconds, our_run
 from scratchformer import cli
 from scratchformer.cli import read_config
 from scratchformer.training import evaluate
-from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
-from scratchformer_course.measurements import FOLDER
+from scratchformer_course.measurements import FOLDER, load_measurements
+from scratchformer_course.page_model.speedrun import SpeedrunGPT
 
 STORED = FOLDER / "records.json"
 SPLITS = ("development", "validation", "rotated")
@@ -104,6 +105,23 @@ QUICK = {"data.corpus": "playhouse", "model.d_model": 16, "model.n_layers": 1,
 RATES = (0.03, 0.1, 0.3)  # of the track "a step a window": one is chosen on dev
 
 
+def config(name: str) -> dict:
+    """A configuration of the records, lab/configs/record-NAME.toml."""
+    return read_config(runs.CONFIGS / f"record-{name}.toml")
+
+
+_TWO_MINUTES = {"config": config("two-minutes"), "counts": COUNTS, "seeds": SEEDS}
+SETTINGS: dict = {
+    "two_minutes": _TWO_MINUTES | {"environment": ENVIRONMENT, "processes": 2},
+    "ten_seeds": {"record-mean": config("mean"), "record-every-seed": config("every-seed")}
+    | {"threads": THREADS, "targets": TARGETS, "seeds": TEN},
+    "tracks": _TWO_MINUTES
+    | {"window": WINDOW, "stride": STRIDE, "counted_anew_every": EVERY, "rates": RATES},
+    "rivals": {"config": config("two-minutes"), "place": asdict(PLACE), "rounds": ROUNDS},
+    "rival_in_full": {"config": config("two-minutes"), "changes": FULL, "seeds": FULL_SEEDS},
+}
+
+
 def load_texts(quick: bool, write: bool) -> tuple[dict[str, tuple[Tensor, Tensor]], int]:
     """Split -> (ids to train on, ids to score); and the vocabulary's size."""
     found, vocab_size = runs.load_splits("playhouse" if quick else "tinyshakespeare", write)
@@ -123,8 +141,8 @@ def two_minute_model(split: str, seed: int, folder: Path, quick: bool) -> tuple:
     """
     out = folder / ("quick" if quick else f"{split}-{seed}")
     if not out.exists():
-        config = runs.CONFIGS / "record-two-minutes.toml"
-        train = ["train", "--config", str(config), "--out", str(out)]
+        file = runs.CONFIGS / "record-two-minutes.toml"
+        train = ["train", "--config", str(file), "--out", str(out)]
         changes = {"data.split": split, "training.seed": seed, **(QUICK if quick else {})}
         for name, value in changes.items():
             train += ["--set", f"{name}={value}"]
@@ -184,10 +202,7 @@ def two_minutes(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -
             found[split].append(run | mixture.losses(network, tables, targets))
             print(f"{split}: {found[split][-1]}", flush=True)
     return {
-        "settings": read_config(runs.CONFIGS / "record-two-minutes.toml"),
         "parameters": sum(p.numel() for p in model.parameters()),
-        "processes": 2,
-        "environment": ENVIRONMENT,
         "counted": tables_alone,
         "weights": dict(zip(["network", *COUNTS], mixture.weights, strict=True)),
         "runs": found,
@@ -213,12 +228,11 @@ def ten_seeds(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> 
     """Both configurations, every seed, on each split; `folder` is not used."""
     seeds = TEN[: 1 if quick else None]
     torch.set_num_threads(THREADS)
-    found = {"threads": THREADS, "targets": TARGETS, "seeds": list(seeds)}
-    found["environment"] = {name: os.environ.get(name) for name in ENVIRONMENT}
+    found: dict = {"environment": {name: os.environ.get(name) for name in ENVIRONMENT}}
     for name in ("record-mean", "record-every-seed"):
         trained: dict[str, list[dict]] = {split: [] for split in SPLITS}
-        config = read_config(runs.CONFIGS / f"{name}.toml")
-        setting, steps = (config["model"], config["training"]), 4 if quick else None
+        own = SETTINGS["ten_seeds"][name]
+        setting, steps = (own["model"], own["training"]), 4 if quick else None
         our_run(*setting, split_texts["development"][0], vocab_size, 0, steps)  # warms up
         for split, (text, scored) in split_texts.items():
             for seed in seeds:
@@ -228,7 +242,6 @@ def ten_seeds(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> 
                 trained[split].append(run | {"loss": loss})
             print(f"{name}, {split}: {means(trained[split])}", flush=True)
         found[name] = {
-            "settings": config,
             "parameters": sum(p.numel() for p in model.parameters()),
             "runs": trained,
             "means": {split: means(trained[split]) for split in SPLITS},
@@ -270,9 +283,6 @@ def tracks(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dic
             found.append(run)
             print(f"{split}: {run}", flush=True)
     return {
-        "window": WINDOW,
-        "stride": STRIDE,
-        "counted_anew_every": every,
         "rates": rates,
         "rate": rate,
         "weights": {
@@ -297,8 +307,8 @@ def runner_of(split_texts: dict, vocab_size: int, quick: bool) -> Runner:
 
 def shortened(steps: int, quick: bool) -> tuple[dict, dict]:
     """[model] and [training] of two_minutes for so many steps; what is counted in steps scaled."""
-    config = read_config(runs.CONFIGS / "record-two-minutes.toml")
-    model, training = config["model"], config["training"]
+    own = config("two-minutes")
+    model, training = own["model"], own["training"]
     late = {k: training[k] * steps // training["steps"] for k in ("double_after", "tail_after")}
     return model | ({"d_model": 16, "n_layers": 1} if quick else {}), training | late
 
@@ -313,13 +323,14 @@ def swept_rivals(split_texts: dict, vocab_size: int, folder: Path, quick: bool) 
         run = partial(our_run, model, training)
         return milliseconds(runner, run, split_texts["development"][0])[0]
 
-    return merged(found, rivals.turns(short, setting, PLACE, swept, 1 if quick else ROUNDS))
+    times = rivals.turns(short, setting, PLACE, swept, 1 if quick else ROUNDS)
+    return merged(found, times) | {"ahead": rivals.ahead(found)}
 
 
 def rival_in_full(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dict:
     """AdamW with all steps of two_minutes; `folder` is not used."""
     runner = runner_of(split_texts, vocab_size, quick)
-    steps = read_config(runs.CONFIGS / "record-two-minutes.toml")["training"]["steps"]
+    steps = config("two-minutes")["training"]["steps"]
     setting, place = shortened(steps, quick), replace(PLACE, steps=steps)
 
     def losses(changes: dict, split: str, seeds: tuple[int, ...]) -> list[float]:
@@ -328,8 +339,11 @@ def rival_in_full(split_texts: dict, vocab_size: int, folder: Path, quick: bool)
 
     tried = [{"changes": each, "losses": losses(each, "development", (0,))} for each in FULL]
     picked = rivals.picked(tried)
-    found = {"swept": tried, "picked": picked}
-    return {"steps": steps, **found, "validation": losses(picked, "validation", FULL_SEEDS)}
+    validation = losses(picked, "validation", FULL_SEEDS)
+    record = load_measurements("records")["two_minutes"]["runs"]["validation"]
+    ahead = paired(validation, [run["alone"] for run in record[: len(validation)]])
+    found = {"swept": tried, "picked": picked, "validation": validation, "ahead": ahead}
+    return {"steps": steps, **found}
 
 
 PARTS = {
@@ -351,9 +365,9 @@ def main(arguments: list[str] | None = None) -> dict:
         for part, measure in PARTS.items():
             if part in options.only:
                 found = measure(split_texts, vocab_size, Path(folder), options.quick)
-                result[part] = runs.stamp() | found
+                result[part] = found
                 if options.write:
-                    runs.store(STORED, (runs.read(STORED) if STORED.exists() else {}) | result)
+                    runs.store_part(STORED, part, found, SETTINGS)
     return result
 
 

@@ -11,6 +11,8 @@ see when the slower side comes to the faster one's loss. Nothing here is run by 
 import statistics
 from dataclasses import dataclass
 
+from lab.factors import paired
+
 NOISE = 0.003  # nats: a second change that gains less leaves everything as it is
 SIDES = {"AdamW": "matrix_lr", "Muon": "muon_lr"}  # side -> what its inner rate is called
 
@@ -102,6 +104,11 @@ def read(runner, setting: tuple[dict, dict], place: Place, swept: dict) -> dict:
                 ]
                 print(side, name, found[side][name], flush=True)
     return found
+
+
+def ahead(read: dict) -> dict:
+    """By how many nats Muon is ahead on validation, and Student's interval of 95 %."""
+    return paired(*(read[side]["validation"] for side in SIDES))
 
 
 def turns(milliseconds, setting: tuple[dict, dict], place: Place, swept: dict, rounds: int) -> dict:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy
 import torch
@@ -30,6 +31,7 @@ from scratchformer.tokenizers import CharTokenizer
 LAB = Path(__file__).resolve().parent
 ROOT, CONFIGS = LAB.parent, LAB / "configs"
 FEWEST = 3  # rounds
+CHARACTERS = 65  # different ones in Tiny Shakespeare
 
 # --- the command line, and files -----------------------------------------------------------------
 
@@ -49,22 +51,70 @@ def carry_out(
     path: Path,
     measure: Callable[[argparse.Namespace], dict],
     arguments: list[str] | None,
+    settings: dict | None = None,
     quick: bool = True,
 ) -> dict:
-    """A script from command line to file: what `measure` finds, stamped, with its seconds."""
+    """A script from command line to file: its settings and what `measure` finds, stamped."""
     options = command_line(doc, path.name, quick).parse_args(arguments)
     start = time.perf_counter()
-    result = measure(options) | stamp()
+    result = ({"settings": settings} if settings else {}) | measure(options) | stamp()
     result["seconds"] = round(time.perf_counter() - start)
     if options.write:
         store(path, result)
     return result
 
 
+class Kept:
+    """A measurement of many runs: those that are finished are kept, and each new one is stored.
+
+    With `write` it begins with what the file holds, unless that has other settings.
+    """
+
+    def __init__(self, path: Path, settings: dict, write: bool):
+        self.path, self.write = path, write
+        stored = read(path) if write and path.exists() else {}
+        same = stored.get("settings") == as_json(settings)
+        self.found: dict[str, Any] = stored if same else {"settings": as_json(settings)}
+        self.start = time.process_time() - self.found.get("cpu_seconds", 0)
+
+    def part(self, *names: str) -> dict[str, Any]:
+        """A dictionary in what was found, empty at first: fill it, and `keep`."""
+        place = self.found
+        for name in names:
+            place = place.setdefault(name, {})
+        return place
+
+    def once(self, *names: str, job: Callable[[], dict]) -> None:
+        """What `job` finds, at this place; no job if something is there already."""
+        place = self.part(*names[:-1])
+        if names[-1] not in place:
+            place[names[-1]] = job()
+            print(*names, as_text(place[names[-1]])[:500], flush=True)
+            self.keep()
+
+    def keep(self) -> None:
+        """Store all that has been found, if there is a file to write."""
+        self.found["cpu_seconds"] = round(time.process_time() - self.start)
+        if self.write:
+            store(self.path, self.found | stamp())
+
+
+def store_part(path: Path, name: str, part: dict, settings: dict) -> None:
+    """Replace one part of a JSON file and its settings; the others stay."""
+    stored = read(path) if path.exists() else {"settings": {}}
+    stored["settings"][name] = settings[name]
+    store(path, stored | {name: part | stamp()})
+
+
+def as_json(value):
+    """A value as it comes back from a JSON file: lists for tuples, text for keys."""
+    return json.loads(json.dumps(value))
+
+
 def store(path: Path, result: dict) -> None:
     """Replace a JSON file in one step."""
     with atomic_write(path) as part:
-        part.write_text(as_text(json.loads(json.dumps(result))) + "\n", encoding="utf-8")
+        part.write_text(as_text(as_json(result)) + "\n", encoding="utf-8")
 
 
 def as_text(value, indent: int = 0) -> str:
@@ -85,11 +135,6 @@ def as_text(value, indent: int = 0) -> str:
 def read(path: Path) -> dict:
     """What a JSON file holds."""
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def markdown_table(head: str, rows: Iterable[str]) -> list[str]:
-    """The lines of a table, from rows such as "a | b"."""
-    return [f"| {head} |", "|" + "---|" * (head.count(" | ") + 1), *(f"| {row} |" for row in rows)]
 
 
 # --- where, when and with what -------------------------------------------------------------------
@@ -152,7 +197,9 @@ def load_text(name: str = "tinyshakespeare", write: bool = False) -> str:
     return corpus.text
 
 
-def load_splits(name: str = "tinyshakespeare", write: bool = False) -> tuple[dict, int]:
+def load_splits(
+    name: str = "tinyshakespeare", write: bool = False
+) -> tuple[dict[str, tuple[torch.Tensor, torch.Tensor]], int]:
     """Split -> (ids of characters to train on, ids to score); and the vocabulary's size."""
     text = load_text(name, write)
     tok = CharTokenizer.train(text)

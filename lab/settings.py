@@ -34,12 +34,19 @@ CHARACTERS, BATCHES = 2**19, (4, 16, 64)  # read by each run, and windows in a s
 STEPS, WARMUP, COOLING = 1200, 60, 0.2  # of the schedules; a cooling's share of its run
 LENGTHS = (300, 600, 1200)  # of the runs that one stable run is cooled for
 CHOSEN_ON = 30_001  # characters of the development split
-DECAY_STEPS, DECAYS = 1200, (0.1, 1.0)
+DECAY_STEPS, DECAYS, DECAY_RATE = 1200, (0.1, 1.0), 0.004
+MODEL = {"d_model": 64, "n_heads": 4, "n_layers": 2}
+SETTINGS = {
+    "batch": {"characters": CHARACTERS, "sizes": BATCHES, "rates": RATES},
+    "schedules": {"steps": STEPS, "warmup": WARMUP, "cooling": COOLING, "lengths": LENGTHS},
+    "decay": {"steps": DECAY_STEPS, "decays": DECAYS, "rate": DECAY_RATE},
+}
+SETTINGS = {part: own | MODEL | {"context_length": T} for part, own in SETTINGS.items()}
 
 
 def new_model(vocab_size: int, seed: int) -> GPT:
     torch.manual_seed(seed)
-    return GPT(GPTConfig(vocab_size, T, d_model=64, n_heads=4, n_layers=2))
+    return GPT(GPTConfig(vocab_size, T, **MODEL))
 
 
 def new_optimizer(
@@ -119,8 +126,8 @@ def batch_part(splits: dict, V: int, shorter: int) -> dict:
         at = RATES.index(best)
         for lr in RATES[max(0, at - 1) : at + 2]:
             losses[lr] += [run("development", size, lr, seed) for seed in SEEDS[1:]]
-        whole = {lr: statistics.mean(each) for lr, each in losses.items() if len(each) > 1}
-        best = min(whole, key=lambda lr: whole[lr])
+        means = {lr: statistics.mean(each) for lr, each in losses.items() if len(each) > 1}
+        best = min(means, key=lambda lr: means[lr])
         found["development"][str(size)] = {str(lr): each for lr, each in losses.items()}
         found["best"][str(size)] = best
         found["validation"][str(size)] = [run("validation", size, best, seed) for seed in SEEDS]
@@ -220,7 +227,7 @@ def schedules_part(splits: dict, V: int, shorter: int) -> dict:
 def decay_part(splits: dict, V: int, shorter: int) -> dict:
     """Losses on development, and the mean gain of the norms, at one rate."""
     ids, scored = splits["development"]
-    rates = scheduled("cosine", 0.004, DECAY_STEPS // shorter, max(1, WARMUP // shorter))
+    rates = scheduled("cosine", DECAY_RATE, DECAY_STEPS // shorter, max(1, WARMUP // shorter))
     found = []
     for decay, where in [(0.0, "all"), *((d, w) for d in DECAYS for w in ("all", "matrices"))]:
         losses, gains = [], []
@@ -231,7 +238,7 @@ def decay_part(splits: dict, V: int, shorter: int) -> dict:
             gains.append(round(torch.cat(norms).mean().item(), 3))
         found.append({"decay": decay, "where": where, "losses": losses, "gains": gains})
         print(found[-1], flush=True)
-    return {"rate": 0.004, "steps": len(rates), "trials": found}
+    return {"rate": DECAY_RATE, "steps": len(rates), "trials": found}
 
 
 PARTS: dict[str, Callable] = {
@@ -253,10 +260,9 @@ def main(arguments: list[str] | None = None) -> dict:
     for name in [options.only] if options.only else PARTS:
         start = time.process_time()
         part = PARTS[name](splits, V, 100 if options.quick else 1)
-        found[name] = part | {"cpu_seconds": math.ceil(time.process_time() - start)} | runs.stamp()
+        found[name] = part | {"cpu_seconds": math.ceil(time.process_time() - start)}
         if options.write:
-            old = runs.read(FILE) if FILE.exists() else {}
-            runs.store(FILE, old | {"command": "python -m lab.settings --write"} | found)
+            runs.store_part(FILE, name, found[name], SETTINGS)
     return found
 
 

@@ -3,22 +3,21 @@
 Usage: python -m lab.silent_bugs [--quick | --write] [--only NAME]
 
 A small GPT is trained on Tiny Shakespeare with each fault of `ch23_silent_bugs/patients.py`, and
-without any, three seeds each. All runs have the same steps and the same rate, which was not tuned:
-what is measured is the distance of a patient from its healthy twin, which draws the same batches.
-Finished runs are kept: a second call does only what is missing.
+without any, with several seeds. All runs have the same steps and the same rate, which was not
+tuned: what is measured is the distance of a patient from its healthy twin, which draws the same
+batches. Finished runs with these settings are kept: a second call does only what is missing.
 
 right     nats per token of held-out text, found by a right evaluation of the model as it is used
 reported  the validation loss that the faulty program computes itself
 loaded    the twin's weights, used by the faulty code without any training
-curve     the loss of the first seed as the program reports it, means of STEPS / 20 steps
+curve     the loss of the first seed as its program reports it: means of a twentieth of the steps
 
 Where a model may see the future, `right` calls it with each prefix, and where a cache is at fault,
 token by token, on fewer rows; the twin's loss on these rows is "some". "writing" is how surprising
-the twin finds a text that it draws with top-p.
+the twin finds a text that it draws with top-p. `derive` adds what follows from these numbers.
 """
 
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -28,16 +27,19 @@ from torch import Tensor
 from lab import runs
 from scratchformer_course.ch23_silent_bugs import program as healthy
 from scratchformer_course.ch23_silent_bugs import scores
-from scratchformer_course.ch23_silent_bugs.model import Parts, SmallGPT
-from scratchformer_course.ch23_silent_bugs.patient import SETTINGS, Patient
+from scratchformer_course.ch23_silent_bugs.model import Parts, Sizes, SmallGPT
+from scratchformer_course.ch23_silent_bugs.patient import TWINS, Patient
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.ch23_silent_bugs.program import Program, save, train
 from scratchformer_course.ch23_silent_bugs.texts import tokens
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "silent_bugs.json"
-STEPS, RATE, SEEDS = 500, 0.01, 3
-TEXTS, TOP_P = 128, 0.9
+SETTINGS = {"steps": 500, "rate": 0.01, "seeds": 3, "texts": 128, "top_p": 0.9}
+SETTINGS |= {"n_layers": Sizes.n_layers, "d_model": Sizes.d_model}
+SETTINGS |= {"context_length": Sizes.context_length}
+# How a right evaluation uses a patient's model -> the twin's losses on the same rows
+SAME_ROWS = {"pass": "right", "prefixes": "some", "cache": "some", "writing": "writing"}
 
 
 def data(program: Program, text: str) -> tuple[Tensor, Tensor, int]:
@@ -56,11 +58,16 @@ def score(patient: Patient, model: SmallGPT, text: str, seed: int) -> dict[str, 
     """The right and the reported loss of a model that the patient's program uses."""
     program = patient.program
     if patient.how == "writing":
-        return {"right": scores.written(program, model, TEXTS, TOP_P, seed)}
+        return {"right": written(program, model, seed)}
     return {
         "right": scores.right(program, model, held_out(program, text), patient.how),
         "reported": scores.reported(program, model, data(program, text)[1]),
     }
+
+
+def written(program: Program, model: SmallGPT, seed: int) -> float:
+    """How surprising a model finds its own texts."""
+    return scores.written(program, model, SETTINGS["texts"], SETTINGS["top_p"], seed)
 
 
 def with_weights(patient: Patient, twin: SmallGPT) -> SmallGPT:
@@ -88,15 +95,15 @@ def add(own: dict[str, Any], seed: int, found: dict[str, float]) -> None:
 
 def twin_run(name: str, text: str, found: dict, seed: int, steps: int) -> None:
     """Train a twin; then score it, and all that can be had from its weights."""
-    program, own = Program(SETTINGS[name]), found["twins"].setdefault(name, {})
+    program, own = Program(TWINS[name]), found["twins"].setdefault(name, {})
     ids, validation, V = data(program, text)
-    model, losses = train(program, ids, V, steps, seed, RATE)
+    model, losses = train(program, ids, V, steps, seed, SETTINGS["rate"])
     figures = {
         "right": scores.right(program, model, validation),
         "some": scores.right(program, model, validation, few=True),
     }
     if name == "plain":
-        figures["writing"] = scores.written(program, model, TEXTS, TOP_P, seed)
+        figures["writing"] = written(program, model, seed)
     add(own, seed, figures)
     if seed == 0:
         own["curve"] = curve(losses)
@@ -115,10 +122,82 @@ def patient_run(patient: Patient, text: str, found: dict, seed: int, steps: int)
     """Train a patient, and score it."""
     own = found["patients"].setdefault(patient.name, {})
     ids, _, V = data(patient.program, text)
-    model, losses = train(patient.program, ids, V, steps, seed, RATE)
+    model, losses = train(patient.program, ids, V, steps, seed, SETTINGS["rate"])
     add(own, seed, score(patient, model, text, seed))
     if seed == 0:
         own["curve"] = curve(losses)
+
+
+# --- what follows from the runs ------------------------------------------------------------------
+
+
+def price(faulty: list[float], healthy: list[float]) -> list[float] | None:
+    """How much more the first losses are, paired by seed: mean, least, greatest; None for none."""
+    pairs = [a - b for a, b in zip(faulty, healthy, strict=False)]
+    return [statistics.mean(pairs), min(pairs), max(pairs)] if pairs else None
+
+
+def within_noise(cost: list[float], spread: float) -> bool:
+    """Whether a price may be chance, where the healthy twin's losses lie so far apart.
+
+    It is smaller than that, or the seeds do not agree that it is a loss, or a gain.
+    """
+    mean, least, greatest = cost
+    return abs(mean) < spread or least <= 0 <= greatest
+
+
+def derive(found: dict) -> dict:
+    """The measurement with each twin's mean and spread, and each patient's title and prices.
+
+    A patient whose fault plays no part in training has its twin's weights, and no noise: its true
+    price is noise only if the seeds do not agree on its sign.
+    """
+    twins, patients = {}, {}
+    for name, twin in found["twins"].items():
+        mean, least, greatest = price(twin["right"], [0.0] * len(twin["right"])) or [0.0] * 3
+        twins[name] = twin | {"mean": mean, "spread": round(greatest - least, 4)}
+    for name in filter(found["patients"].get, PATIENTS):  # in their order
+        patient, own = PATIENTS[name], found["patients"][name]
+        twin = twins.get(patient.twin, {})
+        rows = SAME_ROWS[patient.how]
+        costs = {
+            "right": price(own.get("right", []), twin.get(rows, [])),
+            "reported": price(own.get("reported", []), twin.get("right", [])),
+            "loaded": price(own.get("loaded", []), twin.get(rows, [])),
+        }
+        patients[name] = own | {"title": patient.title}
+        patients[name]["prices"] = {figure: cost for figure, cost in costs.items() if cost}
+        if costs["right"]:
+            spread = twin["spread"] if patient.trained else 0.0
+            patients[name]["within_noise"] = within_noise(costs["right"], spread)
+    return found | {"twins": twins, "patients": patients, **picked(patients)}
+
+
+def picked(patients: dict) -> dict[str, dict[str, float]]:
+    """Three kinds of patients, each with its mean price in one figure.
+
+    "gains" report a lower loss than the twin, "adapted" cost nothing but where they are loaded, and
+    of "unseen", which were trained with their fault, neither loss shows anything.
+    """
+    means = {
+        name: {figure: cost[0] for figure, cost in own["prices"].items()}
+        for name, own in patients.items()
+        if "right" in own["prices"]
+    }
+    gains = {
+        name: cost["reported"] for name, cost in means.items() if cost.get("reported", 0) < -0.05
+    }
+    adapted = {
+        name: cost["loaded"]
+        for name, cost in means.items()
+        if cost["right"] < 0.03 and cost.get("loaded", 0) > 0.05
+    }
+    unseen = {
+        name: cost["right"]
+        for name, cost in means.items()
+        if PATIENTS[name].trained and patients[name]["within_noise"] and name not in gains
+    }
+    return {"gains": gains, "adapted": adapted, "unseen": unseen}
 
 
 def main(arguments: list[str] | None = None) -> dict:
@@ -127,26 +206,22 @@ def main(arguments: list[str] | None = None) -> dict:
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     text = runs.load_text(write=options.write)
-    steps, seeds = (4, 1) if options.quick else (STEPS, SEEDS)
-    found = runs.read(FILE) if options.write and FILE.exists() else {}
-    found |= {"command": "python -m lab.silent_bugs --write", "steps": steps, "rate": RATE}
-    found.setdefault("twins", {})
-    found.setdefault("patients", {})
-    start = time.process_time() - found.get("cpu_seconds", 0)
-    jobs: dict[str, Callable] = dict.fromkeys(SETTINGS, twin_run)
+    steps, seeds = (4, 1) if options.quick else (SETTINGS["steps"], SETTINGS["seeds"])
+    kept = runs.Kept(FILE, SETTINGS, options.write)
+    found = {"twins": kept.part("twins"), "patients": kept.part("patients")}
+    jobs: dict[str, Callable] = dict.fromkeys(TWINS, twin_run)
     jobs |= {name: patient_run for name, patient in PATIENTS.items() if patient.trained}
     for seed in range(seeds):
         for name, job in jobs.items():
-            own = found["twins" if job is twin_run else "patients"].get(name, {})
-            if len(own.get("right", [])) > seed or options.only not in (None, name):
+            entries = found["twins" if job is twin_run else "patients"]
+            done = len(entries.get(name, {}).get("right", []))
+            if done > seed or options.only not in (None, name):
                 continue
             job(PATIENTS.get(name, name), text, found, seed, steps)
-            found["cpu_seconds"] = round(time.process_time() - start)
-            own = found["twins" if job is twin_run else "patients"][name]
-            print(seed, name, {k: v for k, v in own.items() if k != "curve"}, flush=True)
-            if options.write:
-                runs.store(FILE, found | runs.stamp())
-    return found
+            print(seed, name, {k: v for k, v in entries[name].items() if k != "curve"}, flush=True)
+            kept.found |= derive(found)
+            kept.keep()
+    return kept.found | derive(found)
 
 
 if __name__ == "__main__":

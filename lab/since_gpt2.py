@@ -45,6 +45,10 @@ HIGH_RATES, HIGH_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0), 300
 KINDS = ("dense", "experts", "without balance", "as many weights")
 PLAYHOUSE_T, PLAYHOUSE_STEPS = 64, 500  # playhouse_floor.py reads windows as long
 ROUNDS, TIMED = 9, 10  # rounds of steps
+SETTINGS = {"context_length": T, "window": WINDOW, "batch": BATCH, "steps": STEPS}
+SETTINGS |= {"warmup": WARMUP, "seeds": list(SEEDS), "rates": RATES, "balance": BALANCE}
+SETTINGS |= {"high_rates": HIGH_RATES, "high_steps": HIGH_STEPS, "kinds": KINDS}
+SETTINGS |= {"playhouse": [PLAYHOUSE_T, PLAYHOUSE_STEPS], "rounds": ROUNDS, "timed": TIMED}
 
 
 def company() -> dict[str, tuple[str, ...]]:
@@ -258,30 +262,19 @@ def main(arguments: list[str] | None = None) -> dict:
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     splits, V = runs.load_splits(write=options.write)
-    found = runs.read(FILE) if options.write and FILE.exists() else {}
-    start = time.process_time() - found.get("cpu_seconds", 0)
-    parts = [options.only] if options.only else PARTS
-    about = {"command": "python -m lab.since_gpt2 --write", "steps": STEPS, "batch": BATCH}
-
-    def keep() -> None:
-        about["cpu_seconds"] = round(time.process_time() - start)
-        if options.write:  # what other calls stored meanwhile stays
-            others = runs.read(FILE) if FILE.exists() else {}
-            own = {part: found[part] for part in parts if part in found}
-            runs.store(FILE, others | about | own | runs.stamp())
-
-    for part in parts:
-        own = found.setdefault(part, {})
+    kept = runs.Kept(FILE, SETTINGS, options.write)
+    for part in [options.only] if options.only else PARTS:
+        own = kept.part(part)
         if part in GROUPS:
-            group_part(part, splits, V, own, keep, options.quick)
+            group_part(part, splits, V, own, kept.keep, options.quick)
         elif part == "rates":
-            rates_part(splits, V, own, keep, options.quick)
+            rates_part(splits, V, own, kept.keep, options.quick)
         elif part == "experts":
-            experts_part(own, keep, options.quick)
+            experts_part(own, kept.keep, options.quick)
         else:
             seconds_part(splits["development"][0], V, own, options.quick)
-            keep()
-    return found
+            kept.keep()
+    return kept.found
 
 
 if __name__ == "__main__":

@@ -19,17 +19,21 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
-from playwright.sync_api import Page
 
 from lab import gradients, runs
 from lab.firefox import PROGRAM, Firefox
-from lab.taken_apart import Runner, stamp
+from lab.nanogpt import NANOGPT
+from lab.taken_apart import Runner, environment
 from scratchformer.cli import read_config
 from scratchformer_course.measurements import FOLDER
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, RIVAL, TRAINING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 STORED = FOLDER / "tab.json"
 RECIPE = runs.CONFIGS / "record-every-seed.toml"
@@ -40,9 +44,17 @@ IDEAS = {  # what a reader can switch off, as the page's controls do it
     "smear": ({"smear": 0}, {}),
     "muon": ({}, RIVAL),
 }
-DONE = "scratchformerRace.last !== null"
+SETTINGS = {
+    "config": CONFIG,
+    "training": TRAINING,
+    "recipe": read_config(RECIPE),
+    "nanoGPT": NANOGPT,
+    "seeds": SEEDS,
+    "without": IDEAS,
+}
+DONE = "course.race.last !== null"
 PRESS = "[...document.querySelectorAll('button')].find((b) => b.matches('.sx-go')).click()"
-SETTINGS = """Object.entries(told).forEach(([label, value]) => {
+FILL_IN = """Object.entries(values).forEach(([label, value]) => {
   const own = [...document.querySelectorAll("label")].find((e) => e.textContent.startsWith(label));
   const field = document.getElementById(own.htmlFor);
   field.value = value;
@@ -53,8 +65,8 @@ new PerformanceObserver((list) => {
   for (const task of list.getEntries()) window.longest = Math.max(window.longest, task.duration);
 }).observe({ type: "longtask", buffered: true });"""
 IN_NODE = """
-globalThis.scratchformerMatrix = require(process.argv[1] + "/matrix.js");
-const Tr = require(process.argv[1] + "/trainer.js");
+for (const path of process.argv.slice(1)) require(path);
+const Tr = course.trainer;
 const { train, scored, config, settings, seed } =
   JSON.parse(require("fs").readFileSync(0, "utf8"));
 const start = performance.now();
@@ -72,23 +84,22 @@ console.log(JSON.stringify({ loss: sum / count, seconds, kind: run.tape.kind }))
 """
 
 
-def in_the_tab(page: Page | Firefox, address: str, seed: int, steps: int) -> dict:
+def in_the_tab(page: "Page | Firefox", address: str, seed: int, steps: int) -> dict:
     """One press of the button: seconds of training, seconds in all, loss, the curve, and so on."""
     page.goto(address)
     page.evaluate("localStorage.clear()")
-    told = json.dumps({"Seed": seed, "Steps": steps})
-    page.evaluate(f"((told) => {SETTINGS})({told})")
+    page.evaluate(f"((values) => {FILL_IN})({json.dumps({'Seed': seed, 'Steps': steps})})")
     if not isinstance(page, Firefox):
         page.evaluate(LONG_TASKS)
     page.evaluate(PRESS)
     wait(page)
-    run = {"seed": seed, **page.evaluate("scratchformerRace.last")}
+    run = {"seed": seed, **page.evaluate("course.race.last")}
     if not isinstance(page, Firefox):  # Firefox does not tell of long tasks
         run["longest_task_ms"] = page.evaluate("window.longest")
     return run
 
 
-def wait(page: Page | Firefox, seconds: float = 600.0) -> None:
+def wait(page: "Page | Firefox", seconds: float = 600.0) -> None:
     """Look four times a second whether the run has ended: a page that is asked often is slower."""
     until = time.monotonic() + seconds
     while not page.evaluate(DONE):
@@ -135,7 +146,7 @@ def measure(options) -> dict:
         path = Path(folder) / "race.html"
         race().save(path)
 
-        def run_tab(page: Page | Firefox, some: range, name: str = "tab") -> None:
+        def run_tab(page: "Page | Firefox", some: range, name: str = "tab") -> None:
             for seed in some:
                 run = in_the_tab(page, path.as_uri(), seed, steps)
                 found[name].append(run)
@@ -163,7 +174,7 @@ def measure(options) -> dict:
         for kind in ("simd", "plain"):
             in_this = partial(in_node_as, kind)
             found["gradients"].append(gradients.compare(in_this, **gradients.IDEAS))
-    return stamp() | found | {"summary": summary(found)}
+    return environment() | found | {"summary": summary(found)}
 
 
 def in_node_as(kind: str, asked: dict) -> dict:
@@ -193,7 +204,7 @@ def summary(found: dict) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    print(json.dumps(runs.carry_out(__doc__, STORED, measure, arguments)["summary"], indent=1))
+    print(json.dumps(runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)["summary"]))
 
 
 if __name__ == "__main__":

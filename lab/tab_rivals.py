@@ -13,7 +13,7 @@ Muon. With Muon it keeps the race's momentum; that setting runs with as many see
 as "page". Losses are nats a character. Seconds play no part.
 """
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from lab import rivals, runs, tab
 from lab.taken_apart import PLACES, Runner, merged
@@ -24,6 +24,7 @@ STORED = FOLDER / "tab_rivals.json"
 STEPS = TRAINING["steps"]
 PLACE = replace(PLACES["final"], steps=STEPS, sweep_seeds=1, seeds=3, around=None,
                 longer={"AdamW": (5 * STEPS // 4, 3 * STEPS // 2)})  # fmt: skip
+SETTINGS = {"config": CONFIG, "training": TRAINING, "place": asdict(PLACE)}
 
 
 class InNode(Runner):
@@ -51,11 +52,11 @@ def measure(options) -> dict:
     )
     seeds = runner.ten_seeds[: PLACE.seeds]
     losses = [runner.ours("development", seed, *own)[0] for seed in seeds]
-    return {"settings": [CONFIG, TRAINING], "page": {"development": losses}} | found
+    return {"page": {"development": losses}, "ahead": rivals.ahead(found)} | found
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, STORED, measure, arguments)
+    return runs.carry_out(__doc__, STORED, measure, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ The parts, in the order in which they run:
 - steps: the ladder. What lies between the two settings is taken apart, one change a rung. Each rung
   is trained with two numbers of steps around the target, and the steps to it are interpolated.
 - times (timed, two threads): milliseconds a step of every rung. The rungs take turns.
-- added: the runs of rungs that were put between others later.
 - without: our setting with one change at a time, on the development split.
 - sweep-early, sweep-ladder, sweep-final: Muon's rates and those of an AdamW that has two as well,
   on development. read-early, read-final: what was picked, with three and ten seeds, on development
@@ -37,16 +36,18 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 
 import torch
 
 from lab import rivals, runs, variants
 from lab.factors import factors, mean_loss, race_summary, sides_of
-from lab.factors import rivals as told_rivals
+from lab.factors import rivals as rivals_found
 from lab.nanogpt import NANOGPT, POINTS, curve, reference_run
 from scratchformer.cli import read_config
 from scratchformer.cli.run_config import keys_of, options_of
@@ -57,7 +58,7 @@ from scratchformer_course.measurements import FOLDER
 
 STORED = FOLDER / "taken_apart.json"
 CONFIG = runs.CONFIGS / "record-mean.toml"
-SPEEDRUN = "scratchformer_course.ch17_speedrun.model:SpeedrunGPT"  # a `type` of models
+SPEEDRUN = "scratchformer_course.page_model.speedrun:SpeedrunGPT"  # a `type` of models
 SEEDS = (0, 1, 2)
 TEN_SEEDS = tuple(range(10))
 
@@ -68,13 +69,6 @@ WHAT = (
     "seconds of training, evaluation left out; losses in nats a character on the whole split that "
     "is named, read once, after the last step"
 )
-TITLE = "The speedrun"
-ABOUT = (
-    "Seconds of training until a small network has nanoGPT's loss on Tiny Shakespeare. The "
-    "reference is nanoGPT's own setting for a CPU, computed as its code computes it, all 2,000 "
-    "steps of it; ours is `lab/configs/record-mean.toml`."
-)
-
 BELOW = {  # the same training in the words of the package's loop; the warm-up is a share of steps
     "batch_size": 12,
     "lr": 1e-3,
@@ -120,8 +114,6 @@ LADDER = {
     "shorter momentum": (BATCH, 57, {}, {"muon_momentum": 0.87}),
 }
 FIRST = next(iter(LADDER))
-# Rungs put between others later, and the rung before, which computes the same.
-ADDED = {"rates of its own": "QK-norm"}
 # Changes of the final setting, each alone: what an idea is worth there, and what was not kept.
 WITHOUT = {
     "our setting": ({}, {}),
@@ -360,7 +352,7 @@ def climb(runner: Runner, target: float) -> dict:
         for name, setting in settings.items():
             if name in (FIRST, EXPLICIT):
                 continue
-            found[part][name] = around(runner, setting, target) | {"settings": sum_of(setting)}
+            found[part][name] = around(runner, setting, target)
             print(name, found[part][name]["runs"], flush=True)
     return found
 
@@ -392,17 +384,6 @@ def milliseconds(runner: Runner, run: Callable, ids) -> tuple[float, int]:
     model, way = run(ids, runner.vocab_size, 0, steps=steps)
     ms = 1000 * (way["seconds"][-1] - way["seconds"][warm - 1]) / (steps - warm)
     return round(ms, 2), sum(p.numel() for p in model.parameters())
-
-
-def added(runner: Runner, found: dict) -> dict:
-    """The runs of ADDED, with the milliseconds of the rung before, which computes the same."""
-    entries = {}
-    for name, before in ADDED.items():
-        setting = rungs()[name]
-        runs_of = around(runner, setting, target_of(found)) | {"settings": sum_of(setting)}
-        same = {key: found["ladder"][before][key] for key in ("ms", "parameters")}
-        entries[name] = runs_of | same
-    return {"ladder": entries}
 
 
 def one_at_a_time(runner: Runner) -> dict:
@@ -441,10 +422,7 @@ def merged(old: dict, new: dict) -> dict:
 
 def summarised(found: dict) -> dict:
     """With ratio and factors, as soon as what they are computed from is there."""
-    found = found | {
-        "what": WHAT,
-        "settings": {"nanoGPT": NANOGPT, "speedrun": read_config(CONFIG)},
-    }
+    found = found | {"what": WHAT}
     if race := found.get("race"):
         found["ratio"] = race_summary(race)
         ours = [run for run in race["ours"] if run["steps"] == race["steps"]]
@@ -468,13 +446,11 @@ def summarised(found: dict) -> dict:
         found["factors"] = factors(found, groups, places, NANOGPT["steps"])
         final = sides_of(found.get("rivals", {}).get("final", {}))
         if final and all({"ms", "runs"} <= set(side) for side in final):
-            found["factors"]["rivals"] = told_rivals(found)
+            found["factors"]["rivals"] = rivals_found(found)
+    for place in found["rivals"].values():
+        if all("validation" in side for side in sides_of(place)):
+            place["ahead"] = rivals.ahead(place)
     return found
-
-
-def sum_of(settings) -> str:
-    """A checksum of settings, so that what was measured with others can be told."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def stored() -> dict:
@@ -482,13 +458,10 @@ def stored() -> dict:
     return runs.read(STORED) if STORED.exists() else {}
 
 
-def stamp() -> dict:
-    """When, where and by what a part was measured."""
-    return runs.stamp() | {
-        "settings": sum_of([NANOGPT, *configuration()]),
-        "threads": torch.get_num_threads(),
-        "environment": {k: v for k, v in os.environ.items() if k.startswith(("OMP_", "MALLOC_"))},
-    }
+def environment() -> dict:
+    """What of the process bears on its seconds."""
+    own = {k: v for k, v in os.environ.items() if k.startswith(("OMP_", "MALLOC_"))}
+    return {"threads": torch.get_num_threads(), "environment": own}
 
 
 def swept(place: str, runner: Runner, _: dict) -> dict:
@@ -525,10 +498,28 @@ PARTS = {  # name -> (threads, what it measures, given what has been measured be
     **{f"read-{place}": (1, partial(read, place)) for place in PLACES if PLACES[place].seeds},
     "times-early": (1, times_early),
     "curves": (1, lambda runner, _: {"curves": curves(runner)}),
-    "added": (1, added),
     "rotated-reference": (1, lambda runner, _: on("rotated", runner.reference_losses)),
     "rotated": (1, lambda runner, _: on("rotated", runner.our_losses)),
 }
+
+
+def sum_of(settings) -> str:
+    """A checksum of settings. A model is named by its class: its address may change."""
+    text = re.sub(r"[\w.]+:(?=SpeedrunGPT)", "", json.dumps(settings, sort_keys=True))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+SETTINGS: dict = {"nanoGPT": NANOGPT, "speedrun": read_config(CONFIG)}  # and a sum for each part
+SETTINGS |= dict.fromkeys(PARTS, sum_of([NANOGPT, *configuration()]))
+SETTINGS |= dict.fromkeys(("reference", "rotated-reference", "counts"), sum_of([NANOGPT]))
+SETTINGS |= dict.fromkeys(("steps", "times"), sum_of([rungs(), elsewhere()]))
+SETTINGS |= {"without": sum_of([WITHOUT, *configuration()])}
+for _name, _place in PLACES.items():
+    SETTINGS |= {
+        part: sum_of([asdict(_place), *setting_at(_name)])
+        for part in PARTS
+        if part.endswith(f"-{_name}")
+    }
 
 
 def on(split: str, measure: Callable[[str], dict]) -> dict:
@@ -573,7 +564,9 @@ def main(arguments: list[str] | None = None) -> dict:
         torch.set_num_threads(threads)
         start = time.perf_counter()
         new = measure(runner, found)
-        new["parts"] = {name: stamp() | {"seconds": round(time.perf_counter() - start)}}
+        took = {"seconds": round(time.perf_counter() - start)}
+        new["parts"] = {name: runs.stamp() | environment() | took}
+        new["settings"] = {key: SETTINGS[key] for key in ("nanoGPT", "speedrun", name)}
         # another part may have been stored meanwhile
         found = summarised(merged(found if options.quick else merged(found, stored()), new))
         if options.write:

@@ -27,6 +27,7 @@ NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "02_embeddings.ipynb"
 FILE = FOLDER / "word_vectors.json"
 WINDOWS, POWERS = (5, 10, 20), (0.75, 1.0)
 RATES, ROOTS = (0.05, 0.1), (0.5, 1.0)
+SETTINGS = {"windows": WINDOWS, "powers": POWERS, "rates": RATES, "roots": ROOTS}
 
 
 def chapter_names() -> dict[str, Any]:
@@ -85,17 +86,16 @@ def measure(options: argparse.Namespace) -> dict:
     table = names["train"](pairs_within(names, longer["window"]), first_rate=longer["rate"])
     return {
         "what": "the share of chapter 02's tuning questions that each setting answers right",
-        "command": "python -m lab.word_vectors --write",
         "steps": steps,
         "twice_the_steps": longer | {"right": share(names, table, names["tuning"])},
-        "settings": {
+        "tried": {
             side: sorted(rows, key=lambda row: -row["right"]) for side, rows in found.items()
         },
     }
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    return runs.carry_out(__doc__, FILE, measure, arguments, quick=False)
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS, quick=False)
 
 
 if __name__ == "__main__":

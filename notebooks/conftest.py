@@ -7,7 +7,6 @@ trained model printed is compared up to its last digits where a cell's tag says 
 """
 
 import os
-import re
 import sys
 from functools import lru_cache
 from importlib.util import find_spec
@@ -20,6 +19,7 @@ sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.par
 from last_digits import margin_of, within
 from side_by_side import file_of, together
 
+from scratchformer_course.kit.facts import read
 from tools.stand_ins import missing
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # two kernels share the cores in peace
@@ -54,7 +54,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Put the chapters that take longest first, by what their first lines say.
+    """Put the chapters that took longest first.
 
     Chapter 02 does without gensim where there is none, and one cell then prints a line less.
     """
@@ -71,8 +71,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 @lru_cache
 def _seconds(path: Path) -> int:
-    found = re.search(r"Running: about (\d+) seconds", path.read_text(encoding="utf-8"))
-    return int(found.group(1)) if found else 0
+    return read(path).seconds if path.suffix == ".ipynb" else 0
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -1,23 +1,34 @@
 """The course's JavaScript in Node.js: one runner for all tests, which skip without Node."""
 
+import atexit
 import json
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scratchformer_course.kit.figure.live_figure import LOADER, SCRIPT
+
 COURSE = Path(__file__).resolve().parents[1] / "scratchformer_course"
 NODE = shutil.which("node")
+PATIENCE = 120.0  # seconds for one answer
 PROGRAM = """
-const { scripts, input } = JSON.parse(require("fs").readFileSync(0, "utf8"));
-for (const [name, path] of Object.entries(scripts)) globalThis[name] = require(path);
+for (const [name, path] of JSON.parse(process.argv[1])) {
+  const before = Object.keys(globalThis.course ?? {});
+  require(path);
+  if (name) globalThis[name] = course[Object.keys(course).find((part) => !before.includes(part))];
+}
 const plain = (_, x) => ArrayBuffer.isView(x) ? Array.from(x) : x;
-const answer = (told) =>
-  process.stdout.write(JSON.stringify(told, plain), () => process.exit());
-(async () => { BODY })()
-  .then((value) => answer({ value }), (error) => answer({ error: error.message }));
+const AsyncFunction = (async () => {}).constructor;
+require("readline").createInterface({ input: process.stdin }).on("line", async (line) => {
+  const { body, input } = JSON.parse(line);
+  const answer = await new AsyncFunction("input", body)(input)
+    .then((value) => ({ value }), (error) => ({ error: error.message }));
+  process.stdout.write(`${JSON.stringify(answer, plain)}\\n`);
+});
 """
 
 
@@ -26,27 +37,44 @@ class JavaScriptError(Exception):
 
 
 class Node:
-    """Scripts by the names under which a test calls them, in the order in which they are loaded.
+    """A Node.js in which files are loaded in this order, behind what every live figure needs.
 
-    Paths are relative to the course's folder; what every live figure needs is loaded before them.
+    Paths are relative to the course's folder. A file that is given by name defines a part of
+    `course`, and tests call it by this name. The process starts when it is first asked.
     """
 
-    def __init__(self, **scripts: str):
-        self.scripts = {"scratchformerLive": "kit/figure/live_figure.js", **scripts}
+    def __init__(self, *files: str, **named: str):
+        loaded = [("", name) for name in (LOADER, SCRIPT, *files)] + list(named.items())
+        self.files = json.dumps([(name, str(COURSE / path)) for name, path in loaded])
+        self.processes: dict[tuple[str, ...], subprocess.Popen] = {}
 
     def __call__(self, body: str, *flags: str, **given: Any) -> Any:
         """What a function with this body returns; what is `given` is there as `input.name`."""
         if NODE is None:
             pytest.skip("no node on the PATH: JavaScript was not run")
-        scripts = {name: str(COURSE / path) for name, path in self.scripts.items()}
-        done = subprocess.run(
-            [NODE, *flags, "-e", PROGRAM.replace("BODY", body)],
-            input=json.dumps({"scripts": scripts, "input": given}),
-            capture_output=True,
-            encoding="utf-8",
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        answer = json.loads(done.stdout)
+        if flags not in self.processes:
+            self.processes[flags] = start([NODE, *flags, "-e", PROGRAM, self.files])
+        process = self.processes[flags]
+        watch = threading.Timer(PATIENCE, process.kill)
+        watch.start()
+        process.stdin.write(json.dumps({"body": body, "input": given}) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        watch.cancel()
+        if not line:  # it has died
+            del self.processes[flags]
+            raise AssertionError(f"Node.js gave no answer:\n{process.communicate()[1][-2000:]}")
+        answer = json.loads(line)
         if "error" in answer:
             raise JavaScriptError(answer["error"])
         return answer.get("value")
+
+
+def start(command: list[str]) -> subprocess.Popen:
+    """A process that reads and writes lines, and ends with the tests."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, encoding="utf-8", bufsize=1
+    )
+    atexit.register(process.kill)
+    return process

@@ -3,9 +3,9 @@
 // file with those that are "written" (kit/checks/ticks.py). The welcome page shows all ticks, and
 // writes them to a file or reads them from one. They stay in this browser (localStorage) and are
 // sent nowhere.
-"use strict";
 
-const courseProgress = (() => {
+course.define("progress", () => {
+  const { el, store } = course;
   const KEY = "course-progress";
   const VERSION = 1;
   const COURSE = "Transformers from Scratch";
@@ -103,35 +103,23 @@ const courseProgress = (() => {
 
   // ---- the store ---------------------------------------------------------------------------
 
-  function storageWorks() {
-    try {
-      localStorage.setItem(`${KEY}-test`, "1");
-      localStorage.removeItem(`${KEY}-test`);
-      return true;
-    } catch {
-      return false;
-    }
-  }
+  const storageWorks = () => store.keep(`${KEY}-test`, "1") && store.keep(`${KEY}-test`, null);
 
   // Each change reads first: another tab may have changed the store
   function load() {
     try {
-      return fromFile(localStorage.getItem(KEY) ?? toFile([]));
+      return fromFile(store.recall(KEY) ?? toFile([]));
     } catch {
       return new Set(); // written by nobody that this page knows
     }
   }
-  const newerIsStored = () => isNewer(localStorage.getItem(KEY));
+  const newerIsStored = () => isNewer(store.recall(KEY));
 
   // Keeps the ticks, or throws an Error in words and changes nothing
   function save(done) {
     if (newerIsStored()) throw new Error(NEWER);
-    try {
-      localStorage.setItem(KEY, toFile(done));
-    } catch {
-      throw new Error(FULL);
-    }
-    dispatchEvent(new Event("course-progress")); // for map.js
+    if (!store.keep(KEY, toFile(done))) throw new Error(FULL);
+    dispatchEvent(new Event("course-progress")); // for ticks-and-routes.js
   }
 
   // ---- on a page ---------------------------------------------------------------------------
@@ -150,16 +138,6 @@ const courseProgress = (() => {
     "These pages are opened from disk. Some browsers then keep the data of each page " +
     "apart, and the ticks of other pages are missing here.";
 
-  function make(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else element.setAttribute(name, value);
-    }
-    element.append(...children);
-    return element;
-  }
-
   // Sets a tick or takes it away, or throws an Error in words
   function set(id, isDone) {
     const done = load();
@@ -169,7 +147,7 @@ const courseProgress = (() => {
   }
 
   function tick(id, text, hiddenText) {
-    const box = make("input", {
+    const box = el("input", {
       type: "checkbox",
       "data-tick": id,
       onchange: () => {
@@ -182,15 +160,8 @@ const courseProgress = (() => {
         }
       },
     });
-    const fault = make("span", { role: "status" });
-    return make(
-      "label",
-      { class: "course-tick" },
-      box,
-      ` ${text}`,
-      make("span", { class: "course-unseen" }, hiddenText),
-      fault,
-    );
+    const fault = el("span", { role: "status" });
+    return el("label.course-tick", box, ` ${text}`, el("span.course-unseen", hiddenText), fault);
   }
 
   function showTicks() {
@@ -214,7 +185,7 @@ const courseProgress = (() => {
     const end = document.querySelector(".course-report");
     const hindrance = hindranceOfTicks();
     if (hindrance) {
-      end?.before(make("p", { class: "course-tick-end" }, hindrance));
+      end?.before(el("p.course-tick-end", hindrance));
       return;
     }
     for (const section of document.querySelectorAll("section[data-exercise]")) {
@@ -223,11 +194,9 @@ const courseProgress = (() => {
         tick(workedOut(exercise), "Worked out on this page", `: exercise ${exercise}`),
         tick(exercise, "Written in the notebook", `: exercise ${exercise}`),
       ];
-      section.querySelector("h3").after(make("p", { class: "course-ticks" }, ...ticks));
+      section.querySelector("h3").after(el("p.course-ticks", ...ticks));
     }
-    end?.before(
-      make("p", { class: "course-tick-end" }, tick(number, "I am done with this chapter", "")),
-    );
+    end?.before(el("p.course-tick-end", tick(number, "I am done with this chapter", "")));
     showTicks();
     addEventListener("storage", showTicks);
     addEventListener("pageshow", showTicks); // a page that comes back from the browser's cache
@@ -244,14 +213,14 @@ const courseProgress = (() => {
     host.replaceChildren();
     const hindrance = hindranceOfTicks();
     if (hindrance) {
-      host.append(make("p", {}, hindrance));
+      host.append(el("p", hindrance));
       return;
     }
-    const summary = make("p", {});
-    const onward = make("p", { class: "course-onward" });
-    const status = make("p", { role: "status" });
-    const question = make("div", { class: "course-question", role: "group", tabindex: -1 });
-    const file = make("input", {
+    const summary = el("p", {});
+    const onward = el("p.course-onward");
+    const status = el("p", { role: "status" });
+    const question = el("div.course-question", { role: "group", tabindex: -1 });
+    const file = el("input", {
       type: "file",
       accept: ".json,application/json",
       "aria-label": "File of ticks",
@@ -259,7 +228,7 @@ const courseProgress = (() => {
     });
     file.hidden = true;
     const button = (text, onclick) =>
-      make("button", { type: "button", class: "course-button", onclick }, text);
+      el("button", { type: "button", class: "course-button", onclick }, text);
     const importing = button("Import a file", () => file.click());
     const clearing = button("Clear all ticks", () =>
       ask("Clear all ticks in this browser?", clearing, [
@@ -267,7 +236,7 @@ const courseProgress = (() => {
           "Clear them",
           () => {
             if (newerIsStored()) throw new Error(NEWER);
-            localStorage.removeItem(KEY);
+            store.keep(KEY, null);
             dispatchEvent(new Event("course-progress"));
             return "All ticks are cleared.";
           },
@@ -276,18 +245,18 @@ const courseProgress = (() => {
     );
     const exporting = button("Export to a file", () => {
       const url = URL.createObjectURL(new Blob([toFile(load())], { type: "application/json" }));
-      make("a", { href: url, download: "transformers-from-scratch-ticks.json" }).click();
+      el("a", { href: url, download: "transformers-from-scratch-ticks.json" }).click();
       setTimeout(() => URL.revokeObjectURL(url), 1000);
       status.textContent = "The ticks were written to a file.";
     });
     host.append(
       summary,
       onward,
-      make("p", { class: "course-buttons" }, exporting, importing, clearing, file),
+      el("p.course-buttons", exporting, importing, clearing, file),
       question,
       status,
     );
-    if (location.protocol === "file:") host.append(make("p", { class: "course-aside" }, FROM_DISK));
+    if (location.protocol === "file:") host.append(el("p.course-aside", FROM_DISK));
 
     function show() {
       const done = load();
@@ -300,9 +269,7 @@ const courseProgress = (() => {
       for (const place of [onward, document.getElementById("course-next")]) {
         place.hidden = !to;
         place.replaceChildren(
-          ...(to
-            ? ["Go on with ", make("a", { href: to.link.href }, to.link.textContent), "."]
-            : []),
+          ...(to ? ["Go on with ", el("a", { href: to.link.href }, to.link.textContent), "."] : []),
         );
       }
       for (const { card, number, exercises } of chapters) {
@@ -337,10 +304,9 @@ const courseProgress = (() => {
       status.textContent = "";
       question.setAttribute("aria-label", text);
       question.replaceChildren(
-        make("p", {}, text),
-        make(
-          "p",
-          { class: "course-buttons" },
+        el("p", text),
+        el(
+          "p.course-buttons",
           ...answers.map(([name, act]) => button(name, () => close(act))),
           button("Cancel", () => close(() => "Nothing was changed.")),
         ),
@@ -362,14 +328,14 @@ const courseProgress = (() => {
           ? ""
           : ` ${counted(unknown, "id")} of no chapter or exercise of this course ` +
             `${unknown === 1 ? "was" : "were"} left out.`;
-        const store = (done) => {
+        const take = (done) => {
           save(done);
           return (
             `${counted(found.size, "tick")} ${found.size === 1 ? "was" : "were"} read from ` +
             `the file.${leftOut}`
           );
         };
-        const merge = () => store(new Set([...load(), ...found]));
+        const merge = () => take(new Set([...load(), ...found]));
         if (!mine.size) {
           status.textContent = merge();
           show();
@@ -380,7 +346,7 @@ const courseProgress = (() => {
           importing,
           [
             ["Merge the two", merge],
-            ["Replace mine by the file’s", () => store(found)],
+            ["Replace mine by the file’s", () => take(found)],
           ],
         );
       } catch (error) {
@@ -395,15 +361,11 @@ const courseProgress = (() => {
     addEventListener("pageshow", show);
   }
 
-  function start() {
+  if (course.isPage) {
     const host = document.getElementById("course-progress");
     const chapter = location.pathname.match(/\/notebooks\/(\d\d)_\w+\.html$/);
     if (host) onWelcome(host);
     else if (chapter) onChapter(chapter[1]);
   }
-
-  return { fromFile, toFile, isNewer, known, next, count, start, load, make, setWorkedOut };
-})();
-if (typeof module !== "undefined")
-  module.exports = courseProgress; // Node
-else courseProgress.start();
+  return { fromFile, toFile, isNewer, known, next, count, load, setWorkedOut };
+});

@@ -1,7 +1,8 @@
-// Wide formulas, tables and outputs scroll inside themselves, never the page (a phone is 390 px
-// wide). What scrolls must also be reachable by keyboard, so it gets a tab stop while it does.
-(() => {
-  "use strict";
+// What every page of the site does by itself.
+
+course.define("page", () => {
+  // Wide formulas, tables and outputs scroll inside themselves, never the page (a phone is 390 px
+  // wide). What scrolls must also be reachable by keyboard, so it gets a tab stop while it does.
   const SCROLLERS =
     "mjx-container, span.math, .cell_output .output, .cell_output pre, .highlight pre, " +
     ".pst-scrollable-table-container, .cell_output .text_html";
@@ -33,12 +34,10 @@
     const resized = new ResizeObserver(later);
     for (const box of document.querySelectorAll(SCROLLERS)) resized.observe(box);
   });
-})();
 
-// Paper is white: what is printed in the dark is printed as by daylight, and dark again after it.
-(() => {
-  "use strict";
+  // Paper is white: what is printed in the dark is printed as by daylight, and dark again after it.
   const page = document.documentElement.dataset;
+  /** @type {string | undefined} */
   let shown = "light";
   addEventListener("beforeprint", () => {
     shown = page.theme;
@@ -47,11 +46,8 @@
   addEventListener("afterprint", () => {
     page.theme = shown;
   });
-})();
 
-// The contents at the side scroll along: the section that is read stays in sight.
-(() => {
-  "use strict";
+  // The contents at the side scroll along: the section that is read stays in sight.
   const bar = document.querySelector(".bd-sidebar-secondary");
   function follow() {
     const link = bar.querySelector("a[aria-current]");
@@ -62,9 +58,9 @@
   }
   if (bar)
     new MutationObserver(follow).observe(bar, { subtree: true, attributeFilter: ["aria-current"] });
-})();
 
-// A name that is heard for each button that copies, beside the one that shows on hover
-for (const button of document.querySelectorAll(".copybtn")) {
-  button.setAttribute("aria-label", "Copy this code");
-}
+  // A name that is heard for each button that copies, beside the one that shows on hover
+  for (const button of document.querySelectorAll(".copybtn")) {
+    button.setAttribute("aria-label", "Copy this code");
+  }
+});

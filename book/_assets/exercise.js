@@ -1,33 +1,34 @@
 // The question in the box of an exercise: one number, or which of several answers is wrong and why.
 // The page holds it as JSON, with all that is said of an answer (book/_ext/exercise_ext.py). The
 // right answer sets the tick "Worked out" (course-progress.js). The browser keeps the last answer.
-"use strict";
 
-(() => {
-  const isNode = typeof module !== "undefined";
-  const { parse } = isNode ? require("./guess-verdicts.js") : window.courseVerdicts;
+course.define("exercise", () => {
+  const { el, store } = course;
+  const { parse } = course.verdicts;
 
   // ---- calculations ------------------------------------------------------------------------
+
+  const none = (text) => ({ state: "none", text });
+  const wrongFor = (text) => ({ state: "wrong", text });
 
   // What is said of a typed number: { state, text }, where state is "right", "wrong" or "none"
   function judgeNumber({ right, wrong, digits }, text) {
     const typed = parse(digits ? text : joined(text));
-    if (!text.trim()) return { state: "none", text: "Write a number first." };
+    if (!text.trim()) return none("Write a number first.");
     if (Number.isNaN(typed)) {
-      return { state: "none", text: `“${text.trim()}” is not a number.` };
+      return none(`“${text.trim()}” is not a number.`);
     }
     const rounded = Number(typed.toFixed(digits));
     const known = Object.keys(wrong).find((number) => Number(number) === rounded);
     if (rounded === Number(right)) return { state: "right", text: `${right} is right.` };
-    if (known !== undefined) return { state: "wrong", text: sentence(wrong[known]) };
+    if (known !== undefined) return wrongFor(sentence(wrong[known]));
     const off = Math.abs(typed - right);
     const given = (text.match(/[.,](\d*)\s*$/)?.[1] ?? "").length;
     const isShort = given > 0 && given < digits && off <= 0.5 * 10 ** -given + 1e-9;
     if (digits && (isShort || off < 1.5 * 10 ** -digits)) {
-      return {
-        state: "wrong",
-        text: `That is nearly it. Round to ${digits} ${digits === 1 ? "digit" : "digits"} behind the point.`,
-      };
+      return wrongFor(
+        `That is nearly it. Round to ${digits} ${digits === 1 ? "digit" : "digits"} behind the point.`,
+      );
     }
     return { state: "wrong", text: "That is not the number.", isUnknown: true };
   }
@@ -42,97 +43,63 @@
 
   // What is said of a choice: the places of an answer and of a reason, or -1 for none
   function judgeWhich(question, answer, reason) {
-    if (answer < 0) return { state: "none", text: "Choose one of the answers first." };
+    if (answer < 0) return none("Choose one of the answers first.");
     if (answer !== question.wrong) {
-      return { state: "wrong", text: "That one is right: it passes the check. Look at another." };
+      return wrongFor("That one is right: it passes the check. Look at another.");
     }
     if (reason < 0) {
-      return {
-        state: "none",
-        text: "Yes, that is the wrong one. Now choose what is wrong with it.",
-      };
+      return none("Yes, that is the wrong one. Now choose what is wrong with it.");
     }
     if (reason !== question.reason) {
-      return {
-        state: "wrong",
-        text: "That is the wrong one, but something else is wrong with it.",
-      };
+      return wrongFor("That is the wrong one, but something else is wrong with it.");
     }
     return { state: "right", text: "You are right, in both." };
   }
 
   const sentence = (text) => (/[.?!:]$/.test(text) ? text : `${text}.`);
 
-  if (isNode) {
-    module.exports = { judgeNumber, judgeWhich };
-    return;
-  }
-
   // ---- what the browser keeps --------------------------------------------------------------
 
   const keyOf = (exercise) => `course-question:${exercise}`;
 
-  function recall(exercise) {
-    try {
-      return JSON.parse(localStorage.getItem(keyOf(exercise))) ?? {};
-    } catch {
-      return {}; // a blocked store, or a text of somebody else
-    }
-  }
-
-  function keep(exercise, given) {
-    try {
-      localStorage.setItem(keyOf(exercise), JSON.stringify(given));
-    } catch {
-      // a blocked or full store: the answer holds for this visit
-    }
-  }
-
   // ---- the page ----------------------------------------------------------------------------
-
-  const { make } = courseProgress;
 
   // A text with `code` and *words* in it, as a table has them
   const inline = (text) =>
     text.split(/(`[^`]+`|\*\w[^*]*\*)/).map((part, i) => {
       if (i % 2 === 0) return part;
-      return make(part.startsWith("`") ? "code" : "em", {}, part.slice(1, -1));
+      return el(part.startsWith("`") ? "code" : "em", {}, part.slice(1, -1));
     });
 
-  const lead = () => make("strong", {}, "Work it out: ");
+  const lead = () => el("strong", "Work it out: ");
 
   // A set of choices under a question, as radio buttons
   function choices(name, legend, contents) {
-    const inputs = contents.map((_, i) => make("input", { type: "radio", name, value: i }));
-    const labels = contents.map((content, i) =>
-      make("label", {}, inputs[i], make("span", {}, ...content)),
-    );
+    const inputs = contents.map((_, i) => el("input", { type: "radio", name, value: i }));
+    const labels = contents.map((content, i) => el("label", inputs[i], el("span", ...content)));
     const chosen = () => inputs.findIndex((input) => input.checked);
     const choose = (place) => {
       if (inputs[place]) inputs[place].checked = true;
     };
-    const element = make("fieldset", {}, make("legend", {}, ...legend), ...labels);
+    const element = el("fieldset", el("legend", ...legend), ...labels);
     return { element, inputs, chosen, choose };
   }
 
   function build(box) {
     const exercise = box.dataset.exercise;
     const question = JSON.parse(box.querySelector("script").textContent);
-    const old = recall(exercise);
-    const status = make("p", { role: "status", id: `question-${exercise}` });
-    const send = make("button", { type: "submit" }, "Check");
-    const form = make("form", { novalidate: "", onsubmit: submit });
+    const old = store.recallObject(keyOf(exercise)) ?? {};
+    const status = el("p", { role: "status", id: `question-${exercise}` });
+    const send = el("button", { type: "submit" }, "Check");
+    const form = el("form", { novalidate: "", onsubmit: submit });
     const parts =
       question.kind === "number" ? numberParts(question, old) : whichParts(question, old);
-    form.append(
-      ...parts.elements,
-      make("p", { class: "course-question-send" }, ...parts.row, send),
-    );
+    form.append(...parts.elements, el("p.course-question-send", ...parts.row, send));
     box.append(form, status);
-    if (parts.isGiven(old)) tell();
+    if (parts.isGiven()) tell();
 
     function numberParts({ ask }, { typed = "" }) {
-      const field = make("input", {
+      const field = el("input", {
         type: "text",
         inputmode: "decimal",
         autocomplete: "off",
@@ -142,7 +109,7 @@
         "aria-describedby": status.id,
       });
       return {
-        elements: [make("label", { for: field.id }, lead(), ...inline(ask))],
+        elements: [el("label", { for: field.id }, lead(), ...inline(ask))],
         row: [field],
         given: () => ({ typed: field.value }),
         judge: () => judgeNumber(question, field.value),
@@ -152,7 +119,7 @@
     }
 
     function whichParts({ ask, answers, reasons }, { answer, reason }) {
-      const codes = answers.map((code) => [make("code", {}, code)]);
+      const codes = answers.map((code) => [el("code", code)]);
       const which = choices(`answer-${exercise}`, [lead(), ...inline(ask)], codes);
       const why = choices(`reason-${exercise}`, ["What is wrong with it?"], reasons.map(inline));
       which.choose(answer);
@@ -181,7 +148,7 @@
           hint.open = true;
           hint.querySelector("summary").focus();
         };
-        status.append(" ", make("button", { type: "button", onclick: open }, "Look at hint 1"));
+        status.append(" ", el("button", { type: "button", onclick: open }, "Look at hint 1"));
       }
       return told.state;
     }
@@ -193,14 +160,13 @@
         parts.toFill().focus();
         return;
       }
-      keep(exercise, parts.given());
-      if (state === "right" && courseProgress.setWorkedOut(exercise)) {
+      store.keep(keyOf(exercise), JSON.stringify(parts.given())); // or it holds for this visit
+      if (state === "right" && course.progress.setWorkedOut(exercise)) {
         status.append(" The exercise is ticked as worked out.");
       }
     }
   }
 
-  const start = () => document.querySelectorAll(".course-question[data-exercise]").forEach(build);
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
-  else start();
-})();
+  if (course.isPage) document.querySelectorAll(".course-question[data-exercise]").forEach(build);
+  return { judgeNumber, judgeWhich };
+});

@@ -4,30 +4,24 @@
 //   <div class="course-do" data-press="Switch off | All on again | positions"></div>
 //
 // "Prompt = To be" writes into a field.
-"use strict";
 
-(() => {
+course.define("experiment", () => {
+  const { el } = course;
   const figure = document.querySelector(".live-figure");
   const boxes = document.querySelectorAll(".course-do");
   if (!figure || !boxes.length) return;
 
-  function element(tag, text, attributes = {}) {
-    const made = Object.assign(document.createElement(tag), { textContent: text });
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    return made;
-  }
-
   // Where the figure stood, while it is away
-  const home = element("p", "The figure stands at one of the experiments below. ", { hidden: "" });
-  const back = element("button", "Bring it back", { type: "button" });
-  home.className = "course-do-home";
-  home.append(back);
-  figure.before(home);
-  back.addEventListener("click", () => {
+  const bring = () => {
     home.after(figure);
     home.hidden = true;
     figure.querySelector("button, textarea")?.focus();
-  });
+  };
+  const home = el("p.course-do-home", { hidden: "" }, [
+    "The figure stands at one of the experiments below. ",
+    el("button", { type: "button", onclick: bring }, "Bring it back"),
+  ]);
+  figure.before(home);
 
   // A button or a box of the figure, by its name, or a field and what to write into it
   function press(step) {
@@ -39,17 +33,17 @@
       found.click();
       return;
     }
-    const field = document.getElementById(found.htmlFor);
+    const field = figure.querySelector(`#${found.htmlFor}`);
     field.value = text;
     field.dispatchEvent(new Event("input"));
   }
 
-  for (const box of boxes) {
+  function build(box) {
     const steps = box.dataset.press.split(" | ");
-    const button = element("button", "Do it", { type: "button" });
-    const status = element("span", "", { role: "status" });
+    const button = el("button", { type: "button", onclick }, "Do it");
+    const status = el("span", { role: "status" });
     box.append(button, status);
-    button.addEventListener("click", () => {
+    function onclick() {
       if (figure.dataset.live !== "yes") {
         status.textContent = "The model is still on its way. Press again in a moment.";
         return;
@@ -60,6 +54,7 @@
       status.textContent = `Pressed in the figure below: ${steps.join(", ")}.`;
       box.closest("section").scrollIntoView();
       button.focus({ preventScroll: true });
-    });
+    }
   }
-})();
+  boxes.forEach(build);
+});

@@ -1,9 +1,10 @@
 // What answers a guess is covered until the reader has guessed, or wants to be shown it. The build
 // has put it into veils (veil_ext.py), and a line in the page's head hides what stands in them before
 // anything is painted. The space is kept, so nothing jumps. Without JavaScript all is visible.
-"use strict";
 
-(() => {
+course.define("covers", () => {
+  const { el } = course;
+
   // ---- what the browser keeps --------------------------------------------------------------
 
   const page = location.pathname.replace(/\.html$/, "");
@@ -12,39 +13,14 @@
   const NEVER = "course-guess-never"; // for all pages
   const visit = new Map(); // what the browser does not keep lasts for this visit
 
-  function recall(key) {
-    try {
-      return visit.get(key) ?? localStorage.getItem(key);
-    } catch {
-      return visit.get(key) ?? null;
-    }
-  }
+  const recall = (key) => visit.get(key) ?? course.store.recall(key);
   function keep(key, value) {
-    visit.set(key, value);
-    try {
-      localStorage.setItem(key, value);
-      visit.delete(key);
-    } catch {
-      // the storage is full or blocked
-    }
+    if (course.store.keep(key, value)) visit.delete(key);
+    else visit.set(key, value);
   }
   function forget(key) {
     visit.delete(key);
-    try {
-      localStorage.removeItem(key);
-    } catch {
-      // there was nothing
-    }
-  }
-
-  function el(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else element.setAttribute(name, value);
-    }
-    element.append(...children);
-    return element;
+    course.store.keep(key, null);
   }
 
   // ---- the covers --------------------------------------------------------------------------
@@ -56,7 +32,7 @@
     outer,
     inner: outer.firstElementChild,
     questions: outer.dataset.question.split(" "),
-    cover: null, // what stands over it
+    cover: /** @type {any} */ (null), // what stands over it
   }));
   let started = false; // each form has said whether its question is open
   let settled = false; // formulas and fonts are there: heights can be measured
@@ -100,7 +76,7 @@
     if (!question) {
       const fold = veil.inner.querySelector(":scope > details > summary")?.textContent.trim();
       const text = fold ? `${fold}: guess first` : "Guess first";
-      return el("div", { class: "course-cover" }, el("span", {}, text));
+      return el("div.course-cover", el("span", text));
     }
     const show = () => {
       keep(shownOf(question), "yes");
@@ -110,7 +86,7 @@
       veil.outer.focus({ preventScroll: true });
     };
     const button = el("button", { type: "button", onclick: show }, "Just show me");
-    return el("div", { class: "course-cover" }, el("span", {}, "Guess first, or "), button);
+    return el("div.course-cover", el("span", "Guess first, or "), button);
   }
 
   // A browser that can find hidden text does not lay it out, so the page says how high it is
@@ -162,12 +138,13 @@
     arrive(location.hash);
     sought();
     addEventListener("hashchange", () => arrive(location.hash));
-    document.addEventListener("click", ({ target }) => {
-      const link = target.closest?.("a[href]");
+    const targetOf = (event) => /** @type {Element} */ (event.target);
+    document.addEventListener("click", (event) => {
+      const link = targetOf(event).closest?.("a[href]");
       if (link?.pathname === location.pathname) arrive(link.hash);
     });
-    document.addEventListener("beforematch", ({ target }) => {
-      const veil = target.closest(".course-veil");
+    document.addEventListener("beforematch", (event) => {
+      const veil = targetOf(event).closest(".course-veil");
       if (veil) open(veil.dataset.question.split(" "));
     });
     const settle = async () => {
@@ -204,7 +181,7 @@
     addEventListener("storage", follow); // another tab
     addEventListener("pageshow", follow); // back from the browser's cache
     box.checked = recall(NEVER) !== null;
-    return el("label", { class: "course-guess-never" }, box, "Never cover answers");
+    return el("label.course-guess-never", box, "Never cover answers");
   }
 
   // Where the answer of a question stands
@@ -212,5 +189,5 @@
     veils.find(({ outer }) => outer.dataset.shows?.split(" ").includes(question))?.outer;
 
   const store = { guessOf, recall, keep, forget, isLost: (key) => visit.has(key) };
-  window.courseCovers = { el, store, open, close, start, neverSwitch, placeOf };
-})();
+  return { store, open, close, start, neverSwitch, placeOf };
+});

@@ -1,20 +1,19 @@
 // What a guess is, what is wrong with one, and how far it is off: the calculations of guess.js,
 // which need no page.
-"use strict";
 
-(() => {
+course.define("verdicts", () => {
   const parts = (text) => text.split("|").map((part) => part.trim());
 
   // What an element for a guess asks for, from its data-attributes
-  function read({ ask, answer, unit = "", choices, order, answerIs }) {
-    const kind = order ? "order" : choices ? "choice" : "numbers";
+  function read({ ask, answer, unit = "", choices, answerIs }) {
+    const kind = choices ? "choice" : "numbers";
     const answers = kind === "choice" ? [answer] : parts(answer);
     const several = kind === "numbers" && answers.length > 1;
     return {
       kind,
       ask: several ? parts(ask).join(", ") : ask,
       asks: several ? parts(ask) : [ask],
-      options: order || choices ? parts(order || choices) : [],
+      options: choices ? parts(choices) : [],
       answers,
       unit,
       told: answerIs === "prose" ? "the answer is" : "the output shows",
@@ -53,8 +52,7 @@
   // What is wrong with each value of a guess; all are empty if it will do
   function faults({ kind, asks, options, unit }, values) {
     if (kind === "numbers") return asks.map((_, i) => fault(values[i] ?? "", unit));
-    if (kind === "choice") return [options.includes(values[0]) ? "" : "Choose one first."];
-    return [[...values].sort().join("|") === [...options].sort().join("|") ? "" : "Order all."];
+    return [options.includes(values[0]) ? "" : "Choose one first."];
   }
 
   const decimals = (text) => text.split(".")[1]?.length ?? 0;
@@ -95,26 +93,9 @@
       );
       return ["Your guesses.", ...each];
     }
-    const right = values.filter((value, i) => value === answers[i]).length;
-    const judged =
-      right === answers.length
-        ? " You are right."
-        : kind === "order"
-          ? ` In the right place: ${right} of ${answers.length}.`
-          : "";
-    return [`Your guess: ${values.join(", ")}.`, `${upper}: ${answers.join(", ")}.${judged}`];
+    const judged = values[0] === answers[0] ? " You are right." : "";
+    return [`Your guess: ${values[0]}.`, `${upper}: ${answers[0]}.${judged}`];
   }
 
-  // The options with one of them moved by a place up (-1) or down (1)
-  function moved(options, from, by) {
-    const to = from + by;
-    const result = [...options];
-    if (to >= 0 && to < options.length) result.splice(to, 0, ...result.splice(from, 1));
-    return result;
-  }
-
-  const calculations = { read, bare, parse, fault, faults, verdict, lines, moved };
-  if (typeof module !== "undefined")
-    module.exports = calculations; // Node
-  else window.courseVerdicts = calculations;
-})();
+  return { read, bare, parse, fault, faults, verdict, lines };
+});

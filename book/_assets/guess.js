@@ -6,16 +6,15 @@
 //
 // - several numbers: data-ask="first | second" data-answer="1 | 2"
 // - a choice: data-choices="a | b" data-answer="b"
-// - an order: data-order="x | y | z" (as shown at first) data-answer="y | z | x"
 //
 // The browser keeps a guess under the page's address and the question.
-"use strict";
 
-(() => {
-  const { read, bare, faults, lines, moved } = window.courseVerdicts;
-  const { el, store, open, close, start, neverSwitch, placeOf } = window.courseCovers;
+course.define("guess", () => {
+  const { read, bare, faults, lines } = course.verdicts;
+  const { el } = course;
+  const { store, open, close, start, neverSwitch, placeOf } = course.covers;
 
-  const first = () => el("strong", {}, "Guess first: ");
+  const first = () => el("strong", "Guess first: ");
 
   // For each kind of question: what stands in its form, and what a reader does with it
   const controls = {
@@ -32,18 +31,17 @@
       );
       const shown = (i) => (unit ? `${asks[i]}, in ${unit}` : asks[i]);
       const label = (i, ...before) => el("label", { for: inputs[i].id }, ...before, shown(i));
-      const rows = inputs.map((input, i) => el("div", {}, label(i), input));
+      const rows = inputs.map((input, i) => el("div", label(i), input));
       return {
         content:
           inputs.length === 1
-            ? [label(0, first()), el("div", { class: "course-guess-row" }, inputs[0], send)]
+            ? [label(0, first()), el("div.course-guess-row", inputs[0], send)]
             : [
                 el(
                   "fieldset",
-                  {},
-                  el("legend", {}, el("strong", {}, "Guess first")),
-                  el("div", { class: "course-guess-numbers" }, ...rows),
-                  el("div", { class: "course-guess-row" }, send),
+                  el("legend", el("strong", "Guess first")),
+                  el("div.course-guess-numbers", ...rows),
+                  el("div.course-guess-row", send),
                 ),
               ],
         typed: () => inputs.map((input) => input.value),
@@ -52,7 +50,7 @@
         },
         mark: (wrong) => {
           for (const [i, input] of inputs.entries())
-            input.setAttribute("aria-invalid", Boolean(wrong[i]));
+            input.setAttribute("aria-invalid", String(Boolean(wrong[i])));
         },
         start: (i = 0) => inputs[i],
       };
@@ -63,7 +61,7 @@
         el("input", { type: "radio", name: name("choice"), id: name(i), value }),
       );
       const labels = inputs.map((input, i) =>
-        el("label", { for: input.id }, input, el("span", {}, options[i])),
+        el("label", { for: input.id }, input, el("span", options[i])),
       );
       const chosen = () => inputs.find((input) => input.checked);
       return {
@@ -71,8 +69,8 @@
           el(
             "fieldset",
             { "aria-describedby": status.id },
-            el("legend", {}, first(), ask),
-            el("div", { class: "course-guess-row" }, ...labels, send),
+            el("legend", first(), ask),
+            el("div.course-guess-row", ...labels, send),
           ),
         ],
         typed: () => [chosen()?.value ?? ""],
@@ -81,51 +79,6 @@
         },
         mark() {},
         start: () => chosen() ?? inputs[0],
-      };
-    },
-
-    order({ ask, options }, _name, status, send) {
-      const list = el("ol", { class: "course-guess-order" });
-      let order = options;
-      const arrow = (i, by) => {
-        const [sign, word] = by < 0 ? ["↑", "up"] : ["↓", "down"];
-        const attributes = { type: "button", "aria-label": `Move ${order[i]} ${word}` };
-        const button = el("button", { ...attributes, onclick: () => move(i, by) }, sign);
-        button.disabled = i + by < 0 || i + by >= order.length;
-        return button;
-      };
-      const draw = () =>
-        list.replaceChildren(
-          ...order.map((option, i) =>
-            el("li", {}, el("span", {}, option), arrow(i, -1), arrow(i, 1)),
-          ),
-        );
-      const move = (i, by) => {
-        order = moved(order, i, by);
-        draw();
-        const [up, down] = list.children[i + by].querySelectorAll("button");
-        const same = by < 0 ? up : down;
-        (same.disabled ? (by < 0 ? down : up) : same).focus();
-        status.textContent = `${order[i + by]} is now ${i + by + 1} of ${order.length}.`;
-      };
-      draw();
-      return {
-        content: [
-          el(
-            "fieldset",
-            { "aria-describedby": status.id },
-            el("legend", {}, first(), ask),
-            list,
-            el("div", { class: "course-guess-row" }, send),
-          ),
-        ],
-        typed: () => order,
-        fill: (values) => {
-          order = values.length ? values : options;
-          draw();
-        },
-        mark() {},
-        start: () => list.querySelector("button:enabled"),
       };
     },
   };
@@ -140,7 +93,7 @@
     const name = (id) => `course-guess-${question}-${id}`;
     let line = null; // the result, above what answers
 
-    const status = el("p", { class: "course-guess-status", role: "status", id: name("status") });
+    const status = el("p.course-guess-status", { role: "status", id: name("status") });
     const send = el("button", { type: "submit" }, "Keep my guess");
     const control = controls[asked.kind](asked, name, status, send);
     box.replaceChildren(
@@ -183,22 +136,16 @@
           text,
         );
       const fresh = el(
-        "div",
-        {
-          class: "course-guess-line",
-          id: name("result"),
-          role: "group",
-          "aria-label": `Guess: ${asked.ask}`,
-        },
+        "div.course-guess-line",
+        { id: name("result"), role: "group", "aria-label": `Guess: ${asked.ask}` },
         el(
           "p",
           { tabindex: -1 },
-          el("strong", {}, guess),
-          ...told.flatMap((text) => [" ", el("span", {}, text)]),
+          el("strong", guess),
+          ...told.flatMap((text) => [" ", el("span", text)]),
         ),
         el(
           "div",
-          {},
           button("Change", () => control.start().focus()),
           button("Forget", drop),
         ),
@@ -235,4 +182,4 @@
   boxes.forEach(build);
   boxes[0]?.querySelector("form")?.append(neverSwitch());
   start();
-})();
+});

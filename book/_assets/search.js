@@ -1,9 +1,8 @@
 // The search page: below each result the section in which the words stand, and a link that opens
 // there. Sphinx's own excerpts are of the whole page with its code, so they are switched off. From
 // disk a browser lets no page read another one: results stay links to whole pages.
-"use strict";
 
-(() => {
+course.define("search", () => {
   const AROUND = 120; // characters on each side of a word
   const NO_PROSE =
     ".cell, .highlight, pre, details, nav, figure, form, table, .live-figure, .course-veil, " +
@@ -57,6 +56,7 @@
 
   // The place that holds most of the words: in its heading, in its prose, or at least in its code
   function best(places, wanted) {
+    /** @type {any} */
     let found = { score: 0 };
     for (const place of places) {
       const { title, prose, all } = texts(place);
@@ -74,12 +74,8 @@
     const start = middle > AROUND ? prose.indexOf(" ", middle - AROUND) + 1 : 0;
     const end = prose.length > middle + AROUND ? prose.lastIndexOf(" ", middle + AROUND) : Infinity;
     const text = (start ? "… " : "") + prose.slice(start, end) + (end < Infinity ? " …" : "");
-    const summary = document.createElement("p");
-    summary.className = "context";
-    const name = document.createElement("strong");
-    name.textContent = title;
-    summary.append(name, prose ? " · " : "", text);
-    return summary;
+    const name = course.el("strong", title);
+    return course.el("p.context", name, prose ? " · " : "", text);
   }
 
   async function describe(item) {
@@ -103,16 +99,19 @@
   }
 
   // Only a page that was opened from a result marks the words
-  document.addEventListener("click", ({ target }) => {
+  document.addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
     if (!target.closest("#search-results")) localStorage.removeItem("sphinx_highlight_terms");
   });
 
-  if (location.protocol === "file:") return;
+  const results = document.getElementById("search-results");
+  if (location.protocol === "file:" || !results) return;
   new MutationObserver((changes) => {
     for (const { addedNodes } of changes) {
       for (const node of addedNodes) {
-        if (node.matches?.("#search-results li")) describe(node).catch(() => {}); // the link is there
+        if (node instanceof Element && node.matches("#search-results li"))
+          describe(node).catch(() => {}); // the link is there
       }
     }
-  }).observe(document.getElementById("search-results"), { childList: true, subtree: true });
-})();
+  }).observe(results, { childList: true, subtree: true });
+});

@@ -2,9 +2,8 @@
 
 It brings MathJax from an installed package, derives the site's address from the repository's,
 numbers figures by chapter, describes figures for screen readers and pages for search engines
-(sphinxext-opengraph writes the tags of shared links), repairs what the theme and the builder get
-wrong, and refuses a chapter whose stored outputs are no outputs. It does not touch links, search or
-the text of a page.
+(sphinxext-opengraph writes the tags of shared links), prints each chapter's line of facts, repairs
+what the theme and the builder get wrong, and refuses a chapter whose stored outputs are no outputs.
 """
 
 import importlib.util
@@ -23,6 +22,8 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ConfigError, SphinxError
+
+from scratchformer_course.kit import facts
 
 # The package's other files are for other formats. This one loads nothing more but its fonts,
 # those that a page's formulas need. Its twin that draws in SVG weighs twice as much.
@@ -98,20 +99,24 @@ def number_by_chapter(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def prepare_chapter(app: Sphinx, docname: str, source: list[str]) -> None:
-    """`source-read`: a notebook with sound outputs gets described figures.
+    """`source-read`: a notebook with sound outputs gets described figures and its line of facts.
 
-    SphinxError, which ends the build, for one without outputs or with an error among them.
+    SphinxError, which ends the build, for one without outputs or with an error among them, and for
+    a chapter whose metadata lacks its facts.
     """
     if not app.env.doc2path(docname).endswith(".ipynb"):
         return
     notebook = json.loads(source[0])
     if faults := list(faults_of_outputs(notebook["cells"])):
         number = docname.split("/")[-1].split("_")[0]
-        told = "\n".join(f"{docname}: {fault}" for fault in faults)
-        raise SphinxError(f"{told}\n`make execute ONLY={number}` runs the chapter again")
+        lines = "\n".join(f"{docname}: {fault}" for fault in faults)
+        raise SphinxError(f"{lines}\n`make execute ONLY={number}` runs the chapter again")
     describe_plots(notebook["cells"])
     if not app.tags.has("addressed"):
         leave_out_installation(notebook["cells"])
+    if docname.startswith("notebooks/"):
+        app.env.note_dependency(facts.__file__)
+        add_facts(notebook["cells"], docname, Path(app.srcdir))
     source[0] = json.dumps(notebook)
 
 
@@ -129,6 +134,16 @@ def faults_of_outputs(cells: list[dict[str, Any]]) -> Iterator[str]:
         for output in cell["outputs"]:
             if output["output_type"] == "error":
                 yield f"cell {i} ({first_line}) stores an error: {output['ename']}"
+
+
+def add_facts(cells: list[dict[str, Any]], docname: str, root: Path) -> None:
+    """A chapter's line of facts, below its promise: from the metadata of all chapters."""
+    try:
+        known = facts.chapters(root)
+    except ValueError as error:
+        raise SphinxError(str(error)) from error
+    (chapter,) = (chapter for chapter in known.values() if chapter.docname == docname)
+    cells[0]["source"] = f"{''.join(cells[0]['source'])}\n\n{facts.line(chapter, known)}"
 
 
 def describe_plots(cells: list[dict[str, Any]]) -> None:
@@ -149,10 +164,15 @@ def leave_out_installation(cells: list[dict[str, Any]]) -> None:
             cell["source"] = INSTALLS_ITSELF.sub("", "".join(cell["source"]))
 
 
-def add_report_link(
+def add_to_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """`html-page-context`: at the end of each page, a link by which a reader reports an error."""
+    """`html-page-context`: at the end of each page, a link by which a reader reports an error.
+
+    The search page gets the script that shows what it found.
+    """
+    if pagename == "search":
+        app.add_js_file("search.js", defer="defer")
     if doctree is None:
         return
     if not app.tags.has("addressed"):
@@ -218,7 +238,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", prepare_chapter)
     app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", describe_page, priority=400)
-    app.connect("html-page-context", add_report_link)
+    app.connect("html-page-context", add_to_page)
     app.connect("html-page-context", repair_page, priority=900)
     app.connect("build-finished", copy_mathjax_fonts)
     app.connect("build-finished", repair_written_pages)

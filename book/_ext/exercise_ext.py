@@ -2,10 +2,10 @@
 
 A notebook has an exercise's cells in the order in which they run: heading, task, stub, worked
 answer, and then the chapter goes on. On its page the exercise ends behind its worked answer: what
-follows moves out of its section. Its hints, its question and the usual mistakes come from its
-table (`scratchformer_course/chNN_name/exercises.py`) at each build. The first folded cells become
-one fold, *Set-up*; proofs become one fold at the end of their section, *Checks*. Cells keep their
-order within these folds. Nothing of this needs a change of a notebook.
+follows moves out of its section. Its hints and its question come from its table
+(`scratchformer_course/chNN_name/exercises.py`) at each build. The first folded cells become one
+fold, *Set-up*; proofs become one fold at the end of their section, *Checks*. Cells keep their order
+within these folds. Nothing of this needs a change of a notebook.
 """
 
 from __future__ import annotations
@@ -162,26 +162,14 @@ def box(section: nodes.section, exercise: Exercise, run: str) -> list[nodes.Node
     made["classes"] = [*section["classes"], "course-exercise"]
     made += raw(run)
     if exercise.question:
-        told = json.dumps(exercise.question.export(exercise), ensure_ascii=False)
-        told = told.replace("<", r"\u003c")  # so that no text ends the script
-        html = f'<script type="application/json">{told}</script>'
+        question = json.dumps(exercise.question.export(exercise), ensure_ascii=False)
+        question = question.replace("<", r"\u003c")  # so that no text ends the script
+        html = f'<script type="application/json">{question}</script>'
         made += raw(f'<div class="course-question" data-exercise="{number}">{html}</div>')
     for i, hint in enumerate(exercise.hints, start=1):
         made += fold(f"Hint {i}", "hint", raw(f"<p>{sentence(hint)}</p>"))
     made += fold("Worked answer", "worked", *opened(filter(is_cell, worked)))
-    made += fold("Usual mistakes", "mistakes", mistakes(exercise))
     return [made, *children[ends[-1] + 1 :]]
-
-
-def mistakes(exercise: Exercise) -> nodes.raw:
-    """What others did, and what the check says to it."""
-    from scratchformer_course.kit.checks.question import diagnosis
-
-    items = (
-        f"<li><em>{inline(each.description)}</em>: {sentence(diagnosis(exercise, each))}</li>"
-        for each in exercise.mistakes
-    )
-    return raw(f"<ul>{''.join(items)}</ul>")
 
 
 def how_to_run(docname: str, in_colab: bool) -> str:

@@ -10,11 +10,15 @@ and a script of a line, before anything is painted, what the reader chose or the
 """
 
 import re
+from collections.abc import Iterator
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
+import tinycss2
 from fontTools import subset
 from sphinx.application import Sphinx
+from tinycss2.ast import LiteralToken, Node
 
 FONTS = "_static/vendor/fontawesome/webfonts"
 # What belongs to parts that a page may have: a pattern of such a part in its text.
@@ -40,13 +44,8 @@ PRELOAD = re.compile(r'<link(?=[^>]*rel="preload")[^>]*>\n?')
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # the search page has its own
 OPTIONS = "documentation_options.js"  # the scripts in the head's text need it at once: it is short
 # ---- styles and icons ----
-NAME = re.compile(r"\bfa-([a-z0-9-]+)")
-RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")  # the innermost blocks
-BEFORE = re.compile(r"(.*(?:\*/|;))?(.*)", re.DOTALL)  # comments, @charset | selectors
-EMPTY = re.compile(r"@(?:media|supports)[^{};]*\{\s*\}")
-CLASS = re.compile(r"[.#](-?[_a-zA-Z][\w-]*)")
-ESCAPED = re.compile(r'"\\([0-9a-f]{2,5})"')  # "\f107"
-PRIVATE = re.compile("[\ue000-\uf8ff]")  # the range of Unicode that fonts of icons use
+COMMA = LiteralToken(0, 0, ",")
+ICON = re.compile("[\ue000-\uf8ff]")  # the range of Unicode that fonts of icons use
 SOURCES = re.compile(r'url\(([^()]*/fa-[\w-]+)\.woff2\) format\("woff2"\),url\(\1\.ttf\)[^,;}]*')
 
 
@@ -94,55 +93,41 @@ def without_delay(page: str, is_search: bool, options: str) -> str:
     return SCRIPT.sub(script, PRELOAD.sub("", head)) + end + rest
 
 
-def selectors_in_use(selectors: str, words: set[str]) -> list[str]:
-    """Those of the selectors, at commas, whose classes and ids all are among the `words`.
+def is_used(selector: list[Node], words: set[str]) -> bool:
+    """Whether all classes and ids of a selector are among the `words`.
 
-    What stands in brackets is not looked at: `:not(.a)` matches where there is no `a`.
+    What stands in brackets is not looked at: `:not(.a)` matches where there is no `a`. Bootstrap's
+    script puts the names of its own, bs-…, together from parts.
     """
-    found, depth, start = [], 0, 0
-    for i, character in enumerate(f"{selectors},"):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
-        if character == "," and not depth:
-            found.append(selectors[start:i])
-            start = i + 1
-    bare = re.compile(r"\([^()]*\)|\[[^\]]*\]")
+    tokens = pairwise([None, *selector])
+    names = [t.value for dot, t in tokens if t.type == "hash" or (dot == "." and t.type == "ident")]
+    return all(name in words or name.startswith("bs-") for name in names)
 
-    def names(selector: str) -> set[str]:
-        while (shorter := bare.sub("", selector)) != selector:
-            selector = shorter
-        # Bootstrap's script puts the names of its own, bs-…, together from parts
-        return {name for name in CLASS.findall(selector) if not name.startswith("bs-")}
 
-    return [selector for selector in found if "\\" in selector or names(selector) <= words]
+def rules_in_use(nodes: list[Node], words: set[str]) -> Iterator[Node]:
+    """The rules without those for classes and ids that are not among the `words`."""
+    for node in nodes:
+        if node.type == "qualified-rule":
+            groups = groupby(node.prelude, lambda token: token == ",")
+            selectors = [list(tokens) for is_comma, tokens in groups if not is_comma]
+            used = [[*tokens, COMMA] for tokens in selectors if is_used(tokens, words)]
+            node.prelude = list(chain(*used))[:-1]
+            if used:
+                yield node
+        elif node.type == "at-rule" and node.lower_at_keyword in ("media", "supports"):
+            node.content = list(rules_in_use(tinycss2.parse_rule_list(node.content), words))
+            if node.content:
+                yield node
+        elif node.type != "whitespace":
+            yield node
 
 
 def without_unused_rules(sheet: str, words: set[str]) -> str:
-    """The styles without the rules for classes and ids that are not among the `words`."""
+    """The styles without the rules for classes and ids that are not among the `words`.
 
-    def rule(found: re.Match[str]) -> str:
-        before, selectors = BEFORE.fullmatch(found[1]).groups("")
-        if selectors.strip().startswith("@"):
-            return found[0]
-        kept = selectors_in_use(selectors, words)
-        return before + (f"{','.join(kept)}{{{found[2]}}}" if kept else "")
-
-    sheet = RULE.sub(rule, sheet)
-    while (shorter := EMPTY.sub("", sheet)) != sheet:
-        sheet = shorter
-    return sheet
-
-
-def characters(styles: str, used: set[str]) -> set[int]:
-    """The characters of icons that `styles` may show: their own, and those of the names in `used`.
-
-    A rule for `.fa-bell` gives the name `bell` its character. All other rules are the theme's own.
+    Escaped characters, as icons are, stand there as they are.
     """
-    found = {ord(character) for character in PRIVATE.findall(styles)}
-    for selector, body in RULE.findall(styles):
-        names = NAME.findall(selector)
-        if not names or used.intersection(names):
-            found.update(int(code, 16) for code in ESCAPED.findall(body))
-    return found
+    return tinycss2.serialize(rules_in_use(tinycss2.parse_stylesheet(sheet), words))
 
 
 def cut_font(path: Path, kept: set[int]) -> None:
@@ -168,23 +153,23 @@ def cut_down(app: Sphinx, error: Exception | None) -> None:
         words.update(" ".join(re.findall(r'\b(?:class|id)="([^"]*)"', page)).split())
         if page != text:
             path.write_text(page, encoding="utf-8")
-    strangers = {"fontawesome.js", "searchindex.js", Path(app.config.mathjax_path).name}
+    skipped = {"fontawesome.js", "searchindex.js", Path(app.config.mathjax_path).name}
     for path in out.rglob("*.js"):
-        if path.name not in strangers and path.parent.name != "live":
+        if path.name not in skipped and path.parent.name != "live":
             words.update(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
 
-    used = {name.removeprefix("fa-") for name in words if name.startswith("fa-")}
-    sheets = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.css")}
-    kept = characters("".join(sheets.values()), used)
-    for path in (out / FONTS).glob("*.ttf"):
-        cut_font(path, kept)
-        path.unlink()
-        path.with_suffix(".woff2").unlink(missing_ok=True)
     own = {path.name for path in Path(app.confdir, "book", "_assets").glob("*.css")}
-    for path, sheet in sheets.items():
+    icons: set[int] = set()
+    for path in out.rglob("*.css"):
+        sheet = path.read_text(encoding="utf-8")
         if path.name not in own and path.parent.name != "live":
             sheet = without_unused_rules(sheet, words)
+        icons.update(map(ord, ICON.findall(sheet)))
         path.write_text(SOURCES.sub(r'url(\1.woff) format("woff")', sheet), encoding="utf-8")
+    for path in (out / FONTS).glob("*.ttf"):
+        cut_font(path, icons)
+        path.unlink()
+        path.with_suffix(".woff2").unlink(missing_ok=True)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

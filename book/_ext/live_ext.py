@@ -1,12 +1,13 @@
 """A Sphinx extension: live figures on the site, their scripts and weights once a page.
 
-Stored outputs hold a still figure, its numbers, the names of its scripts and the hashes of its
-models (SCRATCHFORMER_LIVE=stored while a notebook is executed). A page with such a figure gets
-these files. They are ordinary script files beside the page, so they work from disk too, and
-browsers keep them from page to page. Models and texts weigh more than the rest of a page: it names
-them, and the first script fetches them when the page stands. Only models that ship with the
-package can be asked for. GPTs travel in int8, which costs them nothing that can be read off a loss
-(`lab/page_bits.py`); chapter 20 rounds the weights itself and asks for them in 16 bits.
+Stored outputs hold a still figure, its numbers and the hashes of its models
+(SCRATCHFORMER_LIVE=stored while a notebook is executed). A page with such a figure gets the scripts
+that `scratchformer_course/kit/figure/scripts.py` names for it. They are ordinary script files
+beside the page, so they work from disk too, and browsers keep them from page to page. Models and
+texts weigh more than the rest of a page: it names them, and the first script fetches them when the
+page stands. Only models that ship with the package can be asked for. GPTs travel in int8, which
+costs them nothing that can be read off a loss (`lab/page_bits.py`); chapter 20 rounds the weights
+itself and asks for them in 16 bits.
 
 On a page written by hand, the directive `explorer` stands for a call of `explore`, and `live` for
 a figure that a chapter shows, by the name of its script:
@@ -37,8 +38,10 @@ by what it draws if it can draw several things:
 """
 
 import importlib
+import json
 import re
 from functools import lru_cache
+from html import unescape
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -50,7 +53,7 @@ from sphinx.util import logging
 
 FOLDER = "live"  # in the site's _static
 HOLDER = re.compile(
-    r'class="live-figure" data-figure="(\w+)" data-files="(.*?)" data-models="(.*?)"'
+    r'class="live-figure" data-figure="(\w+)" data-models="(.*?)" data-settings="(.*?)"'
 )
 
 
@@ -80,9 +83,9 @@ def shipped() -> dict[str, tuple[str, str]]:
         [describe_counts()],
     ]
     scripts = {}
-    for told in files:
-        script = "".join(f"{description_script(one)}\n" for one in told)
-        scripts |= {one["hash"]: (f"model-{told[0]['hash']}.js", script) for one in told}
+    for models in files:
+        script = "".join(f"{description_script(each)}\n" for each in models)
+        scripts |= {each["hash"]: (f"model-{models[0]['hash']}.js", script) for each in models}
     text = describe_corpus(load_corpus("tinyshakespeare"))  # or what stands in for it
     scripts[text["hash"]] = (f"text-{text['hash']}.js", f"{description_script(text)}\n")
     return scripts
@@ -97,20 +100,18 @@ def add_files(
         return
     if 'class="course-do"' in context["body"]:
         app.add_js_file("experiment.js", defer="defer")
-    from scratchformer_course.kit.figure.live_figure import PACKAGE, SCRIPT, START, STYLE
+    from scratchformer_course.kit.figure.live_figure import START, read
+    from scratchformer_course.kit.figure.scripts import SCRIPT, STYLE, files_of
 
-    contents = {}  # by the file's name on the site
-    for name in dict.fromkeys(
-        [STYLE, SCRIPT, *(n for _, names, _ in holders for n in names.split())]
-    ):
-        if not (PACKAGE / name).is_file():
-            _warn(pagename, "a live figure asks for %s, which the package has not", name)
-            continue
-        contents[name.replace("/", "-")] = (PACKAGE / name).read_text(encoding="utf-8")
+    names = [STYLE, SCRIPT]
+    for name, _, settings in holders:
+        names += files_of(name, json.loads(unescape(settings)))
+    contents = {name.replace("/", "-"): read(name) for name in dict.fromkeys(names)}
     fetched_last = {}
-    for model in dict.fromkeys(m for _, _, models in holders for m in models.split()):
+    for model in dict.fromkeys(m for _, models, _ in holders for m in models.split()):
         if model not in shipped():
-            _warn(pagename, "a live figure asks for the model %s, which does not ship", model)
+            message = "a live figure asks for the model %s, which does not ship: make execute"
+            logging.getLogger(__name__).warning(message, model, location=pagename)
             continue
         file, script = shipped()[model]
         contents[file] = script
@@ -129,11 +130,6 @@ def add_files(
             app.add_js_file(None, body="", **named)
         else:  # run in this order, when the page is there
             app.add_js_file(f"{FOLDER}/{name}", defer="defer")
-
-
-def _warn(pagename: str, words: str, name: str) -> None:
-    told = f"{words}: make execute stores it anew"
-    logging.getLogger(__name__).warning(told, name, location=pagename)
 
 
 class ExplorerDirective(Directive):

@@ -51,8 +51,10 @@ def copy_of(model: nn.Module, sharp: bool = False, wide: bool = False) -> nn.Mod
 
 def padding_of(model: nn.Module) -> Callable | None:
     """How a model of this package is told which tokens are real."""
-    told = hasattr(model, "new_cache") and "mask" in inspect.signature(model.forward).parameters
-    return (lambda model, ids, real: model(ids, mask=real)) if told else None
+    takes_mask = (
+        hasattr(model, "new_cache") and "mask" in inspect.signature(model.forward).parameters
+    )
+    return (lambda model, ids, real: model(ids, mask=real)) if takes_mask else None
 
 
 def cache_of(model: nn.Module) -> Callable | None:

@@ -1,6 +1,6 @@
 """What a diagnosis found: a verdict for each test, in plain words and as a row of marks."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -65,25 +65,50 @@ class Report:
         return f'<p>{self._summary()}</p>{row}<pre style="white-space:pre-wrap">{failed}</pre>'
 
 
-def run_tests(tests: Iterable[Callable], after: dict[str, str], *case: Any) -> Report:
-    """Each test's finding; it returns (ok, or None if left out; what was measured; suspects …).
+@dataclass(frozen=True)
+class Outcome:
+    """What a test returns: whether its sentence holds (None: left out), and what it measured.
 
-    A test is left out if the one that `after` names, whose failure would explain its own, failed
-    or was left out for that reason. An error inside a test is a finding: the model ran before.
+    `suspects` are the mistakes that leave such a trace; a report names them if it does not hold.
+    """
+
+    holds: bool | None
+    measured: str
+    suspects: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Test:
+    """A function that judges a case, and the one whose failure would explain its own."""
+
+    run: Callable[..., Outcome]
+    after: Callable[..., Outcome] | None = None
+
+
+def run_tests(tests: Iterable[Test], *case: Any) -> Report:
+    """Each test's finding, by the name of its function.
+
+    A test is left out if the one that it comes after failed, or was left out for that reason. An
+    error inside a test is a finding: the model ran before.
     """
     findings, unjudged = [], set()
     for test in tests:
-        name = test.__name__.replace("_", " ")
-        if (cause := after.get(name)) in unjudged:
-            ok, measured, *suspects = None, f"can be judged when {cause} holds"
+        after = test.after if test.after in unjudged else None
+        if after:
+            outcome = Outcome(None, f"can be judged when {_name(after)} holds")
         else:
             try:
-                ok, measured, *suspects = test(*case)
+                outcome = test.run(*case)
             except Exception as error:
-                ok, measured, *suspects = False, f"raised {type(error).__name__}: {error}"
-        if cause in unjudged or not (ok or ok is None):
-            unjudged.add(name)
-        verdict = "left out" if ok is None else "passed" if ok else "failed"
-        named = tuple(suspects) if verdict == "failed" else ()
-        findings.append(Finding(name, verdict, measured, named))
+                outcome = Outcome(False, f"raised {type(error).__name__}: {error}")
+        failed = outcome.holds is not None and not outcome.holds
+        if failed or after:
+            unjudged.add(test.run)
+        verdict = "failed" if failed else "left out" if outcome.holds is None else "passed"
+        suspects = tuple(outcome.suspects) if failed else ()
+        findings.append(Finding(_name(test.run), verdict, outcome.measured, suspects))
     return Report(tuple(findings))
+
+
+def _name(test: Callable) -> str:
+    return test.__name__.replace("_", " ")

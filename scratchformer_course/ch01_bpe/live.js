@@ -3,9 +3,8 @@
 // It needs page_model/tokenizer.js, which makes the merges; here they are put in order and drawn.
 // Step n has done the first n merges of learning, so it is the state of a tokenizer with
 // 256 + n tokens. A piece is a tree: {id, bytes, step, from}, `from` the pieces it was made of.
-"use strict";
 
-scratchformerLive.figures.merges = (() => {
+course.define("ch01_bpe", () => {
   const BYTES = 256;
   const stepOf = (id) => Math.max(0, id - BYTES + 1); // the merge that makes the token `id`
 
@@ -13,7 +12,7 @@ scratchformerLive.figures.merges = (() => {
 
   function load({ merged, pattern }) {
     const bytes = Array.from({ length: BYTES }, (_, i) => String.fromCharCode(i));
-    return scratchformerTokenizer.load({
+    return course.tokenizer.load({
       tokenizer: "ByteBPE",
       tokens: [...bytes, ...merged],
       special_tokens: {},
@@ -44,12 +43,10 @@ scratchformerLive.figures.merges = (() => {
 
   // The pieces of a chunk after so many merges
   function piecesAt({ chunk, changes }, step) {
-    const pieces = Array.from(chunk, (bytes) => ({
-      id: bytes.charCodeAt(0),
-      bytes,
-      step: 0,
-      from: [],
-    }));
+    /** @type {any[]} */
+    const pieces = Array.from(chunk, (bytes) => {
+      return { id: bytes.charCodeAt(0), bytes, step: 0, from: [] };
+    });
     for (const change of changes) {
       if (change.step > step) break;
       const from = pieces.slice(change.place, change.place + change.n);
@@ -96,12 +93,23 @@ scratchformerLive.figures.merges = (() => {
     return numbers.map((number) => `<${number}>`).join("");
   }
 
-  const PAUSE = 700; // milliseconds for each merge that plays
   const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${n} times`);
 
   // ---- drawing -----------------------------------------------------------------------------
 
-  const { el, newId, button, slider, note, title, scrolling, table, roving } = scratchformerLive;
+  const {
+    el,
+    label: named,
+    button,
+    slider,
+    note,
+    title,
+    scrolling,
+    table,
+    rovingLine,
+    fold,
+  } = course.live;
+  const { drawing, press, player } = course.live;
   const words = (x, y, text, rest = {}) => el("svg:text", { x, y, ...rest }, text);
 
   // Bytes above, the piece below, a line from each part to what it became
@@ -133,17 +141,11 @@ scratchformerLive.figures.merges = (() => {
     const { height } = place(root);
     const size = [leaves * wide + 40, 48 + height * level];
     const name = told.length ? `Merges, first to last: ${told.join("; ")}` : "A single byte";
-    return el(
-      "svg:svg",
-      {
-        viewBox: `-20 0 ${size.join(" ")}`,
-        width: size[0],
-        height: size[1],
-        role: "img",
-        "aria-label": `${name}, id ${root.id}.`,
-      },
-      [lines, parts],
-    );
+    const frame = { viewBox: `-20 0 ${size.join(" ")}`, width: size[0], height: size[1] };
+    return el("svg:svg", { ...frame, role: "img", "aria-label": `${name}, id ${root.id}.` }, [
+      lines,
+      parts,
+    ]);
   }
 
   // The number of tokens against the number of merges
@@ -154,37 +156,23 @@ scratchformerLive.figures.merges = (() => {
     const path = rows.map((row) => `H${x(row.step).toFixed(1)}V${y(row.left).toFixed(1)}`);
     const end = { class: "sx-end" };
     const late = step > 0.85 * most; // where the number has no room on the right
-    return el(
-      "svg:svg",
-      {
-        viewBox: "0 0 320 174",
-        width: 320,
-        role: "img",
-        "aria-label":
-          `Tokens of the text against merges: ${bytes} without a merge, ` +
-          `${left} after ${step}, ${rows.at(-1)?.left ?? bytes} after all ${most}.`,
-      },
-      [
-        el("svg:path", { class: "sx-axis", d: `M${x0} ${y0 - height}V${y0}H${x0 + width}` }),
-        el("svg:path", {
-          class: "sx-curve",
-          d: `M${x0} ${y(bytes)}${path.join("")}H${x0 + width}`,
-        }),
-        el("svg:line", { class: "sx-now", x1: x(step), x2: x(step), y1: y0, y2: y(left) }),
-        el("svg:circle", { cx: x(step), cy: y(left), r: 5 }),
-        step > 0 && bytes
-          ? words(x(step) + (late ? 5 : 8), y(left) - 9, left, {
-              class: late ? "sx-left sx-end" : "sx-left sx-start",
-            })
-          : null,
-        words(x0 - 6, y(bytes) + 4, bytes, end),
-        words(x0 - 6, y0 + 4, 0, end),
-        words(x0, y0 + 19, 0),
-        words(x0 + width, y0 + 19, most),
-        words(x0 + width / 2, y0 + 37, "merges learned"),
-        words(x0 - 36, y0 - height - 18, "tokens of the text", { class: "sx-start" }),
-      ],
-    );
+    const side = { class: late ? "sx-left sx-end" : "sx-left sx-start" };
+    const name =
+      `Tokens of the text against merges: ${bytes} without a merge, ` +
+      `${left} after ${step}, ${rows.at(-1)?.left ?? bytes} after all ${most}.`;
+    return drawing(320, 174, { width: 320, "aria-label": name }, [
+      el("svg:path.sx-axis", { d: `M${x0} ${y0 - height}V${y0}H${x0 + width}` }),
+      el("svg:path.sx-curve", { d: `M${x0} ${y(bytes)}${path.join("")}H${x0 + width}` }),
+      el("svg:line.sx-now", { x1: x(step), x2: x(step), y1: y0, y2: y(left) }),
+      el("svg:circle", { cx: x(step), cy: y(left), r: 5 }),
+      step > 0 && bytes ? words(x(step) + (late ? 5 : 8), y(left) - 9, left, side) : null,
+      words(x0 - 6, y(bytes) + 4, bytes, end),
+      words(x0 - 6, y0 + 4, 0, end),
+      words(x0, y0 + 19, 0),
+      words(x0 + width, y0 + 19, most),
+      words(x0 + width / 2, y0 + 37, "merges learned"),
+      words(x0 - 36, y0 - height - 18, "tokens of the text", { class: "sx-start" }),
+    ]);
   }
 
   function build(settings) {
@@ -197,57 +185,26 @@ scratchformerLive.figures.merges = (() => {
     let bytes;
     let chosen; // a byte's place: its piece is the one looked at
 
-    const fieldId = newId("text");
-    const field = el("textarea", {
-      id: fieldId,
-      rows: 2,
-      spellcheck: "false",
-      oninput: () => typed(),
-    });
+    const field = el("textarea", { rows: 2, spellcheck: "false", oninput: () => typed() });
     field.value = settings.text;
-    const warning = el("p", { class: "sx-caption", role: "status" });
-    const merge = slider("Merges", { min: 0, max: most, step: 1, value: settings.start }, () => {
+    const warning = el("p.sx-caption", { role: "status" });
+    const merge = slider("Merges", { max: most, value: settings.start }, () => {
       draw();
-      if (merge.get() !== due) pause(); // a reader has moved it
+      play.moved();
     });
-    const status = el("p", { class: "sx-status", role: "status" });
-    const list = el("div", { class: "sx-pieces", role: "group", "aria-label": "Pieces" });
+    const status = el("p.sx-status", { role: "status" });
+    const list = el("div.sx-pieces", { role: "group", "aria-label": "Pieces" });
     const heading = title();
     const made = scrolling("sx-scroll", "What the piece was made of");
     const curve = el("div");
     const history = scrolling("sx-scroll", "All merges of this text");
-    const details = el("details", { ontoggle: () => drawHistory() }, [
-      el("summary", {}, "All merges of this text as a table"),
-      history,
-    ]);
+    const details = fold("All merges of this text as a table", history);
+    details.addEventListener("toggle", drawHistory);
     let buttons = [];
-    roving(
-      list,
-      (row, column) => (row === 0 ? buttons[column] : undefined),
-      (b) => b.click(),
-    );
+    rovingLine(list, () => buttons);
 
-    // Plays the merges that are left, or all of them from the last. Where a reader wants nothing to
-    // move by itself, *Next merge* does the same.
-    const calm = matchMedia("(prefers-reduced-motion: reduce)");
-    const play = button("Play", () => (waiting ? pause() : next()), { hidden: calm.matches });
-    let waiting = 0; // the timer while it plays
-    let due = -1; // the merge that was played last
-    function next() {
-      due = merge.get() < most ? after() : 0;
-      merge.set(due);
-      waiting = due < most ? setTimeout(() => element.isConnected && next(), PAUSE) : 0;
-      play.textContent = waiting ? "Pause" : "Play";
-    }
-    function pause() {
-      clearTimeout(waiting);
-      waiting = 0;
-      play.textContent = "Play";
-    }
-    calm.addEventListener("change", () => {
-      play.hidden = calm.matches;
-      pause();
-    });
+    // Where nothing moves by itself, *Next merge* does the same
+    const play = player(merge, () => (merge.get() < most ? after() : 0));
 
     const before = () => rows.findLast((row) => row.step < merge.get())?.step ?? 0;
     const after = () => rows.find((row) => row.step > merge.get())?.step ?? most;
@@ -323,16 +280,13 @@ scratchformerLive.figures.merges = (() => {
                 `sx-piece${column % 2 ? " sx-odd" : ""}` +
                 (step > 0 && piece.step === step ? " sx-new" : ""),
             });
-            choice.append(el("span", {}, label(piece.bytes)), el("small", {}, String(piece.id)));
+            choice.append(el("span", label(piece.bytes)), el("small", String(piece.id)));
             buttons.push(choice);
             if (at <= chosen && chosen < place) choose(piece, at, choice);
             return choice;
           });
           const ends = some.some((piece) => piece.bytes.includes("\n"));
-          return [
-            el("span", { class: "sx-chunk" }, drawn),
-            ...(ends ? [el("span", { class: "sx-break" })] : []),
-          ];
+          return [el("span.sx-chunk", drawn), ...(ends ? [el("span.sx-break")] : [])];
         }),
       );
       if (!buttons.length) for (const element of [heading, made]) element.replaceChildren();
@@ -340,12 +294,7 @@ scratchformerLive.figures.merges = (() => {
 
     function choose(piece, place, choice) {
       chosen = place;
-      for (const other of list.querySelectorAll("[aria-pressed=true]")) {
-        other.setAttribute("aria-pressed", "false");
-        other.tabIndex = -1;
-      }
-      choice.setAttribute("aria-pressed", "true");
-      choice.tabIndex = 0;
+      press(buttons, buttons.indexOf(choice), true);
       const n = piece.bytes.length;
       heading.textContent = piece.from.length
         ? `${label(piece.bytes)} was made of ${n} bytes`
@@ -373,22 +322,22 @@ scratchformerLive.figures.merges = (() => {
       );
     }
 
-    const element = el("div", { class: "sx-merges" }, [
-      el("div", { class: "sx-prompt" }, el("label", { for: fieldId }, "Text"), field, warning),
+    const element = el("div.sx-merges", [
+      el("div.sx-prompt", named("Text", field), field, warning),
       merge.element,
-      el("div", { class: "sx-bar" }, [
-        play,
+      el("div.sx-bar", [
+        play.button,
         button("Back", () => merge.set(before())),
         button("Next merge", () => merge.set(after())),
         button("All merges", () => merge.set(most)),
       ]),
       status,
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, [
+      el("div.sx-columns", [
+        el("div.sx-main", [
           list,
-          el("p", { class: "sx-caption sx-legend" }, [
-            el("span", { class: "sx-new" }, "made by the last merge"),
-            el("span", { class: "sx-chosen" }, "the piece that you chose"),
+          el("p.sx-caption.sx-legend", [
+            el("span.sx-new", "made by the last merge"),
+            el("span.sx-chosen", "the piece that you chose"),
           ]),
           note(
             "A dot stands for a space, and <159> for a " +
@@ -397,7 +346,7 @@ scratchformerLive.figures.merges = (() => {
           ),
           curve,
         ]),
-        el("div", { class: "sx-detail" }, [
+        el("div.sx-detail", [
           heading,
           note("Choose another piece to see what it was made of."),
           made,
@@ -409,7 +358,6 @@ scratchformerLive.figures.merges = (() => {
     return element;
   }
 
-  return Object.assign(build, { load, read, piecesAt, summary, label });
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.merges; // Node
+  course.figures.merges = build;
+  return { load, read, piecesAt, summary, label };
+});

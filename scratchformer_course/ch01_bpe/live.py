@@ -8,7 +8,6 @@ from typing import Any
 from scratchformer_course.ch01_bpe.drawings import coloured
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 
-FILES = ("ch01_bpe/live.css", "page_model/tokenizer.js", "ch01_bpe/live.js")
 MOST_CHARACTERS = 2_000  # of a text, here and in the figure's field
 LARGEST = 60_000  # characters of settings as a stored output holds them
 
@@ -39,7 +38,7 @@ def merges(
             f"{len(tokens):,} tokens take {size:,} characters of a page, "
             f"expected at most {LARGEST:,}: give fewer tokens"
         )
-    return LiveFigure("merges", settings, _still(tokens, text, ids), FILES)
+    return LiveFigure("merges", settings, _still(tokens, text, ids))
 
 
 def label(token: bytes) -> str:

@@ -1,10 +1,21 @@
 // A map of words: press one and see its nearest words; ask for an analogy and see at which place
 // the expected word comes, and how often such questions fail. All of it is computed here, from the
 // chapter's vectors, which are stored as signed bytes.
-"use strict";
 
-scratchformerLive.figures.word_map = (() => {
-  const { el, newId, button, bar, note, title, table, format, percent } = scratchformerLive;
+course.define("ch02_embeddings", () => {
+  const {
+    el,
+    newId,
+    label: named,
+    button,
+    bar,
+    note,
+    title,
+    table,
+    format,
+    percent,
+    describe,
+  } = course.live;
   const CHANNELS = 32;
   const NEAREST = 8;
   const ANSWERS = 5;
@@ -157,9 +168,8 @@ scratchformerLive.figures.word_map = (() => {
 
     const svg = el("svg:svg", { role: "img", class: "sx-words", onclick: press });
     const stage = el(
-      "div",
+      "div.sx-stage",
       {
-        class: "sx-stage",
         tabindex: 0,
         role: "group",
         "aria-label": "Map of words: an arrow key goes to the next word in its direction",
@@ -169,12 +179,7 @@ scratchformerLive.figures.word_map = (() => {
     );
 
     function step(event) {
-      const ways = {
-        ArrowRight: [1, 0],
-        ArrowLeft: [-1, 0],
-        ArrowUp: [0, -1],
-        ArrowDown: [0, 1],
-      };
+      const ways = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
       if (!ways[event.key]) return;
       event.preventDefault();
       choose(towards(map, chosen, ...ways[event.key]));
@@ -186,8 +191,11 @@ scratchformerLive.figures.word_map = (() => {
       );
       const label = placed.find(({ box }) => x > box[0] && x < box[2] && y > box[1] && y < box[3]);
       if (label) return choose(label.id);
-      const far = ([a, b]) => Math.hypot(a - x, b - y);
-      const places = map.places.map((place) => far(at(place, width, height)));
+      const far = (a, b) => Math.hypot(a - x, b - y);
+      const places = map.places.map((place) => {
+        const [a, b] = at(place, width, height);
+        return far(a, b);
+      });
       const nearest = places.indexOf(Math.min(...places));
       if (places[nearest] <= REACH) choose(nearest);
     }
@@ -214,8 +222,8 @@ scratchformerLive.figures.word_map = (() => {
           return el("svg:text", { x, y, class: kind }, words[id]);
         }),
       );
-      svg.setAttribute(
-        "aria-label",
+      describe(
+        svg,
         `A map of ${words.length} words. Chosen: ${words[chosen]}. Nearest: ` +
           `${names.map((id) => words[id]).join(", ")}.`,
       );
@@ -237,15 +245,13 @@ scratchformerLive.figures.word_map = (() => {
       if (id === undefined) tell(missing(read(field)));
       else choose(id);
     });
-    const said = el("p", { class: "sx-status", role: "status" });
+    const said = el("p.sx-status", { role: "status" });
     const listTitle = title();
     const list = el("div");
     const tell = (text) => said.replaceChildren(text);
 
     function wordField(name, kind, onchange) {
-      const id = newId("word");
       const input = el("input", {
-        id,
         type: "text",
         class: kind,
         list: all,
@@ -255,7 +261,7 @@ scratchformerLive.figures.word_map = (() => {
         oninput: () => ids.has(read(element)) && onchange(),
         onchange,
       });
-      const element = el("span", { class: "sx-field" }, el("label", { for: id }, name), input);
+      const element = el("span.sx-field", named(name, input), input);
       return element;
     }
     const inputOf = (element) => element.querySelector("input");
@@ -329,7 +335,7 @@ scratchformerLive.figures.word_map = (() => {
             .slice(0, ANSWERS)
             .map(({ id, cosine }, i) => [
               `${i + 1}.`,
-              known?.d === id ? el("b", {}, `${words[id]} ✓`) : words[id],
+              known?.d === id ? el("b", `${words[id]} ✓`) : words[id],
               format(cosine, 2),
             ]),
         ),
@@ -346,34 +352,29 @@ scratchformerLive.figures.word_map = (() => {
       const line = settings.relations[known.name];
       if (!tallies.has(line)) tallies.set(line, tally(map, line));
       const { n, first, alone } = tallies.get(line);
-      return el("p", { class: "sx-verdict" }, [
+      return el("p.sx-verdict", [
         `Expected: ${words[known.d]}, which comes at `,
-        el("b", {}, `place ${place} of ${found.length}`),
+        el("b", `place ${place} of ${found.length}`),
         `. Of all ${n} questions of this kind (${known.name}), `,
-        el("b", {}, `${percent(first)} have the expected word first`),
+        el("b", `${percent(first)} have the expected word first`),
         `. Without the arithmetic, taking the word nearest to the third one, ${percent(alone)} have.`,
       ]);
     }
 
-    const element = el("div", {}, [
+    const element = el("div", [
       el(
         "datalist",
         { id: all },
         [...words].sort().map((word) => el("option", { value: word })),
       ),
-      el("div", { class: "sx-columns" }, [
-        el(
-          "div",
-          { class: "sx-main sx-wide" },
-          stage,
-          note("Press a word, or move with arrow keys."),
-        ),
-        el("div", { class: "sx-detail sx-nearest" }, field, said, listTitle, list),
+      el("div.sx-columns", [
+        el("div.sx-main.sx-wide", stage, note("Press a word, or move with arrow keys.")),
+        el("div.sx-detail.sx-nearest", field, said, listTitle, list),
       ]),
-      el("div", { class: "sx-analogy" }, [
+      el("div.sx-analogy", [
         title("Ask for an analogy"),
-        el("div", { class: "sx-question" }, [
-          fields.map((each, i) => [each, el("span", {}, asked[i])]),
+        el("div.sx-question", [
+          fields.map((each, i) => [each, el("span", asked[i])]),
           button("Another question", another),
         ]),
         answers,
@@ -390,7 +391,6 @@ scratchformerLive.figures.word_map = (() => {
     return element;
   }
 
-  if (typeof module !== "undefined")
-    module.exports = { load, ranked, wantedBy, placeOf, tally, expected, towards, labels }; // Node
-  return build;
-})();
+  course.figures.word_map = build;
+  return { load, ranked, wantedBy, placeOf, tally, expected, towards, labels };
+});

@@ -63,8 +63,7 @@ def word_map(word: str = "tears", question: str = "man woman king") -> LiveFigur
         '<thead><tr><th scope="col">word</th><th scope="col">cosine</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
     )
-    files = ["ch02_embeddings/live.css", "ch02_embeddings/live.js"]
-    return LiveFigure("word_map", settings, still, files)
+    return LiveFigure("word_map", settings, still)
 
 
 def _some(known: WordMap, word: str) -> str:

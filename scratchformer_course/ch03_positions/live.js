@@ -1,9 +1,8 @@
 // The sinusoidal encoding as clock hands: one clock for each pair of channels, and in each clock
 // the hand at two places. The angle between the hands depends on the distance of the places alone.
-"use strict";
 
-scratchformerLive.figures.clock_hands = (() => {
-  const { el, slider, note, table, format, turnable } = scratchformerLive;
+course.define("ch03_positions", () => {
+  const { el, slider, note, table, format, turnable, drawing, describe, sum } = course.live;
   // Of a clock, in units of the drawing
   const STEP = 90;
   const RADIUS = 37;
@@ -27,8 +26,6 @@ scratchformerLive.figures.clock_hands = (() => {
       { length: a.length / 2 },
       (_, i) => a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1],
     );
-
-  const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
   // ---- the figure ----
 
@@ -58,27 +55,19 @@ scratchformerLive.figures.clock_hands = (() => {
   function build(settings) {
     const { d_model, base } = settings;
     const speed = speeds(d_model, base);
-    const place = slider(
-      "Place",
-      { min: 0, max: settings.most_place, step: 1, value: settings.place },
-      draw,
-    );
+    const place = slider("Place", { max: settings.most_place, value: settings.place }, draw);
     const distance = slider(
       "Distance",
-      { min: 0, max: settings.most_distance, step: 1, value: settings.distance },
+      { max: settings.most_distance, value: settings.distance },
       draw,
     );
     const clocks = el("svg:g");
-    const svg = el("svg:svg", {
-      viewBox: `0 0 ${STEP * speed.length} ${HEIGHT}`,
-      class: "sx-clocks",
-      role: "img",
-    });
-    svg.append(clocks, ...speed.map(face));
+    const svg = drawing(STEP * speed.length, HEIGHT, { class: "sx-clocks" }, clocks);
+    svg.append(...speed.map(face));
     const names = ["position", "stream"].map((colour) =>
-      el("span", { class: "sx-name", style: `--colour: var(--sx-${colour})` }),
+      el("span.sx-name", { style: `--colour: var(--sx-${colour})` }),
     );
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const list = el("div");
 
     // A face that a reader turns by either hand. The first hand takes both places along, the second
@@ -119,8 +108,8 @@ scratchformerLive.figures.clock_hands = (() => {
       const [a, b] = [encoding(t, d_model, base), encoding(u, d_model, base)];
       const product = products(a, b);
       clocks.replaceChildren(...speed.flatMap((_, i) => clock(i, t, k, a, b)));
-      svg.setAttribute(
-        "aria-label",
+      describe(
+        svg,
         `${speed.length} clocks with the hand at place ${t} and, ` +
           `dashed, at place ${u}. The angles between the two are ` +
           `${speed.map((s) => three(k * s)).join(", ")} radians.`,
@@ -131,7 +120,7 @@ scratchformerLive.figures.clock_hands = (() => {
         `Places ${t} and ${u}, distance ${k}: the dot product of their vectors ` +
         `is ${show(sum(product))}.`;
       const heads = [t, u].flatMap((p) =>
-        ["sin", "cos"].map((f) => el("span", {}, `at ${p}`, el("br"), f)),
+        ["sin", "cos"].map((f) => el("span", `at ${p}`, el("br"), f)),
       );
       const rows = product.map((p, i) => [
         `hand ${i}`,
@@ -141,15 +130,15 @@ scratchformerLive.figures.clock_hands = (() => {
     }
 
     draw();
-    return el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-main sx-hands" }, [
-        el("div", { class: "sx-bar" }, names),
+    return el("div.sx-columns", [
+      el("div.sx-main.sx-hands", [
+        el("div.sx-bar", names),
         svg,
         note("Drag a hand: the first one moves both places, the dashed one moves its own."),
         place.element,
         distance.element,
       ]),
-      el("div", { class: "sx-detail" }, [
+      el("div.sx-detail", [
         status,
         list,
         note(
@@ -161,6 +150,6 @@ scratchformerLive.figures.clock_hands = (() => {
     ]);
   }
 
-  if (typeof module !== "undefined") module.exports = { speeds, encoding, products, sum }; // Node
-  return build;
-})();
+  course.figures.clock_hands = build;
+  return { speeds, encoding, products, sum };
+});

@@ -46,8 +46,7 @@ def clock_hands(table: Sequence[Sequence[float]], place: int = 3, distance: int 
         f"vectors of place {place} and place {other} in {d_model} channels. Their dot product is "
         f"{_number(dot)}.</p>{_clocks(table, place, other)}{_rows(table, place, other)}"
     )
-    files = ["ch03_positions/live.css", "ch03_positions/live.js"]
-    return LiveFigure("clock_hands", settings, still, files)
+    return LiveFigure("clock_hands", settings, still)
 
 
 def _speed(i: int, d_model: int) -> float:

@@ -1,10 +1,9 @@
 // Gradient descent on a bowl, (w − lowest)²: a reader sets the learning rate and the start, and
 // sees the path, the slope at its end and the numbers of every step.
-"use strict";
 
-scratchformerLive.figures.parabola = (() => {
-  const { el, newId, slider, button, note, scrolling, table, format, draggable } =
-    scratchformerLive;
+course.define("ch04_first_network", () => {
+  const { el, newId, slider, button, note, scrolling, table, format, draggable } = course.live;
+  const { drawing, words, describe } = course.live;
   const WIDTH = 340;
   const HEIGHT = 240;
   const LEFT = 36;
@@ -79,7 +78,7 @@ scratchformerLive.figures.parabola = (() => {
     const clip = newId("bowl");
     const moving = el("svg:g", { "clip-path": `url(#${clip})` });
     const grip = el("svg:circle", { r: 22, "clip-path": `url(#${clip})` });
-    const svg = drawing();
+    const svg = bowl();
     // Where the ball is put, the steps begin
     draggable(
       svg,
@@ -90,23 +89,20 @@ scratchformerLive.figures.parabola = (() => {
         start.set(lowest + ((to.x - LEFT) / (RIGHT - LEFT)) * 2 * REACH - REACH);
       },
     );
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const list = scrolling("sx-scroll", "Steps");
 
-    function drawing() {
+    function bowl() {
       const grid = Array.from({ length: 49 }, (_, i) => lowest + REACH * (i / 24 - 1));
-      const text = (words, x, y, anchor) => el("svg:text", { x, y, "text-anchor": anchor }, words);
-      return el("svg:svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sx-bowl", role: "img" }, [
+      return drawing(WIDTH, HEIGHT, { class: "sx-bowl" }, [
         el("svg:clipPath", { id: clip }, [
           el("svg:rect", { x: LEFT, y: 0, width: RIGHT - LEFT, height: BOTTOM + 6 }),
         ]),
         el("svg:path", { d: `M${LEFT} ${TOP}V${BOTTOM}H${RIGHT}`, class: "sx-frame" }),
-        [-6, -3, 0, 3, 6].map((d) =>
-          text(show(lowest + d, 0), x(lowest + d), BOTTOM + 19, "middle"),
-        ),
-        [0, 12, 24, 36].map((loss) => text(loss, LEFT - 6, y(loss) + 5, "end")),
-        text("w", (LEFT + RIGHT) / 2, BOTTOM + 38, "middle"),
-        text("loss", LEFT + 8, TOP + 8, "start"),
+        [-6, -3, 0, 3, 6].map((d) => words(show(lowest + d, 0), x(lowest + d), BOTTOM + 19)),
+        [0, 12, 24, 36].map((loss) => words(loss, LEFT - 6, y(loss) + 5, "end")),
+        words("w", (LEFT + RIGHT) / 2, BOTTOM + 38),
+        words("loss", LEFT + 8, TOP + 8, "start"),
         el("svg:polyline", { points: points(grid), class: "sx-curve" }),
         moving,
         grip,
@@ -138,8 +134,8 @@ scratchformerLive.figures.parabola = (() => {
       grip.setAttribute("cy", y(loss));
       const outside = Math.abs(w - lowest) > REACH ? " It lies outside the drawing." : "";
       const taken = `After ${steps} ${steps === 1 ? "step" : "steps"} w is ${show(w)}.${outside}`;
-      svg.setAttribute(
-        "aria-label",
+      describe(
+        svg,
         `The bowl (w − ${lowest})² and a path from w = ` +
           `${show(places[0])} with learning rate ${rate.get().toFixed(2)}. ${taken} The slope ` +
           `there is ${show(slope)}, and a line with this slope touches the bowl.`,
@@ -153,25 +149,28 @@ scratchformerLive.figures.parabola = (() => {
       list.replaceChildren(table(["step", "w", "slope", "loss"], rows));
       list.scrollTop = list.scrollHeight;
       choices.forEach((choice, i) => {
-        choice.setAttribute("aria-pressed", Math.abs(settings.rates[i] - rate.get()) < 1e-9);
+        choice.setAttribute(
+          "aria-pressed",
+          String(Math.abs(settings.rates[i] - rate.get()) < 1e-9),
+        );
       });
     }
 
     draw();
-    return el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-main sx-descent" }, [
+    return el("div.sx-columns", [
+      el("div.sx-main.sx-descent", [
         svg,
         note("Drag the orange ball, and the steps begin where you put it."),
         rate.element,
-        el("div", { class: "sx-bar", role: "group", "aria-label": "Learning rates" }, choices),
+        el("div.sx-bar", { role: "group", "aria-label": "Learning rates" }, choices),
         start.element,
-        el("div", { class: "sx-bar" }, [
+        el("div.sx-bar", [
           button("Step", go(1)),
           button("10 steps", go(10)),
           button("Start again", go(0)),
         ]),
       ]),
-      el("div", { class: "sx-detail" }, [
+      el("div.sx-detail", [
         status,
         list,
         note("The orange line has the slope at the last place. A step goes against it."),
@@ -179,6 +178,6 @@ scratchformerLive.figures.parabola = (() => {
     ]);
   }
 
-  if (typeof module !== "undefined") module.exports = { descend, lossAt, slopeAt }; // Node
-  return build;
-})();
+  course.figures.parabola = build;
+  return { descend, lossAt, slopeAt };
+});

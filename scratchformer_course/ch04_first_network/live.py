@@ -33,8 +33,7 @@ def parabola(paths: Mapping[float, Sequence[float]], lowest: float = 3.0) -> Liv
         f"start. Here is w after each step on the bowl (w − {lowest:g})². Each column has a "
         f"learning rate.</p>{_bowls(paths, lowest)}{_table(paths)}"
     )
-    files = ["ch04_first_network/live.css", "ch04_first_network/live.js"]
-    return LiveFigure("parabola", settings, still, files)
+    return LiveFigure("parabola", settings, still)
 
 
 def _check(paths: Mapping[float, Sequence[float]], lowest: float) -> None:

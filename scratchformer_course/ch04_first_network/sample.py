@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.writing import Frame, writing
+from scratchformer_course.kit.figure.text_slider import Frame, text_slider
 
 
 def first_sample(run: Mapping[str, Any]) -> LiveFigure:
@@ -19,7 +19,7 @@ def first_sample(run: Mapping[str, Any]) -> LiveFigure:
     and `next`, the likeliest characters with their probabilities. Raises ValueError for fewer than
     two frames, steps that do not rise, or losses that are not finite.
     """
-    told, stored = run["settings"], run["frames"]
+    settings, stored = run["settings"], run["frames"]
     last = len(stored) - 1
     frames = [
         Frame(
@@ -34,14 +34,14 @@ def first_sample(run: Mapping[str, Any]) -> LiveFigure:
         )
         for i, frame in enumerate(stored)
     ]
-    return writing(
+    return text_slider(
         "first_sample",
         frames,
-        prompt=told["prompt"],
-        opening=told["opening"],
+        prompt=settings["prompt"],
+        opening=settings["opening"],
         slider="Steps of training",
         writer="the network",
         axis="step",
-        line=("knows nothing", round(math.log(told["vocab_size"]), 4)),
+        line=("knows nothing", round(math.log(settings["vocab_size"]), 4)),
         marks=(1.0, 2.0, 3.0, 4.0),
     )

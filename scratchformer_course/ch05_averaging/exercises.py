@@ -3,9 +3,8 @@
 import math
 
 import torch
-from torch.nn import functional as F
 
-from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
@@ -36,7 +35,6 @@ running_mean = exercise(
     right=[
         right_running_mean,
         lambda x: torch.stack([x[: t + 1].mean(dim=0) for t in range(len(x))]),
-        lambda x: torch.einsum("ts,sc->tc", right_averaging_weights(len(x)), x),
     ],
     hints=[
         "Which rows of `x` belong to row 2 of the result?",
@@ -49,27 +47,16 @@ running_mean = exercise(
         digits=1,
     ),
     mistakes=[
-        *alike(
+        mistake(
+            "leaves the position itself out",
             "Position t leaves itself out: rows 0 to t, and t belongs to them (`x[: t + 1]`)",
-            {
-                "leaves the position itself out, with NaN in the first row": lambda x: torch.stack(
-                    [x[:t].mean(dim=0) for t in range(len(x))]
-                ),
-                "leaves the position itself out, with zeros in the first row": lambda x: (
-                    torch.stack([x[:t].sum(dim=0) / max(t, 1) for t in range(len(x))])
-                ),
-            },
+            lambda x: torch.stack([x[:t].mean(dim=0) for t in range(len(x))]),
         ),
         mistake("returns sums", "These are sums: divide row t by t + 1", lambda x: x.cumsum(dim=0)),
         mistake(
             "divides every row by T",
             "Every row is divided by T: row t has t + 1 rows behind it",
             lambda x: x.cumsum(dim=0) / len(x),
-        ),
-        mistake(
-            "divides by t instead of t + 1",
-            "Row t is divided by t, but rows 0 … t are t + 1",
-            lambda x: x.cumsum(dim=0) / torch.arange(len(x)).unsqueeze(1),
         ),
         mistake(
             "averages everything in every row",
@@ -84,27 +71,16 @@ running_mean = exercise(
             lambda x: torch.stack([x[t:].mean(dim=0) for t in range(len(x))]),
         ),
         mistake(
-            "has the rows in reverse order",
-            "The rows are in reverse order",
-            lambda x: right_running_mean(x).flip(0),
-        ),
-        mistake(
             "averages along the channels",
             "The mean runs along the channels: axis 0 is time",
             lambda x: x.cumsum(dim=1) / torch.arange(1, x.shape[1] + 1),
         ),
-        mistake(
-            "returns the last mean only",
-            "Only the last row came back: one mean for each position",
-            lambda x: x.mean(dim=0),
-        ),
-        mistake(
-            "averages a position with the one before it",
-            "Only one step back is averaged: go back to row 0",
-            lambda x: torch.stack([x[max(t - 1, 0) : t + 1].mean(dim=0) for t in range(len(x))]),
-        ),
     ],
 )
+
+
+def _past(T):
+    return torch.ones(T, T).tril()
 
 
 def right_averaging_weights(T):
@@ -115,26 +91,6 @@ def right_averaging_weights(T):
 def by_softmax(T):
     hidden = torch.ones(T, T).triu(1).bool()
     return torch.zeros(T, T).masked_fill(hidden, -math.inf).softmax(dim=1)
-
-
-def columns_sum_to_1(T):
-    ones = torch.ones(T, T).tril()
-    return ones / ones.sum(dim=0, keepdim=True)
-
-
-def forgets_keepdim(T):
-    ones = torch.ones(T, T).tril()
-    return ones / ones.sum(dim=1)
-
-
-def leaves_the_diagonal_out(T):
-    ones = torch.ones(T, T).tril(-1)
-    return ones / ones.sum(dim=1, keepdim=True)
-
-
-def never_divides_by_0(T):
-    ones = torch.ones(T, T).tril(-1)
-    return ones / ones.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 def judge_averaging_weights(call):
@@ -168,57 +124,29 @@ averaging_weights = exercise(
             lambda T: right_averaging_weights(T).T,
         ),
         mistake(
-            "triu with rows divided by their sum",
-            "Position t takes in positions after it: it may use 0 … t, no more",
-            lambda T: right_averaging_weights(T).flip(0).flip(1),
-        ),
-        mistake(
-            "weighs all positions alike",
-            "Every row weighs all positions. Position t takes in positions after it: it may use 0 "
-            "… t, no more",
-            lambda T: torch.full((T, T), 1 / T),
-        ),
-        mistake(
             "rows not divided",
             "The rows are not divided by their sum: these are sums, not means",
-            lambda T: torch.ones(T, T).tril(),
+            lambda T: _past(T),
         ),
         mistake(
             "all rows divided by T",
             "Every row is divided by T: row t has t + 1 ones",
-            lambda T: torch.ones(T, T).tril() / T,
+            lambda T: _past(T) / T,
         ),
         mistake(
             "columns sum to 1",
             "Each column sums to 1, but each row must: sum over `dim=1`, with `keepdim=True`",
-            columns_sum_to_1,
+            lambda T: _past(T) / _past(T).sum(dim=0),
         ),
         mistake(
             "forgets keepdim",
             "The row sums divide the columns: `keepdim=True` keeps them upright",
-            forgets_keepdim,
-        ),
-        *alike(
-            "The diagonal is empty: each position belongs to its own past",
-            {
-                "leaves the diagonal out": leaves_the_diagonal_out,
-                "leaves the diagonal out, but never divides by 0": never_divides_by_0,
-            },
+            lambda T: _past(T) / _past(T).sum(dim=1),
         ),
         mistake(
             "softmax over zeros instead of −∞",
             "Softmax sees 0 above the diagonal, and exp(0) is 1: use -inf",
-            lambda T: torch.ones(T, T).tril().softmax(dim=1),
-        ),
-        mistake(
-            "softmax over −10",
-            "Softmax sees −10 above the diagonal, and exp(-10) is small, but not 0: use -inf",
-            lambda T: right_masked_softmax(torch.full((T, T), -10.0).triu(1), torch.ones(T, T) > 0),
-        ),
-        mistake(
-            "sees only itself",
-            "Each position sees itself alone: its past is missing",
-            lambda T: torch.eye(T),
+            lambda T: _past(T).softmax(dim=1),
         ),
     ],
 )
@@ -231,25 +159,6 @@ def right_masked_softmax(scores, mask):
 def by_exponentials(scores, mask):
     scores = torch.where(mask, scores, -math.inf)
     e = (scores - scores.amax(dim=1, keepdim=True)).exp()
-    return e / e.sum(dim=1, keepdim=True)
-
-
-def hard_argmax(scores, mask):
-    best = scores.masked_fill(~mask, -math.inf).argmax(dim=1)
-    return F.one_hot(best, len(scores)).float()
-
-
-def masks_and_divides_again(scores, mask):
-    weights = scores.softmax(dim=1) * mask
-    return weights / weights.sum(dim=1, keepdim=True)
-
-
-def subtracts_a_hidden_maximum(scores, mask):
-    return divides_exponentials(scores - scores.amax(dim=1, keepdim=True), mask)
-
-
-def divides_exponentials(scores, mask):
-    e = scores.exp() * mask
     return e / e.sum(dim=1, keepdim=True)
 
 
@@ -278,11 +187,7 @@ masked_softmax = exercise(
     ),
     explain=explain_masked_softmax,
     slopes=["scores"],
-    right=[
-        right_masked_softmax,
-        by_exponentials,
-        lambda scores, mask: torch.softmax(torch.where(mask, scores, -1e9), dim=-1),
-    ],
+    right=[right_masked_softmax, by_exponentials],
     hints=[
         "Which score has the exponential 0?",
         "`scores.masked_fill(~mask, ...)`, and then the softmax of each row.",
@@ -302,16 +207,10 @@ masked_softmax = exercise(
             "The mask has no effect: all weights are above 0",
             lambda scores, mask: scores.softmax(dim=1),
         ),
-        *alike(
+        mistake(
+            "hides where the mask is True",
             "The mask is the wrong way round: True means may look",
-            {
-                "hides where the mask is True": lambda scores, mask: scores.masked_fill(
-                    mask, -math.inf
-                ).softmax(dim=1),
-                "hides where the mask is True, and removes the NaN": lambda scores, mask: (
-                    right_masked_softmax(scores, ~mask).nan_to_num()
-                ),
-            },
+            lambda scores, mask: scores.masked_fill(mask, -math.inf).softmax(dim=1),
         ),
         mistake(
             "hides with 0",
@@ -323,29 +222,6 @@ masked_softmax = exercise(
             "Softmax comes before the mask: the rows no longer sum to 1",
             lambda scores, mask: scores.softmax(dim=1) * mask,
         ),
-        *alike(
-            "A hidden score that is far larger leaves 0 to all others, and 0 / 0 is NaN: hide "
-            "before the softmax, so that it cannot be the maximum",
-            {
-                "divides again by the sum after the mask": masks_and_divides_again,
-                "subtracts a maximum that is hidden": subtracts_a_hidden_maximum,
-            },
-        ),
-        mistake(
-            "hides wherever the masked scores are 0",
-            "Scores that happen to be 0 are hidden as well: the mask alone decides, never the data",
-            lambda scores, mask: right_masked_softmax(scores, mask & (scores != 0)),
-        ),
-        mistake(
-            "hard argmax",
-            "The largest score of each row takes all: a hard maximum, not softmax",
-            hard_argmax,
-        ),
-        mistake(
-            "ignores the scores",
-            "All allowed positions weigh the same: the scores are not used",
-            lambda scores, mask: mask / mask.sum(dim=1, keepdim=True),
-        ),
         mistake(
             "softmax down the columns",
             "Softmax runs down the columns: each row is one position",
@@ -355,31 +231,6 @@ masked_softmax = exercise(
             "adds the mask times −∞",
             "Multiplying by -inf gives NaN where the mask is 0: use `masked_fill`",
             lambda scores, mask: (scores + (~mask).float() * -math.inf).softmax(dim=1),
-        ),
-        mistake(
-            "divides exponentials that were not shifted",
-            "`exp` of a very low score is 0, and 0 / 0 is NaN: subtract each row's maximum first",
-            divides_exponentials,
-        ),
-        refused(
-            "cuts the scores off",
-            "no slopes reach `scores`",
-            lambda scores, mask: right_masked_softmax(scores.detach(), mask),
-        ),
-        refused(
-            "hides with −10",
-            "below any other, so -inf",
-            lambda scores, mask: scores.masked_fill(~mask, -10.0).softmax(dim=1),
-        ),
-        refused(
-            "hides with −1,000,000, and some scores are below it",
-            "below any other, so -inf",
-            lambda scores, mask: scores.masked_fill(~mask, -1e6).softmax(dim=1),
-        ),
-        refused(
-            "hides with −100, and some scores are below it",
-            "below any other, so -inf",
-            lambda scores, mask: scores.masked_fill(~mask, -100.0).softmax(dim=1),
         ),
     ],
 )
@@ -418,11 +269,7 @@ fading_scores = exercise(
     "5.4",
     "fading_scores(T: int) -> (T, T), from which masked softmax makes weights that halve",
     judge=judge_fading_scores,
-    right=[
-        right_fading_scores,
-        by_halves,
-        lambda T: (math.log(2) * torch.arange(T)).expand(T, T),  # the same shift in a whole row
-    ],
+    right=[right_fading_scores, by_halves],
     hints=[
         "Two scores differ by d. What is e to the power of one, divided by e to the power of the "
         "other?",
@@ -448,15 +295,8 @@ fading_scores = exercise(
         refused(
             "scores that are halved, not weights",
             "but 0.5 times is expected",
-            lambda T: (right_fading_scores(T).tril()).exp(),
+            lambda T: right_fading_scores(T).tril().exp(),
         ),
-        refused(
-            "ten points less for each step back",
-            "but 0.5 times is expected",
-            lambda T: right_fading_scores(T) * 10 / math.log(2),
-        ),
-        refused("one row only", "is expected", lambda T: math.log(2) * torch.arange(T)),
-        refused("always the same size", "is expected", lambda T: right_fading_scores(4)),
     ],
 )
 
@@ -500,18 +340,6 @@ def leaks_in_the_last_column(T):
     return mask
 
 
-def leaks_at_4(T):
-    mask = torch.ones(T, T).tril().bool()
-    mask[2, 4] = True
-    return mask
-
-
-def takes_a_place_away(T):
-    mask = torch.ones(T, T).tril().bool()
-    mask[T - 1, 0] = False
-    return mask
-
-
 hidden_leak = exercise(
     "5.5",
     "hidden_leak(T: int) -> (T, T) bool, causal but for one True that the usual test misses",
@@ -531,9 +359,8 @@ hidden_leak = exercise(
         refused(
             "the causal mask itself",
             "This is the causal mask",
-            lambda T: torch.ones(T, T).tril().bool(),
+            lambda T: _past(T).bool(),
         ),
-        refused("no mask", "one is enough", lambda T: torch.ones(T, T, dtype=torch.bool)),
         refused(
             "one step of future everywhere",
             "one is enough",
@@ -544,15 +371,10 @@ hidden_leak = exercise(
             "the test changes that one and catches it",
             leaks_in_the_last_column,
         ),
-        refused("takes a place away", "that were True are False now", takes_a_place_away),
         refused(
-            "upper triangle",
+            "takes a place away",
             "that were True are False now",
-            lambda T: torch.ones(T, T).triu().bool(),
+            lambda T: _past(T).bool() & ~torch.eye(T).bool(),
         ),
-        refused("floats", "makes booleans", lambda T: right_hidden_leak(T).float()),
-        refused("integers", "torch.bool is expected", lambda T: right_hidden_leak(T).long()),
-        refused("leaks at a place that small masks lack", "IndexError", leaks_at_4),
-        refused("always the same size", "is expected", lambda T: right_hidden_leak(6)),
     ],
 )

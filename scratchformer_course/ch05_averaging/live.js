@@ -1,10 +1,10 @@
 // A word looks at the words of a sentence. A reader drags its scores: the mask hides some of them,
 // the softmax makes weights of the others, and the weights mix the words' vectors.
-"use strict";
 
-scratchformerLive.figures.weighted_past = (() => {
-  const { el, format, roving, slider, button, note, title, table, bar } = scratchformerLive;
-  const { softmax } = scratchformerModel;
+course.define("ch05_averaging", () => {
+  const { el, format, slider, button, note, title, table, bar, wordMap } = course.live;
+  const { listed, choice, press, sum } = course.live;
+  const { softmax } = course.model;
 
   // ---- calculations ----
 
@@ -15,10 +15,6 @@ scratchformerLive.figures.weighted_past = (() => {
     const mixture = x[0].map((_, c) => weights.reduce((sum, w, s) => sum + w * x[s][c], 0));
     return { masked, powers: masked.map(Math.exp), weights, mixture };
   }
-
-  // "a", "a and b", "a, b and c"
-  const listed = (parts) =>
-    parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts[0];
 
   const share = (weight) => (weight < 0.005 ? "less than 1 %" : `${Math.round(100 * weight)} %`);
 
@@ -49,7 +45,6 @@ scratchformerLive.figures.weighted_past = (() => {
     const names = Object.keys(masks);
     const scores = words.map(() => words.map(() => 0)); // (T, T), each row has its own
     let looks = settings.looks;
-    let mask = names[0];
     let isMoving = false; // while sliders follow a change of the row
 
     const sliders = words.map((word, s) =>
@@ -63,51 +58,22 @@ scratchformerLive.figures.weighted_past = (() => {
         },
       ),
     );
+    const sums = [el("td"), el("td")];
     const steps = table(
       ["word", "score", "mask", "exp", "weight", ""],
       words.map((word, s) => [word, sliders[s].element, "", "", "", ""]),
       { class: "sx-past-steps" },
+      [["sum", "", "", ...sums, ""]],
     );
     const lines = [...steps.querySelectorAll("tbody tr")];
-    const sums = [el("td"), el("td")];
-    steps.append(
-      el("tfoot", {}, [
-        el("tr", {}, el("th", { scope: "row" }, "sum"), el("td"), el("td"), sums, el("td")),
-      ]),
-    );
     const head = title();
-    const sentence = el("p", { class: "sx-past-told", role: "status" });
+    const sentence = el("p.sx-past-told", { role: "status" });
 
     // The map: its rows' names choose the word that looks
-    const choices = words.map((word, t) =>
-      button(word, () => choose(t), {
-        "data-row": t,
-        "data-column": 0,
-        "aria-label": `${word} looks`,
-      }),
-    );
-    const cells = words.map(() => words.map(() => el("td")));
-    const map = el("table", { class: "sx-past-map" }, [
-      el("thead", {}, [
-        el("tr", {}, [el("td"), words.map((word) => el("th", { scope: "col" }, word))]),
-      ]),
-      el(
-        "tbody",
-        {},
-        choices.map((choice, t) => el("tr", {}, el("th", { scope: "row" }, choice), cells[t])),
-      ),
-    ]);
-    roving(
-      map,
-      (row, column) => (column === 0 ? choices[row] : undefined),
-      (to) => to.click(),
-    );
-    const switches = names.map((name) =>
-      button(name, () => {
-        mask = name;
-        draw();
-      }),
-    );
+    const map = wordMap(words, "looks", "sx-past-map", choose);
+    const { names: choices, cells } = map;
+    const masking = choice("Mask", names, () => draw());
+    const maskNow = () => masks[names[masking.at()]];
     const gets = el("div");
 
     function choose(t) {
@@ -119,9 +85,9 @@ scratchformerLive.figures.weighted_past = (() => {
     }
 
     function draw() {
-      const runs = words.map((_, t) => mix(scores[t], masks[mask][t], x));
+      const runs = words.map((_, t) => mix(scores[t], maskNow()[t], x));
       const { masked, powers, weights, mixture } = runs[looks];
-      const may = masks[mask][looks];
+      const may = maskNow()[looks];
       head.textContent = `1 · The scores of ${words[looks]}`;
       for (const [s, line] of lines.entries()) {
         const [, , after, power, weight, length] = line.children;
@@ -131,36 +97,26 @@ scratchformerLive.figures.weighted_past = (() => {
         length.replaceChildren(weights[s] ? bar(weights[s]) : "");
         line.classList.toggle("sx-past-hidden", !may[s]);
       }
-      sums[0].textContent = digits(powers.reduce((a, b) => a + b, 0));
-      sums[1].textContent = digits(weights.reduce((a, b) => a + b, 0));
+      sums[0].textContent = digits(sum(powers));
+      sums[1].textContent = digits(sum(weights));
       sentence.textContent = told(words, looks, weights, may);
       for (const [t, row] of cells.entries()) {
         for (const [s, cell] of row.entries()) {
           cell.textContent = digits(runs[t].weights[s]);
           cell.style.setProperty("--w", runs[t].weights[s].toFixed(4));
-          cell.className = masks[mask][t][s] ? "" : "sx-past-closed";
+          cell.className = maskNow()[t][s] ? "" : "sx-past-closed";
         }
-        choices[t].setAttribute("aria-pressed", t === looks);
-        choices[t].tabIndex = t === looks ? 0 : -1;
         choices[t].closest("tr").classList.toggle("sx-past-looks", t === looks);
       }
-      for (const [i, each] of switches.entries()) {
-        each.setAttribute("aria-pressed", names[i] === mask);
-      }
+      press(choices, looks, true);
       const mixed = table(
         ["weight × vector", ...gives],
         words.map((word, s) => [
           `${digits(weights[s])} × ${word}`,
           ...x[s].map((number) => String(number).replace("-", "−")),
         ]),
-      );
-      mixed.append(
-        el("tfoot", {}, [
-          el("tr", {}, [
-            el("th", { scope: "row" }, `${words[looks]} gets`),
-            mixture.map((number) => el("td", {}, digits(number))),
-          ]),
-        ]),
+        {},
+        [[`${words[looks]} gets`, ...mixture.map(digits)]],
       );
       gets.replaceChildren(title(`3 · What ${words[looks]} gets`), mixed);
     }
@@ -170,20 +126,20 @@ scratchformerLive.figures.weighted_past = (() => {
       choose(looks);
     };
     draw();
-    return el("div", { class: "sx-past" }, [
-      el("div", { class: "sx-past-row" }, [
+    return el("div.sx-past", [
+      el("div.sx-past-row", [
         head,
         note("Drag a score, or move it by arrow keys."),
         steps,
         sentence,
       ]),
-      el("div", {}, [
+      el("div", [
         title("2 · The weights of all words"),
         note("Rows look, columns are looked at. Choose a row."),
-        map,
-        el("div", { class: "sx-bar sx-past-masks", role: "group", "aria-label": "Mask" }, [
-          el("span", {}, "Mask:"),
-          switches,
+        map.element,
+        el("div.sx-bar.sx-past-masks", { role: "group", "aria-label": "Mask" }, [
+          el("span", "Mask:"),
+          masking.buttons,
         ]),
         button("All scores 0", restore),
       ]),
@@ -191,6 +147,6 @@ scratchformerLive.figures.weighted_past = (() => {
     ]);
   }
 
-  if (typeof module !== "undefined") module.exports = { mix, told }; // Node
-  return build;
-})();
+  course.figures.weighted_past = build;
+  return { mix, told };
+});

@@ -40,8 +40,7 @@ def weighted_past(
         "looks": row,
         "largest": LARGEST_SCORE,
     }
-    files = ["page_model/model.js", "ch05_averaging/live.css", "ch05_averaging/live.js"]
-    return LiveFigure("weighted_past", settings, _still(words, x, gives, masks, row), files)
+    return LiveFigure("weighted_past", settings, _still(words, x, gives, masks, row))
 
 
 def _check(

@@ -1,11 +1,10 @@
 // Self-attention on a few words: a word is pressed, and bars say what it reads. The numbers of W_q
 // and W_k can be edited, and queries, keys, scores, weights and mixtures follow. The weights that an
 // edit has changed are underlined.
-"use strict";
 
-scratchformerLive.figures.attention_steps = (() => {
-  const { el, newId, roving, button, note, title, table, bar } = scratchformerLive;
-  const { softmax } = scratchformerModel;
+course.define("ch06_self_attention", () => {
+  const { el, button, note, title, table, bar, check, press, wordMap } = course.live;
+  const { softmax } = course.model;
   const LARGEST = 99; // the size of a number that can be typed
   const SEEN = 0.005; // a weight that changes by less looks the same
 
@@ -84,7 +83,7 @@ scratchformerLive.figures.attention_steps = (() => {
         oninput: () => {
           const number = input.value === "" ? NaN : Number(input.value);
           const isGood = Math.abs(number) <= LARGEST; // NaN is not
-          input.setAttribute("aria-invalid", !isGood);
+          input.setAttribute("aria-invalid", String(!isGood));
           if (!isGood) {
             status.textContent = `${label}: type a number from −${LARGEST} to ${LARGEST}.`;
             return;
@@ -106,19 +105,18 @@ scratchformerLive.figures.attention_steps = (() => {
     const isFirstOfKey = (name, d) => (name === "W_k" && d === 0 ? "sx-att-key" : null);
     const both = (cell) =>
       ["W_q", "W_k"].map((name) => columns.map((_, d) => cell(name, d, isFirstOfKey(name, d))));
-    const grid = el("table", { class: "sx-att-matrices" }, [
-      el("thead", {}, [
-        el("tr", {}, el("td"), group("W_q", "query"), group("W_k", "key")),
-        el("tr", {}, [
+    const grid = el("table.sx-att-matrices", [
+      el("thead", [
+        el("tr", el("td"), group("W_q", "query"), group("W_k", "key")),
+        el("tr", [
           el("td"),
           both((_, d, kind) => el("th", { scope: "col", class: kind }, columns[d])),
         ]),
       ]),
       el(
         "tbody",
-        {},
         features.map((feature, row) =>
-          el("tr", {}, [
+          el("tr", [
             el("th", { scope: "row" }, feature),
             both((name, d, kind) => el("td", { class: kind }, field(name, row, d))),
           ]),
@@ -127,71 +125,45 @@ scratchformerLive.figures.attention_steps = (() => {
     ]);
 
     // The sentence: a bar over each word, as high as what the pressed word reads of it
-    const bars = words.map(() => el("div", { class: "sx-att-fill" }));
+    const bars = words.map(() => el("div.sx-att-fill"));
     const shares = words.map(() => el("div"));
     const readers = words.map((word, t) => button(word, () => choose(t)));
     const told = el("p", { role: "status" });
-    const sentence = el("div", { class: "sx-att-sentence" }, [
+    const sentence = el("div.sx-att-sentence", [
       note("Press a word. The bars show what it reads."),
       el("div", { role: "group", "aria-label": "The sentence" }, [
-        words.map((_, s) =>
-          el("div", {}, shares[s], el("div", { class: "sx-att-rail" }, bars[s]), readers[s]),
-        ),
+        words.map((_, s) => el("div", shares[s], el("div.sx-att-rail", bars[s]), readers[s])),
       ]),
       told,
     ]);
 
     // The map: its rows' names choose the word that asks
-    const choices = words.map((word, t) =>
-      button(word, () => choose(t), {
-        "data-row": t,
-        "data-column": 0,
-        "aria-label": `${word} asks`,
-      }),
-    );
-    const cells = words.map(() => words.map(() => el("td")));
-    const map = el("table", { class: "sx-att-map" }, [
-      el("thead", {}, [
-        el("tr", {}, [el("td"), words.map((word) => el("th", { scope: "col" }, word))]),
-      ]),
-      el(
-        "tbody",
-        {},
-        choices.map((choice, t) => el("tr", {}, el("th", { scope: "row" }, choice), cells[t])),
-      ),
-    ]);
-    roving(
-      map,
-      (row, column) => (column === 0 ? choices[row] : undefined),
-      (to) => to.click(),
-    );
+    const map = wordMap(words, "asks", "sx-att-map", choose);
+    const { names: choices, cells } = map;
 
-    const maskId = newId("mask");
-    const mask = el("input", {
-      type: "checkbox",
-      id: maskId,
-      onchange: () => {
-        before = run.weights;
-        edited(mask.checked ? "No word sees a later word." : "Every word sees all words.");
-      },
-    });
-    const status = el("p", { class: "sx-status", role: "status" });
+    function hide(isMasked) {
+      before = run.weights;
+      edited(isMasked ? "No word sees a later word." : "Every word sees all words.");
+    }
+    const masking = check("Mask: hide later words", hide, { class: "sx-att-mask" });
+    const mask = masking.box;
+    const status = el("p.sx-status", { role: "status" });
     const summary = el("summary");
-    const steps = el("div", { class: "sx-att-parts" });
-    const row = el("details", { class: "sx-att-row" }, summary, steps);
-    const element = el("div", { class: "sx-att" }, [
+    const steps = el("div.sx-att-parts");
+    const row = el("details.sx-att-row", summary, steps);
+    const element = el("div.sx-att", [
       sentence,
-      el("div", {}, [
+      el("div", [
         title("1 · The matrices"),
         note("Edit a number. Rows: features of a word."),
         grid,
         button("As in the chapter", restore),
       ]),
-      el("div", { class: "sx-att-weights" }, [
+      el("div.sx-att-weights", [
         title("2 · The weights of all words"),
         note("Rows ask, columns answer. Choose a row."),
-        map,
-        el("label", { for: maskId, class: "sx-att-mask" }, mask, " Mask: hide later words"),
+        map.element,
+        masking.element,
         status,
       ]),
       row,
@@ -203,7 +175,7 @@ scratchformerLive.figures.attention_steps = (() => {
         const number = matrices[name][r][column];
         if (document.activeElement !== input) {
           input.value = number;
-          input.setAttribute("aria-invalid", false);
+          input.setAttribute("aria-invalid", String(false));
         }
         input.classList.toggle("sx-att-zero", number === 0);
         input.classList.toggle("sx-att-edited", number !== settings[name][r][column]);
@@ -241,11 +213,10 @@ scratchformerLive.figures.attention_steps = (() => {
 
     function choose(t) {
       asks = t;
+      press(choices, t, true);
+      press(readers, t);
       choices.forEach((choice, i) => {
-        choice.setAttribute("aria-pressed", i === t);
-        choice.tabIndex = i === t ? 0 : -1;
         choice.closest("tr").classList.toggle("sx-att-asks", i === t);
-        readers[i].setAttribute("aria-pressed", i === t);
       });
       drawRow();
     }
@@ -279,28 +250,22 @@ scratchformerLive.figures.attention_steps = (() => {
       const mixture = table(
         ["weight × value", ...gives],
         words.map((word, s) => [`${digits(weights[s])} × ${word}`, ...run.v[s].map(short)]),
-      );
-      mixture.append(
-        el("tfoot", {}, [
-          el("tr", {}, [
-            el("th", { scope: "row" }, `${words[asks]} gets`),
-            run.context[asks].map((number) => el("td", {}, digits(number))),
-          ]),
-        ]),
+        {},
+        [[`${words[asks]} gets`, ...run.context[asks].map(digits)]],
       );
       const named = (colour, text) =>
-        el("span", { class: "sx-att-name", style: `--colour: var(--sx-${colour})` }, text);
+        el("span.sx-att-name", { style: `--colour: var(--sx-${colour})` }, text);
       const query = [
         "The query of ",
-        el("em", {}, words[asks]),
+        el("em", words[asks]),
         " is ",
-        el("b", {}, vector(run.q[asks])),
+        el("b", vector(run.q[asks])),
         ".",
       ];
       summary.textContent = `3 · Every step for ${words[asks]}`;
       steps.replaceChildren(
-        el("div", {}, el("p", {}, named("query", query)), found),
-        el("div", {}, el("p", {}, named("value", "The weights mix the values.")), mixture),
+        el("div", el("p", named("query", query)), found),
+        el("div", el("p", named("value", "The weights mix the values.")), mixture),
       );
     }
 
@@ -320,7 +285,6 @@ scratchformerLive.figures.attention_steps = (() => {
     return element;
   }
 
-  return Object.assign(build, { attend, difference, most, short });
-})();
-// Node
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.attention_steps;
+  course.figures.attention_steps = build;
+  return { attend, difference, most, short };
+});

@@ -68,8 +68,7 @@ def attention_steps(
     }
     row = words.index(asks) if asks else 0
     settings = {**{name: list(given) for name, given in names.items()}, **matrices, "asks": row}
-    files = ["page_model/model.js", "ch06_self_attention/live.css", "ch06_self_attention/live.js"]
-    return LiveFigure("attention_steps", settings, _still(words, gives, row, **matrices), files)
+    return LiveFigure("attention_steps", settings, _still(words, gives, row, **matrices))
 
 
 def _checked(name: str, matrix: Matrix, rows: int, columns: int) -> list[list[float | int]]:

@@ -1,9 +1,8 @@
 // Rotary positions for one pair of channels: a query at place m and a key at place n are turned by
 // their places. Move both, and the arrows turn while the score stays.
-"use strict";
 
-scratchformerLive.figures.turning_pairs = (() => {
-  const { el, slider, button, note, table, format, turnable } = scratchformerLive;
+course.define("ch08_rotary", () => {
+  const { el, slider, button, note, table, format, turnable, drawing, describe } = course.live;
   // Of the drawing
   const SIZE = 284;
   const MIDDLE = SIZE / 2;
@@ -15,16 +14,19 @@ scratchformerLive.figures.turning_pairs = (() => {
   // ---- calculations ----
 
   // The pair (a, b) turned counter-clockwise by an angle in radians
+  /** @type {(pair: number[], angle: number) => number[]} */
   const rotate = ([a, b], angle) => [
     a * Math.cos(angle) - b * Math.sin(angle),
     a * Math.sin(angle) + b * Math.cos(angle),
   ];
 
+  /** @type {(one: number[], other: number[]) => number} */
   const dot = ([a, b], [c, d]) => a * c + b * d;
 
   const score = (query, key, speed, m, n) => dot(rotate(query, m * speed), rotate(key, n * speed));
 
   // The angle from one arrow to another, from −π to π, counter-clockwise
+  /** @type {(one: number[], other: number[]) => number} */
   const angleBetween = ([a, b], [c, d]) => Math.atan2(a * d - b * c, a * c + b * d);
 
   // ---- the figure ----
@@ -37,20 +39,11 @@ scratchformerLive.figures.turning_pairs = (() => {
     const unit = RADIUS / Math.max(Math.hypot(...query), Math.hypot(...key));
     let before = 0; // words in front of the text
     const placed = (place) => String(place + before);
-    const m = slider(
-      "Query at m",
-      { min: 0, max: most_place, step: 1, value: settings.m, show: placed },
-      draw,
-    );
-    const n = slider(
-      "Key at n",
-      { min: 0, max: most_place, step: 1, value: settings.n, show: placed },
-      draw,
-    );
+    const m = slider("Query at m", { max: most_place, value: settings.m, show: placed }, draw);
+    const n = slider("Key at n", { max: most_place, value: settings.n, show: placed }, draw);
     const speed = slider(
       "Radians a place",
       {
-        min: 0,
         max: settings.largest_speed,
         step: 0.01,
         value: settings.speed,
@@ -65,10 +58,9 @@ scratchformerLive.figures.turning_pairs = (() => {
       for (const place of [m, n]) place.set(place.get()); // which draws
     });
     const drawn = el("svg:g");
-    const svg = el("svg:svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "sx-arrows", role: "img" });
-    svg.append(drawn);
+    const svg = drawing(SIZE, SIZE, { class: "sx-arrows" }, drawn);
     const [gripM, gripN] = [[m], [n], [m, n]].map(grip);
-    const status = el("p", { class: "sx-score", role: "status" });
+    const status = el("p.sx-score", { role: "status" });
     const list = el("div");
 
     const fits = (step) =>
@@ -82,7 +74,7 @@ scratchformerLive.figures.turning_pairs = (() => {
       const isHub = sliders.length > 1;
       const element = isHub
         ? el("svg:circle", { cx: MIDDLE, cy: MIDDLE, r: HUB })
-        : el("svg:path", { class: "sx-shaft" });
+        : el("svg:path.sx-shaft");
       turnable(svg, element, { x: MIDDLE, y: MIDDLE }, () => ({ sliders, radians: -speed.get() }));
       svg.append(element);
       return element;
@@ -122,8 +114,7 @@ scratchformerLive.figures.turning_pairs = (() => {
       const end = (pair) => pair.map((x) => (SMALL * x) / (unit * Math.hypot(...pair)));
       const [from, to] = [at(end(k)), at(end(q))];
       const clockwise = angleBetween(k, q) < 0 ? 1 : 0;
-      return el("svg:path", {
-        class: "sx-between",
+      return el("svg:path.sx-between", {
         d: `M${from.join(" ")}A${SMALL} ${SMALL} 0 0 ${clockwise} ${to.join(" ")}`,
       });
     }
@@ -152,14 +143,14 @@ scratchformerLive.figures.turning_pairs = (() => {
         ...arrow(k, "sx-k", "k"),
       );
       const angle = show(Math.abs(angleBetween(k, q)));
-      svg.setAttribute(
-        "aria-label",
+      describe(
+        svg,
         `Two arrows: the query at place ${at_m} ends at ${shown(q)}, ` +
           `the key at place ${at_n} at ${shown(k)}. The angle between them is ${angle} radians.`,
       );
       status.replaceChildren(
         `Distance m − n = ${show(at_m - at_n, 0)}, `,
-        el("b", {}, `score ${show(score(query, key, theta, at_m, at_n), 3)}`),
+        el("b", `score ${show(score(query, key, theta, at_m, at_n), 3)}`),
       );
       list.replaceChildren(
         table(
@@ -175,29 +166,29 @@ scratchformerLive.figures.turning_pairs = (() => {
             "radians. Dashed: where the arrows stand at place 0.",
         ),
       );
-      on.setAttribute("aria-disabled", !fits(1));
-      back.setAttribute("aria-disabled", !fits(-1));
-      front.setAttribute("aria-pressed", before > 0);
+      on.setAttribute("aria-disabled", String(!fits(1)));
+      back.setAttribute("aria-disabled", String(!fits(-1)));
+      front.setAttribute("aria-pressed", String(before > 0));
       front.textContent = before ? `Take the ${further} words away` : `${further} words in front`;
     }
 
     draw();
-    return el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-main sx-turns" }, [
+    return el("div.sx-columns", [
+      el("div.sx-main.sx-turns", [
         svg,
         status,
         note("Drag an arrow to move its word. Drag the disc in the middle to move both words."),
       ]),
-      el("div", { class: "sx-main sx-turns" }, [
+      el("div.sx-main.sx-turns", [
         m.element,
         n.element,
-        el("div", { class: "sx-bar" }, on, back, front),
+        el("div.sx-bar", on, back, front),
         speed.element,
         list,
       ]),
     ]);
   }
 
-  if (typeof module !== "undefined") module.exports = { rotate, dot, score, angleBetween }; // Node
-  return build;
-})();
+  course.figures.turning_pairs = build;
+  return { rotate, dot, score, angleBetween };
+});

@@ -50,8 +50,7 @@ def turning_pairs(
         '<th scope="col">distance</th><th scope="col">score</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
     )
-    files = ["ch08_rotary/live.css", "ch08_rotary/live.js"]
-    return LiveFigure("turning_pairs", settings, still, files)
+    return LiveFigure("turning_pairs", settings, still)
 
 
 def _turned(pair: Sequence[float], angle: float) -> tuple[float, float]:
@@ -103,8 +102,8 @@ def _arrows(
             far = 1 + 13 / (unit * math.hypot(right, up))
             d.text(x + unit * right * far, y - unit * up * far, letter, colour, bold=True)
         d.text(x, HEIGHT - 8, f"score {score:.3f}".replace("-", "−"))
-    told = "; ".join(f"query at {m} and key at {n}, score {s:.3f}" for (m, n), s in scores.items())
+    pairs = "; ".join(f"query at {m} and key at {n}, score {s:.3f}" for (m, n), s in scores.items())
     return d.svg(
-        f"""Circles with two arrows, a query and a key, each turned by its place: {told}. Where the
+        f"""Circles with two arrows, a query and a key, each turned by its place: {pairs}. Where the
         distance is the same, so is the angle between the arrows."""
     )

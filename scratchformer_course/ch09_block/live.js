@@ -1,10 +1,9 @@
 // A block with switches on a few words: the stream in front of it, behind attention and behind the
 // feed-forward network, with any part switched off, and with the same block several times.
-"use strict";
 
-scratchformerLive.figures.block_switches = (() => {
-  const { el, newId, slider, button, note, title } = scratchformerLive;
-  const { softmax } = scratchformerModel;
+course.define("ch09_block", () => {
+  const { el, slider, note, title, table, newSwitch, choice, mean } = course.live;
+  const { softmax } = course.model;
   const EPS = 1e-5; // of the norms
 
   // ---- calculations ----
@@ -18,9 +17,9 @@ scratchformerLive.figures.block_switches = (() => {
   function norm(w, name, x) {
     const [weight, bias] = [w[`${name}.weight`], w[`${name}.bias`]];
     return x.map((row) => {
-      const mean = row.reduce((a, b) => a + b) / row.length;
-      const variance = row.reduce((sum, n) => sum + (n - mean) ** 2, 0) / row.length;
-      return row.map((n, c) => ((n - mean) / Math.sqrt(variance + EPS)) * weight[c] + bias[c]);
+      const middle = mean(row);
+      const variance = mean(row.map((n) => (n - middle) ** 2));
+      return row.map((n, c) => ((n - middle) / Math.sqrt(variance + EPS)) * weight[c] + bias[c]);
     });
   }
 
@@ -108,90 +107,45 @@ scratchformerLive.figures.block_switches = (() => {
     const on = { attention: true, network: true, stream: true, norm: true, post: false };
     let count = 1;
     const switches = Object.entries(PARTS).map(([part, name]) => {
-      const id = newId("part");
-      const box = el("input", {
-        type: "checkbox",
-        role: "switch",
-        id,
-        onchange: () => {
-          on[part] = box.checked;
-          draw();
-        },
-      });
-      box.checked = true;
-      return el("label", { for: id, class: "sx-blk-switch" }, box, ` ${name}`);
-    });
-    const choices = (label, options, choose) =>
-      el(
-        "div",
-        { class: "sx-group", role: "group", "aria-label": label },
-        options.map(([text, value]) =>
-          button(text, () => choose(value), { "data-value": value, "aria-pressed": false }),
-        ),
-      );
-    const places = choices(
-      "Where the norm stands",
-      [
-        ["pre-norm", 0],
-        ["post-norm", 1],
-      ],
-      (value) => {
-        on.post = Boolean(value);
+      const turn = (isOn) => {
+        on[part] = isOn;
         draw();
-      },
-    );
-    const numbers = choices(
-      "How many blocks",
-      counts.map((n) => [n === 1 ? "1 block" : `${n} blocks`, n]),
-      (value) => {
-        count = value;
-        at.element.hidden = count === 1;
-        fitSlider();
-      },
-    );
-    const at = slider(
-      "Look at block",
-      { min: 1, max: Math.max(...counts), step: 1, value: 1 },
-      draw,
-    );
+      };
+      const { box, element } = newSwitch(name, turn, { class: "sx-blk-switch" });
+      box.checked = true;
+      return element;
+    });
+    const places = choice("Where the norm stands", ["pre-norm", "post-norm"], (i) => {
+      on.post = i === 1;
+      draw();
+    });
+    const names = counts.map((n) => (n === 1 ? "1 block" : `${n} blocks`));
+    const numbers = choice("How many blocks", names, (i) => {
+      count = counts[i];
+      at.element.hidden = count === 1;
+      fitSlider();
+    });
+    const at = slider("Look at block", { min: 1, max: Math.max(...counts), value: 1 }, draw);
     at.element.hidden = true;
     const input = at.element.querySelector("input");
     function fitSlider() {
       input.max = count;
       at.set(count); // which draws
     }
-    const status = el("p", { class: "sx-status", role: "status" });
-    const map = el("div", { class: "sx-blk-part" });
-    const stations = STATIONS.map(() => el("div", { class: "sx-blk-part" }));
+    const status = el("p.sx-status", { role: "status" });
+    const map = el("div.sx-blk-part");
+    const stations = STATIONS.map(() => el("div.sx-blk-part"));
 
     const shade = (share) => `--w: ${Math.min(1, share).toFixed(4)}`;
 
     // Numbers in rows and columns; those that `marked` names are bold
-    function grid(kind, name, rows, columns, cells, most, marked = () => false) {
-      return el("table", { class: kind, "aria-label": name }, [
-        el("thead", {}, [
-          el("tr", {}, [el("td"), columns.map((text) => el("th", { scope: "col" }, text))]),
-        ]),
-        el(
-          "tbody",
-          {},
-          rows.map((row, r) =>
-            el("tr", {}, [
-              el("th", { scope: "row" }, row),
-              cells[r].map((number, c) =>
-                el(
-                  "td",
-                  {
-                    style: shade(Math.abs(number) / most),
-                    class: marked(r, c) ? "sx-blk-new" : null,
-                  },
-                  short(number),
-                ),
-              ),
-            ]),
-          ),
-        ),
-      ]);
+    function grid(kind, name, rows, columns, cells, most, marked = (_row, _column) => false) {
+      const cell = (number, r, c) => {
+        const kind = marked(r, c) ? "sx-blk-new" : null;
+        return el("td", { style: shade(Math.abs(number) / most), class: kind }, short(number));
+      };
+      const shown = rows.map((row, r) => [row, ...cells[r].map((number, c) => cell(number, r, c))]);
+      return table(["", ...columns], shown, { class: kind, "aria-label": name });
     }
     const turned = (m) => m[0].map((_, c) => m.map((row) => row[c]));
 
@@ -201,15 +155,7 @@ scratchformerLive.figures.block_switches = (() => {
       const { stations: three, map: weightsOf } = blocks[i];
       const end = blocks[count - 1].stations[2];
       const which = count === 1 ? "the block" : `block ${i + 1} of ${count}`;
-      for (const [group, value] of [
-        [places, Number(on.post)],
-        [numbers, count],
-      ]) {
-        for (const each of group.children) {
-          each.setAttribute("aria-pressed", Number(each.dataset.value) === value);
-        }
-      }
-      for (const each of places.children) each.disabled = !on.norm;
+      for (const each of places.buttons) each.disabled = !on.norm;
       const most = Math.max(1, ...three.map(largest));
       map.replaceChildren(
         title("Who reads whom"),
@@ -242,17 +188,16 @@ scratchformerLive.figures.block_switches = (() => {
     }
 
     draw();
-    return el("div", {}, [
-      el("div", { class: "sx-blk-controls" }, switches),
-      el("div", { class: "sx-blk-controls" }, places, numbers),
+    return el("div", [
+      el("div.sx-blk-controls", switches),
+      el("div.sx-blk-controls", places.element, numbers.element),
       at.element,
       status,
-      el("div", { class: "sx-blk" }, map, stations),
+      el("div.sx-blk", map, stations),
       note("Columns are words. Bold: what the part before it has changed."),
     ]);
   }
 
-  return Object.assign(build, { stack, nearest, largest, short });
-})();
-// Node
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.block_switches;
+  course.figures.block_switches = build;
+  return { stack, nearest, largest, short };
+});

@@ -77,8 +77,7 @@ def block_switches(
         "counts": list(counts),
         "told": told,
     }
-    files = ["page_model/model.js", "ch09_block/live.css", "ch09_block/live.js"]
-    return LiveFigure("block_switches", settings, _still(words, channels, x, block), files)
+    return LiveFigure("block_switches", settings, _still(words, channels, x, block))
 
 
 def _numbers(tensor: Tensor) -> list:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.writing import Frame, writing
+from scratchformer_course.kit.figure.text_slider import Frame, text_slider
 
 # a rung's name in the file -> how a sentence about it begins
 TOLD = {
@@ -44,7 +44,7 @@ def rungs_write(climb: Mapping[str, Any], counted: float) -> LiveFigure:
         )
         for i, rung in enumerate(rungs)
     ]
-    return writing(
+    return text_slider(
         "rungs_write",
         frames,
         prompt=climb["settings"]["prompt"],

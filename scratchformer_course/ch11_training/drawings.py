@@ -40,6 +40,11 @@ def step() -> HTML:
     )
 
 
+UNIT, RIGHT = 84, 456  # of `discount`: how long one count is, and where all bars end
+BAR, ROW, TOP = 26, 34, 34  # how high a bar is, how far the next lies below it, the first one's top
+LONGEST = 3.7  # counts: a longer bar is broken
+
+
 def discount(
     context: str, counts: Mapping[str, int], cut: float, lower: Mapping[str, float]
 ) -> HTML:
@@ -48,48 +53,30 @@ def discount(
     `lower` has the probabilities of the same characters after the shorter context.
     """
     d = Drawing(480, 304)
-    unit, right, longest = 84, 456, 3.7  # units of length for 1; the end of all bars
-    taken, bottom = cut * len(counts), 40 + 34 * len(counts)
-    d.text(16, 18, f"after {context}", bold=True, anchor="start")
-    d.text(right - unit * (cut + 1.1), 18, "kept", "token")
-    d.text(right - unit * cut / 2, 18, "cut off", "stream")
+    taken = cut * len(counts)
+    d.text(16, TOP - 16, f"after {context}", bold=True, anchor="start")
+    d.text(RIGHT - UNIT * (cut + 1.1), TOP - 16, "kept", "token")
+    d.text(RIGHT - UNIT * cut / 2, TOP - 16, "cut off", "stream")
     for row, (letter, count) in enumerate(counts.items()):
-        y, kept = 34 + 34 * row, min(count, longest) - cut
-        end = right - unit * cut
-        d.text(16, y + 13, f"{letter} {count}", "token", anchor="start", mono=True)
-        words = f"{count - cut:.2f}" if kept > 0.6 else ""
-        d.box(end - unit * kept, y, unit * kept, 26, words, "token", fill=0.2)
-        if not words:
-            d.text(end - unit * kept - 8, y + 13, f"{count - cut:.2f}", anchor="end")
-        if count > longest:  # a bar that is broken, since it is far longer
-            x = end - unit * kept + 46
-            for shift in (0, 7):
-                d.line([(x + shift, y + 30), (x + shift + 8, y - 4)], "muted")
-        d.box(end, y, unit * cut, 26, f"{cut:.2f}", "stream", fill=0.3, dashed=True)
-    left = right - unit * taken
-    d.arrow(right - unit * cut / 2, bottom - 4, right - unit * cut / 2, bottom + 20, "stream")
+        _cut_bar(d, TOP + ROW * row, letter, count, cut)
+    below = TOP + ROW * len(counts)
+    middle = RIGHT - UNIT * cut / 2
+    d.arrow(middle, below + 2, middle, below + BAR, "stream")
     words = f"{len(counts)} · {cut:.2f} = {taken:.2f}"
-    d.box(left, bottom + 22, unit * taken, 26, words, "stream", fill=0.3, dashed=True)
-    d.text(16, bottom + 83, f"after {context[1:]}", bold=True, anchor="start")
-    d.text(left - 8, bottom + 83, "shared out", "stream", anchor="end")
-    x = left
-    for letter, p in lower.items():
-        width = unit * taken * p
-        d.arrow(x + width / 2, bottom + 50, x + width / 2, bottom + 68, "stream", width=1.2)
-        words = f"{letter} {p:.2f}" if width > 50 else letter
-        d.box(x, bottom + 70, width, 26, words, "token", fill=0.2)
-        x += width
-    d.box(x, bottom + 70, right - x, 26, "", "muted", fill=0.6)
+    d.box(RIGHT - UNIT * taken, below + 28, UNIT * taken, BAR, words, "stream", 0.3, dashed=True)
+    d.text(16, below + 89, f"after {context[1:]}", bold=True, anchor="start")
+    d.text(RIGHT - UNIT * taken - 8, below + 89, "shared out", "stream", anchor="end")
+    _shares(d, below + 76, taken, lower)
     rest = f"all others together {1 - sum(lower.values()):.2f}"
-    d.text(right, bottom + 112, rest, "muted", 13, "end")
+    d.text(RIGHT, below + 118, rest, "muted", 13, "end")
     first, p = next(iter(lower.items()))
     sum_of_two = f"{counts[first] - cut:.2f} + {p:.2f} · {taken:.2f}"
     words = f"{first}:  ({sum_of_two}) / {sum(counts.values())} = ?"
-    d.text(right, bottom + 146, words, anchor="end", size=15)
-    told = ", ".join(f"{letter} {count}" for letter, count in counts.items())
+    d.text(RIGHT, below + 152, words, anchor="end", size=15)
+    bars = ", ".join(f"{letter} {count}" for letter, count in counts.items())
     shares = ", ".join(f"{letter} gets {p:.2f}" for letter, p in lower.items())
     return d.show(
-        f"The counts after {context!r} are bars, one under the other: {told}. The longest bar is "
+        f"The counts after {context!r} are bars, one under the other: {bars}. The longest bar is "
         f"broken, because it would not fit. From the end of each bar the same amount of {cut:.2f} "
         "is cut off, so the smallest count loses most of its bar. An arrow leads from there "
         f"down to one bar of length {taken:.2f}. Below it the shorter context {context[1:]!r} "
@@ -97,6 +84,31 @@ def discount(
         f"last line asks for the probability of {first}: what it kept, plus its share of "
         f"{taken:.2f}, divided by the sum of the counts."
     )
+
+
+def _cut_bar(d: Drawing, y: float, letter: str, count: int, cut: float) -> None:
+    """The bar of one count: what it keeps, and at its end what is cut off."""
+    end, kept, is_broken = RIGHT - UNIT * cut, min(count, LONGEST) - cut, count > LONGEST
+    start, number, has_room = end - UNIT * kept, f"{count - cut:.2f}", kept > 0.6
+    d.text(16, y + BAR / 2, f"{letter} {count}", "token", anchor="start", mono=True)
+    d.box(start, y, UNIT * kept, BAR, number if has_room else "", "token", fill=0.2)
+    if not has_room:
+        d.text(start - 8, y + BAR / 2, number, anchor="end")
+    for x in (start + 46, start + 53) if is_broken else ():
+        d.line([(x, y + BAR + 4), (x + 8, y - 4)], "muted")
+    d.box(end, y, UNIT * cut, BAR, f"{cut:.2f}", "stream", fill=0.3, dashed=True)
+
+
+def _shares(d: Drawing, y: float, taken: float, lower: Mapping[str, float]) -> None:
+    """The bar of what was cut off, in the parts that each character gets of it."""
+    x = RIGHT - UNIT * taken
+    for letter, p in lower.items():
+        width = UNIT * taken * p
+        d.arrow(x + width / 2, y - 20, x + width / 2, y - 2, "stream", width=1.2)
+        words = f"{letter} {p:.2f}" if width > 50 else letter
+        d.box(x, y, width, BAR, words, "token", fill=0.2)
+        x += width
+    d.box(x, y, RIGHT - x, BAR, "", "muted", fill=0.6)
 
 
 def bits() -> HTML:

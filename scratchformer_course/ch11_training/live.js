@@ -1,21 +1,19 @@
 // The training time machine: one slider over the steps of a run. For the step chosen, the page
 // computes the attention of each head on a prompt, text, and the loss of each character of a line,
 // from that step's weights. The loss curve above the slider has a place for each step, as it has.
-"use strict";
 
-(() => {
-  const { el, format, percent, visible, slider, button, title, note, scrolling, table } =
-    scratchformerLive;
+course.define("ch11_training", () => {
+  const { el, format, percent, visible, sliderOver, title, note, scrolling, table } = course.live;
+  const { fold, listed, mean, player, describe } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const TALLEST = 6; // nats: the loss whose bar is full
-  const PAUSE = 700; // milliseconds between two steps that are played
   const thousands = (step) => step.toLocaleString("en-US");
 
   // ---- calculations ----
 
   // What a step's model makes of a prompt's ids and a line: attention, text, the line's losses
   function look({ model, tokenizer }, ids, { line, written, temperature, seed }) {
-    const { forward, losses, generate } = scratchformerModel;
+    const { forward, losses, generate } = course.model;
     const { attention } = forward(model, ids);
     const writer = generate(model, ids, { temperature, seed });
     const text = [];
@@ -49,8 +47,6 @@
 
   const passed = (counted, loss) =>
     counted.filter(([, other]) => loss < other).map(([name]) => name);
-  const joined = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
-  const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
   // ---- the picture of the run ----
 
@@ -58,11 +54,11 @@
     const y = heights(losses, counted);
     const last = losses.length - 1;
     const style = (i, loss) => `--x: ${i / last}; --y: ${y(loss).toFixed(4)}`;
-    const dot = el("span", { class: "sx-dot" });
+    const dot = el("span.sx-dot");
     // A name on the right would stand in the way of a curve that is above it here
     const late = losses[Math.floor((3 * losses.length) / 4)];
     const lines = counted.map(([name, loss]) => [
-      el("span", { class: "sx-counted", style: style(0, loss) }),
+      el("span.sx-counted", { style: style(0, loss) }),
       el(
         "span",
         {
@@ -78,20 +74,18 @@
     const first = Math.ceil(y.lowest);
     const whole = Array.from({ length: Math.floor(y.highest) - first + 1 }, (_, i) => first + i);
     const numbers = [
-      ...whole.map((loss) =>
-        el("span", { class: "sx-across", style: style(0, loss) }, String(loss)),
-      ),
+      ...whole.map((loss) => el("span.sx-across", { style: style(0, loss) }, String(loss))),
       ...[0, 0.25, 0.5, 0.75, 1].map((part) => {
         const i = Math.round(part * last);
-        return el("span", { class: "sx-down", style: `--x: ${i / last}` }, thousands(steps[i]));
+        return el("span.sx-down", { style: `--x: ${i / last}` }, thousands(steps[i]));
       }),
     ];
     const path = losses.map((loss, i) => `${i ? "L" : "M"}${i / last} ${y(loss)}`).join("");
-    const element = el("div", { class: "sx-run", role: "img" }, [
+    const element = el("div.sx-run", { role: "img" }, [
       el("svg:svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, [
         el("svg:path", { d: path }),
       ]),
-      el("span", { class: "sx-axis-name" }, "loss, in nats a character"),
+      el("span.sx-axis-name", "loss, in nats a character"),
       numbers,
       lines,
       dot,
@@ -99,8 +93,8 @@
     function mark(i) {
       dot.setAttribute("style", style(i, losses[i]));
       const marked = `${format(losses[i], 2)} at step ${thousands(steps[i])}`;
-      element.setAttribute(
-        "aria-label",
+      describe(
+        element,
         `The loss on the validation text, from ${format(losses[0], 2)} before the first step to ` +
           `${format(losses[last], 2)} after step ${thousands(steps[last])}; marked: ${marked}`,
       );
@@ -111,7 +105,7 @@
   // ---- the figure ----
 
   function build(settings, host) {
-    const { modelOf, promptField, reading, views } = scratchformerExplorer;
+    const { modelOf, promptField, reading, views } = course.explorer;
     const { steps, losses, counted } = settings;
     const hashes = host.dataset.models.split(" ");
     let prompt = null; // what the model reads of what is typed
@@ -122,41 +116,16 @@
 
     const curve = lossCurve(settings);
 
-    const step = slider(
-      "Steps of training",
-      { min: 0, max: steps.length - 1, step: 1, value: 0, show: (i) => thousands(steps[i]) },
-      () => {
-        chosen = step.get();
-        show();
-        if (chosen !== due) pause(); // a reader has moved it
-      },
-    );
+    const step = sliderOver("Steps of training", steps.map(thousands), () => {
+      chosen = step.get();
+      show();
+      play.moved();
+    });
 
-    // Plays the rest of the steps once, or all of them from the last. Where a reader wants nothing
-    // to move by itself, a press takes one step.
-    const calm = matchMedia("(prefers-reduced-motion: reduce)");
-    const play = button("", () => (waiting ? pause() : next()));
-    let waiting = 0; // the timer while it plays
-    let due = 0; // the place that was played last
-    function next() {
-      due = (chosen + 1) % steps.length;
-      step.set(due);
-      const isMore = !calm.matches && due < steps.length - 1;
-      waiting = isMore ? setTimeout(() => element.isConnected && next(), PAUSE) : 0;
-      namePlay();
-    }
-    function pause() {
-      clearTimeout(waiting);
-      waiting = 0;
-      namePlay();
-    }
-    function namePlay() {
-      play.textContent = waiting ? "Pause" : calm.matches ? "Next step" : "Play";
-    }
-    step.element.append(play);
-    calm.addEventListener("change", pause);
+    const play = player(step, () => (chosen + 1) % steps.length, "Next step");
+    step.element.append(play.button);
 
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const {
       model: { config },
     } = modelOf(hashes[chosen]);
@@ -172,20 +141,20 @@
     const lineMean = title();
     const weightTable = scrolling("sx-scroll", "What each character looks at most");
     const lossTable = scrolling("sx-scroll", "The loss of each character, in numbers");
-    const lookedAt = el("div", { class: "sx-detail" }, [
+    const lookedAt = el("div.sx-detail", [
       title("It looks back"),
       note("Every head, on the prompt. Rows: blocks. Choose one."),
       heads.element,
       name,
       map,
-      el("details", {}, el("summary", {}, "The largest weights as a table"), weightTable),
+      fold("The largest weights as a table", weightTable),
     ]);
-    const element = el("div", { class: "sx-time" }, [
+    const element = el("div.sx-time", [
       curve.element,
       step.element,
       status,
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, [
+      el("div.sx-columns", [
+        el("div.sx-main", [
           field.element,
           title("It writes"),
           text,
@@ -196,7 +165,7 @@
             "A line of the validation text. A bar over each character: its loss. " +
               `The tallest are ${TALLEST} nats or more.`,
           ),
-          el("details", {}, el("summary", {}, "Every character as a table"), lossTable),
+          fold("Every character as a table", lossTable),
         ]),
         lookedAt,
       ]),
@@ -217,10 +186,10 @@
       status.textContent =
         `After ${thousands(steps[chosen])} ` +
         `${steps[chosen] === 1 ? "step" : "steps"}: ${format(loss, 2)} nats a character on the ` +
-        `validation text${names.length ? `, better than counted ${joined(names)}` : ""}.`;
+        `validation text${names.length ? `, better than counted ${listed(names)}` : ""}.`;
       heads.show(seen.attention, prompt.ids.length);
       drawMap();
-      text.replaceChildren(prompt.text, el("mark", {}, seen.text));
+      text.replaceChildren(prompt.text, el("mark", seen.text));
       drawLine();
     }
 
@@ -243,28 +212,16 @@
           class: s > t ? "sx-closed" : null,
           style: `--w: ${weights[t * T + s].toFixed(4)}`,
         });
+      const rows = shown.map((n, r) => [n, ...shown.map((_, c) => cell(first + r, first + c))]);
+      const grid = { class: "sx-grid", style: `--n: ${shown.length}` };
+      const picture = el("div", { role: "img" }, table(["", ...shown], rows, grid));
+      describe(
+        picture,
+        `${name.textContent}: a row for each character, ` +
+          `coloured where it looks. Largest weights of the last rows: ${told.join("; ")}`,
+      );
       map.replaceChildren(
-        el(
-          "div",
-          {
-            role: "img",
-            "aria-label":
-              `${name.textContent}: a row for each character, ` +
-              `coloured where it looks. Largest weights of the last rows: ${told.join("; ")}`,
-          },
-          [
-            el("table", { class: "sx-grid", style: `--n: ${shown.length}` }, [
-              el("thead", {}, [el("tr", {}, [el("td"), shown.map((n) => el("th", {}, n))])]),
-              el(
-                "tbody",
-                {},
-                shown.map((n, r) =>
-                  el("tr", {}, [el("th", {}, n), shown.map((_, c) => cell(first + r, first + c))]),
-                ),
-              ),
-            ]),
-          ],
-        ),
+        picture,
         note(
           `${first ? `The last ${T - first} of ${T} characters. ` : ""}` +
             "Each row is a character. The fuller the colour of a cell, the more it looks there.",
@@ -302,13 +259,9 @@
     }
 
     read(settings.prompt);
-    namePlay();
     return element;
   }
 
-  scratchformerLive.figures.time_machine = build;
-  // Node
-  if (typeof module !== "undefined") {
-    module.exports = { look, strongest };
-  }
-})();
+  course.figures.time_machine = build;
+  return { look, strongest };
+});

@@ -17,10 +17,7 @@ from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_whole, is_finite
 from scratchformer_course.page_model.description import describe
-from scratchformer_course.page_model.explorer import MODEL_FILES
 
-FILES = [*MODEL_FILES, "page_model/views/attention.js"]
-FILES += ["ch11_training/live.css", "ch11_training/live.js"]
 LARGEST = 2_000_000  # weights of all steps: 5.4 MB in a page
 WRITTEN, STILL_WRITTEN, STILL_ROWS = 100, 22, 6  # characters, and rows of the still table
 
@@ -71,7 +68,7 @@ def time_machine(
         text = generate(checkpoints[i][1], torch.tensor([ids]), STILL_WRITTEN, temperature=0.0)
         rows.append((steps[i], curve[i], tokenizer.decode(text[0, len(ids) :].tolist())))
     still = _curve(steps, curve, baselines) + _table(prompt, rows)
-    return LiveFigure("time_machine", settings, still, FILES, descriptions)
+    return LiveFigure("time_machine", settings, still, descriptions)
 
 
 def _check(steps: list, losses: Mapping, counted: Mapping, temperature: float) -> None:
@@ -117,11 +114,11 @@ def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
     d.text((left + right) / 2, 244, "steps of training", size=13)
     for at, loss in ((y[0], losses[0]), (y[-1], losses[-1])):
         d.text(left - 4, at, f"{loss:.1f}", size=13, anchor="end")
-    told = ", ".join(f"{name} {loss:.2f}" for name, loss in counted)
+    baselines = ", ".join(f"{name} {loss:.2f}" for name, loss in counted)
     return d.svg(
         f"The loss on the validation text falls from {losses[0]:.2f} nats before the first step to "
         f"{losses[-1]:.2f} after step {steps[-1]:,}. Steps are not evenly spaced. Dashed lines: "
-        f"{told or 'none'}."
+        f"{baselines or 'none'}."
     )
 
 

@@ -1,9 +1,8 @@
 // Fill the gap: two texts with worn-away words, and what the shipped BERT would write in each gap.
-"use strict";
 
-scratchformerLive.figures.fill_gaps = (() => {
-  const { el, newId, percent, button, table, bar } = scratchformerLive;
-  const { load, row, gaps, MASK } = scratchformerBert;
+course.define("ch13_bert", () => {
+  const { el, label, percent, button, table, bar, fold, title } = course.live;
+  const { load, row, gaps, MASK } = course.bert;
   const FEW = 5; // candidates that are shown for each gap
   const GAP = /^[_▢…?]+$/;
 
@@ -53,7 +52,7 @@ scratchformerLive.figures.fill_gaps = (() => {
   // ---- the figure --------------------------------------------------------------------------
 
   function build({ texts, names, examples }, host) {
-    const description = scratchformerDescriptions[host.dataset.models];
+    const description = course.descriptions[host.dataset.models];
     if (!description) throw new Error("the page does not hold the model's weights");
     const { words } = description;
     const model = load(description);
@@ -63,9 +62,7 @@ scratchformerLive.figures.fill_gaps = (() => {
     let shown;
 
     const fields = names.map((name, i) => {
-      const id = newId("text");
       const input = el("input", {
-        id,
         type: "text",
         value: texts[i],
         spellcheck: "false",
@@ -73,24 +70,24 @@ scratchformerLive.figures.fill_gaps = (() => {
         autocapitalize: "off",
         oninput: draw,
       });
-      return { input, element: el("div", {}, el("label", { for: id }, name), input) };
+      return { input, element: el("div", label(name, input), input) };
     });
     const second = fields[1].input;
     const hide = button(`Hide the ${names[1]} text`, () => {
       second.disabled = !second.disabled;
-      hide.setAttribute("aria-pressed", second.disabled);
+      hide.setAttribute("aria-pressed", String(second.disabled));
       draw();
     });
-    hide.setAttribute("aria-pressed", false);
+    hide.setAttribute("aria-pressed", String(false));
     const fill = button("Fill the surest gap", () => {
       if (shown.length) write(surest(shown));
     });
-    const status = el("p", { class: "sx-status", role: "status" });
-    const list = el("div", { class: "sx-fill-gaps" });
+    const status = el("p.sx-status", { role: "status" });
+    const list = el("div.sx-fill-gaps");
     const known = words.slice(MASK + 1);
-    const element = el("div", { class: "sx-fill" }, [
+    const element = el("div.sx-fill", [
       fields.map((field) => field.element),
-      el("div", { class: "sx-bar" }, [
+      el("div.sx-bar", [
         fill,
         hide,
         button("Another sentence", () => {
@@ -100,10 +97,7 @@ scratchformerLive.figures.fill_gaps = (() => {
       ]),
       status,
       list,
-      el("details", {}, [
-        el("summary", {}, `The ${known.length} words it knows`),
-        el("p", { class: "sx-fill-words" }, known.join(" · ")),
-      ]),
+      fold(`The ${known.length} words it knows`, el("p.sx-fill-words", known.join(" · "))),
     ]);
 
     function set(values) {
@@ -124,7 +118,7 @@ scratchformerLive.figures.fill_gaps = (() => {
     function around({ text, piece }) {
       const own = read.pieces[text].map((each) => (GAP.test(each) ? "▢" : each));
       const [before, after] = [own[piece - 1], own[piece + 1]];
-      return [before ? `${before} ` : "", el("b", {}, "▢"), after ? ` ${after}` : ""];
+      return [before ? `${before} ` : "", el("b", "▢"), after ? ` ${after}` : ""];
     }
 
     function draw(told = "") {
@@ -134,7 +128,7 @@ scratchformerLive.figures.fill_gaps = (() => {
       const focused = list.contains(document.activeElement) && document.activeElement.dataset.place;
       list.replaceChildren(
         ...shown.map((gap, n) => {
-          const name = el("p", { class: "sx-title" }, `Gap ${n + 1} · `, around(gap));
+          const name = title([`Gap ${n + 1} · `, around(gap)]);
           const rows = gap.best.map(([id, p], place) => [
             button(words[id], () => write(gap, id), {
               "aria-label": `Write ${words[id]} into gap ${n + 1}`,
@@ -143,12 +137,7 @@ scratchformerLive.figures.fill_gaps = (() => {
             percent(p),
             bar(p),
           ]);
-          return el(
-            "div",
-            {},
-            name,
-            table(["word", "probability", ""], rows, { class: "sx-bars" }),
-          );
+          return el("div", name, table(["word", "probability", ""], rows, { class: "sx-bars" }));
         }),
       );
       status.textContent = say(typeof told === "string" ? told : "");
@@ -175,7 +164,6 @@ scratchformerLive.figures.fill_gaps = (() => {
     return element;
   }
 
-  return Object.assign(build, { cut, idOf, reading, candidates, surest });
-})();
-// Node
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.fill_gaps;
+  course.figures.fill_gaps = build;
+  return { cut, idOf, reading, candidates, surest };
+});

@@ -65,14 +65,8 @@ def fill_gaps(
         "names": list(LANGUAGES),
         "examples": [list(example) for example in examples],
     }
-    files = [
-        "page_model/model.js",
-        "page_model/bert.js",
-        "ch13_bert/live.css",
-        "ch13_bert/live.js",
-    ]
     still = _still(model, words, examples[0])
-    return LiveFigure("fill_gaps", settings, still, files, [description])
+    return LiveFigure("fill_gaps", settings, still, [description])
 
 
 def _row(texts: Sequence[str], words: Sequence[str]) -> tuple[list[int], list[int]]:

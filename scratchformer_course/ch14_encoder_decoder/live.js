@@ -1,9 +1,8 @@
 // A stored translation, written word by word: each word lights up what it reads in the source, and
 // the rows so far are the map of the attention.
-"use strict";
 
-scratchformerLive.figures.translation_steps = (() => {
-  const { el, newId, slider, note } = scratchformerLive;
+course.define("ch14_encoder_decoder", () => {
+  const { el, label, slider, note, listed, scrolling, table } = course.live;
   const BEGIN = "⊢";
   const END = "⊣";
 
@@ -25,31 +24,28 @@ scratchformerLive.figures.translation_steps = (() => {
   // What happens at a step, in a sentence
   function told(written, word, source, row) {
     const from = reads(row).slice(0, 3);
-    const parts = from.map((s) => `${source[s]} (${share(row[s])})`);
-    const list = parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts;
+    const list = listed(from.map((s) => `${source[s]} (${share(row[s])})`));
     return `After ${written.join(" ")} it reads mostly ${list} and writes ${word}.`;
   }
 
   // ---- the figure ----
 
   function build({ translations, start }) {
-    const id = newId("sentence");
     const choice = el(
       "select",
-      { id, onchange: choose },
+      { onchange: choose },
       translations.map(({ english }, i) =>
         el("option", { value: i, selected: i === start ? "" : null }, english),
       ),
     );
     const control = el("div");
-    const status = el("p", { class: "sx-status", role: "status" });
-    const map = el("div", { class: "sx-scroll", tabindex: 0, role: "group" });
-    map.setAttribute("aria-label", "What each word reads");
+    const status = el("p.sx-status", { role: "status" });
+    const map = scrolling("sx-scroll", "What each word reads");
     let step;
 
     function choose() {
       const words = translations[choice.value].german.split(" ").length + 1;
-      step = slider("Step", { min: 1, max: words, step: 1, value: 1 }, draw);
+      step = slider("Step", { min: 1, max: words, value: 1 }, draw);
       control.replaceChildren(step.element);
       draw();
     }
@@ -65,25 +61,17 @@ scratchformerLive.figures.translation_steps = (() => {
       const source = [...english.split(" "), END];
       const target = [...german.split(" "), END];
       const now = step.get() - 1;
-      const heads = source.map((word, s) =>
-        el(
-          "th",
-          { scope: "col", style: `--w: ${weights[now][s]}` },
-          el("span", {}, word === END ? "end ⊣" : word),
-        ),
-      );
-      const rows = target.map((word, t) =>
-        el("tr", { class: t === now ? "sx-now" : null }, [
-          el("th", { scope: "row" }, t <= now ? word : "…"),
-          weights[t].map((weight) => cell(weight, t <= now)),
-        ]),
-      );
-      map.replaceChildren(
-        el("table", { class: "sx-map" }, [
-          el("thead", {}, el("tr", {}, el("td"), heads)),
-          el("tbody", {}, rows),
-        ]),
-      );
+      const heads = source.map((word, s) => {
+        const name = el("span", word === END ? "end ⊣" : word);
+        return el("th", { scope: "col", style: `--w: ${weights[now][s]}` }, name);
+      });
+      const rows = target.map((word, t) => [
+        t <= now ? word : "…",
+        ...weights[t].map((weight) => cell(weight, t <= now)),
+      ]);
+      const grid = table(["", ...heads], rows, { class: "sx-map" });
+      grid.tBodies[0].rows[now].className = "sx-now";
+      map.replaceChildren(grid);
       status.textContent = told(
         [BEGIN, ...target.slice(0, now)],
         target[now] === END ? "⊣, the end" : target[now],
@@ -93,8 +81,8 @@ scratchformerLive.figures.translation_steps = (() => {
     }
 
     choose();
-    return el("div", { class: "sx-translation" }, [
-      el("p", { class: "sx-choice" }, el("label", { for: id }, "Sentence"), choice),
+    return el("div.sx-translation", [
+      el("p.sx-choice", label("Sentence", choice), choice),
       control,
       status,
       map,
@@ -106,6 +94,6 @@ scratchformerLive.figures.translation_steps = (() => {
     ]);
   }
 
-  return Object.assign(build, { reads, told });
-})();
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.translation_steps; // Node
+  course.figures.translation_steps = build;
+  return { reads, told };
+});

@@ -22,8 +22,7 @@ def translation_steps(translations: Sequence[Mapping[str, Any]], start: int = 0)
         _check(each)
     names = ("english", "german", "weights")
     settings = {"translations": [{name: t[name] for name in names} for t in translations]}
-    files = ["ch14_encoder_decoder/live.css", "ch14_encoder_decoder/live.js"]
-    return LiveFigure("translation_steps", settings | {"start": start}, _still(translations), files)
+    return LiveFigure("translation_steps", settings | {"start": start}, _still(translations))
 
 
 def _check(translation: Mapping[str, Any]) -> None:

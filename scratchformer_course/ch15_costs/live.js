@@ -1,9 +1,9 @@
 // What a GPT costs before it is built: its parameters, the operations of training and the memory
 // of a step, part by part, from six sizes. The formulas are those of the chapter.
-"use strict";
 
-scratchformerLive.figures.costs = (() => {
-  const { el, percent, slider, button, note, table } = scratchformerLive;
+course.define("ch15_costs", () => {
+  const { el, percent, sliderOver, choice, note, table, press, title } = course.live;
+  const sum = (parts) => course.live.sum(Object.values(parts));
   const PRECISIONS = { float32: false, "mixed precision": true };
   const OPTIMIZERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
   const COLOURS = {
@@ -24,8 +24,6 @@ scratchformerLive.figures.costs = (() => {
   };
 
   // ---- the formulas ------------------------------------------------------------------------
-
-  const sum = (parts) => Object.values(parts).reduce((a, b) => a + b, 0);
 
   // Each matrix with its bias; a norm has two numbers for each channel. The head is the token table
   function parameters({ vocab_size: V, context_length: T, d_model: C, n_layers: L }) {
@@ -92,8 +90,8 @@ scratchformerLive.figures.costs = (() => {
   function pieces(parts, most) {
     let room = 1;
     return el(
-      "div",
-      { class: "sx-pieces", "aria-hidden": "true" },
+      "div.sx-pieces",
+      { "aria-hidden": "true" },
       Object.entries(parts).map(([part, n]) => {
         const width = Math.min(n / most, room);
         room -= width;
@@ -106,12 +104,12 @@ scratchformerLive.figures.costs = (() => {
   function card(name, total, parts, say) {
     const all = sum(parts);
     const rows = Object.entries(parts).map(([part, n]) => [
-      el("span", { class: "sx-part", style: colour(part) }, part),
+      el("span.sx-part", { style: colour(part) }, part),
       say(n),
       share(n / all),
     ]);
-    return el("section", {}, [
-      el("p", { class: "sx-title" }, name, el("b", {}, total)),
+    return el("section", [
+      title([name, el("b", total)]),
       pieces(parts, all),
       table(["", "", ""], rows, { class: "sx-parts", "aria-label": name }),
     ]);
@@ -130,70 +128,41 @@ scratchformerLive.figures.costs = (() => {
       Object.entries(names).map(([name, label]) => {
         const scale = scales[name];
         const value = scale.indexOf(presets[start][name]);
-        const show = (i) => grouped(scale[i]);
-        return [
-          name,
-          slider(
-            label,
-            { min: 0, max: scale.length - 1, step: 1, value, show },
-            () => quiet || draw(),
-          ),
-        ];
+        return [name, sliderOver(label, scale.map(grouped), () => quiet || draw(), value)];
       }),
     );
+    /** @type {() => any} */
     const now = () =>
       Object.fromEntries(
         Object.entries(sliders).map(([name, one]) => [name, scales[name][one.get()]]),
       );
 
-    // Buttons of which one is pressed; the choice is one of the values of `options`
-    function choice(label, options, get, set) {
-      const all = Object.keys(options).map((name) =>
-        button(name, () => {
-          set(options[name]);
-          draw();
-        }),
-      );
-      const mark = () => {
-        for (const one of all) one.setAttribute("aria-pressed", options[one.textContent] === get());
-      };
-      const group = el("div", { class: "sx-choices", role: "group", "aria-label": label }, all);
-      return { element: el("div", { class: "sx-choice" }, el("span", {}, label), group), mark };
-    }
-    const chosen = { mixed: false, means: 2 };
     const sizesOnly = ["vocab_size", "context_length", "d_model", "n_layers"];
-    const choices = [
-      choice(
-        "Model",
-        Object.fromEntries(presets.map((preset) => [preset.name, preset])),
-        () => presets.find((preset) => sizesOnly.every((name) => preset[name] === now()[name])),
-        (preset) => {
-          quiet = true;
-          for (const name of Object.keys(sliders)) {
-            sliders[name].set(scales[name].indexOf(preset[name]));
-          }
-          quiet = false;
-        },
-      ),
-      choice(
-        "Numbers",
-        PRECISIONS,
-        () => chosen.mixed,
-        (mixed) => {
-          chosen.mixed = mixed;
-        },
-      ),
-      choice(
-        "Optimizer",
-        OPTIMIZERS,
-        () => chosen.means,
-        (means) => {
-          chosen.means = means;
-        },
-      ),
-    ];
-    const cards = el("div", { class: "sx-cards" });
-    const status = el("p", { class: "sx-status", role: "status" });
+    const isChosen = (preset) => sizesOnly.every((name) => preset[name] === now()[name]);
+    function choosePreset(i) {
+      quiet = true;
+      for (const name of Object.keys(sliders)) {
+        sliders[name].set(scales[name].indexOf(presets[i][name]));
+      }
+      quiet = false;
+      draw();
+    }
+    const models = presets.map((preset) => preset.name);
+    const model = choice("Model", models, choosePreset);
+    const precision = choice("Numbers", Object.keys(PRECISIONS), () => draw());
+    const optimizer = choice("Optimizer", Object.keys(OPTIMIZERS), () => draw());
+    const chosen = () => ({
+      mixed: Object.values(PRECISIONS)[precision.at()],
+      means: Object.values(OPTIMIZERS)[optimizer.at()],
+    });
+    const choices = Object.entries({ Model: model, Numbers: precision, Optimizer: optimizer }).map(
+      ([name, { buttons }]) => {
+        const group = el("div.sx-choices", { role: "group", "aria-label": name }, buttons);
+        return el("div.sx-choice", el("span", name), group);
+      },
+    );
+    const cards = el("div.sx-cards");
+    const status = el("p.sx-status", { role: "status" });
 
     function devices(size, parts) {
       const all = sum(parts);
@@ -201,10 +170,10 @@ scratchformerLive.figures.costs = (() => {
         `${n} GB`,
         el("div", { class: all > n * 1e9 ? "sx-over" : null }, pieces(parts, n * 1e9)),
         share(all / (n * 1e9)),
-        texts(largestBatch(n * 1e9, size, chosen)),
+        texts(largestBatch(n * 1e9, size, chosen())),
       ]);
-      return el("section", {}, [
-        el("p", { class: "sx-title" }, "Does it fit?"),
+      return el("section", [
+        title("Does it fit?"),
         table(["memory", "", "used", "holds at most"], rows, { class: "sx-devices" }),
       ]);
     }
@@ -213,14 +182,14 @@ scratchformerLive.figures.costs = (() => {
       const { batch_size: batch, ...size } = now();
       const n = sum(parameters(size));
       const token = operations(size);
-      const held = memory(size, batch, chosen);
+      const held = memory(size, batch, chosen());
       const step = sum(token) * size.context_length * batch;
-      for (const one of choices) one.mark();
+      press(model.buttons, presets.findIndex(isChosen));
       cards.replaceChildren(
         card("Memory, worst moment", inBytes(sum(held)), held, inBytes),
         devices(size, held),
         card("Parameters", grouped(n), parameters(size), grouped),
-        el("div", {}, [
+        el("div", [
           card("Operations for a token", inWords(sum(token)), token, inWords),
           note(
             `The rule 6 N says ${inWords(6 * n)}: the count is ` +
@@ -236,23 +205,23 @@ scratchformerLive.figures.costs = (() => {
     }
 
     draw();
-    return el("div", { class: "sx-costs" }, [
+    return el("div.sx-costs", [
       note(
         "Choose a model, then move one size at a time. Heads are missing here: by these " +
           "formulas their number costs nothing.",
       ),
-      choices[0].element,
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-side" }, [
+      choices[0],
+      el("div.sx-columns", [
+        el("div.sx-side", [
           Object.values(sliders).map((one) => one.element),
-          choices.slice(1).map((one) => one.element),
+          choices.slice(1),
           status,
         ]),
-        el("div", { class: "sx-main" }, cards),
+        el("div.sx-main", cards),
       ]),
     ]);
   }
 
-  return Object.assign(build, { parameters, operations, memory, largestBatch });
-})();
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.costs; // Node
+  course.figures.costs = build;
+  return { parameters, operations, memory, largestBatch };
+});

@@ -57,9 +57,7 @@ def costs(sizes: Sequence[Size], start: str | None = None) -> LiveFigure:
         text = 4 * T * ((16 * L + 2) * C + 3 * V)  # bytes at the worst moment of a step
         texts = [max(0, (most * 10**9 - 16 * n) // text) for most in GIGABYTES]
         rows.append((name, n, 3 * flops / T, *texts))
-    return LiveFigure(
-        "costs", settings, _still(rows), ["ch15_costs/live.css", "ch15_costs/live.js"]
-    )
+    return LiveFigure("costs", settings, _still(rows))
 
 
 def _preset(row: Size) -> dict[str, Any]:

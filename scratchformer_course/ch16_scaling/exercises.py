@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from scratchformer_course.ch16_scaling.joint import fit_joint
-from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
 from scratchformer_course.measurements import load_measurements
@@ -29,49 +29,6 @@ def fit_by_lstsq(x, y):
     return 2**start, -slope
 
 
-def fit_by_hand(x, y):
-    u, v = [math.log(a) for a in x], [math.log(b) for b in y]
-    u_mean, v_mean = sum(u) / len(u), sum(v) / len(v)
-    over = sum((a - u_mean) * (b - v_mean) for a, b in zip(u, v, strict=True))
-    slope = over / sum((a - u_mean) ** 2 for a in u)
-    return math.exp(v_mean - slope * u_mean), -slope
-
-
-def returns_the_slope(x, y):
-    A, alpha = _power(x, y)
-    return A, -alpha
-
-
-def leaves_A_in_logarithms(x, y):
-    A, alpha = _power(x, y)
-    return math.log(A), alpha
-
-
-def takes_no_logarithms(x, y):
-    start, slope = _line(x, y)
-    return start, -slope
-
-
-def takes_no_logarithm_of_x(x, y):
-    start, slope = _line(x, np.log(y))
-    return math.exp(start), -slope
-
-
-def takes_no_logarithm_of_y(x, y):
-    start, slope = _line(np.log(x), y)
-    return start, -slope
-
-
-def takes_a_power_of_ten(x, y):
-    start, slope = _line(np.log(x), np.log(y))
-    return 10**start, -slope
-
-
-def fits_x_to_y(x, y):
-    start, slope = _line(np.log(y), np.log(x))
-    return math.exp(-start / slope), -1 / slope
-
-
 fit_power = exercise(
     "16.1",
     "fit_power(x, y) -> A and alpha of y = A / x ** alpha, by a line through the logarithms",
@@ -82,9 +39,10 @@ fit_power = exercise(
         ([4e7, 1e6, 9e8, 3e6], [2.4, 4.1, 1.9, 3.2]),  # in no order
         ([5, 20], [300, 7]),
         ([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]),  # y rises
+        ([2.0, 2.0, 8.0, 32.0], [5.0, 3.0, 1.0, 0.9]),  # an x comes twice
     ),
     praise="`fit_power` is right: a power is a straight line between logarithms.",
-    right=[_power, fit_by_lstsq, fit_by_hand],
+    right=[_power, fit_by_lstsq],
     hints=[
         "What is log y, if y = A / x ** alpha? Which part of it is the slope of a line in log x?",
         "`slope, start = np.polyfit(np.log(x), np.log(y), 1)`. A is `exp` of the start, and alpha "
@@ -101,27 +59,12 @@ fit_power = exercise(
         mistake(
             "returns the slope",
             "The sign: the line falls, so its slope is −alpha",
-            returns_the_slope,
-        ),
-        mistake(
-            "drops the sign",
-            "Here y rises, so alpha is below 0: it is minus the slope, whatever its sign",
-            lambda x, y: (_power(x, y)[0], abs(_power(x, y)[1])),
+            lambda x, y: (_power(x, y)[0], -_power(x, y)[1]),
         ),
         mistake(
             "leaves A in logarithms",
             "The line's start is the logarithm of A: take exp of it",
-            leaves_A_in_logarithms,
-        ),
-        mistake(
-            "leaves A in logarithms, and returns the slope",
-            "The line starts at log A and its slope is −alpha: turn both back",
-            lambda x, y: _line(np.log(x), np.log(y)),
-        ),
-        mistake(
-            "returns what polyfit returns",
-            "`polyfit` returns the slope first: −alpha, and then log A",
-            lambda x, y: _line(np.log(x), np.log(y))[::-1],
+            lambda x, y: (math.log(_power(x, y)[0]), _power(x, y)[1]),
         ),
         mistake(
             "swaps the two",
@@ -131,27 +74,8 @@ fit_power = exercise(
         mistake(
             "takes no logarithms",
             "A straight line without logarithms: take them of both",
-            takes_no_logarithms,
+            lambda x, y: (_line(x, y)[0], -_line(x, y)[1]),
         ),
-        mistake("takes no logarithm of x", "x needs its logarithm too", takes_no_logarithm_of_x),
-        mistake("takes no logarithm of y", "y needs its logarithm too", takes_no_logarithm_of_y),
-        mistake(
-            "takes a power of ten",
-            "Natural logarithms need exp, not a power of 10",
-            takes_a_power_of_ten,
-        ),
-        mistake(
-            "uses the first and last points",
-            "Only the first and last points are used: fit them all",
-            lambda x, y: _power([x[0], x[-1]], [y[0], y[-1]]),
-        ),
-        mistake(
-            "uses the first two points",
-            "Only the first two points are used: fit them all",
-            lambda x, y: _power(x[:2], y[:2]),
-        ),
-        mistake("fits x to y", "The two axes are swapped: x is given, y is fitted", fits_x_to_y),
-        refused("returns alpha alone", "but a tuple", lambda x, y: _power(x, y)[1]),
     ],
 )
 
@@ -174,53 +98,12 @@ def right_find_floor(x, y, floors):
 _X = [1.0, 2.0, 4.0, 8.0, 16.0]
 
 
-def floor_by_loop(x, y, floors):
-    best, least = None, math.inf
-    for floor in floors:
-        start, slope = _line([math.log(v) for v in x], [math.log(v - floor) for v in y])
-        A, alpha = math.exp(start), -slope
-        misses = sum(
-            (math.log(v) - math.log(floor + A / u**alpha)) ** 2 for u, v in zip(x, y, strict=True)
-        )
-        if misses < least:
-            best, least = floor, misses
-    return best
-
-
-def forgets_to_subtract(x, y, floors):
+def floor_by_sorting(x, y, floors):
     def misses(floor):
-        A, alpha = _power(x, y)
-        return float(np.square(np.log(y) - np.log(floor + A / np.array(x) ** alpha)).sum())
+        A, alpha = fit_by_lstsq(x, [v - floor for v in y])
+        return sum(math.log(v / (floor + A / u**alpha)) ** 2 for u, v in zip(x, y, strict=True))
 
-    return min(floors, key=misses)
-
-
-def forgets_to_add_the_floor(x, y, floors):
-    def misses(floor):
-        A, alpha = _power(x, np.subtract(y, floor))
-        return float(np.square(np.log(y) - np.log(A / np.array(x) ** alpha)).sum())
-
-    return min(floors, key=misses)
-
-
-def adds_without_squares(x, y, floors):
-    return min(floors, key=lambda floor: (np.log(y) - np.log(_law(x, y, floor))).sum())
-
-
-def adds_absolute_misses(x, y, floors):
-    return min(floors, key=lambda floor: abs(np.log(y) - np.log(_law(x, y, floor))).sum())
-
-
-def compares_the_losses(x, y, floors):
-    return min(floors, key=lambda floor: np.square(y - _law(x, y, floor)).sum())
-
-
-def compares_above_the_floor(x, y, floors):
-    def misses(floor):
-        left = np.log(np.subtract(y, floor)) - np.log(_law(x, y, floor) - floor)
-        return np.square(left).sum()
-
-    return min(floors, key=misses)
+    return sorted(floors, key=misses)[0]
 
 
 find_floor = exercise(
@@ -239,12 +122,10 @@ find_floor = exercise(
             [0.18, 0.13, 0.04, 0.06],
         ),
         ([2.0, 4.0, 8.0, 1.0], [2.08, 1.6, 2.17, 3.76], [0.02, 0.51, 1.31, 1.56]),
+        ([4.0, 1.0, 4.0, 2.0], [0.4, 3.0, 0.5, 1.2], [0.3, -0.2, 0.0, -0.1]),  # below 0, too
     ),
     praise="`find_floor` is right: try all, keep the one with the smallest misses.",
-    right=[
-        right_find_floor,
-        floor_by_loop,
-    ],
+    right=[right_find_floor, floor_by_sorting],
     hints=[
         "What do you subtract before the fit, and what must you add again before you compare?",
         "For each floor, `A, alpha = fit_power(x, [v - floor for v in y])`. Its misses are "
@@ -260,61 +141,35 @@ find_floor = exercise(
     ),
     mistakes=[
         mistake(
-            "takes the worst",
-            "That is the floor with the largest misses",
-            lambda x, y, floors: max(floors, key=lambda floor: _misses(x, y, floor)),
-        ),
-        mistake(
             "returns the place",
             "That is the place of the floor in the list: return the floor itself",
             lambda x, y, floors: floors.index(right_find_floor(x, y, floors)),
         ),
         mistake(
-            "returns the misses",
-            "These are the misses of the best floor: return the floor",
-            lambda x, y, floors: min(_misses(x, y, floor) for floor in floors),
-        ),
-        *alike(
+            "forgets to subtract",
             "That is the smallest floor: subtract it before the fit, add it before you compare",
-            {
-                "lets the smallest win": lambda x, y, floors: min(floors),
-                "forgets to subtract": forgets_to_subtract,
-                "forgets to add the floor again": forgets_to_add_the_floor,
-            },
-        ),
-        *alike(
-            "Misses of both signs cancel: add their squares",
-            {
-                "adds the misses without squares": adds_without_squares,
-                "takes the size of their sum": lambda x, y, floors: min(
-                    floors, key=lambda floor: abs((np.log(y) - np.log(_law(x, y, floor))).sum())
-                ),
-            },
+            lambda x, y, floors: min(
+                floors, key=lambda floor: np.square(np.log(y) - np.log(floor + _law(x, y, 0))).sum()
+            ),
         ),
         mistake(
-            "adds absolute misses",
-            "Absolute misses are added: add their squares",
-            adds_absolute_misses,
+            "adds the misses without squares",
+            "Misses of both signs cancel: add their squares",
+            lambda x, y, floors: min(floors, key=lambda floor: np.log(y / _law(x, y, floor)).sum()),
         ),
         mistake(
             "compares the losses themselves",
             "These are misses of y: take those of log y",
-            compares_the_losses,
+            lambda x, y, floors: min(
+                floors, key=lambda floor: np.square(y - _law(x, y, floor)).sum()
+            ),
         ),
         mistake(
             "compares above the floor",
             "These are misses of log(y − floor), where the line is fitted: take those of log y",
-            compares_above_the_floor,
-        ),
-        mistake(
-            "takes the largest",
-            "That is the largest floor of the list: compare how well each of them fits",
-            lambda x, y, floors: max(floors),
-        ),
-        mistake(
-            "takes the lowest loss",
-            "That is the lowest loss: the floor lies below it, and is one of the list",
-            lambda x, y, floors: min(y),
+            lambda x, y, floors: min(
+                floors, key=lambda floor: _misses(x, np.subtract(y, floor), 0)
+            ),
         ),
     ],
 )
@@ -333,59 +188,14 @@ def _two_valleys(N, D):
 
 
 def _best(law, operations, sizes, per_token=6):
-    return min(sizes, key=lambda N: law(N, operations / (per_token * N)))
-
-
-def right_best_size(law, operations, sizes):
-    N = _best(law, operations, sizes)
-    return N, operations / (6 * N)
+    N = min(sizes, key=lambda N: law(N, operations / (per_token * N)))
+    return N, operations / (per_token * N)
 
 
 def best_size_by_sorting(law, operations, sizes):
     table = [(law(N, operations / 6 / N), N) for N in sizes]
     _, N = sorted(table)[0]
     return N, operations / N / 6
-
-
-def counts_one_operation(law, operations, sizes):
-    N = _best(law, operations, sizes, per_token=1)
-    return N, operations / N
-
-
-def counts_the_forward_pass(law, operations, sizes):
-    N = _best(law, operations, sizes, per_token=2)
-    return N, operations / (2 * N)
-
-
-def gives_all_the_same_text(law, operations, sizes):
-    D = operations / (6 * sizes[0])
-    N = min(sizes, key=lambda N: law(N, D))
-    return N, operations / (6 * N)
-
-
-def takes_the_worst(law, operations, sizes):
-    N = max(sizes, key=lambda N: law(N, operations / (6 * N)))
-    return N, operations / (6 * N)
-
-
-def returns_the_loss(law, operations, sizes):
-    N = _best(law, operations, sizes)
-    return N, law(N, operations / (6 * N))
-
-
-def swaps_the_two(law, operations, sizes):
-    N = _best(law, operations, sizes)
-    return operations / (6 * N), N
-
-
-def returns_the_place(law, operations, sizes):
-    N = _best(law, operations, sizes)
-    return sizes.index(N), operations / (6 * N)
-
-
-def swaps_arguments_of_the_law(law, operations, sizes):
-    N = min(sizes, key=lambda N: law(operations / (6 * N), N))
-    return N, operations / (6 * N)
 
 
 best_size = exercise(
@@ -397,9 +207,10 @@ best_size = exercise(
         (_steep, 6e11, [10_000, 20_000, 50_000, 100_000, 200_000, 500_000]),
         (_flat, 1e19, [3e9, 1e9, 1e8, 3e8, 2e8]),
         (_two_valleys, 1000, [3, 5, 9, 14, 20, 30]),  # D is no whole number
+        (lambda N, D: _two_valleys(N, N), 1000, [3, 5, 9, 14, 20, 30]),  # the other valley
     ),
     praise="`best_size` is right: try each size with all the text that it can pay for.",
-    right=[right_best_size, best_size_by_sorting],
+    right=[lambda law, operations, sizes: _best(law, operations, sizes), best_size_by_sorting],
     hints=[
         "How many tokens D can a size N pay for?",
         "`N = min(sizes, key=lambda N: law(N, operations / ...))`, and then D for that N.",
@@ -414,45 +225,24 @@ best_size = exercise(
         mistake(
             "counts one operation a token",
             "6 N D operations are paid for, not N D",
-            counts_one_operation,
+            lambda law, operations, sizes: _best(law, operations, sizes, 1),
         ),
         mistake(
             "counts the forward pass only",
             "2 N D is the forward pass: training costs 6 N D",
-            counts_the_forward_pass,
+            lambda law, operations, sizes: _best(law, operations, sizes, 2),
         ),
-        *alike(
+        mistake(
+            "gives every size the same text",
             "The largest size wins if all read the same text: a larger one can pay for less",
-            {
-                "gives every size the same text": gives_all_the_same_text,
-                "takes the largest": lambda law, operations, sizes: (
-                    max(sizes),
-                    operations / (6 * max(sizes)),
-                ),
-            },
+            lambda law, operations, sizes: _best(
+                lambda N, D: law(N, operations / (6 * sizes[0])), operations, sizes
+            ),
         ),
         mistake(
-            "takes the smallest",
-            "That is the smallest size: ask the law about each",
-            lambda law, operations, sizes: (min(sizes), operations / (6 * min(sizes))),
-        ),
-        mistake("takes the worst", "That is the size with the largest loss", takes_the_worst),
-        mistake("returns the loss", "That is N and the loss: return N and D", returns_the_loss),
-        mistake("swaps the two", "The two are swapped: first N, then D", swaps_the_two),
-        mistake(
-            "returns the place",
-            "That is the place of the size in the list: return the size itself",
-            returns_the_place,
-        ),
-        mistake(
-            "gives the law its arguments the wrong way round",
-            "The law takes N first, and then D",
-            swaps_arguments_of_the_law,
-        ),
-        refused(
-            "returns N alone",
-            "but a tuple",
-            lambda law, operations, sizes: _best(law, operations, sizes),
+            "swaps the two",
+            "The two are swapped: first N, then D",
+            lambda law, operations, sizes: _best(law, operations, sizes)[::-1],
         ),
     ],
 )
@@ -475,12 +265,8 @@ def measured() -> dict[tuple[int, int], float]:
 
 def for_sale() -> dict[tuple[int, int], float]:
     """The cells that may be bought, with their cost in operations, the cheapest first."""
-    costs = {cell: 6.0 * cell[0] * cell[1] for cell in measured()}
-    return {cell: cost for cell, cost in sorted(costs.items(), key=_cost) if cost <= SMALL}
-
-
-def _cost(pair: tuple[tuple[int, int], float]) -> float:
-    return pair[1]
+    costs = sorted((6.0 * N * D, (N, D)) for N, D in measured())
+    return {cell: cost for cost, cell in costs if cost <= SMALL}
 
 
 def misses_of(cells: list[tuple[int, int]]) -> dict[tuple[int, int], float]:
@@ -497,45 +283,34 @@ def judge_buy(call):
         expect(pair in for_sale(), f"Nothing like {pair} is for sale: see `for_sale()`.")
     expect(len(set(bought)) == len(bought), "A run is bought twice, and tells nothing new.")
     spent = sum(for_sale()[pair] for pair in bought)
-    told = f"{len(bought)} runs for {spent / 1e9:,.0f} billion operations"
-    expect(spent <= PURSE, f"{told}: there are only {PURSE / 1e9:,.0f} billion.")
-    expect(len(bought) >= 5, f"{told}: a law with five unknowns needs five runs or more.")
+    summary = f"{len(bought)} runs for {spent / 1e9:,.0f} billion operations"
+    expect(spent <= PURSE, f"{summary}: there are only {PURSE / 1e9:,.0f} billion.")
+    expect(len(bought) >= 5, f"{summary}: a law with five unknowns needs five runs or more.")
     found = misses_of(bought)
-    told += "; off by " + ", ".join(f"{miss:+.1%} at N = {n:,}" for (n, _), miss in found.items())
+    summary += "; off by " + ", ".join(
+        f"{miss:+.1%} at N = {n:,}" for (n, _), miss in found.items()
+    )
     worst = max(map(abs, found.values()))
-    expect(worst < 0.05, f"{told}. At most 5% is asked at each.")
-    return f"{told}. The runs themselves differ by about 2% from seed to seed."
+    expect(worst < 0.05, f"{summary}. At most 5% is asked at each.")
+    return f"{summary}. The runs themselves differ by about 2% from seed to seed."
 
 
 def buys_the_cheapest():
-    return [
-        (25_472, 501_760),
-        (25_472, 1_003_520),
-        (25_472, 2_007_040),
-        (56_640, 501_760),
-        (56_640, 1_003_520),
-        (100_096, 501_760),
-    ]
+    texts = 501_760, 1_003_520, 2_007_040
+    small = [(25_472, D) for D in texts]
+    middle = [(56_640, D) for D in texts[:2]]
+    return [*small, *middle, (100_096, 501_760)]
 
 
 def buys_two_sizes():
-    return [
-        (25_472, 501_760),
-        (25_472, 1_003_520),
-        (25_472, 2_007_040),
-        (100_096, 501_760),
-        (100_096, 832_512),
-    ]
+    small = [(25_472, D) for D in (501_760, 1_003_520, 2_007_040)]
+    return [*small, (100_096, 501_760), (100_096, 832_512)]
 
 
 def buys_the_five_cheapest():
-    return [
-        (25_472, 501_760),
-        (25_472, 1_003_520),
-        (25_472, 2_007_040),
-        (56_640, 501_760),
-        (100_096, 501_760),
-    ]
+    texts = 501_760, 1_003_520, 2_007_040
+    small = [(25_472, D) for D in texts]
+    return [*small, (56_640, 501_760), (100_096, 501_760)]
 
 
 buy = exercise(
@@ -561,17 +336,10 @@ buy = exercise(
         refused(
             "buys four", "a law with five unknowns needs five", lambda: buys_the_cheapest()[:4]
         ),
-        refused("buys one run five times", "bought twice", lambda: 5 * [(25_472, 501_760)]),
         refused(
             "buys what is held out",
             "Nothing like (501696, 2007040) is for sale",
             lambda: [*buys_the_cheapest()[:4], (501_696, 2_007_040)],
         ),
-        refused(
-            "buys one size",
-            "needs five runs",
-            lambda: [cell for cell in for_sale() if cell[0] == 25_472],
-        ),
-        refused("returns one pair", "a list", lambda: (25_472, 501_760)),
     ],
 )

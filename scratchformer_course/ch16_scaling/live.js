@@ -1,9 +1,9 @@
 // A budget to spend: the reader chooses a size, the law says what it reaches, and what of the
 // budget the best size would not have needed.
-"use strict";
 
-scratchformerLive.figures.law = (() => {
-  const { el, newId, slider, button, note, table } = scratchformerLive;
+course.define("ch16_scaling", () => {
+  const { el, newId, sliderOver, button, note, table, drawing, words, path, describe } =
+    course.live;
   const POINTS = 80; // of the curve
 
   // ---- the law -----------------------------------------------------------------------------
@@ -45,31 +45,29 @@ scratchformerLive.figures.law = (() => {
     const [from, to] = [sizes[0], sizes[sizes.length - 1]];
     const px = (N) => left + ((right - left) * Math.log(N / from)) / Math.log(to / from);
     const py = (v) => bottom - ((bottom - top) * (v - low)) / (high - low);
-    const words = (text, x, y, anchor, more = {}) =>
-      el("svg:text", { x, y, "text-anchor": anchor, ...more }, text);
     const clip = newId("clip");
     const inner = el("svg:g", { "clip-path": `url(#${clip})` });
     const ticks = [0, 1, 2, 3, 4].map((i) => low + ((high - low) * i) / 4);
-    const svg = el("svg:svg", { viewBox: "0 0 400 272", role: "img", class: "sx-chart" }, [
+    const svg = drawing(400, 272, { class: "sx-chart" }, [
       el("svg:clipPath", { id: clip }, [
         el("svg:rect", { x: left, y: top, width: right - left, height: bottom - top }),
       ]),
       el("svg:path", { d: `M${left} ${top}V${bottom}H${right}`, class: "sx-frame" }),
       [1e4, 1e5].map((N) => [
-        words(N === 1e4 ? "10 k" : "100 k", px(N), bottom + 18, "middle"),
+        words(N === 1e4 ? "10 k" : "100 k", px(N), bottom + 18),
         el("svg:path", { d: `M${px(N)} ${bottom}v4`, class: "sx-frame" }),
       ]),
       ticks.map((v) => words(v.toFixed(2), left - 6, py(v) + 5, "end")),
-      words("parameters, N", (left + right) / 2, bottom + 38, "middle"),
+      words("parameters, N", (left + right) / 2, bottom + 38),
       words("loss", left + 8, top + 12, "start"),
       inner,
     ]);
     const curve = (f) => {
       const points = Array.from({ length: POINTS + 1 }, (_, i) => {
         const N = from * (to / from) ** (i / POINTS);
-        return `${px(N).toFixed(1)} ${py(Math.min(f(N), 2 * high)).toFixed(1)}`;
+        return [px(N), py(Math.min(f(N), 2 * high))];
       });
-      return el("svg:path", { d: `M${points.join("L")}`, class: "sx-curve" });
+      return el("svg:path", { d: path(points), class: "sx-curve" });
     };
     const shapes = {
       tried: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
@@ -92,34 +90,15 @@ scratchformerLive.figures.law = (() => {
   function build({ law, tested, budgets, sizes }) {
     const first = sizes.findIndex((N) => N > 3.2 * best(law, tested[0][0])); // wastes half
     let [tries, shown] = [[sizes[first]], false];
-    const spend = slider(
-      "Budget",
-      {
-        min: 0,
-        max: budgets.length - 1,
-        step: 1,
-        value: budgets.indexOf(tested[0][0]),
-        show: (i) => billions(budgets[i]),
-      },
-      () => {
-        tries = [];
-        shown = false;
-        draw();
-      },
-    );
-    const size = slider(
-      "Size",
-      {
-        min: 0,
-        max: sizes.length - 1,
-        step: 1,
-        value: first,
-        show: (i) => grouped(sizes[i]),
-      },
-      () => draw(),
-    );
-    const reads = el("p", { class: "sx-caption" });
-    const told = el("p", { class: "sx-status", role: "status" });
+    const spend = sliderOver("Budget", budgets.map(billions), begin, budgets.indexOf(tested[0][0]));
+    const size = sliderOver("Size", sizes.map(grouped), draw, first);
+    function begin() {
+      tries = [];
+      shown = false;
+      draw();
+    }
+    const reads = el("p.sx-caption");
+    const told = el("p.sx-status", { role: "status" });
     const chartAt = el("div");
     const triesAt = el("div");
     const train = button("Train it", () => {
@@ -165,8 +144,8 @@ scratchformerLive.figures.law = (() => {
         : "Nothing is trained yet.";
       const chosen = shown ? `The best size is ${grouped(best(law, budget))}. ` : "";
       const measured = stars.length ? "Stars are trained runs." : "";
-      c.svg.setAttribute(
-        "aria-label",
+      describe(
+        c.svg,
         `Loss against size at ${billions(budget)} operations. ` +
           tries.map((n) => `${grouped(n)}: ${nats(reached(law, budget, n))}. `).join("") +
           (shown ? `The law is a bowl. ${chosen}${measured}` : "The law is hidden."),
@@ -185,26 +164,26 @@ scratchformerLive.figures.law = (() => {
             )
           : "",
       );
-      show.setAttribute("aria-pressed", shown);
+      show.setAttribute("aria-pressed", String(shown));
       show.textContent = shown ? "Hide the law" : "Show all sizes";
     }
 
     draw();
-    return el("div", { class: "sx-law" }, [
-      el("div", { class: "sx-columns" }, [
-        el("section", { class: "sx-half" }, [
+    return el("div.sx-law", [
+      el("div.sx-columns", [
+        el("section.sx-half", [
           spend.element,
           size.element,
           reads,
-          el("div", { class: "sx-bar" }, [train, show]),
+          el("div.sx-bar", [train, show]),
           told,
           triesAt,
         ]),
-        el("section", { class: "sx-half" }, [chartAt]),
+        el("section.sx-half", [chartAt]),
       ]),
     ]);
   }
 
-  return Object.assign(build, { loss, best, reached, wasted });
-})();
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.law; // Node
+  course.figures.law = build;
+  return { loss, best, reached, wasted };
+});

@@ -35,8 +35,7 @@ def law(joint: JointLaw, tested: Mapping[Number, Sequence[Sequence[Number]]]) ->
         "budgets": sorted({*BUDGETS, *map(float, tested)}),
         "sizes": SIZES,
     }
-    files = ["ch16_scaling/live.css", "ch16_scaling/live.js"]
-    return LiveFigure("law", settings, _still(settings), files)
+    return LiveFigure("law", settings, _still(settings))
 
 
 def wasted(joint: JointLaw, budget: Number, n: Number) -> float:

@@ -20,9 +20,9 @@ from scratchformer.cli.run_config import RunConfig, check_table, keys_of, option
 from scratchformer.data import load_corpus, scored_split
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.ch17_speedrun.windows import RaceWindows
 from scratchformer_course.measurements import load_measurements
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 LONGEST = 60  # seconds of training
 LARGEST = 20_000_000  # parameters
@@ -108,9 +108,10 @@ def enter(changes: Any, seeds: Any = 1) -> Entry:
             T = model.context_length
             losses[i].append(evaluate(model, scored, T, max(1, 4096 // T)))
             seconds[i].append(took)
-    ten_seeds = load_measurements("records")["ten_seeds"]
-    stored = [run["loss"] for run in ten_seeds["record-mean"]["runs"]["development"]]
-    wanted = ten_seeds["targets"]["development"]
+    records = load_measurements("records")
+    trained = records["ten_seeds"]["record-mean"]["runs"]["development"]
+    stored = [run["loss"] for run in trained]
+    wanted = records["settings"]["ten_seeds"]["targets"]["development"]
     return Entry(
         steps=(settings[0]["training"]["steps"], settings[1]["training"]["steps"]),
         parameters=(sizes[0], sizes[1]),
@@ -123,7 +124,7 @@ def enter(changes: Any, seeds: Any = 1) -> Entry:
 
 def record_settings() -> dict[str, dict]:
     """The tables "model" and "training" of lab/configs/record-mean.toml, as they were measured."""
-    stored = load_measurements("records")["ten_seeds"]["record-mean"]["settings"]
+    stored = load_measurements("records")["settings"]["ten_seeds"]["record-mean"]
     left_out = FIXED | {"type"}
     return {
         table: {name: value for name, value in stored[table].items() if name not in left_out}

@@ -1,7 +1,7 @@
 """The exercises of chapter 18, GPT-2."""
 
-import functools
-from functools import partial
+from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.tokenizers.merging import apply_merges
-from scratchformer_course.kit.checks.engine import alike, exercise, mistake, refused
+from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
@@ -20,19 +20,16 @@ MASKS = (".attn.bias", ".attn.masked_bias")  # what old files hold besides: the 
 def _gpt2_file(prefix, blocks, is_old, V=9, T=6, C=6):
     """Small random weights under GPT-2's names; where T = C the table of positions is square."""
     generator = torch.Generator().manual_seed(17)
-    shapes: dict[str, tuple[int, ...]] = {"wte.weight": (V, C), "wpe.weight": (T, C)}
-    shapes |= {"ln_f.weight": (C,), "ln_f.bias": (C,)}
+    block = {"ln_1": (C,), "ln_2": (C,), "attn.c_attn": (C, 3 * C), "attn.c_proj": (C, C)}
+    block |= {"mlp.c_fc": (C, 4 * C), "mlp.c_proj": (4 * C, C)}
+    shapes = {"wte.weight": (V, C), "wpe.weight": (T, C), "ln_f.weight": (C,), "ln_f.bias": (C,)}
     for i in blocks:
-        block: dict[str, tuple[int, ...]] = {"ln_1.weight": (C,), "ln_1.bias": (C,)}
-        block |= {"ln_2.weight": (C,), "ln_2.bias": (C,)}
-        block |= {"attn.c_attn.weight": (C, 3 * C), "attn.c_attn.bias": (3 * C,)}
-        block |= {"attn.c_proj.weight": (C, C), "attn.c_proj.bias": (C,)}
-        block |= {"mlp.c_fc.weight": (C, 4 * C), "mlp.c_fc.bias": (4 * C,)}
-        block |= {"mlp.c_proj.weight": (4 * C, C), "mlp.c_proj.bias": (C,)}
-        block |= {"attn.bias": (1, 1, T, T), "attn.masked_bias": ()} if is_old else {}
-        shapes |= {f"h.{i}.{name}": shape for name, shape in block.items()}
+        for name, shape in block.items():
+            shapes |= {f"h.{i}.{name}.weight": shape, f"h.{i}.{name}.bias": shape[-1:]}
+        if is_old:
+            shapes |= {f"h.{i}.attn.bias": (1, 1, T, T), f"h.{i}.attn.masked_bias": ()}
     weights = {prefix + n: torch.randn(s, generator=generator) for n, s in shapes.items()}
-    return weights | ({"lm_head.weight": weights[f"{prefix}wte.weight"].clone()} if is_old else {})
+    return ({"lm_head.weight": weights[f"{prefix}wte.weight"].clone()} if is_old else {}) | weights
 
 
 FILES = (
@@ -40,55 +37,40 @@ FILES = (
     _gpt2_file("", (0, 10), is_old=True),
     _gpt2_file("transformer.", (0,), is_old=False),
     _gpt2_file("", (0, 1, 2), is_old=False, V=4, T=7, C=4),  # the table of tokens is square
+    {"transformer.ln_f.bias": torch.ones(6), "lm_head.weight": torch.ones(9, 6)},
 )
 
 
-def _translated(weights, skips=True, prefix="transformer.", turns=None):
-    """The right answer, or one that differs in what it leaves out, strips or transposes."""
-    turns = turns or (lambda name, t: name.startswith("h.") and t.dim() == 2)
-    found = {}
-    for name, t in weights.items():
-        name = name.removeprefix(prefix)
-        if skips and (name == "lm_head.weight" or name.endswith(MASKS)):
-            continue
-        found[name] = t.T if turns(name, t) else t
-    return found
-
-
-def _refuse_names(got, right):
-    """Raise `Wrong` for a tensor that is too many, or is missing."""
-    for name in sorted(got.keys() - right.keys()):
-        why = f"{name!r} is no name of ours"
-        if any(full.endswith(name) for full in right):
-            why += ": cut `transformer.` off only where a name begins with it"
-        if name.startswith("transformer."):
-            why = f"`{name}`: our names do not begin with `transformer.`"
-        elif name == "lm_head.weight":
-            why = "The head is the token table itself, which is there already: leave it out"
-        elif name.endswith(MASKS):
-            why = f"`{name}` is no bias but a causal mask, and no parameter of ours"
-        raise Wrong(f"{why}.")
-    for name in sorted(right.keys() - got.keys()):
-        why = ": its name ends in `attn.bias` too, but it is a real bias" * ("c_attn.b" in name)
-        raise Wrong(f"`{name}` is missing{why}.")
+def _translated(
+    weights,
+    skips=(*MASKS, "lm_head.weight"),
+    turns=lambda name, t: name.startswith("h.") and t.dim() == 2,
+):
+    """The right answer, or one that differs in what it leaves out or transposes."""
+    ours = {n.removeprefix("transformer."): t for n, t in weights.items() if not n.endswith(skips)}
+    return {name: t.T if turns(name, t) else t for name, t in ours.items()}
 
 
 def judge_from_gpt2(call):
     for weights in FILES:
         right = _translated(weights)
         got = call(weights).like(right, "Return a dict of tensors.")
-        _refuse_names(got, right)
-        for name, tensor in right.items():
-            if got[name].shape == tensor.shape and torch.equal(got[name], tensor):
-                continue
-            why = f"`{name}` has changed, but not by transposing it"
-            if name[:2] == "h." and torch.equal(got[name], tensor.T):
-                why = f"`{name}` is (in, out) in the file: transpose it"
-                if tensor.shape[0] == tensor.shape[1]:
-                    why += ". It is square, so its shape tells nothing"
-            elif torch.equal(got[name].T, tensor):
-                why = f"`{name}` is a table with a row for each id: do not transpose it"
-            raise Wrong(f"{why}.")
+        for name in sorted(got.keys() - right.keys()):
+            why = "is no name of ours"
+            if name == "lm_head.weight":
+                why = "is the token table itself, which is there already: leave it out"
+            elif name.endswith(MASKS):
+                why = "is no bias but a causal mask, and no parameter of ours"
+            raise Wrong(f"`{name}` {why}.")
+        for name, tensor in sorted(right.items()):
+            why = ": its name ends in `attn.bias` too, but it is a real bias" * ("c_attn.b" in name)
+            expect(name in got, f"`{name}` is missing{why}.")
+            why = "has changed, but not by transposing it"
+            if tensor.dim() == 2 and torch.equal(got[name], tensor.T):
+                why = "is (in, out) in the file: transpose it"
+                if name in ("wte.weight", "wpe.weight"):
+                    why = "is a table with a row for each id: do not transpose it"
+            expect(torch.equal(got[name], tensor), f"`{name}` {why}.")
     return "`from_gpt2` is right for old and new files: 4 matrices of each block are transposed."
 
 
@@ -102,39 +84,6 @@ def from_gpt2_by_suffix(weights):
         transposed = name.endswith(matrices)
         ours[".".join(parts)] = weights[name].t().contiguous() if transposed else weights[name]
     return ours
-
-
-def keeps_the_masks(weights):
-    found = _translated(weights, skips=False)
-    found.pop("lm_head.weight", None)
-    return found
-
-
-def keeps_the_head(weights):
-    found = _translated(weights, skips=False)
-    return {name: t for name, t in found.items() if not name.endswith(MASKS)}
-
-
-def keeps_the_prefix(weights):
-    turned = _translated(weights)
-    return {n: turned[k] for n in weights if (k := n.removeprefix("transformer.")) in turned}
-
-
-def cuts_every_name(weights):
-    has_prefix = any(name.startswith("transformer.") for name in weights)
-    cut = 0 if has_prefix else len("transformer.")
-    return {name[cut:]: t for name, t in _translated(weights).items()}
-
-
-def drops_the_bias_of_c_attn(weights):
-    found = _translated(weights)
-    return {name: t for name, t in found.items() if not name.endswith("attn.bias")}
-
-
-def reshapes_instead(weights):
-    turned = _translated(weights)
-    raw = _translated(weights, turns=lambda name, t: False)
-    return {name: raw[name].reshape(t.shape) for name, t in turned.items()}
 
 
 from_gpt2 = exercise(
@@ -164,81 +113,39 @@ from_gpt2 = exercise(
             lambda weights: _translated(weights, turns=lambda name, t: False),
         ),
         refused(
-            "transposes only what is not square",
-            "It is square, so its shape tells nothing",
-            lambda weights: _translated(
-                weights,
-                turns=lambda name, t: name[:2] == "h." and t.dim() == 2 and len(set(t.shape)) > 1,
-            ),
-        ),
-        refused(
             "transposes every matrix",
             "is a table with a row for each id",
             lambda weights: _translated(weights, turns=lambda name, t: t.dim() == 2),
         ),
         refused(
-            "transposes the first block only",
-            "is (in, out) in the file: transpose it",
-            lambda weights: _translated(
-                weights, turns=lambda name, t: name[:4] == "h.0." and t.dim() == 2
-            ),
+            "keeps the masks",
+            "is no bias but a causal mask",
+            lambda weights: _translated(weights, skips="lm_head.weight"),
         ),
-        refused("keeps the masks", "is no bias but a causal mask", keeps_the_masks),
-        refused("keeps the head", "The head is the token table itself", keeps_the_head),
         refused(
-            "cuts every name",
-            "only where a name begins with it",
-            cuts_every_name,
+            "keeps the head",
+            "is the token table itself",
+            lambda weights: _translated(weights, skips=MASKS),
         ),
-        refused("keeps the prefix", "our names do not begin with `transformer.`", keeps_the_prefix),
         refused(
             "drops the bias of `c_attn`",
             "its name ends in `attn.bias` too",
-            drops_the_bias_of_c_attn,
-        ),
-        refused(
-            "drops all biases",
-            "is missing",
-            lambda weights: {
-                name: t for name, t in _translated(weights).items() if not name.endswith("bias")
-            },
-        ),
-        refused(
-            "reshapes instead of transposing",
-            "has changed, but not by transposing it",
-            reshapes_instead,
-        ),
-        refused(
-            "returns the names only",
-            "Return a dict of tensors",
-            lambda weights: list(_translated(weights)),
+            lambda weights: _translated(
+                weights, skips=("attn.bias", "masked_bias", "lm_head.weight")
+            ),
         ),
     ],
 )
 
 
-def _split(tokens, choose):
-    """For each token longer than a byte, what `choose` takes of all its cuts into two tokens."""
-    found = []
-    for token in tokens:
-        cuts = [(token[:k], token[k:]) for k in range(1, len(token))]
-        if cuts := [cut for cut in cuts if cut[0] in tokens and cut[1] in tokens]:
-            found.append(choose(cuts))
-    return found
-
-
-def _merged(tokens, choose):
-    """As the right answer, with another choice among the neighbours that may be joined."""
+def _merged(tokens, choose=lambda ranks: min(ranks, key=ranks.get)):
+    """The right answer, or one with another choice among the neighbours that may be joined."""
     found = []
     for token in tokens:
         parts = [bytes([b]) for b in token]
         while len(parts) > 2:
-            ranks = {
-                k: tokens.index(parts[k] + parts[k + 1])
-                for k in range(len(parts) - 1)
-                if parts[k] + parts[k + 1] in tokens
-            }
-            k = choose(ranks)
+            joined = enumerate(a + b for a, b in pairwise(parts))
+            k = choose({k: tokens.index(pair) for k, pair in joined if pair in tokens})
             parts[k : k + 2] = [parts[k] + parts[k + 1]]
         if len(parts) == 2:
             found.append(tuple(parts))
@@ -250,25 +157,19 @@ def _rank(known, left, right):
 
 
 def merges_by_tokenizer(tokens):
-    ids = {token: i for i, token in enumerate(tokens)}
     found = []
     for i, token in enumerate(tokens):
-        letters = [token[k : k + 1] for k in range(len(token))]
-        earlier = {t: r for t, r in ids.items() if r < i}
-        parts = apply_merges(letters, partial(_rank, earlier))
+        earlier = {other: rank for rank, other in enumerate(tokens[:i])}
+        parts = apply_merges([bytes([b]) for b in token], partial(_rank, earlier))
         if len(parts) == 2:
             found.append(tuple(parts))
     return found
 
 
-def keeps_single_bytes(tokens):
-    merges = iter(_merged(tokens, lambda ranks: min(ranks, key=ranks.get)))
-    return [next(merges) if len(token) > 1 else (token, b"") for token in tokens]
-
-
-def returns_ids(tokens):
-    pairs = _merged(tokens, lambda ranks: min(ranks, key=ranks.get))
-    return [(tokens.index(a), tokens.index(b)) for a, b in pairs]
+def first_cuts(tokens):
+    cuts = [[(token[:k], token[k:]) for k in range(1, len(token))] for token in tokens]
+    known = [[cut for cut in of_token if {*cut} <= {*tokens}] for of_token in cuts]
+    return [of_token[0] for of_token in known if of_token]
 
 
 _EIGHT = [b"a", b"b", b"c", b"d", b"bc", b"abc", b"abcd", b"bcd"]
@@ -288,10 +189,7 @@ find_merges = exercise(
         _EIGHT,
     ),
     praise="`find_merges` is right in all 9 vocabularies, and it goes by the order of learning.",
-    right=[
-        lambda tokens: _merged(tokens, lambda ranks: min(ranks, key=ranks.get)),
-        merges_by_tokenizer,
-    ],
+    right=[lambda tokens: _merged(tokens), merges_by_tokenizer],
     hints=[
         "Into which parts would the tokenizer merge the bytes of a token, if it did not know the "
         "token itself yet?",
@@ -306,60 +204,26 @@ find_merges = exercise(
         digits=0,
     ),
     mistakes=[
-        *alike(
+        mistake(
+            "takes the first cut into two tokens",
             "This cut gives two tokens, but not those that were merged: join bytes in the order "
             "of learning",
-            {
-                "takes the first cut into two tokens": lambda tokens: _split(
-                    tokens, lambda cuts: cuts[0]
-                ),
-                "takes the last cut into two tokens": lambda tokens: _split(
-                    tokens, lambda cuts: cuts[-1]
-                ),
-                "takes the cut nearest to the middle": lambda tokens: _split(
-                    tokens, lambda cuts: min(cuts, key=lambda c: abs(len(c[0]) - len(c[1])))
-                ),
-                "joins the leftmost pair first": lambda tokens: _merged(tokens, min),
-            },
+            first_cuts,
         ),
-        *alike(
+        mistake(
+            "cuts off the last byte",
             "This cuts off one byte, whatever was learned: join bytes until two parts are left",
-            {
-                "cuts off the first byte": lambda tokens: [
-                    (token[:1], token[1:]) for token in tokens if len(token) > 1
-                ],
-                "cuts off the last byte": lambda tokens: [
-                    (token[:-1], token[-1:]) for token in tokens if len(token) > 1
-                ],
-            },
+            lambda tokens: [(token[:-1], token[-1:]) for token in tokens if len(token) > 1],
         ),
         mistake(
-            "joins the pair learned last",
-            "Of several pairs that can be joined, join the one learned first, not the last",
-            lambda tokens: _merged(tokens, lambda ranks: max(ranks, key=ranks.get)),
+            "joins the leftmost pair first",
+            "The leftmost pair is joined first here: join the one learned first",
+            lambda tokens: _merged(tokens, min),
         ),
-        mistake(
-            "returns the tokens",
-            "These are the tokens: for each, return the two parts it was merged from",
-            lambda tokens: [token for token in tokens if len(token) > 1],
-        ),
-        mistake(
-            "keeps single bytes",
-            "A single byte was not merged from anything: it has no pair",
-            keeps_single_bytes,
-        ),
-        mistake("returns ids", "These are ids: return the bytes of the two parts", returns_ids),
         mistake(
             "exchanges the parts",
             "Left and right are exchanged",
-            lambda tokens: [
-                (b, a) for a, b in _merged(tokens, lambda ranks: min(ranks, key=ranks.get))
-            ],
-        ),
-        mistake(
-            "sorts the pairs",
-            "The pairs are right, but must stay in the order of learning",
-            lambda tokens: sorted(_merged(tokens, lambda ranks: min(ranks, key=ranks.get))),
+            lambda tokens: [(b, a) for a, b in _merged(tokens)],
         ),
     ],
 )
@@ -375,8 +239,8 @@ def _gpt(config):
 
 
 def judge_break_config(call):
-    praise = [_judge_config(call, given) for given in (CONFIG, LARGER)]
-    return praise[0]
+    praise, _ = (_judge_config(call, given) for given in (CONFIG, LARGER))
+    return praise
 
 
 def _judge_config(call, given):
@@ -407,14 +271,13 @@ def _judge_config(call, given):
     return f"Broken, and no shape tells: {name}={config[name]} moves a logit by {moved:.1f}."
 
 
+def one_head(config):
+    return {**config, "n_heads": 1}
+
+
 def a_head_for_each_channel(config):
     config = dict(config)
     config["n_heads"] = config["d_model"]
-    return config
-
-
-def changes_its_argument(config):
-    config["n_heads"] = 2
     return config
 
 
@@ -422,14 +285,14 @@ break_config = exercise(
     "18.3",
     "break_config(config: GPTConfig's fields as a dict) -> a dict: same shapes, other logits",
     judge=judge_break_config,
-    right=[lambda config: {**config, "n_heads": 1}, a_head_for_each_channel],
+    right=[one_head, a_head_for_each_channel],
     hints=[
         "Which fields are the length of some axis of a weight, and which is not?",
         "Width stays width when it is cut into other heads: `{**config, ...: ...}`.",
     ],
     question=which(
         "changes the dropout",
-        beside=[lambda config: {**config, "n_heads": 1}, a_head_for_each_channel],
+        beside=[one_head, a_head_for_each_channel],
         others=["changes the width", "takes heads that do not divide the width"],
     ),
     mistakes=[
@@ -437,26 +300,6 @@ break_config = exercise(
             "changes the width",
             "does not fit: the loader notices it",
             lambda config: {**config, "d_model": 24},
-        ),
-        refused(
-            "changes the vocabulary",
-            "does not fit: the loader notices it",
-            lambda config: {**config, "vocab_size": 12},
-        ),
-        refused(
-            "changes the context",
-            "does not fit: the loader notices it",
-            lambda config: {**config, "context_length": 16},
-        ),
-        refused(
-            "changes the number of blocks",
-            "does not fit: the loader notices it",
-            lambda config: {**config, "n_layers": 3},
-        ),
-        refused(
-            "drops the biases",
-            "does not fit: the loader notices it",
-            lambda config: {**config, "bias": False},
         ),
         refused(
             "takes heads that do not divide the width",
@@ -469,19 +312,6 @@ break_config = exercise(
             lambda config: {**config, "dropout": 0.5},
         ),
         refused("changes nothing", "Nothing is changed yet", lambda config: dict(config)),
-        refused(
-            "changes two fields",
-            "Change one field, not 2",
-            lambda config: {**config, "n_heads": 2, "dropout": 0.1},
-        ),
-        refused(
-            "changes its argument", "changes its argument `config` in place", changes_its_argument
-        ),
-        refused(
-            "returns the changed field only",
-            "Return all seven fields",
-            lambda config: {"n_heads": 2},
-        ),
     ],
 )
 
@@ -495,7 +325,7 @@ And as the sun breaks through the darkest clouds,
 RISE, MOVE = 0.01, 0.1  # what the loss may rise by, and what a probability must move by
 
 
-@functools.cache
+@cache
 def _trained():
     """The shipped model, the ids of lines that it has not seen, its loss and its probabilities."""
     net = GPT.pretrained("tiny-shakespeare").eval()
@@ -526,11 +356,11 @@ def judge_unnoticed(call):
             parameter.copy_(changed[name])
     new_loss, new_p = _loss_and_probabilities(broken, ids)
     move, rise = (new_p - p).abs().max().item(), new_loss - loss
-    told = f"The loss goes from {loss:.4f} to {new_loss:.4f}"
-    expect(rise <= RISE, f"{told}, and you may notice that: it may rise by {RISE}.")
-    slight = f"{told}, but no probability moves by more than {move:.2f}: make it {MOVE} or more."
+    losses = f"The loss goes from {loss:.4f} to {new_loss:.4f}"
+    expect(rise <= RISE, f"{losses}, and you may notice that: it may rise by {RISE}.")
+    slight = f"{losses}, but no probability moves by more than {move:.2f}: make it {MOVE} or more."
     expect(move >= MOVE, slight)
-    return f"{told}, and a probability moves by {move:.2f}."
+    return f"{losses}, and a probability moves by {move:.2f}."
 
 
 def without_one_bias(weights):
@@ -548,20 +378,12 @@ def with_a_tenth_more_in_each_token(weights):
     return {**weights, name: weights[name] + 0.1}
 
 
-def without_the_biases_of_the_heads(weights):
-    return {name: 0 * w if name.endswith("c_attn.bias") else w for name, w in weights.items()}
-
-
 unnoticed = exercise(
     "18.4",
     "unnoticed(weights: tensors by name) -> tensors of the same names and shapes, with which the "
     "loss rises by 0.01 at most and a probability moves by 0.1 or more",
     judge=judge_unnoticed,
-    right=[
-        without_one_bias,
-        with_larger_positions,
-        lambda weights: {**weights, "wpe.weight": 0.9 * weights["wpe.weight"]},
-    ],
+    right=[without_one_bias, with_larger_positions],
     hints=[
         "In which block does a slight change have the fewest blocks behind it that could enlarge "
         "it?",
@@ -571,15 +393,15 @@ unnoticed = exercise(
     question=which(
         "adds 0.1 to the token table",
         beside=[without_one_bias, with_larger_positions],
-        others=[
-            "transposes the square matrix of one block",
-            "leaves a tensor out",
-            "loses all biases of queries, keys and values",
-        ],
+        others=["transposes the square matrix of one block", "leaves a tensor out"],
         text="One of these changes is refused. Which one, and why?",
     ),
     mistakes=[
-        refused("changes nothing", "no probability moves by more than 0.00", dict),
+        refused(
+            "adds 0.1 to the token table",
+            "no probability moves by more than 0.00",
+            with_a_tenth_more_in_each_token,
+        ),
         refused(
             "transposes the square matrix of one block",
             "and you may notice that",
@@ -587,26 +409,6 @@ unnoticed = exercise(
                 **weights,
                 "h.0.attn.c_proj.weight": weights["h.0.attn.c_proj.weight"].T,
             },
-        ),
-        refused(
-            "loses all biases of queries, keys and values",
-            "and you may notice that",
-            without_the_biases_of_the_heads,
-        ),
-        refused(
-            "counts positions from 1",
-            "and you may notice that",
-            lambda weights: {**weights, "wpe.weight": weights["wpe.weight"].roll(-1, dims=0)},
-        ),
-        refused(
-            "adds 0.1 to the token table",
-            "no probability moves by more than 0.00",
-            with_a_tenth_more_in_each_token,
-        ),
-        refused(
-            "rounds to 16 bits",
-            "no probability moves by more than 0.00",
-            lambda weights: {name: w.half().float() for name, w in weights.items()},
         ),
         refused(
             "transposes a matrix that is not square",
@@ -617,16 +419,6 @@ unnoticed = exercise(
             "leaves a tensor out",
             "`ln_f.bias` is missing",
             lambda weights: {name: w for name, w in weights.items() if name != "ln_f.bias"},
-        ),
-        refused(
-            "adds a head of its own",
-            "The loader notices `lm_head.weight`",
-            lambda weights: {**weights, "lm_head.weight": weights["wte.weight"]},
-        ),
-        refused(
-            "returns the changed tensor only",
-            "is missing",
-            lambda weights: {"wpe.weight": 1.1 * weights["wpe.weight"]},
         ),
     ],
 )
@@ -674,13 +466,6 @@ positions = exercise(
             lambda mask: torch.arange(mask.shape[1]).expand(mask.shape),
         ),
         mistake(
-            "counts an empty row",
-            "Row 0 is all padding here, and padding gets 0",
-            lambda mask: (
-                torch.arange(mask.shape[1]) - mask.int().argmax(dim=1, keepdim=True)
-            ).relu(),
-        ),
-        mistake(
             "counts from 1",
             "The first real token has position 1: it must have 0",
             lambda mask: mask.cumsum(dim=1),
@@ -691,30 +476,9 @@ positions = exercise(
             lambda mask: mask.cumsum(dim=1) - 1,
         ),
         mistake(
-            "counts down the batch",
-            "This counts along the batch: count along the time axis, dim=1",
-            lambda mask: (mask.cumsum(dim=0) - 1).clamp(min=0),
-        ),
-        mistake(
-            "counts padding",
-            "This counts the padding: count the real tokens",
-            lambda mask: ((~mask).cumsum(dim=1) - 1).clamp(min=0),
-        ),
-        mistake(
-            "counts from the right",
-            "This counts from the last token back: the first real token has position 0",
-            lambda mask: mask.flip(1).cumsum(dim=1).flip(1) - mask.long(),
-        ),
-        mistake(
             "sets padding to 0, but counts it",
             "Padding has 0, but it was counted: the first real token of row 0 must have 0 too",
             lambda mask: torch.arange(mask.shape[1]) * mask,
         ),
-        mistake(
-            "returns a row",
-            "Return a row for each row of the batch: (B, T)",
-            lambda mask: (mask[0].cumsum(dim=0) - 1).clamp(min=0),
-        ),
-        mistake("returns the mask", "This is the mask: return positions", lambda mask: mask.long()),
     ],
 )

@@ -25,13 +25,16 @@ def _norm_cases():
         (torch.zeros(2, 4), torch.ones(4), EPS),
         ((300 * normal(3, 16, seed=3)).half(), torch.ones(16).half(), EPS),  # 300² is no half
         ((2 * normal(3, 16, seed=4)).bfloat16(), torch.ones(16).bfloat16(), EPS),
+        (normal(2, 2, 3, 4, seed=5), normal(4, seed=6), 0.3),
     )
 
 
-def _normed(x, weight, eps):
-    wide = x.float()
-    wide = wide * torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + eps)
-    return weight * wide.to(x.dtype)
+def _size(x, eps):
+    return (x.square().mean(-1, keepdim=True) + eps).sqrt()
+
+
+def _normed(x, weight, eps, size=_size):
+    return weight * (x.float() / size(x.float(), eps)).to(x.dtype)
 
 
 def rms_norm_by_pytorch(x, weight, eps):
@@ -50,17 +53,13 @@ def judge_rms_norm(call):
     return praise
 
 
-def in_half_precision(x, weight, eps):
-    return weight * (x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps))
-
-
 rms_norm = exercise(
     "19.1",
     "rms_norm(x: (…, C), weight: (C,), eps: a number) -> (…, C), as precise as x",
     cases=_norm_cases,
     judge=judge_rms_norm,
     praise="`rms_norm` is right: for zeros, for tiny numbers, and where squares overflow.",
-    right=[_normed, rms_norm_by_pytorch],
+    right=[lambda x, weight, eps: _normed(x, weight, eps), rms_norm_by_pytorch],
     hints=[
         "What happens to a row of zeros, and what is 300² in a number that ends at 65,504?",
         "Work on `x.float()`. Add eps to the mean of the squares before you take the root, and "
@@ -77,23 +76,12 @@ rms_norm = exercise(
             "adds eps outside the root",
             "eps stands outside the root here, where it is much smaller than under it: add it to "
             "the mean of the squares",
-            lambda x, weight, eps: (
-                weight
-                * (x.float() / (x.float().square().mean(-1, keepdim=True).sqrt() + eps)).to(x.dtype)
-            ),
-        ),
-        mistake(
-            "leaves eps out",
-            "eps is missing: a row of zeros is divided by 0",
-            lambda x, weight, eps: (
-                weight
-                * (x.float() * torch.rsqrt(x.float().square().mean(-1, keepdim=True))).to(x.dtype)
-            ),
+            lambda x, weight, eps: _normed(x, weight, eps, lambda x, eps: _size(x, 0) + eps),
         ),
         mistake(
             "squares in half precision",
             "The squares overflow in 16 bits and the result is 0: compute in float32",
-            in_half_precision,
+            lambda x, weight, eps: weight * x / _size(x, eps),
         ),
         mistake(
             "subtracts the mean",
@@ -103,40 +91,14 @@ rms_norm = exercise(
             ),
         ),
         mistake(
-            "divides by the length",
-            "This divides by the root of the sum of squares: take their mean",
-            lambda x, weight, eps: (
-                weight * (x.float() * torch.rsqrt(x.float().square().sum(-1, keepdim=True) + eps))
-            ).to(x.dtype),
-        ),
-        mistake(
             "forgets the root",
             "This divides by the mean of the squares: take its root",
-            lambda x, weight, eps: (
-                weight * (x.float() / (x.float().square().mean(-1, keepdim=True) + eps)).to(x.dtype)
-            ),
-        ),
-        mistake(
-            "forgets the weight",
-            "The weight is missing: each channel is multiplied by its own",
-            lambda x, weight, eps: F.rms_norm(x.float(), x.shape[-1:], eps=eps).to(x.dtype),
-        ),
-        mistake(
-            "multiplies by 1 + weight",
-            "This multiplies by 1 + weight, as Gemma's norm does: here the weights begin at 1",
-            lambda x, weight, eps: _normed(x, 1 + weight, eps),
-        ),
-        mistake(
-            "takes one mean for all rows",
-            "All rows share one mean here: each row has its own, over its C channels",
-            lambda x, weight, eps: (
-                weight * (x.float() * torch.rsqrt(x.float().square().mean() + eps)).to(x.dtype)
-            ),
+            lambda x, weight, eps: _normed(x, weight, eps, lambda x, eps: _size(x, eps).square()),
         ),
         refused(
             "stays in float32",
             "x is float16 and comes back as float32",
-            lambda x, weight, eps: weight.float() * _normed(x.float(), torch.ones(1), eps),
+            lambda x, weight, eps: weight * _normed(x.float(), 1, eps),
         ),
     ],
 )
@@ -152,7 +114,7 @@ def width_by_counting(d_model, multiple):
 swiglu_width = exercise(
     "19.2",
     "swiglu_width(d_model, multiple) -> a multiple; three matrices weigh what two of 4 d_model do",
-    cases=((96, 1), (4096, 256), (64, 1), (12, 8), (5120, 256), (768, 64), (100, 32)),
+    cases=((96, 1), (4096, 256), (64, 1), (12, 8), (5120, 256), (768, 64), (100, 32), (65, 1)),
     praise="`swiglu_width` is right, for Llama's 11,008 too.",
     right=[
         lambda d_model, multiple: math.ceil(8 * d_model / 3 / multiple) * multiple,
@@ -173,21 +135,6 @@ swiglu_width = exercise(
             "keeps 4 d_model",
             "Three matrices of this width hold half as many weights again: 12 d_model² against 8",
             lambda d_model, multiple: math.ceil(4 * d_model / multiple) * multiple,
-        ),
-        mistake(
-            "takes two thirds of d_model",
-            "Take two thirds of 4 d_model, and not of d_model",
-            lambda d_model, multiple: math.ceil(2 * d_model / 3 / multiple) * multiple,
-        ),
-        mistake(
-            "halves 4 d_model",
-            "This counts gate and up, and forgets that down shrinks too: 6 d_model² against 8",
-            lambda d_model, multiple: math.ceil(2 * d_model / multiple) * multiple,
-        ),
-        mistake(
-            "halves once more",
-            "This halves 8 d_model / 3 once more: gate and up have that width each",
-            lambda d_model, multiple: math.ceil(4 * d_model / 3 / multiple) * multiple,
         ),
         mistake(
             "rounds down",
@@ -217,11 +164,6 @@ def share_by_expanding(k, n_heads):
     return k[:, :, None].expand(B, kv_heads, n_heads // kv_heads, T, D).flatten(1, 2)
 
 
-def each_query_by_itself(k, n_heads):
-    group = n_heads // k.shape[1]
-    return torch.stack([k[:, h // group] for h in range(n_heads)], dim=1)
-
-
 share_keys = exercise(
     "19.3",
     "share_keys(k: (B, kv_heads, T, D), n_heads) -> (B, n_heads, T, D), neighbours share a key",
@@ -238,7 +180,6 @@ share_keys = exercise(
     right=[
         lambda k, n_heads: k.repeat_interleave(n_heads // k.shape[1], dim=1),
         share_by_expanding,
-        each_query_by_itself,
     ],
     hints=[
         "With 4 queries and 2 keys, which queries share key 0: 0 and 1, or 0 and 2?",
@@ -270,19 +211,9 @@ share_keys = exercise(
             lambda k, n_heads: k.repeat_interleave(n_heads // k.shape[1], dim=2),
         ),
         mistake(
-            "repeats along the batch",
-            "This repeats the batch: heads are on axis 1",
-            lambda k, n_heads: k.repeat_interleave(n_heads // k.shape[1], dim=0),
-        ),
-        mistake(
             "gives every query the first key",
             "All queries share key 0: only each group of neighbours shares one",
             lambda k, n_heads: k[:, :1].expand(-1, n_heads, -1, -1),
-        ),
-        mistake(
-            "lets the last query have what is left",
-            "The keys stand in the reverse order",
-            lambda k, n_heads: k.repeat_interleave(n_heads // k.shape[1], dim=1).flip(1),
         ),
     ],
 )
@@ -294,12 +225,6 @@ def _visible(n_new, n_before, window):
     return (key <= query) & (key > query - window)
 
 
-def visible_by_bands(n_new, n_before, window):
-    K = n_before + n_new
-    all_rows = torch.ones(K, K, dtype=torch.bool).tril().triu(1 - window)
-    return all_rows[n_before:]
-
-
 def visible_by_loop(n_new, n_before, window):
     allowed = torch.zeros(n_new, n_before + n_new, dtype=torch.bool)
     for row in range(n_new):
@@ -308,25 +233,12 @@ def visible_by_loop(n_new, n_before, window):
     return allowed
 
 
-def _from(n_new, n_before, first, last):
-    """Queries may look from `first(query)` to `last(query)`."""
-    query = torch.arange(n_before, n_before + n_new)[:, None]
-    key = torch.arange(n_before + n_new)
-    return (key <= last(query)) & (key >= first(query))
-
-
-def forgets_the_cache(n_new, n_before, window):
-    query = torch.arange(n_new)[:, None]
-    key = torch.arange(n_before + n_new)
-    return (key <= query) & (key > query - window)
-
-
 visible = exercise(
     "19.4",
     "visible(n_new, n_before, window) -> (n_new, n_before + n_new), True where a query may look",
     cases=((5, 0, 3), (1, 4, 3), (2, 6, 3), (3, 2, 1), (4, 0, 9), (1, 0, 2), (3, 7, 4)),
     praise="`visible` is right, with tokens in the cache and without.",
-    right=[_visible, visible_by_bands, visible_by_loop],
+    right=[_visible, visible_by_loop],
     hints=[
         "The first new token stands at place n_before. Which is the first place that it may still "
         "look at, if it looks at `window` tokens and is one of them?",
@@ -343,50 +255,24 @@ visible = exercise(
         mistake(
             "looks one further back",
             "This window is one token too long: the token itself is one of them",
-            lambda n_new, n_before, window: _from(
-                n_new, n_before, lambda q: q - window, lambda q: q
-            ),
-        ),
-        mistake(
-            "stops one too early",
-            "This window is one token too short",
-            lambda n_new, n_before, window: _from(
-                n_new, n_before, lambda q: q - window + 2, lambda q: q
-            ),
+            lambda n_new, n_before, window: _visible(n_new, n_before, window + 1),
         ),
         mistake(
             "numbers new tokens from 0",
             "The first new token stands behind the cache, at place n_before, and not at 0",
-            forgets_the_cache,
+            lambda n_new, n_before, window: _visible(n_new + n_before, 0, window)[:n_new],
         ),
         mistake(
             "has no window",
             "A token looks at everything before it: the window is missing",
-            lambda n_new, n_before, window: _from(n_new, n_before, lambda q: 0, lambda q: q),
+            lambda n_new, n_before, window: _visible(n_new, n_before, n_before + n_new),
         ),
         mistake(
             "forgets the future",
             "A token looks at those behind it",
-            lambda n_new, n_before, window: _from(
-                n_new, n_before, lambda q: q - window + 1, lambda q: q + window - 1
+            lambda n_new, n_before, window: (
+                torch.ones(n_new, n_before + n_new).triu(n_before - window + 1).bool()
             ),
-        ),
-        mistake(
-            "leaves the token out",
-            "A token may look at itself",
-            lambda n_new, n_before, window: _from(
-                n_new, n_before, lambda q: q - window + 1, lambda q: q - 1
-            ),
-        ),
-        mistake(
-            "is the other way round",
-            "True and False are exchanged: True means that a query may look",
-            lambda n_new, n_before, window: ~_visible(n_new, n_before, window),
-        ),
-        mistake(
-            "cuts the cache off",
-            "The mask needs a column for each key: those in the cache come first",
-            lambda n_new, n_before, window: _visible(n_new, n_before, window)[:, n_before:],
         ),
     ],
 )
@@ -423,23 +309,13 @@ def balance_by_counting(chance, chosen):
     return E * share @ chance.mean(dim=0)
 
 
-def balance_by_one_hot(chance, chosen):
-    share = F.one_hot(chosen, chance.shape[1]).float().mean(dim=(0, 1))
-    return chance.shape[1] * (share * chance).sum(dim=1).mean()
-
-
-def of_the_first_choice(chance, chosen):
-    share = F.one_hot(chosen[:, 0], chance.shape[1]).float().mean(dim=0)
-    return chance.shape[1] * (share * chance.mean(dim=0)).sum()
-
-
 balance = exercise(
     "19.5",
     "balance(chance: (N, E), chosen: (N, k) of experts) -> E Σ share · mean chance, a number",
     cases=_routed,
     praise="`balance` is right: 1 for even work, more where few get all, and it has slopes.",
     slopes=("chance",),
-    right=[_balance, balance_by_counting, balance_by_one_hot],
+    right=[_balance, balance_by_counting],
     hints=[
         "Which of the two factors can carry a slope back to the router: the count of tokens, or "
         "the mean of chances?",
@@ -463,11 +339,6 @@ balance = exercise(
             lambda chance, chosen: chosen.shape[1] * _balance(chance, chosen),
         ),
         mistake(
-            "counts the first choice only",
-            "Only first choices are counted: an expert works for the others too",
-            of_the_first_choice,
-        ),
-        mistake(
             "squares the shares",
             "Both factors are counts, which have no slopes: one of them must be the mean chance",
             lambda chance, chosen: (
@@ -478,23 +349,6 @@ balance = exercise(
             "squares the chances",
             "Both factors are chances: one of them is the share of tokens that were really sent",
             lambda chance, chosen: chance.shape[1] * chance.mean(dim=0).square().sum(),
-        ),
-        mistake(
-            "takes means before it multiplies",
-            "This is the same number for every router: multiply expert by expert, and then add up",
-            lambda chance, chosen: chance.sum(dim=1).mean() * torch.ones(()),
-        ),
-        mistake(
-            "takes the mean over experts",
-            "Add up over the experts, and do not take their mean",
-            lambda chance, chosen: (
-                (_share(chance, chosen) * chance.mean(dim=0)).mean() * chance.shape[1]
-            ),
-        ),
-        refused(
-            "cuts the slopes off",
-            "slope",
-            lambda chance, chosen: _balance(chance.detach(), chosen),
         ),
     ],
 )

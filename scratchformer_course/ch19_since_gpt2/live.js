@@ -1,9 +1,8 @@
 // GPT-2's block with eight switches: the weights and the cache of any combination, and the loss of
 // those that were trained.
-"use strict";
 
-scratchformerLive.figures.changes = (() => {
-  const { el, newId, button, note, format } = scratchformerLive;
+course.define("ch19_since_gpt2", () => {
+  const { el, button, note, format, newSwitch, drawing, words, mean, sum } = course.live;
   const STUDENT = { 2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365 };
 
   // ---- calculations ----
@@ -32,13 +31,11 @@ scratchformerLive.figures.changes = (() => {
     return 2 * sizes.n_layers * heads * (sizes.d_model / sizes.n_heads) * 4 * kept;
   }
 
-  const mean = (numbers) => numbers.reduce((a, b) => a + b) / numbers.length;
-
   // The mean difference of two lists of losses, pair by pair, and half of its interval of 95 %
   function difference(after, before) {
     const pairs = after.slice(0, before.length).map((loss, i) => loss - before[i]);
     const middle = mean(pairs);
-    const squares = pairs.reduce((sum, d) => sum + (d - middle) ** 2, 0);
+    const squares = sum(pairs.map((d) => (d - middle) ** 2));
     const spread = Math.sqrt(squares / (pairs.length - 1) / pairs.length);
     return [middle, STUDENT[pairs.length] * spread];
   }
@@ -46,6 +43,7 @@ scratchformerLive.figures.changes = (() => {
   const found = (runs, on) =>
     runs.find(([names]) => names.length === on.size && names.every((name) => on.has(name)))?.[1];
 
+  /** @param {number[]} difference */
   function verdict([middle, half]) {
     const size = `${format(Math.abs(middle))} ± ${format(half)} nats`;
     if (Math.abs(middle) <= half) return `no difference that can be told (${size})`;
@@ -59,19 +57,14 @@ scratchformerLive.figures.changes = (() => {
     let shown = false;
     const base = found(runs, on);
     const rows = parts.map(([name, part, before, after]) => {
-      const id = newId("change");
-      const state = el("span", { class: "sx-chg-is" });
-      const box = el("input", {
-        type: "checkbox",
-        role: "switch",
-        id,
-        onchange: () => {
-          if (box.checked) on.add(name);
-          else on.delete(name);
-          draw();
-        },
-      });
-      const row = el("label", { for: id, class: "sx-chg-row" }, box, el("b", {}, part), state);
+      const state = el("span.sx-chg-is");
+      const turn = (isOn) => {
+        if (isOn) on.add(name);
+        else on.delete(name);
+        draw();
+      };
+      const named = [el("b", part), state];
+      const { box, element: row } = newSwitch(named, turn, { class: "sx-chg-row" });
       const refresh = () => {
         box.checked = on.has(name);
         state.textContent = on.has(name) ? after : before;
@@ -88,8 +81,8 @@ scratchformerLive.figures.changes = (() => {
       shown = !shown;
       draw();
     });
-    const counts = el("p", { class: "sx-chg-counts" });
-    const told = el("p", { class: "sx-status", role: "status" });
+    const counts = el("p.sx-chg-counts");
+    const told = el("p.sx-status", { role: "status" });
     const scaleAt = el("div");
 
     // All measured losses on one line, the chosen one marked
@@ -97,18 +90,10 @@ scratchformerLive.figures.changes = (() => {
       const means = runs.map(([, each]) => mean(each));
       const [low, high] = [Math.min(...means) - 0.01, Math.max(...means) + 0.01];
       const x = (loss) => 12 + (376 * (loss - low)) / (high - low);
-      const words = (text, at, anchor) =>
-        el("svg:text", { x: at, y: 52, "text-anchor": anchor }, text);
-      return el(
-        "svg:svg",
-        {
-          viewBox: "0 0 400 60",
-          role: "img",
-          class: "sx-chg-scale",
-          "aria-label":
-            `The losses of ${runs.length} models from ${format(low)} to ${format(high)}` +
-            (losses ? `; marked: ${format(mean(losses))}.` : "."),
-        },
+      const name =
+        `The losses of ${runs.length} models from ${format(low)} to ${format(high)}` +
+        (losses ? `; marked: ${format(mean(losses))}.` : ".");
+      return drawing(400, 60, { class: "sx-chg-scale", "aria-label": name }, [
         el("svg:path", { d: "M12 24H388", class: "sx-chg-axis" }),
         means.map((loss) =>
           el("svg:path", { d: `M${x(loss).toFixed(1)} 17v14`, class: "sx-chg-run" }),
@@ -116,9 +101,9 @@ scratchformerLive.figures.changes = (() => {
         losses
           ? el("svg:circle", { cx: x(mean(losses)).toFixed(1), cy: 24, r: 7, class: "sx-chg-dot" })
           : null,
-        words(`${format(low, 2)} (better)`, 12, "start"),
-        words(format(high, 2), 388, "end"),
-      );
+        words(`${format(low, 2)} (better)`, 12, 52, "start"),
+        words(format(high, 2), 388, 52, "end"),
+      ]);
     }
 
     function says(losses) {
@@ -144,16 +129,16 @@ scratchformerLive.figures.changes = (() => {
         `${cache(sizes, on, cached).toLocaleString("en")} bytes.`;
       const losses = found(runs, on);
       show.textContent = shown ? "Hide the loss" : "Show the loss";
-      show.setAttribute("aria-pressed", shown);
+      show.setAttribute("aria-pressed", String(shown));
       told.textContent = shown ? says(losses) : "Which switch lowers the loss most? Guess first.";
       scaleAt.replaceChildren(shown ? scale(losses) : "");
     }
 
     draw();
-    return el("div", { class: "sx-chg" }, [
-      el("div", { class: "sx-chg-rows" }, [rows.map(({ row }) => row)]),
-      el("div", { class: "sx-chg-side" }, [
-        el("div", { class: "sx-bar" }, [
+    return el("div.sx-chg", [
+      el("div.sx-chg-rows", [rows.map(({ row }) => row)]),
+      el("div.sx-chg-side", [
+        el("div.sx-bar", [
           button("GPT-2", () => set([])),
           button("The first six", () => set(six)),
           show,
@@ -166,6 +151,6 @@ scratchformerLive.figures.changes = (() => {
     ]);
   }
 
-  return Object.assign(build, { weights, cache, difference, verdict });
-})();
-if (typeof module !== "undefined") module.exports = scratchformerLive.figures.changes; // Node
+  course.figures.changes = build;
+  return { weights, cache, difference, verdict };
+});

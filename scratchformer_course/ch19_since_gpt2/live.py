@@ -38,8 +38,7 @@ def changes(sizes: Sizes, stored: Mapping) -> LiveFigure:
         "cached": CACHED,
         "runs": [[names, losses] for names, losses in runs],
     }
-    files = ["ch19_since_gpt2/live.css", "ch19_since_gpt2/live.js"]
-    return LiveFigure("changes", settings, _still(settings), files)
+    return LiveFigure("changes", settings, _still(settings))
 
 
 def _still(s: dict) -> str:
@@ -48,16 +47,20 @@ def _still(s: dict) -> str:
     base = next(losses for names, losses in s["runs"] if not names)
     rows = ""
     for names, losses in s["runs"]:
-        told = ", ".join(parts[name] for name in names) or "GPT-2"
+        changed = ", ".join(parts[name] for name in names) or "GPT-2"
         if set(s["six"]) <= set(names):
-            told = ", ".join(["the six together", *(parts[n] for n in names if n not in s["six"])])
+            changed = ", ".join(
+                ["the six together", *(parts[n] for n in names if n not in s["six"])]
+            )
         elif len(names) > 1:
             (missing,) = set(s["six"]) - set(names)
-            told = f"the six without {parts[missing]}"
+            changed = f"the six without {parts[missing]}"
         d = difference(losses, base) if names else None
         against = f"{d.mean:+.3f} ± {d.half:.3f}".replace("-", "−") if d else ""
         mean = sum(losses) / len(losses)
-        rows += f"<tr><th scope='row'>{escape(told)}</th><td>{mean:.3f}</td><td>{against}</td></tr>"
+        rows += (
+            f"<tr><th scope='row'>{escape(changed)}</th><td>{mean:.3f}</td><td>{against}</td></tr>"
+        )
     return (
         "<p>This figure is live where JavaScript runs: there each change is a switch. Here are the "
         "losses of all models that were trained, and their differences to GPT-2.</p><table><thead>"

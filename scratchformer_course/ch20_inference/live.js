@@ -1,12 +1,10 @@
 // Chapter 20's figures: a table of counts that guesses ahead of the model, and a model whose
 // weights are rounded to fewer bits.
 //
-// `scratchformerInference` holds what they compute. V: vocabulary.
-"use strict";
+// `course.inference` holds what they compute. V: vocabulary.
 
-globalThis.scratchformerInference ??= (() => {
-  const { newCache, forward, probabilities, losses, generator, pick, generate } =
-    scratchformerModel;
+course.define("inference", () => {
+  const { newCache, forward, probabilities, losses, generator, pick, generate } = course.model;
 
   // ---- guessing ahead ----
 
@@ -171,68 +169,50 @@ globalThis.scratchformerInference ??= (() => {
   const drafting = { unpack, guess, asProbabilities, residual, onePass, writer };
   const rounding = { half, rounded, roundedModel, bytes, meanLoss };
   return { ...drafting, ...rounding, generate };
-})();
+});
 
 // ---- the draft, side by side with the model alone ----
 
-scratchformerLive.figures.draft_ahead = (() => {
-  const { el, newId, button, slider, note, visible, table, format, scrolling } = scratchformerLive;
-  const { modelOf, inFrames } = scratchformerExplorer;
-  const { unpack, writer } = scratchformerInference;
+course.define("draft_ahead", () => {
+  const { el, button, slider, note, visible, table, format, scrolling } = course.live;
+  const { seedField, check, sum } = course.live;
+  const { modelOf, inFrames } = course.explorer;
+  const { unpack, writer } = course.inference;
   const PACE = 70; // milliseconds from pass to pass
 
   function build(settings, host) {
     const [hash, countsHash] = host.dataset.models.split(" ");
     const { model, tokenizer } = modelOf(hash);
-    if (!scratchformerDescriptions[countsHash])
-      throw new Error("the page does not hold the counts");
-    const tables = unpack(scratchformerDescriptions[countsHash].tables);
+    if (!course.descriptions[countsHash]) throw new Error("the page does not hold the counts");
+    const tables = unpack(course.descriptions[countsHash].tables);
     const { prompt, written: most } = settings;
     let alone;
     let ahead;
     let interrupt = null; // while both write: what stops them
 
     const controls = {
-      length: slider(
-        "Draft",
-        { min: 1, max: settings.longest, step: 1, value: settings.length },
-        () => restart(),
+      length: slider("Draft", { min: 1, max: settings.longest, value: settings.length }, () =>
+        restart(),
       ),
-      longest: slider(
-        "It reads",
-        { min: 0, max: tables.length - 1, step: 1, value: tables.length - 1 },
-        () => restart(),
+      longest: slider("It reads", { max: tables.length - 1, value: tables.length - 1 }, () =>
+        restart(),
       ),
       temperature: slider(
         "Temperature",
-        { min: 0, max: 1.5, step: 0.1, value: settings.temperature, show: (x) => x.toFixed(1) },
+        { max: 1.5, step: 0.1, value: settings.temperature, show: (x) => x.toFixed(1) },
         () => restart(),
       ),
     };
-    const seedId = newId("seed");
-    const seed = el("input", {
-      id: seedId,
-      type: "number",
-      min: 0,
-      max: 9999,
-      step: 1,
-      value: settings.seed,
-      onchange: () => restart(),
-    });
-    const refusedId = newId("refused");
-    const refused = el("input", {
-      id: refusedId,
-      type: "checkbox",
-      checked: "",
-      onchange: () => draw(),
-    });
+    const seed = seedField(settings.seed, () => restart());
+    const refused = check("Show what was refused", () => draw());
+    refused.box.checked = true;
     const run = button("Write", () => (interrupt ? stop() : start()));
     const one = button("One pass", () => {
       stop();
       step();
       draw();
     });
-    const told = el("p", { class: "sx-status", role: "status" });
+    const told = el("p.sx-status", { role: "status" });
     const [aloneText, aheadText] = ["Without a draft", "With a draft"].map((name) =>
       scrolling("sx-text", name),
     );
@@ -244,7 +224,7 @@ scratchformerLive.figures.draft_ahead = (() => {
         prompt,
         most,
         temperature: controls.temperature.get(),
-        seed: Number(seed.value) || 0,
+        seed: seed.get(),
         longest: controls.longest.get(),
       };
       alone = writer(model, tokenizer, tables, { ...rules, k: 0 });
@@ -306,21 +286,20 @@ scratchformerLive.figures.draft_ahead = (() => {
     }
 
     const piece = (kind, ids) => el("span", { class: kind }, tokenizer.decode(ids));
-    const before = () => el("b", {}, prompt);
+    const before = () => el("b", prompt);
 
     function draw() {
       aloneText.replaceChildren(before(), tokenizer.decode(alone.written()));
       const pieces = ahead.passes.flatMap(({ drafted, kept, own, isBonus }) => [
         kept ? piece("sx-kept", drafted.slice(0, kept)) : null,
-        !isBonus && refused.checked
-          ? el("del", {}, visible(tokenizer.decode([drafted[kept]])))
+        !isBonus && refused.box.checked
+          ? el("del", visible(tokenizer.decode([drafted[kept]])))
           : null,
         piece(isBonus ? (drafted.length ? "sx-bonus" : null) : "sx-own", [own]),
       ]);
       aheadText.replaceChildren(before(), ...pieces.filter(Boolean));
       for (const text of [aloneText, aheadText]) text.scrollTop = text.scrollHeight;
-      const sum = (what) => ahead.passes.reduce((total, pass) => total + what(pass), 0);
-      const drafted = sum((pass) => pass.drafted.length);
+      const drafted = sum(ahead.passes.map((pass) => pass.drafted.length));
       const rows = [alone, ahead].map((each, i) => {
         const [tokens, passes] = [each.written().length, each.passes.length];
         return [
@@ -328,7 +307,7 @@ scratchformerLive.figures.draft_ahead = (() => {
           String(tokens),
           String(passes),
           passes ? format(tokens / passes, 2) : "",
-          i && drafted ? `${sum((pass) => pass.kept)} of ${drafted}` : "",
+          i && drafted ? `${sum(ahead.passes.map((pass) => pass.kept))} of ${drafted}` : "",
         ];
       });
       counts.replaceChildren(
@@ -346,23 +325,21 @@ scratchformerLive.figures.draft_ahead = (() => {
       ["sx-own", "the model's own in its place"],
       ["sx-bonus", "one more, after a draft kept whole"],
     ].map(([kind, words]) =>
-      el("span", {}, el(kind === "del" ? "del" : "span", { class: kind }, "abc"), ` ${words}`),
+      el("span", el(kind === "del" ? "del" : "span", { class: kind }, "abc"), ` ${words}`),
     );
-    return el("div", {}, [
-      el("div", { class: "sx-bar" }, [run, one, button("Start again", () => restart()), told]),
-      el("div", { class: "sx-inf-two" }, [
-        el("div", {}, [note("The model alone: a character a pass"), aloneText]),
-        el("div", {}, [note("The same model, with a table of counts ahead of it"), aheadText]),
+    return el("div", [
+      el("div.sx-bar", [run, one, button("Start again", () => restart()), told]),
+      el("div.sx-inf-two", [
+        el("div", [note("The model alone: a character a pass"), aloneText]),
+        el("div", [note("The same model, with a table of counts ahead of it"), aheadText]),
       ]),
-      el("p", { class: "sx-inf-legend" }, legend),
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, counts),
-        el("div", { class: "sx-main" }, [
+      el("p.sx-inf-legend", legend),
+      el("div.sx-columns", [
+        el("div.sx-main", counts),
+        el("div.sx-main", [
           Object.values(controls).map(({ element }) => element),
-          el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
-          el("div", { class: "sx-checks" }, [
-            el("label", { for: refusedId }, refused, " Show what was refused"),
-          ]),
+          seed.element,
+          el("div.sx-checks", refused.element),
           note(
             "Draft: characters that are guessed before each pass. It reads: the last characters that the counts look at.",
           ),
@@ -371,15 +348,16 @@ scratchformerLive.figures.draft_ahead = (() => {
     ]);
   }
 
-  return build;
-})();
+  course.figures.draft_ahead = build;
+});
 
 // ---- the model in fewer bits ----
 
-scratchformerLive.figures.fewer_bits = (() => {
-  const { el, button, slider, note, format, scrolling, table } = scratchformerLive;
-  const { modelOf, inFrames } = scratchformerExplorer;
-  const { roundedModel, bytes, meanLoss, generate } = scratchformerInference;
+course.define("fewer_bits", () => {
+  const { el, sliderOver, note, format, scrolling, table } = course.live;
+  const { choice, drawing, words, path } = course.live;
+  const { modelOf, inFrames } = course.explorer;
+  const { roundedModel, bytes, meanLoss, generate } = course.inference;
   const SHARED = [
     ["tensor", "a matrix"],
     ["row", "a row"],
@@ -390,37 +368,32 @@ scratchformerLive.figures.fewer_bits = (() => {
   function build(settings, host) {
     const hash = host.dataset.models;
     const { model, tokenizer } = modelOf(hash);
-    const { tensors } = scratchformerDescriptions[hash];
+    const { tensors } = course.descriptions[hash];
     const { prompt, bits: stops, losses, written: most, temperature, seed } = settings;
     const ids = tokenizer.encode(settings.passage);
     const results = new Map(); // "bits shared" -> {loss, text}, computed once
-    let shared = "row";
+    let [shared, sharedName] = SHARED[1];
     let waiting = 0;
     let interrupt = null;
 
-    const choice = slider(
-      "Bits",
-      {
-        min: 0,
-        max: stops.length - 1,
-        step: 1,
-        value: stops.length - 1 - stops.indexOf(8),
-        show: (i) => String(stops[stops.length - 1 - i]),
-      },
-      () => change(),
-    );
-    const bitsNow = () => stops[stops.length - 1 - choice.get()];
-    const kinds = SHARED.map(([kind, words]) =>
-      button(words, () => {
-        shared = kind;
+    const rising = [...stops].reverse();
+    const amount = sliderOver("Bits", rising.map(String), () => change(), rising.indexOf(8));
+    const bitsNow = () => rising[amount.get()];
+    const scales = SHARED.map(([, words]) => words);
+    const kinds = choice(
+      "A scale for",
+      scales,
+      (i) => {
+        [shared, sharedName] = SHARED[i];
         change();
-      }),
+      },
+      1,
     );
     const [wholeText, roundedText] = ["Written in 16 bits", "Written in fewer bits"].map((name) =>
       scrolling("sx-text", name),
     );
     const roundedName = note("");
-    const told = el("p", { class: "sx-status", role: "status" });
+    const told = el("p.sx-status", { role: "status" });
     const numbers = el("div");
     const chart = el("div");
 
@@ -480,9 +453,6 @@ scratchformerLive.figures.fewer_bits = (() => {
     }
 
     function drawStored() {
-      kinds.forEach((each, i) => {
-        each.setAttribute("aria-pressed", SHARED[i][0] === shared);
-      });
       roundedName.textContent = `In ${bitsNow()} bits`;
       numbers.replaceChildren(table(["", "now", "against 16 bits"], rows()));
       chart.replaceChildren(curves());
@@ -492,12 +462,12 @@ scratchformerLive.figures.fewer_bits = (() => {
       numbers.replaceChildren(table(["", "now", "against 16 bits"], rows(own, whole)));
       let same = 0;
       while (same < own.text.length && own.text[same] === whole.text[same]) same++;
-      const before = () => el("b", {}, prompt);
+      const before = () => el("b", prompt);
       wholeText.replaceChildren(before(), whole.text);
       roundedText.replaceChildren(
         before(),
         own.text.slice(0, same),
-        el("mark", {}, own.text.slice(same)),
+        el("mark", own.text.slice(same)),
       );
       const isSame = same === own.text.length;
       told.textContent = isSame
@@ -514,67 +484,49 @@ scratchformerLive.figures.fewer_bits = (() => {
       const [low, high] = [Math.min(...all), Math.max(...all)];
       const x = (i) => right - (i * (right - left)) / (stops.length - 1);
       const y = (loss) => bottom - 8 - ((loss - low) / (high - low)) * (bottom - top - 8);
-      const words = (text, at, down, anchor = "middle") =>
-        el("svg:text", { x: at, y: down, "text-anchor": anchor }, text);
-      const path = (row) =>
-        row.map((loss, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(loss).toFixed(1)}`).join("");
-      const line = SHARED.map(([kind]) =>
-        el("svg:path", {
-          d: path(losses[kind]),
+      const line = SHARED.map(([kind]) => {
+        const d = path(losses[kind].map((loss, i) => [x(i), y(loss)]));
+        return el("svg:path", {
+          d,
           class: `sx-inf-line ${kind === shared ? "sx-inf-chosen" : ""}`,
-        }),
-      );
+        });
+      });
       const loss = losses[shared][place()];
-      return el(
-        "svg:svg",
-        {
-          viewBox: `0 0 ${width} ${height}`,
-          role: "img",
-          class: "sx-inf-chart",
-          "aria-label":
-            `Loss on the whole validation split by bits, with a scale for ` +
-            `${SHARED.find(([kind]) => kind === shared)[1]}: ` +
-            stops.map((bits, i) => `${format(losses[shared][i])} in ${bits}`).join(", "),
-        },
+      const name =
+        `Loss on the whole validation split by bits, with a scale for ` +
+        `${sharedName}: ` +
+        stops.map((bits, i) => `${format(losses[shared][i])} in ${bits}`).join(", ");
+      return drawing(width, height, { class: "sx-inf-chart", "aria-label": name }, [
         el("svg:path", { d: `M${left} ${top}V${bottom}H${width}`, class: "sx-inf-axis" }),
         line,
-        el("svg:circle", {
-          cx: x(place()).toFixed(1),
-          cy: y(loss).toFixed(1),
-          r: 6.5,
-          class: "sx-inf-dot",
-        }),
+        el("svg:circle", { cx: x(place()), cy: y(loss), r: 6.5, class: "sx-inf-dot" }),
         stops.map((bits, i) => words(String(bits), x(i), bottom + 18)),
         words("bits", (left + right) / 2, height - 8),
         words(format(high, 1), left - 6, y(high) + 5, "end"),
         words(format(low, 1), left - 6, y(low) + 5, "end"),
-      );
+      ]);
     }
 
     change();
-    return el("div", {}, [
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, [
-          choice.element,
-          el("div", { class: "sx-inf-shared" }, [
-            el("span", {}, "A scale for"),
-            el("span", { class: "sx-group", role: "group", "aria-label": "A scale for" }, kinds),
-          ]),
+    return el("div", [
+      el("div.sx-columns", [
+        el("div.sx-main", [
+          amount.element,
+          el("div.sx-inf-shared", [el("span", "A scale for"), kinds.element]),
           numbers,
         ]),
-        el("div", { class: "sx-main" }, [
+        el("div.sx-main", [
           note("Loss on the whole validation split, in nats. The thick line: the chosen scale"),
           chart,
         ]),
       ]),
       told,
-      el("div", { class: "sx-inf-two" }, [
-        el("div", {}, [note("In 16 bits"), wholeText]),
-        el("div", {}, [roundedName, roundedText]),
+      el("div.sx-inf-two", [
+        el("div", [note("In 16 bits"), wholeText]),
+        el("div", [roundedName, roundedText]),
       ]),
     ]);
   }
 
-  return build;
-})();
-if (typeof module !== "undefined") module.exports = scratchformerInference; // Node
+  course.figures.fewer_bits = build;
+});

@@ -14,10 +14,8 @@ from scratchformer_course.ch20_inference.counts import describe_counts, guess, u
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_finite, check_whole
 from scratchformer_course.page_model import describe
-from scratchformer_course.page_model.explorer import MODEL_FILES
 from scratchformer_course.page_model.fewer_bits import GROUP, SHARED
 
-FILES = [*MODEL_FILES, "ch20_inference/live.css", "ch20_inference/live.js"]
 PROMPT = "JULIET:\n"
 WRITTEN, MOST_DRAFTED = 160, 8  # characters, and the longest draft
 SHORT = 120  # characters that a rounded model writes
@@ -64,7 +62,7 @@ def draft_ahead(
         "written": WRITTEN,
     }
     still = _still_draft(model, tokenizer, prompt, unpacked(counts["tables"]))
-    return LiveFigure("draft_ahead", settings, still, FILES, [exact(model, tokenizer), counts])
+    return LiveFigure("draft_ahead", settings, still, [exact(model, tokenizer), counts])
 
 
 def fewer_bits(
@@ -101,14 +99,14 @@ def fewer_bits(
     }
     sizes = {shared: [size(model, bits, shared) for bits in BITS] for shared in SHARED}
     still = _still_bits(losses, sizes)
-    return LiveFigure("fewer_bits", settings, still, FILES, [exact(model, tokenizer)])
+    return LiveFigure("fewer_bits", settings, still, [exact(model, tokenizer)])
 
 
 def exact(model: GPT, tokenizer: CharTokenizer) -> dict[str, Any]:
     """The model's description under a hash of its own, for which the site has the 16 bits."""
-    told = describe(model, tokenizer)
-    name = f"{told['hash']} in 16 bits".encode()
-    return told | {"hash": hashlib.sha256(name).hexdigest()[:16]}
+    description = describe(model, tokenizer)
+    name = f"{description['hash']} in 16 bits".encode()
+    return description | {"hash": hashlib.sha256(name).hexdigest()[:16]}
 
 
 def size(model: GPT, bits: int, shared: str) -> int:

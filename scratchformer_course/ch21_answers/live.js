@@ -1,9 +1,9 @@
 // Two stored films: one question asked of three models, and what models find that are rewarded by a
 // checker made of rules.
-"use strict";
 
-(() => {
-  const { el, newId, button, slider, note, format } = scratchformerLive;
+course.define("ch21_answers", () => {
+  const { el, button, sliderOver, note, format, title, table } = course.live;
+  const { newSwitch, choice, drawing, words, sum: total } = course.live;
   const visible = (text) => text.replaceAll("\n", "⏎");
 
   // Whether "47+38" answers 85, and whether it needs a borrow; null for what is no sum
@@ -16,16 +16,12 @@
 
   function listed(n, texts) {
     return el(
-      "ul",
-      { class: "sx-ans-list" },
+      "ul.sx-ans-list",
       texts.map((text) => {
         const found = judge(n, text);
         const kind = found ? (found.right ? "right" : "wrong") : "none";
         const word = found ? (found.right ? "right" : "wrong") : "no sum";
-        return el("li", { class: `sx-ans-${kind}` }, [
-          el("code", {}, visible(text)),
-          el("span", {}, word),
-        ]);
+        return el("li", { class: `sx-ans-${kind}` }, [el("code", visible(text)), el("span", word)]);
       }),
     );
   }
@@ -53,84 +49,54 @@
           : "",
       )
       .join("");
-    const sum = (numbers) => numbers.reduce((x, y) => x + y, 0) / 1e4;
+    const sum = (numbers) => total(numbers) / 1e4;
     const hard = sum(right.filter((_, a) => n % 10 < a % 10));
-    return el(
-      "svg:svg",
-      {
-        viewBox: "0 0 440 120",
-        role: "img",
-        class: "sx-ans-bars",
-        "aria-label":
-          `First numbers of the answers to ${n} by the ${name}: ${format(sum(right), 2)} right, ` +
-          `of which ${format(hard, 2)} need a borrow, ${format(sum(wrong), 2)} wrong.`,
-      },
+    const told =
+      `First numbers of the answers to ${n} by the ${name}: ${format(sum(right), 2)} right, ` +
+      `of which ${format(hard, 2)} need a borrow, ${format(sum(wrong), 2)} wrong.`;
+    return drawing(440, 120, { class: "sx-ans-bars", "aria-label": told }, [
       el("svg:path", { d: path(right), fill: "var(--sx-value)" }),
       el("svg:path", { d: path(wrong, right), fill: "var(--sx-key)" }),
       el("svg:path", { d: marks, class: "sx-ans-mark" }),
       el("svg:path", { d: "M0 90.5H440", class: "sx-ans-axis" }),
       [0, Math.round(n / 2), n].map((a, i) =>
-        el(
-          "svg:text",
-          { x: width * (a + 0.5), y: 113, "text-anchor": ["start", "middle", "end"][i] },
-          a,
-        ),
+        words(a, width * (a + 0.5), 113, ["start", "middle", "end"][i]),
       ),
-    );
+    ]);
   }
 
   function answers({ stages, asked }) {
-    let stage = 0;
-    const host = el("div", { class: "sx-ans-out" });
-    const at = slider(
-      "Question",
-      {
-        min: 0,
-        max: asked.length - 1,
-        step: 1,
-        value: Math.max(0, asked.indexOf(85)),
-        show: (i) => `${asked[i]}?`,
-      },
-      draw,
-    );
-    const buttons = stages.map(([, name], i) =>
-      button(name, () => {
-        stage = i;
-        draw();
-      }),
-    );
+    const host = el("div.sx-ans-out");
+    const questions = asked.map((n) => `${n}?`);
+    const at = sliderOver("Question", questions, draw, Math.max(0, asked.indexOf(85)));
+    const names = stages.map(([, name]) => name);
+    const stage = choice("Model", names, () => draw());
 
     function draw() {
-      const [, name, film] = stages[stage];
+      const [, name, film] = stages[stage.at()];
       const { n, answers: texts, bars: chances } = film[at.get()];
-      buttons.forEach((each, i) => {
-        each.setAttribute("aria-pressed", i === stage);
-      });
-      const total = chances.flat().reduce((x, y) => x + y, 0) / 1e4;
-      const right = chances[0].reduce((x, y) => x + y, 0) / 1e4;
-      const hard = chances[0].filter((_, a) => n % 10 < a % 10).reduce((x, y) => x + y, 0) / 1e4;
+      const sums = total(chances.flat()) / 1e4;
+      const right = total(chances[0]) / 1e4;
+      const hard = total(chances[0].filter((_, a) => n % 10 < a % 10)) / 1e4;
       const told =
-        total < 0.01
+        sums < 0.01
           ? "It goes on with questions: the chance of a sum is below 0.01."
           : `Right: ${format(right, 2)}. Of the right answers ${format(hard / Math.max(right, 1e-9), 2)} need a borrow.`;
       host.replaceChildren(
-        el("div", { class: "sx-columns" }, [
-          el("div", { class: "sx-ans-left" }, [
-            el("p", { class: "sx-title" }, `${n}?`),
-            listed(n, texts),
-          ]),
-          el("div", { class: "sx-ans-side" }, [
-            total < 0.01 ? null : bars(n, chances, name),
-            el("p", { class: "sx-status", role: "status" }, told),
+        el("div.sx-columns", [
+          el("div.sx-ans-left", title(`${n}?`), listed(n, texts)),
+          el("div.sx-ans-side", [
+            sums < 0.01 ? null : bars(n, chances, name),
+            el("p.sx-status", { role: "status" }, told),
           ]),
         ]),
       );
     }
 
     draw();
-    return el("div", { class: "sx-ans" }, [
-      el("div", { class: "sx-bar sx-ans-start" }, buttons),
-      at.element ?? at,
+    return el("div.sx-ans", [
+      el("div.sx-bar.sx-ans-start", stage.buttons),
+      at.element,
       host,
       note(
         "Eight sampled answers, and the chance of every first number: green right, orange wrong. " +
@@ -159,84 +125,67 @@
   function checker({ rules, films, steps, asked }) {
     const on = new Set(["form", "units"]);
     let isShown = false;
-    const host = el("div", { class: "sx-ans-out" });
+    const host = el("div.sx-ans-out");
     const boxes = rules.map(([rule, text]) => {
-      const id = newId("rule");
-      const box = el("input", {
-        type: "checkbox",
-        role: "switch",
-        id,
-        checked: on.has(rule) ? "" : null,
-        onchange: () => {
-          if (box.checked) on.add(rule);
-          else on.delete(rule);
-          isShown = false;
-          draw();
-        },
-      });
-      return el("label", { for: id, class: "sx-ans-rule" }, box, el("span", {}, text));
+      const turn = (isOn) => {
+        if (isOn) on.add(rule);
+        else on.delete(rule);
+        isShown = false;
+        draw();
+      };
+      const { box, element } = newSwitch(el("span", text), turn, { class: "sx-ans-rule" });
+      box.checked = on.has(rule);
+      return element;
     });
     const show = button("Train on this reward", () => {
       isShown = true;
       at.set(steps.length - 1);
       draw();
     });
-    const at = slider(
-      "Steps",
-      { min: 0, max: steps.length - 1, step: 1, value: 0, show: (i) => String(steps[i]) },
-      () => {
-        isShown = true;
-        draw();
-      },
-    );
+    const at = sliderOver("Steps", steps.map(String), () => {
+      isShown = true;
+      draw();
+    });
 
     function draw() {
       const film = films[key(rules, on)];
       if (!isShown) {
         host.replaceChildren(
-          el("p", { class: "sx-status", role: "status" }, "What will the model find? Guess first."),
+          el("p.sx-status", { role: "status" }, "What will the model find? Guess first."),
         );
         return;
       }
       const frame = film[at.get()];
-      const row = (name, value) =>
-        el("tr", {}, [el("th", { scope: "row" }, name), el("td", {}, value)]);
+      const rows = [
+        ["reward by the checker", format(frame.reward, 2)],
+        ["truly right", format(frame.right, 2)],
+        ["different right answers", format(frame.different, 1)],
+        ["right, if a borrow is needed", format(frame.pass_1, 2)],
+      ];
       host.replaceChildren(
-        el("div", { class: "sx-columns" }, [
-          el("table", { class: "sx-ans-table" }, [
-            el("tbody", {}, [
-              row("reward by the checker", format(frame.reward, 2)),
-              row("truly right", format(frame.right, 2)),
-              row("different right answers", format(frame.different, 1)),
-              row("right, if a borrow is needed", format(frame.pass_1, 2)),
-            ]),
-          ]),
-          asked.map((n) =>
-            el("div", { class: "sx-ans-few" }, [
-              el("p", { class: "sx-title" }, `${n}?`),
-              listed(n, frame.answers[n]),
-            ]),
-          ),
+        el("div.sx-columns", [
+          table([], rows, { class: "sx-ans-table" }),
+          asked.map((n) => el("div.sx-ans-few", title(`${n}?`), listed(n, frame.answers[n]))),
         ]),
         el(
-          "p",
-          { class: "sx-status", role: "status" },
+          "p.sx-status",
+          { role: "status" },
           at.get() ? verdict(frame, film[0]) : "Before training.",
         ),
       );
     }
 
     draw();
-    return el("div", { class: "sx-ans" }, [
-      el("div", { class: "sx-ans-rules" }, boxes),
-      el("div", { class: "sx-bar sx-ans-start" }, show),
-      at.element ?? at,
+    return el("div.sx-ans", [
+      el("div.sx-ans-rules", boxes),
+      el("div.sx-bar.sx-ans-start", show),
+      at.element,
       host,
       note("All 16 choices of rules were trained beforehand; this figure shows the stored runs."),
     ]);
   }
 
-  scratchformerLive.figures.answers = answers;
-  scratchformerLive.figures.checker = checker;
-  if (typeof module !== "undefined") module.exports = { judge, key, verdict }; // Node
-})();
+  course.figures.answers = answers;
+  course.figures.checker = checker;
+  return { judge, key, verdict };
+});

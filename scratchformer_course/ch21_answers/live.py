@@ -31,7 +31,7 @@ def one_question(stored: Mapping) -> LiveFigure:
         for each in own:
             check_finite("the film", [x for row in each["bars"] for x in row], least=0)
     settings = {"stages": [[name, STAGES[name], film[name]] for name in STAGES], "asked": asked}
-    return LiveFigure("answers", settings, _questions(settings), ["ch21_answers/live.css", SCRIPT])
+    return LiveFigure("answers", settings, _questions(settings))
 
 
 def checker(stored: Mapping) -> LiveFigure:
@@ -51,10 +51,7 @@ def checker(stored: Mapping) -> LiveFigure:
         "steps": [20 * i for i in range(len(frames))],
         "asked": [int(n) for n in frames[0]["answers"]],
     }
-    return LiveFigure("checker", settings, _checkers(settings), ["ch21_answers/live.css", SCRIPT])
-
-
-SCRIPT = "ch21_answers/live.js"
+    return LiveFigure("checker", settings, _checkers(settings))
 
 
 def _shown(answer: str) -> str:

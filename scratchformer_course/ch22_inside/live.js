@@ -1,9 +1,9 @@
 // A stored film of one run on songs: the loss, the maps of eight heads on one song, and the notes
 // that are expected. At its end heads can be silenced, each choice of them, since all are stored.
-"use strict";
 
-(() => {
-  const { el, button, slider, note, format } = scratchformerLive;
+course.define("ch22_inside", () => {
+  const { el, button, sliderOver, note, format, listed, title, table } = course.live;
+  const { drawing, words, path, describe } = course.live;
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"; // of a weight, from 0 to 1
   const SHADES = 5; // in which weights are drawn
   const [WIDTH, HEIGHT, LEFT, BOTTOM] = [330, 170, 34, 142]; // of the loss curve
@@ -51,7 +51,6 @@
   }
 
   const named = (heads, silenced) => heads.filter((_, i) => (silenced >> i) & 1);
-  const listed = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
 
   function told({ heads, song, frames }, frame, silenced) {
     const [right, total] = copied(song, frame.best);
@@ -71,32 +70,25 @@
     const last = frames.at(-1).step;
     const x = (step) => LEFT + (step / last) * (WIDTH - LEFT - 12);
     const y = (loss) => BOTTOM - (loss / TOP_LOSS) * (BOTTOM - 10);
-    const text = (words, x, y, anchor) => el("svg:text", { x, y, "text-anchor": anchor }, words);
-    const path = frames
-      .map(({ step, loss }, i) => `${i ? "L" : "M"}${x(step)} ${y(loss)}`)
-      .join("");
+    const points = frames.map(({ step, loss }) => [x(step), y(loss)]);
     const dot = el("svg:circle", { r: 6, class: "sx-song-dot" });
-    const line = el("svg:path", { class: "sx-song-up" });
-    const svg = el(
-      "svg:svg",
-      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sx-song-curve", role: "img" },
-      [
-        el("svg:path", { d: `M${LEFT} 10V${BOTTOM}H${WIDTH - 12}`, class: "sx-song-axis" }),
-        [0, 1, 2, 3].map((loss) => text(loss, LEFT - 7, y(loss) + 5, "end")),
-        [0, 100, 200, 300].map((step) => text(step, x(step), BOTTOM + 19, "middle")),
-        text("loss where notes repeat", WIDTH - 14, 20, "end"),
-        el("svg:path", { d: path, class: "sx-song-line" }),
-        line,
-        dot,
-      ],
-    );
+    const line = el("svg:path.sx-song-up");
+    const svg = drawing(WIDTH, HEIGHT, { class: "sx-song-curve" }, [
+      el("svg:path", { d: `M${LEFT} 10V${BOTTOM}H${WIDTH - 12}`, class: "sx-song-axis" }),
+      [0, 1, 2, 3].map((loss) => words(loss, LEFT - 7, y(loss) + 5, "end")),
+      [0, 100, 200, 300].map((step) => words(step, x(step), BOTTOM + 19)),
+      words("loss where notes repeat", WIDTH - 14, 20, "end"),
+      el("svg:path", { d: path(points), class: "sx-song-line" }),
+      line,
+      dot,
+    ]);
     function mark({ step, loss }, before) {
       const top = Math.min(loss, TOP_LOSS);
       dot.setAttribute("cx", x(step));
       dot.setAttribute("cy", y(top));
       line.setAttribute("d", `M${x(step)} ${y(before)}V${y(top)}`);
-      svg.setAttribute(
-        "aria-label",
+      describe(
+        svg,
         `The loss falls from ${format(frames[0].loss, 2)} at the start to ` +
           `${format(frames.at(-1).loss, 2)} at step ${last}. Marked: ${format(loss, 2)}.`,
       );
@@ -112,19 +104,17 @@
     const [n, last, again] = [song.length - 1, frames.length - 1, repeats(song)];
     let silenced = 0; // a bit for each head
     const run = curve(settings);
-    const status = el("p", { class: "sx-status", role: "status" });
-    const at = slider(
-      "Steps",
-      { min: 0, max: last, step: 1, value: last, show: (i) => String(frames[i].step) },
-      () => {
-        if (at.get() !== last) silenced = 0;
-        draw();
-      },
-    );
+    const status = el("p.sx-status", { role: "status" });
+    const steps = frames.map(({ step }) => String(step));
+    const at = sliderOver("Steps", steps, moved, last);
+    function moved() {
+      if (at.get() !== last) silenced = 0;
+      draw();
+    }
     const tiles = heads.map((name, i) => {
       const picture = el("svg:svg", { viewBox: `0 0 ${n} ${n}`, "aria-hidden": "true" });
-      const score = el("span", { class: "sx-song-score" });
-      const tile = button(el("b", {}, name), () => {
+      const score = el("span.sx-song-score");
+      const tile = button(el("b", name), () => {
         silenced ^= 1 << i;
         if (at.get() === last) draw();
         else at.set(last);
@@ -136,8 +126,7 @@
       silenced = 0;
       draw();
     });
-    const notes = el("tbody");
-    const strip = el("table", { class: "sx-song-strip" }, notes);
+    const strip = el("table.sx-song-strip");
 
     function drawTiles(frame) {
       tiles.forEach(({ tile, picture, score, name }, i) => {
@@ -145,9 +134,9 @@
         const value = i < 4 ? frame.before[i] : frame.after[i - 4];
         const colour = i < 4 ? "query" : "key";
         score.textContent = isOut ? "off" : format(value, 2);
-        tile.setAttribute("aria-pressed", isOut);
+        tile.setAttribute("aria-pressed", String(isOut));
         const what = i < 4 ? "weight on the note before" : "induction score";
-        tile.setAttribute("aria-label", `Silence head ${name}, ${what} ${format(value, 2)}`);
+        describe(tile, `Silence head ${name}, ${what} ${format(value, 2)}`);
         picture.replaceChildren(
           el("svg:path", { d: `M0 0L${n} ${n}H0z`, class: "sx-song-half" }),
           ...shades(frame.maps[i], n, 1).map((d, shade) =>
@@ -168,17 +157,12 @@
             ? "sx-song-right"
             : "sx-song-wrong"
           : "sx-song-new";
-      notes.replaceChildren(
-        el("tr", {}, [
-          el("th", { scope: "row" }, "song"),
-          [...song].map((letter) => el("td", {}, letter)),
-        ]),
-        el("tr", {}, [
-          el("th", { scope: "row" }, "expected"),
-          el("td"),
-          [...frame.best].map((letter, i) => el("td", { class: kind(i) }, letter)),
-        ]),
-      );
+      const expected = [...frame.best].map((letter, i) => el("td", { class: kind(i) }, letter));
+      const rows = [
+        ["song", ...song],
+        ["expected", "", ...expected],
+      ];
+      strip.replaceChildren(...table([], rows).children);
     }
 
     function draw() {
@@ -190,24 +174,20 @@
     }
 
     const row = (name, from) =>
-      el("div", { class: "sx-song-block", role: "group", "aria-label": name }, [
-        el("p", { class: "sx-title" }, name),
-        el(
-          "div",
-          { class: "sx-song-tiles" },
-          tiles.slice(from, from + 4).map(({ tile }) => tile),
-        ),
+      el("div.sx-song-block", { role: "group", "aria-label": name }, [
+        title(name),
+        el("div.sx-song-tiles", [tiles.slice(from, from + 4).map(({ tile }) => tile)]),
       ]);
     draw();
-    return el("div", { class: "sx-song" }, [
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-song-maps" }, [
+    return el("div.sx-song", [
+      el("div.sx-columns", [
+        el("div.sx-song-maps", [
           row("Block 1: weight on the note before", 0),
           row("Block 2: induction score", 4),
         ]),
-        el("div", { class: "sx-song-side" }, [at.element, run.svg, status, all]),
+        el("div.sx-song-side", [at.element, run.svg, status, all]),
       ]),
-      el("div", { class: "sx-song-out", tabindex: 0, role: "group", "aria-label": "Song" }, strip),
+      el("div.sx-song-out", { tabindex: 0, role: "group", "aria-label": "Song" }, strip),
       note(
         "Press a head to silence it: its mean over many songs stands in for what it gives. " +
           "Below the song stands the note that the model expects there: green, it repeats what it " +
@@ -216,6 +196,6 @@
     ]);
   }
 
-  scratchformerLive.figures.silence = build;
-  if (typeof module !== "undefined") module.exports = { repeats, copied, shades, shown, told }; // Node
-})();
+  course.figures.silence = build;
+  return { repeats, copied, shades, shown, told };
+});

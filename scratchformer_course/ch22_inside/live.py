@@ -27,10 +27,7 @@ def silence(stored: Mapping) -> LiveFigure:
     check_finite("the film", [x["loss"] for x in frames] + [loss for loss, _ in without], least=0)
     settings = {key: film[key] for key in ("song", "frames", "second")} | {"heads": HEADS}
     settings |= {"losses": [loss for loss, _ in without], "best": "".join(b for _, b in without)}
-    return LiveFigure("silence", settings, _still(film), ["ch22_inside/live.css", SCRIPT])
-
-
-SCRIPT = "ch22_inside/live.js"
+    return LiveFigure("silence", settings, _still(film))
 
 
 def repeats(song: str) -> list[bool]:
@@ -73,13 +70,13 @@ def _still(film: dict) -> str:
             wrong = y > 250 and k and repeats(song)[k - 1] and note != song[k]
             d.text(100 + 19 * k, y, note, "key" if wrong else "ink", mono=True, bold=bool(wrong))
     all_copied, some, total = copied(song, last["best"])[0], *copied(song, without[1])
-    told = (
+    words = (
         f"Two attention maps after {last['step']} steps. Head {HEADS[i]} attends to the note "
         f"before, and head {HEADS[j]} to the notes that came after earlier plays of the same "
         f"note. With all heads the loss is {last['loss']:.2f} and {all_copied} of {total} repeated "
         f"notes are expected; without head {HEADS[i]} it is {without[0]:.2f}, and {some} are."
     )
-    return f"<p>This figure is live where JavaScript runs. {told}</p>" + d.svg(told)
+    return f"<p>This figure is live where JavaScript runs. {words}</p>" + d.svg(words)
 
 
 def _map(d: Drawing, x: int, y: int, own: str, n: int, colour: str) -> None:

@@ -1,6 +1,7 @@
 """The clinic of chapter 23: five questions put to a program, and diagnoses to choose from."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -71,11 +72,28 @@ def broken_by(program: Program, invariants: list[Invariant]) -> str | None:
     return None
 
 
-# Each patient's symptom, and four wrong diagnoses, by name, with what speaks against them
-CLINIC: dict[str, tuple[str, dict[str, str]]] = {
-    "heads_mixed": (
-        "The training loss falls far below the healthy twin's, and the model writes worse.",
-        {
+@dataclass(frozen=True)
+class Case:
+    """A patient of the clinic: its symptom, its diagnosis, and who has met the fault in public.
+
+    `others` are four wrong diagnoses, by name, with what speaks against them.
+    """
+
+    symptom: str
+    cause: str
+    thread: str
+    found: str
+    others: dict[str, str]
+    near: bool = False  # what happened there is a near relation of this fault
+
+
+CLINIC = {
+    "heads_mixed": Case(
+        symptom="The training loss falls far below the healthy twin's, and the model writes worse.",
+        cause="A row holds one head at several positions, later ones among them.",
+        thread="https://github.com/jsbaan/transformer-from-scratch/pull/6",
+        found="A missing permute scrambled the tokens; a copy task was still learned.",
+        others={
             "mask_one_off": "Then each position would see the very token that it must predict, and "
             "the loss would fall to 0.1. This one stops near 1.4.",
             "not_shifted": "The targets are the next tokens: the fourth question says so.",
@@ -85,10 +103,13 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
             "by them.",
         },
     ),
-    "padding_attended": (
-        "The curve is the twin's. In a batch a prompt goes on differently from the same prompt "
-        "alone.",
-        {
+    "padding_attended": Case(
+        symptom="The curve is the twin's. In a batch a prompt goes on differently from the same "
+        "prompt alone.",
+        cause="Padding is a key like any other and takes a share of each row's attention.",
+        thread="https://github.com/TransformerLensOrg/TransformerLens/issues/1005",
+        found="Prompts in a batch were continued differently from the same prompts alone.",
+        others={
             "loss_on_padding": "Then the loss would be lower than the twin's, since padding is "
             "easy to predict, and there would be more targets than real tokens.",
             "cache_not_reset": "A second text gets the logits that one call gives it.",
@@ -96,9 +117,13 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
             "workers_alike": "No row stands in a batch twice.",
         },
     ),
-    "gradients_not_zeroed": (
-        "The loss falls, but from the first steps on it stays above the twin's.",
-        {
+    "gradients_not_zeroed": Case(
+        symptom="The loss falls, but from the first steps on it stays above the twin's.",
+        cause="Each step follows a sum over all the steps before it, and clipping hides how "
+        "long that sum is.",
+        thread="https://github.com/pytorch/pytorch/issues/47175",
+        found="A request for a warning: the mistake is nasty, easily made, and nothing tells you.",
+        others={
             "schedule_too_fast": "Then the loss would fall a little faster than the twin's at "
             "first, and stand still later. The rate counts updates here.",
             "clipped_early": "Two micro-batches take the step of one large batch.",
@@ -107,9 +132,12 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
             "the beginning go wrong. All tensors move.",
         },
     ),
-    "not_shifted": (
-        "The loss falls to 0.00 within a hundred steps, which no text allows.",
-        {
+    "not_shifted": Case(
+        symptom="The loss falls to 0.00 within a hundred steps, which no text allows.",
+        cause="The target is the token itself, so the model learns to copy what it reads.",
+        thread="https://github.com/KempnerInstitute/KempnerForge/issues/154",
+        found="Captions were scored against the token just read, and the loss went from 8.6 to 0.",
+        others={
             "mask_one_off": "That was a good thought, for then the loss is low as well. But it "
             "stays near 0.1, and here no later token changes a logit.",
             "shifted_twice": "Then the loss would end above the twin's, because the token after "
@@ -119,9 +147,12 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
             "of training. The splits share nothing.",
         },
     ),
-    "norm_over_time": (
-        "The training loss falls far below the twin's, and the model writes much worse.",
-        {
+    "norm_over_time": Case(
+        symptom="The training loss falls far below the twin's, and the model writes much worse.",
+        cause="Each position is scaled by statistics of all positions, later ones included.",
+        thread="https://github.com/jadore801120/attention-is-all-you-need-pytorch/pull/17",
+        found="Mean and deviation were taken along the sequence instead of along the features.",
+        others={
             "heads_mixed": "That opens the future as well. But the norm alone, given five "
             "positions or two of them, gives different numbers, so look there.",
             "deviation_for_root": "That is a scale a little too small, by which no later token "
@@ -131,11 +162,15 @@ CLINIC: dict[str, tuple[str, dict[str, str]]] = {
             "The splits share nothing.",
         },
     ),
-    "repeat_for_interleave": (
-        "This GPT has rotary positions, a window, and two heads of keys and values for four heads "
-        "of queries. Trained with the fault, its loss is the twin's. With weights that the twin "
-        "has learned it is 0.3 nats higher.",
-        {
+    "repeat_for_interleave": Case(
+        symptom="This GPT has rotary positions, a window, and two heads of keys and values for "
+        "four heads of queries. Trained with the fault, its loss is the twin's. With weights that "
+        "the twin has learned it is 0.3 nats higher.",
+        cause="The shared heads stand in another order, so queries meet keys that others were "
+        "trained with.",
+        thread="https://github.com/onnx/onnx/pull/7274",
+        found="A standard laid out the shared heads in turns, where PyTorch repeats each of them.",
+        others={
             "missing_root": "Then it would differ from a healthy GPT without shared heads, too.",
             "two_bases": "Then it would equal a healthy GPT once neither has rotary positions.",
             "window_one_off": "Then it would equal a healthy GPT once neither has a window.",

@@ -9,34 +9,28 @@ from torch import nn
 from scratchformer.data import Playhouse
 from scratchformer.diagnosis import Report, diagnose, diagnose_sampling, diagnose_training
 from scratchformer_course.ch23_silent_bugs import program as healthy
-from scratchformer_course.ch23_silent_bugs.model import SmallGPT
 from scratchformer_course.ch23_silent_bugs.program import Program, drawn, new_optimizer, reopened
 from scratchformer_course.ch23_silent_bugs.texts import tokens
 
-STEPS, ROWS = 100, 8
+STEPS, ROWS, CHARACTERS = 100, 8, 20_000
 
 
 @lru_cache(maxsize=1)
 def some_text() -> str:
-    """A text for those who have none: 20,000 characters of Playhouse."""
-    return Playhouse(seed=0).text(20_000)
+    """So many characters of Playhouse."""
+    return Playhouse(seed=0).text(CHARACTERS)
 
 
-def new_model(program: Program, text: str | None = None) -> SmallGPT:
-    """The model that the program trains, or goes on with after it has been saved."""
-    _, V = tokens(text or some_text(), program.setting, program.stored)
-    model = program.prepare(program.model(V))
-    return reopened(program, model) if program.setting.resumed else model
+def examine(program: Program) -> Report:
+    """All findings on a program that learns `some_text`, and on the model that it would train.
 
-
-def examine(program: Program, text: str | None = None, model: SmallGPT | None = None) -> Report:
-    """All findings on a program that learns a text, and on its model, a new one for None.
-
-    Nothing is trained but copies.
+    A model that is saved and resumed is examined after that. Nothing is trained but copies.
     """
-    text = text or some_text()
-    model = model or new_model(program, text)
+    text = some_text()
     ids, V = tokens(text, program.setting, program.stored)
+    model = program.prepare(program.model(V))
+    if program.setting.resumed:
+        model = reopened(program, model)
     to_train, held_out = program.split(ids)
     as_tokenized, _ = program.split(tokens(text, program.setting, healthy.stored)[0])
     T, pad = model.context_length, program.pad(model)

@@ -72,8 +72,8 @@ def weights_sum_to_one(program: Program) -> None:
     """The weights of each query sum to 1."""
     causal = torch.ones(6, 6, dtype=torch.bool).tril()
     total = program.parts.weights(normal(1, 2, 6, 6), causal).sum(dim=-1)
-    told = f"sums from {total.min():.2f} to {total.max():.2f}"
-    assert close(total, torch.ones(1, 2, 6)), told
+    sums = f"sums from {total.min():.2f} to {total.max():.2f}"
+    assert close(total, torch.ones(1, 2, 6)), sums
 
 
 @torch.no_grad()

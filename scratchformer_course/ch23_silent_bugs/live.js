@@ -1,9 +1,8 @@
 // Pairs of stored training curves of which one is broken, and a clinic: symptoms, five questions,
 // five diagnoses, and what speaks against each wrong one.
-"use strict";
 
-(() => {
-  const { el, button, note, title, format } = scratchformerLive;
+course.define("ch23_silent_bugs", () => {
+  const { el, button, note, title, format, press, choice, drawing, words, path } = course.live;
 
   const signed = (x, digits = 2) => (x < 0 ? "" : "+") + format(x, digits);
   const range = ([mean, least, most]) =>
@@ -39,41 +38,26 @@
     const y = (loss) => 12 + ((H - 48) * (high - Math.min(loss, high))) / (high - low || 1);
     const ticks = [high, (high + low) / 2, low];
     const last = curves.map((curve, i) => `${names[i]} ends at ${format(curve.at(-1), 2)}`);
-    return el(
-      "svg:svg",
-      {
-        viewBox: `0 0 ${W} ${H}`,
-        role: "img",
-        class: "sx-bug-plot",
-        "aria-label": `Training loss over ${steps} steps: ${last.join(", ")}.`,
-      },
+    const line = (d, i) => {
+      const look = {
+        style: `stroke: var(--sx-${colours[i]})`,
+        "stroke-dasharray": i ? "7 5" : null,
+      };
+      return el("svg:path", { d, class: "sx-bug-line", ...look });
+    };
+    const told = `Training loss over ${steps} steps: ${last.join(", ")}.`;
+    return drawing(W, H, { class: "sx-bug-plot", "aria-label": told }, [
       ticks.map((tick) => [
         el("svg:path", { d: `M44 ${y(tick)}H${W - 14}`, class: "sx-bug-axis" }),
-        el("svg:text", { x: 38, y: y(tick) + 5, "text-anchor": "end" }, format(tick, 1)),
+        words(format(tick, 1), 38, y(tick) + 5, "end"),
       ]),
-      curves.map((curve, i) =>
-        el("svg:path", {
-          d: curve
-            .map((loss, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${y(loss).toFixed(1)}`)
-            .join(""),
-          class: "sx-bug-line",
-          style: `stroke: var(--sx-${colours[i]})`,
-          "stroke-dasharray": i ? "7 5" : null,
-        }),
-      ),
-      el("svg:text", { x: W - 14, y: 26, "text-anchor": "end" }, `${steps} steps`),
-      names.map((name, i) =>
-        el("svg:g", {}, [
-          el("svg:path", {
-            d: `M${44 + 118 * i} ${H - 13}h26`,
-            class: "sx-bug-line",
-            style: `stroke: var(--sx-${colours[i]})`,
-            "stroke-dasharray": i ? "7 5" : null,
-          }),
-          el("svg:text", { x: 76 + 118 * i, y: H - 8 }, name),
-        ]),
-      ),
-    );
+      curves.map((curve, i) => line(path(curve.map((loss, k) => [x(k), y(loss)])), i)),
+      words(`${steps} steps`, W - 14, 26, "end"),
+      names.map((name, i) => [
+        line(`M${44 + 118 * i} ${H - 13}h26`, i),
+        words(name, 76 + 118 * i, H - 8, "start"),
+      ]),
+    ]);
   }
 
   // ---- two curves, one model is broken ----
@@ -81,11 +65,11 @@
   function twoCurves({ pairs, steps }) {
     let at = 0;
     const chosen = pairs.map(() => null);
-    const host = el("div", { class: "sx-bug-out" });
-    const said = el("p", { class: "sx-bug-said", role: "status" });
+    const host = el("div.sx-bug-out");
+    const said = el("p.sx-bug-said", { role: "status" });
     const before = button("Pair before", () => go(-1));
     const next = button("Next pair", () => go(1));
-    const count = el("span", { class: "sx-bug-count" });
+    const count = el("span.sx-bug-count");
     const guesses = ["A", "B"].map((name, i) =>
       button(`${name} is broken`, () => {
         chosen[at] ??= i;
@@ -104,12 +88,10 @@
       const isTold = mine !== null;
       host.replaceChildren(plot(pair.curves, ["model A", "model B"], steps, ["query", "key"]));
       count.textContent = `Pair ${at + 1} of ${pairs.length}`;
-      guesses.forEach((each, i) => {
-        each.setAttribute("aria-disabled", isTold); // it keeps the focus
-        each.setAttribute("aria-pressed", isTold && mine === i);
-      });
-      before.setAttribute("aria-disabled", at === 0);
-      next.setAttribute("aria-disabled", at === pairs.length - 1);
+      press(guesses, mine);
+      for (const each of guesses) each.setAttribute("aria-disabled", String(isTold)); // it keeps the focus
+      before.setAttribute("aria-disabled", String(at === 0));
+      next.setAttribute("aria-disabled", String(at === pairs.length - 1));
       const all = chosen.filter((each) => each !== null).length;
       const right = chosen.filter((each, i) => each === pairs[i].broken).length;
       const verdict = `${mine === pair.broken ? "Yes" : "No"}, ${"AB"[pair.broken]} is broken.`;
@@ -119,10 +101,10 @@
     }
 
     draw();
-    return el("div", { class: "sx-bug" }, [
-      el("div", { class: "sx-bar sx-bug-start" }, [count, before, next]),
+    return el("div.sx-bug", [
+      el("div.sx-bar.sx-bug-start", [count, before, next]),
       host,
-      el("div", { class: "sx-bar sx-bug-start" }, guesses),
+      el("div.sx-bar.sx-bug-start", guesses),
       said,
       note(
         "Stored runs. Both models of a pair begin with the same weights and draw the same batches. " +
@@ -136,63 +118,45 @@
   const answered = (found) => (found ? `✗ ${found}` : "✓ as it should be");
 
   function clinic({ patients, questions, steps }) {
-    let at = 0;
     const state = patients.map(() => ({ asked: new Set(), chosen: new Set() }));
-    const host = el("div", { class: "sx-bug-out" });
-    const tabs = patients.map((_, i) =>
-      button(`Patient ${i + 1}`, () => {
-        at = i;
-        draw();
-      }),
-    );
+    const host = el("div.sx-bug-out");
+    const names = patients.map((_, i) => `Patient ${i + 1}`);
+    const tabs = choice("Patients", names, () => draw());
 
-    function draw(focus) {
-      const patient = patients[at];
-      const { asked, chosen } = state[at];
+    function draw(focus = "") {
+      const patient = patients[tabs.at()];
+      const { asked, chosen } = state[tabs.at()];
       const right = patient.choices.findIndex(([, why]) => why === null);
       const isFound = chosen.has(right);
-      tabs.forEach((tab, i) => {
-        tab.setAttribute("aria-pressed", i === at);
-      });
+      // A button, and what is found once it was pressed
+      const item = (text, name, pressed, i, found) => {
+        const isPressed = pressed.has(i);
+        const onpress = () => {
+          pressed.add(i);
+          draw(name);
+        };
+        return el("li", [
+          button(text, onpress, { "data-name": name, "aria-pressed": isPressed }),
+          isPressed ? el("p.sx-bug-found", found) : null,
+        ]);
+      };
       const asks = questions.map((question, i) =>
-        el("li", {}, [
-          button(
-            question,
-            () => {
-              asked.add(i);
-              draw(`ask${i}`);
-            },
-            { "data-name": `ask${i}`, "aria-pressed": asked.has(i) },
-          ),
-          asked.has(i) ? el("p", { class: "sx-bug-found" }, answered(patient.asked[i])) : null,
-        ]),
+        item(question, `ask${i}`, asked, i, answered(patient.asked[i])),
       );
       const choices = patient.choices.map(([name, why], i) =>
-        el("li", {}, [
-          button(
-            name,
-            () => {
-              chosen.add(i);
-              draw(`choose${i}`);
-            },
-            { "data-name": `choose${i}`, "aria-pressed": chosen.has(i) },
-          ),
-          chosen.has(i)
-            ? el("p", { class: "sx-bug-found" }, why ? `No. ${why}` : `Yes. ${patient.says}`)
-            : null,
-        ]),
+        item(name, `choose${i}`, chosen, i, why ? `No. ${why}` : `Yes. ${patient.says}`),
       );
       host.replaceChildren(
-        el("p", {}, patient.symptom),
-        el("div", { class: "sx-columns" }, [
-          el("div", { class: "sx-bug-side" }, [
+        el("p", patient.symptom),
+        el("div.sx-columns", [
+          el("div.sx-bug-side", [
             plot(patient.curves, ["patient", "healthy twin"], steps, ["key", "value"]),
             title("Ask"),
-            el("ul", { class: "sx-bug-list" }, asks),
+            el("ul.sx-bug-list", asks),
           ]),
-          el("div", { class: "sx-bug-side" }, [
+          el("div.sx-bug-side", [
             title("Diagnosis"),
-            el("ul", { class: "sx-bug-list" }, choices),
+            el("ul.sx-bug-list", choices),
             isFound ? repair(patient) : null,
           ]),
         ]),
@@ -205,10 +169,10 @@
       const diff = [...lines("−", patient.broken), ...lines("+", patient.repaired)];
       return el("div", { role: "status" }, [
         title("Repair"),
-        el("pre", { class: "sx-bug-code", tabindex: 0 }, diff.join("\n")),
-        el("p", {}, truth(patient)),
-        el("p", {}, `What would have found it: ${patient.invariant}`),
-        el("p", {}, [
+        el("pre.sx-bug-code", { tabindex: 0 }, diff.join("\n")),
+        el("p", truth(patient)),
+        el("p", `What would have found it: ${patient.invariant}`),
+        el("p", [
           patient.near ? "Others have met a near relation: " : "Others have met it: ",
           el("a", { href: patient.thread }, patient.found),
         ]),
@@ -216,14 +180,14 @@
     }
 
     draw();
-    return el("div", { class: "sx-bug" }, [
-      el("div", { class: "sx-bar sx-bug-start" }, tabs),
+    return el("div.sx-bug", [
+      el("div.sx-bar.sx-bug-start", tabs.buttons),
       host,
       note("Stored curves. What a question finds was computed with a small model of each patient."),
     ]);
   }
 
-  scratchformerLive.figures.two_curves = twoCurves;
-  scratchformerLive.figures.clinic = clinic;
-  if (typeof module !== "undefined") module.exports = { signed, truth, top, answered }; // Node
-})();
+  course.figures.two_curves = twoCurves;
+  course.figures.clinic = clinic;
+  return { signed, truth, top, answered };
+});

@@ -1,16 +1,15 @@
 """Two live figures: pairs of curves of which one is broken, and a clinic with six patients."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 from scratchformer_course.ch23_silent_bugs.clinic import CLINIC, QUESTIONS, broken_by
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
-from scratchformer_course.ch23_silent_bugs.prices import prices
+from scratchformer_course.ch23_silent_bugs.prices import Price, prices
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_finite
 
-FILES = ["ch23_silent_bugs/live.css", "ch23_silent_bugs/live.js"]
 # Pairs in their order, whether the broken one is curve A, and where the reader meets it again
 PAIRS = {
     "heads_mixed": (False, "in the clinic"),
@@ -35,18 +34,17 @@ def two_curves(stored: Mapping) -> LiveFigure:
         curves = _curves(name, stored)
         if name not in found["right"]:
             raise ValueError(f"the patient {name} has no stored price")
-        told = {figure: _rounded(each[name]) for figure, each in found.items() if name in each}
         pairs.append(
             {
                 "curves": curves if is_first else curves[::-1],
                 "broken": 0 if is_first else 1,
                 "where": where,
-                "spread": _spread(stored["twins"][PATIENTS[name].twin]["right"]),
-                **told,
+                "spread": stored["twins"][PATIENTS[name].twin]["spread"],
+                **_prices(found, name),
             }
         )
-    settings = {"pairs": pairs, "steps": stored["steps"]}
-    return LiveFigure("two_curves", settings, _still_pairs(pairs), FILES)
+    settings = {"pairs": pairs, "steps": stored["settings"]["steps"]}
+    return LiveFigure("two_curves", settings, _still_pairs(pairs))
 
 
 def clinic(stored: Mapping) -> LiveFigure:
@@ -57,27 +55,30 @@ def clinic(stored: Mapping) -> LiveFigure:
     """
     found = {figure: prices(stored, figure) for figure in ("right", "reported", "loaded")}
     cases = []
-    for name, (symptom, others) in CLINIC.items():
+    for name, case in CLINIC.items():
         patient = PATIENTS[name]
-        names = sorted([name, *others], key=_title)
+        names = sorted([name, *case.others], key=_title)
         broken, repaired = patient.code()
         own: dict[str, Any] = {
-            "symptom": symptom,
+            "symptom": case.symptom,
             "curves": _curves(name, stored),
             "asked": [broken_by(patient.program, tests) for tests in QUESTIONS.values()],
-            "choices": [[_title(each), others.get(each)] for each in names],
-            "says": patient.cause,
+            "choices": [[_title(each), case.others.get(each)] for each in names],
+            "says": case.cause,
             "broken": broken,
             "repaired": repaired,
             "invariant": (patient.invariant.__doc__ or "").splitlines()[0],
-            "thread": patient.thread,
-            "found": patient.found,
-            "near": patient.near,
+            "thread": case.thread,
+            "found": case.found,
+            "near": case.near,
         }
-        own |= {figure: _rounded(each[name]) for figure, each in found.items() if name in each}
-        cases.append(own)
-    settings = {"patients": cases, "questions": list(QUESTIONS), "steps": stored["steps"]}
-    return LiveFigure("clinic", settings, _still_clinic(cases), FILES)
+        cases.append(own | _prices(found, name))
+    settings = {
+        "patients": cases,
+        "questions": list(QUESTIONS),
+        "steps": stored["settings"]["steps"],
+    }
+    return LiveFigure("clinic", settings, _still_clinic(cases))
 
 
 def _curves(name: str, stored: Mapping) -> list[list[float]]:
@@ -97,13 +98,10 @@ def _title(name: str) -> str:
     return PATIENTS[name].title.replace("`", "")
 
 
-def _rounded(cost: Iterable[float]) -> list[float]:
-    return [round(nats, 3) for nats in cost]
-
-
-def _spread(losses: list[float]) -> float:
-    """How far healthy twins of several seeds lie apart."""
-    return round(max(losses) - min(losses), 4)
+def _prices(found: Mapping[str, Mapping[str, Price]], name: str) -> dict[str, list[float]]:
+    """A patient's prices, those that were measured."""
+    measured = {figure: costs[name] for figure, costs in found.items() if name in costs}
+    return {figure: [round(nats, 3) for nats in cost] for figure, cost in measured.items()}
 
 
 def _nats(cost: list[float]) -> str:

@@ -1,4 +1,4 @@
-"""A fault beside its healthy twin: what it replaces, what would have found it, who has met it."""
+"""A fault beside its healthy twin: what it replaces, what would have found it."""
 
 import difflib
 import inspect
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from scratchformer_course.ch23_silent_bugs.program import Program, Setting
 
-# What each twin is trained on, and with; the patients say which of them is theirs.
-SETTINGS = {
+# What each healthy twin is trained on, and with; the patients say which of them is theirs.
+TWINS = {
     "plain": Setting(),
     "modern": Setting(sizes={"rotary": True, "n_kv_heads": 2, "window": 8}),
     "lines": Setting(lines=True, micro_batches=4),
@@ -17,24 +17,6 @@ SETTINGS = {
     "resumed": Setting(resumed=True),
     "little": Setting(characters=20_000),
     "subwords": Setting(tokens="subwords", characters=200_000),
-}
-TWINS = {
-    "plain": "a GPT that reads characters",
-    "modern": "a GPT with rotary positions, shared keys and values, and a window of 8",
-    "lines": "a GPT that reads single lines, padded, in four micro-batches a step",
-    "dropout": "a GPT with dropout",
-    "resumed": "a GPT whose run is resumed from a file after half of its steps",
-    "little": "a GPT that has little text to learn from",
-    "subwords": "a GPT that reads 512 different subwords",
-}
-PLACES = {  # where a fault lives, and a heading for it
-    "attention": "Attention",
-    "cache": "The cache",
-    "block": "Norms and dropout",
-    "text": "Text and targets",
-    "training": "The training step",
-    "file": "Loading weights",
-    "writing": "Sampling",
 }
 
 
@@ -48,24 +30,19 @@ class Patient:
 
     name: str
     title: str
-    place: str
-    symptom: str
+    place: str  # where the fault lives: attention, cache, block, text, training, file or writing
     part: str
     faulty: Callable
     invariant: Callable[[Program], None]
     twin: str = "plain"
     how: str = "pass"
     trained: bool = True
-    cause: str = ""  # how the fault brings its symptom about
     short: str = ""  # for a row of a figure; else the name will do
-    thread: str | None = None
-    found: str | None = None  # what happened there, in a sentence
-    near: bool = False  # what happened there is a near relation of this fault
 
     @property
     def healthy(self) -> Program:
         """The twin."""
-        return Program(SETTINGS[self.twin])
+        return Program(TWINS[self.twin])
 
     @property
     def program(self) -> Program:

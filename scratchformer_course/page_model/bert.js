@@ -3,10 +3,9 @@
 // Names are those of scratchformer/models/bert.py. Three things differ from the GPT: no causal mask,
 // norms behind each addition, and a head with a layer of its own.
 // T: tokens, C: d_model, V: vocabulary.
-"use strict";
 
-globalThis.scratchformerBert ??= (() => {
-  const { load, newCache, softmax, parts } = scratchformerModel;
+course.define("bert", () => {
+  const { load, newCache, softmax, parts } = course.model;
   const { norm, apply, add, attend } = parts;
   const [PAD, CLS, SEP, MASK] = [0, 1, 2, 3]; // the ids before those of the words
   const OPEN = { causal: true, heads: [] }; // the causal mask is off, and no head is
@@ -74,6 +73,4 @@ globalThis.scratchformerBert ??= (() => {
   }
 
   return { load, forward, row, gaps, erf, PAD, CLS, SEP, MASK };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerBert; // Node
+});

@@ -1,23 +1,22 @@
 // A model alive in the page: a prompt that all views read, and the views in tabs.
 //
-// A view registers itself in `scratchformerExplorer.views` under its name, as a title and a
+// A view registers itself in `course.explorer.views` under its name, as a title and a
 // function `build(context)` that gives {element, update(state)}. It is asked to update when the
 // prompt has changed and the view is in sight.
-"use strict";
 
-globalThis.scratchformerExplorer ??= (() => {
-  const { el, newId, visible, tabs } = scratchformerLive;
+course.define("explorer", () => {
+  const { el, newId, label, visible, tabs } = course.live;
   const views = {};
   const models = {}; // hash -> {model, tokenizer}, made when first needed
 
   // ---- the page's models -------------------------------------------------------------------
 
   function modelOf(hash) {
-    const description = scratchformerDescriptions[hash];
+    const description = course.descriptions[hash];
     if (!description) throw new Error("the page does not hold the model's weights");
     models[hash] ??= {
-      model: scratchformerModel.load(description),
-      tokenizer: scratchformerTokenizer.load(description.tokenizer),
+      model: course.model.load(description),
+      tokenizer: course.tokenizer.load(description.tokenizer),
     };
     return models[hash];
   }
@@ -45,11 +44,9 @@ globalThis.scratchformerExplorer ??= (() => {
 
   // The prompt's field; read(text) is called, a moment after the last key, for a text that changed.
   // say(text) tells what was read.
-  function promptField(settings, read, label = "Prompt") {
-    const id = newId("prompt");
+  function promptField(settings, read, name = "Prompt") {
     let waiting = 0;
     const field = el("textarea", {
-      id,
       rows: 2,
       spellcheck: "false",
       autocomplete: "off",
@@ -59,12 +56,8 @@ globalThis.scratchformerExplorer ??= (() => {
       },
     });
     field.value = settings.prompt;
-    const status = el("p", { class: "sx-status", role: "status" });
-    const element = el("div", { class: "sx-prompt" }, [
-      el("label", { for: id }, label),
-      field,
-      status,
-    ]);
+    const status = el("p.sx-status", { role: "status" });
+    const element = el("div.sx-prompt", [label(name, field), field, status]);
     const say = (text) => {
       status.textContent = text;
     };
@@ -131,7 +124,7 @@ globalThis.scratchformerExplorer ??= (() => {
       const hook = (name, array) => {
         seen[name] = array;
       };
-      const run = scratchformerModel.forward(model, ids, { hook });
+      const run = course.model.forward(model, ids, { hook });
       state = { text, ids, run, seen, altered };
       prompt.say(told);
       update(inSight);
@@ -162,7 +155,7 @@ globalThis.scratchformerExplorer ??= (() => {
       inSight = part;
       if (state && part.updated !== state) update(part);
     }
-    const element = el("div", {}, prompt.element);
+    const element = el("div", prompt.element);
     if (parts.length > 1) {
       const { list, choose } = tabs(parts, show);
       element.append(list, ...parts.map((part) => part.panel));
@@ -175,9 +168,7 @@ globalThis.scratchformerExplorer ??= (() => {
     return element;
   }
 
-  scratchformerLive.figures.explorer = build;
+  course.figures.explorer = build;
   const pairs = { last, question, logOdds };
   return { views, modelOf, promptField, reading, toldChanges, inFrames, ...pairs };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerExplorer; // Node
+});

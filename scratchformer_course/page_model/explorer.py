@@ -17,12 +17,6 @@ from scratchformer_course.kit.figure.numbers import check_whole
 from scratchformer_course.page_model.description import describe
 
 VIEWS = ("attention", "next", "switches", "lens", "patch")
-MODEL_FILES = (
-    "page_model/explorer.css",
-    "page_model/model.js",
-    "page_model/tokenizer.js",
-    "page_model/explorer.js",
-)
 LARGEST = 20_000_000  # weights: 53 MB in a page, and a second for each token
 PROMPT = "ROMEO:\nWhat light through"
 LIKELIEST = 5  # next tokens in the figure that needs no JavaScript
@@ -75,8 +69,7 @@ def explore(
     with eval_mode(model):
         logits = model(ids.to(next(model.parameters()).device))[:, -1]
     still = _still(prompts, logits.float().softmax(dim=-1).cpu(), tokenizer)
-    files = [*MODEL_FILES, *(f"page_model/views/{view}.js" for view in views)]
-    return LiveFigure("explorer", settings, still, files, [description])
+    return LiveFigure("explorer", settings, still, [description])
 
 
 def _readable(tokenizer: Any) -> str:
@@ -97,7 +90,7 @@ def _check_pair(length: int, other: int, views: Sequence[str]) -> None:
 
 def _still(prompts: list[str], p: Tensor, tokenizer: Any) -> str:
     """The likeliest next tokens as PyTorch has them, (n, V): for a page without JavaScript."""
-    told = (
+    preface = (
         "Here stands a live view of the model. It needs JavaScript, and in a notebook its cell "
         "has to be run. "
     )
@@ -109,9 +102,9 @@ def _still(prompts: list[str], p: Tensor, tokenizer: Any) -> str:
             for value, i in zip(values, ids, strict=True)
         )
         html += (
-            f"<p>{told}After {escape(repr(prompt))} the model holds these tokens likeliest:</p>"
+            f"<p>{preface}After {escape(repr(prompt))} the model holds these tokens likeliest:</p>"
             "<table><thead><tr><th>next token</th><th>probability</th></tr></thead>"
             f"<tbody>{rows}</tbody></table>"
         )
-        told = ""
+        preface = ""
     return html

@@ -1,12 +1,11 @@
 // The GPT of this course once more, in JavaScript: no PyTorch, no library.
 //
 // It runs weights that PyTorch trained, in a browser or in Node, to the same logits.
-// Names are those of scratchformer_course/ch17_speedrun/model.py.
+// Names are those of scratchformer_course/page_model/speedrun.py.
 // A matrix (rows, columns) is one Float32Array, and entry (i, j) is m[i * columns + j].
 // T: new tokens, S: all so far, C: d_model, H: heads, D: C / H, V: vocabulary.
-"use strict";
 
-globalThis.scratchformerModel ??= (function model() {
+course.define("model", () => {
   // ---- from the exported description to a model ----
 
   // sign, 5 bits of exponent, 10 bits of fraction -> a number
@@ -261,6 +260,7 @@ globalThis.scratchformerModel ??= (function model() {
   // after each block. cache, of newCache, holds the tokens before `ids`. hook(name,
   // array) sees q, k, v, heads and x, and may change them. off: {heads: [[layer,
   // head]], blocks: [layer], positions, scale (the division by √D), causal (the mask)}.
+  /** @type {(model: any, ids: number[], options?: any) => any} */
   function forward(model, ids, { cache = newCache(model), off = {}, hook } = {}) {
     off = checkedOff(model, off);
     checkIds(model, ids, cache, off);
@@ -388,6 +388,7 @@ globalThis.scratchformerModel ??= (function model() {
     return id >= 0 ? id : p.findLastIndex((value) => value > 0); // sum just below 1
   }
 
+  /** @type {ModelScript["generate"]} */
   // New ids after `ids`, without end. While all fit, the cache saves reading them
   // again; after that the last context_length are read, each at a new place.
   function* generate(model, ids, { seed = 0, off = {}, ...rules } = {}) {
@@ -406,15 +407,5 @@ globalThis.scratchformerModel ??= (function model() {
 
   const parts = { norm, apply, add, attend };
   const text = { softmax, losses, probabilities, generator, pick, generate };
-  return {
-    load,
-    newCache,
-    forward,
-    readOut,
-    parts,
-    ...text,
-    source: `(${model})()`,
-  };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerModel; // Node
+  return { load, newCache, forward, readOut, parts, ...text };
+});

@@ -2,9 +2,8 @@
 //
 // A CharTokenizer has a token for each character it knows. A ByteBPE cuts text by a pattern, turns
 // each chunk into bytes, and merges neighbours, those with the lowest id first. It learns nothing.
-"use strict";
 
-globalThis.scratchformerTokenizer ??= (() => {
+course.define("tokenizer", () => {
   // Characters that Unicode does not take apart, and what stands for them if it is known
   const ALIKE = {
     "'": '“”„‟«»‹›"‘’‚‛`´′″',
@@ -86,6 +85,7 @@ globalThis.scratchformerTokenizer ??= (() => {
     // The ids of a chunk's pieces when no merge is left. A chunk that is a token becomes it, even
     // if no merges lead to it. told(place, n, id), if given, hears of each step: at this place, n
     // pieces become the token `id`.
+    /** @param {null | ((place: number, n: number, id: number) => void)} [told] */
     function merge(bytes, told = null) {
       const whole = idOf.get(bytes) ?? Infinity;
       if (!told && whole < Infinity) return [whole];
@@ -129,6 +129,4 @@ globalThis.scratchformerTokenizer ??= (() => {
   }
 
   return { load };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerTokenizer; // Node
+});

@@ -1,8 +1,7 @@
 // The settings of a run that a reader may change.
-"use strict";
 
-globalThis.scratchformerControls ??= (() => {
-  const { el, newId, slider } = scratchformerLive;
+course.define("controls", () => {
+  const { el, slider, check, seedField, fold } = course.live;
   const MOST_PAIRS = 10000; // rows of the table of pairs, for a text of many characters
   const IDEAS = {
     rotary: "rotary positions (off: learned ones)",
@@ -17,11 +16,11 @@ globalThis.scratchformerControls ??= (() => {
     const power = (x) => String(2 ** x);
     const times = (x) => (x ? `× ${(2 ** x).toPrecision(2)}` : "× 1");
     const doubling = (name, min, max, value) =>
-      slider(name, { min, max, step: 1, value: Math.log2(value), show: power });
+      slider(name, { min, max, value: Math.log2(value), show: power });
     return {
       width: doubling("Width", 5, 7, config.d_model),
       heads: doubling("Heads", 0, 2, config.n_heads),
-      layers: slider("Blocks", { min: 1, max: 4, step: 1, value: config.n_layers }),
+      layers: slider("Blocks", { min: 1, max: 4, value: config.n_layers }),
       context: doubling("Context", 4, 7, config.context_length),
       steps: slider("Steps", { min: 20, max: 400, step: 2, value: training.steps }),
       rate: slider("Rates", { min: -3, max: 5, step: 0.5, value: 0, show: times }),
@@ -33,29 +32,23 @@ globalThis.scratchformerControls ??= (() => {
   function newControls(settings) {
     const { config, training, rival } = settings;
     const sliders = newSliders(settings);
-    const boxes = Object.fromEntries(
-      Object.keys(IDEAS).map((name) => [
-        name,
-        el("input", { type: "checkbox", id: newId(name), checked: "" }),
-      ]),
-    );
-    const seedId = newId("seed");
-    const seed = el("input", { id: seedId, type: "number", min: 0, max: 9999, step: 1, value: 0 });
-    const fields = el("fieldset", { class: "sx-fields" }, [
+    const ideas = Object.entries(IDEAS).map(([name, words]) => ({ name, ...check(words) }));
+    const boxes = Object.fromEntries(ideas.map(({ name, box }) => [name, box]));
+    for (const { box } of ideas) box.checked = true;
+    const seed = seedField(0);
+    const fields = el("fieldset.sx-fields", [
       Object.values(sliders).map((one) => one.element),
-      el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
-      el("div", { class: "sx-checks" }, [
-        Object.entries(IDEAS).map(([name, words]) => el("label", {}, boxes[name], ` ${words}`)),
-      ]),
+      seed.element,
+      el("div.sx-checks", [ideas.map((one) => one.element)]),
     ]);
-    const element = el("details", {}, [el("summary", {}, "Settings: break it"), fields]);
+    const element = fold("Settings: break it", fields);
 
     // What depends on the text is added when that is read
     function read() {
       const factor = 2 ** sliders.rate.get();
       const { rotary, smear, bigrams, muon } = boxes;
       return {
-        seed: Math.max(0, Math.floor(Number(seed.value)) || 0),
+        seed: seed.get(),
         config: {
           ...config,
           d_model: 2 ** sliders.width.get(),
@@ -80,7 +73,7 @@ globalThis.scratchformerControls ??= (() => {
         one.querySelector("label").textContent,
         one.querySelector("output").textContent,
       ]),
-      ["Seed", seed.value],
+      ["Seed", seed.input.value],
       ...Object.keys(IDEAS).map((name) => [NAMES[name], boxes[name].checked ? "on" : "off"]),
     ];
     function allow(may) {
@@ -90,4 +83,4 @@ globalThis.scratchformerControls ??= (() => {
   }
 
   return { newControls };
-})();
+});

@@ -3,9 +3,8 @@
 // Table n knows the n characters before. Behind characters that it has met N times, with T different
 // followers, one that came c times has the probability (c + T · p) / (N + T), where p is that of
 // table n - 1 (Witten and Bell 1991). Nothing in it is chosen, so nothing has to be tried out.
-"use strict";
 
-globalThis.scratchformerCounts ??= (function counts() {
+course.define("counts", () => {
   const LONGEST = 5; // characters before, in the last table
 
   // ids below `cut` are counted, those behind it are judged; the one at `cut` has nothing before it.
@@ -73,7 +72,5 @@ globalThis.scratchformerCounts ??= (function counts() {
     return tables;
   }
 
-  return { judge, source: `(${counts})()` };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerCounts; // Node
+  return { judge };
+});

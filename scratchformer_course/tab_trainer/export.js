@@ -1,7 +1,6 @@
 // A trained model for others: a description that model.js runs, and a file that Python opens.
-"use strict";
 
-globalThis.scratchformerExport ??= (function exporter() {
+course.define("export", () => {
   const number = new Float32Array(1);
   const bitsOf = new Uint32Array(number.buffer);
 
@@ -79,7 +78,5 @@ globalThis.scratchformerExport ??= (function exporter() {
     return bytes;
   }
 
-  return { float16, describe, safetensors, source: `(${exporter})()` };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerExport; // Node
+  return { float16, describe, safetensors };
+});

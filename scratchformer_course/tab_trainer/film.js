@@ -1,9 +1,8 @@
 // What a model writes while it learns, as a film: every sample is kept, from the noise at step 0 to
 // the end, and can be looked at again.
-"use strict";
 
-globalThis.scratchformerFilm ??= (() => {
-  const { el, format, button, roving, title, note, scrolling, table } = scratchformerLive;
+course.define("film", () => {
+  const { el, format, button, rovingLine, title, note, scrolling, table, press } = course.live;
   const FAINTEST = 0.02; // weights that are no larger are not drawn
   const OPENING = 60; // characters of a sample that stand in the table
 
@@ -33,11 +32,11 @@ globalThis.scratchformerFilm ??= (() => {
     const heading = title("What it writes");
     const about = note("");
     sample.append("Press the button. The first thing that stands here is noise.");
-    const strip = el("div", { class: "sx-strip", role: "group", "aria-label": "The film" });
-    const maps = el("div", { class: "sx-maps" });
-    const element = el("div", { class: "sx-film" }, [heading, sample, strip, about]);
+    const strip = el("div.sx-strip", { role: "group", "aria-label": "The film" });
+    const maps = el("div.sx-maps");
+    const element = el("div.sx-film", [heading, sample, strip, about]);
     const looks = el("details", { hidden: "" }, [
-      el("summary", {}, "What its heads look at"),
+      el("summary", "What its heads look at"),
       maps,
       note(
         "Each row is a character of the shaded words, from the first to the last. Its cells are " +
@@ -64,18 +63,15 @@ globalThis.scratchformerFilm ??= (() => {
       heading.textContent = step
         ? `What it writes after ${step} steps`
         : "What it writes, untrained";
-      sample.replaceChildren(el("mark", {}, textOf(run.first)), text);
+      sample.replaceChildren(el("mark", textOf(run.first)), text);
       about.textContent =
         `Shaded: given to it. It is right about ${inHundred(right)} times in 100 ` +
         `(${format(loss, 2)} nats).`;
-      buttons.forEach((one, at) => {
-        one.setAttribute("aria-pressed", at === i);
-        one.tabIndex = at === i ? 0 : -1;
-      });
+      press(buttons, i, true);
       const heads = weights.flatMap((ofBlock, block) =>
         Array.from({ length: run.config.n_heads }, (_, head) => {
           const name = `block ${block + 1}, head ${head + 1}`;
-          return el("div", {}, mapOf(ofBlock, run.first.length, head, name), note(name));
+          return el("div", mapOf(ofBlock, run.first.length, head, name), note(name));
         }),
       );
       maps.replaceChildren(...heads);
@@ -92,7 +88,7 @@ globalThis.scratchformerFilm ??= (() => {
       const rows = frames.map(({ step, right, text }) => [
         String(step),
         String(inHundred(right)),
-        el("code", {}, text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ")),
+        el("code", text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ")),
       ]);
       list.replaceChildren(
         title("The whole film"),
@@ -116,13 +112,9 @@ globalThis.scratchformerFilm ??= (() => {
       else one.tabIndex = -1;
     }
 
-    roving(
-      strip,
-      (row, column) => (row === 0 ? buttons[column] : undefined),
-      (one) => one.click(),
-    );
+    rovingLine(strip, () => buttons);
     return { element, looks, list, start, add, settle, frames: () => frames };
   }
 
   return { newFilm, inHundred };
-})();
+});

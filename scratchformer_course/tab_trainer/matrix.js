@@ -3,9 +3,8 @@
 // Where the browser has WebAssembly's SIMD, a small program computes it, four numbers at a time.
 // Its bytes are assembled here, instruction by instruction. Elsewhere plain JavaScript does it.
 // A matrix is a view: entry (i, j) is data[start + i * row + j * column] of a Float32Array.
-"use strict";
 
-globalThis.scratchformerMatrix ??= (function matrix() {
+course.define("matrix", () => {
   // The tile that stays in the processor's registers
   const ROWS = 4;
   const COLUMNS = 8;
@@ -215,7 +214,5 @@ globalThis.scratchformerMatrix ??= (function matrix() {
     return can(true) ? "fused" : can(false) ? "simd" : "plain";
   }
 
-  return { create, best, kernel, view, transposed, source: `(${matrix})()` };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerMatrix; // Node
+  return { create, best, kernel, view, transposed };
+});

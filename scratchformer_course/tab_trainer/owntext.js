@@ -1,8 +1,7 @@
 // The field for a text of the reader's own, typed, pasted, or from a file.
-"use strict";
 
-globalThis.scratchformerOwnText ??= (() => {
-  const { el, newId, button, note } = scratchformerLive;
+course.define("owntext", () => {
+  const { el, label, button, note } = course.live;
   const LARGEST = 5e6; // bytes of a file
   const GOOD = 20000; // characters from which a model learns more than the text by heart
 
@@ -11,13 +10,7 @@ globalThis.scratchformerOwnText ??= (() => {
   // read() gives the text, which is empty for the page's; allow(may) says whether it can be changed;
   // needed() gives how many characters the settings ask for
   function newOwnText(corpus, needed) {
-    const id = newId("text");
-    const field = el("textarea", {
-      id,
-      rows: 2,
-      spellcheck: "false",
-      oninput: () => tell(),
-    });
+    const field = el("textarea", { rows: 2, spellcheck: "false", oninput: () => tell() });
     const file = el("input", {
       type: "file",
       hidden: "",
@@ -33,10 +26,10 @@ globalThis.scratchformerOwnText ??= (() => {
     });
     const told = note("");
     told.setAttribute("role", "status");
-    const element = el("div", { class: "sx-prompt sx-own-text" }, [
-      el("label", { for: id }, "Teach it your text"),
+    const element = el("div.sx-prompt.sx-own-text", [
+      label("Teach it your text", field),
       field,
-      el("div", { class: "sx-bar" }, el("span", {}, choose, " ", clear), file, told),
+      el("div.sx-bar", el("span", choose, " ", clear), file, told),
     ]);
 
     const read = () => field.value.replaceAll("\r\n", "\n");
@@ -45,7 +38,7 @@ globalThis.scratchformerOwnText ??= (() => {
       const length = [...read()].length;
       const least = needed();
       const isShort = length > 0 && length < least;
-      field.setAttribute("aria-invalid", isShort);
+      field.setAttribute("aria-invalid", String(isShort));
       clear.hidden = length === 0;
       field.rows = length ? 5 : 2;
       field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more`;
@@ -75,4 +68,4 @@ globalThis.scratchformerOwnText ??= (() => {
   }
 
   return { newOwnText };
-})();
+});

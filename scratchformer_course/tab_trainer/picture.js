@@ -1,8 +1,7 @@
 // A picture of a run to share: its curve, its score, and what it wrote at first and at last.
-"use strict";
 
-globalThis.scratchformerPicture ??= (() => {
-  const { inHundred } = scratchformerFilm;
+course.define("picture", () => {
+  const { inHundred } = course.film;
   const [WIDTH, HEIGHT] = [1200, 630]; // what pages that show a link's picture ask for
   const [INK, PAPER, FAINT, LINE] = ["#1d2733", "#fdfcf8", "#5c6773", "#b34700"];
   const COURSE = "Transformers from Scratch";
@@ -41,6 +40,7 @@ globalThis.scratchformerPicture ??= (() => {
     const canvas = document.createElement("canvas");
     canvas.width = WIDTH;
     canvas.height = HEIGHT;
+    /** @type {any} */
     const context = canvas.getContext("2d");
     const say = (words, x, y, font, colour = INK) => {
       context.font = font;
@@ -76,4 +76,4 @@ globalThis.scratchformerPicture ??= (() => {
   }
 
   return { draw };
-})();
+});

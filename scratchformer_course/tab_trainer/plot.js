@@ -1,9 +1,8 @@
 // The plot of a run: loss against seconds, with stored curves, the run before, and a line that
 // grows.
-"use strict";
 
-globalThis.scratchformerPlot ??= (() => {
-  const { el, format, table } = scratchformerLive;
+course.define("plot", () => {
+  const { el, format, table } = course.live;
   // Of the plot, in pixels
   const HEIGHT = 230;
   const LEFT = 40;
@@ -54,7 +53,7 @@ globalThis.scratchformerPlot ??= (() => {
   function newLegend({ curves, goal, floor, before }) {
     const entry = (kind, words) => el("li", { class: kind }, words);
     const entropy = floor && `${format(floor, 2)}: the text’s own entropy, which nothing can pass`;
-    return el("ul", { class: "sx-legend" }, [
+    return el("ul.sx-legend", [
       entry("sx-own", "this tab"),
       before.length ? entry("sx-before", "your run before") : [],
       curves.map(({ label }, i) => entry(`sx-stored-${i}`, label)),
@@ -73,7 +72,7 @@ globalThis.scratchformerPlot ??= (() => {
     const { x, y, path } = scales;
     const level = (loss, kind) =>
       el("svg:line", { x1: LEFT, x2: width - RIGHT, y1: y(loss), y2: y(loss), class: kind });
-    const own = el("svg:path", { class: "sx-own" });
+    const own = el("svg:path.sx-own");
     const point = el("svg:circle", { r: 4, class: "sx-point", cx: -9, cy: 0 });
     const frame = { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", class: "sx-plot" };
     const svg = el("svg:svg", frame, [
@@ -98,7 +97,7 @@ globalThis.scratchformerPlot ??= (() => {
       svg.setAttribute("aria-label", `Loss against seconds of training. ${words}`);
     }
     describe("Nothing is trained yet.");
-    const element = el("div", {}, svg, newLegend({ curves, goal, floor, before }));
+    const element = el("div", svg, newLegend({ curves, goal, floor, before }));
     return { element, points, longest, highest: top, draw, describe };
   }
 
@@ -113,4 +112,4 @@ globalThis.scratchformerPlot ??= (() => {
   }
 
   return { newPlot, curveTable };
-})();
+});

@@ -1,19 +1,18 @@
 // Training in the page: a button, a curve that grows beside what the model writes, and what the run
 // says of itself on the way. The parts of the page are in owntext.js, controls.js, plot.js, film.js,
 // score.js, talk.js, picture.js and result.js; workers.js computes.
-"use strict";
 
-globalThis.scratchformerRace = { last: null, counts: null }; // what the last run gave, for whoever measures
-
-scratchformerLive.figures.race = (() => {
-  const { el, format, button, note } = scratchformerLive;
-  const { startWork } = scratchformerWorkers;
-  const { newControls } = scratchformerControls;
-  const { newOwnText } = scratchformerOwnText;
-  const { newPlot, curveTable } = scratchformerPlot;
-  const { newFilm, inHundred } = scratchformerFilm;
-  const { newScore } = scratchformerScore;
-  const { newResult } = scratchformerResult;
+course.define("race", () => {
+  /** @type {{ last: any, counts: any }} */
+  const found = { last: null, counts: null }; // what the last run gave, for whoever measures
+  const { el, format, button, note, fold } = course.live;
+  const { startWork } = course.workers;
+  const { newControls } = course.controls;
+  const { newOwnText } = course.owntext;
+  const { newPlot, curveTable } = course.plot;
+  const { newFilm, inHundred } = course.film;
+  const { newScore } = course.score;
+  const { newResult } = course.result;
   const TRAIN = "Train a GPT in this tab";
   const DRAWN_EVERY = 100; // milliseconds: the workers need the processor
 
@@ -42,7 +41,7 @@ scratchformerLive.figures.race = (() => {
   // ---- the figure ----------------------------------------------------------------------------
 
   function build(settings, host) {
-    const packed = scratchformerDescriptions[host.dataset.models];
+    const packed = course.descriptions[host.dataset.models];
     if (!packed) throw new Error("the page does not hold the text");
     const { curves, goal, floor, prompt } = settings;
     let send = null; // the way to the workers
@@ -55,26 +54,26 @@ scratchformerLive.figures.race = (() => {
     const controls = newControls(settings);
     const needed = () => {
       const { config, training } = controls.read();
-      return scratchformerText.needed(config, training);
+      return course.text.needed(config, training);
     };
     const ownText = newOwnText(settings.corpus, needed);
     const film = newFilm();
     const score = newScore();
     const result = newResult();
-    const picture = el("div", {}, plot.element);
+    const picture = el("div", plot.element);
     const go = button(TRAIN, () => (now ? pause() : begin()), { class: "sx-go" });
     const again = button("Stop", () => stop(), { hidden: "" });
     const label = "How much of the training is done";
     const progress = el("progress", { max: 1, value: 0, "aria-label": label });
-    const status = el("p", { class: "sx-status", role: "status" }, "Nothing is trained yet.");
-    const told = el("p", { class: "sx-status" });
-    const numbers = el("div", {}, note("Nothing is trained yet."));
-    const element = el("div", {}, [
-      el("div", { class: "sx-stage" }, [
-        el("div", {}, el("div", { class: "sx-bar sx-start" }, go, again, progress), status, told),
+    const status = el("p.sx-status", { role: "status" }, "Nothing is trained yet.");
+    const told = el("p.sx-status");
+    const numbers = el("div", note("Nothing is trained yet."));
+    const element = el("div", [
+      el("div.sx-stage", [
+        el("div", el("div.sx-bar.sx-start", go, again, progress), status, told),
         ownText.element,
         film.element,
-        el("div", { class: "sx-curve" }, [
+        el("div.sx-curve", [
           picture,
           note(
             "The loss of the batches that it learns from. Each mark of time is ten times the last.",
@@ -86,7 +85,7 @@ scratchformerLive.figures.race = (() => {
       result.element,
       film.list,
       film.looks,
-      el("details", {}, el("summary", {}, "The curve as a table"), numbers),
+      fold("The curve as a table", numbers),
     ]);
     controls.element.addEventListener("input", () => ownText.tell());
     ownText.tell();
@@ -111,9 +110,10 @@ scratchformerLive.figures.race = (() => {
       const text = ownText.read();
       const { config, training, seed } = controls.read();
       const own = text !== "";
-      now = { run: ++runs, training, own, text, started: performance.now(), paused: 0, drawn: 0 };
-      now.told = [["Text", own ? "your own" : settings.corpus], ...controls.told()];
-      Object.assign(scratchformerRace, { last: null, counts: null });
+      const told = [["Text", own ? "your own" : settings.corpus], ...controls.told()];
+      const started = performance.now();
+      now = { run: ++runs, training, own, text, told, started, paused: 0, drawn: 0 };
+      Object.assign(found, { last: null, counts: null });
       allow(false);
       send ??= startWork(receive);
       send({
@@ -230,6 +230,7 @@ scratchformerLive.figures.race = (() => {
 
     function finished({ loss, right, weights, description }) {
       const { run, characters, first, started, own, paused, kind, together, usual, text } = now;
+      const { told } = now;
       if (!Number.isFinite(loss)) {
         return stop("The run ended with a loss that is no number. Choose lower rates.");
       }
@@ -243,18 +244,9 @@ scratchformerLive.figures.race = (() => {
       film.settle({ loss, right });
       const untrained = frames[0].right;
       const reads = config.context_length;
-      const ended = {
-        told: now.told,
-        untrained,
-        reads,
-        own,
-        text,
-        right,
-        loss,
-        seconds,
-        sample: frames.at(-1).text,
-      };
-      scratchformerRace.last = { loss, right, seconds, all, kind, together, usual, curve };
+      const sample = frames.at(-1).text;
+      const ended = { told, untrained, reads, own, text, right, loss, seconds, sample };
+      found.last = { loss, right, seconds, all, kind, together, usual, curve };
       scored = run;
       stop(
         `Trained in ${format(seconds, 1)} s. It names the next character ` +
@@ -270,16 +262,17 @@ scratchformerLive.figures.race = (() => {
         rivals,
         "From the press of the button, with samples and the score but without pauses: " +
           `${format(all, 1)} s. ${shared(together, usual)}`,
-        () => scratchformerPicture.draw({ points: curve, right, seconds, corpus, frames, given }),
+        () => course.picture.draw({ points: curve, right, seconds, corpus, frames, given }),
       );
     }
 
     function counted({ tables, seconds }) {
       score.count(tables, seconds);
-      scratchformerRace.counts = tables;
+      found.counts = tables;
     }
 
     return element;
   }
-  return build;
-})();
+  course.figures.race = build;
+  return found;
+});

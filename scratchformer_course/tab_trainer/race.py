@@ -14,20 +14,7 @@ from scratchformer.data.corpora import Corpus, load_corpus
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
-from scratchformer_course.page_model.explorer import MODEL_FILES
 
-COMPUTES = ("matrix", "trainer", "text", "counts", "session", "export")  # what a worker runs
-SHOWS = (  # what the page runs
-    *("workers", "owntext", "controls", "plot", "film", "score", "talk", "picture"),
-    *("result", "race"),
-)
-LOOKS = ("attention", "next", "switches", "lens")  # into the model that was trained
-FILES = (
-    *MODEL_FILES,
-    *(f"page_model/views/{view}.js" for view in LOOKS),
-    "tab_trainer/race.css",
-    *(f"tab_trainer/{name}.js" for name in (*COMPUTES, *SHOWS)),
-)
 # The setting of configs/record-every-seed.toml, a speedrun's GPT of one block, but for the steps
 FIXED = {
     "bias": False,
@@ -99,7 +86,7 @@ def race(corpus: Corpus | None = None) -> LiveFigure:
         if is_shakespeare
         else [],
     }
-    return LiveFigure("race", settings, _still(settings), FILES, [describe_corpus(corpus)])
+    return LiveFigure("race", settings, _still(settings), [describe_corpus(corpus)])
 
 
 def describe_corpus(corpus: Corpus) -> dict[str, Any]:

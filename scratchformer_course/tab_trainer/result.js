@@ -1,10 +1,10 @@
 // What can be done with a trained model: talk to it, look inside, save it for Python, share a
 // picture of the run, and have it again when the page is opened the next time.
-"use strict";
 
-globalThis.scratchformerResult ??= (() => {
-  const { el, newId, format, button, title, note, table } = scratchformerLive;
-  const { newTalk } = scratchformerTalk;
+course.define("result", () => {
+  const { store } = course;
+  const { el, newId, format, button, title, note, table } = course.live;
+  const { newTalk } = course.talk;
   const KEPT = "scratchformer-trained"; // where the browser keeps the last trained model
   const FILE = "trained-in-a-tab.safetensors";
   const PICTURE = "trained-in-a-tab.png";
@@ -12,27 +12,13 @@ globalThis.scratchformerResult ??= (() => {
 
   // ---- the browser's store, if there is one --------------------------------------------------
 
-  function forget() {
-    try {
-      localStorage.removeItem(KEPT);
-    } catch {
-      // nothing was kept
-    }
-  }
+  const forget = () => store.keep(KEPT, null);
   // Whether the model is kept now; it is not where that is forbidden, or the model too large
-  function keep(description) {
-    try {
-      localStorage.setItem(KEPT, JSON.stringify(description));
-      return true;
-    } catch {
-      forget();
-      return false;
-    }
-  }
+  const keep = (description) => store.keep(KEPT, JSON.stringify(description)) || !forget();
   function kept() {
     try {
-      const found = JSON.parse(localStorage.getItem(KEPT));
-      scratchformerModel.load(found); // throws if it is no model
+      const found = store.recallObject(KEPT);
+      course.model.load(found); // throws if it is no model
       return Number.isFinite(found.loss) ? found : null;
     } catch {
       return null;
@@ -43,10 +29,10 @@ globalThis.scratchformerResult ??= (() => {
 
   function open(place, description, prompt) {
     const hash = `own-${newId("model")}`;
-    scratchformerDescriptions[hash] = description;
-    const host = { dataset: { models: hash } };
+    course.descriptions[hash] = description;
+    const host = el("div", { "data-models": hash });
     const options = { prompt, text: null, views: VIEWS, seed: 1 };
-    place.replaceChildren(scratchformerLive.figures.explorer(options, host));
+    place.replaceChildren(course.figures.explorer(options, host));
   }
 
   function download(blob, name) {
@@ -80,18 +66,18 @@ globalThis.scratchformerResult ??= (() => {
       const views = el("div");
       const model = [config, weights, characters];
       const talk = description && newTalk(description, given);
-      const look = () => open(views, scratchformerExport.describe(...model), talk?.line() || given);
-      const bytes = () => scratchformerExport.safetensors(...model);
+      const look = () => open(views, course.export.describe(...model), talk?.line() || given);
+      const bytes = () => course.export.safetensors(...model);
       const save = () => download(new Blob([bytes()], { type: "application/octet-stream" }), FILE);
       const share = () => {
         const canvas = draw();
-        views.replaceChildren(el("div", { class: "sx-picture" }, canvas));
+        views.replaceChildren(el("div.sx-picture", canvas));
         canvas.toBlob((blob) => download(blob, PICTURE));
       };
       const rows = [["this tab", format(seconds, 1), format(loss)], ...rivals];
       element.replaceChildren(
         talk?.element ?? "",
-        el("div", { class: "sx-bar sx-use" }, [
+        el("div.sx-bar.sx-use", [
           button("Look inside", () => attempt(look)),
           button("Save for Python", save),
           button("Picture of this run", () => attempt(share)),
@@ -102,7 +88,7 @@ globalThis.scratchformerResult ??= (() => {
         note(told),
         note(
           "The file opens in Python with this course’s package: " +
-            "from scratchformer_course.ch17_speedrun.model import SpeedrunGPT, then " +
+            "from scratchformer_course.page_model.speedrun import SpeedrunGPT, then " +
             `SpeedrunGPT.from_pretrained("${FILE}").`,
         ),
       );
@@ -118,7 +104,7 @@ globalThis.scratchformerResult ??= (() => {
       element.append(
         note(`This browser keeps the model that you trained last: loss ${format(old.loss)}.`),
         talk.element,
-        el("div", { class: "sx-bar" }, [
+        el("div.sx-bar", [
           button("Look inside", () => open(views, old, talk.line())),
           button("Forget it", () => {
             forget();
@@ -136,4 +122,4 @@ globalThis.scratchformerResult ??= (() => {
   }
 
   return { newResult };
-})();
+});

@@ -1,10 +1,9 @@
 // What a run was worth, in plain words: how often it names the next character, beside tables of
 // counts and beside the run before.
-"use strict";
 
-globalThis.scratchformerScore ??= (() => {
-  const { el, format, title, note, table, bar } = scratchformerLive;
-  const { inHundred } = scratchformerFilm;
+course.define("score", () => {
+  const { el, format, title, note, table, bar } = course.live;
+  const { inHundred } = course.film;
   const REPEATED = 0.75; // a text in which a table of counts is right more often repeats itself
   const OPENING = 90; // characters of a sample that stand beside those of the other run
 
@@ -52,12 +51,12 @@ globalThis.scratchformerScore ??= (() => {
       ["right in 100", inHundred(one.right), inHundred(other.right)],
       ["nats a character", format(one.loss), format(other.loss)],
       ["seconds of training", format(one.seconds, 1), format(other.seconds, 1)],
-      ...[[one.sample, other.sample].map((text) => el("code", {}, text.slice(0, OPENING)))].map(
+      ...[[one.sample, other.sample].map((text) => el("code", text.slice(0, OPENING)))].map(
         (both) => ["it writes", ...both],
       ),
     ];
     const isSame = one.text === other.text;
-    return el("div", {}, [
+    return el("div", [
       title("This run and the one before"),
       table(["", "this run", "the run before"], rows, { class: "sx-two-runs" }),
       note(
@@ -79,9 +78,9 @@ globalThis.scratchformerScore ??= (() => {
       element.hidden = false;
       counts.replaceChildren(note("The tables of counts are being counted."));
       element.replaceChildren(
-        el("p", { class: "sx-verdict" }, [
+        el("p.sx-verdict", [
           "It names the next character ",
-          el("strong", {}, `${inHundred(run.right)} times in 100`),
+          el("strong", `${inHundred(run.right)} times in 100`),
           ` in ${run.own ? "the last tenth of your text" : "the last tenth of the text"}, which it ` +
             `has never read. Untrained, it named ${inHundred(run.untrained)}.`,
         ]),
@@ -93,7 +92,7 @@ globalThis.scratchformerScore ??= (() => {
 
     function count(tables, seconds) {
       counts.replaceChildren(
-        el("p", {}, verdict(last, tables)),
+        el("p", verdict(last, tables)),
         ladder(last, tables),
         note(
           `A table that looks 3 back holds how often each character ` +
@@ -106,4 +105,4 @@ globalThis.scratchformerScore ??= (() => {
   }
 
   return { newScore };
-})();
+});

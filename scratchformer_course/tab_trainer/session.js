@@ -1,6 +1,5 @@
 // A training run that is told what to do by messages, and tells how it goes: in a worker of its
 // own, so that the page stays free, or on the page where workers are not allowed.
-"use strict";
 
 // It takes {do: "start", run, text or packed, config, fixed, settings, seed, prompt, every},
 // {do: "pause"}, {do: "resume"} and {do: "stop"}. It posts {is: "begun"}, {is: "step"},
@@ -10,7 +9,7 @@
 // A second worker may help. Both are told to by {do: "meet", port} and {do: "help", port}, the two
 // ends of a channel, and {do: "alone"} says that the second has failed. Each half of a batch is
 // computed on its own, by whichever worker, so a run gives the same numbers with one as with two.
-globalThis.scratchformerSession ??= (function session() {
+course.define("session", () => {
   const SAMPLE = 160; // characters of a sample
   // Whether two workers gain is tried: steps that are not counted, since the browser is still
   // translating the program, then some by the first worker alone, then some by both
@@ -52,10 +51,11 @@ globalThis.scratchformerSession ??= (function session() {
     };
   }
 
-  // The first worker's way to it
+  // The first worker's way to it. What is asked of one that has failed is answered by null, at once
   function newPartner(port) {
     const open = new Map(); // what was asked and is not answered yet
     let count = 0;
+    let hasLeft = false;
     function answered(number, answer) {
       open.get(number)?.(answer);
       open.delete(number);
@@ -65,10 +65,12 @@ globalThis.scratchformerSession ??= (function session() {
       tell: (message) => port.postMessage(message),
       ask: (message) =>
         new Promise((then) => {
+          if (hasLeft) return then(null);
           open.set(++count, then);
           port.postMessage({ ...message, number: count });
         }),
       leave: () => {
+        hasLeft = true;
         for (const number of [...open.keys()]) answered(number, null);
       },
     };
@@ -76,7 +78,7 @@ globalThis.scratchformerSession ??= (function session() {
 
   // ---- the first ------------------------------------------------------------------------------
 
-  // `later(f)` calls f when messages have been read; `send(message, transfer)` posts one
+  // `parts` are the course's, `later(f)` calls f when messages have been read; `send(message, transfer)` posts one
   function newSession(parts, send, later) {
     const { model, trainer: Tr, text: Text, export: Export, counts: Counts } = parts;
     let current = 0; // which run is wanted
@@ -139,6 +141,7 @@ globalThis.scratchformerSession ??= (function session() {
       helper?.tell({ do: "start", run: name, config, settings, seed });
       const run = Tr.newRun(config, settings, seed);
       const batches = Tr.windows(ids, batch_size, T, seed);
+      /** @type {Record<string, number[]>} */
       const times = { alone: [], together: [] }; // seconds of the steps that are counted
 
       // One step, its second half by the second worker or by this one
@@ -157,28 +160,28 @@ globalThis.scratchformerSession ??= (function session() {
         run.logits(told.first, (_, weights) => maps.push(weights.slice()));
         const ids = sample(model, run, told.first, seed);
         const [piece] = Tr.pieces(told.validation, T, batch_size);
-        post({ is: "look", step: run.done, maps, ids, ...run.judge(piece) });
+        post({ is: "look", step: run.done(), maps, ids, ...run.judge(piece) });
       }
       if (!(await turn())) return false;
       look(); // noise
-      while (run.done < steps) {
+      while (run.done() < steps) {
         if (!(await turn())) return false;
         if (helper !== partner) helper = null; // it has failed
         const usual = { alone: median(times.alone), together: median(times.together) };
-        if (run.done === DECIDED && !(usual.together < usual.alone)) helper = null;
-        const together = helper !== null && (run.done < ALONE || run.done >= TOGETHER);
+        if (run.done() === DECIDED && !(usual.together < usual.alone)) helper = null;
+        const together = helper !== null && (run.done() < ALONE || run.done() >= TOGETHER);
         const before = performance.now();
         const way = together ? "together" : "alone";
         const loss = await update(batches.next().value, together);
         const took = (performance.now() - before) / 1000;
         seconds += took;
-        if (run.done > ALONE) times[way].push(took);
+        if (run.done() > ALONE) times[way].push(took);
         const { kind } = run.tape;
-        post({ is: "step", step: run.done, loss, seconds, kind, together, usual });
+        post({ is: "step", step: run.done(), loss, seconds, kind, together, usual });
         if (!Number.isFinite(loss)) return false; // the page says why
-        if (run.done % told.every === 0 || run.done === steps) look();
+        if (run.done() % told.every === 0 || run.done() === steps) look();
       }
-      const scored = await score(run, helper, { name, ...told }, post, turn);
+      const scored = await score(run, helper, name, told.validation, post, turn);
       if (scored === null) return false;
       const weights = Object.entries(run.weights).map(([own, W]) => ({
         name: own,
@@ -195,7 +198,7 @@ globalThis.scratchformerSession ??= (function session() {
 
     // The mean loss of the whole validation text and the share of it that is named, by both workers;
     // null if the run is stopped
-    async function score(run, helper, { name, validation }, post, turn) {
+    async function score(run, helper, name, validation, post, turn) {
       let [loss, right, count] = [0, 0, 0];
       const add = (piece, judged) => {
         loss += judged.loss * piece.y.length;
@@ -240,7 +243,19 @@ globalThis.scratchformerSession ??= (function session() {
     return ids.slice(prompt.length);
   }
 
-  return { newSession, source: `(${session})()` };
-})();
+  // In a worker: a session that the page's messages speak to
+  function serve() {
+    const { port1, port2 } = new MessageChannel();
+    const queue = [];
+    port1.onmessage = () => queue.shift()();
+    const later = (f) => {
+      queue.push(f);
+      port2.postMessage(null);
+    };
+    const send = (message, transfer = []) => postMessage(message, { transfer });
+    const { receive } = newSession(course, send, later);
+    globalThis.onmessage = ({ data }) => receive(data);
+  }
 
-if (typeof module !== "undefined") module.exports = scratchformerSession; // Node
+  return { newSession, serve };
+});

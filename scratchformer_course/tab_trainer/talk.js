@@ -1,22 +1,20 @@
 // Talk to a trained model: type a line, and it goes on from it.
-"use strict";
 
-globalThis.scratchformerTalk ??= (() => {
-  const { el, newId, title, scrolling } = scratchformerLive;
-  const { inFrames, toldChanges } = scratchformerExplorer;
+course.define("talk", () => {
+  const { el, label, title, scrolling } = course.live;
+  const { inFrames, toldChanges } = course.explorer;
   const LONGEST = 200; // characters of an answer
   const TEMPERATURE = 0.8;
 
   // `description` is what model.js runs, `opening` stands in the field at first
   function newTalk(description, opening) {
-    const model = scratchformerModel.load(description);
-    const tokenizer = scratchformerTokenizer.load(description.tokenizer);
-    const id = newId("talk");
-    const field = el("input", { id, type: "text", maxlength: 300, autocomplete: "off" });
+    const model = course.model.load(description);
+    const tokenizer = course.tokenizer.load(description.tokenizer);
+    const field = el("input", { type: "text", maxlength: 300, autocomplete: "off" });
     field.value = opening.replaceAll(/\s+/g, " ").trim();
     const said = scrolling("sx-text", "What you said, and how it went on");
     said.hidden = true;
-    const status = el("p", { class: "sx-status", role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     let interrupt = () => {};
     let turns = 0;
 
@@ -29,14 +27,14 @@ globalThis.scratchformerTalk ??= (() => {
         return;
       }
       status.textContent = toldChanges(changes);
-      const own = el("mark", {}, text);
+      const own = el("mark", text);
       const rest = document.createTextNode("");
       if (turns) said.append("\n\n");
       said.hidden = false;
       said.append(own, rest);
       const rules = { seed: turns++, temperature: TEMPERATURE };
       const start = tokenizer.encode(text).slice(-model.config.context_length);
-      const writer = scratchformerModel.generate(model, start, rules);
+      const writer = course.model.generate(model, start, rules);
       const written = [];
       const show = () => {
         rest.data = tokenizer.decode(written);
@@ -44,17 +42,17 @@ globalThis.scratchformerTalk ??= (() => {
       };
       const step = () => written.push(writer.next().value);
       interrupt = inFrames(LONGEST, step, show, () => {
-        said.dataset.turns = turns; // for whoever waits
+        said.dataset.turns = String(turns); // for whoever waits
       });
     }
 
-    const form = el("form", { class: "sx-prompt sx-talk", onsubmit: answer }, [
-      el("label", { for: id }, "Type a line, and it goes on"),
-      el("div", { class: "sx-row" }, field, el("button", { type: "submit" }, "Go on")),
+    const form = el("form.sx-prompt.sx-talk", { onsubmit: answer }, [
+      label("Type a line, and it goes on", field),
+      el("div.sx-row", field, el("button", { type: "submit" }, "Go on")),
     ]);
-    const element = el("div", {}, title("Talk to your model"), form, status, said);
+    const element = el("div", title("Talk to your model"), form, status, said);
     return { element, line: () => field.value };
   }
 
   return { newTalk };
-})();
+});

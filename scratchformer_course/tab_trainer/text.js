@@ -1,7 +1,6 @@
 // A text for training: its characters, their ids, and what is kept apart for the score.
-"use strict";
 
-globalThis.scratchformerText ??= (function text() {
+course.define("text", () => {
   const LARGEST = 2 ** 18; // numbers in one matrix, see matrix.js
   const PROMPT = 25; // characters of a prompt that is taken from the text
 
@@ -83,7 +82,5 @@ globalThis.scratchformerText ??= (function text() {
     };
   }
 
-  return { read, prepare, needed, source: `(${text})()` };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerText; // Node
+  return { read, prepare, needed };
+});

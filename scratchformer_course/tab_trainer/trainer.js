@@ -1,16 +1,13 @@
 // A GPT that learns, from scratch: tensors, gradients by a tape, the model, Muon and AdamW.
 //
-// It computes what scratchformer_course/ch17_speedrun/model.py and scratchformer/training
+// It computes what scratchformer_course/page_model/speedrun.py and scratchformer/training
 // compute, and the names are theirs. Softmax and random numbers are those of model.js.
 // Every tensor is a matrix: the B windows of T tokens are N = B T rows.
 // C: d_model, H: heads, D = C / H, V: vocabulary.
-"use strict";
 
-globalThis.scratchformerTrainer ??= (function trainer() {
-  const { create, view, transposed } =
-    globalThis.scratchformerMatrix ?? require("./matrix.js");
-  const { generator, softmax } =
-    globalThis.scratchformerModel ?? require("../page_model/model.js");
+course.define("trainer", () => {
+  const { create, view, transposed } = course.matrix;
+  const { generator, softmax } = course.model;
 
   // ---- numbers at random ------------------------------------------------------
 
@@ -208,14 +205,8 @@ globalThis.scratchformerTrainer ??= (function trainer() {
       return loss;
     }
 
-    return {
-      begin,
-      backward,
-      keep,
-      tensor,
-      take,
-      product,
-      kind: used,
+    const memory = { begin, backward, keep, tensor, take, product, kind: used };
+    const operations = {
       linear,
       embedding,
       add,
@@ -223,9 +214,8 @@ globalThis.scratchformerTrainer ??= (function trainer() {
       layerNorm,
       shift,
       rotary,
-      attention,
-      crossEntropy,
     };
+    return { ...memory, ...operations, attention, crossEntropy };
   }
 
   // ---- what the operations compute --------------------------------------------
@@ -405,7 +395,14 @@ globalThis.scratchformerTrainer ??= (function trainer() {
 
   // ids (windows of T, one after the other) -> logits (N, V); `look` is called
   // with each layer's attention weights (B, H, T, T)
-  function forward(tape, weights, config, ids, T, look = () => {}) {
+  function forward(
+    tape,
+    weights,
+    config,
+    ids,
+    T,
+    look = (_layer, _weights) => {},
+  ) {
     const { vocab_size: V, n_heads: H, n_layers, smear, bigram_rows } = config;
     let x = tape.embedding(weights["wte.weight"], ids);
     if (bigram_rows) {
@@ -626,21 +623,8 @@ globalThis.scratchformerTrainer ??= (function trainer() {
       tape.begin(false);
       return forward(tape, weights, config, ids, ids.length, look).data.slice();
     }
-    return {
-      config,
-      settings,
-      weights,
-      tape,
-      update,
-      learn,
-      apply,
-      judge,
-      score,
-      logits,
-      get done() {
-        return done;
-      },
-    };
+    const work = { update, learn, apply, judge, score, logits };
+    return { config, settings, weights, tape, ...work, done: () => done };
   }
 
   // The two halves of a batch of windows of T; a single window stays as it is
@@ -679,20 +663,6 @@ globalThis.scratchformerTrainer ??= (function trainer() {
     return 4 * (weights + step + muon + 2 ** 19);
   }
 
-  return {
-    newTape,
-    newWeights,
-    forward,
-    newOptimizer,
-    newtonSchulz,
-    clip,
-    windows,
-    windowsAt,
-    newRun,
-    halves,
-    pieces,
-    source: `(${trainer})()`,
-  };
-})();
-
-if (typeof module !== "undefined") module.exports = scratchformerTrainer; // Node
+  const training = { newRun, windows, halves, pieces };
+  return { newTape, forward, newtonSchulz, clip, ...training };
+});

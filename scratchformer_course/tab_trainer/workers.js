@@ -1,35 +1,16 @@
 // Who does the work of a run: one worker or two, so that the page stays free, or the page itself
 // where workers are not allowed. Workers are made of the scripts that the page holds already, so
 // they start from disk, too.
-"use strict";
 
-globalThis.scratchformerWorkers ??= (() => {
-  // What a worker runs: the sources of all parts, and a session that messages speak to
-  const program = () => `
-    globalThis.scratchformerModel = ${scratchformerModel.source};
-    globalThis.scratchformerMatrix = ${scratchformerMatrix.source};
-    globalThis.scratchformerTrainer = ${scratchformerTrainer.source};
-    const parts = { model: scratchformerModel, trainer: scratchformerTrainer,
-      text: ${scratchformerText.source}, export: ${scratchformerExport.source},
-      counts: ${scratchformerCounts.source} };
-    const { port1, port2 } = new MessageChannel(), queue = [];
-    port1.onmessage = () => queue.shift()();
-    const later = (f) => { queue.push(f); port2.postMessage(null); };
-    const send = (message, transfer) => postMessage(message, transfer ?? []);
-    const { receive } = ${scratchformerSession.source}.newSession(parts, send, later);
-    onmessage = ({ data }) => receive(data);`;
+course.define("workers", () => {
+  const PARTS = ["model", "matrix", "trainer", "text", "export", "counts", "session"];
+
+  // What a worker runs
+  const program = () => `${course.program(...PARTS)}\ncourse.session.serve();`;
 
   // The page does the work, between its own
-  function onPage(onmessage) {
-    const parts = {
-      model: scratchformerModel,
-      trainer: scratchformerTrainer,
-      text: scratchformerText,
-      export: scratchformerExport,
-      counts: scratchformerCounts,
-    };
-    return scratchformerSession.newSession(parts, onmessage, (f) => setTimeout(f, 0)).receive;
-  }
+  const onPage = (onmessage) =>
+    course.session.newSession(course, onmessage, (f) => setTimeout(f, 0)).receive;
 
   // A second worker helps the first, if it starts
   function addSecond(address, worker, send) {
@@ -67,4 +48,4 @@ globalThis.scratchformerWorkers ??= (() => {
   }
 
   return { startWork };
-})();
+});

@@ -11,7 +11,7 @@ from scratchformer.tokenizers import ByteBPE
 from scratchformer_course.ch01_bpe.live import label, merges
 from tests.node import Node
 
-in_node = Node(scratchformerTokenizer="page_model/tokenizer.js", M="ch01_bpe/live.js")
+in_node = Node("page_model/tokenizer.js", M="ch01_bpe/live.js")
 READ = "const chunks = (text) => M.read(M.load(input.settings), text);"
 IDS = "const ids = (chunks, n) => chunks.flatMap((c) => M.piecesAt(c, n)).map((p) => p.id);"
 # characters that meet in patterns, or are no letters alone, and pieces that the plays are full of

@@ -12,7 +12,7 @@ from scratchformer_course.ch04_first_network.sample import first_sample
 from tests.node import Node
 
 in_node = Node(M="ch04_first_network/live.js")
-in_writing = Node(W="kit/figure/writing.js")
+in_slider = Node(W="kit/figure/text_slider.js")
 
 
 def descend(w, rate, steps, lowest=3.0):
@@ -69,7 +69,7 @@ def test_paths_that_cannot_be_drawn_are_told(given, said):
 def test_javascript_finds_the_height_and_the_probability_of_a_loss():
     body = "return input.losses.map((loss) => [W.heightOf(loss, 1, 4), W.shareOf(loss)])"
     losses = [1, 2.5, 4]
-    for loss, (height, share) in zip(losses, in_writing(body, losses=losses), strict=True):
+    for loss, (height, share) in zip(losses, in_slider(body, losses=losses), strict=True):
         assert height == pytest.approx(150 - 136 * (loss - 1) / 3)
         assert share == pytest.approx(math.exp(-loss))
 

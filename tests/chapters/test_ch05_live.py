@@ -10,7 +10,7 @@ from scratchformer_course.ch05_averaging.exercises import right_masked_softmax
 from scratchformer_course.ch05_averaging.live import weighted_past
 from tests.node import Node
 
-in_node = Node(scratchformerModel="page_model/model.js", M="ch05_averaging/live.js")
+in_node = Node("page_model/model.js", M="ch05_averaging/live.js")
 CAUSAL = {"causal": [[True, False], [True, True]]}
 
 

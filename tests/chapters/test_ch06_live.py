@@ -9,7 +9,7 @@ from scratchformer.attention import causal_mask, scaled_dot_product_attention
 from scratchformer_course.ch06_self_attention.live import _number, attention_steps
 from tests.node import Node
 
-in_node = Node(scratchformerModel="page_model/model.js", M="ch06_self_attention/live.js")
+in_node = Node("page_model/model.js", M="ch06_self_attention/live.js")
 MATRICES = ("x", "W_q", "W_k", "W_v")
 
 

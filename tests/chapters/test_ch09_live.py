@@ -17,7 +17,7 @@ from scratchformer_course.ch09_block.live import (
 )
 from tests.node import Node
 
-in_node = Node(scratchformerModel="page_model/model.js", M="ch09_block/live.js")
+in_node = Node("page_model/model.js", M="ch09_block/live.js")
 PARTS = ("attention", "network", "stream", "norm", "post")
 
 

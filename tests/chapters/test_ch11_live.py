@@ -28,13 +28,13 @@ NAME = "tiny-shakespeare"  # whose tokenizer it is
 COUNTED = {"1-grams": 3.35, "2-grams": 2.49}
 LINE = "First Servant:\nThe king is come."
 LOOK = """return input.given.map(([told, prompt, rules]) => {
-  const model = scratchformerModel.load(told);
-  const tokenizer = scratchformerTokenizer.load(told.tokenizer);
+  const model = course.model.load(told);
+  const tokenizer = course.tokenizer.load(told.tokenizer);
   const ids = tokenizer.encode(prompt).slice(-model.config.context_length);
   return time.look({ model, tokenizer }, ids, rules); })"""
 in_node = Node(
-    scratchformerModel="page_model/model.js",
-    scratchformerTokenizer="page_model/tokenizer.js",
+    "page_model/model.js",
+    "page_model/tokenizer.js",
     time="ch11_training/live.js",
 )
 

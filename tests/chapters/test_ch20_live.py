@@ -36,9 +36,9 @@ from tests.node import Node
 NAME = "tiny-shakespeare"
 TABLES = unpacked(describe_counts()["tables"])
 in_node = Node(
-    scratchformerModel="page_model/model.js",
-    scratchformerTokenizer="page_model/tokenizer.js",
-    scratchformerExplorer="page_model/explorer.js",
+    "page_model/model.js",
+    "page_model/tokenizer.js",
+    "page_model/explorer.js",
     F="ch20_inference/live.js",
 )
 
@@ -102,7 +102,7 @@ def test_two_tokens_have_exactly_the_models_probabilities(k, draft):
 
 def test_a_draft_of_the_models_own_is_kept_whole_and_a_hopeless_one_never():
     body = """const pass = (p, q, k) => F.onePass(k, () => q, (d) => Array(d.length + 1).fill(p),
-      scratchformerModel.generator(3));
+      course.model.generator(3));
     return [pass([0.5, 0.5], [0.5, 0.5], 4), pass([0, 1], [1, 0], 4)]"""
     same, other = in_node(body)
     assert (same["kept"], same["isBonus"]) == (4, True)
@@ -110,8 +110,8 @@ def test_a_draft_of_the_models_own_is_kept_whole_and_a_hopeless_one_never():
 
 
 WRITE = """
-  const model = scratchformerModel.load(input.told);
-  const tokenizer = scratchformerTokenizer.load(input.told.tokenizer);
+  const model = course.model.load(input.told);
+  const tokenizer = course.tokenizer.load(input.told.tokenizer);
   const tables = F.unpack(input.tables);
   return input.rules.map((rules) => {
     const { prompt } = input;
@@ -148,13 +148,13 @@ def test_a_seed_gives_its_text_again(told):
 def test_refused_tokens_leave_the_cache(told):
     """What the model wants after a pass is what it wants without any cache."""
     body = """
-      const model = scratchformerModel.load(input.told);
-      const tokenizer = scratchformerTokenizer.load(input.told.tokenizer);
+      const model = course.model.load(input.told);
+      const tokenizer = course.tokenizer.load(input.told.tokenizer);
       const tables = F.unpack(input.tables);
       const rules = { prompt: input.prompt, longest: 2, most: 30, k: 5, temperature: 0, seed: 1 };
       const writer = F.writer(model, tokenizer, tables, rules);
       while (writer.left() > 0) writer.step();
-      const plain = scratchformerModel.generate(model, tokenizer.encode(input.prompt), rules);
+      const plain = course.model.generate(model, tokenizer.encode(input.prompt), rules);
       return [writer.written(), Array.from({ length: 30 }, () => plain.next().value)]"""
     ours, theirs = in_node(body, told=told, tables=describe_counts()["tables"], prompt=PROMPT)
     assert ours == theirs
@@ -222,7 +222,7 @@ def test_float16_in_javascript_is_pytorchs():
 
 def test_the_loss_in_fewer_bits_is_pythons(model, tok, told):
     ids = tok.encode(PASSAGE)
-    body = """const model = scratchformerModel.load(input.told);
+    body = """const model = course.model.load(input.told);
       return input.ways.map(([bits, shared]) =>
         F.meanLoss(F.roundedModel(model, input.told.tensors, bits, shared), input.ids))"""
     ways = [(16, "row"), (8, "tensor"), (4, "row"), (3, "group")]

@@ -6,7 +6,7 @@ import pytest
 
 from scratchformer_course.ch23_silent_bugs.clinic import CLINIC, QUESTIONS, broken_by
 from scratchformer_course.ch23_silent_bugs.live import PAIRS, clinic, two_curves
-from scratchformer_course.ch23_silent_bugs.patient import SETTINGS
+from scratchformer_course.ch23_silent_bugs.patient import TWINS
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.ch23_silent_bugs.program import Program
 from scratchformer_course.measurements import load_measurements
@@ -25,7 +25,7 @@ NEAR = {
 
 @pytest.mark.parametrize("name", CLINIC)
 def test_what_speaks_against_a_wrong_diagnosis_is_so(name):
-    program, (_, others) = PATIENTS[name].program, CLINIC[name]
+    program, others = PATIENTS[name].program, CLINIC[name].others
     assert len(others) == 4 and name not in others
     assert broken_by(program, [PATIENTS[name].invariant])
     near = {each for each in others if broken_by(program, [PATIENTS[each].invariant])}
@@ -33,7 +33,7 @@ def test_what_speaks_against_a_wrong_diagnosis_is_so(name):
 
 
 def test_each_patient_of_the_clinic_fails_a_question_and_no_healthy_twin_does():
-    for setting in SETTINGS.values():
+    for setting in TWINS.values():
         assert not any(broken_by(Program(setting), tests) for tests in QUESTIONS.values())
     first = {}
     for name in CLINIC:
@@ -83,7 +83,7 @@ def test_a_pair_holds_the_patient_where_it_says():
 
 
 def test_a_price_in_words():
-    told = in_node(
+    sentences = in_node(
         "return input.given.map(B.truth)",
         given=[
             {"right": [0.8, 0.7, 0.9], "reported": [-0.23, -0.3, -0.2], "spread": 0.02},
@@ -91,9 +91,11 @@ def test_a_price_in_words():
             {"right": [0.01, 0.0, 0.02], "loaded": [0.4, 0.2, 0.5]},
         ],
     )
-    assert "reports a loss that is 0.23 nats lower" in told[0] and "costs +0.80" in told[0]
-    assert "cannot tell" in told[1] and "cannot tell" not in told[2]
-    assert "+0.40 nats a token (three seeds: +0.20 to +0.50)" in told[2]
+    assert (
+        "reports a loss that is 0.23 nats lower" in sentences[0] and "costs +0.80" in sentences[0]
+    )
+    assert "cannot tell" in sentences[1] and "cannot tell" not in sentences[2]
+    assert "+0.40 nats a token (three seeds: +0.20 to +0.50)" in sentences[2]
 
 
 def test_the_stills_hold_what_the_figures_do():
@@ -119,6 +121,6 @@ def test_a_measurement_that_is_missing_is_told():
         with pytest.raises(ValueError, match="curves of 0 and 20 points for heads_mixed"):
             figure(without)
     without = copy.deepcopy(STORED)
-    without["patients"]["missing_root"]["right"] = []
+    del without["patients"]["missing_root"]["prices"]
     with pytest.raises(ValueError, match="missing_root has no stored price"):
         two_curves(without)

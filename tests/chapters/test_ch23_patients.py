@@ -9,12 +9,10 @@ from scratchformer.data import Playhouse
 from scratchformer.models import GPT, GPTConfig
 from scratchformer_course.ch23_silent_bugs import program as healthy
 from scratchformer_course.ch23_silent_bugs import scores
-from scratchformer_course.ch23_silent_bugs.patient import PLACES, SETTINGS
+from scratchformer_course.ch23_silent_bugs.patient import TWINS
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
-from scratchformer_course.ch23_silent_bugs.prices import noise, price, prices
 from scratchformer_course.ch23_silent_bugs.program import Program, train
 from scratchformer_course.ch23_silent_bugs.texts import padded_lines, tokens
-from scratchformer_course.measurements import load_measurements
 
 TEXT = Playhouse(seed=0).text(12_000)
 SIZES = {"context_length": 16, "d_model": 32, "n_layers": 2}
@@ -48,8 +46,7 @@ def test_a_patient_raises_no_error_and_its_loss_falls(patient):
 
 
 @each
-def test_the_invariant_fails_on_the_patient_and_holds_for_its_healthy_twin(patient):
-    patient.invariant(patient.healthy)
+def test_the_invariant_fails_on_the_patient(patient):
     with pytest.raises(AssertionError):
         patient.invariant(patient.program)
 
@@ -61,19 +58,10 @@ def test_a_fault_is_a_change_of_a_few_lines(patient):
     assert all(len(line) <= 78 for line in broken + repaired)  # a page shows them
 
 
-def test_there_are_thirty_and_each_says_where_it_lives_and_who_has_met_it():
-    assert len(PATIENTS) == 30
-    assert {patient.place for patient in PATIENTS.values()} == set(PLACES)
-    assert {patient.twin for patient in PATIENTS.values()} == set(SETTINGS)
-    for patient in PATIENTS.values():
-        assert patient.symptom.endswith(".") and patient.found.endswith(".")
-        assert patient.thread.startswith("https://github.com/"), patient.name
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", TWINS)
 def test_a_healthy_twin_keeps_every_invariant(setting):
     for patient in PATIENTS.values():
-        patient.invariant(Program(SETTINGS[setting]))
+        patient.invariant(Program(TWINS[setting]))
 
 
 def moved(model):
@@ -95,9 +83,9 @@ def test_without_a_fault_the_small_gpt_is_the_library_gpt():
         own(torch.zeros(1, 17, dtype=torch.long))
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", TWINS)
 def test_a_healthy_program_reports_what_a_right_evaluation_finds_in_each_way(setting):
-    program = small(Program(SETTINGS[setting]))
+    program = small(Program(TWINS[setting]))
     _, validation, V = data(program)
     model, rows = moved(program.model(V)), validation[: 16 * 9]
     if setting != "lines":
@@ -125,21 +113,3 @@ def test_the_same_seed_draws_the_same_rows_and_workers_share_them():
     ids = torch.arange(500)
     first, again = (next(healthy.drawn(Program(), ids, 8, 16, seed=3)) for _ in range(2))
     assert torch.equal(first, again) and first.shape == (8, 17)
-
-
-def test_a_price_is_the_mean_difference_from_the_twin():
-    assert price([3.0, 2.0], [1.0, 1.5]) == (1.25, 0.5, 2.0)
-    assert price([], [1.0]) is None
-    stored = {
-        "twins": {"plain": {"right": [1.0], "some": [1.2], "writing": [2.0]}},
-        "patients": {"mask_one_off": {"right": [5.2], "reported": [0.25], "loaded": [2.2]}},
-    }
-    found = {figure: prices(stored, figure) for figure in ("right", "reported", "loaded")}
-    means = {figure: each["mask_one_off"].mean for figure, each in found.items()}
-    assert means == pytest.approx({"right": 4.0, "reported": -0.75, "loaded": 1.0})
-
-
-def test_what_is_stored_is_of_these_patients():
-    stored = load_measurements("silent_bugs")
-    assert set(stored["twins"]) <= set(SETTINGS) and set(stored["patients"]) <= set(PATIENTS)
-    assert prices(stored) and set(noise(stored)) <= set(SETTINGS)

@@ -686,27 +686,25 @@ def test_the_answer_is_what_the_stored_output_says(name, attrs, cell):
 @pytest.mark.parametrize(("name", "attrs", "veiled"), PROSE, ids=[name for name, *_ in PROSE])
 def test_the_veiled_prose_holds_the_numbers_that_answer(name, attrs, veiled):
     assert re.search(r"\w", veiled)
-    if not {"data-choices", "data-order"} & set(attrs):
+    if "data-choices" not in attrs:
         assert absent(veiled, *parts(attrs["data-answer"])) == set()
 
 
 @pytest.mark.parametrize(("name", "attrs"), ALL, ids=NAMES)
 def test_a_form_can_take_the_right_answer(name, attrs):
-    options = parts(attrs.get("data-choices") or attrs.get("data-order") or "")
+    options = parts(attrs.get("data-choices", ""))
     answers = parts(attrs["data-answer"])
     if options != [""]:
         assert 2 <= len(set(options)) == len(options) <= 5
-    if "data-order" in attrs:
-        assert sorted(answers) == sorted(options) and answers != options
-    elif "data-choices" in attrs:
+    if "data-choices" in attrs:
         assert attrs["data-answer"] in options
     else:
         assert len(answers) <= 3
         assert len(answers) == 1 or len(parts(attrs["data-ask"])) == len(answers)
     assert attrs.get("data-answer-is", "prose") == "prose"
     assert set(attrs) <= {
-        "class", "data-question", "data-ask", "data-choices", "data-order", "data-unit",
-        "data-answer", "data-answer-is",
+        "class", "data-question", "data-ask", "data-choices", "data-unit", "data-answer",
+        "data-answer-is",
     }  # fmt: skip
 
 
@@ -716,7 +714,7 @@ def parsed(texts):
 
 
 def test_every_numeric_answer_can_be_read_by_the_page():
-    numeric = [a for _, a in ALL if not {"data-choices", "data-order"} & set(a)]
+    numeric = [a for _, a in ALL if "data-choices" not in a]
     answers = [answer for attrs in numeric for answer in parts(attrs["data-answer"])]
     for answer, number in zip(answers, parsed(answers), strict=True):
         top, _, bottom = answer.replace(",", "").partition("/")
@@ -761,7 +759,6 @@ def test_units_faults_and_verdicts():
 
 
 SEVERAL = {"ask": "first | second", "answer": "1 | 2", "unit": "%"}
-ORDER = {"ask": "by size", "order": "x | y | z", "answer": "y | z | x"}
 CHOICE = {"ask": "which", "choices": "a | b", "answer": "b", "answerIs": "prose"}
 
 
@@ -776,13 +773,11 @@ def test_each_value_of_a_guess_has_its_own_fault():
         "faults",
         (SEVERAL, ["1", "many"]),
         (SEVERAL, ["1"]),
-        (ORDER, ["z", "y", "x"]),
-        (ORDER, ["z", "y", "y"]),
         (CHOICE, ["c"]),
         (CHOICE, ["a"]),
     )
     assert [[bool(fault) for fault in faults] for faults in told] == [
-        [False, True], [False, True], [False], [True], [True], [False],
+        [False, True], [False, True], [True], [False],
     ]  # fmt: skip
 
 
@@ -793,24 +788,9 @@ def test_each_of_several_numbers_gets_its_own_verdict():
     assert numbers(head) == []
 
 
-def test_an_order_is_right_or_told_how_many_places_are():
-    (_, wrong), (_, right) = on_each("lines", (ORDER, ["y", "x", "z"]), (ORDER, ["y", "z", "x"]))
-    assert numbers(wrong) == [1, 3] and "right." in right
-    assert "y, z, x" in wrong
-
-
 def test_an_output_does_not_show_what_prose_tells():
     (_, told), (_, shown) = on_each("lines", (CHOICE, ["a"]), (CHOICE | {"answerIs": ""}, ["a"]))
     assert "output" in shown and "output" not in told and "right" not in told
-
-
-def test_options_move_and_stop_at_the_ends():
-    moves = [["abc", 0, 1], ["abc", 2, -1], ["abc", 0, -1], ["abc", 2, 1]]
-    ends = in_node(
-        "return input.moves.map(([o, from, by]) => guess.moved([...o], from, by).join(''))",
-        moves=moves,
-    )
-    assert ends == ["bac", "acb", "abc", "abc"]
 
 
 # ---- what is veiled ----

@@ -102,15 +102,6 @@ def test_notebook_is_stored_executed_whole_and_described(path):
     assert path.stat().st_size < 1_000_000
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_readme_tells_the_chapters_own_running_time(path):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    told = re.search(rf"\(notebooks/{path.name}\) \|.*\| (\d+) s \|$", readme, re.MULTILINE)
-    opening = "".join(cell.source for cell in nbformat.read(path, as_version=4).cells[:3])
-    seconds = re.search(r"Running: about (\d+)\s+seconds", opening)
-    assert told and seconds and told[1] == seconds[1]
-
-
 def test_last_digits_may_differ_and_nothing_else():
     stored = "rate 0.003:  2.3 -0.1\nreached 1,212 of 5,000: 22%"
     for printed, units, equal in [

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from readers import NOTEBOOKS, stubs
 
-from tools.mistakes_page import EXERCISES
+from tests.chapters.tables import EXERCISES
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)

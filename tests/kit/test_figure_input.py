@@ -11,9 +11,9 @@ NAN, INFINITY = float("nan"), float("inf")
 
 @pytest.mark.parametrize("said", ["1", "Stored", "off", " stored"])
 def test_an_unknown_word_in_the_environment_is_told(monkeypatch, said):
-    figure = LiveFigure("x", {}, "still", [])
+    figure = LiveFigure("law", {}, "still")
     monkeypatch.setenv("SCRATCHFORMER_LIVE", said)
-    for show in (figure._repr_html_, lambda: LiveFigure("x", {}, "still", [])):
+    for show in (figure._repr_html_, lambda: LiveFigure("law", {}, "still")):
         with pytest.raises(ValueError, match=f"SCRATCHFORMER_LIVE='{said}', expected 'stored'"):
             show()
 
@@ -23,24 +23,24 @@ def test_the_environment_decides_on_scripts(monkeypatch, said, scripts):
     monkeypatch.delenv("SCRATCHFORMER_LIVE", raising=False)
     if said is not None:
         monkeypatch.setenv("SCRATCHFORMER_LIVE", said)
-    assert ("<script>" in LiveFigure("law", {}, "still", [])._repr_html_()) == scripts
+    assert ("<script>" in LiveFigure("law", {}, "still")._repr_html_()) == scripts
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"a": [1, NAN]}, "figure x are not what JSON can hold .*expected finite numbers"),
+        ({"a": [1, NAN]}, "figure law are not what JSON can hold .*expected finite numbers"),
         ({"a": np.float32(1)}, "not what JSON can hold .*float32"),
-        ({"a": "\ud83c"}, r"figure x has '\\ud83c' in a text, which is half a character"),
+        ({"a": "\ud83c"}, r"figure law has '\\ud83c' in a text, which is half a character"),
         ({"\udfad": 1}, "half a character"),
     ],
 )
 @pytest.mark.usefixtures("plain_signatures")
 def test_settings_that_no_page_can_hold_are_refused_when_the_figure_is_made(settings, said):
     with pytest.raises(ValueError, match=said):
-        LiveFigure("x", settings, "still", [])
+        LiveFigure("law", settings, "still")
     with pytest.raises(ValueError, match="half a character"):
-        LiveFigure("x", {}, "still \ud83c", [])
+        LiveFigure("law", {}, "still \ud83c")
 
 
 def test_numbers_are_finite_and_no_truth_values():

@@ -1,14 +1,12 @@
 """Chapter 21's trial: methods are tuned alike, and what is stored is of such a trial."""
 
 import copy
-import math
 
 import pytest
 import torch
 
 from lab import answers as trial
 from lab import runs
-from scratchformer_course.ch21_answers import exact
 from scratchformer_course.ch21_answers.world import ask, demonstrations, new_model
 
 STORED = runs.read(trial.FILE)
@@ -25,11 +23,6 @@ def test_each_method_has_a_tuned_rate_and_five_other_seeds(name):
     assert not trial.missing_neighbours(own["tried"]) and len(tried) >= 3
     assert set(own["seeds"]) == set(map(str, trial.SEEDS))
     assert trial.TUNING_SEED not in trial.SEEDS
-
-
-def test_what_is_stored_is_of_the_settings_in_the_file():
-    assert STORED["answers_drawn"] == trial.STEPS * trial.BATCH
-    assert set(STORED["methods"]) == set(trial.METHODS)
 
 
 def test_the_log_chance_is_that_of_the_answer_alone():
@@ -75,12 +68,3 @@ def test_the_film_holds_chances_that_add_up():
             right, wrong = each["bars"]
             assert len(right) == len(wrong) == each["n"] + 1
             assert 0 <= sum(right) + sum(wrong) <= 1.01e4
-
-
-def test_every_figure_that_is_stored_is_finite_and_possible():
-    for own in STORED["methods"].values():
-        for row in own["seeds"].values():
-            assert all(map(math.isfinite, row.values()))
-            assert row["kl"] > row["least_kl"] - 0.02
-            assert 0 <= row["right"] <= 1 and 1 <= row["different"] <= 100
-    assert exact.RIGHT.sum() == sum(range(11, 101))

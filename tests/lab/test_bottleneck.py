@@ -38,19 +38,8 @@ def test_the_script_stores_what_the_chapter_reads(monkeypatch, tmp_path):
     stored = runs.read(tmp_path / "bottleneck.json")
     assert [run["steps"] for run in stored["mean"]["runs"]] == [2, 2, 2, 3, 3, 3]
     assert stored["mean"]["parameters"] == stored["words"]["parameters"]
-    for told in stored["words"]["translations"]:
-        size = [len(told[name].split()) + 1 for name in ("german", "english")]
-        assert [len(told["weights"]), len(told["weights"][0])] == size
+    for one in stored["words"]["translations"]:
+        size = [len(one[name].split()) + 1 for name in ("german", "english")]
+        assert [len(one["weights"]), len(one["weights"][0])] == size
     for run in stored["mean"]["runs"]:
         assert sum(n for _, n in run["unseen"].values()) == 6
-
-
-def test_the_stored_runs_are_those_that_the_script_makes():
-    stored = runs.read(bottleneck.FILE)
-    for name, lengths in bottleneck.LENGTHS.items():
-        told = [(run["steps"], run["seed"]) for run in stored[name]["runs"]]
-        assert told == [(steps, seed) for steps in lengths for seed in bottleneck.SEEDS]
-        assert [float(rate) for rate in stored[name]["tuning"]] == list(bottleneck.RATES)
-        assert stored[name]["rate"] == float(
-            max(stored[name]["tuning"], key=stored[name]["tuning"].get)
-        )

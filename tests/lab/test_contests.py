@@ -1,11 +1,10 @@
-"""The page of contests: its numbers are those that are stored or printed, and it names who wins."""
+"""Networks beside counts: what is stored follows from the other files, and the figure shows it."""
 
 import xml.etree.ElementTree as ET
 
 import pytest
 
 from lab import contests
-from lab.runs import ROOT, read
 from scratchformer_course.ch10_bigram_to_gpt import drawings
 from scratchformer_course.kit.canvas import COLOURS
 from scratchformer_course.measurements import load_measurements
@@ -13,36 +12,8 @@ from scratchformer_course.measurements import load_measurements
 FOUND = contests.contests()
 
 
-def source(notebook: str, cell: str) -> str:
-    cells = read(ROOT / "notebooks" / f"{notebook}.ipynb")["cells"]
-    return next("".join(each["source"]) for each in cells if each["id"] == cell)
-
-
-def test_page_and_file_are_those_of_what_is_stored_and_printed():
+def test_what_is_stored_follows_from_the_other_files():
     assert load_measurements("contests")["contests"] == FOUND, "run python -m lab.contests --write"
-    assert contests.PAGE.read_text(encoding="utf-8") == contests.page(FOUND)
-
-
-def test_the_two_runs_that_no_file_holds_have_the_settings_of_their_cells():
-    same = ('"batch_size": 16', '"context_length": 64')
-    sizes = "GPTConfig(512, 64, d_model=96, n_heads=4, n_layers=2)"
-    for told, parts in (
-        (source("10_bigram_to_gpt", "cell-49"), ("cpu=800", *same)),
-        (source("10_bigram_to_gpt", "cell-42"), ('"d_model": 128', '"n_heads": 4, "n_layers": 2')),
-        (source("18_gpt2", "cell-20"), ("cpu=500", sizes, *same)),
-    ):
-        assert all(part in told for part in parts), told
-    assert contests.GPTConfig(512, 64, d_model=96, n_heads=4, n_layers=2) == contests.GPT_OF_18
-    assert contests.GPTConfig(65, 64, d_model=128, n_heads=4, n_layers=2) == contests.GPT_OF_10
-
-
-def test_stored_models_and_rows_have_the_sizes_that_their_records_tell():
-    sizes = {one["name"]: one["parameters"] for one in FOUND}
-    assert sizes["two seconds"] == sizes["in a browser's tab"]  # one network, by two programs
-    tab, seconds = ((o["guesses"], o["steps"]) for o in FOUND if o["parameters"] == 340_160)
-    assert tab[0] / tab[1] == seconds[0] / seconds[1]
-    with pytest.raises(ValueError, match="has printed nothing like"):
-        contests.printed("10", "cell-49", r"no such number ([\d.]+)")
 
 
 @pytest.mark.parametrize(
@@ -65,5 +36,5 @@ def test_the_figure_has_a_line_for_each_contest_from_the_network_to_its_counts()
         assert min(ends) >= 200 and max(ends) <= width - 10
         colour = "value" if ends[0] < ends[1] else "key" if ends[0] > ends[1] else "muted"
         assert line.get("stroke") in (COLOURS[colour], COLOURS["muted"])
-    told = root.get("aria-label")
-    assert f"The network is lower in {sum(o['winner'] == 'network' for o in FOUND)}" in told
+    description = root.get("aria-label")
+    assert f"The network is lower in {sum(o['winner'] == 'network' for o in FOUND)}" in description

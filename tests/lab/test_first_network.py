@@ -14,7 +14,6 @@ STORED = load_measurements("first_network")
 
 def test_the_run_goes_from_chance_to_what_the_chapter_says():
     frames, settings = STORED["frames"], STORED["settings"]
-    assert [frame["step"] for frame in frames] == list(first_network.FRAMES)
     losses = [frame["loss"] for frame in frames]
     assert losses == sorted(losses, reverse=True)
     assert losses[0] == pytest.approx(math.log(settings["vocab_size"]), abs=0.05)

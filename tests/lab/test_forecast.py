@@ -10,19 +10,6 @@ stored = runs.read(forecast.STORED)
 of_law = runs.read(law.STORED)
 
 
-@pytest.mark.parametrize("corpus", law.CORPORA)
-def test_small_and_large_runs_are_those_of_the_script(corpus):
-    part, rule = stored["corpora"][corpus], of_law["rules"][corpus]
-    for kind, cells in (
-        ("small", forecast.MORE[corpus]),
-        ("large", [(*forecast.LARGE, forecast.SEEDS)]),
-    ):
-        jobs = forecast.jobs(corpus, rule, cells)
-        assert [{key: run[key] for key in jobs[0]} for run in part[kind]] == jobs if jobs else True
-    said = part["forecast"]
-    assert all((run["N"], run["D"]) == (said["N"], said["D"]) for run in part["large"])
-
-
 def test_the_three_sizes_are_what_the_law_picks_half_of_it_and_twice():
     said = JointLaw(**stored["corpora"]["playhouse"]["forecast"]["law"])
     best = said.best_size(forecast.BUDGET)

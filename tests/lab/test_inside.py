@@ -1,12 +1,10 @@
-"""Chapter 22's instruments on vectors whose secret is known, and what is stored of many models."""
+"""Chapter 22's instruments on vectors whose secret is known."""
 
 import pytest
 import torch
 
-from lab import inside, runs
+from lab import inside
 from scratchformer_course.ch22_inside import play
-
-STORED = runs.read(inside.FILE)
 
 
 @pytest.fixture(scope="module")
@@ -94,11 +92,3 @@ def test_a_push_of_length_zero_changes_nothing(own):
     now = own.pushed(torch.zeros(len(own.test), 64))
     assert now[1] == pytest.approx(p[own.rows, own.test.rhyme].mean().item(), abs=1e-6)
     assert (own.to != own.test.rhyme).all()
-
-
-def test_what_is_stored_is_of_all_seeds():
-    assert set(STORED["seeds"]) == set(map(str, inside.SEEDS))
-    assert len(STORED["words"]) == 9 and STORED["doses"] == list(inside.DOSES)
-    for own in STORED["seeds"].values():
-        assert len(own["heads"]) == 8 and len(own["ridges"]) == len(inside.RIDGES)
-        assert {len(row) for row in own["patch"]} == {9}

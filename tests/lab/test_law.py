@@ -38,7 +38,6 @@ def test_stored_runs_are_those_of_the_script_with_rates_that_follow_from_the_tun
     fitted = [run for run in stored_runs("grid") if run["corpus"] == "playhouse"]
     wanted += law.isoflop(law.law_of(fitted), rules["playhouse"])
     assert named(stored["runs"]) == named(wanted)
-    assert stored["settings"]["context_length"] == law.CONTEXT
 
 
 def test_no_text_of_playhouse_is_tuned_on_and_fitted():

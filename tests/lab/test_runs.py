@@ -47,6 +47,32 @@ def test_a_stored_file_holds_what_was_measured_and_where(tmp_path):
     assert result["hardware"]["cores"] >= 1 and {"python", "torch"} < set(result["versions"])
 
 
+def test_finished_runs_are_kept_until_a_setting_changes(tmp_path):
+    def measure(settings, names, write=True):
+        kept = runs.Kept(tmp_path / "kept.json", settings, write)
+        for name in names:
+            kept.once("runs", name, job=lambda own=name: {"loss": jobs.append(own) or len(jobs)})
+        return kept.found["runs"]
+
+    jobs = []
+    measure({"steps": (1, 2)}, "ab")
+    assert measure({"steps": (1, 2)}, "abc")["a"] == {"loss": 1} and jobs == ["a", "b", "c"]
+    stored = (tmp_path / "kept.json").read_text()
+    assert set(measure({"steps": (1, 3)}, "a", write=False)) == {"a"}
+    assert (tmp_path / "kept.json").read_text() == stored
+    assert measure({"steps": (1, 3)}, "a") == {"a": {"loss": 5}}
+    assert runs.read(tmp_path / "kept.json")["settings"] == {"steps": [1, 3]}
+
+
+def test_a_part_is_replaced_with_its_own_settings(tmp_path):
+    path = tmp_path / "parts.json"
+    runs.store_part(path, "a", {"loss": 1}, {"a": {"lr": 1}, "b": {"lr": 2}})
+    runs.store_part(path, "b", {"loss": 2}, {"a": {"lr": 9}, "b": {"lr": 2}})
+    found = runs.read(path)
+    assert found["settings"] == {"a": {"lr": 1}, "b": {"lr": 2}}
+    assert (found["a"]["loss"], found["b"]["loss"]) == (1, 2) and found["b"]["commit"]
+
+
 def test_no_stand_in_is_written_about(monkeypatch):
     class StandIn:
         is_real, text = False, "to be"

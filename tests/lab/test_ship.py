@@ -52,9 +52,9 @@ def test_the_time_machine_keeps_the_weights_of_each_step(monkeypatch, tmp_path, 
     time_machine.main(["--quick"])
     assert not list(tmp_path.iterdir())
     time_machine.main(["--write"])
-    told = runs.read(tmp_path / "own.json")
+    record = runs.read(tmp_path / "own.json")
     checkpoints = load_checkpoints(tmp_path / "own.safetensors")
-    assert [step for step, _ in checkpoints] == [0, 1, 5, 10] == [*map(int, told["validation"])]
-    assert told["validation"]["10"] < told["validation"]["0"]
+    assert [step for step, _ in checkpoints] == [0, 1, 5, 10] == [*map(int, record["validation"])]
+    assert record["validation"]["10"] < record["validation"]["0"]
     first, last = (dict(model.named_parameters()) for _, model in (checkpoints[0], checkpoints[-1]))
     assert not any(torch.equal(first[name], last[name]) for name in first)

@@ -4,14 +4,15 @@ import pytest
 import torch
 
 from lab import runs, silent_bugs
+from scratchformer_course.ch23_silent_bugs.patient import TWINS
+from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 
 
 @pytest.fixture
 def short(short_text, monkeypatch, tmp_path):
     """A few steps on a short text, and a file of its own."""
     monkeypatch.setattr(silent_bugs, "FILE", tmp_path / "silent_bugs.json")
-    monkeypatch.setattr(silent_bugs, "STEPS", 4)
-    monkeypatch.setattr(silent_bugs, "SEEDS", 2)
+    monkeypatch.setattr(silent_bugs, "SETTINGS", silent_bugs.SETTINGS | {"steps": 4, "seeds": 2})
     return tmp_path / "silent_bugs.json"
 
 
@@ -41,3 +42,30 @@ def test_a_seed_s_figures_replace_their_own_and_follow_those_before():
 def test_the_curve_has_twenty_means():
     losses = torch.arange(500, dtype=torch.float64).tolist()
     assert silent_bugs.curve(losses) == [12 + 25 * i for i in range(20)]
+
+
+def test_what_is_stored_is_of_these_patients_and_what_follows_from_it_is_current():
+    stored = runs.read(silent_bugs.FILE)
+    assert list(stored["patients"]) == list(PATIENTS) and set(stored["twins"]) == set(TWINS)
+    assert silent_bugs.derive(stored) == stored
+
+
+def test_a_price_is_the_mean_difference_from_the_twin_on_the_same_rows():
+    assert silent_bugs.price([3.0, 2.0], [1.0, 1.5]) == [1.25, 0.5, 2.0]
+    assert silent_bugs.price([], [1.0]) is None
+    found = silent_bugs.derive(
+        {
+            "twins": {"plain": {"right": [1.0], "some": [1.2], "writing": [2.0]}},
+            "patients": {"mask_one_off": {"right": [5.2], "reported": [0.25], "loaded": [2.2]}},
+        }
+    )
+    costs = found["patients"]["mask_one_off"]["prices"]
+    means = {figure: cost[0] for figure, cost in costs.items()}
+    assert means == pytest.approx({"right": 4.0, "reported": -0.75, "loaded": 1.0})
+
+
+def test_a_price_is_noise_if_it_is_small_or_if_its_sign_is_not_sure():
+    assert silent_bugs.within_noise([0.01, 0.005, 0.015], spread=0.012)
+    assert silent_bugs.within_noise([0.1, -0.1, 0.3], spread=0.001)
+    assert not silent_bugs.within_noise([0.01, 0.005, 0.015], spread=0.008)
+    assert not silent_bugs.within_noise([-0.1, -0.2, -0.05], spread=0.0)

@@ -86,25 +86,3 @@ def test_experts_have_the_operations_of_the_dense_network_and_the_weights_of_the
         for name, p in network.named_parameters():
             std = 0.125 if "gate" in name or "up" in name else 0.01 if "down" in name else 0.02
             assert p.std().item() == pytest.approx(std, rel=0.15), (kind, name)
-
-
-def test_times_are_of_every_model_and_of_enough_rounds():
-    for group, models in trial.GROUPS.items():
-        took = STORED["seconds"][group]
-        assert set(took) == set(models)
-        assert all(len(ms) == trial.ROUNDS >= 5 and min(ms) > 0 for ms in took.values())
-
-
-def test_a_part_keeps_what_another_call_stores_meanwhile(tmp_path, monkeypatch):
-    monkeypatch.setattr(trial, "FILE", tmp_path / "since_gpt2.json")
-    monkeypatch.setattr(trial.runs, "load_splits", lambda write: ({"development": (None, None)}, 5))
-
-    def meanwhile(ids, V, found, quick):
-        runs.store(trial.FILE, {"alone": {"none": "another call's"}})
-        found["alone"] = {"none": [1.0]}
-
-    monkeypatch.setattr(trial, "seconds_part", meanwhile)
-    trial.main(["--write", "--only", "seconds"])
-    stored = runs.read(trial.FILE)
-    assert stored["alone"] == {"none": "another call's"}
-    assert stored["seconds"] == {"alone": {"none": [1.0]}} and stored["commit"]

@@ -1,6 +1,5 @@
 """The speedrun taken apart: the rules kept, one change a rung, factors and their intervals."""
 
-import itertools
 import json
 import math
 import statistics
@@ -8,8 +7,7 @@ import statistics
 import pytest
 import torch
 
-from lab import factors, rivals, runs, taken_apart, variants
-from scratchformer.cli import read_config
+from lab import factors, runs, taken_apart, variants
 
 V = 65
 IDS = torch.randint(V, (700,), generator=torch.Generator().manual_seed(0))
@@ -34,8 +32,8 @@ def test_a_rung_is_one_change_and_the_last_is_the_configuration():
     assert full == own
     left_out = {"steps", "seed", "device", "evaluate_every"}
     wanted = {"warmup": 0, "context_length": model["context_length"]} | training
-    told = {"context_length": model["context_length"], "precision": "float32"} | of_training
-    assert {k: v for k, v in told.items() if k not in left_out} == {
+    last = {"context_length": model["context_length"], "precision": "float32"} | of_training
+    assert {k: v for k, v in last.items() if k not in left_out} == {
         k: tuple(v) if k == "betas" else v for k, v in wanted.items() if k not in left_out
     }
 
@@ -128,59 +126,6 @@ def as_json(x):
     return json.loads(json.dumps(x))
 
 
-def test_stored_figures_are_of_the_code_as_it_is():
-    found = runs.read(taken_apart.STORED)
-    assert set(found["parts"]) == set(taken_apart.PARTS)
-    same = ("reference", "rotated-reference", "counts")  # whatever our setting is
-    for name, part in found["parts"].items():
-        settings = taken_apart.sum_of([taken_apart.NANOGPT, *taken_apart.configuration()])
-        assert part["settings"] == settings or name in same, name
-        assert part["threads"] == taken_apart.PARTS[name][0]
-    assert found["settings"]["nanoGPT"] == as_json(taken_apart.NANOGPT)
-    assert found["settings"]["speedrun"] == as_json(read_config(taken_apart.CONFIG))
-    assert list(found["ladder"]) == list(taken_apart.LADDER)
-    assert list(found["elsewhere"]) == list(taken_apart.ELSEWHERE)
-    assert list(found["without"]) == list(taken_apart.WITHOUT)
-    entries = found["ladder"] | found["elsewhere"]
-    for name, setting in (taken_apart.rungs() | taken_apart.elsewhere()).items():
-        own = taken_apart.sum_of(setting)
-        assert entries[name].get("settings", own) == own
-    for name, variant in found["without"].items():
-        changes = variant["model"], variant["training"]
-        assert list(changes) == as_json(taken_apart.WITHOUT[name])
-        assert [run["seed"] for run in variant["runs"]] == list(taken_apart.SEEDS)
-    for split, ours in itertools.product(("development", "rotated"), (True, False)):
-        measured = found["splits"][split]["ours" if ours else "nanoGPT"]
-        seeds = taken_apart.TEN_SEEDS if ours else taken_apart.SEEDS
-        assert [run["seed"] for run in measured] == list(seeds)
-    assert as_json(taken_apart.summarised(found)) == found
-
-
-def test_a_rival_was_tuned_as_widely_as_the_hero_and_its_pick_was_the_best():
-    found = runs.read(taken_apart.STORED)
-    assert list(found["rivals"]) == list(taken_apart.PLACES)
-    for name, place in taken_apart.PLACES.items():
-        tried = {}
-        for side, inner in rivals.SIDES.items():
-            swept = tried[side] = found["rivals"][name][side]["swept"]
-            pairs = [[a["changes"][inner], a["changes"]["lr"]] for a in swept]
-            assert pairs[: len(place.pairs[side])] == as_json(place.pairs[side])
-            assert all(len(attempt["losses"]) == place.sweep_seeds for attempt in swept)
-            means = {i: statistics.mean(attempt["losses"]) for i, attempt in enumerate(swept)}
-            pick = found["rivals"][name][side]["picked"]
-            own = next(means[i] for i, a in enumerate(swept) if a["changes"] == pick)
-            assert own <= min(means.values()) + rivals.NOISE
-            assert own == min(means[i] for i in range(len(pairs)) if len(swept[i]["changes"]) == 2)
-        assert len(tried["AdamW"]) >= len(tried["Muon"])
-    final = found["rivals"]["final"]
-    for side, inner in rivals.SIDES.items():
-        rates = [pair[0] for pair in taken_apart.PLACES["final"].pairs[side]]
-        assert min(rates) < final[side]["picked"][inner] < max(rates), "at the edge of the grid"
-        assert len(final[side]["validation"]) == len(taken_apart.TEN_SEEDS)
-    ours = found["rivals"]["ladder"]["AdamW"]["picked"]
-    assert ours == {key: taken_apart.OWN_RATES[key] for key in ("matrix_lr", "lr")}
-
-
 def test_the_rivals_ratio_is_of_steps_times_milliseconds():
     def side(steps, ms, worse):
         return {
@@ -224,7 +169,6 @@ def test_all_parts_run_from_end_to_end_and_are_stored_one_by_one(monkeypatch, tm
     first = dict(list(taken_apart.LADDER.items())[:7])
     monkeypatch.setattr(taken_apart, "LADDER", first)
     monkeypatch.setattr(taken_apart, "ELSEWHERE", {})
-    monkeypatch.setattr(taken_apart, "ADDED", {})
     raced = dict.fromkeys((*taken_apart.RACERS, "x"), ({}, {}))
     monkeypatch.setattr(taken_apart, "WITHOUT", raced)
     monkeypatch.setattr(taken_apart, "ORDERS", (1, 2))

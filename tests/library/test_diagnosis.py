@@ -1,5 +1,6 @@
 """diagnose is silent on right models, names what is wrong in broken ones, and touches nothing."""
 
+import contextlib
 import copy
 import math
 import re
@@ -20,11 +21,13 @@ from scratchformer.diagnosis import (
     diagnose_sampling,
     diagnose_training,
 )
+from scratchformer.diagnosis.case import Case
+from scratchformer.diagnosis.model import TESTS
 from scratchformer.models import GPT, Bigram, GPTConfig, Llama, LlamaConfig
 from scratchformer.training import TrainingConfig, make_optimizer, token_loss, update
 from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.ch19_since_gpt2.model import CHANGES, ChangedGPT, Sizes
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 SIZE = {"vocab_size": 31, "context_length": 24, "d_model": 32, "n_heads": 4, "n_layers": 2}
 TEXT = torch.randint(31, (3000,), generator=torch.Generator().manual_seed(0))
@@ -316,6 +319,33 @@ def test_what_is_examined_stays_as_it_is():
     assert all(torch.equal(p.grad, grads[name]) for name, p in model.named_parameters())
     assert [module.training for module in model.modules()] == modes
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+def failing(*args, **kwargs):
+    raise ArithmeticError("on purpose")
+
+
+@pytest.mark.parametrize("what", ["model", "loss"])
+@pytest.mark.parametrize("test", TESTS, ids=lambda test: test.run.__name__)
+def test_an_error_in_the_model_or_the_loss_leaves_no_hook_and_no_gradient_behind(test, what):
+    given = dict.fromkeys(("cache", "padding", "window", "tokens"))
+    given |= {"loss": failing, "pad_id": 0, "batches": [(TEXT[None, :9], TEXT[None, 1:10])]}
+    case = Case(gpt(), 31, 24, **given, reload=copy.deepcopy)
+    if what == "model":
+        case.sharp.lm_head.forward = case.model.lm_head.forward = failing
+    with contextlib.suppress(ArithmeticError):
+        test.run(case)
+    modules = [*case.sharp.modules(), *case.model.modules()]
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in modules)
+    assert all(p.grad is None for p in case.sharp.parameters())
+
+
+def test_a_loss_that_raises_is_named_in_each_finding_that_needs_it():
+    report = diagnose(gpt(), loss=failing, pad_id=0)
+    assert report.faults == ["initial loss", "targets", "padded targets"]
+    assert {report[test].measured for test in report.faults} == {
+        "raised ArithmeticError: on purpose"
+    }
 
 
 class Attention(nn.Module):

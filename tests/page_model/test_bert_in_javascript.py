@@ -15,13 +15,11 @@ from tests.node import Node
 
 NAME = "english-german"
 in_node = Node(
-    scratchformerModel="page_model/model.js",
-    scratchformerBert="page_model/bert.js",
+    "page_model/model.js",
+    "page_model/bert.js",
     F="ch13_bert/live.js",
 )
-FORWARD = (
-    "return scratchformerBert.forward(scratchformerBert.load(input.told), input.ids, input.of)"
-)
+FORWARD = "return course.bert.forward(course.bert.load(input.told), input.ids, input.of)"
 
 
 def random_bert(seed, **sizes):
@@ -54,14 +52,14 @@ def test_logits_are_pytorchs(sizes):
 
 def test_the_error_function_is_pythons():
     xs = [-4.0, -1.0, -0.3, 0.0, 1e-4, 0.5, 2.0, 6.0]
-    shown = in_node("return input.xs.map(scratchformerBert.erf)", xs=xs)
+    shown = in_node("return input.xs.map(course.bert.erf)", xs=xs)
     assert shown == pytest.approx([math.erf(x) for x in xs], abs=2e-7)
 
 
 def test_the_shipped_model_gives_the_same_candidates_at_every_gap():
     model, words = BERT.pretrained(NAME), shipped_words(NAME)
     told = describe_bert(model, words)
-    body = """const model = scratchformerBert.load(input.told);
+    body = """const model = course.bert.load(input.told);
     return input.texts.map((both) =>
       F.candidates(model, F.reading(input.told.words, both, model.config.context_length)))"""
     for texts, shown in zip(EXAMPLES, in_node(body, told=told, texts=list(EXAMPLES)), strict=True):

@@ -18,10 +18,10 @@ from scratchformer.blocks import TransformerBlock
 from scratchformer.generation import sampling
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import ByteBPE, CharTokenizer
-from scratchformer_course.ch17_speedrun import model as speedrun_module
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.page_model import explorer as view
+from scratchformer_course.page_model import speedrun as speedrun_module
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from tests.node import Node
 
 TOLERANCE = 1e-4
@@ -56,7 +56,7 @@ IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5]
 node = Node(
     tokenizers="page_model/tokenizer.js",
     M="page_model/model.js",
-    scratchformerExplorer="page_model/explorer.js",
+    explorer="page_model/explorer.js",
     patch="page_model/views/patch.js",
 )
 
@@ -148,11 +148,11 @@ def all_close(result, expected):
 def test_a_description_is_plain_and_its_hash_is_of_the_weights():
     one, two = small(), large(SpeedrunGPT(SpeedrunConfig(**SMALL)), seed=1)
     tok = CharTokenizer(LETTERS)
-    described = describe(one, tok)
-    assert json.loads(json.dumps(described)) == described == describe(one, tok)
-    assert described["hash"] != describe(two, tok)["hash"]
-    sizes = [math.prod(tensor["shape"]) for tensor in described["tensors"]]
-    assert len(base64.b64decode(described["weights"])) == 2 * sum(sizes)
+    description = describe(one, tok)
+    assert json.loads(json.dumps(description)) == description == describe(one, tok)
+    assert description["hash"] != describe(two, tok)["hash"]
+    sizes = [math.prod(tensor["shape"]) for tensor in description["tensors"]]
+    assert len(base64.b64decode(description["weights"])) == 2 * sum(sizes)
 
 
 class ReadersGPT(nn.Module):
@@ -179,11 +179,11 @@ class ReadersGPT(nn.Module):
 def test_a_readers_own_gpt_is_read_its_heads_are_counted_and_its_logits_given():
     models = [large(ReadersGPT(11, 12, 16, n_heads, 2)).train() for n_heads in (1, 2, 8)]
     state = torch.get_rng_state()
-    described = [describe(model, CharTokenizer(LETTERS)) for model in models]
+    descriptions = [describe(model, CharTokenizer(LETTERS)) for model in models]
     assert torch.equal(torch.get_rng_state(), state), "the reader's own draws would change"
-    assert [each["config"]["n_heads"] for each in described] == [1, 2, 8] and models[0].training
+    assert [each["config"]["n_heads"] for each in descriptions] == [1, 2, 8] and models[0].training
     body = "return input.models.map((model) => M.forward(M.load(model), input.ids).logits)"
-    for model, logits in zip(models, in_node(body, models=described, ids=IDS), strict=True):
+    for model, logits in zip(models, in_node(body, models=descriptions, ids=IDS), strict=True):
         with torch.no_grad():
             assert close(logits, model(torch.tensor([IDS]))[0])
 
@@ -221,8 +221,8 @@ def test_a_model_that_computes_something_else_is_refused():
 def test_logits_attention_and_stream_are_pytorchs(monkeypatch):
     models = [small(**options) for options in SETTINGS]
     body = "return input.models.map((model) => M.forward(M.load(model), input.ids))"
-    described = [describe(model, CharTokenizer(LETTERS)) for model in models]
-    for model, found in zip(models, in_node(body, models=described, ids=IDS), strict=True):
+    descriptions = [describe(model, CharTokenizer(LETTERS)) for model in models]
+    for model, found in zip(models, in_node(body, models=descriptions, ids=IDS), strict=True):
         all_close(found, in_torch(model, IDS, monkeypatch))
 
 
@@ -245,10 +245,10 @@ def test_the_shipped_model_gives_its_logits(shipped):
 @pytest.mark.parametrize("options", [{}, SPEEDRUN], ids=["gpt", "speedrun"])
 def test_each_switch_is_the_same_change_made_in_pytorch(options, monkeypatch):
     model = small(**options)
-    described = describe(model, CharTokenizer(LETTERS))
+    description = describe(model, CharTokenizer(LETTERS))
     untouched, _, _ = in_torch(model, IDS, monkeypatch)
     body = "return input.switches.map((off) => M.forward(model, input.ids, {off}))"
-    found = in_node(body, description=described, ids=IDS, switches=SWITCHES)
+    found = in_node(body, description=description, ids=IDS, switches=SWITCHES)
     for off, result in zip(SWITCHES, found, strict=True):
         expected = in_torch(model, IDS, monkeypatch, off)
         all_close(result, expected)
@@ -270,8 +270,8 @@ def test_with_a_cache_the_logits_are_those_without(options):
           return Math.max(...logits.map((z, i) => Math.abs(z - at_once[i])));
         });
       })"""
-    described = describe(small(**options), CharTokenizer(LETTERS))
-    found = in_node(body, description=described, ids=IDS, switches=[{}, *SWITCHES[:6]])
+    description = describe(small(**options), CharTokenizer(LETTERS))
+    found = in_node(body, description=description, ids=IDS, switches=[{}, *SWITCHES[:6]])
     assert max(found) < 1e-5
 
 
@@ -297,17 +297,17 @@ def test_every_float16_is_read_as_it_is():
     """All finite ones: positive and negative, normal and not."""
     numbers = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.float16)
     numbers = numbers[numbers.isfinite()]
-    described = {
+    description = {
         "config": {},
         "tensors": [{"name": "all", "shape": [len(numbers)]}],
         "weights": base64.b64encode(numbers.numpy().tobytes()).decode(),
     }
-    assert in_node("return model.weights.all", description=described) == numbers.tolist()
+    assert in_node("return model.weights.all", description=description) == numbers.tolist()
 
 
 def test_hooks_see_what_meets_and_may_change_it():
     model = small()
-    described = describe(model, CharTokenizer(LETTERS))
+    description = describe(model, CharTokenizer(LETTERS))
     body = """
       const seen = {};
       const {logits} = M.forward(model, input.ids, {hook: (name, array) => {
@@ -315,7 +315,7 @@ def test_hooks_see_what_meets_and_may_change_it():
         if (name === "h.1") array.fill(0);
       }});
       return {seen, logits}"""
-    result = in_node(body, description=described, ids=IDS)
+    result = in_node(body, description=description, ids=IDS)
     names = (".attn.q", ".attn.k", ".attn.v", ".attn.heads", "")
     parts = ["embedding", *(f"h.{i}{name}" for i in range(2) for name in names)]
     assert sorted(result["seen"]) == sorted(parts)
@@ -330,10 +330,10 @@ def test_hooks_see_what_meets_and_may_change_it():
 
 def test_the_logit_lens_reads_each_layer(monkeypatch):
     model = small()
-    described = describe(model, CharTokenizer(LETTERS))
+    description = describe(model, CharTokenizer(LETTERS))
     body = "return M.forward(model, input.ids).stream.map((x) => M.readOut(model, x))"
     _, _, stream = in_torch(model, IDS, monkeypatch)
-    for ours, x in zip(in_node(body, description=described, ids=IDS), stream, strict=True):
+    for ours, x in zip(in_node(body, description=description, ids=IDS), stream, strict=True):
         with torch.no_grad():
             assert close(ours, model.lm_head(model.ln_f(x)))
 
@@ -385,8 +385,8 @@ def test_what_is_carried_over_gives_pytorchs_logits(options):
     places += [
         (f"h.{i}.attn.heads", t, h * D, D) for i in range(2) for h in range(4) for t in (4, 6, 8)
     ]
-    described = describe(model, letters(11))
-    found = in_node(CARRY, description=described, clean=clean, altered=altered, places=places)
+    description = describe(model, letters(11))
+    found = in_node(CARRY, description=description, clean=clean, altered=altered, places=places)
     plain = {}
     with torch.no_grad():
         for name, ids in (("clean", clean), ("altered", altered)):
@@ -407,8 +407,8 @@ def test_what_is_carried_over_gives_pytorchs_logits(options):
 def test_a_question_is_what_one_text_expects_against_what_the_other_does():
     body = """
       const [from, to] = input.logits.map((z) => Float32Array.from(z));
-      const asked = scratchformerExplorer.question(from, to);
-      return {asked, odds: [from, to].map((z) => scratchformerExplorer.logOdds(z, asked))};
+      const asked = course.explorer.question(from, to);
+      return {asked, odds: [from, to].map((z) => course.explorer.logOdds(z, asked))};
     """
     for logits in (
         [[1, 3, -2], [2.5, 0, 1]],
@@ -453,9 +453,9 @@ def test_greedy_text_is_that_of_generate_past_the_context_too():
       return Array.from({length: 20}, () => g.next().value)"""
     for options in ({}, SPEEDRUN):
         model, ids = small(**options), torch.tensor([[1, 2, 3]])
-        described = describe(model, CharTokenizer(LETTERS))
+        description = describe(model, CharTokenizer(LETTERS))
         expected = sampling.generate(model, ids, 20, temperature=0.0)[0, 3:].tolist()
-        assert in_node(body, description=described, ids=ids[0].tolist()) == expected
+        assert in_node(body, description=description, ids=ids[0].tolist()) == expected
 
 
 def test_draws_repeat_with_a_seed_and_follow_the_probabilities():
@@ -490,8 +490,8 @@ def test_byte_pieces_are_pythons_on_any_text():
       const {encode, decode} = tokenizers.load(input.tokenizer);
       const pairs = input.texts.map((text) => [encode(text), decode(encode(text))]);
       return {pairs, broken: decode(input.broken)}"""
-    described = describe(large(GPT(GPTConfig(tok.vocab_size, 4, 4, 1, 1))), tok)["tokenizer"]
-    found = in_node(body, tokenizer=described, texts=texts, broken=broken)
+    description = describe(large(GPT(GPTConfig(tok.vocab_size, 4, 4, 1, 1))), tok)["tokenizer"]
+    found = in_node(body, tokenizer=description, texts=texts, broken=broken)
     for text, (ids, back) in zip(texts, found["pairs"], strict=True):
         assert ids == tok.encode(text) and back == text, text
     assert found["broken"] == tok.decode(broken)

@@ -27,13 +27,13 @@ from scratchformer_course.ch20_inference.live import draft_ahead, exact, fewer_b
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe, explore
-from scratchformer_course.prose.opening_film import opening_film
+from scratchformer_course.pages.opening_film import opening_film
 from scratchformer_course.tab_trainer import race
 from tests.site.browsing import open_folds
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 NAME, PROMPT = "tiny-shakespeare", "ROMEO:\nWhat light through"  # the shipped model, and a prompt
-PARTS = r'data-files="(.*?)" data-models="(.*?)".*?data-settings="(.*?)">(.*)</div>$'
+PARTS = r'data-models="(.*?)".*?data-settings="(.*?)">(.*)</div>$'
 LIVE = ".live-figure[data-live=yes]"
 
 
@@ -44,13 +44,10 @@ def stored(chapter: str, name: str) -> LiveFigure:
         for output in cell.get("outputs", ()):
             html = output.get("data", {}).get("text/html", "")
             if f'data-figure="{name}"' in html:
-                parts = (
-                    r'data-files="(.*?)" data-models="(.*?)".*?data-settings="(.*?)">(.*)</div>$'
-                )
-                files, models, settings, still = re.search(parts, html, re.S).groups()
+                models, settings, still = re.search(PARTS, html, re.S).groups()
                 descriptions = [described()[model] for model in models.split()]
                 settings = json.loads(unescape(settings))
-                return LiveFigure(name, settings, still, files.split(), descriptions)
+                return LiveFigure(name, settings, still, descriptions)
     raise AssertionError(f"chapter {chapter} stores no figure {name}")
 
 
@@ -59,11 +56,11 @@ def described() -> dict[str, dict[str, Any]]:
     """What is shipped, by hash, as pages carry it."""
     tok = CharTokenizer.pretrained(NAME)
     models = [GPT.pretrained(NAME), *(model for _, model in load_checkpoints())]
-    all_told = [describe(model, tok) for model in models]
-    all_told += [exact(models[0], tok), describe_counts()]
+    found = [describe(model, tok) for model in models]
+    found += [exact(models[0], tok), describe_counts()]
     bert = "english-german"
-    all_told.append(describe_bert(BERT.pretrained(bert), shipped_words(bert)))
-    return {told["hash"]: told for told in all_told}
+    found.append(describe_bert(BERT.pretrained(bert), shipped_words(bert)))
+    return {each["hash"]: each for each in found}
 
 
 @functools.cache
@@ -179,8 +176,8 @@ def small(page: Any, steps: int = 20, context: int = 4, width: int = 5) -> None:
 
 
 def trained(page: Any) -> dict[str, Any]:
-    page.wait_for_function("scratchformerRace.last !== null", timeout=120_000)
-    return page.evaluate("scratchformerRace.last")
+    page.wait_for_function("course.race.last !== null", timeout=120_000)
+    return page.evaluate("course.race.last")
 
 
 def train_and_look(page: Any) -> None:

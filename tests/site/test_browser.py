@@ -26,7 +26,6 @@ IN_THE_DARK = {
     "book/welcome",
     "book/playground",
     "book/train_in_this_tab",
-    "book/exercise_checks",
     "notebooks/01_bpe",
     "notebooks/06_self_attention",
 }

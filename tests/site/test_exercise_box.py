@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from book._ext.course_ext import leave_out_installation
-from scratchformer_course.kit.checks.question import diagnosis
+from tests.chapters.tables import EXERCISES
 from tests.node import Node
 from tests.site.browsing import (
     ARTICLE,
@@ -24,11 +24,10 @@ from tests.site.browsing import (
 )
 from tests.site.conftest import ROOT, Quiet, serving
 from tests.site.test_pages import parsed
-from tools.mistakes_page import EXERCISES
 from tools.set_repository import PLACEHOLDER, current
 
-in_node = Node(E="../book/_assets/exercise.js")
-PARTS = ["run", "question", "hint", "hint", "worked", "mistakes"]  # behind the stub, in order
+in_node = Node("../book/_assets/guess-verdicts.js", E="../book/_assets/exercise.js")
+PARTS = ["run", "question", "hint", "hint", "worked"]  # behind the stub, in order
 
 
 @pytest.fixture
@@ -65,7 +64,7 @@ def without_spaces(text):
 # ---- as it is built -------------------------------------------------------------------------
 
 
-def test_each_exercise_is_one_box_from_its_task_to_its_usual_mistakes(chapter, article):
+def test_each_exercise_is_one_box_from_its_task_to_its_worked_answer(chapter, article):
     boxes = article.select("section.course-exercise")
     table = EXERCISES[chapter.split("/")[1]]
     assert [box["data-exercise"] for box in boxes] == [each.number for each in table]
@@ -73,37 +72,24 @@ def test_each_exercise_is_one_box_from_its_task_to_its_usual_mistakes(chapter, a
     for box, exercise in zip(boxes, table, strict=True):
         assert box.h3.get_text().startswith(f"Exercise {exercise.number} · ")
         assert "not yet" not in box.get_text()
-        kinds = [
-            name.removeprefix("course-")
-            for part in box.find_all(recursive=False)
-            for name in part.get("class", [])
-            if name.removeprefix("course-") in PARTS
-        ]
-        asked = [] if exercise.question is None else ["question"]
-        assert kinds == ["run", *asked, *["hint"] * len(exercise.hints), "worked", "mistakes"]
-        assert box.find_all(recursive=False)[-1]["class"] == ["course-fold", "course-mistakes"]
+        parts = box.find_all(recursive=False)
+        names = [part.get("class", ["other"])[-1].removeprefix("course-") for part in parts]
+        assert names[-len(PARTS) :] == PARTS
         worked = [c.source for c in cells if f"orked solution {exercise.number}" in title_of(c)]
         assert codes(box.select_one(".course-worked")) == [code_of(source) for source in worked]
         open_code = codes(box)[: -len(worked)]
         assert sum(f"checks.{exercise.name}({exercise.name})" in code for code in open_code) == 1
 
 
-def test_hints_mistakes_and_question_are_those_of_the_table(chapter, article):
+def test_hints_and_question_are_those_of_the_table(chapter, article):
     for exercise in EXERCISES[chapter.split("/")[1]]:
         box = article.select_one(f'section[data-exercise="{exercise.number}"]')
         hints = [without_spaces(fold.p.get_text()) for fold in box.select(".course-hint")]
         assert [hint.rstrip(".") for hint in hints] == [
             without_spaces(hint).rstrip(".") for hint in exercise.hints
         ]
-        items = [without_spaces(item.get_text()) for item in box.select(".course-mistakes li")]
-        assert len(items) == len(exercise.mistakes)
-        for item, mistake in zip(items, exercise.mistakes, strict=True):
-            assert item.startswith(without_spaces(f"{mistake.description}:"))
-            if not mistake.is_quoted:
-                assert without_spaces(diagnosis(exercise, mistake)) in item
-        if exercise.question is not None:  # PyTorch's numbers, as it computes them now
-            told = json.loads(box.select_one(".course-question script").string)
-            assert told == exercise.question.export(exercise)
+        question = json.loads(box.select_one(".course-question script").string)
+        assert question == exercise.question.export(exercise)  # PyTorch's numbers, as they are now
 
 
 def test_no_cell_of_the_notebook_is_lost_or_shown_twice(chapter, article):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
 from tests.chapters.test_guesses import ALL, GUESSES, parts, printed
 from tests.site.browsing import PHONE, WIDE, axe_finds, opened, reload
 
@@ -182,11 +183,7 @@ def asked_on(name):
 def give(page, attrs, values):
     """Keep a guess of these values, by whatever form asks for it."""
     form = box(page, attrs["data-question"])
-    if "data-order" in attrs:
-        for i, value in enumerate(values):
-            for _ in range(form.locator("li span").all_inner_texts().index(value) - i):
-                form.get_by_role("button", name=f"Move {value} up", exact=True).click()
-    elif "data-choices" in attrs:
+    if "data-choices" in attrs:
         form.get_by_role("radio", name=values[0], exact=True).check()
     else:
         for field, value in zip(form.get_by_role("textbox").all(), values, strict=True):
@@ -205,7 +202,7 @@ def wrong_guesses(page, name):
         give(page, attrs, values)
         line = page.locator(f"#course-guess-{question}-result")
         told = line.locator("p").inner_text()
-        if told.count("right.") != (1 if "data-order" in attrs else len(values)):
+        if told.count("right.") != len(values):
             yield f"{question}: {told}"
         shown = "".join(below(line).split())
         if not all("".join(text.split()) in shown for text in texts):
@@ -491,10 +488,10 @@ def test_before_the_scripts_nothing_veiled_is_painted_and_without_them_all_is(br
 
 SMALL = """# A page
 
-Put them in order.
+Which is the largest?
 
-<div class="course-guess" data-question="sizes" data-answer-is="prose" data-ask="by size"
-  data-order="ant | bee | cow" data-answer="cow | ant | bee"></div>
+<div class="course-guess" data-question="sizes" data-answer-is="prose" data-ask="the largest"
+  data-choices="ant | bee | cow" data-answer="cow"></div>
 
 <div class="live-figure">Alive.</div>
 
@@ -523,8 +520,9 @@ def small(tmp_path_factory):
     (folder / "conf.py").write_text(
         f"import sys\nsys.path.insert(0, {str(ROOT / 'book' / '_ext')!r})\n"
         "extensions = ['myst_parser', 'veil_ext']\nhtml_theme = 'basic'\n"
-        f"html_static_path = [{str(ROOT / 'book' / '_assets')!r}]\n"
+        f"html_static_path = [{str(ROOT / 'book' / '_assets')!r}, {str(PACKAGE / LOADER)!r}]\n"
         "html_css_files = ['course.css']\n"
+        "html_js_files = [('loader.js', {'defer': 'defer', 'priority': 100})]\n"
     )
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html"]
     subprocess.run([*command, str(folder), str(folder / "out")], check=True)
@@ -545,27 +543,6 @@ def test_prose_is_covered_around_a_live_figure(small_page):
     page.get_by_role("button", name=SHOW).first.click()
     assert page.get_by_text("The cow").is_visible() and page.get_by_text("the rest").is_visible()
     assert not page.get_by_text("two and a half").is_visible()
-
-
-def test_an_order_is_made_by_keys_and_kept(small_page):
-    page = small_page
-    form = box(page, "sizes")
-    form.get_by_role("button", name="Move cow up").focus()
-    page.keyboard.press("Enter")  # the focus goes with it
-    assert "2 of 3" in form.get_by_role("status").inner_text()
-    page.keyboard.press("Enter")
-    focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
-    assert focused == "Move cow down"  # at the top there is no way up
-    form.locator("button[type=submit]").click()
-    told = page.locator(LINE).locator("p").inner_text()
-    assert "cow, ant, bee" in told and "right." in told
-    assert "The cow" in below(page.locator(LINE))
-    reload(page)
-    assert form.locator("li span").all_inner_texts() == ["cow", "ant", "bee"]
-    assert page.locator(LINE).locator("p").inner_text() == told
-    form.get_by_role("button", name="Move cow down").click()
-    form.locator("button[type=submit]").click()
-    assert digits(page.locator(LINE).locator("p").inner_text()) == ["1", "3"]
 
 
 def test_each_of_several_numbers_is_asked_and_judged(small_page):

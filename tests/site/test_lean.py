@@ -12,7 +12,7 @@ from tests.site.browsing import opened
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
 
-from lean_ext import FONTS, characters, with_theme, without_delay, without_unused_rules
+from lean_ext import FONTS, ICON, with_theme, without_delay, without_unused_rules
 
 # each character that a style shows before or after an element, and the font that it asks for
 SHOWN = """[...document.querySelectorAll("*")].flatMap(element =>
@@ -33,23 +33,21 @@ def test_rules_for_what_no_page_has_are_dropped_and_all_others_stay():
     sheet = (
         '@charset "UTF-8";/*! a licence */p{a:b}.card,.card .x,#top:not(.gone){c:d}'
         "@media (x:1){.gone{e:f}}@media print{.gone{e:f}.card>p[data-a=.gone]{g:h}}"
-        "@keyframes k{from{i:j}50%{k:l}}.gone:is(.card,.x){m:n}.sm\\:card{o:p}"
+        "@keyframes k{from{i:j}50%{k:l}}.gone:is(.card,.x){m:n}.sm\\:card,.sm\\:x{o:p}"
         "@font-face{q:r}.bs-tip{s:t}"
     )
-    assert without_unused_rules(sheet, {"card", "top"}) == (
+    assert without_unused_rules(sheet, {"card", "top", "sm:card"}) == (
         '@charset "UTF-8";/*! a licence */p{a:b}.card,#top:not(.gone){c:d}'
         "@media print{.card>p[data-a=.gone]{g:h}}"
         "@keyframes k{from{i:j}50%{k:l}}.sm\\:card{o:p}@font-face{q:r}.bs-tip{s:t}"
     )
 
 
-def test_styles_keep_the_characters_of_used_names_and_the_themes_own():
-    styles = r"""
-        :root { --info: "ICON"; } .note::after { content: "\f107" }
-        .fa-bell:before { content: "\f0f3" } .fa-times:before, .fa-xmark:before { content: "\f00d" }
-    """.replace("ICON", chr(0xF05A))
-    assert characters(styles, set()) == {0xF05A, 0xF107}
-    assert characters(styles, {"xmark", "other"}) == {0xF05A, 0xF107, 0xF00D}
+def test_of_icons_those_stay_that_a_page_names_and_the_themes_own():
+    sheet = r""":root{--info:"\f05a"}.note::after{content:"\f107"}.fa-bell:before{content:"\f0f3"}
+        .fa-times:before,.fa-xmark:before{content:"\f00d"}"""
+    shown = without_unused_rules(sheet, {"note", "fa-xmark"})
+    assert ICON.findall(shown) == [chr(code) for code in (0xF05A, 0xF107, 0xF00D)]
 
 
 def test_the_head_waits_for_no_script_and_asks_for_no_search_but_on_its_page():

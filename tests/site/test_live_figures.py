@@ -55,10 +55,10 @@ def test_a_page_carries_each_file_of_weights_once(live_pages, site):
         sources = re.findall(r'<script[^>]*src="([^"]*live/(?:model|text)-[^"?]*)', html)
         scripts = [(site / name).parent.joinpath(source).resolve() for source in sources]
         held = [
-            told
+            model
             for script in scripts
-            for told in re.findall(
-                r'scratchformerDescriptions\["([0-9a-f]{16})"\]', script.read_text(encoding="utf-8")
+            for model in re.findall(
+                r'course.descriptions\["([0-9a-f]{16})"\]', script.read_text(encoding="utf-8")
             )
         ]
         assert len(set(scripts)) == len(scripts), name

@@ -1,7 +1,6 @@
 """How pages look: letters, sizes, what a finger and a printer meet."""
 
 import itertools
-import re
 from pathlib import Path
 
 import pytest
@@ -183,13 +182,6 @@ def test_a_dark_page_is_printed_by_daylight_and_dark_again_after_it(browser, ser
             })"""
         )
     assert themes == ["light", "dark"]
-
-
-def test_the_styles_ask_for_no_file_that_is_not_there(site):
-    sheet = (site / "_static" / "course.css").read_text(encoding="utf-8")
-    named = re.findall(r'url\("([^"]+)"\)', sheet)
-    assert len(named) == len(list(FONTS.glob("*.woff2")))
-    assert all((site / "_static" / name).is_file() for name in named)
 
 
 def test_the_contents_scroll_along_and_show_the_section_that_is_read(browser, server):

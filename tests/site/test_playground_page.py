@@ -68,12 +68,12 @@ def test_do_it_brings_the_figure_to_the_experiment_and_shows_the_effect(site, br
             for place in ("1, place 12", "1, place 13", "1, place 14", "3, place 21"):
                 cell = beside.locator(f"td[aria-label^='block {place}, ']")
                 shown.append(cell.inner_text())
-            told = SOURCE.split("### Is a head")[1].split("## ")[0]
-            assert len(set(shown)) == 9 and not absent(told, *(n.strip(" %") for n in shown))
+            prose = SOURCE.split("### Is a head")[1].split("## ")[0]
+            assert len(set(shown)) == 9 and not absent(prose, *(n.strip(" %") for n in shown))
         else:
             answers = page.locator(".course-do + .live-figure ~ .course-veil")
-            told = answers.first.evaluate("veil => veil.textContent")
-            assert not absent(told, loss(page)), (told, loss(page))
+            text = answers.first.evaluate("veil => veil.textContent")
+            assert not absent(text, loss(page)), (text, loss(page))
         assert page.evaluate("document.activeElement.textContent") == "Do it"
         press(page, "Bring it back")
         beside.wait_for(state="detached")
@@ -111,8 +111,8 @@ NOTEBOOK = {
                     "execution_count": 1,
                     "metadata": {},
                     "data": {
-                        "text/html": '<div class="live-figure" data-figure="one" data-files="" '
-                        'data-models="" data-settings="{}">Still.</div>'
+                        "text/html": '<div class="live-figure" data-figure="law" data-models="" '
+                        'data-settings="{}">Still.</div>'
                     },
                 }
             ],
@@ -141,8 +141,8 @@ def built(folder, text):
 def test_a_chapters_figure_is_shown_linked_or_left_out(tmp_path):
     ok, html = built(
         tmp_path,
-        ":::{live} 01_a one\nBelow **this** text.\n:::\n\n"
-        ":::{live} 01_a one\n:link:\nText alone.\n:::\n\n"
+        ":::{live} 01_a law\nBelow **this** text.\n:::\n\n"
+        ":::{live} 01_a law\n:link:\nText alone.\n:::\n\n"
         ":::{live} 01_a two\n:optional:\nNot to be seen.\n:::\n\n"
         "```{drawing} page_model matrix_in_a_row\n```\n",
     )
@@ -167,7 +167,7 @@ def test_a_page_opens_the_view_on_its_own_pair_of_prompts(tmp_path, altered, ok)
     "text",
     [
         ":::{live} 01_a two\n:::",
-        ":::{live} 02_b one\n:optional:\n:::",
+        ":::{live} 02_b law\n:optional:\n:::",
         "```{drawing} page_model nothing\n```",
         "```{drawing} nothing at_all\n```",
     ],

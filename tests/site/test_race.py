@@ -22,7 +22,7 @@ from lab.firefox import PROGRAM, Firefox
 from scratchformer.cli import read_config
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
-from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
+from scratchformer_course.page_model.speedrun import SpeedrunGPT
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 from tests.node import COURSE
@@ -38,7 +38,7 @@ OWN, OWN_TEXT = "Teach it your text", "abcd efgh\n" * 1000
 def train(page, **settings):
     """Train for a second, and give what the page tells of it."""
     small(page, **settings)
-    page.evaluate("scratchformerRace.last = null")
+    page.evaluate("course.race.last = null")
     press(page, TRAIN)
     return trained(page)
 
@@ -88,8 +88,8 @@ def test_who_looks_at_an_older_sample_is_not_taken_away_from_it(page):
 
 def test_the_score_stands_among_tables_of_counts(page):
     run = train(page, steps=30)
-    page.wait_for_function("scratchformerRace.counts !== null")
-    tables = page.evaluate("scratchformerRace.counts")
+    page.wait_for_function("course.race.counts !== null")
+    tables = page.evaluate("course.race.counts")
     shown = rows(page, ".sx-ladder")[1:]
     assert [int(row[1]) for row in shown] == sorted(int(row[1]) for row in shown)
     expected = {f"{one['nats']:.2f}" for one in tables} | {f"{run['loss']:.2f}"}
@@ -242,8 +242,8 @@ OWN_RUN = """(async () => {
   field.value = "abcd efgh\\n".repeat(1000);
   field.dispatchEvent(new Event("input"));
   document.querySelector(".sx-go").click();
-  while (!scratchformerRace.counts) await new Promise((then) => setTimeout(then, 50));
-  return { tables: scratchformerRace.counts,
+  while (!course.race.counts) await new Promise((then) => setTimeout(then, 50));
+  return { tables: course.race.counts,
     prompt: document.querySelector(".sx-film mark").textContent };
 })()"""
 
@@ -446,7 +446,7 @@ def test_python_opens_the_saved_file_and_agrees_with_the_page(page, tmp_path):
     ids = list(range(12))
     shown = page.evaluate(
         """([description, ids]) => Array.from(
-             scratchformerModel.forward(scratchformerModel.load(description), ids).logits)""",
+             course.model.forward(course.model.load(description), ids).logits)""",
         [description, ids],
     )
     with torch.no_grad():

@@ -6,15 +6,13 @@ They show what is stored in silent_bugs.json and diagnoses.json, and are drawn w
 import math
 from collections.abc import Sequence
 
-from scratchformer_course.ch23_silent_bugs.patient import PLACES, Patient
+from scratchformer_course.ch23_silent_bugs.patient import Patient
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
-from scratchformer_course.ch23_silent_bugs.prices import noise, prices, verdicts
+from scratchformer_course.ch23_silent_bugs.prices import prices
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.measurements import load_measurements
 
-# In the order of the page, where each patient has its number.
-ORDER = [p for place in PLACES for p in PATIENTS.values() if p.place == place]
-NUMBERS = {patient.name: i for i, patient in enumerate(ORDER, start=1)}
+NUMBERS = {name: i for i, name in enumerate(PATIENTS, start=1)}  # on the page
 COLOURS = {"right": "key", "reported": "query", "loaded": "value"}
 LEAST = 0.01  # nats: below it the axis of prices is even, above it goes by factors
 ROW, CELL, HEAD = 19, 15, 122  # of the tables: a row, a column, the names of the columns
@@ -45,7 +43,7 @@ def all_prices():
     stored = load_measurements("silent_bugs")
     found = {figure: prices(stored, figure) for figure in COLOURS}
     rows = sorted(found["right"], key=lambda name: -found["right"][name].mean)
-    spreads, top = noise(stored), 92
+    top = 92
     d = Drawing(410, top + ROW * len(rows) + 26)
     left, right = 156, 400
     lowest, highest = place_of(-3), place_of(20)
@@ -61,26 +59,22 @@ def all_prices():
             d.text(x(tick), foot, f"{tick:g}".replace("-", "−"), "muted", size=13)
     for i, name in enumerate(rows):
         y = top + ROW * (i + 0.5)
-        spread = spreads.get(PATIENTS[name].twin, 0.0) * PATIENTS[name].trained
-        if spread:
+        if PATIENTS[name].trained:
+            spread = stored["twins"][PATIENTS[name].twin]["spread"]
             d.line([(x(-spread), y), (x(spread), y)], "muted", 5)
         d.text(4, y, words(PATIENTS[name]), anchor="start", size=13)
         _marks(d, {f: x(found[f][name].mean) for f in COLOURS if name in found[f]}, y)
-    hidden = [name for name in rows if _looks_better(found, name)]
+    gains = sum(cost.mean < -0.05 for cost in found["reported"].values())
+    in_noise = sum(stored["patients"][name]["within_noise"] for name in rows)
     return d.show(
         f"{len(rows)} faults in rows, the highest price at the top, on an axis from −1 to 10 nats. "
         "A filled dot is what a fault costs, an open one what the program reports of it, and a "
         "square what it costs weights that were trained without it. The dots reach from "
-        f"{words(PATIENTS[rows[0]])!r} to {words(PATIENTS[rows[-1]])!r}. For {len(hidden)} faults "
+        f"{words(PATIENTS[rows[0]])!r} to {words(PATIENTS[rows[-1]])!r}. For {gains} faults "
         "the open dot stands left of zero, where a healthy program would be: they report a gain. "
-        f"Grey bars around zero are the noise, and {sum(verdicts(stored).values())} filled dots "
+        f"Grey bars around zero are the noise, and {in_noise} filled dots "
         "lie within it or at zero."
     )
-
-
-def _looks_better(found: dict, name: str) -> bool:
-    """Whether a fault's own report is better than the twin's, by more than a twentieth of a nat."""
-    return name in found["reported"] and found["reported"][name].mean < -0.05
 
 
 def _legend(d: Drawing) -> None:
@@ -115,7 +109,7 @@ def curves(name: str):
     stored, patient = load_measurements("silent_bugs"), PATIENTS[name]
     twin = stored["twins"][patient.twin]["curve"][1:]  # all runs begin alike
     own = stored["patients"][name]["curve"][1:] if patient.trained else twin
-    number, steps = NUMBERS[name], stored["steps"]
+    number, steps = NUMBERS[name], stored["settings"]["steps"]
     d = Drawing(340, 124)
     lowest, highest = min(*own, *twin), max(*own, *twin)
     lines = {"twin": [_point(i, loss, lowest, highest) for i, loss in enumerate(twin)]}
@@ -176,10 +170,10 @@ def matrix():
     """
     diagnoses = load_measurements("diagnoses")
     halves = [
-        [patient for patient in ORDER if (patient.place in IN_MODEL) == is_in_model]
+        [patient for patient in PATIENTS.values() if (patient.place in IN_MODEL) == is_in_model]
         for is_in_model in (True, False)
     ]
-    d = Drawing(360, 2 * HEAD + ROW * len(ORDER) + 74)
+    d = Drawing(360, 2 * HEAD + ROW * len(PATIENTS) + 74)
     bottom = 0.0
     for patients in halves:
         bottom = _table(d, bottom, patients, diagnoses)

@@ -1,32 +1,15 @@
 // What all live figures share: building blocks, and the way a figure comes to life in a page.
 //
-// A figure registers itself in `scratchformerLive.figures` under its name, as a function
+// A figure registers itself in `course.figures` under its name, as a function
 // `build(settings, host)` that gives an element; settings are the numbers that Python gave.
 // It replaces the still figure in the page. Where anything fails, the still figure stays.
-"use strict";
 
-// A page holds the description of each model once, by its hash, however many figures show it
-globalThis.scratchformerDescriptions ??= {};
-
-globalThis.scratchformerLive ??= (() => {
-  const figures = {};
+course.define("live", () => {
+  const { el, figures } = course;
+  const PAUSE = 700; // milliseconds between two stops that are played
   let count = 0; // of what needs an id of its own
 
   // ---- building blocks ---------------------------------------------------------------------
-
-  // A tag of HTML, or of SVG behind "svg:", with attributes, listeners ("onclick") and children
-  function el(tag, attributes = {}, ...children) {
-    const isSvg = tag.startsWith("svg:");
-    const element = isSvg
-      ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
-      : document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else if (value !== null && value !== false) element.setAttribute(name, value);
-    }
-    element.append(...children.flat(Infinity).filter((child) => child !== null));
-    return element;
-  }
 
   const newId = (name) => `sx-${name}-${++count}`;
 
@@ -37,7 +20,7 @@ globalThis.scratchformerLive ??= (() => {
 
   // Arrow keys move the focus in a row or a grid of elements, of which one is a tab stop:
   // at(row, column) gives the element there, or undefined
-  function roving(host, at, onmove = () => {}) {
+  function roving(host, at, onmove = (_to) => {}) {
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     host.addEventListener("keydown", (event) => {
       const from = event.target.dataset;
@@ -52,6 +35,90 @@ globalThis.scratchformerLive ??= (() => {
       onmove(next);
     });
   }
+
+  // The same for a line of buttons, which may change: the one that is reached is pressed
+  const rovingLine = (host, line) =>
+    roving(
+      host,
+      (row, column) => (row === 0 ? line()[column] : undefined),
+      (to) => to.click(),
+    );
+
+  // A map of all words by all words; the names of its rows are buttons, and choose(t) hears of them
+  function wordMap(words, does, kind, choose) {
+    const names = words.map((word, t) =>
+      button(word, () => choose(t), {
+        "data-row": t,
+        "data-column": 0,
+        "aria-label": `${word} ${does}`,
+      }),
+    );
+    const cells = words.map(() => words.map(() => el("td")));
+    const rows = names.map((name, t) => [name, ...cells[t]]);
+    const element = table(["", ...words], rows, { class: kind });
+    roving(
+      element,
+      (row, column) => (column === 0 ? names[row] : undefined),
+      (to) => to.click(),
+    );
+    return { element, names, cells };
+  }
+
+  // A grid whose cells know their data-row and data-column: to point at one, or to move to it by the
+  // arrow keys, chooses it
+  function gridCursor(grid, choose) {
+    function take({ target }) {
+      const cell = target.closest("[data-column]");
+      if (!cell) return;
+      grid.querySelector("[tabindex='0']").tabIndex = -1;
+      cell.tabIndex = 0;
+      choose(Number(cell.dataset.row), Number(cell.dataset.column));
+    }
+    grid.addEventListener("focusin", take);
+    grid.addEventListener("pointerover", take);
+    roving(grid, (row, column) =>
+      grid.querySelector(`[data-row="${row}"][data-column="${column}"]`),
+    );
+  }
+
+  // Of some buttons, the one at this place is pressed; `stops`: it is their only tab stop, too
+  function press(buttons, place, stops = false) {
+    for (const [i, each] of [...buttons].entries()) {
+      each.setAttribute("aria-pressed", String(i === place));
+      if (stops) each.tabIndex = i === place ? 0 : -1;
+    }
+  }
+
+  // Buttons of which one is pressed: at() says which, and onchoose(i) is called when it changes
+  function choice(name, texts, onchoose, chosen = 0) {
+    const buttons = texts.map((text, i) => button(text, () => choose(i)));
+    function choose(i) {
+      chosen = i;
+      press(buttons, i);
+      onchoose(i);
+    }
+    press(buttons, chosen);
+    const element = el("span.sx-group", { role: "group", "aria-label": name }, buttons);
+    return { element, buttons, at: () => chosen };
+  }
+
+  // A name for a field, and what it is known by
+  function label(text, field) {
+    field.id ||= newId("field");
+    return el("label", { for: field.id }, text);
+  }
+
+  // A drawing of this size, and words at a place in it
+  const drawing = (width, height, attributes, ...children) =>
+    el("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", ...attributes }, children);
+  const words = (text, x, y, anchor = "middle") =>
+    el("svg:text", { x, y, "text-anchor": anchor }, text);
+  // The way of a line through points [x, y], and of the two lines of its axes
+  const path = (points) =>
+    `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`;
+
+  // What is drawn or shown, in words for those who do not see it
+  const describe = (element, text) => element.setAttribute("aria-label", text);
 
   // Bars up and down from a middle line, each number one bar: for vectors
   function bars(numbers, colour, name, height = 34) {
@@ -68,8 +135,8 @@ globalThis.scratchformerLive ??= (() => {
         `v${tall.toFixed(1)}h-${bar.toFixed(1)}z`
       );
     }).join("");
-    return el("div", { class: "sx-vector" }, [
-      el("span", { class: "sx-name", style: `--colour: var(--sx-${colour})` }, name),
+    return el("div.sx-vector", [
+      el("span.sx-name", { style: `--colour: var(--sx-${colour})` }, name),
       el(
         "svg:svg",
         {
@@ -133,7 +200,11 @@ globalThis.scratchformerLive ??= (() => {
   }
 
   // A labelled slider that shows its number: get() reads it, set(number) moves it
-  function slider(label, { min, max, step, value, show = String }, oninput = () => {}) {
+  function slider(
+    name,
+    { min = 0, max, step = 1, value, show = (x) => String(x) },
+    oninput = () => {},
+  ) {
     const id = newId("slider");
     const output = el("output", { for: id }, show(value));
     const input = el("input", {
@@ -150,8 +221,7 @@ globalThis.scratchformerLive ??= (() => {
       },
     });
     input.setAttribute("aria-valuetext", show(value));
-    const named = el("label", { for: id }, label);
-    const element = el("div", { class: "sx-slider" }, named, input, output);
+    const element = el("div.sx-slider", label(name, input), input, output);
     const set = (number) => {
       input.value = number;
       input.dispatchEvent(new Event("input"));
@@ -159,11 +229,77 @@ globalThis.scratchformerLive ??= (() => {
     return { element, min, max, get: () => Number(input.value), set };
   }
 
+  // A slider over the places of a list, whose entries it shows as texts
+  const sliderOver = (name, texts, oninput, value = 0) =>
+    slider(name, { max: texts.length - 1, value, show: (i) => texts[i] }, oninput);
+
   const button = (text, onclick, attributes = {}) =>
     el("button", { type: "button", onclick, ...attributes }, text);
 
-  const title = (text = "") => el("p", { class: "sx-title" }, text);
-  const note = (text) => el("p", { class: "sx-caption" }, text);
+  // A button that plays the stops of a slider, of which next() is the one behind that on show, until
+  // the last. Where a reader wants nothing to move by itself, a press takes one step: the button has
+  // the name `still` then, or is hidden. moved() is told of each change of the slider.
+  function player(stops, next, still = "") {
+    const calm = matchMedia("(prefers-reduced-motion: reduce)");
+    const toggle = button("", () => (waiting ? pause() : play()));
+    let waiting = 0; // the timer while it plays
+    let due = -1; // the stop that was played last
+    function play() {
+      due = next();
+      stops.set(due);
+      const isMore = !calm.matches && due < stops.max;
+      waiting = isMore ? setTimeout(() => toggle.isConnected && play(), PAUSE) : 0;
+      show();
+    }
+    function pause() {
+      clearTimeout(waiting);
+      waiting = 0;
+      show();
+    }
+    function show() {
+      toggle.hidden = calm.matches && !still;
+      toggle.textContent = waiting ? "Pause" : calm.matches && still ? still : "Play";
+    }
+    function moved() {
+      if (stops.get() !== due) pause(); // a reader has moved it
+    }
+    calm.addEventListener("change", pause);
+    show();
+    return { button: toggle, moved };
+  }
+
+  // A box to tick, with its name behind it
+  function check(text, onchange = (_isOn) => {}, attributes = {}) {
+    const box = el("input", { type: "checkbox", onchange: () => onchange(box.checked) });
+    return { box, element: el("label", attributes, box, " ", text) };
+  }
+
+  // A switch, which is a box to tick that acts at once
+  /** @type {Live["newSwitch"]} */
+  function newSwitch(...given) {
+    const made = check(...given);
+    made.box.setAttribute("role", "switch");
+    return made;
+  }
+
+  // A seed for what is drawn at random
+  function seedField(value, onchange = () => {}) {
+    const range = { min: 0, max: 9999, step: 1 };
+    const input = el("input", { type: "number", ...range, value, onchange });
+    const element = el("div.sx-slider", label("Seed", input), input);
+    return { element, input, get: () => Math.max(0, Math.floor(Number(input.value)) || 0) };
+  }
+
+  // Something that a reader may unfold
+  const fold = (name, ...children) => el("details", el("summary", name), children);
+
+  // "a", "a and b", "a, b and c"
+  const listed = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+  const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+  const mean = (numbers) => sum(numbers) / numbers.length;
+
+  const title = (text = "") => el("p.sx-title", text);
+  const note = (text) => el("p.sx-caption", text);
 
   // A box that may scroll, and so is a tab stop with a name
   const scrolling = (kind, name) =>
@@ -174,24 +310,32 @@ globalThis.scratchformerLive ??= (() => {
       "aria-label": name,
     });
 
-  // A table of texts or elements; the first of each row is its header
-  function table(columns, rows, attributes = {}) {
-    const head = columns.map((name) => (name ? el("th", { scope: "col" }, name) : el("td")));
-    const body = rows.map(([first, ...cells]) =>
-      el("tr", {}, [el("th", { scope: "row" }, first), cells.map((cell) => el("td", {}, cell))]),
+  // A table of texts or elements, or of cells that are made already; the first of each row is its
+  // header. `sums` are rows at its foot
+  const isCell = (content) => /^t[dh]$/.test(content?.localName);
+  const cell = (content) => (isCell(content) ? content : el("td", content));
+  const row = ([first, ...contents]) =>
+    el("tr", el("th", { scope: "row" }, first), contents.map(cell));
+  function table(columns, rows, attributes = {}, sums = []) {
+    const head = columns.map((name) =>
+      name && !isCell(name) ? el("th", { scope: "col" }, name) : cell(name),
     );
-    return el("table", attributes, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body));
+    return el("table", attributes, [
+      columns.length ? el("thead", el("tr", head)) : null,
+      el("tbody", rows.map(row)),
+      sums.length ? el("tfoot", sums.map(row)) : null,
+    ]);
   }
 
   // A bar as long as a probability
-  const bar = (p) => el("span", { class: "sx-p", style: `--w: ${p}` });
+  const bar = (p) => el("span.sx-p", { style: `--w: ${p}` });
 
   // A token as a reader can see it: a space and a line's end have signs of their own
   const visible = (text) => text.replaceAll(" ", "␣").replaceAll("\n", "⏎").replaceAll("\t", "⇥");
 
   // Tabs for several views, as the ARIA pattern has them; one view needs none
   function tabs(parts, show) {
-    const list = el("div", { class: "sx-tabs", role: "tablist", "aria-label": "Views" });
+    const list = el("div.sx-tabs", { role: "tablist", "aria-label": "Views" });
     parts.forEach((part, column) => {
       part.tab = button(part.title, () => choose(part), {
         role: "tab",
@@ -207,17 +351,13 @@ globalThis.scratchformerLive ??= (() => {
     function choose(chosen) {
       for (const part of parts) {
         const isChosen = part === chosen;
-        part.tab.setAttribute("aria-selected", isChosen);
+        part.tab.setAttribute("aria-selected", String(isChosen));
         part.tab.tabIndex = isChosen ? 0 : -1;
         part.panel.hidden = !isChosen;
       }
       show(chosen);
     }
-    roving(
-      list,
-      (_, column) => parts[column]?.tab,
-      (tab) => tab.click(),
-    );
+    rovingLine(list, () => parts.map(({ tab }) => tab));
     return { list, choose };
   }
 
@@ -274,26 +414,11 @@ globalThis.scratchformerLive ??= (() => {
     }
   }
 
-  return {
-    figures,
-    el,
-    newId,
-    format,
-    percent,
-    visible,
-    roving,
-    bars,
-    bar,
-    draggable,
-    turnable,
-    slider,
-    button,
-    title,
-    note,
-    scrolling,
-    table,
-    tabs,
-    start,
-  };
-})();
-if (typeof module !== "undefined") module.exports = scratchformerLive; // Node
+  const parts = { el, newId, button, title, note, table, bar, label, wordMap };
+  const fields = { slider, sliderOver, choice, check, newSwitch, seedField };
+  const boxes = { scrolling, fold, tabs, bars };
+  const moves = { roving, rovingLine, gridCursor, press, player, draggable, turnable };
+  const drawings = { drawing, words, path, describe };
+  const texts = { format, percent, visible, listed, sum, mean };
+  return { ...parts, ...fields, ...boxes, ...moves, ...drawings, ...texts, start };
+});

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from scratchformer.files import atomic_write
+from scratchformer_course.kit.figure.scripts import LOADER, SCRIPT, STYLE, files_of
 
 PACKAGE = Path(__file__).resolve().parents[2]
-# what every figure needs, in the course's folder
-SCRIPT, STYLE = "kit/figure/live_figure.js", "kit/figure/live_figure.css"
-START = "scratchformerLive.start();"
+START = "course.live.start();"
 STORED = "SCRATCHFORMER_LIVE"  # = stored: outputs hold no scripts, the site brings them
 PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -34,10 +33,9 @@ class LiveFigure:
 
     `name` is the one that its script registers, `settings` the numbers it draws (what JSON can
     hold), `still` the HTML of a figure with the same numbers for a page without JavaScript.
-    `files` are its scripts and styles, in order, from the course's folder. `descriptions` are those
-    of the models it runs (`page_model.describe`). Raises
-    ValueError for settings that JSON cannot hold, for half a character of UTF-16 in a text, and for
-    a SCRATCHFORMER_LIVE that means nothing.
+    `descriptions` are those of the models it runs (`page_model.describe`). Raises ValueError for a
+    name without scripts (`scripts.py`), for settings that JSON cannot hold, for half a character of
+    UTF-16 in a text, and for a SCRATCHFORMER_LIVE that means nothing.
     """
 
     def __init__(
@@ -45,13 +43,12 @@ class LiveFigure:
         name: str,
         settings: dict[str, Any],
         still: str,
-        files: Sequence[str],
         descriptions: Sequence[dict[str, Any]] = (),
     ):
         only_stored()
         _check(name, settings, still)
         self.name, self.settings, self.still = name, settings, still
-        self.files = list(files)
+        self.files = files_of(name, settings)
         self.descriptions = list(descriptions)
 
     def __repr__(self) -> str:
@@ -61,18 +58,17 @@ class LiveFigure:
         return self.placeholder() if only_stored() else self.html()
 
     def placeholder(self) -> str:
-        """What a stored output holds: the still figure, its numbers, the names of the rest."""
+        """What a stored output holds: the still figure, its numbers, the hashes of its models."""
         models = " ".join(description["hash"] for description in self.descriptions)
         return (
-            f'<div class="live-figure" data-figure="{self.name}" '
-            f'data-files="{" ".join(self.files)}" data-models="{models}" '
+            f'<div class="live-figure" data-figure="{self.name}" data-models="{models}" '
             f'data-settings="{escape(json.dumps(self.settings, allow_nan=False))}">'
             f"{self.still}</div>"
         )
 
     def html(self) -> str:
         """The figure with all that it needs."""
-        files = [STYLE, SCRIPT, *self.files]
+        files = [STYLE, LOADER, SCRIPT, *self.files]
         style = "\n".join(read(name) for name in files if name.endswith(".css"))
         scripts = [read(name) for name in files if name.endswith(".js")]
         scripts += [description_script(description) for description in self.descriptions]
@@ -88,10 +84,10 @@ class LiveFigure:
 
 def only_stored() -> bool:
     """Whether SCRATCHFORMER_LIVE asks for outputs without scripts; ValueError if it says else."""
-    said = os.environ.get(STORED, "")
-    if said not in ("", "stored"):
-        raise ValueError(f"{STORED}={said!r}, expected 'stored', or nothing for a live figure")
-    return said == "stored"
+    value = os.environ.get(STORED, "")
+    if value not in ("", "stored"):
+        raise ValueError(f"{STORED}={value!r}, expected 'stored', or nothing for a live figure")
+    return value == "stored"
 
 
 def _check(name: str, settings: dict[str, Any], still: str) -> None:
@@ -118,5 +114,5 @@ def read(name: str) -> str:
 
 def description_script(description: dict[str, Any]) -> str:
     """JavaScript that gives a page this description, if it has not got it yet."""
-    told = json.dumps(description).replace("<", r"\u003c")
-    return f'scratchformerDescriptions["{description["hash"]}"] ??= {told};'
+    value = json.dumps(description).replace("<", r"\u003c")
+    return f'course.descriptions["{description["hash"]}"] ??= {value};'

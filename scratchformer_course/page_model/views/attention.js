@@ -1,9 +1,8 @@
 // The attention of any head, as a heatmap or as arcs, and the dot product behind each weight.
-"use strict";
 
-scratchformerExplorer.views.attention = (() => {
-  const { el, format, percent, roving, bars, button, title, note, scrolling, table } =
-    scratchformerLive;
+course.define("view_attention", () => {
+  const { el, format, percent, roving, bars, button, title, note, scrolling, table } = course.live;
+  const { gridCursor, rovingLine, choice, press, fold, sum } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const LEVELS = 6; // shades of a small picture
 
@@ -37,14 +36,13 @@ scratchformerExplorer.views.attention = (() => {
   // The buttons that choose a head: rows are blocks, each with a small picture of its weights
   function headChoice({ n_layers: L, n_heads: H }, choose) {
     const choices = [];
-    const element = el("div", {
-      class: "sx-heads",
+    const element = el("div.sx-heads", {
       role: "group",
       style: `--columns: ${H}`,
       "aria-label": "Heads: rows are blocks",
     });
     for (let i = 0; i < L; i++) {
-      element.append(el("span", { class: "sx-block-name", "aria-hidden": "true" }, String(i + 1)));
+      element.append(el("span.sx-block-name", { "aria-hidden": "true" }, String(i + 1)));
       for (let h = 0; h < H; h++) {
         const choice = button("", () => choose(i, h), {
           "data-row": i,
@@ -58,12 +56,7 @@ scratchformerExplorer.views.attention = (() => {
     roving(element, (row, column) =>
       column >= 0 && column < H ? choices[row * H + column] : undefined,
     );
-    function mark(layer, head) {
-      choices.forEach((choice, n) => {
-        choice.setAttribute("aria-pressed", n === layer * H + head);
-        choice.tabIndex = n === layer * H + head ? 0 : -1;
-      });
-    }
+    const mark = (layer, head) => press(choices, layer * H + head, true);
     function show(attention, T) {
       choices.forEach((choice, n) => {
         const start = (n % H) * T * T;
@@ -84,39 +77,28 @@ scratchformerExplorer.views.attention = (() => {
     // which of its weights
     let query = 0;
     let key = 0;
-    // how it is shown, and from which token on
-    let form = "heatmap";
-    let first = 0;
+    let first = 0; // from which token on it is shown
 
     const heads = headChoice(model.config, (i, h) => {
       [layer, head] = [i, h];
       draw();
     });
-    const forms = ["Heatmap", "Arcs"].map((name) =>
-      button(name, () => {
-        form = name.toLowerCase();
-        draw();
-      }),
-    );
+    const form = choice("Form", ["Heatmap", "Arcs"], () => draw());
     const name = title();
-    const map = el("div", { class: "sx-map" });
-    const detail = el("div", {
-      class: "sx-detail",
+    const map = el("div.sx-map");
+    const detail = el("div.sx-detail", {
       role: "group",
       "aria-label": "The dot product behind the weight",
     });
     const list = scrolling("sx-scroll", "All weights of the query");
-    const rows = el("details", { ontoggle: () => drawTable() }, [
-      el("summary", {}, "The query’s weights as a table"),
-      list,
-    ]);
-    const switcher = el("span", { class: "sx-group", role: "group", "aria-label": "Form" }, forms);
-    const element = el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-side" }, [
+    const rows = fold("The query’s weights as a table", list);
+    rows.addEventListener("toggle", drawTable);
+    const element = el("div.sx-columns", [
+      el("div.sx-side", [
         note("Every head of the model. Rows: blocks. Choose one."),
         heads.element,
       ]),
-      el("div", { class: "sx-main" }, el("div", { class: "sx-bar" }, name, switcher), map, rows),
+      el("div.sx-main", el("div.sx-bar", name, form.element), map, rows),
       detail,
     ]);
 
@@ -128,7 +110,7 @@ scratchformerExplorer.views.attention = (() => {
     const vector = (part, t) =>
       state.seen[`h.${layer}.attn.${part}`].subarray(t * C + head * D, t * C + (head + 1) * D);
     const products = (t, s) => vector("q", t).map((value, d) => value * vector("k", s)[d]);
-    const score = (t, s) => products(t, s).reduce((a, b) => a + b, 0);
+    const score = (t, s) => sum(products(t, s));
 
     function select(t, s) {
       [query, key] = [t, s];
@@ -139,14 +121,11 @@ scratchformerExplorer.views.attention = (() => {
     // ---- the map ----
     function draw() {
       heads.mark(layer, head);
-      for (const one of forms) {
-        one.setAttribute("aria-pressed", one.textContent.toLowerCase() === form);
-      }
       name.textContent = `Block ${layer + 1}, head ${head + 1}`;
       const longest = Math.max(...state.ids.slice(first).map((id) => label(id).length));
       map.classList.toggle("sx-long", longest > 2);
       map.style.setProperty("--longest", `${Math.min(longest, 8)}ch`);
-      map.replaceChildren(...(form === "heatmap" ? heatmap() : arcs()));
+      map.replaceChildren(...(form.at() ? arcs() : heatmap()));
       select(query, key);
     }
 
@@ -169,38 +148,17 @@ scratchformerExplorer.views.attention = (() => {
           "aria-label": `${quoted(t)} at ${quoted(s)}: ${said}`,
         });
       };
-      const columns = names.map((text) => el("th", { scope: "col" }, text));
-      const grid = el(
-        "table",
-        {
-          class: "sx-grid",
-          role: "grid",
-          style: `--n: ${names.length}`,
-          "aria-label": "Attention: rows are queries, columns are keys",
-        },
-        [
-          el("thead", {}, el("tr", {}, el("td"), columns)),
-          el(
-            "tbody",
-            {},
-            names.map((text, r) =>
-              el("tr", {}, [
-                el("th", { scope: "row" }, text),
-                names.map((_, c) => cell(first + r, first + c)),
-              ]),
-            ),
-          ),
-        ],
-      );
-      const take = ({ target }) => {
-        if (target.dataset.column === undefined) return;
-        grid.querySelector("[tabindex='0']").tabIndex = -1;
-        target.tabIndex = 0;
-        select(first + Number(target.dataset.row), first + Number(target.dataset.column));
-      };
-      grid.addEventListener("focusin", take);
-      grid.addEventListener("pointerover", take);
-      roving(grid, (r, c) => grid.querySelector(`[data-row="${r}"][data-column="${c}"]`));
+      const rows = names.map((text, r) => [
+        text,
+        ...names.map((_, c) => cell(first + r, first + c)),
+      ]);
+      const grid = table(["", ...names], rows, {
+        class: "sx-grid",
+        role: "grid",
+        style: `--n: ${names.length}`,
+        "aria-label": "Attention: rows are queries, columns are keys",
+      });
+      gridCursor(grid, (r, c) => select(first + r, first + c));
       const help = "Rows ask, columns answer. Point at a cell, or move with the arrow keys.";
       return [grid, note(shownNote() + help)];
     }
@@ -220,10 +178,9 @@ scratchformerExplorer.views.attention = (() => {
 
       function choose(t, s) {
         select(t, s);
+        press(words, query - first, true);
         words.forEach((word, i) => {
-          word.setAttribute("aria-pressed", first + i === query);
           word.classList.toggle("sx-key", first + i === key);
-          word.tabIndex = first + i === query ? 0 : -1;
         });
         svg.replaceChildren(...faint(), ...strong());
       }
@@ -234,13 +191,8 @@ scratchformerExplorer.views.attention = (() => {
         for (let t = first; t < T(); t++) {
           for (let s = first; s <= t; s++) {
             if (t === query || weight(t, s) < 0.15) continue;
-            found.push(
-              el("svg:path", {
-                d: path(t, s),
-                class: "sx-faint",
-                "stroke-width": 3 * weight(t, s),
-              }),
-            );
+            const width = { "stroke-width": 3 * weight(t, s) };
+            found.push(el("svg:path", { d: path(t, s), class: "sx-faint", ...width }));
           }
         }
         return found;
@@ -261,20 +213,15 @@ scratchformerExplorer.views.attention = (() => {
       }
 
       const line = el(
-        "div",
+        "div.sx-words",
         {
-          class: "sx-words",
           role: "group",
           style: `--n: ${n}`,
           "aria-label": "Tokens: choose the query; up and down choose the key",
         },
         words,
       );
-      roving(
-        line,
-        (row, column) => (row === 0 ? words[column] : undefined),
-        (to) => to.click(),
-      );
+      rovingLine(line, () => words);
       line.addEventListener("keydown", (event) => {
         const move = { ArrowUp: 1, ArrowDown: -1 }[event.key];
         if (!move) return;
@@ -329,13 +276,9 @@ scratchformerExplorer.views.attention = (() => {
         bars(k, "key", "k"),
         bars(terms, "stream", "q × k"),
         el(
-          "dl",
-          { class: "sx-steps" },
+          "dl.sx-steps",
           steps.map(([step, value, why]) =>
-            el("div", {}, [
-              el("dt", {}, step),
-              el("dd", {}, el("b", {}, value), el("span", {}, why)),
-            ]),
+            el("div", [el("dt", step), el("dd", el("b", value), el("span", why))]),
           ),
         ),
         bars(
@@ -344,7 +287,7 @@ scratchformerExplorer.views.attention = (() => {
           "w × v",
         ),
         el("details", wasOpen ? { open: "" } : {}, [
-          el("summary", {}, `The ${D} terms as a table`),
+          el("summary", `The ${D} terms as a table`),
           all,
         ]),
       );
@@ -385,5 +328,5 @@ scratchformerExplorer.views.attention = (() => {
     return { element, update };
   }
 
-  return { title: "Attention", build, headChoice };
-})();
+  course.explorer.views.attention = { title: "Attention", build, headChoice };
+});

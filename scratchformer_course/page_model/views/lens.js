@@ -1,9 +1,8 @@
 // The logit lens: what the model would predict if it stopped after each block.
-"use strict";
 
-scratchformerExplorer.views.lens = (() => {
-  const { el, percent, roving, title, note, table, bar } = scratchformerLive;
-  const { readOut, probabilities } = scratchformerModel;
+course.define("view_lens", () => {
+  const { el, percent, gridCursor, title, note, table, bar } = course.live;
+  const { readOut, probabilities } = course.model;
   const WINDOW = 16; // tokens side by side, fewer if long: of a longer prompt the last are shown
   const BARS = 6; // likeliest tokens that are shown of a cell
 
@@ -15,10 +14,10 @@ scratchformerExplorer.views.lens = (() => {
     let state;
     let first;
     let p; // p[i][t]: probabilities after i blocks, for the token after t
-    const map = el("div", { class: "sx-scroll" });
-    const detail = el("div", { class: "sx-detail" });
-    const element = el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-main sx-wide" }, [
+    const map = el("div.sx-scroll");
+    const detail = el("div.sx-detail");
+    const element = el("div.sx-columns", [
+      el("div.sx-main.sx-wide", [
         map,
         note(
           "Each cell: the likeliest next token, were the model to stop there; the fuller, the " +
@@ -63,7 +62,7 @@ scratchformerExplorer.views.lens = (() => {
           class: id === state.ids[t + 1] ? "sx-right" : null,
           "aria-label": said,
         },
-        [el("span", {}, label(id))],
+        [el("span", label(id))],
       );
     }
 
@@ -71,33 +70,17 @@ scratchformerExplorer.views.lens = (() => {
     function lensGrid(longest) {
       const shown = state.ids.map((_, t) => t).slice(first);
       const rows = Array.from({ length: L + 1 }, (_, row) => {
-        const cells = shown.map((t) => cell(L - row, t));
-        return el("tr", {}, el("th", { scope: "row" }, name(L - row)), cells);
+        return [name(L - row), ...shown.map((t) => cell(L - row, t))];
       });
       const prompt = shown.map((t) => el("th", { scope: "col" }, label(state.ids[t])));
-      const grid = el(
-        "table",
-        {
-          class: "sx-grid sx-lens-grid",
-          role: "grid",
-          style: `--n: ${shown.length}; --longest: ${longest}`,
-          "aria-label": "Logit lens: rows are blocks, the last one on top; columns are tokens",
-        },
-        [
-          el("tbody", {}, rows),
-          el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "prompt"), prompt)),
-        ],
-      );
-      const take = (event) => {
-        const target = event.target.closest("[data-column]");
-        if (!target) return;
-        grid.querySelector("[tabindex='0']").tabIndex = -1;
-        target.tabIndex = 0;
-        select(L - Number(target.dataset.row), first + Number(target.dataset.column));
+      const attributes = {
+        class: "sx-grid sx-lens-grid",
+        role: "grid",
+        style: `--n: ${shown.length}; --longest: ${longest}`,
+        "aria-label": "Logit lens: rows are blocks, the last one on top; columns are tokens",
       };
-      grid.addEventListener("focusin", take);
-      grid.addEventListener("pointerover", take);
-      roving(grid, (r, c) => grid.querySelector(`[data-row="${r}"][data-column="${c}"]`));
+      const grid = table([], rows, attributes, [["prompt", ...prompt]]);
+      gridCursor(grid, (r, c) => select(L - r, first + c));
       return grid;
     }
 
@@ -118,5 +101,5 @@ scratchformerExplorer.views.lens = (() => {
     return { element, update };
   }
 
-  return { title: "Logit lens", build };
-})();
+  course.explorer.views.lens = { title: "Logit lens", build };
+});

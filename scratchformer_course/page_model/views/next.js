@@ -1,10 +1,9 @@
 // The next token: its probabilities under the rules of sampling, and text, one draw at a time.
-"use strict";
 
-scratchformerExplorer.views.next = (() => {
-  const { el, newId, percent, slider, button, note, scrolling, table, bar } = scratchformerLive;
-  const { inFrames } = scratchformerExplorer;
-  const { newCache, forward, probabilities, generator, pick } = scratchformerModel;
+course.define("view_next", () => {
+  const { el, percent, slider, button, note, scrolling, table, bar, seedField } = course.live;
+  const { inFrames } = course.explorer;
+  const { newCache, forward, probabilities, generator, pick } = course.model;
   const [BARS, FEW] = [12, 8]; // likeliest tokens that are shown, and in a simple view
   const AT_ONCE = 120; // tokens that `generate` writes
 
@@ -38,36 +37,24 @@ scratchformerExplorer.views.next = (() => {
     const rules = {
       temperature: slider(
         "Temperature",
-        { min: 0, max: 2, step: 0.05, value: 1, show: (x) => x.toFixed(2) },
+        { max: 2, step: 0.05, value: 1, show: (x) => x.toFixed(2) },
         drawBars,
       ),
-      top_k: slider("Top-k", { min: 1, max: V, step: 1, value: V, show: orAll(V) }, drawBars),
+      top_k: slider("Top-k", { min: 1, max: V, value: V, show: orAll(V) }, drawBars),
       top_p: slider("Top-p", { min: 0.05, max: 1, step: 0.05, value: 1, show: orAll(1) }, drawBars),
     };
-    const seedId = newId("seed");
-    const seed = el("input", {
-      id: seedId,
-      type: "number",
-      min: 0,
-      max: 9999,
-      step: 1,
-      value: settings.seed,
-      onchange: () => restart(),
-    });
+    const seed = seedField(settings.seed, () => restart());
     const run = button("Generate", () => (interrupt ? stop() : start()));
     const text = scrolling(isSimple ? "sx-tokens sx-reading" : "sx-text", "Text");
-    const drawn = el("p", { class: "sx-status", role: "status" });
+    const drawn = el("p.sx-status", { role: "status" });
     const list = el("div");
-    const ways = [
-      Object.values(rules).map((rule) => rule.element),
-      el("div", { class: "sx-slider" }, el("label", { for: seedId }, "Seed"), seed),
-    ];
-    const element = el("div", {}, [
+    const ways = [Object.values(rules).map((rule) => rule.element), seed.element];
+    const element = el("div", [
       text,
       isSimple
         ? note("A bar over each character: how much the model makes of it when it names the next.")
         : null,
-      el("div", { class: "sx-bar sx-write" }, [
+      el("div.sx-bar.sx-write", [
         run,
         button("Step", () => {
           stop();
@@ -77,15 +64,15 @@ scratchformerExplorer.views.next = (() => {
         button("Start again", () => restart()),
         drawn,
       ]),
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main" }, [
+      el("div.sx-columns", [
+        el("div.sx-main", [
           note("The likeliest next tokens"),
           list,
           note("Full bars may be drawn, hollow ones may not. Choose a token to write it yourself."),
         ]),
         isSimple
-          ? el("details", { class: "sx-side" }, el("summary", {}, "How it draws"), ways)
-          : el("div", { class: "sx-side" }, ways),
+          ? el("details.sx-side", el("summary", "How it draws"), ways)
+          : el("div.sx-side", ways),
       ]),
     ]);
 
@@ -108,7 +95,7 @@ scratchformerExplorer.views.next = (() => {
 
     function restart() {
       stop();
-      [written, cache, random] = [[], newCache(model), generator(Number(seed.value) || 0)];
+      [written, cache, random] = [[], newCache(model), generator(seed.get())];
       predict();
       drawn.textContent = "No token is drawn yet.";
       draw();
@@ -169,7 +156,7 @@ scratchformerExplorer.views.next = (() => {
 
     function draw() {
       if (isSimple) drawReading();
-      else text.replaceChildren(state.text, el("mark", {}, tokenizer.decode(written)));
+      else text.replaceChildren(state.text, el("mark", tokenizer.decode(written)));
       text.scrollTop = text.scrollHeight;
       drawBars();
     }
@@ -195,5 +182,5 @@ scratchformerExplorer.views.next = (() => {
     return { element, update };
   }
 
-  return { title: "Next token", build, lastRead };
-})();
+  course.explorer.views.next = { title: "Next token", build, lastRead };
+});

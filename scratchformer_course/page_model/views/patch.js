@@ -1,11 +1,22 @@
 // Activation patching: one vector of the run on the prompt is carried over into the run on an
 // altered text, and the answer at the end tells how much of the difference it restores.
-"use strict";
 
-scratchformerExplorer.views.patch = (() => {
-  const { el, newId, format, percent, roving, button, title, note, table, bar } = scratchformerLive;
-  const { promptField, inFrames, last, question, logOdds } = scratchformerExplorer;
-  const { newCache, forward, probabilities } = scratchformerModel;
+course.define("view_patch", () => {
+  const {
+    el,
+    label: named,
+    format,
+    percent,
+    gridCursor,
+    button,
+    title,
+    note,
+    table,
+    bar,
+  } = course.live;
+  const { sum, describe } = course.live;
+  const { promptField, inFrames, last, question, logOdds } = course.explorer;
+  const { newCache, forward, probabilities } = course.model;
   const PLACES = 48; // how many are asked: of texts that differ earlier, the last ones
   const OFFERED = 8; // likeliest tokens of each text, about which a reader may ask
 
@@ -57,9 +68,8 @@ scratchformerExplorer.views.patch = (() => {
 
   // A labelled choice between tokens
   function tokenChoice(text, onchange) {
-    const id = newId("token");
-    const field = el("select", { id, onchange });
-    return { field, element: el("span", {}, el("label", { for: id }, `${text} `), field) };
+    const field = el("select", { onchange });
+    return { field, element: el("span", named(`${text} `, field), field) };
   }
 
   function build({ model, label, settings, alter }) {
@@ -86,14 +96,14 @@ scratchformerExplorer.views.patch = (() => {
     });
     const asked = tokenChoice("Asked about", drawAll);
     const rival = tokenChoice("against", drawAll);
-    const status = el("p", { class: "sx-status", role: "status" });
-    const map = el("div", { class: "sx-scroll" });
+    const status = el("p.sx-status", { role: "status" });
+    const map = el("div.sx-scroll");
     const detail = el("div");
-    const ofHeads = el("div", { class: "sx-of-heads" });
-    const body = el("div", {}, [
-      el("div", { class: "sx-bar sx-question" }, asked.element, rival.element),
-      el("div", { class: "sx-columns" }, [
-        el("div", { class: "sx-main sx-wide" }, [
+    const ofHeads = el("div.sx-of-heads");
+    const body = el("div", [
+      el("div.sx-bar.sx-question", asked.element, rival.element),
+      el("div.sx-columns", [
+        el("div.sx-main.sx-wide", [
           map,
           note(
             "Each cell: how many percent of the difference come back when the vector there is " +
@@ -103,10 +113,10 @@ scratchformerExplorer.views.patch = (() => {
           ),
           status,
         ]),
-        el("div", { class: "sx-detail" }, detail, ofHeads),
+        el("div.sx-detail", detail, ofHeads),
       ]),
     ]);
-    const element = el("div", {}, field.element, el("div", { class: "sx-side" }, copy), body);
+    const element = el("div", field.element, el("div.sx-side", copy), body);
 
     // ---- numbers ----
     const quoted = (id) => `“${label(id)}”`;
@@ -158,7 +168,7 @@ scratchformerExplorer.views.patch = (() => {
           else jobs.push([row, t]);
         }
       }
-      map.replaceChildren(grid(others));
+      map.replaceChildren(newMap(others));
       chosen = [0, first];
       status.textContent = "Computing …";
       let n = 0;
@@ -216,7 +226,7 @@ scratchformerExplorer.views.patch = (() => {
     }
 
     // ---- the map: the last block on top, the texts at the bottom ----
-    function grid(others) {
+    function newMap(others) {
       const shown = state.ids.map((_, t) => t).slice(first);
       cells = ends.map((_, row) =>
         state.ids.map((_, t) => {
@@ -224,60 +234,40 @@ scratchformerExplorer.views.patch = (() => {
           return el("td", { ...place, tabindex: row || t !== first ? -1 : 0 }, el("span"));
         }),
       );
-      const rows = cells.map((row, i) =>
-        el("tr", {}, el("th", { scope: "row" }, rowName(i)), row.slice(first)),
-      );
-      const text = (name, ids) =>
-        el("tr", {}, [
-          el("th", { scope: "row" }, name),
-          shown.map((t) =>
-            el(
-              "th",
-              { scope: "col", class: state.ids[t] === others[t] ? null : "sx-changed" },
-              label(ids[t]),
-            ),
-          ),
-        ]);
+      const rows = cells.map((row, i) => [rowName(i), ...row.slice(first)]);
+      const text = (name, ids) => [
+        name,
+        ...shown.map((t) => {
+          const kind = state.ids[t] === others[t] ? null : "sx-changed";
+          return el("th", { scope: "col", class: kind }, label(ids[t]));
+        }),
+      ];
       const longest = Math.max(3, ...shown.map((t) => label(state.ids[t]).length));
-      const made = el(
-        "table",
-        {
-          class: "sx-grid sx-lens-grid sx-patch-grid",
-          role: "grid",
-          style: `--n: ${shown.length}; --longest: ${Math.min(longest, 8)}`,
-          "aria-label":
-            "What each vector restores: rows are blocks, the last one on top; columns are places",
-        },
-        [
-          el("tbody", {}, rows.reverse()),
-          el("tfoot", {}, text("prompt", state.ids), text("altered", others)),
-        ],
-      );
-      const cellOf = (target) => {
-        const at = target.closest("td[data-column]")?.dataset;
-        return at && [L - Number(at.row), first + Number(at.column)];
+      const attributes = {
+        class: "sx-grid sx-lens-grid sx-patch-grid",
+        role: "grid",
+        style: `--n: ${shown.length}; --longest: ${Math.min(longest, 8)}`,
+        "aria-label":
+          "What each vector restores: rows are blocks, the last one on top; columns are places",
       };
-      const take = ({ target }) => {
-        const at = cellOf(target);
-        if (!at) return;
-        made.querySelector("[tabindex='0']").tabIndex = -1;
-        target.closest("td").tabIndex = 0;
-        chosen = at;
-        drawDetail();
-      };
+      const texts = [text("prompt", state.ids), text("altered", others)];
+      const made = table([], rows.reverse(), attributes, texts);
       const ask = ({ target }) => {
-        const t = cellOf(target)?.[1];
-        if (t !== undefined) askHeads(t, `The table now has the heads at place ${t + 1}.`);
+        const at = target.closest("td[data-column]")?.dataset;
+        if (!at) return;
+        const t = first + Number(at.column);
+        askHeads(t, `The table now has the heads at place ${t + 1}.`);
       };
-      made.addEventListener("focusin", take);
-      made.addEventListener("pointerover", take);
+      gridCursor(made, (r, c) => {
+        chosen = [L - r, first + c];
+        drawDetail();
+      });
       made.addEventListener("click", ask);
       made.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault();
         ask(event);
       });
-      roving(made, (r, c) => made.querySelector(`td[data-row="${r}"][data-column="${c}"]`));
       return made;
     }
 
@@ -303,7 +293,7 @@ scratchformerExplorer.views.patch = (() => {
           cell.style.setProperty("--w", Math.min(1, Math.abs(value)).toFixed(3));
           cell.classList.toggle("sx-against", value < -0.005);
           const at = `${rowName(row)}, place ${t + 1}, ${quoted(state.ids[t])}`;
-          cell.setAttribute("aria-label", `${at}: ${toldShare(all[t])}`);
+          describe(cell, `${at}: ${toldShare(all[t])}`);
         }
       }
       drawDetail();
@@ -337,7 +327,7 @@ scratchformerExplorer.views.patch = (() => {
       const T = state.ids.length;
       const weight = (i, h) => {
         const row = runs.clean.attention[i].subarray((h * T + t) * T, (h * T + t + 1) * T);
-        return row.subarray(changed[0], changed[1] + 1).reduce((a, b) => a + b, 0);
+        return sum(row.subarray(changed[0], changed[1] + 1));
       };
       const rows = heads.ends.map((logits, n) => {
         const [i, h] = [Math.floor(n / H), n % H];
@@ -349,9 +339,7 @@ scratchformerExplorer.views.patch = (() => {
       });
       ofHeads.replaceChildren(
         title(`The heads at place ${t + 1}, ${quoted(state.ids[t])}`),
-        table(["block, head", "restores", "", "weight", ""], rows, {
-          class: "sx-bars sx-carried",
-        }),
+        table(["block, head", "restores", "", "weight", ""], rows, { class: "sx-bars sx-carried" }),
         note(
           "Restores: what comes back when this head’s output, at this place, is carried over. " +
             "Weight: the share of its attention on what was changed, from the first changed " +
@@ -367,6 +355,6 @@ scratchformerExplorer.views.patch = (() => {
     return { element, update };
   }
 
-  if (typeof module !== "undefined") module.exports = { patching }; // Node
-  return { title: "Patch", build };
-})();
+  course.explorer.views.patch = { title: "Patch", build };
+  return { patching };
+});

@@ -1,10 +1,10 @@
 // Switch off parts of the model, and see what its loss and its text lose.
-"use strict";
 
-scratchformerExplorer.views.switches = (() => {
-  const { el, format, percent, roving, button, title, note, scrolling, table } = scratchformerLive;
-  const { inFrames, last, question, logOdds } = scratchformerExplorer;
-  const { forward, losses, generate, probabilities } = scratchformerModel;
+course.define("view_switches", () => {
+  const { el, format, percent, roving, button, title, note, scrolling, table } = course.live;
+  const { check, fold, mean } = course.live;
+  const { inFrames, last, question, logOdds } = course.explorer;
+  const { forward, losses, generate, probabilities } = course.model;
   const WRITTEN = 50; // tokens of text, for comparison
   const TEMPERATURE = 0.8;
   const TALLEST = 3; // nats: the change of a loss whose bar is full, or more if a token loses more
@@ -16,7 +16,6 @@ scratchformerExplorer.views.switches = (() => {
   };
 
   const isOff = (toggle) => toggle.getAttribute("aria-pressed") === "true";
-  const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
   // A button for each block and each of its heads, (L, 1 + H)
   function partToggles({ n_layers: L, n_heads: H }, changed) {
@@ -24,7 +23,7 @@ scratchformerExplorer.views.switches = (() => {
       button(
         text,
         ({ target }) => {
-          target.setAttribute("aria-pressed", !isOff(target));
+          target.setAttribute("aria-pressed", String(!isOff(target)));
           changed();
         },
         {
@@ -42,13 +41,8 @@ scratchformerExplorer.views.switches = (() => {
       ),
     ]);
     const element = el(
-      "div",
-      {
-        class: "sx-toggles",
-        role: "group",
-        style: `--columns: ${H}`,
-        "aria-label": "Blocks and heads",
-      },
+      "div.sx-toggles",
+      { role: "group", style: `--columns: ${H}`, "aria-label": "Blocks and heads" },
       rows,
     );
     roving(element, (row, column) => rows[row]?.[column]);
@@ -64,10 +58,9 @@ scratchformerExplorer.views.switches = (() => {
     let interrupt = () => {}; // stops the text that is being written
     const parts = partToggles(model.config, compare);
     const boxes = Object.entries(WHOLE_MODEL).map(([name, text]) => {
-      const box = el("input", { type: "checkbox", onchange: compare });
-      return { name, box, element: el("label", {}, box, ` ${text}`) };
+      return { name, ...check(text, () => compare()) };
     });
-    const checks = el("div", { class: "sx-checks", role: "group", "aria-label": "Without" }, [
+    const checks = el("div.sx-checks", { role: "group", "aria-label": "Without" }, [
       settings.simple ? null : note("Without:"),
       boxes.map((one) => one.element),
     ]);
@@ -78,29 +71,23 @@ scratchformerExplorer.views.switches = (() => {
     });
 
     const numbers = el("div");
-    const answers = el("div", { class: "sx-answers" });
+    const answers = el("div.sx-answers");
     const about = note("");
     const list = scrolling("sx-scroll", "Loss of each token, in numbers");
     const tokens = scrolling("sx-tokens", "Loss of each token");
     const before = scrolling("sx-text", "Text of the model");
     const after = scrolling("sx-text", "Text of the changed model");
-    const status = el("p", { class: "sx-status", role: "status" });
-    const element = el("div", { class: "sx-columns" }, [
-      el("div", { class: "sx-side" }, [
+    const status = el("p.sx-status", { role: "status" });
+    const element = el("div.sx-columns", [
+      el("div.sx-side", [
         note("Switch off:"),
         parts.element,
         settings.simple ? null : checks,
         reset,
-        settings.simple ? el("details", {}, el("summary", {}, "Other parts"), checks) : null,
+        settings.simple ? fold("Other parts", checks) : null,
       ]),
-      el("div", { class: "sx-main" }, [
-        numbers,
-        answers,
-        about,
-        tokens,
-        el("details", {}, el("summary", {}, "Every token as a table"), list),
-      ]),
-      el("div", { class: "sx-detail" }, [
+      el("div.sx-main", [numbers, answers, about, tokens, fold("Every token as a table", list)]),
+      el("div.sx-detail", [
         title("The model writes"),
         before,
         title("Changed, it writes"),
@@ -124,16 +111,12 @@ scratchformerExplorer.views.switches = (() => {
       const ids = tokenizer.encode(text).slice(0, model.config.context_length);
       const was = losses(forward(model, ids).logits, ids);
       const is = losses(forward(model, ids, { off: off() }).logits, ids);
-      const means = [
-        ["the model", mean(was)],
-        ["changed", mean(is)],
-      ];
-      means.push(["difference", mean(is) - mean(was)]);
+      const means = { "the model": mean(was), changed: mean(is), difference: mean(is) - mean(was) };
       numbers.replaceChildren(
         note(`Mean loss over ${was.length} tokens, in nats`),
         table(
           ["", ""],
-          means.map(([name, loss]) => [name, was.length ? format(loss) : "–"]),
+          Object.entries(means).map(([name, loss]) => [name, was.length ? format(loss) : "–"]),
           { class: "sx-losses" },
         ),
       );
@@ -146,11 +129,8 @@ scratchformerExplorer.views.switches = (() => {
         ...ids.map((id, t) => {
           const change = changes[t];
           const height = (Math.abs(change) / tallest).toFixed(3);
-          return el(
-            "span",
-            { class: change < 0 ? "sx-gain" : "sx-loss", style: `--w: ${height}` },
-            [label(id)],
-          );
+          const kind = change < 0 ? "sx-gain" : "sx-loss";
+          return el("span", { class: kind, style: `--w: ${height}` }, label(id));
         }),
       );
       list.replaceChildren(
@@ -158,7 +138,9 @@ scratchformerExplorer.views.switches = (() => {
           ["token", "the model", "changed", "difference"],
           was.map((loss, t) => [
             label(ids[t + 1]),
-            ...[loss, is[t], format(is[t]) - format(loss)].map((number) => format(number)),
+            ...[loss, is[t], Number(format(is[t])) - Number(format(loss))].map((number) =>
+              format(number),
+            ),
           ]),
         ),
       );
@@ -189,20 +171,22 @@ scratchformerExplorer.views.switches = (() => {
     }
 
     function writeBoth() {
-      const writers = [
-        [before, {}],
-        [after, off()],
-      ].map(([place, switched]) => {
+      const writer = (place, switched) => {
         const rules = { seed: settings.seed, temperature: TEMPERATURE, off: switched };
-        return { place, ids: [], text: generate(model, state.ids, rules) };
-      });
+        return {
+          place,
+          ids: /** @type {number[]} */ ([]),
+          text: generate(model, state.ids, rules),
+        };
+      };
+      const writers = [writer(before, {}), writer(after, off())];
       status.textContent = "Writing …";
       const step = () => {
         for (const { ids, text } of writers) ids.push(text.next().value);
       };
       const show = () => {
         for (const { place, ids } of writers) {
-          place.replaceChildren(state.text, el("mark", {}, tokenizer.decode(ids)));
+          place.replaceChildren(state.text, el("mark", tokenizer.decode(ids)));
         }
       };
       const done = () => {
@@ -218,5 +202,5 @@ scratchformerExplorer.views.switches = (() => {
     return { element, update };
   }
 
-  return { title: "Switch off", build };
-})();
+  course.explorer.views.switches = { title: "Switch off", build };
+});

@@ -1,0 +1,299 @@
+"""A Sphinx extension: what the welcome page says of the chapters, and shows of a model.
+
+Titles, minutes, needs and exercises come from the chapters at each build
+(`scratchformer_course/kit/facts.py`). Directives take short texts:
+
+    :::{opening-film}               a small GPT learning to write
+    :::{way} tiny-shakespeare       the way from a text to its next token in six steps:
+    :prompt: ROMEO:                 "Name: 01 02. A sentence." in paragraphs of their own
+    :::{routes}                     "Name: 01 02 04. A sentence." in paragraphs of their own
+    :::{chapter-map}                chapters in rows as they shall stand, "." for an empty place
+    :::{chapter-cards}              "01. A sentence." in paragraphs of their own
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives
+from sphinx.application import Sphinx
+
+from scratchformer_course.kit import facts
+from scratchformer_course.kit.facts import Chapter
+
+# the map, in units of a pixel: a phone of 390 px has room for 358
+COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 120, 68, 106, 46
+
+
+class FromChapters(Directive):
+    """What these directives share."""
+
+    has_content = True
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        env = self.state.document.settings.env
+        self.page, self.root = env.docname, Path(env.srcdir)
+        self.chapters = facts.chapters(self.root)
+        for chapter in self.chapters.values():
+            env.note_dependency(str(self.root / f"{chapter.docname}.ipynb"))
+        for path in (str(self.root / "_toc.yml"), facts.__file__):
+            env.note_dependency(path)
+
+    def paragraphs(self) -> list[str]:
+        return [" ".join(text.split()) for text in "\n".join(self.content).split("\n\n") if text]
+
+    def chapter(self, number: str) -> Chapter:
+        if number not in self.chapters:
+            raise self.error(f"there is no chapter {number!r}")
+        return self.chapters[number]
+
+    def check_all(self, named: Iterable[str]) -> None:
+        """Raise an error unless these are all chapters."""
+        if wrong := set(named) ^ set(self.chapters):
+            raise self.error(f"{self.name}: {sorted(wrong)} are missing, or no chapters")
+
+    def link(self, number: str, text: str = "") -> str:
+        chapter = self.chapter(number)
+        title = text or f"{number} · {chapter.title}"
+        return f'<a href="{relative(chapter.docname, self.page)}">{escape(title)}</a>'
+
+
+def raw(html: str) -> list[nodes.Node]:
+    return [nodes.raw("", html, format="html")]
+
+
+def relative(docname: str, page: str) -> str:
+    """The address of a page, as seen from another one."""
+    return posixpath.relpath(docname, posixpath.dirname(page)) + ".html"
+
+
+def duration(minutes: int) -> str:
+    """Minutes as one would say them."""
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest:02} min" if minutes > 99 else f"{minutes} min"
+
+
+# ---- cards -------------------------------------------------------------------------------------
+
+
+class Cards(FromChapters):
+    """A card for each chapter, under the parts of the table of contents."""
+
+    def run(self) -> list[nodes.Node]:
+        texts = dict(text.split(". ", 1) for text in self.paragraphs())
+        self.check_all(texts)
+        html = ""
+        for name, numbers in facts.parts(self.root).items():
+            minutes = duration(sum(self.chapter(number).minutes for number in numbers))
+            cards = "".join(self.card(self.chapter(n), texts[n]) for n in numbers)
+            html += f'<h3 class="course-part">{escape(name)} <span>{minutes}</span></h3>'
+            html += f'<ol class="course-cards">{cards}</ol>'
+        return raw(html)
+
+    def card(self, chapter: Chapter, text: str) -> str:
+        return (
+            f'<li data-chapter="{chapter.number}" data-exercises="{" ".join(chapter.exercises)}">'
+            f'<p class="course-card-title">{self.link(chapter.number)}</p><p>{escape(text)}</p>'
+            f'<p class="course-card-facts">{chapter.minutes} min · '
+            f'{len(chapter.exercises)} exercises <span class="course-ticked"></span></p></li>'
+        )
+
+
+# ---- routes ------------------------------------------------------------------------------------
+
+
+class Routes(FromChapters):
+    """Lists of chapters for readers who want something else, with the sums of their minutes."""
+
+    def run(self) -> list[nodes.Node]:
+        return raw(
+            f'<div class="course-routes">{"".join(map(self.route, self.paragraphs()))}</div>'
+        )
+
+    def route(self, paragraph: str) -> str:
+        found = re.fullmatch(r"(.+?): (all|\d\d(?: \d\d)*)\. (.+)", paragraph)
+        if not found:
+            raise self.error(f"{paragraph!r}, expected “Name: 01 02. A sentence.”")
+        name, listed, text = found.groups()
+        numbers = list(self.chapters) if listed == "all" else listed.split()
+        minutes = sum(self.chapter(number).minutes for number in numbers)
+        steps = f"<p>All {len(numbers)} chapters, in the order of the cards below.</p>"
+        if listed != "all":
+            items = "".join(f"<li>{self.link(number)}</li>" for number in numbers)
+            steps = f"<ol>{items}</ol>"
+            if granted := taken_for_granted(numbers, self.chapters):
+                links = [self.link(number, number) for number in granted]
+                steps += f'<p class="course-granted">It takes for granted: {in_words(links)}.</p>'
+        return (
+            f'<section class="course-route" data-route="{" ".join(numbers)}">'
+            f"<h3>{escape(name)} <span>{duration(minutes)}</span></h3>"
+            f"<p>{escape(text)}</p>{steps}</section>"
+        )
+
+
+def taken_for_granted(route: list[str], known: dict[str, Chapter]) -> list[str]:
+    """What the chapters of a route need, and the route does not hold before them."""
+    return sorted(
+        {
+            need
+            for i, number in enumerate(route)
+            for need in known[number].needs
+            if need not in route[:i]
+        }
+    )
+
+
+def in_words(names: Iterable[str]) -> str:
+    """`a, b and c`"""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+# ---- the map -----------------------------------------------------------------------------------
+
+
+class Map(FromChapters):
+    """The chapters and what they need: an SVG whose boxes are links."""
+
+    def run(self) -> list[nodes.Node]:
+        rows = [line.split() for line in self.content if line.strip()]
+        places = {
+            number: (column, row)
+            for row, numbers in enumerate(rows)
+            for column, number in enumerate(numbers)
+            if number != "."
+        }
+        self.check_all(places)
+        width, height = COLUMN * max(map(len, rows)), ROW * len(rows) - ROW + BOX_HEIGHT + 2
+        left_out = implied_arrows(self.chapters)
+        arrows = "".join(
+            arrow(places[need], places[c.number], dashed=need in c.helped_by)
+            for c in self.chapters.values()
+            for need in (*c.needs, *c.helped_by)
+            if (need, c.number) not in left_out
+        )
+        boxes = "".join(self.box(self.chapters[n], *place) for n, place in places.items())
+        return raw(
+            f'<svg class="course-map" viewBox="0 0 {width} {height}" role="group" '
+            'aria-label="Map of the chapters: an arrow leads from a chapter to one that needs it">'
+            '<defs><marker id="course-map-head" viewBox="0 0 8 8" refX="7" refY="4" '
+            'markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
+            f'<path d="M0 0L8 4L0 8z"/></marker></defs>{arrows}{boxes}</svg>'
+        )
+
+    def box(self, chapter: Chapter, column: int, row: int) -> str:
+        x, y = column * COLUMN + (COLUMN - BOX_WIDTH) / 2, row * ROW + 1
+        needs = f"needs {in_words(chapter.needs)}" if chapter.needs else "needs no other"
+        if chapter.helped_by:
+            needs += f", and {in_words(chapter.helped_by)} helps"
+        middle = x + BOX_WIDTH / 2
+        lines = two_lines(f"{chapter.number} {chapter.title}")
+        first = y + BOX_HEIGHT / 2 - (len(lines) - 1) * 8.5
+        text = "".join(
+            f'<text x="{middle:g}" y="{first + 17 * i:g}" dy=".35em">{escape(line)}</text>'
+            for i, line in enumerate(lines)
+        )
+        href = relative(chapter.docname, self.page)
+        return (
+            f'<a href="{href}" data-needs="{" ".join(chapter.needs)}" '
+            f'data-helped-by="{" ".join(chapter.helped_by)}" '
+            f'aria-label="{escape(f"{chapter.number} {chapter.title}: {needs}")}">'
+            f'<rect x="{x:g}" y="{y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="6"/>'
+            f"{text}</a>"
+        )
+
+
+def implied_arrows(known: dict[str, Chapter]) -> set[tuple[str, str]]:
+    """Needs that other needs imply, as (needed, chapter): the map leaves these arrows out."""
+
+    def before(number: str) -> set[str]:
+        return {p for need in known[number].needs for p in {need, *before(need)}}
+
+    return {
+        (need, chapter.number)
+        for chapter in known.values()
+        for need in chapter.needs
+        if any(need in before(other) for other in chapter.needs if other != need)
+    }
+
+
+def two_lines(text: str) -> list[str]:
+    """The text on one line if it is short, or cut at the place that leaves the shortest lines."""
+    if len(text) <= 13:
+        return [text]
+    cuts = [m.end() for m in re.finditer(r"[ –-]", text)]
+    cut = min(cuts, key=lambda i: max(len(text[:i].strip()), len(text[i:])))
+    return [text[:cut].strip(), text[cut:]]
+
+
+def arrow(start: tuple[int, int], end: tuple[int, int], dashed: bool) -> str:
+    """A line between two places of the map: from below a box to above another, or sideways."""
+    (from_column, from_row), (to_column, to_row) = start, end
+    x1, x2 = ((column + 0.5) * COLUMN for column in (from_column, to_column))
+    if from_row == to_row:
+        way = 1 if to_column > from_column else -1
+        y = from_row * ROW + 1 + BOX_HEIGHT / 2
+        path = f"M{x1 + way * BOX_WIDTH / 2:g} {y:g}H{x2 - way * (BOX_WIDTH / 2 + 1):g}"
+    else:
+        y1, y2 = from_row * ROW + 1 + BOX_HEIGHT, to_row * ROW
+        middle = (y1 + y2) / 2
+        path = f"M{x1:g} {y1:g}C{x1:g} {middle:g} {x2:g} {middle:g} {x2:g} {y2:g}"
+    dashes = ' stroke-dasharray="4 3"' if dashed else ""
+    return f'<path class="course-arrow" marker-end="url(#course-map-head)" d="{path}"{dashes}/>'
+
+
+# ---- a model -----------------------------------------------------------------------------------
+
+
+class Way(FromChapters):
+    """Six steps from a text to its next token, drawn with the numbers of a shipped model."""
+
+    required_arguments = 1
+    option_spec: ClassVar[dict] = {"prompt": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer_course.pages.way import way_pictures
+
+        name, prompt = self.arguments[0], self.options["prompt"]
+        pictures = way_pictures(name, prompt)
+        steps = re.findall(r"(?m)^([\w ]+): ((?:\d\d ?)+)\. (.+)$", "\n".join(self.paragraphs()))
+        if len(steps) != len(pictures):
+            raise self.error(f"{len(steps)} steps, expected {len(pictures)}")
+        items = ""
+        for (step, numbers, text), picture in zip(steps, pictures, strict=True):
+            links = "".join(f"<li>{self.link(number)}</li>" for number in numbers.split())
+            items += (
+                f'<li><p class="course-step">{escape(step)}</p>{picture}'
+                f"<p>{escape(text)}</p><ul>{links}</ul></li>"
+            )
+        return raw(f'<ol class="course-way">{items}</ol>')
+
+
+class OpeningFilm(Directive):
+    """The film of a run."""
+
+    def run(self) -> list[nodes.Node]:
+        from scratchformer_course.measurements import FOLDER
+        from scratchformer_course.pages import opening_film
+
+        for path in (opening_film.__file__, str(FOLDER / "film.json")):
+            self.state.document.settings.env.note_dependency(path)
+        return raw(opening_film.opening_film().placeholder())
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives, the styles of the page, and the scripts of ticks and of routes."""
+    app.add_directive("opening-film", OpeningFilm)
+    app.add_directive("way", Way)
+    app.add_directive("routes", Routes)
+    app.add_directive("chapter-map", Map)
+    app.add_directive("chapter-cards", Cards)
+    app.add_css_file("welcome.css")
+    app.add_js_file("course-progress.js", defer="defer")
+    app.add_js_file("ticks-and-routes.js", defer="defer", priority=600)  # after course-progress.js
+    return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,167 @@
+"""What must hold for any causal model, seen from outside: whatever its weights."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from scratchformer.diagnosis.attention_trace import attention_of
+from scratchformer.diagnosis.case import Case
+from scratchformer.diagnosis.probes import gap, logits_of
+from scratchformer.diagnosis.report import Outcome
+
+SAME = 1e-4  # what rounding may change where the order of operations differs
+FELT = 1e-5  # a change beyond rounding where it does not
+RESHAPE = "heads split or joined by a bare reshape, without the transpose"
+
+
+def logits(case: Case) -> Outcome:
+    """They are finite numbers, and no probabilities."""
+    z = case.logits(case.ids)
+    with torch.no_grad():
+        own = logits_of(case.model(case.ids))  # with the weights as they are
+    if not (z.isfinite().all() and own.isfinite().all()):
+        closed = "a mask that closes a whole row: softmax of -inf"
+        suspects = [closed, "weights that are nan, or too large"]
+        return Outcome(False, "some are nan or infinite", suspects)
+    ones = bool((z >= 0).all() and (z.sum(dim=-1) - 1).abs().max() < 1e-3)
+    said = f"finite numbers{', which sum to 1' * ones}"
+    return Outcome(not ones, said, ["softmax in the model, and again in the loss"])
+
+
+def evaluation(case: Case) -> Outcome:
+    """The same ids give the same logits again, whatever was read in between."""
+    first = case.logits(case.ids)
+    case.logits(case.ids[:1, : case.T // 2])
+    off = gap(case.logits(case.ids), first)
+    dropout = "dropout active in evaluation: F.dropout without training=self.training"
+    suspects = [dropout, "a call leaves a state"]
+    return Outcome(off < FELT, f"the second time differs by {off:.1g}", suspects)
+
+
+def rows(case: Case) -> Outcome:
+    """A row of a batch does not depend on the others."""
+    together = case.logits(case.ids)
+    alone = [case.logits(row[None]) for row in case.ids]
+    off = gap(torch.cat(alone), together)
+    norm, mixed = "statistics over the batch", "a view, a softmax or a mask that mixes rows"
+    return Outcome(off < SAME, f"rows alone differ by {off:.1g}", [norm, mixed])
+
+
+def causality(case: Case) -> Outcome:
+    """No logit changes with a later token."""
+    leak = case.felt.triu(1).max().item()
+    suspects = ["mask missing, turned round, not passed on, or not strong enough"]
+    suspects += ["mask applied after the softmax", "softmax over the wrong axis", RESHAPE]
+    # (T, T): which later tokens (columns) get a weight in some layer
+    seen = [a.weights.flatten(0, -3).amax(dim=0).triu(1) > 0 for a in case.attention]
+    if seen and not any(later.any() for later in seen):
+        suspects = [RESHAPE, "something computed over time, not over features"]
+    elif seen and not any(later.triu(2).any() for later in seen):
+        suspects = ["mask off by one: each layer sees one token ahead"]
+    return Outcome(leak < FELT, f"a later token changes earlier logits by {leak:.1g}", suspects)
+
+
+def context(case: Case) -> Outcome:
+    """Each place feels the tokens before it, as far back everywhere."""
+    felt = case.felt.tril()  # (T, T)
+    back = case.T - int((felt[-1] > FELT / 10).int().argmax())  # of the last place, itself included
+    said = f"the last place looks back {back} of {case.T} tokens"
+    if back == 1 != case.given.window:
+        return Outcome(False, said, ["what attention finds is not added to the stream"])
+    band = torch.ones_like(felt).tril().triu(1 - back) > 0
+    holds = bool((felt[band] > 0).all() and (felt[~band] < FELT / 10).all())
+    return Outcome(holds, said, [RESHAPE])
+
+
+def prefix(case: Case) -> Outcome:
+    """A text's beginning has the same logits alone, whatever its length."""
+    T = min(case.context_length, 256)
+    ids = case.random_ids(1, T)
+    parts = [(n, case.logits(ids[:, :n])) for n in (T // 2, 1, 2, T - 1)]
+    whole = case.logits(ids)  # after them: a model may keep what its first call needed
+    off = max(gap(z, whole[:, :n]) for n, z in parts)
+    over_time = "something computed over, or counted from, the whole length"
+    return Outcome(off < SAME, f"beginnings alone differ by {off:.1g}", [over_time, RESHAPE])
+
+
+def positions(case: Case) -> Outcome:
+    """In a text of one repeated token, only positions can tell places, or distances, apart.
+
+    Without absolute positions, scores depend on the distance from key to query, and values on
+    nothing.
+    """
+    if case.given.window == 1:
+        return Outcome(None, "a window of 1 has one distance only")
+    ids = torch.full_like(case.ids[:1], case.ids[0, 0].item())
+    z, layers = case.logits(ids), attention_of(case.sharp, ids)
+    absolute = gap(z, z[:, :1].expand_as(z))
+    # (…, T, T): the log of each weight, less that of the token itself
+    logs = [a.weights.log() for a in layers]
+    logs = [w - w.diagonal(dim1=-2, dim2=-1).unsqueeze(-1) for w in logs]
+    relative = max(map(_largest, logs), default=0.0)
+    said = f"over one repeated token logits differ by {absolute:.1g}, scores by {relative:.1g}"
+    if absolute < SAME and relative < 10 * SAME:
+        axis = "a rotation along the wrong axis, or of queries or keys alone"
+        suspects = ["positions not added, or all the same", axis]
+        return Outcome(False if logs else None, said, suspects)
+    v = layers[0].values if layers else None  # (N, T, D)
+    if v is not None and gap(v, v[:, :1].expand_as(v)) > SAME:
+        products = v @ v.mT  # (N, T, T)
+        if _bent(products) < SAME * _largest(products):  # they know distances only: a rotation
+            return Outcome(False, said, ["values turn too: only queries and keys should"])
+    bent = max(map(_bent, logs), default=0.0) if absolute < SAME else 0.0
+    said += f", at equal distances by {bent:.1g}"
+    return Outcome(bent < 0.01, said, ["queries and keys turn apart"])
+
+
+def _bent(w: Tensor) -> float:
+    """How much (…, T, T) changes where the distance from row to column stays the same."""
+    return _largest(w[..., 1:, 1:] - w[..., :-1, :-1])
+
+
+def _largest(w: Tensor) -> float:
+    """The largest of the finite numbers."""
+    return torch.where(w.isfinite(), w.abs(), 0.0).max().item()
+
+
+def padding(case: Case) -> Outcome:
+    """Padding on the left, where attention could see it, changes no real token's logits."""
+    if case.given.padding is None:
+        return Outcome(None, "the model shows no way to be told of it: padding=…")
+    n, ids = case.T // 3, case.ids[:2]
+    real = torch.ones_like(ids, dtype=torch.bool)
+    real[0, :n] = False
+    with torch.no_grad():
+        padded = ids.masked_fill(~real, max(case.given.pad_id or 0, 0))
+        z = logits_of(case.given.padding(case.sharp, padded, real))[0, n:]
+    off = gap(z, case.logits(ids[:1, n:])[0])
+    attended = "padding is attended to: no mask, or one turned round"
+    counted = "positions count the padding (harmless if it never stands on the left)"
+    return Outcome(off < SAME, f"behind padding logits differ by {off:.1g}", [attended, counted])
+
+
+def cache(case: Case) -> Outcome:
+    """Read in parts, with a cache, a text has the logits of the whole."""
+    if case.given.cache is None:
+        return Outcome(None, "the model shows none: cache=…")
+    T, one_each, other = case.T, [1] * case.T, case.random_ids(3, case.T)
+    forgotten, reset = "positions forgotten: each part begins at 0", "not reset: old keys are left"
+    others = "keys of other tokens", "a window that keeps a token too few or too many"
+    ways: list[tuple] = [
+        ("token by token", case.ids, one_each, forgotten, *others),
+        ("in a second text", other, one_each, reset),
+        ("several at once", case.ids, [2, T - 3, 1], "the mask of several new tokens"),
+    ]
+    for what, ids, sizes, *suspects in ways:
+        whole = case.logits(ids)
+        try:
+            with torch.no_grad():
+                read = case.given.cache(case.sharp)
+                parts = [logits_of(read(part)) for part in ids.split(sizes, dim=1)]
+            off = gap(torch.cat(parts, dim=1), whole)
+        except Exception as error:
+            what, off = f"{what} (raised {type(error).__name__}: {error})", math.inf
+        if off > SAME:
+            return Outcome(False, f"{what}, logits differ by {off:.1g}", suspects)
+    return Outcome(True, "token by token, in a second text and several at once")

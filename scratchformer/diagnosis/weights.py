@@ -1,0 +1,107 @@
+"""The weights: what they start as, what the loss reaches, and what a copy of them is worth."""
+
+import math
+from itertools import combinations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from scratchformer.diagnosis.case import Case
+from scratchformer.diagnosis.probes import copy_of, gap, logits_of, mean_loss
+from scratchformer.diagnosis.report import Outcome
+
+
+def initial_loss(case: Case) -> Outcome:
+    """An untrained model, and any on its own text, is no worse than guessing."""
+    scales = [p for p in case.model.parameters() if p.dim() == 1 and p.mean() > 0.5]  # of norms
+    fresh = scales and all((p == 1).all() for p in scales)
+    if not case.given.batches and not fresh:
+        return Outcome(None, "it seems trained: give batches=… of its text")
+    with torch.no_grad():
+        nats = float(mean_loss(case.given.loss, case.model, *case.batch()))
+    guess = math.log(case.vocab_size)
+    large = "weights too large at the start, as an embedding's 1.0 in a tied head"
+    said = f"{nats:.2f} nats a token; guessing costs ln V = {guess:.2f}"
+    return Outcome(nats < guess + 0.7, said, [large, "batches or ids of another tokenizer"])
+
+
+def overfitting(case: Case) -> Outcome:
+    """A short text can be learned by heart."""
+    if not any(p.requires_grad for p in case.model.parameters()):
+        return Outcome(None, "no weight is to be trained")
+    n = min(16, case.vocab_size - 1, case.context_length)
+    order, best = torch.randperm(case.vocab_size).to(case.ids), math.inf
+    guess = math.log(case.vocab_size)
+    for lr in (5e-3, 5e-4, 5e-2):  # then that of a wide model, and of a table alone
+        model = copy_of(case.model, wide=True)
+        weights = [p for p in model.parameters() if p.requires_grad]
+        optimizer = torch.optim.Adam(weights, lr=lr, fused=case.ids.is_cpu or None)  # far faster
+        for step in range(80):
+            loss = F.cross_entropy(logits_of(model(order[None, :n]))[0], order[1 : n + 1])
+            best = min(best, loss.item())
+            if best < 0.4 * guess:  # a softmax too many stays above 0.5
+                return Outcome(True, f"{n} tokens: {best:.2f} nats in {step} steps")
+            if step == 30 and best > 0.9 * guess:
+                break  # a wide vocabulary makes each step slow
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    suspects = ["softmax in the model, and again in the loss", "gradients are cut off"]
+    return Outcome(False, f"{n} tokens: no better than {best:.2f} nats", suspects)
+
+
+def gradients(case: Case) -> Outcome:
+    """The loss reaches every weight, and every layer is registered."""
+    modules = list(case.model.modules())
+    lists = [value for m in modules for value in vars(m).values() if type(value) is list]
+    if any(isinstance(x, nn.Module) and x not in modules for each in lists for x in each):
+        said = "the weights of some layers are missing in parameters()"
+        return Outcome(False, said, ["layers in a plain list: nn.ModuleList registers them"])
+    dead = {name for name, p in case.model.named_parameters() if p.requires_grad}
+    total = len(dead)
+    for _ in range(6):  # an expert that is not chosen by one router may be by the next
+        model, ids = copy_of(case.model, sharp=True), case.random_ids(16, case.T + 1)
+        loss = mean_loss(None, model, ids[:, :-1], ids[:, 1:])
+        if loss.requires_grad:
+            loss.backward()
+        own = dict(model.named_parameters())
+        dead = {n for n in dead if (g := own[n].grad) is None or not g.any()}
+        if not dead:
+            return Outcome(True, f"all {total} tensors get one")
+    said = f"{total - len(dead)} of {total} tensors get one, not {', '.join(sorted(dead)[:4])}"
+    return Outcome(False, said, ["not used in forward", "cut off by detach(), .data or no_grad"])
+
+
+def shared_weights(case: Case) -> Outcome:
+    """Table and head are one weight or two, never two copies; and blocks are not one block."""
+    names: dict[Tensor, list[str]] = {}
+    for name, p in case.model.named_parameters(remove_duplicate=False):
+        names.setdefault(p, []).append(name)
+    shared = [n for p, n in names.items() if len(n) > 1 and case.vocab_size not in p.shape]
+    if shared:
+        said = f"{shared[0][0]} is {shared[0][1]}"
+        return Outcome(False, said, ["[Block()] * n: one block, n times"])
+    tables = [p for p in names if p.dim() == 2 and case.vocab_size in p.shape]
+    for a, b in combinations(tables, 2):
+        if torch.equal(a, b) and a.std() > 0:
+            said = f"{names[a][0]} and {names[b][0]} are equal, but two weights"
+            copied = "tied by a copy, or untied by loading: they part when trained"
+            return Outcome(False, said, [copied])
+    return Outcome(True, f"{sum(len(n) > 1 for n in names.values())} shared")
+
+
+def saved(case: Case) -> Outcome:
+    """A model that is saved, and loaded into another, computes the same with as many weights."""
+    if case.given.reload is None:
+        return Outcome(None, "give reload=…")
+    other = case.given.reload(case.sharp).eval()
+    with torch.no_grad():
+        found = logits_of(other(case.ids))
+    off = gap(found, case.logits(case.ids))
+    said = f"saved and loaded, logits differ by {off:.1g}"
+    if off > max(1e-4, 10 * torch.finfo(found.dtype).eps):
+        square = "a square matrix that should be transposed, or should not"
+        return Outcome(False, said, [square, "a tensor that is no parameter and no buffer"])
+    n, m = (len(list(model.parameters())) for model in (case.sharp, other))
+    return Outcome(n == m, f"{said}; {n} tensors become {m}", ["a tie that loading has undone"])

@@ -1,0 +1,169 @@
+"""The facts of the chapters, from where each is kept: the notebook, and the table of contents.
+
+A notebook's metadata holds, under `course`, what cannot be computed: the chapters it needs
+(`needs`), those that help (`helped_by`), the words of its line of needs where they say more than
+chapters (`needs_text`, with "{05}" for a link), and the seconds of its last execution (`seconds`,
+which `tools/execute.py` writes). Title, exercises and minutes come from its cells, its part from
+`_toc.yml`.
+
+Minutes of reading count what is open on the built page: no folded code, no live or drawn figure
+but its caption. An exercise is told apart, from its heading to its worked answer.
+"""
+
+import json
+import re
+from functools import lru_cache
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PROSE, CODE = 170, 100  # words a minute: of prose, and of code and what it prints
+GUESS, EXERCISE = 0.5, 10  # minutes
+HIDES = {  # the tags of cells of which something is folded: what is open
+    "hide-cell": (),
+    "remove-cell": (),
+    "hide-input": ("outputs",),
+    "remove-input": ("outputs",),
+}
+TITLE = re.compile(r"# (\d\d) · (.*)\n")
+HEADING = re.compile(r"^(?=#+ )", re.MULTILINE)  # before one
+EXERCISES = re.compile(r"^### Exercise (\d+\.\d+) · ", re.MULTILINE)
+WORKED = re.compile("# @title worked solution", re.IGNORECASE)
+GUESSES = re.compile(r'<div\s[^>]*\bclass="course-guess"')
+LIVE = re.compile(r'^<(div class="live-figure"|svg)')
+MARKUP = re.compile(
+    r"<details.*?</details>|<svg.*?</svg>|<(?:style|script).*?</(?:style|script)>|<[^>]*>"
+    r"|^ *[:`]{3,}[^\n]*$|^:\w+:[^\n]*$|\{[\w.-]+\}(?=`)|\]\([^)]*\)",
+    re.DOTALL | re.MULTILINE,
+)
+WORD = re.compile(r"\w+(?:['’.,-]\w+)*")
+
+
+class Chapter(NamedTuple):
+    """A chapter; others are named by their two digits."""
+
+    number: str  # "05"
+    docname: str  # notebooks/05_averaging
+    title: str  # without the number
+    needs: tuple[str, ...]  # chapters to have read before
+    helped_by: tuple[str, ...]  # chapters that help, and that it does without
+    needs_text: str  # words for these, in which "{05}" stands for a link to chapter 05
+    minutes: int  # of reading, without exercises
+    seconds: int  # of running
+    exercises: tuple[str, ...]  # "5.1", …
+
+    @property
+    def exercise_minutes(self) -> int:
+        """What the exercises take, roughly."""
+        return EXERCISE * len(self.exercises)
+
+
+@lru_cache(maxsize=2)
+def chapters(root: Path) -> dict[str, Chapter]:
+    """All chapters of the repository at `root` by number, in order. ValueError as of `read`."""
+    return {(c := read(path)).number: c for path in sorted(root.glob("notebooks/*.ipynb"))}
+
+
+def read(path: Path) -> Chapter:
+    """The facts of one notebook. ValueError for one without a title, or without its facts."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cells = notebook.get("cells", [])
+    facts = notebook.get("metadata", {}).get("course", {})
+    prose = "\n\n".join(text(cell) for cell in cells if cell["cell_type"] == "markdown")
+    title = TITLE.match(prose)
+    if not title:
+        raise ValueError(f"{path.name}: no markdown cell, expected one that begins “# NN · Title”")
+    if not {"needs", "seconds"} <= set(facts):
+        raise ValueError(f"{path.name}: metadata course={facts}, expected needs and seconds")
+    known = [*facts["needs"], *facts.get("helped_by", ())]
+    words = facts.get("needs_text") or " and ".join(f"chapter {{{n}}}" for n in known)
+    if missing := set(known) - set(re.findall(r"\{(\d\d)\}", words)):
+        raise ValueError(f"{path.name}: needs_text={words!r} does not name {sorted(missing)}")
+    return Chapter(
+        number=title[1],
+        docname=f"notebooks/{path.stem}",
+        title=title[2].split(":")[0],
+        needs=tuple(facts["needs"]),
+        helped_by=tuple(facts.get("helped_by", ())),
+        needs_text=words,
+        minutes=minutes(cells),
+        seconds=facts["seconds"],
+        exercises=tuple(EXERCISES.findall(prose)),
+    )
+
+
+def line(chapter: Chapter, known: dict[str, Chapter]) -> str:
+    """The line of facts below a chapter's title, as Markdown."""
+
+    def link(found: re.Match[str]) -> str:
+        return f"{{doc}}`{found[1]}{found[2]} </{known[found[2]].docname}>`"
+
+    needs = re.sub(r"(chapter |)\{(\d\d)\}", link, chapter.needs_text)
+    reading = f"about {chapter.minutes} minutes"
+    if chapter.exercises:
+        count = len(chapter.exercises)
+        reading += f", and about {chapter.exercise_minutes} more for the {count} exercises"
+    return (
+        f"{{.course-facts}}\n*Needs: {needs}. Reading: {reading}. "
+        f"Running: about {chapter.seconds} seconds on two CPU cores.*"
+    )
+
+
+def parts(root: Path) -> dict[str, list[str]]:
+    """The chapters of each part of the table of contents, by the part's name."""
+    import yaml
+
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    found = {
+        part["caption"]: re.findall(r"notebooks/(\d\d)_", str(part["chapters"]))
+        for part in toc["parts"]
+    }
+    return {name: numbers for name, numbers in found.items() if numbers}
+
+
+def text(cell: dict[str, Any]) -> str:
+    """What a cell's author wrote."""
+    return "".join(cell["source"])
+
+
+def minutes(cells: list[dict[str, Any]]) -> int:
+    """Minutes for what the cells of a notebook show, without its exercises."""
+    total, in_exercise = 0.0, False
+    for cell in cells:
+        source = text(cell)
+        if cell["cell_type"] == "markdown":
+            for part in HEADING.split(source):
+                if HEADING.match(part):
+                    in_exercise = bool(EXERCISES.match(part))
+                if not in_exercise:
+                    total += words(part) / PROSE + GUESS * len(GUESSES.findall(part))
+        elif not in_exercise:
+            total += minutes_of_code(cell)
+        if in_exercise and WORKED.match(source):
+            in_exercise = False
+    return round(total)
+
+
+def minutes_of_code(cell: dict[str, Any]) -> float:
+    """Minutes for the caption and for what is not folded of a cell and its outputs."""
+    metadata = cell["metadata"]
+    shown: tuple[str, ...] = ("source", "outputs")
+    for tag in set(metadata.get("tags", ())) & set(HIDES):
+        shown = HIDES[tag]
+    caption = metadata.get("mystnb", {}).get("figure", {}).get("caption", "")
+    code = words(text(cell)) if "source" in shown else 0
+    if "outputs" in shown:
+        code += sum(words(printed(output)) for output in cell.get("outputs", ()))
+    return words(caption) / PROSE + code / CODE
+
+
+def printed(output: dict[str, Any]) -> str:
+    """What a reader reads of an output: nothing of a figure."""
+    data = output.get("data", {})
+    shown = "".join(data.get("text/html") or data.get("text/plain") or output.get("text", ""))
+    return "" if LIVE.match(shown) else unescape(shown)
+
+
+def words(source: str) -> int:
+    """How many words, and numbers, of a piece of Markdown, HTML or code are read."""
+    return len(WORD.findall(MARKUP.sub(" ", source)))

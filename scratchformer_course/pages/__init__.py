@@ -1,0 +1,1 @@
+"""What pages that are no chapters show: drawings, and the film that opens the course."""

@@ -1,0 +1,105 @@
+"""The drawings of two pages: gradients added up in a ring of processes, and the house's rooms."""
+
+from pathlib import Path
+
+from scratchformer_course.kit.canvas import Drawing
+
+CELL = 23
+
+
+def ring_passes(n: int) -> list[tuple[list[list[int]], set[tuple[int, int]]]]:
+    """The state of a ring of n processes at the start and after each of its 2 (n - 1) passes.
+
+    A state is a table (n, n): how many processes' numbers are added up in the piece (column) of
+    each process (row). Beside it stand the cells that this pass has changed. In a pass each
+    process sends one piece to the next. In the first n - 1 passes the receiver adds it to its own
+    piece (reduce-scatter); in the others it takes the finished piece over (all-gather).
+    """
+    counts = [[1] * n for _ in range(n)]
+    states: list[tuple[list[list[int]], set[tuple[int, int]]]] = [(counts, set())]
+    for turn in range(2 * (n - 1)):
+        adds = turn < n - 1
+        before, counts = counts, [list(row) for row in counts]
+        changed = set()
+        for rank in range(n):
+            receiver, piece = (rank + 1) % n, (rank - turn) % n
+            counts[receiver][piece] = before[rank][piece] + adds * before[receiver][piece]
+            changed.add((receiver, piece))
+        states.append((counts, changed))
+    return states
+
+
+def ring_all_reduce():
+    """Four processes in a ring, with four pieces each, at the start and after each pass."""
+    d = Drawing(480, 478)
+    for rank in range(4):
+        x = 3 + 126 * rank
+        d.box(x, 8, 96, 30, f"process {rank}", "muted")
+        if rank < 3:
+            d.arrow(x + 96, 23, x + 126, 23, "stream")
+    d.line([(429, 38), (429, 56), (51, 56)], "stream")
+    d.arrow(51, 56, 51, 38, "stream")
+    d.text(240, 72, "each sends to the next, the last to the first", size=13)
+    titles = ("First time around: add up (reduce-scatter)", "Second time: hand out (all-gather)")
+    for row, title in enumerate(titles):
+        d.text(3, 106 + 168 * row, title, size=14, anchor="start", bold=True)
+    for i, (counts, changed) in enumerate(ring_passes(4)):
+        row, column = (0, i) if i < 4 else (1, i - 3)
+        x, y = 24 + 118 * column, 148 + 168 * row
+        d.text(x + 2 * CELL, y - 14, f"after pass {i}" if i else "at the start", size=13)
+        for rank, pieces in enumerate(counts):
+            d.text(x - 9, y + CELL * (rank + 0.5), str(rank), "muted", size=13)
+            for piece, count in enumerate(pieces):
+                colour = "key" if (rank, piece) in changed else "stream"
+                place = (x + CELL * piece, y + CELL * rank, CELL, CELL)
+                d.box(*place, str(count), colour, fill=0.13 * count, size=13)
+    legend = ("Rows:", "processes.", "Columns: four", "pieces of the", "gradient.")
+    for line, words in enumerate(legend):
+        d.text(3, 320 + 18 * line, words, size=13, anchor="start")
+    meaning = "A number says how many processes' gradients are added up in a piece."
+    d.text(3, 430, meaning, size=13, anchor="start")
+    d.text(3, 450, "Orange: the piece has just arrived.", "key", size=13, anchor="start")
+    return d.show(
+        "Four processes stand in a row. Arrows lead from each to the next, and from the last back "
+        "to the first. Below are seven tables of four rows, the processes, and four columns, the "
+        "pieces of the gradient. At the start every cell says 1. After each of the first three "
+        "passes one cell of each row has grown by one, along a diagonal, so that each row ends "
+        "with one piece that says 4: a finished sum. After each of the next three passes one more "
+        "cell of each row says 4. At the end all of them do: every process has every sum."
+    )
+
+
+def house():
+    """The rooms of the repository in floors: each imports from the floors below its own."""
+    slices = sorted(path.name[:4] for path in Path(__file__).parents[1].glob("ch[0-9][0-9]_*"))
+    d = Drawing(480, 456)
+    for i, name in enumerate(("notebooks", "book", "lab", "tools", "tests")):
+        d.box(3 + 96 * i, 8, 90, 34, name, "muted", size=13)
+    d.box(3, 78, 474, 226, "", "muted", fill=0, dashed=True)
+    d.text(14, 96, "scratchformer_course", "muted", size=13, anchor="start", mono=True)
+    d.text(466, 96, "one slice a chapter", "query", size=13, anchor="end")
+    for i, name in enumerate((*slices[:2], "…", *slices[-2:], "pages")):
+        d.box(14 + 76.8 * i, 110, 68, 34, name, "query", size=13)
+    d.box(14, 182, 144, 40, "page_model", "key", size=13)
+    d.box(168, 182, 144, 40, "tab_trainer", "key", size=13)
+    d.box(14, 256, 298, 36, "kit", "value", size=13)
+    d.box(322, 256, 144, 36, "measurements", "value", size=13)
+    library = "scratchformer: the library\nfiles → data → … → generation"
+    d.box(3, 340, 474, 60, library, "stream", size=13)
+    for x, top, bottom in ((240, 42, 78), (86, 144, 182), (86, 222, 256), (240, 304, 340)):
+        d.arrow(x, top, x, bottom)
+    d.arrow(168, 202, 158, 202)
+    d.arrow(394, 144, 394, 256)
+    d.arrow(140, 182, 260, 144, "muted", dashed=True)
+    d.text(212, 170, "one file", "muted", size=13, anchor="start")
+    legend = "An arrow leads from a room to what it may import:", "that, and all further down."
+    for i, line in enumerate(legend):
+        d.text(3, 424 + 18 * i, line, size=13, anchor="start")
+    return d.show(
+        "Five floors. On top stand notebooks, book, lab, tools and tests, which may import all "
+        "that is below. Under them lies scratchformer_course: first the slices, one for each "
+        f"chapter, from {slices[0]} to {slices[-1]}, and pages for the other pages, with no arrow "
+        "between them; then page_model and tab_trainer; then kit and measurements. A dashed arrow "
+        "leads up from page_model to one file of ch17. The ground floor is scratchformer, the "
+        "library, which runs from files and data to generation, and imports nothing from above."
+    )

@@ -1,1 +1,0 @@
-"""Drawings of the pages that are no chapters."""
