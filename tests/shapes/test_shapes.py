@@ -122,8 +122,10 @@ NOTEBOOKS = [  # the cells of notebooks that run together, and what is said
 def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, notebooks, said):
     (tmp_path / "notebooks").mkdir()
     for name, sources in notebooks.items():
-        cells = [nbformat.v4.new_code_cell(source, execution_count=1) for source in sources]
-        notebook = nbformat.v4.new_notebook(cells=cells)
+        cells = [nbformat.v4.new_markdown_cell("# 01 · A chapter\n")]
+        cells += [nbformat.v4.new_code_cell(source, execution_count=1) for source in sources]
+        facts = {"course": {"needs": [], "seconds": 0}}
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata=facts)
         nbformat.write(notebook, tmp_path / "notebooks" / f"{name}.ipynb")
     shutil.copytree(ROOT / "tests" / "shapes", tmp_path / "tests" / "shapes")
     for name in ("notebooks/conftest.py", "notebooks/sanitize.cfg", "tests/last_digits.py",
