@@ -89,8 +89,8 @@ def main() -> None:
             cut(packages[package] / path, FONTS / f"{name}.woff2", family, kept)
         for name, (package, path) in LICENCES.items():
             (FONTS / name).write_bytes((packages[package] / path).read_bytes())
-    for path in sorted(FONTS.glob("*.woff2")):
-        print(f"{path.name}: {path.stat().st_size / 1e3:.1f} kB")
+    for font in sorted(FONTS.glob("*.woff2")):
+        print(f"{font.name}: {font.stat().st_size / 1e3:.1f} kB")
 
 
 if __name__ == "__main__":

@@ -8,13 +8,14 @@ same in a page.
 
 import base64
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 SHARED = ("tensor", "row", "group")  # the weights that share a scale
 GROUP = 32
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def to_whole(weight: Tensor, bits: int, shared: str = "row") -> tuple[Tensor, Tensor]:
@@ -42,7 +43,7 @@ def rounded(weight: Tensor, bits: int, shared: str = "row") -> Tensor:
     return (whole * scales).reshape(weight.shape).float()
 
 
-def round_model(model: nn.Module, bits: int = 8, shared: str = "row") -> nn.Module:
+def round_model(model: Model, bits: int = 8, shared: str = "row") -> Model:
     """The model with all its matrices rounded, in place; the tables of embeddings are matrices."""
     with torch.no_grad():
         for p in model.parameters():
