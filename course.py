@@ -243,10 +243,9 @@ def constraints() -> None:
     plain = "--no-header --no-annotate --output-file"
     for minor in range(OLDEST[1], NEWEST[1] + 1):
         resolved, version = environment / f"{minor}.txt", f"3.{minor}"
-        run(
-            *(python_of(environment), "-m", "uv", "pip", "compile", wanted, "pyproject.toml"),
-            *(*options.split(), "--python-version", version, *plain.split(), resolved),
-        )
+        compile_pins = ["-m", "uv", "pip", "compile", str(wanted), "pyproject.toml"]
+        fixed = [*options.split(), "--python-version", version, *plain.split()]
+        run(python_of(environment), *compile_pins, *fixed, resolved)
         pins = resolved.read_text("utf-8").splitlines()
         kept = [pin for pin in pins if not pin.startswith(("cuda", "nvidia", "triton"))]
         head = (
