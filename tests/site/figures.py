@@ -29,7 +29,7 @@ from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.pages.opening_film import opening_film
 from scratchformer_course.tab_trainer import race
-from tests.site.browsing import open_folds
+from tests.site.browsing import number, open_folds, rows
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 NAME, PROMPT = "tiny-shakespeare", "ROMEO:\nWhat light through"  # the shipped model, and a prompt
@@ -54,21 +54,15 @@ def stored(chapter: str, name: str) -> LiveFigure:
 @functools.cache
 def described() -> dict[str, dict[str, Any]]:
     """What is shipped, by hash, as pages carry it."""
-    tok = CharTokenizer.pretrained(NAME)
-    models = [GPT.pretrained(NAME), *(model for _, model in load_checkpoints())]
+    gpt, tok = shipped()
+    models = [gpt, *(model for _, model in load_checkpoints())]
     found = [describe(model, tok) for model in models]
-    found += [exact(models[0], tok), describe_counts()]
+    found += [exact(gpt, tok), describe_counts()]
     bert = "english-german"
     found.append(describe_bert(BERT.pretrained(bert), shipped_words(bert)))
     return {each["hash"]: each for each in found}
 
 
-@functools.cache
-def explorer() -> LiveFigure:
-    return explore(GPT.pretrained(NAME), CharTokenizer.pretrained(NAME), PROMPT)
-
-
-@functools.cache
 def patching() -> LiveFigure:
     """Two texts of the longest way to the answer."""
     texts = [f"Whence are you, sir? {word} may I call your name" for word in ("what", "thus")]
@@ -80,10 +74,36 @@ def shipped() -> tuple[GPT, CharTokenizer]:
     return GPT.pretrained(NAME), CharTokenizer.pretrained(NAME)
 
 
-@functools.cache
 def short_race() -> LiveFigure:
     """The race on a short text of Playhouse, with the curves that stand beside Shakespeare."""
     return race(Corpus("tinyshakespeare", Playhouse().text(40_000), "directory"))
+
+
+# ---- what a page shows ----
+
+
+def status(page: Any) -> str:
+    """The first line that a figure keeps true."""
+    return page.locator(".sx-status").first.inner_text()
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers of a line, without their signs."""
+    return [float(n.replace(",", "")) for n in re.findall(r"\d[\d,]*\.?\d*", text)]
+
+
+def expected_next(page: Any) -> list[tuple[str, float]]:
+    """The characters that a model expects next, with their chances, as a table shows them."""
+    names = {"␣": " ", "⏎": "\n"}
+    return [(names.get(row[0], row[0]), number(row[1])) for row in rows(page)[1:]]
+
+
+def arrows(page: Any, selector: str) -> list[tuple[float, float]]:
+    """How far each drawn line goes to the right and up."""
+    ends = page.locator(selector).evaluate_all(
+        "all => all.map(l => ['x1', 'y1', 'x2', 'y2'].map(n => Number(l.getAttribute(n))))"
+    )
+    return [(x2 - x1, y1 - y2) for x1, y1, x2, y2 in ends]
 
 
 # ---- what a reader does, until the figure is as full as it gets ----
@@ -135,7 +155,7 @@ def around(
     middle: tuple[float, float], radius: float, start: float, turn: float
 ) -> list[tuple[float, float]]:
     """Places on a way around a middle: angles in radians, clockwise from the right."""
-    angles = [start + turn * i / 40 for i in range(41)]
+    angles = [start + turn * i / 20 for i in range(21)]
     return [(middle[0] + radius * math.cos(a), middle[1] + radius * math.sin(a)) for a in angles]
 
 
@@ -163,10 +183,6 @@ def explode(page: Any) -> None:
     press(page, "12 blocks")
     page.get_by_role("switch", name="Norm", exact=True).click()
     fill(page, Look_at_block=12)
-
-
-def all_of_the_law(page: Any) -> None:
-    press(page, "Train it", "Show all sizes")
 
 
 def small(page: Any, steps: int = 20, context: int = 4, width: int = 5) -> None:
@@ -206,72 +222,62 @@ class Figure(NamedTuple):
     """Where a figure comes from, and what a reader may do with it."""
 
     make: Callable[[], LiveFigure]
-    use: Callable[[Any], None]
+    use: Callable[[Any], Any]
 
 
+def pressing(*names: str) -> Callable[[Any], None]:
+    return lambda page: press(page, *names)
+
+
+def filling(**fields: Any) -> Callable[[Any], None]:
+    return lambda page: fill(page, **fields)
+
+
+def score_and_mask(page: Any) -> None:
+    fill(page, Score_of_king=-3.9)
+    press(page, "window of 2", "old looks")
+
+
+def rewarded(page: Any) -> None:
+    press(page, "after reward")
+    fill(page, Question=7)
+
+
+# what a chapter stores: its number, and what a reader does
+STORED = {
+    "merges": ("01", merge_long_words),
+    "word_map": ("02", pressing("Another question")),
+    "clock_hands": ("03", filling(Place=40, Distance=44)),
+    "first_sample": ("04", filling(Steps_of_training=7)),
+    "parabola": ("04", pressing("1.05", *["10 steps"] * 6)),
+    "weighted_past": ("05", score_and_mask),
+    "attention_steps": ("06", edit_matrices),
+    "turning_pairs": ("08", pressing("100 words in front")),
+    "block_switches": ("09", explode),
+    "rungs_write": ("10", filling(Rung=7)),
+    "time_machine": ("11", filling(Steps_of_training=15)),
+    "fill_gaps": ("13", wear_away),
+    "translation_steps": ("14", filling(Step=13)),
+    "costs": ("15", pressing("GPT-2 XL")),
+    "law": ("16", pressing("Train it", "Show all sizes")),
+    "changes": ("19", pressing("Show the loss", "The first six")),
+    "answers": ("21", rewarded),
+    "checker": ("21", pressing("Train on this reward")),
+    "silence": ("22", lambda page: page.locator(".sx-song-tiles button").nth(2).click()),
+    "two_curves": ("23", pressing("A is broken", "Next pair")),
+    "clinic": ("23", pressing("May a later token matter?", "Heads are merged by a bare reshape")),
+}
 FIGURES = {
-    "opening_film": Figure(opening_film, lambda page: fill(page, Training=3)),
-    "merges": Figure(lambda: stored("01", "merges"), merge_long_words),
-    "word_map": Figure(
-        lambda: stored("02", "word_map"), lambda page: press(page, "Another question")
-    ),
-    "clock_hands": Figure(
-        lambda: stored("03", "clock_hands"), lambda page: fill(page, Place=40, Distance=44)
-    ),
-    "first_sample": Figure(
-        lambda: stored("04", "first_sample"), lambda page: fill(page, Steps_of_training=7)
-    ),
-    "parabola": Figure(
-        lambda: stored("04", "parabola"), lambda page: press(page, "1.05", *["10 steps"] * 6)
-    ),
-    "weighted_past": Figure(
-        lambda: stored("05", "weighted_past"),
-        lambda page: (fill(page, Score_of_king=-3.9), press(page, "window of 2", "old looks")),
-    ),
-    "attention_steps": Figure(lambda: stored("06", "attention_steps"), edit_matrices),
-    "heads_out": Figure(
-        lambda: stored("07", "explorer"), lambda page: press(page, "Switch off head 3 of block 1")
-    ),
-    "turning_pairs": Figure(
-        lambda: stored("08", "turning_pairs"), lambda page: press(page, "100 words in front")
-    ),
-    "block_switches": Figure(lambda: stored("09", "block_switches"), explode),
-    "rungs_write": Figure(lambda: stored("10", "rungs_write"), lambda page: fill(page, Rung=7)),
-    "time_machine": Figure(
-        lambda: stored("11", "time_machine"), lambda page: fill(page, Steps_of_training=15)
-    ),
-    "fill_gaps": Figure(lambda: stored("13", "fill_gaps"), wear_away),
-    "translation_steps": Figure(
-        lambda: stored("14", "translation_steps"), lambda page: fill(page, Step=13)
-    ),
-    "costs": Figure(lambda: stored("15", "costs"), lambda page: press(page, "GPT-2 XL")),
-    "law": Figure(lambda: stored("16", "law"), all_of_the_law),
-    "changes": Figure(
-        lambda: stored("19", "changes"), lambda page: press(page, "Show the loss", "The first six")
-    ),
+    name: Figure(functools.partial(stored, chapter, name), use)
+    for name, (chapter, use) in STORED.items()
+} | {
+    "opening_film": Figure(opening_film, filling(Training=3)),
+    "heads_out": Figure(lambda: stored("07", "explorer"), pressing("Switch off head 3 of block 1")),
     "draft_ahead": Figure(lambda: draft_ahead(*shipped()), write_ahead),
     "fewer_bits": Figure(
         lambda: fewer_bits(*shipped(), load_measurements("page_bits")), three_bits
     ),
-    "answers": Figure(
-        lambda: stored("21", "answers"),
-        lambda page: (press(page, "after reward"), fill(page, Question=7)),
-    ),
-    "checker": Figure(
-        lambda: stored("21", "checker"), lambda page: press(page, "Train on this reward")
-    ),
-    "silence": Figure(
-        lambda: stored("22", "silence"),
-        lambda page: page.locator(".sx-song-tiles button").nth(2).click(),
-    ),
-    "two_curves": Figure(
-        lambda: stored("23", "two_curves"), lambda page: press(page, "A is broken", "Next pair")
-    ),
-    "clinic": Figure(
-        lambda: stored("23", "clinic"),
-        lambda page: press(page, "May a later token matter?", "Heads are merged by a bare reshape"),
-    ),
-    "explorer": Figure(explorer, lambda page: None),
+    "explorer": Figure(lambda: explore(*shipped(), PROMPT), lambda page: None),
     "patching": Figure(
         patching, lambda page: page.locator(".sx-status", has_text="Computed").wait_for()
     ),

@@ -1,7 +1,5 @@
 """The steps of attention in a real browser: every number follows an edit, as PyTorch has it."""
 
-import itertools
-
 import pytest
 import torch
 
@@ -10,6 +8,8 @@ from tests.site.browsing import number
 from tests.site.figures import press, stored
 
 FIGURE = "attention_steps"
+SETTINGS = stored("06", FIGURE).settings
+WORDS = SETTINGS["words"]
 SHOWN = """() => {
   const texts = (table) => [...table.querySelectorAll("tr")].map((row) =>
     [...row.children].map((cell) => cell.textContent));
@@ -17,129 +17,97 @@ SHOWN = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def settings():
-    return stored("06", FIGURE).settings
+def near(tensor, abs=0.0051):
+    return pytest.approx(tensor.tolist(), abs=abs)
 
 
-def vector(text):
-    return [number(part) for part in text.strip("()").split(", ")]
-
-
-def bars(page):
-    """How high the bars over the words are, in percent of their rails; what stands over them."""
-    shown = page.evaluate("""[...document.querySelectorAll(".sx-att-fill")].map((bar) =>
-      [parseFloat(bar.style.height), 100 * bar.parentElement.previousSibling.textContent])""")
-    assert all(height == pytest.approx(share, abs=0.51) for height, share in shown)
-    return [height for height, _ in shown]
-
-
-def compare(page, settings, asks, changed=(), causal=False):
-    """All numbers on the page with PyTorch's; `changed` are the edited entries of W_q and W_k."""
-    m = {name: torch.tensor(settings[name]).double() for name in ("x", "W_q", "W_k", "W_v")}
-    for name, feature, column, value in changed:
-        m[name][settings["features"].index(feature), settings["columns"].index(column)] = value
+def compare(page, asks, edits=None, causal=False):
+    """All numbers on the page with PyTorch's, with these entries of W_q and W_k edited."""
+    m = {name: torch.tensor(SETTINGS[name]).double() for name in ("x", "W_q", "W_k", "W_v")}
+    for entry, value in (edits or {}).items():
+        name, feature, _, column = entry.replace(",", "").split()
+        at = SETTINGS["features"].index(feature), SETTINGS["columns"].index(column)
+        m[name][at] = value
     q, k, v = (m["x"] @ m[name] for name in ("W_q", "W_k", "W_v"))
     mask = causal_mask(len(q)) if causal else None
     context, weights = scaled_dot_product_attention(q, k, v, mask)
-    row, words = settings["words"].index(asks), settings["words"]
+    row = WORDS.index(asks)
     shown_map, steps, mixture = page.evaluate(SHOWN)
-    assert shown_map[0][1:] == words and [line[0] for line in shown_map[1:]] == words
-    numbers = torch.tensor([[number(text) for text in line[1:]] for line in shown_map[1:]])
-    assert (numbers - weights).abs().max() < 0.0051
-    assert bars(page) == pytest.approx([100 * w for w in weights[row].tolist()], abs=0.51)
-    q_shown = vector(page.locator(".sx-att-row p b").first.text_content())
-    assert q_shown == pytest.approx(q[row].tolist(), abs=0.0051)
-    scores = k @ q[row]
-    for s, (word, key, score, scaled, *open_, weight, _) in enumerate(steps[1:]):
-        assert word == words[s] and vector(key) == pytest.approx(k[s].tolist(), abs=0.0051)
-        assert number(score) == pytest.approx(scores[s].item(), abs=0.0051)
-        assert number(scaled) == pytest.approx(scores[s].item() / q.shape[1] ** 0.5, abs=0.0051)
-        assert open_ == ([["open", "−∞"][s > row]] if causal else [])
-        assert number(weight) == pytest.approx(weights[row, s].item(), abs=0.0051)
-        assert [number(n) for n in mixture[s + 1][1:]] == pytest.approx(v[s].tolist(), abs=0.0051)
+    assert [shown_map[0][1:], [line[0] for line in shown_map[1:]]] == [WORDS, WORDS]
+    assert [[number(t) for t in line[1:]] for line in shown_map[1:]] == list(map(near, weights))
+    bars = page.locator(".sx-att-fill").evaluate_all(
+        "bars => bars.map(bar => [parseFloat(bar.style.height),"
+        " 100 * bar.parentElement.previousSibling.textContent])"
+    )
+    assert bars == [pytest.approx([100 * w] * 2, abs=0.51) for w in weights[row].tolist()]
+    for s, (word, _, score, _, *masked, weight, _) in enumerate(steps[1:]):
+        assert word == WORDS[s] and number(score) == near(k[s] @ q[row])
+        assert masked == ([["open", "−∞"][s > row]] if causal else [])
+        assert number(weight) == near(weights[row, s])
     assert mixture[-1][0] == f"{asks} gets"
-    got = [number(n) for n in mixture[-1][1:]]
-    assert got == pytest.approx(context[row].tolist(), abs=0.0051)
-    return numbers
+    assert [number(n) for n in mixture[-1][1:]] == near(context[row])
+    return weights
 
 
-def test_the_chapters_figure_shows_pytorchs_numbers(page, settings):
-    for word in ("old", "the", "king", "sleeps"):
-        page.get_by_role("button", name=f"{word} asks").click()
-        compare(page, settings, word)
+def edit(page, **edits):
+    """Fill in the fields of W_q and W_k by their labels, as `compare` names them."""
+    for label, value in edits.items():
+        page.get_by_label(label, exact=True).fill(str(value))
 
 
-def test_the_sentence_and_the_map_choose_the_same_word(page, settings):
-    sentence = page.get_by_role("group", name="The sentence")
-    said = page.locator(".sx-att-sentence [role=status]")
-    assert said.inner_text() == "old reads king: 0.85"
-    sentence.get_by_role("button", name="king").focus()
-    page.keyboard.press("Enter")
-    compare(page, settings, "king")
-    assert said.inner_text() == "king reads sleeps: 0.85"
-    page.get_by_role("button", name="the asks").click()
-    pressed = sentence.get_by_role("button", pressed=True)
-    assert [pressed.inner_text(), said.inner_text()] == ["the", "the reads king: 0.85"]
-    page.get_by_label("W_q, adjective to noun").fill("0")
-    assert said.inner_text() == "old reads the, old, king and sleeps: 0.25 each"
+def test_all_numbers_follow_the_words_the_edits_and_the_mask(page):
     steps = page.locator(".sx-att-row")
     assert not steps.locator("table").first.is_visible()
     steps.locator("summary").click()
     assert steps.locator("table").first.is_visible()
+    compare(page, "old")
+    sentence = page.get_by_role("group", name="The sentence")
+    said = page.locator(".sx-att-sentence [role=status]")
+    assert said.inner_text() == "old reads king: 0.85"
+    sentence.get_by_role("button", name="king").press("Enter")
+    compare(page, "king")
+    assert said.inner_text() == "king reads sleeps: 0.85"
+    press(page, "the asks")
+    assert sentence.get_by_role("button", pressed=True).inner_text() == "the"
+    compare(page, "the")
 
-
-def test_an_edit_of_a_query_reaches_one_row_and_an_edit_of_a_key_the_others(page, settings):
-    page.get_by_label("W_q, adjective to noun").fill("1")
-    numbers = compare(page, settings, "old", [("W_q", "adjective", "noun", 1)])
-    assert numbers[1, 2].item() == pytest.approx(0.40)
+    # an edit of a query reaches one row, an edit of a key the others
+    edits = {"W_q, adjective to noun": 1}
+    edit(page, **edits)
+    assert compare(page, "old", edits)[1, 2].item() == pytest.approx(0.40, abs=0.005)
     assert page.locator(".sx-att-changed").count() == 4
-    page.get_by_role("button", name="As in the chapter").click()
-    compare(page, settings, "old")
-    page.get_by_label("W_k, article to noun").fill("1")
-    numbers = compare(page, settings, "old", [("W_k", "article", "noun", 1)])
-    assert numbers[1].tolist() == pytest.approx([0.47, 0.03, 0.47, 0.03])
-    marked = page.locator(".sx-att-changed").count()
-    assert marked == 12 and page.locator("tr:nth-child(3) .sx-att-changed").count() == 0
+    press(page, "As in the chapter")
+    edits = {"W_k, article to noun": 1}
+    edit(page, **edits)
+    compare(page, "old", edits)
+    assert page.locator(".sx-att-changed").count() == 12
+    assert page.locator("tr:nth-child(3) .sx-att-changed").count() == 0
 
-
-def test_many_edits_with_and_without_the_mask(page, settings):
-    random, changed = torch.Generator().manual_seed(1), []
-    for name, feature, column in itertools.product(
-        ("W_q", "W_k"), ("adjective", "noun", "royal", "asleep"), settings["columns"]
-    ):
-        value = round(float(torch.randn((), generator=random)) * 3, 2)
-        changed.append((name, feature, column, value))
-        page.get_by_label(f"{name}, {feature} to {column}").fill(str(value))
-    press(page, "old asks")
-    compare(page, settings, "old", changed)
+    edits |= {"W_q, adjective to noun": 2.51, "W_q, royal to verb": -3.2, "W_k, noun to noun": 0.4}
+    edit(page, **edits)
     page.get_by_label("Mask").check()
-    compare(page, settings, "old", changed, causal=True)
+    for word in ("sleeps", "old"):
+        press(page, f"{word} asks")
+        compare(page, word, edits, causal=True)
     assert page.locator(".sx-att-closed").count() == 6
-    page.get_by_role("button", name="sleeps asks").click()
-    compare(page, settings, "sleeps", changed, causal=True)
-    page.get_by_role("button", name="As in the chapter").click()
-    compare(page, settings, "sleeps")
+    press(page, "As in the chapter")
+    compare(page, "old")
     assert page.locator(".sx-att-changed, .sx-att-edited, .sx-att-closed").count() == 0
 
 
-def test_what_is_no_number_changes_nothing_and_is_said(page, settings):
+def test_what_is_no_number_changes_nothing_and_the_row_follows_what_is_asked(page):
     field = page.get_by_label("W_q, adjective to noun")
     for wrong in ("", "100", "-99.5"):
         field.fill(wrong)
         assert field.get_attribute("aria-invalid") == "true"
-        compare(page, settings, "old")
+    compare(page, "old")
     field.blur()
     assert field.input_value() == "4" and field.get_attribute("aria-invalid") == "false"
-    field.fill("-99")
-    compare(page, settings, "old", [("W_q", "adjective", "noun", -99)])
-
-
-def test_the_row_below_follows_a_change_that_does_not_reach_it(page, settings):
-    page.get_by_label("W_q, noun to verb").fill("0")
-    compare(page, settings, "king", [("W_q", "noun", "verb", 0)])
-    page.get_by_label("W_k, noun to noun").fill("0")
-    changed = [("W_q", "noun", "verb", 0), ("W_k", "noun", "noun", 0)]
+    edits = {"W_q, noun to verb": 0}
+    edit(page, **edits)
+    compare(page, "king", edits)
+    edits["W_k, noun to noun"] = 0  # which does not reach the row of king
+    edit(page, **edits)
     asks = page.locator(".sx-att-asks button").inner_text()
     assert asks in page.locator(".sx-att-weights .sx-status").inner_text().split("rows: ")[1]
-    compare(page, settings, asks, changed)
+    compare(page, asks, edits)

@@ -1,131 +1,57 @@
 """The block with switches in a browser: every number it shows is PyTorch's."""
 
-import itertools
-
-import pytest
 import torch
-from torch import nn
 
 from scratchformer_course.ch09_block.live import CHANNELS, WORDS, reading_block, sentence
+from tests.chapters.test_ch09_live import PARTS, by_pytorch
 from tests.site.browsing import number
-from tests.site.figures import fill, press
+from tests.site.figures import fill, press, status
 
 FIGURE = "block_switches"
-NAMES = {
-    "attention": "Attention",
-    "network": "Feed-forward network",
-    "stream": "Residual stream",
-    "norm": "Norm",
-}
+ALL_ON = dict.fromkeys(PARTS, True) | {"post": False}
 SHOWN = """() => [...document.querySelectorAll(".live-figure .sx-blk table")].map((table) =>
   [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1).map((c) => c.textContent)))"""
 
 
-@torch.no_grad()
-def streams(on, post, count):
-    """The stream at three stations of each block, and each block's weights."""
-    block, same, x, found = reading_block().double(), nn.Identity(), sentence()[None].double(), []
-    for _ in range(count):
-        stations, weights = [x[0]], None
-        for part, norm in (("attention", block.ln_1), ("network", block.ln_2)):
-            before = norm if on["norm"] and not post else same
-            after = norm if on["norm"] and post else same
-            if on[part] and part == "attention":
-                written, weights = block.attn(before(x), need_weights=True)
-            elif on[part]:
-                written = block.mlp(before(x))
-            if on[part]:
-                x = after(x + written if on["stream"] else written)
-            stations.append(x[0])
-        found.append((stations, weights))
-    return found
-
-
-def read(text):
-    return number(text.replace(",", ""))
-
-
-def check(page, on, post=False, count=1, at=1):
+def check(page, count=1, at=1, **changed):
     """All tables, and the line below the switches."""
-    found = streams(on, post, count)
-    stations, weights = found[at - 1]
-    expected = ([weights[0, 0]] if weights is not None else []) + [s.T for s in stations]
+    on = ALL_ON | changed
+    stations, weights = by_pytorch(reading_block(), sentence(), on, at)
+    expected = ([weights[0, 0]] if on["attention"] else []) + [each.T for each in stations[-1]]
     tables = page.evaluate(SHOWN)
     assert len(tables) == len(expected)
     for table, numbers in zip(tables, expected, strict=True):
-        shown = torch.tensor([[read(text) for text in row] for row in table]).double()
+        shown = torch.tensor([[number(text) for text in row] for row in table]).double()
         assert ((shown - numbers).abs() <= 0.0051 + 0.006 * numbers.abs()).all()
-    end = found[-1][0][2]
+    end = by_pytorch(reading_block(), sentence(), on, count)[0][-1, 2]
     knows = [word for word, n in zip(WORDS, end[:, CHANNELS.index("hush")], strict=True) if n > 0.5]
-    said = page.locator(".sx-status").inner_text()
+    said = status(page)
     assert f"above 0.5 at {', '.join(knows) or 'no word'};" in said
     largest, apart = (said.split(name)[1].split()[0] for name in ("number ", "words "))
-    assert read(largest.strip(";")) == pytest.approx(end.abs().max().item(), rel=0.005, abs=0.0051)
-    assert read(apart) == pytest.approx(torch.pdist(end).min().item(), rel=0.005, abs=0.0051)
+    for text, exact in ((largest, end.abs().max()), (apart, torch.pdist(end).min())):
+        assert abs(number(text.strip(";")) - exact) <= 0.0051 + 0.005 * exact
     return said
 
 
-def switch(page, on, part):
-    page.get_by_role("switch", name=NAMES[part], exact=True).click()
-    on[part] = not on[part]
-
-
-def test_every_switch_shows_pytorchs_numbers(page):
-    on = dict.fromkeys(NAMES, True)
-    check(page, on)
-    for part in NAMES:
-        switch(page, on, part)
-        check(page, on)
-        switch(page, on, part)
-    for one, other in itertools.combinations(NAMES, 2):
-        switch(page, on, one)
-        switch(page, on, other)
-        check(page, on)
-        switch(page, on, one)
-        switch(page, on, other)
-    press(page, "post-norm")
-    check(page, on, post=True)
-
-
-def test_blocks_are_stacked_and_each_can_be_looked_at(page):
-    on = dict.fromkeys(NAMES, True)
+def test_switches_orders_and_stacked_blocks_show_pytorchs_numbers(page):
+    assert "at king, sleeps" in check(page)
     slider = page.get_by_role("slider", name="Look at block")
     assert slider.count() == 0, "one block needs none"
-    press(page, "2 blocks")
-    said = check(page, on, count=2, at=2)
-    assert "at the, old, king, sleeps;" in said
-    fill(page, Look_at_block=1)
-    check(page, on, count=2)
-    press(page, "12 blocks")
-    for at in (1, 7, 12):
-        fill(page, Look_at_block=at)
-        check(page, on, count=12, at=at)
-    switch(page, on, "norm")
-    assert page.get_by_role("button", name="post-norm").is_disabled()
-    assert "29,433" in check(page, on, count=12, at=12)
-    switch(page, on, "norm")
+    names = ("Attention", "Feed-forward network", "Residual stream", "Norm")
+    for part, name in zip(PARTS, names, strict=False):
+        page.get_by_role("switch", name=name, exact=True).press("Space")
+        check(page, **{part: False})
+        page.get_by_role("switch", name=name, exact=True).press("Space")
     press(page, "post-norm")
-    assert "words 0 apart" in check(page, on, post=True, count=12, at=12)
-    press(page, "1 block", "pre-norm")
-    check(page, on)
-
-
-def test_keys_move_the_switches_too(page):
-    on = dict.fromkeys(NAMES, True)
-    page.get_by_role("switch", name="Attention").focus()
-    page.keyboard.press("Space")
-    on["attention"] = False
-    assert "at no word" in check(page, on)
-    page.keyboard.press("Space")
-    on["attention"] = True
-    assert "at king, sleeps" in check(page, on)
-
-
-def test_a_finger_moves_a_switch(browser, saved):
-    on = dict.fromkeys(NAMES, True) | {"network": False}
-    context = browser.new_context(has_touch=True, viewport={"width": 390, "height": 800})
-    page = context.new_page()
-    page.goto(saved(FIGURE))
-    page.get_by_role("switch", name="Feed-forward network").tap()
-    assert "at no word" in check(page, on)
-    context.close()
+    check(page, post=True)
+    press(page, "pre-norm", "12 blocks")
+    for at in (1, 12):
+        fill(page, Look_at_block=at)
+        check(page, 12, at)
+    norm = page.get_by_role("switch", name="Norm", exact=True)
+    norm.click()
+    assert page.get_by_role("button", name="post-norm").is_disabled()
+    assert "29,433" in check(page, 12, 12, norm=False)
+    norm.click()
+    press(page, "post-norm")
+    assert "words 0 apart" in check(page, 12, 12, post=True)
