@@ -4,107 +4,56 @@ import pytest
 import torch
 
 from tests.site.browsing import number
-from tests.site.figures import press, stored
+from tests.site.figures import fill, press, stored
 
 FIGURE = "weighted_past"
+SETTINGS = stored("05", FIGURE).settings
+WORDS = SETTINGS["words"]
 SHOWN = """() => [...document.querySelectorAll(".live-figure table")].map((table) =>
   [...table.querySelectorAll("tr")].map((row) => [...row.children].map((c) => c.textContent)))"""
 
 
-@pytest.fixture(scope="module")
-def settings():
-    return stored("05", FIGURE).settings
-
-
-def drag_to(page, word, score):
-    """Set a score by keys, as a slider takes them: Home is -4, and each arrow is 0.1."""
-    slider = page.get_by_role("slider", name=f"Score of {word}", exact=True)
-    slider.focus()
-    page.keyboard.press("Home")
-    for _ in range(round((score + 4) * 10)):
-        page.keyboard.press("ArrowRight")
-    assert float(slider.input_value()) == pytest.approx(score)
-
-
-def compare(page, settings, looks, scores, mask="causal"):
+def compare(page, looks, scores, mask="causal"):
     """All numbers with PyTorch's; `scores` are those that are not 0, by (row, column)."""
-    words = settings["words"]
     table = torch.zeros(4, 4)
     for (row, column), score in scores.items():
-        table[words.index(row), words.index(column)] = score
-    may = torch.tensor(settings["masks"][mask])
+        table[WORDS.index(row), WORDS.index(column)] = score
+    may = torch.tensor(SETTINGS["masks"][mask])
     weights = table.masked_fill(~may, -torch.inf).softmax(dim=1)
-    row = words.index(looks)
+    row = WORDS.index(looks)
     steps, shown_map, mixed = page.evaluate(SHOWN)
     found = torch.tensor([[number(text) for text in line[1:]] for line in shown_map[1:]])
     assert (found - weights).abs().max() < 0.0051
-    for s, (word, _, masked, power, weight, _) in enumerate(steps[1:5]):
-        assert word == words[s]
+    for s, (word, _, masked, _, weight, _) in enumerate(steps[1:5]):
+        assert word == WORDS[s]
         assert masked == ("−∞" if not may[row, s] else f"{table[row, s]:.1f}".replace("-", "−"))
-        expected = (table.exp() * may)[row, s].item()
-        assert number(power) == pytest.approx(expected, abs=0.0051)
         assert number(weight) == pytest.approx(weights[row, s].item(), abs=0.0051)
-    gets = (weights @ torch.tensor(settings["x"]))[row].tolist()
+    gets = (weights @ torch.tensor(SETTINGS["x"]))[row].tolist()
     assert mixed[-1][0] == f"{looks} gets"
     assert [number(text) for text in mixed[-1][1:]] == pytest.approx(gets, abs=0.0051)
     return page.locator(".sx-past-told").inner_text()
 
 
-def test_scores_of_0_are_the_mean_and_a_raised_one_takes_more(page, settings):
-    said = compare(page, settings, "sleeps", {})
+def test_weights_follow_the_scores_each_row_keeps_its_own_and_none_gets_past_the_mask(page):
+    said = compare(page, "sleeps", {})
     assert said == "sleeps takes 25 % each from the, old, king and sleeps."
-    drag_to(page, "king", 3)
-    said = compare(page, settings, "sleeps", {("sleeps", "king"): 3})
-    assert said == "sleeps takes 87 % from king, and 4 % each from the, old and sleeps."
-    drag_to(page, "old", -4)
-    compare(page, settings, "sleeps", {("sleeps", "king"): 3, ("sleeps", "old"): -4})
-    press(page, "All scores 0")
-    compare(page, settings, "sleeps", {})
-
-
-def test_no_score_gets_past_the_mask_and_each_row_keeps_its_own(page, settings):
-    drag_to(page, "the", 1.5)
-    press(page, "old looks")
-    drag_to(page, "king", 4)
-    scores = {("sleeps", "the"): 1.5, ("old", "king"): 4}
-    said = compare(page, settings, "old", scores)
-    assert "50 % each from the and old" in said and "hides king and sleeps" in said
-    press(page, "none")
-    said = compare(page, settings, "old", scores, "none")
-    assert said.startswith("old takes 95 % from king")
-    press(page, "window of 2", "sleeps looks")
-    compare(page, settings, "sleeps", scores, "window of 2")
-    assert page.locator(".sx-past-closed").count() == 9
-
-
-@pytest.mark.parametrize("by", ["mouse", "touch"])
-def test_a_slider_can_be_dragged(page, settings, by):
-    slider = page.get_by_role("slider", name="Score of king", exact=True)
-    slider.scroll_into_view_if_needed()
-    box = slider.bounding_box()
-    middle, up = (box["x"] + share * box["width"] for share in (0.5, 0.8))
-    y = box["y"] + box["height"] / 2
-    if by == "mouse":
-        page.mouse.move(middle, y)
-        page.mouse.down()
-        page.mouse.move(up, y, steps=5)
-        page.mouse.up()
-    else:
-        devtools = page.context.new_cdp_session(page)
-        for kind, points in (
-            ("touchStart", [{"x": middle, "y": y}]),
-            *(("touchMove", [{"x": middle + (up - middle) * i / 5, "y": y}]) for i in range(1, 6)),
-            ("touchEnd", []),
-        ):
-            devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    score = float(slider.input_value())
-    assert 1.5 < score < 4
-    compare(page, settings, "sleeps", {("sleeps", "king"): score})
-
-
-def test_arrow_keys_choose_the_row(page, settings):
+    scores = {("sleeps", "king"): 3, ("sleeps", "old"): -4}
+    fill(page, Score_of_king=3, Score_of_old=-4)
+    compare(page, "sleeps", scores)
     page.get_by_role("button", name="sleeps looks").focus()
     page.keyboard.press("ArrowUp")
-    compare(page, settings, "king", {})
     page.keyboard.press("ArrowUp")
-    compare(page, settings, "old", {})
+    slider = page.get_by_role("slider", name="Score of king", exact=True)
+    slider.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    scores["old", "king"] = float(slider.input_value())
+    said = compare(page, "old", scores)
+    assert "50 % each from the and old" in said and "hides king and sleeps" in said
+    press(page, "none")
+    assert compare(page, "old", scores, "none").startswith("old takes 94 % from king")
+    press(page, "window of 2", "sleeps looks")
+    compare(page, "sleeps", scores, "window of 2")
+    assert page.locator(".sx-past-closed").count() == 9
+    press(page, "All scores 0")
+    compare(page, "sleeps", {}, "window of 2")
