@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from scratchformer_course.measurements import load_measurements
-from tests.site.browsing import opened
+from tests.site.browsing import PHONE, opened
 from tests.site.figures import LIVE
 
 FRAMES = load_measurements("film")["frames"]
@@ -14,14 +14,15 @@ LAST = len(FRAMES) - 1
 
 
 @contextlib.contextmanager
-def moving(browser, address):
-    """The film in a browser that allows motion, whose clock the test turns."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
+def moving(browser, address, **options):
+    """The film, playing, in a browser that allows motion, whose clock the test turns."""
+    context = browser.new_context(**options)
     page = context.new_page()
     page.clock.install()
     page.add_init_script("""window.moved = [];
       document.addEventListener("input", ({ target }) => moved.push(target.value), true);""")
     page.goto(address)
+    control(page, "Pause").wait_for()
     yield page
     context.close()
 
@@ -35,14 +36,14 @@ def control(page, name):
 
 
 def shows(page, i):
-    """Whether all of a frame stands there: its step, its text, its head and its place."""
+    """All of a frame stands there: its step, its text, its head and its place."""
     frame = FRAMES[i]
     assert slider(page).input_value() == str(i)
     assert slider(page).get_attribute("aria-valuetext") == f"{frame['step']:,} steps"
     assert page.locator(".film-text span").text_content() == frame["text"]
-    told = page.locator(".film-told").inner_text()
-    assert f"{100 * frame['right']:.0f} times in 100" in told
-    assert f"{frame['step']:,} steps" in told or i == 0
+    said = page.locator(".film-told").inner_text()
+    assert f"{100 * frame['right']:.0f} times in 100" in said
+    assert f"{frame['step']:,} steps" in said or i == 0
     weights = page.locator(".film-map [style]").evaluate_all(
         "cells => cells.map(cell => Number(cell.style.getPropertyValue('--w')))"
     )
@@ -57,14 +58,18 @@ def shows(page, i):
     assert (place == 0) == (i == 0) and (place == 1) == (i == LAST)
 
 
-def test_it_plays_by_itself_through_all_steps_and_once(browser, saved):
+def test_it_plays_by_itself_through_all_steps_and_once_and_rests_while_it_is_paused(browser, saved):
     with moving(browser, saved(FIGURE)) as page:
-        control(page, "Pause").wait_for(timeout=5_000)
+        page.clock.run_for(3_000)
+        control(page, "Pause").click()
+        at = int(slider(page).input_value())
+        page.clock.run_for(5_000)
+        shows(page, at)
+        control(page, "Play").click()
         while not control(page, "Play again").count():
             page.clock.run_for(1_000)
         assert page.evaluate("moved").count("0") == 1
         assert page.evaluate("moved")[-LAST:] == [str(i) for i in range(1, LAST + 1)]
-        shows(page, LAST)
         page.clock.run_for(5_000)
         shows(page, LAST)
         control(page, "Play again").click()
@@ -73,57 +78,35 @@ def test_it_plays_by_itself_through_all_steps_and_once(browser, saved):
         assert page.evaluate("moved").count("0") == 2
 
 
-def test_it_rests_while_it_is_paused_and_goes_on(browser, saved):
+def test_whoever_moves_it_by_mouse_keys_or_finger_while_it_plays_stops_it(browser, saved):
     with moving(browser, saved(FIGURE)) as page:
-        control(page, "Pause").wait_for()
-        page.clock.run_for(3_000)
-        control(page, "Pause").click()
+        box = slider(page).bounding_box()
+        y = box["y"] + box["height"] / 2
+        page.mouse.move(box["x"] + 10, y)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.4, y, steps=4)
+        page.mouse.move(box["x"] + box["width"] * 3.5 / LAST, y)
+        page.mouse.up()
         at = int(slider(page).input_value())
+        assert at in (3, 4)
         page.clock.run_for(5_000)
         shows(page, at)
         control(page, "Play").click()
-        page.clock.run_for(300)
-        assert page.evaluate("moved").count(str(at + 1)) == 1
-
-
-@pytest.mark.parametrize("way", ["mouse", "keys"])
-def test_whoever_drags_it_while_it_plays_stops_it(browser, saved, way):
-    with moving(browser, saved(FIGURE)) as page:
-        control(page, "Pause").wait_for()
-        page.clock.run_for(500)
-        box = slider(page).bounding_box()
-        if way == "mouse":
-            y = box["y"] + box["height"] / 2
-            page.mouse.move(box["x"] + 10, y)
-            page.mouse.down()
-            page.mouse.move(box["x"] + box["width"] * 0.4, y, steps=4)
-            page.mouse.move(box["x"] + box["width"] * 3.5 / LAST, y)
-            page.mouse.up()
-        else:
-            slider(page).focus()
-            page.keyboard.press("Home")
-            for _ in range(3):
-                page.keyboard.press("ArrowRight")
-        at = int(slider(page).input_value())
-        assert at == 3 or (way == "mouse" and at == 4)
+        slider(page).press("Home")
+        slider(page).press("ArrowRight")
         page.clock.run_for(5_000)
-        shows(page, at)
+        shows(page, 1)
+    with moving(
+        browser, saved(FIGURE), viewport={"width": PHONE, "height": 844}, has_touch=True
+    ) as page:
+        box = slider(page).bounding_box()
+        page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        control(page, "Play").wait_for()
+        assert slider(page).input_value() in "34"
+        shows(page, int(slider(page).input_value()))
 
 
-def test_a_finger_moves_it(browser, saved):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-    page = context.new_page()
-    page.goto(saved(FIGURE))
-    control(page, "Pause").wait_for()
-    box = slider(page).bounding_box()
-    page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    control(page, "Play").wait_for()
-    shows(page, int(slider(page).input_value()))
-    assert slider(page).input_value() in "34"
-    context.close()
-
-
-def test_who_wants_no_motion_sees_the_end_and_moves_the_slider(browser, saved):
+def test_the_end_stands_there_without_motion_and_without_javascript(browser, saved):
     with opened(browser, saved(FIGURE)) as page:  # which asks for reduced motion
         page.locator(LIVE).wait_for()
         shows(page, LAST)
@@ -131,9 +114,6 @@ def test_who_wants_no_motion_sees_the_end_and_moves_the_slider(browser, saved):
         for i in (0, 4, LAST):
             slider(page).fill(str(i))
             shows(page, i)
-
-
-def test_without_javascript_the_last_step_stands_there(browser, saved):
     with opened(browser, saved(FIGURE), javascript=False) as page:
         assert page.locator(".film-text span").text_content() == FRAMES[-1]["text"]
         assert f"{FRAMES[-1]['step']:,} steps" in page.locator(".film-told").inner_text()
