@@ -97,6 +97,7 @@ def test_play_takes_one_step_where_nothing_may_move_and_all_where_it_may(page):
         page.clock.run_for(60_000)
         assert chosen() == place
     page.emulate_media(reduced_motion="no-preference")
+    page.get_by_role("button", name="Play", exact=True).wait_for()
     name = play.inner_text()
     play.click()
     page.clock.run_for(3_000)

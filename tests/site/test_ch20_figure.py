@@ -16,7 +16,7 @@ from scratchformer_course.ch20_inference.live import (
 )
 from scratchformer_course.measurements import load_measurements
 from tests.site.browsing import opened
-from tests.site.figures import LIVE, fill, press, shipped, write_ahead
+from tests.site.figures import LIVE, fill, press, shipped, status, write_ahead
 
 FIGURE = "draft_ahead"
 
@@ -40,109 +40,72 @@ def counted(page):
     ]
 
 
-def to_the_end(page):
-    write_ahead(page, None)
-
-
-def told(page):
-    return page.locator(".sx-status").inner_text()
-
-
-# ---- the draft ----
-
-
-def test_a_pass_writes_one_character_or_several(page):
-    assert written(page) == ["", ""] and "Nothing" in told(page)
-    for n in range(1, 6):
+def test_a_pass_writes_several_characters_and_the_same_text_again(page):
+    refused = page.locator(".sx-text del")
+    assert written(page) == ["", ""] and "Nothing" in status(page)
+    for n in (1, 2, 3):
         press(page, "One pass")
         alone, ahead = counted(page)
         assert alone == [n, n, 1] and ahead[1] == n and ahead[0] >= n
         assert [len(text) for text in written(page)] == [n, ahead[0]]
-        assert told(page).startswith("The draft said “")
-        kept = sum(map(len, page.locator(".sx-text .sx-kept").all_text_contents()))
-        own = page.locator(".sx-text :is(.sx-own, .sx-bonus)").count()
-        assert (kept + own, own) == (ahead[0], n)
-        replaced = page.locator(".sx-text .sx-own").count()
-        assert page.locator(".sx-text del").count() == replaced
+        assert status(page).startswith("The draft said “")
+        assert refused.count() == page.locator(".sx-text .sx-own").count()
+    write_ahead(page, None)
+    first, reads_five = written(page), counted(page)[1][1]
+    assert first[0] != first[1] and refused.count() > 5
+    page.get_by_label("Show what was refused").uncheck()
+    assert refused.count() == 0 and written(page) == first
+    press(page, "Start again")
+    write_ahead(page, None)
+    assert written(page) == first, "a seed writes its text again"
+    fill(page, It_reads=0)
+    write_ahead(page, None)
+    assert counted(page)[1][1] > reads_five and counted(page)[1][0] == WRITTEN
+    fill(page, Seed=2)
+    page.keyboard.press("Tab")
+    write_ahead(page, None)
+    assert written(page)[1] != first[1]
 
 
 def test_greedy_texts_are_the_same_and_pythons(page):
     fill(page, Temperature=0)
-    to_the_end(page)
+    write_ahead(page, None)
     model, tok = shipped()
     ids = torch.tensor([tok.encode(PROMPT)])
     text = tok.decode(generate(model, ids, WRITTEN, temperature=0.0)[0].tolist())
     assert written(page) == [text[len(PROMPT) :]] * 2
-    assert f"the same {WRITTEN} characters" in told(page)
+    assert f"the same {WRITTEN} characters" in status(page)
     passes = greedy_passes(text, len(PROMPT), unpacked(describe_counts()["tables"]), 4)
     assert counted(page)[1] == [WRITTEN, passes, pytest.approx(WRITTEN / passes, abs=0.006)]
 
 
-def test_a_seed_writes_its_text_again_and_what_was_refused_can_be_hidden(page):
-    to_the_end(page)
-    first, refused = written(page), page.locator(".sx-text del").count()
-    assert first[0] != first[1] and refused > 5
-    page.get_by_label("Show what was refused").uncheck()
-    assert page.locator(".sx-text del").count() == 0 and written(page) == first
-    press(page, "Start again")
-    to_the_end(page)
-    assert written(page) == first
-    fill(page, Seed=2)
-    page.keyboard.press("Tab")
-    to_the_end(page)
-    assert written(page)[1] != first[1]
-
-
-def test_a_draft_that_reads_nothing_helps_less(page):
-    to_the_end(page)
-    reads_five = counted(page)[1][1]
-    fill(page, It_reads=0)
-    to_the_end(page)
-    assert counted(page)[1][1] > reads_five
-    assert counted(page)[1][0] == WRITTEN
-
-
-# ---- fewer bits ----
-
-
-@pytest.fixture
-def bits(browser, saved):
+def test_in_fewer_bits_sizes_and_losses_are_pythons_and_two_bits_write_another_text(browser, saved):
+    stored, (model, _) = load_measurements("page_bits")["validation"], shipped()
+    names = {"tensor": "a matrix", "row": "a row"}
     with opened(browser, saved("fewer_bits")) as page:
         page.locator(LIVE).wait_for()
-        yield page
 
+        def choose(number):
+            fill(page, Bits=BITS[::-1].index(number))
+            page.locator(".sx-status").get_by_text("16 bits").wait_for(timeout=60_000)
 
-def settle(page):
-    page.locator(".sx-status").get_by_text("16 bits").wait_for(timeout=60_000)
-
-
-def numbers(page):
-    cells = page.locator("tbody td").all_inner_texts()
-    return [float(re.sub(r"[^\d.]", "", text)) for text in cells]
-
-
-def test_sizes_and_stored_losses_are_pythons(bits):
-    stored, (model, _) = load_measurements("page_bits")["validation"], shipped()
-    names = {"tensor": "a matrix", "row": "a row", "group": "32 weights"}
-    for shared, number in (("row", 8), ("tensor", 4), ("group", 3)):
-        press(bits, names[shared])
-        fill(bits, Bits=BITS[::-1].index(number))
-        settle(bits)
-        shown = numbers(bits)
-        assert shown[0] == round(size(model, number, shared) / 1000)
-        assert shown[2] == pytest.approx(stored[shared][str(number)], abs=6e-4)
-        assert shown[3] == pytest.approx(abs(stored[shared][str(number)] - stored["16"]), abs=6e-4)
-        assert abs(shown[4] - shown[2]) < 0.35, "a passage of the same split"
-
-
-def test_16_bits_are_the_model_itself_and_two_bits_write_another_text(bits):
-    fill(bits, Bits=6)
-    settle(bits)
-    whole, own = bits.locator(".sx-text").all_text_contents()
-    assert whole == own and bits.locator("mark:not(:empty)").count() == 0
-    assert "All 120 characters" in told(bits)
-    fill(bits, Bits=0)
-    settle(bits)
-    bits.locator("mark:not(:empty)").wait_for()
-    whole, own = bits.locator(".sx-text").all_text_contents()
-    assert whole != own and own.endswith(bits.locator("mark").inner_text())
+        for shared, number in (("row", 8), ("tensor", 4)):
+            press(page, names[shared])
+            choose(number)
+            cells = page.locator("tbody td").all_inner_texts()
+            kilobytes, _, loss, more, passage, *_ = (
+                float(re.sub(r"[^\d.]", "", cell)) for cell in cells
+            )
+            expected = stored[shared][str(number)]
+            assert kilobytes == round(size(model, number, shared) / 1000)
+            assert loss == pytest.approx(expected, abs=6e-4)
+            assert more == pytest.approx(abs(expected - stored["16"]), abs=6e-4)
+            assert abs(passage - loss) < 0.35, "a passage of the same split"
+        differs = page.locator("mark:not(:empty)")
+        choose(16)
+        exact, own = page.locator(".sx-text").all_text_contents()
+        assert exact == own and differs.count() == 0 and "All 120 characters" in status(page)
+        choose(2)
+        differs.wait_for()
+        exact, own = page.locator(".sx-text").all_text_contents()
+        assert exact != own and own.endswith(differs.inner_text())

@@ -3,7 +3,6 @@
 import functools
 import json
 import re
-from html import unescape
 from pathlib import Path
 
 import pytest
@@ -45,22 +44,17 @@ def test_each_has_a_still_figure_that_says_so_and_is_described(live_pages, site)
 
 
 def test_a_page_carries_each_file_of_weights_once(live_pages, site):
+    given = re.compile(r'course.descriptions\["([0-9a-f]{16})"\]')
     for name in live_pages:
         html = (site / f"{name}.html").read_text(encoding="utf-8")
         asked = {
             model
             for holder in holders(site / f"{name}.html")
-            for model in unescape(holder["data-models"]).split()
+            for model in holder["data-models"].split()
         }
         sources = re.findall(r'<script[^>]*src="([^"]*live/(?:model|text)-[^"?]*)', html)
         scripts = [(site / name).parent.joinpath(source).resolve() for source in sources]
-        held = [
-            model
-            for script in scripts
-            for model in re.findall(
-                r'course.descriptions\["([0-9a-f]{16})"\]', script.read_text(encoding="utf-8")
-            )
-        ]
+        held = [model for path in scripts for model in given.findall(path.read_text("utf-8"))]
         assert len(set(scripts)) == len(scripts), name
         assert sorted(held) == sorted(asked), "each once, and none that nobody asks for"
         assert len(html) < 1_500_000, f"{name} holds weights itself"

@@ -1,17 +1,16 @@
 """Several live figures in one page: all come to life, and none changes how another one looks."""
 
+import copy
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from scratchformer.models import GPT
-from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.kit.figure.live_figure import PAGE
 from scratchformer_course.page_model import explore
 from tests.site.browsing import opened
-from tests.site.figures import stored
+from tests.site.figures import shipped, stored
 
 WAIT = 1.3  # seconds between a figure's still form and its scripts: longer than any try waits
 
@@ -57,12 +56,8 @@ def served():
     server.shutdown()
 
 
-@pytest.fixture(scope="module")
-def model():
-    return GPT.pretrained("tiny-shakespeare"), CharTokenizer.pretrained("tiny-shakespeare")
-
-
 def states(browser, address, n):
+    """Whether each figure came to life, and its text."""
     with opened(browser, address) as page:
         page.wait_for_function("n => document.querySelectorAll('[data-live]').length === n", arg=n)
         figures = page.locator(".live-figure")
@@ -72,31 +67,27 @@ def states(browser, address, n):
         )
 
 
-@pytest.mark.parametrize("views", [[["next"], ["attention"]], [["next"], ["lens"], ["attention"]]])
-def test_figures_wait_for_what_is_still_being_read(browser, served, model, views):
-    """The second has the model already, and still lacks its view."""
-    figures = [explore(*model, "ROMEO", views=each) for each in views]
-    found, _ = states(browser, served(parts_of(figures)), len(views))
-    assert found == ["yes"] * len(views)
-
-
-def test_a_model_may_come_after_the_figures_before_it(browser, served, model):
-    other = GPT.pretrained("tiny-shakespeare")
+def test_figures_wait_for_the_views_and_models_that_are_still_being_read(browser, served):
+    """The second lacks its view alone, the third the weights of another model."""
+    model, tok = shipped()
+    other = copy.deepcopy(model)
     other.ln_f.weight.data[0] += 1.0
-    figures = [explore(each, model[1], "ROMEO", views=["next"]) for each in (model[0], other)]
-    assert figures[0].descriptions[0]["hash"] != figures[1].descriptions[0]["hash"]
-    found, _ = states(browser, served(parts_of(figures)), 2)
-    assert found == ["yes", "yes"]
+    figures = [
+        explore(gpt, tok, "ROMEO", views=[view])
+        for gpt, view in ((model, "next"), (model, "attention"), (other, "lens"))
+    ]
+    assert len({figure.descriptions[0]["hash"] for figure in figures}) == 2
+    found, _ = states(browser, served(parts_of(figures)), 3)
+    assert found == ["yes"] * 3
 
 
-def test_what_never_comes_is_told_when_the_page_is_read(browser, served, model):
-    figures = [explore(*model, "ROMEO", views=["next"]) for _ in range(2)]
-    parts = parts_of(figures)
+def test_what_never_comes_is_told_when_the_page_is_read(browser, served):
+    parts = parts_of([explore(*shipped(), "ROMEO", views=["next"]) for _ in range(2)])
     parts[0] = 'data-models="x'.join(parts[0].rsplit('data-models="', 1))
     found, texts = states(browser, served(parts), 2)
     assert sorted(found) == ["failed", "yes"]
-    told = texts[found.index("failed")]
-    assert "could not start: the page does not hold the model's weights" in told
+    why = "could not start: the page does not hold the model's weights"
+    assert why in texts[found.index("failed")]
 
 
 def test_styles_of_one_figure_leave_the_other_alone(browser, tmp_path):
