@@ -204,7 +204,6 @@ def test_the_still_figure_has_pytorchs_texts_and_the_losses(figure, checkpoints,
         ({"steps": (3, 0)}, r"got the steps \[3, 0\], expected at least two that rise"),
         ({"losses": {0: 1.0}}, "losses has no step 3, expected one for each"),
         ({"losses": {0: 1.0, 3: float("nan")}}, "got the loss nan, expected a finite"),
-        ({"temperature": -1.0}, "temperature=-1.0, expected 0"),
         ({"line": "a"}, "line has 1 tokens, expected 2 to 12"),
     ],
 )

@@ -264,21 +264,6 @@ def test_a_stored_output_holds_no_weights_and_no_counts(model, tok, monkeypatch)
         assert describe(model, tok)["hash"] not in html, "the site has int8 under this name"
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"length": 0}, "length=0, expected 1 to 8"),
-        ({"length": 9}, "length=9"),
-        ({"temperature": -1.0}, "temperature holds -1.0"),
-        ({"seed": -1}, "seed is -1"),
-        ({"prompt": "a" * 97}, "the prompt has 97 tokens, expected 1 to 96"),
-    ],
-)
-def test_what_cannot_be_drafted_is_told(model, tok, given, said):
-    with pytest.raises(ValueError, match=said):
-        draft_ahead(model, tok, **given)
-
-
 def test_losses_that_were_not_measured_are_told(model, tok):
     stored = json.loads(json.dumps(load_measurements("page_bits")))
     stored["validation"]["row"]["4"] = float("nan")
