@@ -15,8 +15,8 @@ from lab import climb, law, runs
 from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
 from scratchformer_course.ch11_training.stored_steps import training_record
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.measurements import FOLDER, load_measurements
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 
 FILE = FOLDER / "contests.json"

@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.tab_trainer.race import FIXED
 
 SCRIPTS = [
@@ -62,7 +62,7 @@ def make_batch(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return ids[:, :-1], ids[:, 1:]
 
 
-def told(model: SpeedrunGPT) -> dict[str, Any]:
+def for_the_trainer(model: SpeedrunGPT) -> dict[str, Any]:
     """Configuration and weights for the trainer."""
     config = {name: getattr(model.config, name) for name in (*SMALL, *IDEAS)}
     return {"config": config, "weights": {n: p.tolist() for n, p in model.named_parameters()}}
@@ -89,7 +89,7 @@ def compare(compute: Callable[[dict[str, Any]], dict[str, Any]], **ideas: Any) -
     model, (x, y) = make_model(**ideas), make_batch()
     loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
     loss.backward()
-    found = compute({**told(model), "x": x.tolist(), "y": y.tolist()})
+    found = compute({**for_the_trainer(model), "x": x.tolist(), "y": y.tolist()})
     weights = {}
     for name, p in model.named_parameters():
         assert p.grad is not None

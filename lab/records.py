@@ -63,8 +63,8 @@ from lab.taken_apart import Runner, merged, milliseconds, our_run
 from scratchformer import cli
 from scratchformer.cli import read_config
 from scratchformer.training import evaluate
-from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
 from scratchformer_course.measurements import FOLDER, load_measurements
+from scratchformer_course.page_model.speedrun import SpeedrunGPT
 
 STORED = FOLDER / "records.json"
 SPLITS = ("development", "validation", "rotated")

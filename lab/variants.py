@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from scratchformer.cli.run_config import model_classes
 from scratchformer.positions import rotary
-from scratchformer_course.ch17_speedrun.model import Attention, SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.page_model.speedrun import Attention, SpeedrunConfig, SpeedrunGPT
 
 
 class Heads(nn.Module):

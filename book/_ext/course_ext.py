@@ -115,6 +115,7 @@ def prepare_chapter(app: Sphinx, docname: str, source: list[str]) -> None:
     if not app.tags.has("addressed"):
         leave_out_installation(notebook["cells"])
     if docname.startswith("notebooks/"):
+        app.env.note_dependency(facts.__file__)
         add_facts(notebook["cells"], docname, Path(app.srcdir))
     source[0] = json.dumps(notebook)
 

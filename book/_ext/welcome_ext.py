@@ -41,7 +41,8 @@ class FromChapters(Directive):
         self.chapters = facts.chapters(self.root)
         for chapter in self.chapters.values():
             env.note_dependency(str(self.root / f"{chapter.docname}.ipynb"))
-        env.note_dependency(str(self.root / "_toc.yml"))
+        for path in (str(self.root / "_toc.yml"), facts.__file__):
+            env.note_dependency(path)
 
     def paragraphs(self) -> list[str]:
         return [" ".join(text.split()) for text in "\n".join(self.content).split("\n\n") if text]

@@ -624,7 +624,7 @@ own_rule = exercise(
     question=which(
         "takes the largest logit",
         beside=[mean_probability, adds_log_probabilities],
-        others=["mixes the texts", "returns words", "joins nothing"],
+        others=["returns words", "takes the logarithm of logits"],
         text="One of these rules is refused. Which one, and why?",
     ),
     mistakes=[
@@ -633,8 +633,6 @@ own_rule = exercise(
             "gain 10 on it",
             lambda logits: logits.amax(dim=0),
         ),
-        refused("joins nothing", "give each word one score", lambda logits: logits),
-        refused("mixes the texts", "give each word one score", lambda logits: logits.mean(dim=1)),
         refused(
             "returns words",
             "give each word one score",

@@ -392,10 +392,9 @@ through = exercise(
     question=which(
         "keeps everything in one segment",
         beside=[right_through],
-        others=["is the plain loop", "skips the last block"],
+        others=["cuts the slopes", "skips the last block"],
     ),
     mistakes=[
-        refused("is the plain loop", "of what the plain loop holds: half is asked for", loop),
         refused(
             "keeps everything in one segment",
             "of what the plain loop holds: half is asked for",

@@ -20,9 +20,9 @@ from scratchformer.cli.run_config import RunConfig, check_table, keys_of, option
 from scratchformer.data import load_corpus, scored_split
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, fit, token_loss
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.ch17_speedrun.windows import RaceWindows
 from scratchformer_course.measurements import load_measurements
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 LONGEST = 60  # seconds of training
 LARGEST = 20_000_000  # parameters

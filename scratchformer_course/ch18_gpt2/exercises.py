@@ -271,6 +271,10 @@ def _judge_config(call, given):
     return f"Broken, and no shape tells: {name}={config[name]} moves a logit by {moved:.1f}."
 
 
+def one_head(config):
+    return {**config, "n_heads": 1}
+
+
 def a_head_for_each_channel(config):
     config = dict(config)
     config["n_heads"] = config["d_model"]
@@ -281,14 +285,14 @@ break_config = exercise(
     "18.3",
     "break_config(config: GPTConfig's fields as a dict) -> a dict: same shapes, other logits",
     judge=judge_break_config,
-    right=[lambda config: {**config, "n_heads": 1}, a_head_for_each_channel],
+    right=[one_head, a_head_for_each_channel],
     hints=[
         "Which fields are the length of some axis of a weight, and which is not?",
         "Width stays width when it is cut into other heads: `{**config, ...: ...}`.",
     ],
     question=which(
         "changes the dropout",
-        beside=[lambda config: {**config, "n_heads": 1}, a_head_for_each_channel],
+        beside=[one_head, a_head_for_each_channel],
         others=["changes the width", "takes heads that do not divide the width"],
     ),
     mistakes=[

@@ -19,7 +19,7 @@ from scratchformer.models import GPT
 from scratchformer.models.pretrained import load_tensors
 from scratchformer.tokenizers import ByteBPE, CharTokenizer
 from scratchformer.training import eval_mode
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 TRAINING_ONLY = ("zero_init", "wide_init", "bigram_dropout")  # a trained model does not show them
 LARGEST_FLOAT16 = torch.finfo(torch.float16).max

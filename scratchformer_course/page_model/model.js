@@ -1,7 +1,7 @@
 // The GPT of this course once more, in JavaScript: no PyTorch, no library.
 //
 // It runs weights that PyTorch trained, in a browser or in Node, to the same logits.
-// Names are those of scratchformer_course/ch17_speedrun/model.py.
+// Names are those of scratchformer_course/page_model/speedrun.py.
 // A matrix (rows, columns) is one Float32Array, and entry (i, j) is m[i * columns + j].
 // T: new tokens, S: all so far, C: d_model, H: heads, D: C / H, V: vocabulary.
 

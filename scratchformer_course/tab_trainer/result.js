@@ -88,7 +88,7 @@ course.define("result", () => {
         note(told),
         note(
           "The file opens in Python with this course’s package: " +
-            "from scratchformer_course.ch17_speedrun.model import SpeedrunGPT, then " +
+            "from scratchformer_course.page_model.speedrun import SpeedrunGPT, then " +
             `SpeedrunGPT.from_pretrained("${FILE}").`,
         ),
       );

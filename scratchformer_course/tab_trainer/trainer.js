@@ -1,6 +1,6 @@
 // A GPT that learns, from scratch: tensors, gradients by a tape, the model, Muon and AdamW.
 //
-// It computes what scratchformer_course/ch17_speedrun/model.py and scratchformer/training
+// It computes what scratchformer_course/page_model/speedrun.py and scratchformer/training
 // compute, and the names are theirs. Softmax and random numbers are those of model.js.
 // Every tensor is a matrix: the B windows of T tokens are N = B T rows.
 // C: d_model, H: heads, D = C / H, V: vocabulary.

@@ -12,7 +12,7 @@ from scratchformer.blocks import FeedForward
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.models.pretrained import save_as_gpt2
 from scratchformer.positions import rotary
-from scratchformer_course.ch17_speedrun.model import (
+from scratchformer_course.page_model.speedrun import (
     Attention,
     BigramEmbedding,
     Smear,
@@ -21,7 +21,7 @@ from scratchformer_course.ch17_speedrun.model import (
 )
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
-SPEEDRUN = {"type": "scratchformer_course.ch17_speedrun.model:SpeedrunGPT"} | {
+SPEEDRUN = {"type": "scratchformer_course.page_model.speedrun:SpeedrunGPT"} | {
     k: v for k, v in SMALL.items() if k != "vocab_size"
 }
 ALL = {

@@ -12,7 +12,6 @@ from sphinx.application import Sphinx
 from book._ext import measured_ext as measured
 from lab import runs
 
-OTHERS = {"silent_bugs", "diagnoses"}  # chapter 23's, whose settings stand in its slice
 PAGE = """# Page
 
 The loss is {measured}`trial.runs | mean("loss.last") | fixed(2)`.
@@ -110,7 +109,7 @@ def test_every_measurement_is_of_the_script_of_its_name_and_has_its_settings():
     for path in found:
         assert (runs.LAB / f"{path.stem}.py").is_file(), path
         script = importlib.import_module(f"lab.{path.stem}")
-        assert path.stem in OTHERS or script.SETTINGS, path
+        assert script.SETTINGS, path
         assert measured.differing_settings(path.stem) == [], path
     assert not list(runs.LAB.glob("*.json")), "the lab holds scripts"
 

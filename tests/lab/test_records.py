@@ -11,7 +11,7 @@ from scratchformer.data import Playhouse
 from scratchformer.models import KneserNey
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import evaluate
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 CONFIGURATIONS = ("record-mean", "record-every-seed")
 TEXT = Playhouse().text(6000)

@@ -1,16 +1,13 @@
 """The table of benchmarks: what is stored, and that each topic can run."""
 
 import importlib
-import re
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
 from lab import attention_memory, ddp, runs, table
 
-ROOT = Path(__file__).resolve().parents[2]
 ROW = runs.row("a|b", "theirs", "s", [1.0, 2.0, 4.0], [8.0, 8.0, 8.0])
 
 
@@ -66,12 +63,6 @@ def test_one_topic_is_renewed_with_its_day_but_never_from_another_machine(bench,
     with pytest.raises(ValueError, match=r"table.json is of another machine"):
         bench("--only", "other", "--write")
     assert runs.read(table.STORED) == after
-
-
-def test_make_names_scripts_that_there_are():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = re.findall(r"-m lab\.(\w+)", makefile)
-    assert len(named) >= 7 and all((runs.LAB / f"{name}.py").is_file() for name in named)
 
 
 @pytest.mark.parametrize("name", ["bpe", "ladder", "generation_speed"])

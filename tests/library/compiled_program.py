@@ -13,7 +13,7 @@ import torch
 from scratchformer.attention import padding_mask, scaled_dot_product_attention
 from scratchformer.models import BERT, GPT, BERTConfig, GPTConfig
 from scratchformer.training import TrainingConfig, fit, token_loss
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 size = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 1}
 ideas = {"positions": "rotary", "qk_norm": True, "smear": 2, "bigram_rows": 121, "tied": False}

@@ -26,8 +26,8 @@ from scratchformer.diagnosis.model import TESTS
 from scratchformer.models import GPT, Bigram, GPTConfig, Llama, LlamaConfig
 from scratchformer.training import TrainingConfig, make_optimizer, token_loss, update
 from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.ch19_since_gpt2.model import CHANGES, ChangedGPT, Sizes
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 TEXT = torch.randint(31, (3000,), generator=torch.Generator().manual_seed(0))
 SIZE = {"vocab_size": 31, "context_length": 24, "d_model": 32, "n_heads": 4, "n_layers": 2}

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 IDS = torch.randint(11, (600,), generator=torch.Generator().manual_seed(0))
 RUN = {"steps": 6, "lr": 1e-2, "batch_size": 4, "context_length": 8, "seed": 0, "evaluate_every": 3}
 NEWER = {
-    "kind": "scratchformer_course.ch17_speedrun.model:SpeedrunGPT",
+    "kind": "scratchformer_course.page_model.speedrun:SpeedrunGPT",
     "positions": "rotary",
     "qk_norm": True,
     "tied": False,

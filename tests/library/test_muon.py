@@ -9,7 +9,7 @@ from torch import nn
 from scratchformer.training import TrainingConfig, distributed, fit, token_loss, train
 from scratchformer.training.config import make_optimizer
 from scratchformer.training.muon import Muon, matrix_groups, newton_schulz
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
 

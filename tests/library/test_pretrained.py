@@ -15,7 +15,7 @@ from scratchformer.models.pretrained import (
     save_as_gpt2,
     write_tensors,
 )
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
 SIZE = {"vocab_size": 13, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
 IDS = torch.randint(11, (2, 8), generator=torch.Generator().manual_seed(0))

@@ -16,7 +16,7 @@ from scratchformer.scaling import (
     forward_flops,
     non_embedding,
 )
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig
+from scratchformer_course.page_model.speedrun import SpeedrunConfig
 
 GPT2 = {  # Radford et al. 2019's four sizes, with the parameters of the released weights
     (768, 12, 12): 124_439_808,

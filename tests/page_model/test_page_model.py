@@ -18,10 +18,10 @@ from scratchformer.blocks import TransformerBlock
 from scratchformer.generation import sampling
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import ByteBPE, CharTokenizer
-from scratchformer_course.ch17_speedrun import model as speedrun_module
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.page_model import explorer as view
+from scratchformer_course.page_model import speedrun as speedrun_module
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from tests.node import JavaScriptError, Node
 
 TOLERANCE = 1e-4
@@ -148,11 +148,11 @@ def all_close(result, expected):
 def test_a_description_is_plain_and_its_hash_is_of_the_weights():
     one, two = small(), large(SpeedrunGPT(SpeedrunConfig(**SMALL)), seed=1)
     tok = CharTokenizer(LETTERS)
-    told = describe(one, tok)
-    assert json.loads(json.dumps(told)) == told
-    assert told == describe(one, tok) and told["hash"] != describe(two, tok)["hash"]
-    sizes = [math.prod(tensor["shape"]) for tensor in told["tensors"]]
-    assert len(base64.b64decode(told["weights"])) == 2 * sum(sizes)
+    description = describe(one, tok)
+    assert json.loads(json.dumps(description)) == description
+    assert description == describe(one, tok) and description["hash"] != describe(two, tok)["hash"]
+    sizes = [math.prod(tensor["shape"]) for tensor in description["tensors"]]
+    assert len(base64.b64decode(description["weights"])) == 2 * sum(sizes)
 
 
 class ReadersGPT(nn.Module):
@@ -221,35 +221,37 @@ def test_what_cannot_be_exported_is_told():
 @pytest.mark.parametrize("options", SETTINGS, ids=lambda o: "-".join(o) or "gpt")
 def test_logits_attention_and_stream_are_pytorchs(options, monkeypatch):
     model = small(**options)
-    told = describe(model, CharTokenizer(LETTERS))
-    all_close(in_node(FORWARD, description=told, ids=IDS), in_torch(model, IDS, monkeypatch))
+    description = describe(model, CharTokenizer(LETTERS))
+    all_close(in_node(FORWARD, description=description, ids=IDS), in_torch(model, IDS, monkeypatch))
 
 
 def test_the_shipped_model_gives_its_logits():
     model = GPT.pretrained("tiny-shakespeare")
     tok = CharTokenizer.pretrained("tiny-shakespeare")
     text = "ROMEO:\nBut, soft! what light through yonder window breaks?\n"
-    told = describe(model, tok)
+    description = describe(model, tok)
     ids = in_node(
         "return tokenizers.load(input.description.tokenizer).encode(input.text)",
-        description=told,
+        description=description,
         text=text,
     )
     assert ids == tok.encode(text)
-    result = in_node(FORWARD, description=told, ids=ids)
+    result = in_node(FORWARD, description=description, ids=ids)
     with torch.no_grad():
         logits = model(torch.tensor([ids]))[0]
     assert (torch.tensor(result["logits"]).view_as(logits) - logits).abs().max() < TOLERANCE
     losses = in_node(
-        "return M.losses(M.forward(model, input.ids).logits, input.ids)", description=told, ids=ids
+        "return M.losses(M.forward(model, input.ids).logits, input.ids)",
+        description=description,
+        ids=ids,
     )
     assert close(losses, F.cross_entropy(logits[:-1], torch.tensor(ids[1:]), reduction="none"))
 
 
 def test_a_readers_gpt_gives_its_logits():
     model = large(ReadersGPT(11, 12, 16, 2, 2))
-    told = describe(model, CharTokenizer(LETTERS))
-    result = in_node(FORWARD, description=told, ids=IDS)
+    description = describe(model, CharTokenizer(LETTERS))
+    result = in_node(FORWARD, description=description, ids=IDS)
     with torch.no_grad():
         assert close(result["logits"], model(torch.tensor([IDS]))[0])
 
@@ -258,9 +260,9 @@ def test_a_readers_gpt_gives_its_logits():
 @pytest.mark.parametrize("off", SWITCHES, ids=json.dumps)
 def test_each_switch_is_the_same_change_made_in_pytorch(off, options, monkeypatch):
     model = small(**options)
-    told = describe(model, CharTokenizer(LETTERS))
+    description = describe(model, CharTokenizer(LETTERS))
     expected = in_torch(model, IDS, monkeypatch, off)
-    all_close(in_node(FORWARD, description=told, ids=IDS, off=off), expected)
+    all_close(in_node(FORWARD, description=description, ids=IDS, off=off), expected)
     untouched, _, _ = in_torch(model, IDS, monkeypatch)
     assert not torch.allclose(expected[0], untouched, atol=1e-2), "the switch does nothing"
 
@@ -268,7 +270,7 @@ def test_each_switch_is_the_same_change_made_in_pytorch(off, options, monkeypatc
 @pytest.mark.parametrize("options", [{}, SPEEDRUN], ids=["gpt", "speedrun"])
 @pytest.mark.parametrize("off", [{}, *SWITCHES[:6]], ids=json.dumps)
 def test_with_a_cache_the_logits_are_those_without(off, options):
-    told = describe(small(**options), CharTokenizer(LETTERS))
+    description = describe(small(**options), CharTokenizer(LETTERS))
     body = """
       const {ids, off} = input, at_once = M.forward(model, ids, {off}).logits;
       const V = model.config.vocab_size;
@@ -280,7 +282,7 @@ def test_with_a_cache_the_logits_are_those_without(off, options):
         }
         return Math.max(...logits.map((z, i) => Math.abs(z - at_once[i])));
       })"""
-    assert max(in_node(body, description=told, ids=IDS, off=off)) < 1e-5
+    assert max(in_node(body, description=description, ids=IDS, off=off)) < 1e-5
 
 
 def test_models_of_any_size():
@@ -305,17 +307,17 @@ def test_every_float16_is_read_as_it_is():
     """All finite ones: positive and negative, normal and not."""
     numbers = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.float16)
     numbers = numbers[numbers.isfinite()]
-    told = {
+    description = {
         "config": {},
         "tensors": [{"name": "all", "shape": [len(numbers)]}],
         "weights": base64.b64encode(numbers.numpy().tobytes()).decode(),
     }
-    assert in_node("return model.weights.all", description=told) == numbers.tolist()
+    assert in_node("return model.weights.all", description=description) == numbers.tolist()
 
 
 def test_hooks_see_what_meets_and_may_change_it():
     model = small()
-    told = describe(model, CharTokenizer(LETTERS))
+    description = describe(model, CharTokenizer(LETTERS))
     body = """
       const seen = {};
       const {logits} = M.forward(model, input.ids, {hook: (name, array) => {
@@ -323,7 +325,7 @@ def test_hooks_see_what_meets_and_may_change_it():
         if (name === "h.1") array.fill(0);
       }});
       return {seen, logits}"""
-    result = in_node(body, description=told, ids=IDS)
+    result = in_node(body, description=description, ids=IDS)
     names = (".attn.q", ".attn.k", ".attn.v", ".attn.heads", "")
     parts = ["embedding", *(f"h.{i}{name}" for i in range(2) for name in names)]
     assert sorted(result["seen"]) == sorted(parts)
@@ -338,10 +340,10 @@ def test_hooks_see_what_meets_and_may_change_it():
 
 def test_the_logit_lens_reads_each_layer(monkeypatch):
     model = small()
-    told = describe(model, CharTokenizer(LETTERS))
+    description = describe(model, CharTokenizer(LETTERS))
     body = "return M.forward(model, input.ids).stream.map((x) => M.readOut(model, x))"
     _, _, stream = in_torch(model, IDS, monkeypatch)
-    for ours, x in zip(in_node(body, description=told, ids=IDS), stream, strict=True):
+    for ours, x in zip(in_node(body, description=description, ids=IDS), stream, strict=True):
         with torch.no_grad():
             assert close(ours, model.lm_head(model.ln_f(x)))
 
@@ -393,8 +395,8 @@ def test_what_is_carried_over_gives_pytorchs_logits(options):
     places += [
         (f"h.{i}.attn.heads", t, h * D, D) for i in range(2) for h in range(4) for t in (4, 6, 8)
     ]
-    told = describe(model, letters(11))
-    found = in_node(CARRY, description=told, clean=clean, altered=altered, places=places)
+    description = describe(model, letters(11))
+    found = in_node(CARRY, description=description, clean=clean, altered=altered, places=places)
     plain = {}
     with torch.no_grad():
         for name, ids in (("clean", clean), ("altered", altered)):
@@ -423,8 +425,8 @@ def test_the_shipped_model_is_patched_as_in_pytorch(shipped):
         ("h.2", 12),
         ("h.3.attn.heads", 20, 96, 32),
     ]
-    told = describe(model, tok)
-    found = in_node(CARRY, description=told, clean=clean, altered=altered, places=places)
+    description = describe(model, tok)
+    found = in_node(CARRY, description=description, clean=clean, altered=altered, places=places)
     for (name, t, *channels), ours in zip(places, found["ends"], strict=True):
         cut = slice(96, 128) if channels else slice(None)
         assert close(ours, patched(model, clean, altered, name, t, cut)), (name, t)
@@ -476,13 +478,13 @@ def test_probabilities_are_those_of_generate():
 def test_greedy_text_is_that_of_generate_past_the_context_too():
     for options in ({}, SPEEDRUN):
         model = small(**options)
-        told = describe(model, CharTokenizer(LETTERS))
+        description = describe(model, CharTokenizer(LETTERS))
         body = """
           const g = M.generate(model, input.ids, {temperature: 0});
           return Array.from({length: 20}, () => g.next().value)"""
         ids = torch.tensor([[1, 2, 3]])
         theirs = sampling.generate(model, ids, 20, temperature=0.0)[0, 3:].tolist()
-        assert in_node(body, description=told, ids=ids[0].tolist()) == theirs
+        assert in_node(body, description=description, ids=ids[0].tolist()) == theirs
 
 
 def test_draws_repeat_with_a_seed_and_follow_the_probabilities():
@@ -515,12 +517,14 @@ def test_byte_pieces_are_pythons_on_any_text():
     body = """
       const {encode, decode} = tokenizers.load(input.tokenizer);
       return input.texts.map((text) => [encode(text), decode(encode(text))])"""
-    told = describe(large(GPT(GPTConfig(tok.vocab_size, 4, 4, 1, 1))), tok)["tokenizer"]
-    for text, (ids, back) in zip(texts, in_node(body, tokenizer=told, texts=texts), strict=True):
+    description = describe(large(GPT(GPTConfig(tok.vocab_size, 4, 4, 1, 1))), tok)["tokenizer"]
+    for text, (ids, back) in zip(
+        texts, in_node(body, tokenizer=description, texts=texts), strict=True
+    ):
         assert ids == tok.encode(text) and back == text, text
     decoded = in_node(
         "return tokenizers.load(input.tokenizer).decode(input.ids)",
-        tokenizer=told,
+        tokenizer=description,
         ids=[tok.vocab_size - 1, 0xC3, 104],
     )
     assert decoded == tok.decode([tok.vocab_size - 1, 0xC3, 104])
@@ -558,9 +562,9 @@ def test_byte_pieces_are_pythons_on_any_text():
     ],
 )
 def test_a_broken_input_is_told(body, said):
-    with pytest.raises(JavaScriptError) as told:
+    with pytest.raises(JavaScriptError) as error:
         in_node(body, description=describe(small(), CharTokenizer(LETTERS)))
-    assert said in str(told.value)
+    assert said in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -575,9 +579,9 @@ def test_a_broken_input_is_told(body, said):
     ],
 )  # fmt: skip
 def test_any_text_becomes_one_of_known_characters(known, text, read, changes):
-    told = {"tokenizer": "CharTokenizer", "characters": list(known)}
-    body = "const t = tokenizers.load(input.told), f = t.fit(input.text);"
-    fitted = node(f"{body} t.encode(f.text); return f", told=told, text=text)
+    description = {"tokenizer": "CharTokenizer", "characters": list(known)}
+    body = "const t = tokenizers.load(input.description), f = t.fit(input.text);"
+    fitted = node(f"{body} t.encode(f.text); return f", description=description, text=text)
     assert (fitted["text"], dict(fitted["changes"])) == (read, changes)
 
 

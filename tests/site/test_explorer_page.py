@@ -15,8 +15,8 @@ from scratchformer.attention import recorded_attention
 from scratchformer.generation import generate
 from scratchformer.models import GPT
 from scratchformer.tokenizers import ByteBPE, CharTokenizer
-from scratchformer_course.ch17_speedrun.model import SpeedrunConfig, SpeedrunGPT
 from scratchformer_course.page_model import explore
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from tests.site.browsing import PHONE, number, opened
 from tests.site.figures import LIVE, NAME, PROMPT, fill, press
 

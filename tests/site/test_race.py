@@ -22,7 +22,7 @@ from lab.firefox import PROGRAM, Firefox
 from scratchformer.cli import read_config
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
-from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
+from scratchformer_course.page_model.speedrun import SpeedrunGPT
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 from tests.node import COURSE

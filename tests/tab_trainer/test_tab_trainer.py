@@ -13,13 +13,22 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import nn
 
-from lab.gradients import COMPUTE, IDEAS, ROWS, SMALL, compare, make_batch, make_model, told
+from lab.gradients import (
+    COMPUTE,
+    IDEAS,
+    ROWS,
+    SMALL,
+    compare,
+    for_the_trainer,
+    make_batch,
+    make_model,
+)
 from scratchformer.data.corpora import Corpus
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import TrainingConfig, evaluate, make_optimizer
 from scratchformer.training.muon import newton_schulz
-from scratchformer_course.ch17_speedrun.model import SpeedrunGPT
 from scratchformer_course.page_model import describe
+from scratchformer_course.page_model.speedrun import SpeedrunGPT
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import FIXED
 from tests.node import JavaScriptError, Node
@@ -67,7 +76,7 @@ def test_the_gradients_of_every_weight_are_pytorchs(ideas, kind):
 @pytest.mark.parametrize("ideas", SETTINGS[:2], ids=["rotary", "learned"])
 def test_ten_steps_of_training_are_pytorchs(ideas, rates):
     model, steps = make_model(std=0.1, **ideas), 10
-    own = told(model)
+    own = for_the_trainer(model)
     config = TrainingConfig(
         steps=steps, lr=3e-2, seed=0, **rates, muon_momentum=0.87, betas=(0.4, 0.9),
         weight_decay=0.0, precision="float32",
@@ -170,7 +179,7 @@ def test_the_score_of_a_text_counts_every_target_once():
         }
         return [sum / count, right, count];"""
     settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
-    asked = {**told(model), "settings": settings, "kind": "simd", "ids": ids}
+    asked = {**for_the_trainer(model), "settings": settings, "kind": "simd", "ids": ids}
     loss, right, count = in_node(LOAD + body, **asked)
     assert count == 149
     windows = [ids[i : i + 10] for i in range(0, 149, 9)]
@@ -204,7 +213,9 @@ def test_a_batch_in_two_halves_has_the_gradients_of_the_batch():
         const single = Tr.halves({ x: whole.x.subarray(0, 9), y: whole.y.subarray(0, 9) }, 9);
         return { one, parts, single: single.map((p) => p.x.length) };"""
     settings = {"batch_size": B, "steps": 1, "lr": 0, "muon_lr": None, "betas": [0, 0]}
-    found = in_node(LOAD + body, **told(model), settings=settings, x=x.tolist(), y=y.tolist())
+    found = in_node(
+        LOAD + body, **for_the_trainer(model), settings=settings, x=x.tolist(), y=y.tolist()
+    )
     assert found["single"] == [9] and [part["targets"] for part in found["parts"]] == [27, 18]
     one, (first, second) = found["one"], found["parts"]
     assert 0.6 * first["loss"] + 0.4 * second["loss"] == pytest.approx(one["loss"], abs=1e-6)
@@ -349,11 +360,11 @@ def test_a_session_tells_each_step_looks_scores_and_ends():
 
 
 def test_a_paused_session_waits_and_goes_on_where_it_was():
-    told = (
+    begun = (
         "start(); await turn(3); receive({ do: 'pause' }); receive({ do: 'pause' });"
         "await turn(50); posted.push({ is: 'waited' });"
     )
-    posted = session(told + "receive({ do: 'resume' }); await turn(100);")
+    posted = session(begun + "receive({ do: 'resume' }); await turn(100);")
     without = [m for m in posted if m["is"] != "waited"]
     assert kinds(posted).index("waited") < 6
     assert [m["step"] for m in without if m["is"] == "step"] == [1, 2, 3, 4, 5, 6]
@@ -362,9 +373,9 @@ def test_a_paused_session_waits_and_goes_on_where_it_was():
 
 
 def test_a_stopped_session_is_silent_and_another_can_start():
-    told = "start(); await turn(3); receive({ do: 'stop' }); await turn(50); posted.length = 0;"
-    assert session(told + "await turn(9);") == []
-    posted = session(told + "start(); start(); await turn(100);")
+    begun = "start(); await turn(3); receive({ do: 'stop' }); await turn(50); posted.length = 0;"
+    assert session(begun + "await turn(9);") == []
+    posted = session(begun + "start(); start(); await turn(100);")
     assert kinds(posted).count("done") == 1 and kinds(posted).count("step") == 6
     paused = "start(); await turn(2); receive({ do: 'pause' }); await turn(5); posted.length = 0;"
     posted = session(paused + "start(); await turn(100);")
@@ -387,8 +398,8 @@ def test_a_run_that_diverges_ends_and_one_that_cannot_start_says_why():
 # Two sessions, the ends of one channel between them; the second may be made to fail, or to fall
 # silent: then it is declared dead, as the page does it when a worker has died
 TWO = """const { port1, port2 } = new MessageChannel(), asked = [];
-  const trainer = { ...Tr, newRun(...told) {
-    const run = Tr.newRun(...told);
+  const trainer = { ...Tr, newRun(...given) {
+    const run = Tr.newRun(...given);
     for (const name of ["learn", "apply", "judge"]) {
       const work = run[name];
       run[name] = (x) => {
@@ -479,7 +490,7 @@ def test_python_opens_the_saved_file_and_gets_the_same_logits(tmp_path):
       const config = { ...input.fixed, ...input.config };
       return { logits: run.logits(ids.slice(0, 9)), ids: ids.slice(0, 9),
         file: Export.safetensors(config, weights, input.characters),
-        told: Export.describe(config, weights, input.characters) };"""
+        description: Export.describe(config, weights, input.characters) };"""
     characters = list("abcdefghijklm")
     found = in_node(body, **RUN, fixed=FIXED, characters=characters)
     path = tmp_path / "trained.safetensors"
@@ -489,10 +500,12 @@ def test_python_opens_the_saved_file_and_gets_the_same_logits(tmp_path):
         logits = model(torch.tensor([found["ids"]]))[0]
     assert (torch.tensor(found["logits"]).view_as(logits) - logits).abs().max() < 1e-4
     expected = describe(model, CharTokenizer("".join(characters)))
-    assert found["told"]["tensors"] == expected["tensors"]
-    assert found["told"]["weights"] == expected["weights"]  # float16, rounded as PyTorch does
-    assert found["told"]["tokenizer"] == expected["tokenizer"]
-    assert found["told"]["config"] == expected["config"]
+    assert found["description"]["tensors"] == expected["tensors"]
+    assert (
+        found["description"]["weights"] == expected["weights"]
+    )  # float16, rounded as PyTorch does
+    assert found["description"]["tokenizer"] == expected["tokenizer"]
+    assert found["description"]["config"] == expected["config"]
 
 
 def test_float16_is_pythons_for_any_number():

@@ -6,7 +6,6 @@ The exercises of a chapter stand in its slice, as tables: `ch08_rotary/exercises
 from scratchformer_course.kit.checks.engine import (
     Exercise,
     Mistake,
-    alike,
     exercise,
     mistake,
     refused,
@@ -19,7 +18,6 @@ __all__ = [
     "Mistake",
     "Verdict",
     "Wrong",
-    "alike",
     "exercise",
     "expect",
     "mistake",

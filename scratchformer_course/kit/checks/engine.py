@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -65,13 +65,6 @@ def mistake(description: str, diagnosis: str, answer: Answer, *, specific: bool 
     them is `specific`.
     """
     return Mistake(description, diagnosis.rstrip("."), answer, specific)
-
-
-def alike(
-    diagnosis: str, answers: Mapping[str, Answer], *, specific: bool = False
-) -> list[Mistake]:
-    """Several wrong answers, by their descriptions, that share a diagnosis."""
-    return [mistake(name, diagnosis, each, specific=specific) for name, each in answers.items()]
 
 
 def refused(description: str, words: str, answer: Answer) -> Mistake:
@@ -245,4 +238,4 @@ class Exercise:
         return as_function(answer, self.right, kept) if self.is_class else answer
 
 
-exercise = Exercise  # a table is written in small letters: exercise, mistake, alike, refused
+exercise = Exercise  # a table is written in small letters: exercise, mistake, refused
