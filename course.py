@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 BOOK_ENVIRONMENT, LAB_ENVIRONMENT = ROOT / ".venv", ROOT / ".venv-lab"
 OLDEST, NEWEST = (3, 10), (3, 14)
+BUILD = ("build", ".", "--all", "-W", "-n", "--keep-going")  # what jupyter-book is told
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 QUIET_LAB = (  # JupyterLab neither asks for news nor for updates
     '{"@jupyterlab/apputils-extension:notification":'
@@ -130,7 +131,7 @@ def install() -> None:
 @command
 def book() -> None:
     """build the site into _build/html; any warning fails"""
-    run(book_python().with_name("jupyter-book"), *"build . --all -W -n --keep-going".split())
+    run(book_python().with_name("jupyter-book"), *BUILD)
     if not (ROOT / "_build" / "html" / "index.html").is_file():
         raise SystemExit("the build left no _build/html/index.html")
     print("Open _build/html/index.html in a browser, or `python course.py serve` to read it there.")
@@ -243,10 +244,9 @@ def constraints() -> None:
     plain = "--no-header --no-annotate --output-file"
     for minor in range(OLDEST[1], NEWEST[1] + 1):
         resolved, version = environment / f"{minor}.txt", f"3.{minor}"
-        run(
-            *(python_of(environment), "-m", "uv", "pip", "compile", wanted, "pyproject.toml"),
-            *(*options.split(), "--python-version", version, *plain.split(), resolved),
-        )
+        compile_pins = ["-m", "uv", "pip", "compile", str(wanted), "pyproject.toml"]
+        fixed = [*options.split(), "--python-version", version, *plain.split()]
+        run(python_of(environment), *compile_pins, *fixed, resolved)
         pins = resolved.read_text("utf-8").splitlines()
         kept = [pin for pin in pins if not pin.startswith(("cuda", "nvidia", "triton"))]
         head = (

@@ -55,9 +55,19 @@ FRAMES = range(0, STEPS + 1, 20)
 ASKED = (17, 30, 42, 56, 64, 71, 85, 98)  # the film's questions
 CHECKED = (42, 85)  # those of the checkers
 RIGHT = ("form", "units", "tens")
-SETTINGS = {"seeds": list(SEEDS), "tuning_seed": TUNING_SEED, "base_steps": BASE_STEPS}
-SETTINGS |= {"sft_steps": SFT_STEPS, "steps": STEPS, "batch": BATCH, "group": GROUP}
-SETTINGS |= {"demonstrations": SHOWN, "rates": RATES, "frames": list(FRAMES), "asked": ASKED}
+SETTINGS: dict[str, Any] = {
+    "seeds": list(SEEDS),
+    "tuning_seed": TUNING_SEED,
+    "base_steps": BASE_STEPS,
+    "sft_steps": SFT_STEPS,
+    "steps": STEPS,
+    "batch": BATCH,
+    "group": GROUP,
+    "demonstrations": SHOWN,
+    "rates": RATES,
+    "frames": list(FRAMES),
+    "asked": ASKED,
+}
 
 
 def loss(model: GPT, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -224,10 +234,10 @@ R = [{"lr": lr} for lr in RATES]
 BETAS = [{"lr": lr, "beta": beta} for beta in (0.1, 1.0) for lr in RATES[:2]]
 METHODS: dict[str, tuple[str, Callable[..., GPT], list[dict], Score]] = {
     "sft": ("base", fine_tuned, R, by_right),
-    "sft, no mask": ("base", lambda *a, **k: fine_tuned(*a, mask=False, **k), [], by_right),
+    "sft, no mask": ("base", functools.partial(fine_tuned, mask=False), [], by_right),
     "sft, random weights": ("random", fine_tuned, R, by_right),
     "reinforce": ("sft", reinforced, R, by_right),
-    "reinforce, KL 0.1": ("sft", lambda *a, **k: reinforced(*a, beta=0.1, **k), R, penalised(0.1)),
+    "reinforce, KL 0.1": ("sft", functools.partial(reinforced, beta=0.1), R, penalised(0.1)),
     "reinforce, LoRA": (
         "sft", lambda m, seed, lr: reinforced(with_lora(m, seed), seed, lr),
         [{"lr": lr} for lr in (3e-3, 1e-2)], by_right),
@@ -239,7 +249,7 @@ METHODS: dict[str, tuple[str, Callable[..., GPT], list[dict], Score]] = {
 class Trial:
     """Models and facts of one seed; what others begin with is trained once."""
 
-    def __init__(self, seed: int, sft: dict[str, float], quick: bool):
+    def __init__(self, seed: int, sft: dict[str, Any], quick: bool):
         self.seed = seed
         self.base = pretrained(4 if quick else BASE_STEPS)
         self.sft = fine_tuned(copy.deepcopy(self.base), seed, **sft)
@@ -351,12 +361,14 @@ def main(arguments: list[str] | None = None) -> dict:
                 kept.keep()
     names = [name for name in METHODS if not quick or name in ("sft", "reinforce")]
     untuned = [name for name in names if "best" not in methods.get(name, {})]
-    trial = start_of(TUNING_SEED) if untuned else None
-    for name in untuned:
-        tune(name, trial, kept)
+    if untuned:
+        trial = start_of(TUNING_SEED)
+        for name in untuned:
+            tune(name, trial, kept)
     for seed in SEEDS[: 1 if quick else None]:
         missing = [name for name in names if str(seed) not in methods[name]["seeds"]]
-        trial = start_of(seed) if missing else None
+        if missing:
+            trial = start_of(seed)
         for name in missing:
             row = trial.run(name, methods[name]["best"])[1]
             methods[name]["seeds"][str(seed)] = row

@@ -11,7 +11,7 @@ counted; what a library uses beside it, as oneDNN does for its own copies, is no
 import math
 import os
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # or the profiler tells each start and stop
 
@@ -70,7 +70,7 @@ def measured(T: int, backward: bool, rounds: int) -> dict[str, dict[str, list[fl
     }
 
 
-def slope(lengths: list[int], medians: list[float]) -> float:
+def slope(lengths: Sequence[int], medians: list[float]) -> float:
     """The power of T with which the medians grow: a straight line through the logarithms."""
     logs = [math.log(T) for T in lengths], [math.log(m) for m in medians]
     return statistics.linear_regression(*logs).slope

@@ -23,6 +23,7 @@ import math
 import random
 import statistics
 import time
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -45,7 +46,7 @@ SPECIAL = (PAD, CLS, SEP)
 SIZES = {"d_model": 64, "n_heads": 4, "n_layers": 2}
 ROWS, HIDDEN, SINGLE = 32, 0.3, 0.15  # a batch; words hidden in it; the chance of single texts
 KINDS = ("seen", "unseen")
-FULL = {
+FULL: dict[str, Any] = {
     "texts": 20_000,  # pairs to pretrain on and to count
     "steps": 6000,
     "rates": (1e-3, 2e-3, 4e-3, 6e-3, 1e-2),  # of pretraining
@@ -57,12 +58,21 @@ FULL = {
     "gaps": 300,  # pairs of each kind whose words are hidden
     "seeds": (0, 1, 2),
 }
-QUICK = {"texts": 1000, "steps": 2, "rates": (3e-3,), "judging steps": 2}
-QUICK |= {"judging rates": (1e-3,), "dropouts": (0.0,), "labelled": (20,), "tested": 10}
-QUICK |= {"gaps": 4, "seeds": (0,)}
+QUICK: dict[str, Any] = {
+    "texts": 1000,
+    "steps": 2,
+    "rates": (3e-3,),
+    "judging steps": 2,
+    "judging rates": (1e-3,),
+    "dropouts": (0.0,),
+    "labelled": (20,),
+    "tested": 10,
+    "gaps": 4,
+    "seeds": (0,),
+}
 START = 0.05  # standard deviation of a matrix before training
 WARMUP = 200  # steps of pretraining in which the rate rises; a tenth of judging's
-RECIPE = {
+RECIPE: dict[str, Any] = {
     "rows": ROWS,
     "hidden": HIDDEN,
     "warmup": WARMUP,
@@ -131,7 +141,7 @@ def fresh(data):
     with torch.no_grad():
         for p in model.parameters():
             if p.dim() >= 2:
-                p *= START / 0.02
+                p.mul_(START / 0.02)
     return model
 
 
@@ -196,16 +206,13 @@ def accuracy(data, judge, texts, same):
 
 def filled(data, model, texts, which, alone, causal=False):
     """The share of words that are found when each of the first or second text is hidden in turn."""
-    rows, segments, places, answers = [], [], [], []
+    gaps: list[tuple] = []  # ids, segments, place, answer
     for a, b in texts:
         ids, parts = data.row((a, b)[which]) if alone else data.row(a, b)
         start = 1 if alone or which == 0 else len(a) + 2
         for place in range(start, start + len((a, b)[which])):
-            answers.append(ids[place])
-            rows.append([*ids[:place], MASK, *ids[place + 1 :]])
-            segments.append(parts)
-            places.append(place)
-    rows, segments, places, answers = map(torch.tensor, (rows, segments, places, answers))
+            gaps.append(([*ids[:place], MASK, *ids[place + 1 :]], parts, place, ids[place]))
+    rows, segments, places, answers = map(torch.tensor, zip(*gaps, strict=True))
     mask = padding_mask(rows, PAD)
     with eval_mode(model):
         if causal:  # the word before the gap predicts it
@@ -236,7 +243,9 @@ class PairTable:
 
     def __init__(self, pairs, n, m):
         self.n, self.m, self.total = n, m, len(pairs)
-        self.english, self.german, self.both = (collections.Counter() for _ in range(3))
+        self.english: collections.Counter[tuple] = collections.Counter()
+        self.german: collections.Counter[tuple] = collections.Counter()
+        self.both: collections.Counter[tuple] = collections.Counter()
         for a, b in pairs:
             first, second = grams(a, n), grams(b, m)
             self.english.update(first)
@@ -282,7 +291,7 @@ def counted(data, labelled, development, tests):
 
     ready = [(features(texts), same) for texts, same in (*development, *tests)]
     columns = {"words": slice(0, 4), "neighbours": slice(4, 8), "all five": slice(0, 20)}
-    result = {}
+    result: dict[int, dict] = {}
     for n, (texts, same) in labelled.items():
         own, found = features(texts), []
         for name, part in columns.items():
@@ -291,7 +300,7 @@ def counted(data, labelled, development, tests):
                 found.append((name, decay, linear(own[:, part], same, cut, decay)))
         result[n] = {}
         for i, kind in enumerate(KINDS):
-            name, _, shares = max(found, key=lambda row, i=i: row[2][i])
+            name, _, shares = max(found, key=lambda row: row[2][i])
             result[n][kind] = {"table": name, "share": round(shares[len(KINDS) + i], 4)}
     return result
 
@@ -304,8 +313,10 @@ class GapTable:
     """
 
     def __init__(self, pairs):
-        self.common, self.left, self.right = (collections.Counter() for _ in range(3))
-        self.around = collections.defaultdict(collections.Counter)
+        self.common: collections.Counter[str] = collections.Counter()
+        self.left: collections.Counter[tuple] = collections.Counter()
+        self.right: collections.Counter[tuple] = collections.Counter()
+        self.around: dict[tuple, collections.Counter] = collections.defaultdict(collections.Counter)
         for a, _ in pairs:
             words = ["[CLS]", *a, "[SEP]"]
             for left, word, right in zip(words, words[1:], words[2:], strict=False):
@@ -313,7 +324,8 @@ class GapTable:
                 self.left[left, word] += 1
                 self.right[word, right] += 1
                 self.around[left, right][word] += 1
-        self.after, self.before = collections.Counter(), collections.Counter()
+        self.after: collections.Counter[str] = collections.Counter()
+        self.before: collections.Counter[str] = collections.Counter()
         for (left, _), n in self.left.items():
             self.after[left] += n
         for (_, right), n in self.right.items():
@@ -357,7 +369,7 @@ class GapTable:
                     others = [*a[:i], *a[i + 1 :]]
                     partners = self.beside(others, b, known)
                     scores = {w: score + weight * partners[w] for w, score in scores.items()}
-                hits += word == max(scores, key=lambda w, scores=scores: scores[w])
+                hits += word == max(scores, key=scores.__getitem__)
                 n += 1
         return hits / n
 
@@ -376,7 +388,7 @@ def gap_tables(data, development, tests):
     more = [(*best, known, weight) for known, weight in grid]
     ways = {"neighbours": best, "neighbours and German": max(more, key=on_development)}
     common, _ = table.common.most_common(1)[0]
-    result = {"settings": ways}
+    result: dict[str, dict] = {"settings": ways}
     for kind, texts in tests.items():
         words = [word for a, _ in texts for word in a]
         result[kind] = {"commonest": words.count(common) / len(words)}
@@ -417,13 +429,13 @@ def best_of(found, choose=max):
 def judge_of(data, model, lessons, seed, steps, lr, dropout):
     torch.manual_seed(seed)
     judge = Judge(with_dropout(model, dropout))
-    settings = {"steps": steps, "lr": lr, "warmup": steps // 10}
-    return taught(data, judge, *lessons, seed, **settings)
+    texts, same = lessons
+    return taught(data, judge, texts, same, seed, steps=steps, lr=lr, warmup=steps // 10)
 
 
 def best_judging(data, size, models, lessons, development):
     """For each model the accuracy on development pairs, for each dropout and rate."""
-    found = {}
+    found: dict[str, dict] = {}
     for name, model in models.items():
         found[name] = {}
         for dropout, lr in itertools.product(size["dropouts"], size["judging rates"]):

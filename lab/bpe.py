@@ -5,6 +5,7 @@ loop, three to ten minutes, runs once. With --quick 100 merges are learned, in o
 """
 
 from collections import Counter
+from functools import partial
 from itertools import islice, pairwise
 
 from lab.runs import in_turns, load_text, row, seconds
@@ -21,13 +22,13 @@ def textbook_merges(words, counts):
     """
     words = [list(word) for word in words]
     while True:
-        pairs = {}
+        pairs: dict[tuple, int] = {}
         for word, n in zip(words, counts, strict=True):
             for pair in pairwise(word):
                 pairs[pair] = pairs.get(pair, 0) + n
         if not pairs:
             return
-        best = max(pairs, key=pairs.get)
+        best = max(pairs, key=pairs.__getitem__)
         for i, word in enumerate(words):
             new, j = [], 0
             while j < len(word):
@@ -58,7 +59,7 @@ def train_rust(text: str, pre_tokenizer, vocab_size: int, **options):
 
 def side_by_side(rounds: int, *jobs) -> list[list[float]]:
     """Seconds of each job, one figure a round; the jobs take turns."""
-    clocks = {str(i): lambda job=job: seconds(job) for i, job in enumerate(jobs)}
+    clocks = {str(i): partial(seconds, job) for i, job in enumerate(jobs)}
     return list(in_turns(clocks, rounds, warm=0).values())
 
 
@@ -78,21 +79,21 @@ def rows_against_rust(text: str, merges: int, rounds: int) -> list[dict]:
     from tokenizers.pre_tokenizers import ByteLevel, WhitespaceSplit
 
     symbols = len({*text}) + len({word[-1] for word in text.split()})
-    words = side_by_side(
+    our_words, rust_words = side_by_side(
         rounds,
         lambda: WordBPE.train(text, merges),
         lambda: train_rust(text, WhitespaceSplit(), symbols + merges, end_of_word_suffix="</w>"),
     )
     alphabet, pieces = ByteLevel.alphabet(), ByteLevel(add_prefix_space=False)
-    by_bytes = side_by_side(
+    our_bytes, rust_bytes = side_by_side(
         rounds,
         lambda: ByteBPE.train(text, 256 + merges),
         lambda: train_rust(text, pieces, 256 + merges, initial_alphabet=alphabet),
     )
     name = "Hugging Face `tokenizers` (Rust)"
     return [
-        row("`WordBPE.train`", name, "s", *words),
-        row("`ByteBPE.train`", name, "s", *by_bytes),
+        row("`WordBPE.train`", name, "s", our_words, rust_words),
+        row("`ByteBPE.train`", name, "s", our_bytes, rust_bytes),
     ]
 
 
@@ -100,9 +101,9 @@ def row_against_tiktoken(text: str, tok: ByteBPE, rounds: int) -> dict:
     """Encoding `text`, by a tokenizer made anew in each round so that it has cached nothing."""
     rust = tok.to_tiktoken()
     fresh = [ByteBPE(tok.tokens) for _ in range(rounds)]
-    both = side_by_side(
+    ours, theirs = side_by_side(
         rounds,
         lambda: fresh.pop().encode(text),
         lambda: rust.encode_ordinary(text),
     )
-    return row("`ByteBPE.encode`, nothing cached", "`tiktoken` (Rust)", "s", *both)
+    return row("`ByteBPE.encode`, nothing cached", "`tiktoken` (Rust)", "s", ours, theirs)

@@ -12,6 +12,7 @@ for the rungs; the texts are those of the first. About four minutes of one core.
 import argparse
 import json
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,12 +30,21 @@ from scratchformer_course.measurements import FOLDER
 FILE = FOLDER / "climb.json"
 C, CONTEXT, SEEDS = 32, 8, (0, 1, 2)
 STEPS, RATES = 3000, (0.003, 0.01)
-SHORT = {"batch_size": 32, "context_length": CONTEXT, "weight_decay": 0.0}
+SHORT: dict[str, Any] = {"batch_size": 32, "context_length": CONTEXT, "weight_decay": 0.0}
 PROMPT, WRITTEN, TEMPERATURE, SEED = "\nROMEO:\n", 180, 0.8, 1
 OPENING, SHOWN = "Whence are you, sir? what may I call your name", 4
-SETTINGS = {"prompt": PROMPT, "opening": OPENING, "temperature": TEMPERATURE, "seed": SEED}
-SETTINGS |= {"seeds": SEEDS, "steps": STEPS, "rates": RATES}
-SETTINGS |= {"vocab_size": runs.CHARACTERS, "d_model": C, **SHORT}
+SETTINGS: dict[str, Any] = {
+    "prompt": PROMPT,
+    "opening": OPENING,
+    "temperature": TEMPERATURE,
+    "seed": SEED,
+    "seeds": SEEDS,
+    "steps": STEPS,
+    "rates": RATES,
+    "vocab_size": runs.CHARACTERS,
+    "d_model": C,
+    **SHORT,
+}
 
 Way = Callable[["Rung", Tensor], Tensor]
 

@@ -76,10 +76,10 @@ def on_shakespeare() -> Iterator[dict]:
         losses = [run[key] for run in part["runs"]["validation"]]
         yield row(page, name, part["parameters"], of["steps"], guesses, losses)
     losses = [round(run["loss"], 4) for run in load_measurements("tab")["tab"]]
-    model = SpeedrunGPT(SpeedrunConfig(runs.CHARACTERS, **CONFIG, **FIXED))
+    in_tab = SpeedrunGPT(SpeedrunConfig(runs.CHARACTERS, **CONFIG, **FIXED))
     guesses = TRAINING["batch_size"] * CONFIG["context_length"]
     yield row(
-        "train_in_this_tab", "in a browser's tab", size(model), TRAINING["steps"], guesses, losses
+        "train_in_this_tab", "in a browser's tab", size(in_tab), TRAINING["steps"], guesses, losses
     )
 
 

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -30,8 +31,15 @@ from scratchformer.training import distributed, parameter_groups, token_loss, up
 from scratchformer_course.measurements import FOLDER
 
 STORED = FOLDER / "ddp.json"
-SMALL = {"d_model": 192, "n_heads": 6, "n_layers": 4, "context_length": 128, "batch_size": 32}
-SMALL |= {"dropout": 0.0, "precision": "float32"}
+SMALL: dict[str, Any] = {
+    "d_model": 192,
+    "n_heads": 6,
+    "n_layers": 4,
+    "context_length": 128,
+    "batch_size": 32,
+    "dropout": 0.0,
+    "precision": "float32",
+}
 QUICK = SMALL | {"d_model": 32, "n_heads": 2, "n_layers": 1, "batch_size": 4}
 ROUNDS = {"small": (12, 3), "big": (3, 1)}  # rounds, and steps of each
 

@@ -9,6 +9,7 @@ first_suspect  the mistake that the first of these names first
 """
 
 import argparse
+from typing import Any
 
 from lab import runs
 from scratchformer_course.ch23_silent_bugs.examination import CHARACTERS, ROWS, STEPS, examine
@@ -33,7 +34,7 @@ def measure(options: argparse.Namespace) -> dict:
         found[kind] = {}
         for name, program in all_of_a_kind.items():
             report = examine(program)
-            entry = {"now": report.faults}
+            entry: dict[str, Any] = {"now": report.faults}
             before = stored.get(kind, {}).get(name, {})
             entry = {"first_sight": before.get("first_sight", entry["now"])} | entry
             if kind == "patients":

@@ -9,6 +9,7 @@ in the whole validation split. The losses are the checkpoints' own.
 """
 
 import argparse
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,8 +26,16 @@ FILE = FOLDER / "film.json"
 FRAMES = (0, 20, 100, 300, 500, 1000, 2000, 5000)
 PROMPT, WRITTEN, TEMPERATURE, SEED = "JULIET:\n", 121, 0.7, 1
 LINE, BLOCK, HEAD = "To be, or not", 0, 3  # the head that comes to read the character before
-SETTINGS = {"prompt": PROMPT, "temperature": TEMPERATURE, "seed": SEED, "written": WRITTEN}
-SETTINGS |= {"line": LINE, "block": BLOCK, "head": HEAD, "frames": FRAMES}
+SETTINGS: dict[str, Any] = {
+    "prompt": PROMPT,
+    "temperature": TEMPERATURE,
+    "seed": SEED,
+    "written": WRITTEN,
+    "line": LINE,
+    "block": BLOCK,
+    "head": HEAD,
+    "frames": FRAMES,
+}
 
 
 def frame(model: GPT, tok: CharTokenizer) -> dict:

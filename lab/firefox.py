@@ -90,7 +90,7 @@ class Firefox:
             f"Promise.resolve().then(() => ({expression})).then("
             "  (value) => done([value ?? null, null]), (error) => done([null, String(error)]));"
         )
-        call = {"script": script, "args": [], "sandbox": None}
+        call: dict[str, Any] = {"script": script, "args": [], "sandbox": None}
         value, error = self._do("ExecuteAsyncScript", call)["value"]
         if error:
             raise RuntimeError(error)

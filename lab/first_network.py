@@ -10,6 +10,7 @@ train for longer.
 
 import argparse
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -25,8 +26,16 @@ FRAMES = (0, 1, 10, 30, 100, 300, 1000, 2000)
 LARGER = ((128, 2000), (512, 2000), (128, 8000), (512, 8000))  # hidden numbers and steps, 3 seeds
 BATCH, RATE, SEED = 256, 1.0, 0
 PROMPT, WRITTEN, OPENING, SHOWN = "\nROMEO:\n", 180, "First Ci", 5
-SETTINGS = {"prompt": PROMPT, "opening": OPENING, "rate": RATE, "seed": SEED, "batch": BATCH}
-SETTINGS |= {"vocab_size": runs.CHARACTERS, "frames": FRAMES, "larger": LARGER}
+SETTINGS: dict[str, Any] = {
+    "prompt": PROMPT,
+    "opening": OPENING,
+    "rate": RATE,
+    "seed": SEED,
+    "batch": BATCH,
+    "vocab_size": runs.CHARACTERS,
+    "frames": FRAMES,
+    "larger": LARGER,
+}
 
 
 class Network(nn.Module):
@@ -52,7 +61,8 @@ def train(network: Network, train_ids: Tensor, steps: int, seed: int) -> Iterato
         right_cross_entropy(network(nine[:, :8]), nine[:, 8]).backward()
         with torch.no_grad():
             for p in network.parameters():
-                p -= RATE * (1 - step / steps) * p.grad
+                assert p.grad is not None
+                p.sub_(RATE * (1 - step / steps) * p.grad)
                 p.grad = None
     yield steps
 

@@ -17,6 +17,7 @@ import argparse
 import math
 import time
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,16 @@ LARGE = 96, 9920  # width and steps: ten times the operations of the largest sma
 SEEDS, DRAWS = (0, 1, 2), 400
 SIZES, BUDGET = (25, 36, 51), 5e11  # half of the size that the law picks, that size, and twice it
 ORDERS = range(2, 11)  # of counts
-SETTINGS = {"small": SMALL, "large": LARGE, "seeds": SEEDS, "draws": DRAWS, "more": MORE}
-SETTINGS |= {"sizes": SIZES, "budget": BUDGET, "orders": list(ORDERS)}
+SETTINGS: dict[str, Any] = {
+    "small": SMALL,
+    "large": LARGE,
+    "seeds": SEEDS,
+    "draws": DRAWS,
+    "more": MORE,
+    "sizes": SIZES,
+    "budget": BUDGET,
+    "orders": list(ORDERS),
+}
 
 
 def jobs(corpus: str, rule: dict, cells: list) -> list[dict]:

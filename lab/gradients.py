@@ -22,8 +22,14 @@ SCRIPTS = [
     str(PACKAGE / name)
     for name in (LOADER, "page_model/model.js", "tab_trainer/matrix.js", "tab_trainer/trainer.js")
 ]
-SMALL = {"vocab_size": 13, "context_length": 9, "d_model": 24, "n_heads": 2, "n_layers": 2}
-IDEAS = {"positions": "rotary", "smear": 3, "bigram_rows": 29}
+SMALL: dict[str, Any] = {
+    "vocab_size": 13,
+    "context_length": 9,
+    "d_model": 24,
+    "n_heads": 2,
+    "n_layers": 2,
+}
+IDEAS: dict[str, Any] = {"positions": "rotary", "smear": 3, "bigram_rows": 29}
 ROWS = 5  # windows of a batch
 COMPUTE = """({ config, weights: given, x, y, kind }) => {
   const Tr = course.trainer;

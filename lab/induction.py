@@ -47,8 +47,16 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 HEADS = [(block, head) for block in (0, 1) for head in range(4)]
 SHOWN, FILMED = 20, 0  # notes of the song that is shown, and the seed of its run
-SETTINGS = {"seeds": list(SEEDS), "steps": STEPS, "long": LONG, "kinds": KINDS}
-SETTINGS |= {"frames": FRAMES, "shown": SHOWN, "filmed": FILMED, "stored": STORED_SEED}
+SETTINGS: dict[str, Any] = {
+    "seeds": list(SEEDS),
+    "steps": STEPS,
+    "long": LONG,
+    "kinds": KINDS,
+    "frames": FRAMES,
+    "shown": SHOWN,
+    "filmed": FILMED,
+    "stored": STORED_SEED,
+}
 LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"  # of a weight or a chance
 
 Songs = Callable[[int, torch.Generator], Tensor]
@@ -131,7 +139,8 @@ def silenced(model: GPT, heads: Heads) -> Iterator[None]:
         return hook
 
     hooks = [
-        block.attn.c_proj.register_forward_pre_hook(hook_of(i)) for i, block in enumerate(model.h)
+        block.get_submodule("attn.c_proj").register_forward_pre_hook(hook_of(i))
+        for i, block in enumerate(model.h)
     ]
     try:
         yield
@@ -148,7 +157,7 @@ def without(model: GPT, ids: Tensor, heads: Heads) -> float:
 def cut(model: GPT, ids: Tensor, heads: Heads, part: str) -> float:
     """The loss if block 2's queries, keys or values come from a run without `heads`."""
     kept: list[Tensor] = []
-    c_attn, C = model.h[1].attn.c_attn, model.config.d_model
+    c_attn, C = model.get_submodule("h.1.attn.c_attn"), model.config.d_model
     own = slice(C * "qkv".index(part), C * "qkv".index(part) + C)
     with silenced(model, heads):
         hook = c_attn.register_forward_hook(lambda module, args, out: kept.append(out))
@@ -250,7 +259,7 @@ def watched(model: GPT, seed: int, steps: int, every: int, ways: bool = False) -
 def by_length(model: GPT) -> dict[str, dict[str, float]]:
     found = {}
     for notes in (5, 6, 7):
-        ids = test_songs(256, lambda n, generator, k=notes: of_six(n, generator, k))
+        ids = test_songs(256, partial(of_six, notes=notes))
         best = max(max(block[1]) for block in scores(model, ids))
         found[str(notes)] = {"loss": round(copy_loss(model, ids), 3), "score": best}
     return found

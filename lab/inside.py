@@ -41,8 +41,14 @@ RIDGES = (1.0, 10.0, 100.0, 1_000.0, 10_000.0)
 DOSES = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)
 BETWEEN = ("comma", "line break", "first word", "word before")
 RIDGE, CLASSES, RANDOM_DRAWS = 1.0, 6, 5
-SETTINGS = {"seeds": list(SEEDS), "steps": STEPS, "ridges": RIDGES, "doses": DOSES}
-SETTINGS |= {"ridge": RIDGE, "random_draws": RANDOM_DRAWS}
+SETTINGS: dict[str, Any] = {
+    "seeds": list(SEEDS),
+    "steps": STEPS,
+    "ridges": RIDGES,
+    "doses": DOSES,
+    "ridge": RIDGE,
+    "random_draws": RANDOM_DRAWS,
+}
 Change = Callable[[Tensor], Tensor]
 
 

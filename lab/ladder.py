@@ -10,6 +10,7 @@ same round. About seven minutes on one thread, most of them for the losses.
 import copy
 import math
 import statistics
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -26,18 +27,18 @@ STORED = FOLDER / "ladder.json"
 SEEDS = (1337, 1, 2)
 CONTEXT, BATCH = 8, 32
 ROUNDS, STEPS_A_ROUND = 7, 100  # of the speed
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "betas": (0.9, 0.999),
     "weight_decay": 0.01,
     "schedule": "constant",
     "clip": math.inf,
 }
 SLOW, FAST = (5000, 1e-3), (3000, 1e-2)  # steps and learning rate
-THREE = {"n_layers": 3}
+THREE: dict[str, Any] = {"n_layers": 3}
 FULL = THREE | {"d_ff": 128, "project": True}
 # name -> (steps, rate), the settings of `Rung` (None: the table), the loss published for it on
 # 200 random batches; a rung in brackets is no step of the ladder: it takes two ideas apart
-RUNGS = {
+RUNGS: dict[str, tuple[tuple[int, float], dict[str, Any] | None, float | None]] = {
     "bigram table": (FAST, None, 2.49),
     "embedding": (FAST, {"n_layers": 0}, 2.517),
     "one head": (SLOW, {"n_heads": 1, "d_head": 16}, 2.418),
@@ -48,9 +49,18 @@ RUNGS = {
     "residuals": (SLOW, FULL | {"residual": True}, 2.068),
     "layer norm": (SLOW, FULL | {"residual": True, "norm": True}, 2.059),
 }
-SETTINGS = {"batch_size": BATCH, "context_length": CONTEXT, "train_part": 0.9, "seeds": SEEDS}
-SETTINGS |= {"optimizer": "AdamW", "threads": 1, "rounds": ROUNDS, "rungs": RUNGS}
-SETTINGS |= OPTIONS | {"clip": str(OPTIONS["clip"])}  # JSON knows no infinity
+SETTINGS: dict[str, Any] = {
+    "batch_size": BATCH,
+    "context_length": CONTEXT,
+    "train_part": 0.9,
+    "seeds": SEEDS,
+    "optimizer": "AdamW",
+    "threads": 1,
+    "rounds": ROUNDS,
+    "rungs": RUNGS,
+    **OPTIONS,
+    "clip": str(OPTIONS["clip"]),  # JSON knows no infinity
+}
 
 
 class HeadList(nn.Module):
@@ -61,18 +71,16 @@ class HeadList(nn.Module):
         d_model, n = heads.c_attn.in_features, heads.n_heads
         width = heads.c_attn.out_features // 3 // n
         weights = heads.c_attn.weight.detach().view(3, n, width, d_model)
-        self.layers = nn.ModuleList(
-            nn.ModuleList(nn.Linear(d_model, width, bias=False) for _ in "qkv") for _ in range(n)
-        )
-        for head, layers in enumerate(self.layers):
-            for part, layer in enumerate(layers):
-                layer.weight.data.copy_(weights[part, head])
+        self.layers = nn.ModuleList(nn.Linear(d_model, width, bias=False) for _ in range(3 * n))
+        for i, layer in enumerate(self.layers):  # query, key and value of a head, then the next's
+            layer.get_parameter("weight").data.copy_(weights[i % 3, i // 3])
+        self.open: torch.Tensor
         self.register_buffer("open", torch.ones(CONTEXT, CONTEXT).tril())
 
     def forward(self, x):
         T, found = x.shape[1], []
-        for query, key, value in self.layers:
-            q, k, v = query(x), key(x), value(x)
+        for i in range(0, len(self.layers), 3):
+            q, k, v = (layer(x) for layer in self.layers[i : i + 3])
             scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
             scores = scores.masked_fill(self.open[:T, :T] == 0, -math.inf)
             found.append(scores.softmax(dim=-1) @ v)
@@ -137,8 +145,8 @@ def climb(name: str, ids, val_ids, vocab_size: int, quick: bool) -> dict:
     """Train one rung with each seed."""
     (steps, lr), settings, published = RUNGS[name]
     steps, seeds = (2, SEEDS[:1]) if quick else (steps, SEEDS)
-    rung = {"name": name, "settings": settings, "steps": steps, "lr": lr, "published": published}
-    rung["runs"] = {}
+    rung: dict[str, Any] = {"name": name, "settings": settings, "steps": steps, "lr": lr}
+    rung |= {"published": published, "runs": {}}
     for seed in seeds:
         model = build(name, vocab_size, seed)
         every = 500 if seed == seeds[0] else None  # the chapter's shorter run is compared with it

@@ -21,6 +21,7 @@ import itertools
 import json
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,7 +50,13 @@ TUNED_AT, TUNED_LATER = 980, 3920  # steps of the tuning runs; the later ones wi
 RATES = {32: (8e-3, 16e-3, 32e-3), 48: (8e-3, 16e-3, 32e-3), 64: (8e-3, 16e-3, 32e-3),
          96: (4e-3, 8e-3, 16e-3)}  # fmt: skip
 LATER = {32: (8e-3, 16e-3), 48: (4e-3, 8e-3, 16e-3)}  # rates of the later ones
-TEXTS = {"tokenizer": 0, "dev": 1, "val": 2, "tuning": 99, "training": (100, 101, 102)}
+TEXTS: dict[str, Any] = {
+    "tokenizer": 0,
+    "dev": 1,
+    "val": 2,
+    "tuning": 99,
+    "training": (100, 101, 102),
+}
 HELD_OUT = {"dev": 100_000, "val": 200_000}  # characters of Playhouse
 COUNTED = 1_000_000  # of which its tokenizer is made
 SLICE = 1500  # characters of a slice, where a share of a text is taken

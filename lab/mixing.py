@@ -112,11 +112,10 @@ class Gate(nn.Module):
     def __init__(self, n_models: int, seed: int = 0):
         super().__init__()
         torch.manual_seed(seed)
-        self.layers = nn.Sequential(
-            nn.Linear(2 * n_models, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, n_models)
-        )
-        nn.init.zeros_(self.layers[-1].weight)
-        nn.init.constant_(self.layers[-1].bias, 1 / n_models)
+        inward, outward = nn.Linear(2 * n_models, HIDDEN), nn.Linear(HIDDEN, n_models)
+        nn.init.zeros_(outward.weight)
+        nn.init.constant_(outward.bias, 1 / n_models)
+        self.layers = nn.Sequential(inward, nn.Tanh(), outward)
 
     def forward(self, logs: Float[Tensor, "N K V"]) -> Float[Tensor, "N V"]:
         """Log-probabilities of the mixture, from those of the models."""

@@ -6,13 +6,14 @@
 import math
 import statistics
 import time
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 POINTS = 25  # of a loss curve
-NANOGPT = {  # its README's command for a CPU, and what the configuration file adds
+NANOGPT: dict[str, Any] = {  # its README's command for a CPU, and what the configuration file adds
     "model": {"context_length": 64, "d_model": 128, "n_heads": 4, "n_layers": 4, "bias": False},
     "batch_size": 12,
     "steps": 2000,
@@ -57,6 +58,7 @@ class Reference(nn.Module):
         B, T = ids.shape
         x = self.token(ids) + self.position(torch.arange(T))
         for block in self.blocks:
+            assert isinstance(block, nn.ModuleDict)
             q, k, v = block["qkv"](block["norm_1"](x)).split(x.shape[-1], dim=-1)
             q, k, v = (t.view(B, T, self.n_heads, -1).transpose(1, 2) for t in (q, k, v))
             heads = F.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -79,7 +81,7 @@ def reference_run(ids, vocab_size: int, seed: int, steps: int | None = None) -> 
     N, T, B = NANOGPT["steps"], NANOGPT["model"]["context_length"], NANOGPT["batch_size"]
     torch.manual_seed(seed)
     model = Reference(vocab_size)
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"params": [p for p in model.parameters() if p.dim() >= 2]},
         {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
     ]

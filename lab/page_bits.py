@@ -43,7 +43,8 @@ def measure(options: argparse.Namespace) -> dict:
     def loss(of: GPT) -> float:
         return round(evaluate(of, ids, of.context_length), 5)
 
-    before, found = loss(model), {}
+    before = loss(model)
+    found: dict[str, dict[str, float]] = {}
     print(f"16 bits: {before}", flush=True)
     for shared in SHARED:
         found[shared] = {}

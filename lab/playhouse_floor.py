@@ -9,7 +9,8 @@ grammar. It is computed here on a sample of windows, in less than a minute.
 
 import math
 import statistics
-from collections import Counter, defaultdict
+from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from lab import runs
@@ -30,7 +31,7 @@ def names_for(known: tuple, role: int) -> list[tuple[tuple, float]]:
     """(the names known so far, with that of `role`; chance) for each name it could be."""
     if known[role]:
         return [(known, 1.0)]
-    chances = Counter()
+    chances: dict[tuple, float] = defaultdict(float)
     for first, p in zip(RULES["CAST"].alternatives, RULES["CAST"].probabilities, strict=True):
         others = RULES[f"NOT-{first[0]}"]
         for second, q in zip(others.alternatives, others.probabilities, strict=True):
@@ -77,7 +78,7 @@ def spellings(node: tuple, known: tuple) -> list[tuple[str, tuple, float]]:
 
 def after(guesses: dict, character: str) -> dict:
     """The guesses that foresaw the character, moved on by it."""
-    moved = defaultdict(float)
+    moved: dict[tuple, float] = defaultdict(float)
     for (node, text, seen, known), weight in guesses.items():
         if text[seen] != character:
             continue
@@ -95,7 +96,7 @@ def anywhere() -> dict[str, dict]:
     """The guesses of a reader who opens the text at any place, by the next character."""
     starts = [((stack, True, 0), p) for stack, p in opened(("SCENE",))]
     order, seen = [], set()  # nodes, each behind all that can follow it in its scene
-    stack = [(node, None) for node, _ in starts]
+    stack: list[tuple[tuple, Iterator | None]] = [(node, None) for node, _ in starts]
     while stack:
         node, rest = stack.pop()
         if rest is None:
@@ -113,7 +114,7 @@ def anywhere() -> dict[str, dict]:
     for node in reversed(order):
         for n, p in following(node) if len(node[0]) > 1 else []:
             visits[n] += visits[node] * p
-    guesses = defaultdict(dict)
+    guesses: dict[str, dict] = defaultdict(dict)
     for node, visited in visits.items():
         for text, names, p in spellings(node, (None, None)):
             for i, character in enumerate(text):
@@ -129,7 +130,8 @@ def window_floor(T: int, windows: int, seed: int) -> tuple[float, float]:
     difference varies little, and the cost of the second reader is the entropy, which is exact.
     """
     text = Playhouse(seed).text(1000 * windows)
-    surprise, guesses = [], Counter()
+    surprise: list[float] = []
+    guesses: dict[tuple, float] = {}
     for node, p in [((stack, True, 0), p) for stack, p in opened(("SCENE",))]:
         for spelled, names, q in spellings(node, (None, None)):
             guesses[node, spelled, 0, names] = p * q

@@ -52,6 +52,7 @@ import tempfile
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -188,7 +189,9 @@ class Mixture:
 
 def two_minutes(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dict:
     """Train and score on each split; the mixtures come from dev's first seed."""
-    mixture, tables_alone, found = None, {}, {}
+    mixture: Mixture | None = None
+    tables_alone: dict[str, dict] = {}
+    found: dict[str, list[dict]] = {}
     for split in SPLITS:
         text, scored = split_texts[split]
         targets, tables = scored[1:], counts(text, scored, vocab_size)
@@ -198,9 +201,11 @@ def two_minutes(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -
         for seed in SEEDS[split][: 1 if quick else None]:
             model, run = two_minute_model(split, seed, folder, quick)
             network = network_rows(model, scored, WINDOW)
-            mixture = mixture or Mixture(network, tables, targets)
+            if mixture is None:
+                mixture = Mixture(network, tables, targets)
             found[split].append(run | mixture.losses(network, tables, targets))
             print(f"{split}: {found[split][-1]}", flush=True)
+    assert mixture is not None
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "counted": tables_alone,
@@ -255,7 +260,8 @@ def ten_seeds(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> 
 def tracks(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dict:
     """The models of two_minutes under other rules; rate and mixtures come from dev's first seed."""
     every = 200 if quick else EVERY
-    rate, mixtures, tracked, rates = None, {}, {"development": [], "validation": []}, {}
+    rate, mixtures, rates = None, {}, {}
+    tracked: dict[str, list[dict]] = {"development": [], "validation": []}
     for split, found in tracked.items():
         text, scored = split_texts[split]
         targets = scored[1:]
@@ -268,14 +274,14 @@ def tracks(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> dic
                 for sgd in RATES:
                     rows = network_rows(model, scored, WINDOW, sgd=sgd)
                     rates[sgd] = round(nats(rows, targets), 4)
-                rate = min(rates, key=rates.get)
+                rate = min(rates, key=rates.__getitem__)
             kinds = {
                 "usual": (usual, fixed),
                 "overlap": (network_rows(model, scored, WINDOW, STRIDE), fixed),
                 "adaptive counts": (usual, adaptive),
                 "a step a window": (network_rows(model, scored, WINDOW, sgd=rate), adaptive),
             }
-            run = {"seed": seed}
+            run: dict[str, Any] = {"seed": seed}
             for name, (network, tables) in kinds.items():
                 if name not in mixtures:
                     mixtures[name] = Mixture(network, tables, targets)

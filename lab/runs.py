@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,9 @@ def as_text(value, indent: int = 0) -> str:
     line, inner = json.dumps(value, ensure_ascii=False), " " * (indent + 1)
     if not isinstance(value, dict | list):
         return line
-    nested = any(isinstance(x, dict | list) for x in (value.values() if line[0] == "{" else value))
+    nested = any(
+        isinstance(x, dict | list) for x in (value.values() if isinstance(value, dict) else value)
+    )
     if len(line) <= 200 or not nested:
         return line
     if isinstance(value, dict):
@@ -254,7 +256,9 @@ def seconds(job: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def in_turns(jobs: dict[str, Callable[[], float]], rounds: int, warm: int = 1) -> dict[str, list]:
+def in_turns(
+    jobs: Mapping[str, Callable[[], float]], rounds: int, warm: int = 1
+) -> dict[str, list]:
     """The figures of each job, one a round. The jobs take turns; `warm` rounds go before."""
     found: dict[str, list] = {name: [] for name in jobs}
     for i in range(-warm, rounds):

@@ -15,6 +15,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -35,13 +36,13 @@ STEPS, WARMUP, COOLING = 1200, 60, 0.2  # of the schedules; a cooling's share of
 LENGTHS = (300, 600, 1200)  # of the runs that one stable run is cooled for
 CHOSEN_ON = 30_001  # characters of the development split
 DECAY_STEPS, DECAYS, DECAY_RATE = 1200, (0.1, 1.0), 0.004
-MODEL = {"d_model": 64, "n_heads": 4, "n_layers": 2}
-SETTINGS = {
-    "batch": {"characters": CHARACTERS, "sizes": BATCHES, "rates": RATES},
-    "schedules": {"steps": STEPS, "warmup": WARMUP, "cooling": COOLING, "lengths": LENGTHS},
-    "decay": {"steps": DECAY_STEPS, "decays": DECAYS, "rate": DECAY_RATE},
+MODEL: dict[str, Any] = {"d_model": 64, "n_heads": 4, "n_layers": 2}
+SIZES = MODEL | {"context_length": T}
+SETTINGS: dict[str, Any] = {
+    "batch": SIZES | {"characters": CHARACTERS, "sizes": BATCHES, "rates": RATES},
+    "schedules": SIZES | {"steps": STEPS, "warmup": WARMUP, "cooling": COOLING, "lengths": LENGTHS},
+    "decay": SIZES | {"steps": DECAY_STEPS, "decays": DECAYS, "rate": DECAY_RATE},
 }
-SETTINGS = {part: own | MODEL | {"context_length": T} for part, own in SETTINGS.items()}
 
 
 def new_model(vocab_size: int, seed: int) -> GPT:
@@ -143,7 +144,8 @@ def cooled(V: int, ids: Tensor, lr: float, lengths: tuple[int, ...], warmup: int
     Each cooling starts from a copy of weights, optimiser and generator at its place of the run.
     """
     model, generator = new_model(V, seed), torch.Generator().manual_seed(seed)
-    optimizer, done, found, losses = new_optimizer(model), 0, {}, []
+    optimizer, done, found = new_optimizer(model), 0, {}
+    losses: list[float] = []
     for length in lengths:
         rates = scheduled("wsd", lr, length, warmup)
         stable = length - round(COOLING * length)
@@ -192,7 +194,8 @@ def schedules_part(splits: dict, V: int, shorter: int) -> dict:
     """Each schedule at its rates on development; at its best, three seeds on validation."""
     steps, warmup = STEPS // shorter, max(1, WARMUP // shorter)
     lengths = tuple(length // shorter for length in LENGTHS)
-    tried = swept(*splits["development"], V, steps, warmup)
+    ids, scored = splits["development"]
+    tried = swept(ids, scored, V, steps, warmup)
     best = {name: min(each, key=lambda lr: each[lr]) for name, each in tried.items()}
     ids, scored = splits["validation"]
     final: dict[str, list] = {name: [] for name in tried}
@@ -234,7 +237,7 @@ def decay_part(splits: dict, V: int, shorter: int) -> dict:
         for seed in SEEDS:
             model, _ = trained(V, ids, rates, 16, seed, decay=decay, where=where)
             losses.append(loss_on(model, scored))
-            norms = [m.weight for m in model.modules() if isinstance(m, nn.LayerNorm)]
+            norms = [m.weight.data for m in model.modules() if isinstance(m, nn.LayerNorm)]
             gains.append(round(torch.cat(norms).mean().item(), 3))
         found.append({"decay": decay, "where": where, "losses": losses, "gains": gains})
         print(found[-1], flush=True)

@@ -35,9 +35,16 @@ from scratchformer_course.ch23_silent_bugs.texts import tokens
 from scratchformer_course.measurements import FOLDER
 
 FILE = FOLDER / "silent_bugs.json"
-SETTINGS = {"steps": 500, "rate": 0.01, "seeds": 3, "texts": 128, "top_p": 0.9}
-SETTINGS |= {"n_layers": Sizes.n_layers, "d_model": Sizes.d_model}
-SETTINGS |= {"context_length": Sizes.context_length}
+SETTINGS: dict[str, Any] = {
+    "steps": 500,
+    "rate": 0.01,
+    "seeds": 3,
+    "texts": 128,
+    "top_p": 0.9,
+    "n_layers": Sizes.n_layers,
+    "d_model": Sizes.d_model,
+    "context_length": Sizes.context_length,
+}
 # How a right evaluation uses a patient's model -> the twin's losses on the same rows
 SAME_ROWS = {"pass": "right", "prefixes": "some", "cache": "some", "writing": "writing"}
 

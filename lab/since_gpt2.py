@@ -45,10 +45,22 @@ HIGH_RATES, HIGH_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0), 300
 KINDS = ("dense", "experts", "without balance", "as many weights")
 PLAYHOUSE_T, PLAYHOUSE_STEPS = 64, 500  # playhouse_floor.py reads windows as long
 ROUNDS, TIMED = 9, 10  # rounds of steps
-SETTINGS = {"context_length": T, "window": WINDOW, "batch": BATCH, "steps": STEPS}
-SETTINGS |= {"warmup": WARMUP, "seeds": list(SEEDS), "rates": RATES, "balance": BALANCE}
-SETTINGS |= {"high_rates": HIGH_RATES, "high_steps": HIGH_STEPS, "kinds": KINDS}
-SETTINGS |= {"playhouse": [PLAYHOUSE_T, PLAYHOUSE_STEPS], "rounds": ROUNDS, "timed": TIMED}
+SETTINGS: dict[str, Any] = {
+    "context_length": T,
+    "window": WINDOW,
+    "batch": BATCH,
+    "steps": STEPS,
+    "warmup": WARMUP,
+    "seeds": list(SEEDS),
+    "rates": RATES,
+    "balance": BALANCE,
+    "high_rates": HIGH_RATES,
+    "high_steps": HIGH_STEPS,
+    "kinds": KINDS,
+    "playhouse": [PLAYHOUSE_T, PLAYHOUSE_STEPS],
+    "rounds": ROUNDS,
+    "timed": TIMED,
+}
 
 
 def company() -> dict[str, tuple[str, ...]]:
@@ -57,7 +69,10 @@ def company() -> dict[str, tuple[str, ...]]:
     return {"none": MODERN} | without | {c: (*MODERN, c) for c in CHANGES if c not in MODERN}
 
 
-GROUPS = {"alone": {"none": ()} | {c: (c,) for c in CHANGES}, "company": company()}
+GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
+    "alone": {"none": ()} | {c: (c,) for c in CHANGES},
+    "company": company(),
+}
 PARTS = (*GROUPS, "rates", "experts", "seconds")
 
 
@@ -225,7 +240,11 @@ def experts_part(found: dict, keep: Callable, quick: bool) -> None:
     for kind in KINDS:
         own = found.setdefault(kind, {"development": {}, "validation": [], "busiest": []})
         own["parameters"] = sum(p.numel() for p in of_kind(kind, tok.vocab_size, 0).parameters())
-        rate = swept(lambda lr, k=kind: run(k, "development", lr, 0)[1], own["development"], keep)
+
+        def loss_at(lr: float, kind: str = kind) -> float:
+            return run(kind, "development", lr, 0)[1]
+
+        rate = swept(loss_at, own["development"], keep)
         if own.get("rate") != rate:
             own |= {"rate": rate, "validation": [], "busiest": []}
         for seed in seeds[len(own["validation"]) :]:

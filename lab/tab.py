@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 STORED = FOLDER / "tab.json"
 RECIPE = runs.CONFIGS / "record-every-seed.toml"
 SEEDS = 10
-IDEAS = {  # what a reader can switch off, as the page's controls do it
+IDEAS: dict[
+    str, tuple[dict, dict]
+] = {  # what a reader can switch off, as the page's controls do it
     "rotary": ({"positions": "learned"}, {}),
     "bigrams": ({"bigram_rows": 0}, {}),
     "smear": ({"smear": 0}, {}),

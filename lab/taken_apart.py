@@ -36,11 +36,13 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -68,7 +70,8 @@ WHAT = (
     "seconds of training, evaluation left out; losses in nats a character on the whole split that "
     "is named, read once, after the last step"
 )
-BELOW = {  # the same training in the words of the package's loop; the warm-up is a share of steps
+# The same training in the words of the package's loop; the warm-up is a share of the steps.
+BELOW: dict[str, Any] = {
     "batch_size": 12,
     "lr": 1e-3,
     "warmup": 0.05,
@@ -82,7 +85,7 @@ OPTIMISER, BATCH = "optimiser", "batch and its rates"
 EXPLICIT = "explicit attention"  # it computes what the fused kernel computes, in other seconds
 # The ladder: name -> (factor, steps near which the target lies, changes of the model, changes of
 # the training). Each rung keeps the changes of those before it. The first is nanoGPT's own code.
-LADDER = {
+LADDER: dict[str, tuple[str | None, int, dict, dict]] = {
     "nanoGPT's setting": (None, 2000, NANOGPT["model"], BELOW),
     "rate up, down to 0": (RATE, 1080, {}, {"lr": 4e-3, "schedule": "linear", "warmup": 0.2}),
     EXPLICIT: (KERNEL, 1080, {"type": SPEEDRUN}, {}),
@@ -114,7 +117,7 @@ LADDER = {
 }
 FIRST = next(iter(LADDER))
 # Changes of the final setting, each alone: what an idea is worth there, and what was not kept.
-WITHOUT = {
+WITHOUT: dict[str, tuple[dict, dict]] = {
     "our setting": ({}, {}),
     "AdamW, tuned as widely": ({}, {"muon_lr": None, "matrix_lr": 0.016, "lr": 3e-2}),
     "AdamW, one rate of 0.004": ({}, {"muon_lr": None, "lr": 4e-3}),
@@ -206,7 +209,7 @@ def our_run(model: dict, training: dict, ids, vocab_size: int, seed: int, steps=
             settings[name] = min(settings[name] * steps // training["steps"], steps - 1)
     config = TrainingConfig(**{k: settings[k] for k in keys_of(TrainingConfig) if k in settings})
     sampling = {name: settings[name] for name in options_of(RaceWindows) if name in settings}
-    T = settings.get("context_length") or gpt.context_length
+    T: Any = settings.get("context_length") or gpt.context_length
     sampler = RaceWindows(ids, settings["batch_size"], T, seed, **sampling)
     history = fit(gpt, sampler, lambda model, x, y: token_loss(model(x), y), config)
     return gpt, curve(history.steps, history.train_loss, history.seconds)
@@ -220,7 +223,9 @@ def configuration() -> tuple[dict, dict]:
 
 def rungs() -> dict[str, tuple[dict, dict]]:
     """Each rung's whole model and training, the changes of those before it included."""
-    model, training, found = {}, {}, {}
+    model: dict = {}
+    training: dict = {}
+    found = {}
     for name, (_, steps, of_model, of_training) in LADDER.items():
         model, training = model | of_model, training | of_training | {"steps": steps}
         own = {key: value for key, value in training.items() if value is not None}
@@ -316,7 +321,8 @@ def around(runner: Runner, setting: tuple[dict, dict], target: float) -> dict:
     Runs of at most 150 steps have two seeds each. Longer ones have one, and another for the other
     number of steps. Raises RuntimeError if the search for the two numbers leads nowhere.
     """
-    n, trained, curves = setting[1]["steps"], {}, {}
+    n, curves = setting[1]["steps"], {}
+    trained: dict[int, list[dict]] = {}
     if setting[0].get("type") == SPEEDRUN:  # the same numbers, sooner
         setting = setting[0] | {"explicit_attention": False}, setting[1]
 
@@ -346,7 +352,7 @@ def climb(runner: Runner, target: float) -> dict:
 
     None for the first, whose mean loss is the target, and for the one that changes seconds alone.
     """
-    found = {"ladder": {}, "elsewhere": {}}
+    found: dict[str, dict] = {"ladder": {}, "elsewhere": {}}
     for part, settings in (("ladder", rungs()), ("elsewhere", elsewhere())):
         for name, setting in settings.items():
             if name in (FIRST, EXPLICIT):
@@ -361,7 +367,8 @@ def step_times(runner: Runner) -> dict:
 
     They take turns. The first steps of a turn warm up and are not counted.
     """
-    ids, found = runner.splits["development"][0], {"ladder": {}, "elsewhere": {}}
+    ids = runner.splits["development"][0]
+    found: dict[str, dict] = {"ladder": {}, "elsewhere": {}}
     sides: dict[str, dict] = {side: {"ms": []} for side in rivals.SIDES}
     (model, training), tuned = configuration(), WITHOUT[TUNED][1]
     for _ in range(1 if runner.quick else ROUNDS):
@@ -430,8 +437,8 @@ def summarised(found: dict) -> dict:
             for side, trained in (("nanoGPT", race["nanoGPT"]), ("ours", ours))
         }
         found["splits"] = merged(found.get("splits", {}), {"validation": losses})
-    parts = {"ladder": LADDER, "elsewhere": ELSEWHERE, "without": WITHOUT, "splits": SPLITS}
-    parts["rivals"] = PLACES
+    parts: dict[str, Iterable[str]] = {"ladder": LADDER, "elsewhere": ELSEWHERE}
+    parts |= {"without": WITHOUT, "splits": SPLITS, "rivals": PLACES}
     for part, names in parts.items():  # in order, and nothing that is measured no longer
         measured = found.get(part, {})
         found[part] = {name: measured[name] for name in names if name in measured}
@@ -485,7 +492,8 @@ def times_early(runner: Runner, found: dict) -> dict:
     return {"rivals": {"early": rivals.turns(short, *where, 1 if runner.quick else ROUNDS)}}
 
 
-PARTS = {  # name -> (threads, what it measures, given what has been measured before)
+PARTS: dict[str, tuple[int, Callable[[Runner, dict], dict]]] = {
+    # name -> (threads, what it measures, given what has been measured before)
     "race": (2, lambda runner, _: {"race": race(runner)}),
     "reference": (1, lambda runner, _: on("development", runner.reference_losses)),
     "development": (1, lambda runner, _: on("development", runner.our_losses)),
@@ -503,21 +511,28 @@ PARTS = {  # name -> (threads, what it measures, given what has been measured be
 
 
 def sum_of(settings) -> str:
-    """A checksum of settings."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+    """A checksum of settings. A model is named by its class: its address may change."""
+    text = re.sub(r"[\w.]+:(?=SpeedrunGPT)", "", json.dumps(settings, sort_keys=True))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-SETTINGS: dict = {"nanoGPT": NANOGPT, "speedrun": read_config(CONFIG)}  # and a sum for each part
-SETTINGS |= dict.fromkeys(PARTS, sum_of([NANOGPT, *configuration()]))
-SETTINGS |= dict.fromkeys(("reference", "rotated-reference", "counts"), sum_of([NANOGPT]))
-SETTINGS |= dict.fromkeys(("steps", "times"), sum_of([rungs(), elsewhere()]))
-SETTINGS |= {"without": sum_of([WITHOUT, *configuration()])}
-for _name, _place in PLACES.items():
-    SETTINGS |= {
-        part: sum_of([asdict(_place), *setting_at(_name)])
-        for part in PARTS
-        if part.endswith(f"-{_name}")
-    }
+def sum_for(part: str) -> str:
+    """A checksum of the settings that a part depends on."""
+    _, _, place = part.rpartition("-")
+    if place in PLACES:
+        return sum_of([asdict(PLACES[place]), *setting_at(place)])
+    if part in ("steps", "times"):
+        return sum_of([rungs(), elsewhere()])
+    if part in ("reference", "rotated-reference", "counts"):
+        return sum_of([NANOGPT])
+    return sum_of([WITHOUT if part == "without" else NANOGPT, *configuration()])
+
+
+SETTINGS: dict[str, Any] = {
+    "nanoGPT": NANOGPT,
+    "speedrun": read_config(CONFIG),
+    **{part: sum_for(part) for part in PARTS},
+}
 
 
 def on(split: str, measure: Callable[[str], dict]) -> dict:

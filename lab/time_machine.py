@@ -11,21 +11,29 @@ has ended, beside n-grams counted on the same text. Everything takes some ten mi
 
 import json
 import time
+from typing import Any
 
 import torch
 
 from lab import runs
 from lab.ship import round_to_half
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.training import evaluate, train
+from scratchformer.training import TrainingState, evaluate, train
 from scratchformer_course.ch11_training.stored_steps import STORED, save_checkpoints
 
-SIZES = {"context_length": 128, "d_model": 48, "n_heads": 4, "n_layers": 2}
-STEPS = [0, 1, 2, 5, 10, 20, 35, 50, 75, 100]
-STEPS += [150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000]
+SIZES: dict[str, Any] = {"context_length": 128, "d_model": 48, "n_heads": 4, "n_layers": 2}
+STEPS = [
+    *(0, 1, 2, 5, 10, 20, 35, 50, 75, 100),
+    *(150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000),
+]
 RATES = (0.006, 0.012, 0.024, 0.048)
-TRAINING = {"batch_size": 16, "context_length": 128, "seed": 0}
-TRAINING |= {"warmup": 50, "schedule": "cosine"}
+TRAINING: dict[str, Any] = {
+    "batch_size": 16,
+    "context_length": 128,
+    "seed": 0,
+    "warmup": 50,
+    "schedule": "cosine",
+}
 ORDERS = range(1, 7)  # of the counted n-grams
 
 
@@ -40,9 +48,12 @@ def trained(ids: torch.Tensor, scored: torch.Tensor, steps: list[int], **setting
         copy.load_state_dict(model.state_dict())
         kept.append((step, round_to_half(copy)))
 
+    def watch(state: TrainingState) -> None:
+        if state.step in steps:
+            keep(state.step)
+
     keep(0)
-    watch = [lambda state: state.step in steps and keep(state.step)]
-    train(model, ids, scored, steps=steps[-1], callbacks=watch, **(TRAINING | settings))
+    train(model, ids, scored, steps=steps[-1], callbacks=[watch], **(TRAINING | settings))
     return kept
 
 

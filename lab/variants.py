@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from scratchformer.attention import KeyValueCache
 from scratchformer.cli.run_config import model_classes
 from scratchformer.positions import rotary
 from scratchformer_course.page_model.speedrun import Attention, SpeedrunConfig, SpeedrunGPT
@@ -138,9 +139,10 @@ class GroupedAttention(Attention):
     def forward(
         self,
         x: Float[Tensor, "B T C"],
-        extra_values: None = None,
-        cache: None = None,
+        extra_values: Float[Tensor, "B T C"] | None = None,
+        cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "B T C"]:
+        assert extra_values is None and cache is None, "neither is known to this attention"
         (B, T, C), c = x.shape, self.config
         q, k, v = self.c_attn(x).split(self.widths, dim=-1)
         q, k, v = (t.view(B, T, -1, C // c.n_heads).transpose(1, 2) for t in (q, k, v))

@@ -60,7 +60,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     table = names["train"](names["pairs"], seed=0)
     words = chosen_words(names["vocabulary"])
     unit = F.normalize(table[[names["id_of"][word] for word in words]], dim=1)
-    whole = (unit * 127 / unit.abs().max()).round().to(torch.int8)
+    in_int8 = (unit * 127 / unit.abs().max()).round().to(torch.int8)
     y = plane(unit)
     y = (y - y.min(dim=0).values) / (y.max(dim=0).values - y.min(dim=0).values)
     return {
@@ -68,7 +68,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "command": "python -m lab.word_map --write",
         "words": " ".join(words),
         "places": (1000 * y).round().int().flatten().tolist(),
-        "vectors": base64.b64encode(whole.numpy().tobytes()).decode(),
+        "vectors": base64.b64encode(in_int8.numpy().tobytes()).decode(),
     }
 
 

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 import yaml
@@ -209,8 +209,8 @@ class Book:
         self.place(f"{name}.html", first, float(reader.pages[0].mediabox.top))
         for key, found in reader.named_destinations.items():
             number = reader.get_destination_page_number(found)
-            if number is not None:
-                self.place(f"{name}.html#{unquote(key[1:])}", first + number, float(found["/Top"]))
+            if number is not None and found.top is not None:
+                self.place(f"{name}.html#{unquote(key[1:])}", first + number, float(found.top))
 
     def place(self, key: str, page: int, top: float) -> None:
         from pypdf.generic import ArrayObject, FloatObject, NameObject, NullObject
@@ -263,10 +263,9 @@ class Book:
         font = DictionaryObject()
         for key, value in {"Type": "Font", "Subtype": "Type1", "BaseFont": "Helvetica"}.items():
             font[NameObject(f"/{key}")] = NameObject(f"/{value}")
-        font = self.writer._add_object(font)
-        before = DecodedStreamObject()
-        before.set_data(b"q\n")
-        before = self.writer._add_object(before)
+        q = DecodedStreamObject()
+        q.set_data(b"q\n")
+        font_object, before = self.writer._add_object(font), self.writer._add_object(q)
         for i, page in enumerate(self.writer.pages[1:], start=2):
             after = DecodedStreamObject()
             middle = float(page.mediabox.width) / 2 - 2.5 * len(str(i))
@@ -276,9 +275,9 @@ class Book:
             page[NameObject("/Contents")] = ArrayObject(
                 [before, *own, self.writer._add_object(after)]
             )
-            page["/Resources"].setdefault(NameObject("/Font"), DictionaryObject())[
-                NameObject("/Page")
-            ] = font
+            resources = cast("DictionaryObject", page["/Resources"])
+            fonts = resources.setdefault(NameObject("/Font"), DictionaryObject())
+            fonts[NameObject("/Page")] = font_object
 
 
 def make_pdf(
@@ -306,7 +305,8 @@ def join(
     from pypdf.generic import Fit
 
     lengths = {name: len(PdfReader(path).pages) for name, path in printed.items()}
-    base, numbers = next(iter(printed)), {}
+    base = next(iter(printed))
+    numbers: dict[str, int] = {}
     for _ in range(2):  # the contents hold numbers that depend on how many pages they take
         front = printer.print("front", front_page(printer, parts, numbers), base=base)
         begin = 1 + len(PdfReader(front).pages)

@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import course
+
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable, "-m"]
 PYTEST = [*PYTHON, "pytest", "-q", "--color=no", "--durations=10", "--durations-min=10"]
@@ -24,7 +26,7 @@ SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # see tests/side_by_side.py
 TWICE = ["--reruns=1", "-raR"]
 APART = ["--ignore=tests/site", "--ignore=tests/lone"]
 NBVAL = ["--nbval-current-env", "--nbval-cell-timeout=600"]
-BOOK = [str(Path(sys.executable).with_name("jupyter-book")), "build", "."]
+BOOK = [str(Path(sys.executable).with_name("jupyter-book")), *course.BUILD]
 PARTS = {
     "lint": [
         [*PYTHON, "ruff", "check", "."],
@@ -33,7 +35,7 @@ PARTS = {
         [*PYTHON, "mypy"],
         [*PYTHON, "tools.lint_javascript"],
     ],
-    "book": [[*BOOK, "--all", "-W", "-n", "--keep-going"]],
+    "book": [BOOK],
     "unit": [[*PYTEST, *SIDE_BY_SIDE, *TWICE, "tests", *APART]],
     "site": [[*PYTEST, *SIDE_BY_SIDE, *TWICE, "tests/site"]],
     "notebooks": [[*PYTEST, "--nbval", *NBVAL, *SIDE_BY_SIDE, "notebooks"]],
@@ -63,6 +65,7 @@ class Run:
         self.reruns: list[str] = []
         self.skips: list[str] = []
         self.summary: dict[str, str] = {}
+        self.core_minutes = 0.0
         self.printing = threading.Lock()
 
     def part(self, name: str, commands: Iterable[list[str]], prefix: str = "", **env: str) -> None:
@@ -72,9 +75,11 @@ class Run:
         for command in commands:
             results.append(self._command(command, prefix, env))
         minutes, seconds = divmod(round(time.monotonic() - start), 60)
-        output = "".join(text for _, text in results)
-        if any(status for status, _ in results):
+        output = "".join(text for _, text, _ in results)
+        if any(status for status, _, _ in results):
             self.failed.append(name)
+        core = sum(seconds for _, _, seconds in results) / 60
+        self.core_minutes += core
         self.failures += re.findall(r"^(?:FAILED|ERROR) (\S+::.*)$", output, re.M)
         self.reruns += re.findall(r"^RERUN (\S+::.*)$", output, re.M)
         self.skips += [f"{name}: {line}" for line in re.findall(r"^SKIPPED (.*)$", output, re.M)]
@@ -82,9 +87,13 @@ class Run:
         counts = re.findall(r"^(?:=+ )?(\d+ (?:passed|failed|error).*?)(?: in .*)?$", output, re.M)
         verdict = "FAILED" if name in self.failed else "passed"
         said = counts[-1].rstrip(" =") if counts else ""
-        self.summary[name] = f"  {name:<10} {verdict}  {minutes:2}:{seconds:02} min  {said}"
+        took = f"{minutes:2}:{seconds:02} min, {core:4.1f} core-minutes"
+        self.summary[name] = f"  {name:<10} {verdict}  {took}  {said}"
 
-    def _command(self, command: list[str], prefix: str, env: dict[str, str]) -> tuple[int, str]:
+    def _command(
+        self, command: list[str], prefix: str, env: dict[str, str]
+    ) -> tuple[int, str, float]:
+        """Run a command: its status, its output, and its seconds on a core, its children's too."""
         process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -97,7 +106,11 @@ class Run:
         for line in process.stdout or ():
             self._print(prefix + line.rstrip("\n"))
             lines.append(line)
-        return process.wait(), "".join(lines)
+        if not hasattr(os, "wait4"):  # Windows counts no children
+            return process.wait(), "".join(lines), 0.0
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode, "".join(lines), used.ru_utime + used.ru_stime
 
     def _print(self, line: str) -> None:
         with self.printing:
@@ -105,7 +118,8 @@ class Run:
 
     def end(self) -> int:
         """Print the summary; the exit status."""
-        print("\n== summary ==", *self.summary.values(), sep="\n")
+        total = f"  in all {self.core_minutes:.1f} core-minutes"
+        print("\n== summary ==", *self.summary.values(), total, sep="\n")
         for title, lines in (
             ("Failed:", self.failures),
             ("Run twice, as the first time failed:", self.reruns),

@@ -54,12 +54,12 @@ def characters() -> set[int]:
 def unpacked(package: str, digest: str, folder: Path) -> Path:
     """The package, from npm's registry; SystemExit if it is not the one that was looked at."""
     command = ["npm", "pack", "--json", package]
-    (told,) = json.loads(subprocess.run(command, cwd=folder, check=True, stdout=-1).stdout)
-    if told["integrity"] != digest:
-        raise SystemExit(f"{package} is {told['integrity']}, expected {digest}")
-    with tarfile.open(folder / told["filename"]) as archive:
-        archive.extractall(folder / told["filename"].removesuffix(".tgz"), filter="data")
-    return folder / told["filename"].removesuffix(".tgz") / "package"
+    (packed,) = json.loads(subprocess.run(command, cwd=folder, check=True, stdout=-1).stdout)
+    if packed["integrity"] != digest:
+        raise SystemExit(f"{package} is {packed['integrity']}, expected {digest}")
+    with tarfile.open(folder / packed["filename"]) as archive:
+        archive.extractall(folder / packed["filename"].removesuffix(".tgz"), filter="data")
+    return folder / packed["filename"].removesuffix(".tgz") / "package"
 
 
 def cut(source: Path, target: Path, family: str, kept: set[int]) -> None:
@@ -89,8 +89,8 @@ def main() -> None:
             cut(packages[package] / path, FONTS / f"{name}.woff2", family, kept)
         for name, (package, path) in LICENCES.items():
             (FONTS / name).write_bytes((packages[package] / path).read_bytes())
-    for path in sorted(FONTS.glob("*.woff2")):
-        print(f"{path.name}: {path.stat().st_size / 1e3:.1f} kB")
+    for font in sorted(FONTS.glob("*.woff2")):
+        print(f"{font.name}: {font.stat().st_size / 1e3:.1f} kB")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ within these folds. Nothing of this needs a change of a notebook.
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import re
 from collections.abc import Iterable
@@ -196,10 +197,10 @@ def furnish_chapter(app: Sphinx, doctree: nodes.document) -> None:
     for block in [x for x in doctree.findall(nodes.literal_block) if "stream" in x["classes"]]:
         quieten_choice(block)
     sections = doctree.findall(nodes.section)
-    found = [(x, number[1]) for x in sections if (number := HEADING.match(x[0].astext()))]
+    found = [(x, match[1]) for x in sections if (match := HEADING.match(x[0].astext()))]
     if found:
         module = importlib.import_module(f"scratchformer_course.ch{name[1]}.exercises")
-        app.env.note_dependency(module.__file__)
+        app.env.note_dependency(inspect.getfile(module))
         tables = {getattr(x, "number", ""): x for x in vars(module).values()}
         run = how_to_run(docname, app.tags.has("addressed"))
         for section, number in found:

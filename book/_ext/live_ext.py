@@ -82,7 +82,7 @@ def shipped() -> dict[str, tuple[str, str]]:
         [describe_bert(BERT.pretrained(bert), shipped_words(bert))],
         [describe_counts()],
     ]
-    scripts = {}
+    scripts: dict[str, tuple[str, str]] = {}
     for models in files:
         script = "".join(f"{description_script(each)}\n" for each in models)
         scripts |= {each["hash"]: (f"model-{models[0]['hash']}.js", script) for each in models}

@@ -12,7 +12,6 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-from welcome_ext import relative
 
 from scratchformer_course.kit.facts import Chapter, chapters
 
@@ -109,7 +108,7 @@ def machine(current: Chapter, known: dict[str, Chapter]) -> str:
         chapter = known[number]
         mark = ' aria-current="page"' if chapter == current else ""
         return (
-            f'<a href="{relative(chapter.docname, current.docname)}"{mark} '
+            f'<a href="{Path(chapter.docname).name}.html"{mark} '
             f'title="{escape(f"{number} · {chapter.title}")}">{name}<b>{number}</b></a>'
         )
 

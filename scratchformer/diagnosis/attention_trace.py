@@ -47,8 +47,8 @@ class AttentionTrace(TorchDispatchMode):
             scaled, number = args[:2]
             if isinstance(number, Tensor):  # one for each head, or a single one, on either side
                 scaled, number = sorted((scaled, number), key=Tensor.numel, reverse=True)
-                whole = number.shape[-1:] in ((), (1,)) and self.T not in number.shape
-                number = abs(number.flatten()[0].item()) if whole and number.numel() else 1
+                per_head = number.shape[-1:] in ((), (1,)) and self.T not in number.shape
+                number = abs(number.flatten()[0].item()) if per_head and number.numel() else 1
             factor = 1 / number if "div" in name and number else number
             self.factors.append((tuple(scaled.shape), float(factor)))
         elif name in ("_softmax", "_safe_softmax") and out.shape[-2:] == square:

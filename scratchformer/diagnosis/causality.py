@@ -79,8 +79,8 @@ def prefix(case: Case) -> Outcome:
     T = min(case.context_length, 256)
     ids = case.random_ids(1, T)
     parts = [(n, case.logits(ids[:, :n])) for n in (T // 2, 1, 2, T - 1)]
-    whole = case.logits(ids)  # after them: a model may keep what its first call needed
-    off = max(gap(z, whole[:, :n]) for n, z in parts)
+    all_at_once = case.logits(ids)  # after them: a model may keep what its first call needed
+    off = max(gap(z, all_at_once[:, :n]) for n, z in parts)
     over_time = "something computed over, or counted from, the whole length"
     return Outcome(off < SAME, f"beginnings alone differ by {off:.1g}", [over_time, RESHAPE])
 
@@ -154,12 +154,12 @@ def cache(case: Case) -> Outcome:
         ("several at once", case.ids, [2, T - 3, 1], "the mask of several new tokens"),
     ]
     for what, ids, sizes, *suspects in ways:
-        whole = case.logits(ids)
+        all_at_once = case.logits(ids)
         try:
             with torch.no_grad():
                 read = case.given.cache(case.sharp)
                 parts = [logits_of(read(part)) for part in ids.split(sizes, dim=1)]
-            off = gap(torch.cat(parts, dim=1), whole)
+            off = gap(torch.cat(parts, dim=1), all_at_once)
         except Exception as error:
             what, off = f"{what} (raised {type(error).__name__}: {error})", math.inf
         if off > SAME:

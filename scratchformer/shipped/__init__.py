@@ -30,7 +30,7 @@ def shipped_words(name: str) -> list[str]:
 
     The first four are padding, [CLS], [SEP] and [MASK].
     """
-    told = json.loads((shipped_folder(name) / "tokenizer.json").read_text(encoding="utf-8"))
-    if told["tokenizer"] != "words":
-        raise ValueError(f"the tokens of {name!r} are no words: it has a {told['tokenizer']}")
-    return told["words"]
+    tokenizer = json.loads((shipped_folder(name) / "tokenizer.json").read_text(encoding="utf-8"))
+    if tokenizer["tokenizer"] != "words":
+        raise ValueError(f"the tokens of {name!r} are no words: it has a {tokenizer['tokenizer']}")
+    return tokenizer["words"]

@@ -109,9 +109,9 @@ def encoding(chunk: bytes, ids: Mapping[bytes, int]) -> HTML:
     for part in pieces:
         d.text(x + cell * len(part) / 2, y, ids[part])
         x += cell * len(part)
-    told = "; ".join(" ".join(part.decode() for part in parts) for parts, _, _ in rows)
+    cuts = "; ".join(" ".join(part.decode() for part in parts) for parts, _, _ in rows)
     return d.show(
-        f"Rows of pieces, from single bytes to tokens: {told}. Numbers between neighbours are the "
+        f"Rows of pieces, from single bytes to tokens: {cuts}. Numbers between neighbours are the "
         f"ids of what they make together, and the pair with the lowest number is merged next."
     )
 
@@ -138,8 +138,8 @@ def coloured(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> HTML:
             continue
         d.box(x, y - 14, width, 28, text, "token", 0.4 if odd else 0.12, mono=True)
         d.text(x + width / 2, y + 25, i, "muted", 13)
-    told = "; ".join(f"{heading}: {len(tokens)} tokens" for heading, tokens in rows)
-    return d.show(f"Texts cut into boxes, one for each token, with the id below each. {told}.")
+    cuts = "; ".join(f"{heading}: {len(tokens)} tokens" for heading, tokens in rows)
+    return d.show(f"Texts cut into boxes, one for each token, with the id below each. {cuts}.")
 
 
 def _letters(d: Drawing, x: float, y: float, text: str, fill: float = 0.15) -> None:

@@ -500,10 +500,10 @@ def right_sees_the_future(layer, x):
 
 
 def by_cuts(layer, x):
-    whole = layer(x)
+    full = layer(x)
     for t in range(1, x.shape[1]):
         part = layer(x[:, :t])
-        if not torch.allclose(part, whole[:, :t], atol=1e-5):
+        if not torch.allclose(part, full[:, :t], atol=1e-5):
             return True
     return False
 

@@ -52,12 +52,12 @@ def block_switches(
     channels: Sequence[str],
     x: Tensor,
     block: TransformerBlock,
-    told: str,
+    channel: str,
     counts: Sequence[int] = (1, 2, 12),
 ) -> LiveFigure:
     """The stream of `words`, x (T, C), through `block` with one head, whose parts can be left out.
 
-    `channels` names the C numbers, and `told` is the channel that the figure reports at the end.
+    `channels` names the C numbers, and `channel` is the one that the figure reports at the end.
     `counts` says how many blocks can be stacked, all with the weights of `block`. Raises ValueError
     for a block of several heads, and for sizes that do not fit each other.
     """
@@ -66,8 +66,8 @@ def block_switches(
     if x.shape != (len(words), len(channels)) or x.shape[1] != block.attn.d_model:
         sizes = f"{len(words)} words, {len(channels)} channels, d_model={block.attn.d_model}"
         raise ValueError(f"x is {tuple(x.shape)}, expected what fits {sizes}")
-    if told not in channels:
-        raise ValueError(f"told={told!r}, expected one of {', '.join(channels)}")
+    if channel not in channels:
+        raise ValueError(f"channel={channel!r}, expected one of {', '.join(channels)}")
     weights = {name: _numbers(tensor) for name, tensor in block.state_dict().items()}
     settings = {
         "words": list(words),
@@ -75,7 +75,7 @@ def block_switches(
         "x": _numbers(x),
         "weights": weights,
         "counts": list(counts),
-        "told": told,
+        "told": channel,
     }
     return LiveFigure("block_switches", settings, _still(words, channels, x, block))
 

@@ -188,11 +188,11 @@ def beam(tree: dict[str, tuple[float, dict[str, float]]], kept: int):
             d.text(230, y + (below - y) * 0.5 - (14 if j == 0 else -15), q, edge, size=14)
             d.box(282, below - 15, 44, 30, b, edge, dashed=not stays, size=15)
             d.text(424, below, f"{ends[a, b]:.2f}", edge, size=15, bold=stays)
-    told = ", ".join(f"{' '.join(end)} with {ends[end]:.2f}" for end in best)
+    endings = ", ".join(f"{' '.join(end)} with {ends[end]:.2f}" for end in best)
     ways = "; ".join(f"{' '.join(end)} {p:.2f}" for end, p in ends.items())
     return d.show(
         f"A tree of sentences of two words. From the start an arrow leads to each first word, and "
         f"from there to two second words, with a probability on each arrow. The products: {ways}. "
         f"Greedy decoding takes {greedy} first, because it is the likeliest, and so never sees the "
-        f"best sentence. A beam of {kept} keeps both first words and ends with the best, {told}."
+        f"best sentence. A beam of {kept} keeps both first words and ends with the best, {endings}."
     )

@@ -93,9 +93,9 @@ def checkpoints(n_blocks: int, now: int):
             colour = "key" if held and kept < n_blocks else "stream" if held else "muted"
             d.arrow(left + 24, top + 23, left + 36, top + 23, "muted")
             shade = 0.35 if held else 0.0
-            told = {"fill": shade, "dashed": not held, "size": 13}
+            style = {"fill": shade, "dashed": not held, "size": 13}
             words = "done" if is_done else f"block {i + 1}"
-            d.box(left + 38, top, 68, 46, words, colour, **told)
+            d.box(left + 38, top, 68, 46, words, colour, **style)
     ends = n_blocks * step
     d.arrow(ends - 12, 312, 12, 312, "key")
     return d.show(

@@ -62,8 +62,8 @@ def costs(sizes: Sequence[Size], start: str | None = None) -> LiveFigure:
 
 def _preset(row: Size) -> dict[str, Any]:
     """A row with the names of its numbers. Raises ValueError if it is no size."""
-    whole = len(row) == 6 and all(is_whole(n) and n > 0 for n in row[1:])
-    if not whole or not isinstance(row[0], str):
+    are_sizes = len(row) == 6 and all(is_whole(n) and n > 0 for n in row[1:])
+    if not are_sizes or not isinstance(row[0], str):
         raise ValueError(
             f"got the size {tuple(row)!r}, expected a name and five positive whole numbers: "
             f"{', '.join(SIZES)}"

@@ -40,9 +40,9 @@ def savings(saved: dict[int, tuple[float, float]]):
         ):
             d.box(120, y, unit * nats, 22, "", colour, 0.5 if colour == "query" else 0.1)
             d.text(126 + unit * nats, y + 11, f"{nats:.2f} {name}", colour, 13, "start")
-    told = "; ".join(f"{n:,} parameters {a:.2f}, the law {b:.2f}" for n, (a, b) in saved.items())
+    bars = "; ".join(f"{n:,} parameters {a:.2f}, the law {b:.2f}" for n, (a, b) in saved.items())
     return d.show(
         "Two bars for each size of model: how much the loss falls with twice the text, as "
-        f"measured, and as the law says. {told}. The measured bars get shorter from the smallest "
+        f"measured, and as the law says. {bars}. The measured bars get shorter from the smallest "
         "model to the largest, while the bars of the law are all equally long."
     )

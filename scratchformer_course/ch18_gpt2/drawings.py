@@ -100,9 +100,9 @@ def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
         d.line([(mark, y - 18), (mark, y + 16)], "ink", width=1.6)
         d.text(462, y, f"{loss:.2f}", anchor="end", size=14)
         d.text(8, y + 26, written, "muted", anchor="start", size=13, mono=True)
-    told = "; ".join(f"{name}, {loss:.2f}, writes {written}" for name, loss, written in rows)
+    described = "; ".join(f"{name}, {loss:.2f}, writes {written}" for name, loss, written in rows)
     return d.show(
         "A bar for the loss of one model, loaded without a mistake and with each of several, "
-        f"and the line that it then writes. {told}. A line across each "
+        f"and the line that it then writes. {described}. A line across each "
         "bar marks the loss without a mistake."
     )

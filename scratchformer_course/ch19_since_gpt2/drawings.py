@@ -112,7 +112,7 @@ def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
                 size=13,
             )
     d.line([(126, bottom), (442, bottom)], "muted", width=1.2)
-    told = []
+    dots = []
     for i, change in enumerate(order):
         y = 42 + 42 * i
         d.text(4, y, NAMES[change], anchor="start", size=14)
@@ -123,11 +123,11 @@ def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
             bar = [(at(x.mean - x.half), y + offset), (at(x.mean + x.half), y + offset)]
             d.line(bar, colour, width=2.2)
             d.circle(at(x.mean), y + offset, 5, colour, fill=1 if group == "alone" else 0.2)
-            told.append(f"{NAMES[change]} {group} {x.mean:+.3f} ± {x.half:.3f}")
+            dots.append(f"{NAMES[change]} {group} {x.mean:+.3f} ± {x.half:.3f}")
     d.text(462, bottom + 36, "nats: alone (filled), with the others (open)", size=13, anchor="end")
     return d.show(
         "A row for each change, with two dots and their intervals: what it does to the loss alone "
-        f"in GPT-2, and together with the other changes. Left of zero is better. {'; '.join(told)}."
+        f"in GPT-2, and together with the other changes. Left of zero is better. {'; '.join(dots)}."
     )
 
 
@@ -212,11 +212,11 @@ def loads(rows: Sequence[tuple[str, Sequence[float]]]):
             d.box(156 + width * e, bottom - height, width - 8, height, "", "value", fill=0.45)
         d.line([(150, bottom - unit / n), (460, bottom - unit / n)], "ink", width=1.4, dashed=True)
     d.text(305, 14, "share of the work of each expert", "muted", size=13)
-    told = "; ".join(
+    described = "; ".join(
         f"{name.splitlines()[0]}: from {max(shares):.0%} down to {min(shares):.0%}"
         for name, shares in rows
     )
     return d.show(
         f"Bars for the shares of {n} experts, the busiest first, and a dashed line at an even "
-        f"share. {told}."
+        f"share. {described}."
     )

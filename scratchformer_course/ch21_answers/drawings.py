@@ -16,8 +16,8 @@ SHORT = {
 def pages(sheet: str, notebook: str):
     """A sheet of questions, a notebook of sums, and a question that waits for an answer."""
     d = Drawing(470, 212)
-    told = ((4, "a sheet", sheet), (162, "a notebook", notebook), (320, "after training", "85?"))
-    for left, title, text in told:
+    parts = ((4, "a sheet", sheet), (162, "a notebook", notebook), (320, "after training", "85?"))
+    for left, title, text in parts:
         d.text(left + 70, 12, title, bold=True, size=15)
         d.box(left, 28, 140, 150, "", "muted", fill=0.06)
         for i, line in enumerate(text.strip().split("\n")):
@@ -84,7 +84,7 @@ def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: t
         d.line([(at(share), 26), (at(share), bottom)], colour, width=1.8, dashed=True)
     d.text(at(start[0]), 14, "start: right", "value", size=13)
     d.text(at(start[1]), 14, "start: with a borrow", "key", size=13)
-    told = []
+    described = []
     for i, (name, right, skill) in enumerate(rows):
         y = 46 + 36 * i
         d.text(4, y, SHORT.get(name, name), anchor="start", size=14)
@@ -92,12 +92,12 @@ def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: t
             for value in values:
                 d.circle(at(value), y + dy, 4.5, colour, fill=0.4)
         means = [sum(each) / len(each) for each in (right, skill)]
-        told.append(f"{SHORT.get(name, name)} {means[0]:.2f} and {means[1]:.2f}")
+        described.append(f"{SHORT.get(name, name)} {means[0]:.2f} and {means[1]:.2f}")
     d.text(
         464, bottom + 32, "share right: all answers, and sums with a borrow", size=13, anchor="end"
     )
     return d.show(
         "A row for each method with a green dot for each seed at the share of right answers, and "
         "an orange dot at the share of right sums among given ones that need a borrow. Dashed "
-        f"lines mark the start, {start[0]:.2f} and {start[1]:.2f}. Means: {'; '.join(told)}."
+        f"lines mark the start, {start[0]:.2f} and {start[1]:.2f}. Means: {'; '.join(described)}."
     )

@@ -34,12 +34,12 @@ def stream():
     d.text(xs[3] + 18, ys["block 1"] + 22, "1", "query", bold=True, size=15)
     d.text(xs[5] + 18, ys["block 1"] + 22, "2", "key", bold=True, size=15)
     d.text(xs[7] + 18, ys["block 1"] + 22, "3", "position", bold=True, size=15)
-    told = (
+    questions = (
         ("1 read: can a probe tell the rhyme from this vector?", "query"),
         ("2 erase: does the answer change if it is gone from here?", "key"),
         ("3 patch: and if the vector comes from another text?", "position"),
     )
-    for i, (words, colour) in enumerate(told):
+    for i, (words, colour) in enumerate(questions):
         d.text(24, 272 + 22 * i, words, colour, size=15, anchor="start")
     return d.show(
         "A grid of circles with three rows, the embedding and what follows block 1 and block 2, "

@@ -35,7 +35,7 @@ def two_steps():
 def around_the_loop(rows: Sequence[tuple[str, str, Sequence[float]]]):
     """For each model the weight of block 2 on the present note, the next in the loop, and so on."""
     d = Drawing(476, 46 + 146 * len(rows))
-    told = []
+    described = []
     for k, (name, colour, weights) in enumerate(rows):
         bottom = 128 + 146 * k
         d.text(8, bottom - 110, name, colour, anchor="start", bold=True)
@@ -46,10 +46,10 @@ def around_the_loop(rows: Sequence[tuple[str, str, Sequence[float]]]):
             d.text(x, bottom - 80 * weight - 11, f"{weight:.2f}", size=13)
             d.text(x, bottom + 14, "now" if i == 0 else f"+{i}", "muted", size=13)
         d.line([(8, bottom), (468, bottom)], "muted", width=1.2)
-        told.append(f"{name} " + ", ".join(f"{weight:.2f}" for weight in weights))
+        described.append(f"{name} " + ", ".join(f"{weight:.2f}" for weight in weights))
     y = 164 + 146 * (len(rows) - 1)
     d.text(238, y, "place in the loop, counted from the present note", size=14)
     return d.show(
         "Bars for eight places of a loop: the present note, the note after it, and so on to the "
-        "seventh after it. Mean weights of the heads of block 2: " + "; ".join(told) + "."
+        "seventh after it. Mean weights of the heads of block 2: " + "; ".join(described) + "."
     )

@@ -250,9 +250,9 @@ def micro_batches_make_one_batch(program: Program) -> None:
     """Two micro-batches give the gradient of one batch with all their rows, clipped once."""
     x, y = uneven()
     halves = list(zip(x.chunk(2), y.chunk(2), strict=True))
-    whole, parts = gradient(program, [[(x, y)]]), gradient(program, [halves])
-    off = (whole - parts).abs().max()
-    assert close(whole, parts), f"they differ by up to {off:.2g}"
+    at_once, parts = gradient(program, [[(x, y)]]), gradient(program, [halves])
+    off = (at_once - parts).abs().max()
+    assert close(at_once, parts), f"they differ by up to {off:.2g}"
 
 
 def a_step_forgets_the_one_before(program: Program) -> None:

@@ -33,7 +33,7 @@ def describe(model: nn.Module, tokenizer: Any) -> dict[str, Any]:
     that gives no logits, for a weight that is not finite or that float16 cannot hold, and for a
     tokenizer of another size; TypeError for another tokenizer.
     """
-    told = describe_tokenizer(tokenizer)
+    described_tokenizer = describe_tokenizer(tokenizer)
     weights = {name: p.detach().cpu().float() for name, p in model.named_parameters()}
     for name, tensor in weights.items():
         if not tensor.isfinite().all():
@@ -49,7 +49,7 @@ def describe(model: nn.Module, tokenizer: Any) -> dict[str, Any]:
         "config": config,
         "tensors": [{"name": name, "shape": list(t.shape)} for name, t in weights.items()],
         "weights": pack(weights),
-        "tokenizer": told,
+        "tokenizer": described_tokenizer,
     }
     text = json.dumps(description, sort_keys=True)
     return {"hash": hashlib.sha256(text.encode()).hexdigest()[:16], **description}

@@ -8,13 +8,14 @@ same in a page.
 
 import base64
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 SHARED = ("tensor", "row", "group")  # the weights that share a scale
 GROUP = 32
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def to_whole(weight: Tensor, bits: int, shared: str = "row") -> tuple[Tensor, Tensor]:
@@ -32,17 +33,17 @@ def to_whole(weight: Tensor, bits: int, shared: str = "row") -> tuple[Tensor, Te
         raise ValueError(f"rows of {weight[0].numel()} weights, expected groups of {GROUP}")
     parts, most = weight.double().reshape(-1, n), 2 ** (bits - 1) - 1
     scales = (parts.abs().amax(dim=1, keepdim=True) / most).float().half().double()
-    whole = (parts / scales.where(scales > 0, 1) + 0.5).floor().clamp(-most, most)
-    return whole, scales
+    levels = (parts / scales.where(scales > 0, 1) + 0.5).floor().clamp(-most, most)
+    return levels, scales
 
 
 def rounded(weight: Tensor, bits: int, shared: str = "row") -> Tensor:
     """The matrix that a model computes with when its weights have come in so many bits."""
-    whole, scales = to_whole(weight, bits, shared)
-    return (whole * scales).reshape(weight.shape).float()
+    levels, scales = to_whole(weight, bits, shared)
+    return (levels * scales).reshape(weight.shape).float()
 
 
-def round_model(model: nn.Module, bits: int = 8, shared: str = "row") -> nn.Module:
+def round_model(model: Model, bits: int = 8, shared: str = "row") -> Model:
     """The model with all its matrices rounded, in place; the tables of embeddings are matrices."""
     with torch.no_grad():
         for p in model.parameters():
@@ -63,9 +64,9 @@ def in_int8(description: dict[str, Any]) -> dict[str, Any]:
         piece, start = data[start:stop], stop
         if len(tensor["shape"]) > 1:
             weight = torch.frombuffer(bytearray(piece), dtype=torch.float16)
-            whole, scales = to_whole(weight.view(tensor["shape"]), 8)
+            levels, scales = to_whole(weight.view(tensor["shape"]), 8)
             piece = scales.half().numpy().astype("<f2").tobytes()
-            piece += whole.to(torch.int8).numpy().tobytes()
+            piece += levels.to(torch.int8).numpy().tobytes()
         pieces.append(piece)
     weights = base64.b64encode(b"".join(pieces)).decode()
     return description | {"bits": 8, "weights": weights}

@@ -90,8 +90,6 @@ def house():
         d.arrow(x, top, x, bottom)
     d.arrow(168, 202, 158, 202)
     d.arrow(394, 144, 394, 256)
-    d.arrow(140, 182, 260, 144, "muted", dashed=True)
-    d.text(212, 170, "one file", "muted", size=13, anchor="start")
     legend = "An arrow leads from a room to what it may import:", "that, and all further down."
     for i, line in enumerate(legend):
         d.text(3, 424 + 18 * i, line, size=13, anchor="start")
@@ -99,7 +97,7 @@ def house():
         "Five floors. On top stand notebooks, book, lab, tools and tests, which may import all "
         "that is below. Under them lies scratchformer_course: first the slices, one for each "
         f"chapter, from {slices[0]} to {slices[-1]}, and pages for the other pages, with no arrow "
-        "between them; then page_model and tab_trainer; then kit and measurements. A dashed arrow "
-        "leads up from page_model to one file of ch17. The ground floor is scratchformer, the "
-        "library, which runs from files and data to generation, and imports nothing from above."
+        "between them; then page_model and tab_trainer; then kit and measurements. The ground "
+        "floor is scratchformer, the library, which runs from files and data to generation, and "
+        "imports nothing from above."
     )

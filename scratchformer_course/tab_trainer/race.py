@@ -16,7 +16,7 @@ from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.measurements import load_measurements
 
 # The setting of configs/record-every-seed.toml, a speedrun's GPT of one block, but for the steps
-FIXED = {
+FIXED: dict[str, Any] = {
     "bias": False,
     "norm_weights": False,
     "embedding_norm": True,
@@ -25,7 +25,7 @@ FIXED = {
     "tied": False,
     "value_embeddings": False,
 }
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "context_length": 64,
     "d_model": 64,
     "n_heads": 1,
@@ -34,7 +34,7 @@ CONFIG = {
     "smear": 3,
     "bigram_rows": 4225,
 }
-TRAINING = {
+TRAINING: dict[str, Any] = {
     "batch_size": 32,
     "steps": 76,  # chosen on the development split: ten seeds of ten reach nanoGPT's loss there
     "lr": 3e-2,
@@ -44,7 +44,7 @@ TRAINING = {
 }
 # Without Muon: AdamW's rate for the matrices, picked in this trainer from as many settings as
 # Muon's (tab_rivals.json); its rate for the rest is the same
-RIVAL = {"muon_lr": None, "matrix_lr": 0.016}
+RIVAL: dict[str, Any] = {"muon_lr": None, "matrix_lr": 0.016}
 SHORTEST = 3000  # characters: one batch and the score need as many
 NAMES = {
     "tinyshakespeare": "Tiny Shakespeare",

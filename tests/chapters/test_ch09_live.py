@@ -120,13 +120,13 @@ def test_the_still_figure_has_the_streams_of_the_block():
     ("changed", "said"),
     [
         ({"words": ["a"]}, r"x is \(4, 7\), expected what fits 1 words, 7 channels, d_model=7"),
-        ({"told": "queen"}, "told='queen', expected one of article"),
+        ({"channel": "queen"}, "channel='queen', expected one of article"),
         ({"block": TransformerBlock(7, 7)}, "the block has 7 heads, expected 1"),
     ],
 )
 @pytest.mark.usefixtures("plain_signatures")
 def test_what_does_not_fit_is_refused(changed, said):
     given = {"words": WORDS, "channels": CHANNELS, "x": sentence()}
-    given |= {"block": reading_block(), "told": "hush"}
+    given |= {"block": reading_block(), "channel": "hush"}
     with pytest.raises(ValueError, match=said):
         block_switches(**given | changed)

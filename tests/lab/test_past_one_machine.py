@@ -3,10 +3,10 @@
 from itertools import pairwise
 
 import torch
-from scratchformer_course.prose.drawings import ring_passes
 
 from lab import runs
 from scratchformer import cli
+from scratchformer_course.pages.drawings import ring_passes
 
 
 def test_the_configuration_reads_the_tokens_that_the_page_counts():

@@ -24,14 +24,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from scratchformer.cli import main, run
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.training import (
-    IGNORED,
-    TrainingConfig,
-    distributed,
-    evaluate,
-    fit,
-    token_loss,
-)
+from scratchformer.training import IGNORED, TrainingConfig, distributed, evaluate, fit, token_loss
 
 RUN = {"steps": 4, "lr": 1e-2, "seed": 0, "evaluate_every": 2, "clip": 0.5, "schedule": "cosine"}
 HELD_OUT = torch.randint(11, (59,), generator=torch.Generator().manual_seed(1))
@@ -39,7 +32,6 @@ SMALL = ("--config", "small.toml", "--out")
 CASES = {  # by the number of batches a step: pieces of one batch of 6 rows
     "one batch": {},
     "accumulated": {"gradient_accumulation_steps": 3},
-    "bfloat16": {"precision": "bfloat16"},
     "muon": {"muon_lr": 1e-2},
 }
 
@@ -63,35 +55,28 @@ def loss(model, x, y):
 def trained(model=None, checkpoint=None, resume=False, callbacks=(), **changes):
     """(losses, weights) of a short run."""
     model = model or small_gpt()
-    history = fit(
-        model,
-        padded_batch,
-        loss,
-        TrainingConfig(**RUN | changes),
-        validate=lambda: evaluate(model, HELD_OUT, 8, 2),
-        checkpoint=checkpoint,
-        resume=resume,
-        callbacks=callbacks,
-    )
+    options = {"checkpoint": checkpoint, "resume": resume, "callbacks": callbacks}
+    options["validate"] = lambda: evaluate(model, HELD_OUT, 8, 2)
+    history = fit(model, padded_batch, loss, TrainingConfig(**RUN | changes), **options)
     losses = {"train": history.train_loss, "val": history.val_loss}
     return losses, {name: p.detach() for name, p in model.named_parameters()}
 
 
 def exchanges(**changes):
     """How often gradients were averaged in a run."""
-    calls = []
+    calls, plain = [], nn.parallel.DistributedDataParallel
 
     @wraps(allreduce_hook)
     def counted(group, bucket):
         calls.append(bucket.index())
         return allreduce_hook(group, bucket)
 
-    class Watched(nn.parallel.DistributedDataParallel):
-        def __init__(self, *args, **options):
-            super().__init__(*args, **options)
-            self.register_comm_hook(None, counted)
+    def watched(*args, **options):
+        wrapped = plain(*args, **options)
+        wrapped.register_comm_hook(None, counted)
+        return wrapped
 
-    with patch.object(nn.parallel, "DistributedDataParallel", Watched):
+    with patch.object(nn.parallel, "DistributedDataParallel", watched):
         trained(evaluate_every=None, **changes)
     return len(calls)
 
@@ -149,7 +134,7 @@ def cases(folder):
 def command(folder, action, step, *arguments):
     """The command line; the action, "kill" or "stop", happens after a step, but only once."""
     os.chdir(folder)
-    train = run.train
+    train = run.train_on
 
     def act(state):
         if state.step != step or os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
@@ -167,11 +152,8 @@ def command(folder, action, step, *arguments):
     def watched(*args, callbacks, **options):
         return train(*args, callbacks=[*callbacks, act], **options)
 
-    run.train = watched
-    try:
+    with patch.object(run, "train_on", watched):
         return main(["train", *arguments])
-    finally:
-        run.train = train
 
 
 def worker(folder, action, step, *arguments):
@@ -184,25 +166,21 @@ def launch(name, folder, function, *args, restarts=0):
     """Run `function` in two processes as torchrun does, but fork them where torch is imported."""
     logs = folder / "logs" / name
     logs.mkdir(parents=True)
+    place = {"run_id": name, "rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0"}
+    size = {"min_nodes": 1, "max_nodes": 1, "nproc_per_node": 2}
     config = LaunchConfig(
-        min_nodes=1,
-        max_nodes=1,
-        nproc_per_node=2,
-        run_id=name,
-        rdzv_backend="c10d",
-        rdzv_endpoint="localhost:0",
+        **size,
+        **place,
         max_restarts=restarts,
         monitor_interval=0.05,
         start_method="forkserver",
         logs_specs=DefaultLogsSpecs(log_dir=str(logs), redirects=Std.ALL),
     )
-    start = time.perf_counter()
     try:
         elastic_launch(config, function)(folder, *args)
         ended = "well"
     except (ChildFailedError, SignalException) as error:
         ended = type(error).__name__
-    print(f"{name}: {time.perf_counter() - start:.1f} s", flush=True)
     (logs / "ended").write_text(ended)
 
 
@@ -213,7 +191,7 @@ def launches(folder):
     )
     os.environ["LAUNCHER"] = str(os.getpid())
     launch("cases", folder, cases)
-    launch("whole", folder, worker, None, 0, *SMALL, "whole")
+    launch("straight", folder, worker, None, 0, *SMALL, "straight")
     launch("restarted", folder, worker, "kill", 6, *SMALL, "restarted", restarts=1)
     launch("stopped", folder, worker, "stop", 6, *SMALL, "stopped")
     launch("went on", folder, worker, None, 0, *SMALL, "stopped", "--resume")

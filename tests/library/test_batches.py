@@ -7,37 +7,17 @@ from scratchformer.data.batches import RandomBatches, WindowSampler, random_batc
 
 
 def test_a_batch_equals_the_stack_of_slices_for_the_same_generator():
-    ids = torch.randint(65, (1000,), generator=torch.Generator().manual_seed(0))
-    starts = torch.randint(1000 - 8, (32,), generator=torch.Generator().manual_seed(1337))
-    x, y = random_batch(ids, 32, 8, torch.Generator().manual_seed(1337))
-    assert torch.equal(x, torch.stack([ids[i : i + 8] for i in starts]))
-    assert torch.equal(y, torch.stack([ids[i + 1 : i + 9] for i in starts]))
+    ids = torch.randint(65, (12,), generator=torch.Generator().manual_seed(0))
+    starts = torch.randint(12 - 4, (500,), generator=torch.Generator().manual_seed(1337))
+    assert {*starts.tolist()} == {*range(8)}  # both ends of the ids are reached
+    torch.manual_seed(1337)  # decides where no generator is given
+    for stored, given in ((ids.to(torch.uint8), [torch.Generator().manual_seed(1337)]), (ids, [])):
+        x, y = random_batch(stored, 500, 4, *given)
+        assert x.equal(torch.stack([ids[i : i + 4] for i in starts])) and x.is_contiguous()
+        assert y.equal(torch.stack([ids[i + 1 : i + 5] for i in starts])) and y.is_contiguous()
 
 
-def test_targets_are_the_inputs_one_step_later_and_both_ends_of_the_ids_are_reached():
-    ids = torch.arange(12)
-    x, y = random_batch(ids, 500, 4, torch.Generator().manual_seed(0))
-    assert torch.equal(y, x + 1)
-    assert set(x[:, 0].tolist()) == set(range(8))
-    assert y.max() == 11
-
-
-def test_without_a_generator_the_global_seed_decides_as_in_the_hand_written_version():
-    ids = torch.arange(100)
-    torch.manual_seed(7)
-    starts = torch.randint(100 - 5, (3,))
-    torch.manual_seed(7)
-    x, _ = random_batch(ids, 3, 5)
-    assert torch.equal(x[:, 0], starts)
-
-
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
-def test_batches_are_int64_and_contiguous_whatever_the_ids_are_stored_as(dtype):
-    for part in random_batch(torch.arange(50, dtype=dtype), 4, 6):
-        assert part.dtype == torch.int64 and part.shape == (4, 6) and part.is_contiguous()
-
-
-@pytest.mark.parametrize(("n_ids", "context_length"), [(8, 8), (0, 8), (9, 0), (9, -1)])
+@pytest.mark.parametrize(("n_ids", "context_length"), [(8, 8), (9, 0)])
 def test_ids_too_short_for_a_window_are_refused_with_both_numbers(n_ids, context_length):
     with pytest.raises(ValueError, match=rf"context_length={context_length} .* {n_ids}:"):
         random_batch(torch.arange(n_ids), 2, context_length)
@@ -47,7 +27,7 @@ def shuffled(ids, batch_size, context_length, seed):
     return WindowSampler(ids, batch_size, context_length, seed, replacement=False)
 
 
-@pytest.mark.parametrize("n", [97, 100, 104, 111])
+@pytest.mark.parametrize("n", [97, 104])
 def test_a_pass_without_replacement_takes_every_window_at_most_once_and_nearly_all_ids(n):
     T, B = 8, 3
     sampler = shuffled(torch.arange(n), B, T, seed=0)
@@ -57,11 +37,6 @@ def test_a_pass_without_replacement_takes_every_window_at_most_once_and_nearly_a
         assert torch.equal(y, x + 1) and x.shape == (sampler.batches_per_pass * B, T)
         assert len(x.unique()) == x.numel()  # each id is an input once at most
         assert x.numel() > n - (B + 2) * T
-
-
-def test_one_pass_of_whole_windows_and_a_spare_one_takes_exactly_as_many():
-    sampler = shuffled(torch.arange(6 * 2 * 4 + 4), 2, 4, seed=0)
-    assert sampler.batches_per_pass == 6
 
 
 def test_another_pass_has_another_order_and_cut_and_a_seed_repeats_both():
@@ -93,7 +68,7 @@ def test_windows_with_replacement_are_those_of_random_batch_with_the_same_seed()
     ],
     ids=["with replacement", "without", "of a function"],
 )
-@pytest.mark.parametrize("taken", [0, 1, 5, 7])
+@pytest.mark.parametrize("taken", [0, 7])
 def test_a_sampler_goes_on_where_its_state_was_taken(make, taken):
     sampler, resumed = make(), make()
     for _ in range(taken):
@@ -105,19 +80,15 @@ def test_a_sampler_goes_on_where_its_state_was_taken(make, taken):
 
 
 @pytest.mark.parametrize("replacement", [True, False])
-def test_the_largest_seed_does_not_overflow(replacement):
+def test_the_largest_seed_does_not_overflow_and_a_batch_of_nothing_is_refused(replacement):
     sampler = WindowSampler(torch.arange(100), 4, 8, 2**63 - 1, replacement)
     assert next(sampler)[0].shape == (4, 8)
+    for sizes in ((0, 8), (4, 0)):
+        with pytest.raises(ValueError, match=r"=0.*at least 1"):
+            WindowSampler(torch.arange(100), *sizes, 0, replacement)
 
 
 def test_too_few_ids_for_a_batch_without_replacement_are_refused():
     assert shuffled(torch.arange(40), 4, 8, seed=0).batches_per_pass == 1
     with pytest.raises(ValueError, match="got 39 ids, expected at least 40 for a batch of 4"):
         shuffled(torch.arange(39), 4, 8, seed=0)
-
-
-@pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize("sizes", [(0, 8), (4, 0)])
-def test_a_batch_of_nothing_is_refused(sizes, replacement):
-    with pytest.raises(ValueError, match=r"=0.*at least 1"):
-        WindowSampler(torch.arange(100), *sizes, 0, replacement)

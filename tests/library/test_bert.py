@@ -1,15 +1,11 @@
 """BERT: sees both sides, ignores padding, equal to Hugging Face's with the same weights."""
 
-import math
-
 import pytest
 import torch
 from torch import nn
 
 from scratchformer.attention import padding_mask
-from scratchformer.data.masking import mask_tokens
 from scratchformer.models import BERT, BERTConfig
-from scratchformer.training import TrainingConfig, fit, token_loss
 
 SMALL = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 4, "n_layers": 2}
 PAD = 0
@@ -64,50 +60,6 @@ def test_segments_and_positions_matter_and_segment_0_is_the_default():
     assert logits.equal(model(ids, torch.zeros_like(ids)))
 
 
-def test_the_feed_forward_networks_width_can_be_chosen():
-    assert [small_bert(d_ff=d).h[1].mlp.c_fc.out_features for d in (None, 24)] == [64, 24]
-    with pytest.raises(ValueError, match="d_ff=0, expected at least 1"):
-        BERTConfig(**SMALL, d_ff=0)
-
-
-def test_logits_are_the_head_on_what_encode_returns():
-    model, ids = small_bert().eval(), torch.randint(11, (2, 5))
-    vectors = model.encode(ids)
-    assert vectors.shape == (2, 5, 16)
-    torch.testing.assert_close(model.lm_head(model.transform(vectors)), model(ids))
-
-
-@pytest.mark.parametrize("V", [65, 2000])
-def test_loss_at_the_start_is_near_ln_vocab_size(V):
-    model = small_bert(vocab_size=V, d_model=64)
-    inputs, targets = mask_tokens(torch.randint(1, V, (64, 8)), 0, V)
-    total, n = token_loss(model(inputs), targets)
-    assert (total / n).item() == pytest.approx(math.log(V), abs=0.15)
-
-
-def test_one_batch_can_be_learned_by_heart():
-    model = small_bert()
-    torch.manual_seed(1)
-    ids = torch.randint(1, 11, (4, 8))
-    inputs, targets = mask_tokens(ids, 0, 11, rate=0.4)
-    inputs[:, 0], targets[:, 0] = torch.arange(1, 5), -100  # rows differ in more than the blanks
-    loss = lambda model, x, y: token_loss(model(x), y)  # noqa: E731
-    config = TrainingConfig(steps=200, lr=1e-2, seed=0, warmup=20)
-    history = fit(model, lambda _: (inputs, targets), loss, config)
-    total, n = loss(model, inputs, targets)
-    assert total / n < 0.05 < history.train_loss[0]
-
-
-def test_dropout_falls_on_the_normalised_embeddings_and_is_off_in_evaluation():
-    model, seen = small_bert(dropout=0.25, d_model=64), []
-    model.h[0].register_forward_pre_hook(lambda block, inputs: seen.append(inputs[0]))
-    ids = torch.randint(11, (16, 8))
-    model(ids)
-    assert (seen[0] == 0).float().mean().item() == pytest.approx(0.25, abs=0.03)
-    model.eval()
-    assert torch.equal(model(ids), model(ids))
-
-
 def test_initialisation_is_berts():
     model = small_bert(vocab_size=300, context_length=64, d_model=64, n_segments=40)
     for name, p in model.named_parameters():
@@ -118,24 +70,6 @@ def test_initialisation_is_berts():
     assert model.lm_head.weight is model.wte.weight
     norms = [m for m in model.modules() if isinstance(m, nn.LayerNorm)]
     assert len(norms) == 2 * 2 + 2 and all(m.eps == 1e-12 for m in norms)
-
-
-def test_too_long_an_input_is_refused():
-    with pytest.raises(ValueError, match="got 9 tokens, expected at most context_length=8"):
-        small_bert()(torch.zeros(1, 9, dtype=torch.long))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"d_model": 30}, "d_model=30 is not divisible by n_heads=4"),
-        ({"n_layers": 0}, "n_layers=0, expected at least 1"),
-        ({"dropout": 1.0}, "dropout=1.0, expected 0 <= dropout < 1"),
-    ],
-)
-def test_impossible_configurations_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        BERTConfig(**SMALL | changes)
 
 
 HUGGING_FACE = {
@@ -154,24 +88,22 @@ HUGGING_FACE = {
 }
 
 
-@pytest.mark.parametrize("sizes", [(1, 1, 4, 1, 1), (5, 33, 64, 4, 4)])
-@pytest.mark.parametrize("std", [0.02, 0.3])
-def test_equals_hugging_face_bert_with_the_same_random_weights(sizes, std):
+def test_equals_hugging_face_bert_with_the_same_random_weights():
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    B, T, C, H, L = sizes
+    B, T, C, H, L = 5, 12, 16, 4, 2
     sizes = {"vocab_size": 50, "context_length": T, "d_model": C, "n_heads": H, "n_layers": L}
-    ours = small_bert(**sizes).eval()
+    ours = small_bert(**sizes, d_ff=24).eval()
     with torch.no_grad():
         for name, p in ours.named_parameters():  # norms near 1, as in any model that was trained
             near_one = "ln_" in name or name.startswith("transform.2")
-            p.normal_(mean=float(near_one and name.endswith("weight")), std=std)
+            p.normal_(mean=float(near_one and name.endswith("weight")), std=0.3)
     config = transformers.BertConfig(
         vocab_size=50,
         max_position_embeddings=T,
         hidden_size=C,
         num_attention_heads=H,
         num_hidden_layers=L,
-        intermediate_size=4 * C,
+        intermediate_size=24,
     )
     theirs = transformers.BertForMaskedLM(config).eval()
     weights = {}

@@ -20,17 +20,13 @@ from scratchformer.training.checkpoints import read_header
 
 IDS = torch.randint(11, (600,), generator=torch.Generator().manual_seed(0))
 RUN = {"steps": 24, "lr": 1e-2, "seed": 3, "warmup": 4, "schedule": "cosine"}
-RUN |= {
-    "batch_size": 3,
-    "context_length": 8,
-    "gradient_accumulation_steps": 2,
-    "evaluate_every": 10,
-}
+RUN |= {"batch_size": 3, "context_length": 8, "gradient_accumulation_steps": 2}
+RUN |= {"evaluate_every": 10}
 
 
 def small_gpt(seed=0, **changes):
     torch.manual_seed(seed)
-    size = {"vocab_size": 11, "context_length": 8, "d_model": 16, "n_heads": 2, "n_layers": 2}
+    size = {"vocab_size": 11, "context_length": 8, "d_model": 8, "n_heads": 2, "n_layers": 1}
     return GPT(GPTConfig(**size | {"dropout": 0.2} | changes))
 
 
@@ -48,7 +44,7 @@ def new_state(model, parameters):
 
 
 @pytest.fixture(scope="module")
-def whole():
+def uninterrupted():
     return run()
 
 
@@ -74,43 +70,39 @@ def interrupt_at(step, number=signal.SIGINT):
     return lambda state: os.kill(os.getpid(), number) if state.step == step else None
 
 
-def test_writing_checkpoints_changes_nothing(tmp_path, whole):
-    assert_same(run(checkpoint=tmp_path / "run", checkpoint_every=7), whole)
+def interrupted(path, step=2, number=signal.SIGINT, **options):
+    """A run that was stopped by a signal after a step."""
+    with pytest.raises(KeyboardInterrupt, match=f"stopped after step {step} of 24"):
+        run(checkpoint=path, callbacks=[interrupt_at(step, number)], **options)
+    assert read_header(path)["step"] == step
 
 
-@pytest.mark.parametrize("every", [1, 5, None])
-@pytest.mark.parametrize("step", [2, 13, 20, 24])
-def test_a_resumed_run_equals_the_uninterrupted_one_bit_for_bit(tmp_path, whole, step, every):
+@pytest.mark.parametrize(("step", "every"), [(2, 1), (2, 5), (13, 5), (20, None), (24, 5)])
+def test_a_resumed_run_equals_the_uninterrupted_one_bit_for_bit(
+    tmp_path, uninterrupted, step, every
+):
     path = tmp_path / "run.safetensors"
     with pytest.raises(Stop):
         run(checkpoint=path, checkpoint_every=every, callbacks=[stop_at(step)])
     saved = 24 if step == 24 else step // (every or 10) * (every or 10)
     assert (read_header(path)["step"] if path.exists() else 0) == saved
     model = small_gpt(seed=7 if saved else 0)  # weights and random states come from the file
-    assert_same(run(model, checkpoint=path, checkpoint_every=every, resume=True), whole)
+    assert_same(run(model, checkpoint=path, checkpoint_every=every, resume=True), uninterrupted)
 
 
-def test_a_run_may_be_interrupted_many_times(tmp_path, whole):
-    for step in (3, 4, 9, 10, 17, 24):
-        with pytest.raises(KeyboardInterrupt, match=f"stopped after step {step} of 24"):
-            run(checkpoint=tmp_path / "run", resume=True, callbacks=[interrupt_at(step)])
-        assert read_header(tmp_path / "run")["step"] == step
-    assert_same(run(small_gpt(seed=1), checkpoint=tmp_path / "run", resume=True), whole)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_a_polite_kill_save_after_the_step_in_progress(tmp_path, whole, number):
-    with pytest.raises(KeyboardInterrupt, match="stopped after step 13 of 24"):
-        run(checkpoint=tmp_path / "run", callbacks=[interrupt_at(13, number)])
-    assert read_header(tmp_path / "run")["step"] == 13
-    assert_same(run(checkpoint=tmp_path / "run", resume=True), whole)
+def test_a_run_may_be_interrupted_many_times(tmp_path, uninterrupted):
+    """By Ctrl-C and by a polite kill; how often it is saved may change."""
+    path, signals = tmp_path / "run", (signal.SIGINT, signal.SIGTERM)
+    for i, step in enumerate((3, 4, 9, 10, 17, 24)):
+        every = None if i % 3 else i + 1
+        interrupted(path, step, signals[i % 2], resume=True, checkpoint_every=every)
+    assert_same(run(small_gpt(seed=1), checkpoint=path, resume=True), uninterrupted)
 
 
 def test_signals_are_as_before_once_a_run_is_over(tmp_path):
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     run(steps=5, evaluate_every=None)
-    with pytest.raises(KeyboardInterrupt):
-        run(callbacks=[interrupt_at(2)])
+    interrupted(tmp_path / "run")
     assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
 
 
@@ -126,27 +118,29 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_finished_run_that_is_resumed_does_nothing(tmp_path, whole):
-    run(checkpoint=tmp_path / "run")
-    assert_same(run(checkpoint=tmp_path / "run", resume=True, callbacks=[stop_at(1)]), whole)
-
-
-def test_a_run_that_was_not_to_be_resumed_is_not_overwritten(tmp_path):
-    run(checkpoint=tmp_path / "run")
-    before = (tmp_path / "run").read_bytes()
+def test_a_finished_run_is_not_overwritten_and_resumed_does_nothing(tmp_path, uninterrupted):
+    path = tmp_path / "run"
+    run(checkpoint=path)
+    before = path.read_bytes()
     with pytest.raises(FileExistsError, match="holds a run: pass resume=True"):
-        run(checkpoint=tmp_path / "run")
-    assert (tmp_path / "run").read_bytes() == before
+        run(checkpoint=path)
+    assert path.read_bytes() == before
+    assert_same(run(checkpoint=path, resume=True, callbacks=[stop_at(1)]), uninterrupted)
 
 
-def test_other_data_and_another_model_of_the_same_shapes_are_refused(tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=tmp_path / "run", callbacks=[interrupt_at(2)])
+def test_other_data_other_settings_and_another_model_of_the_same_shapes_are_refused(tmp_path):
+    interrupted(tmp_path / "run")
     settings = RUN | {"checkpoint": tmp_path / "run", "resume": True}
     with pytest.raises(ValueError, match=r"tokens=\[500, 100\], got tokens=\[400, 100\]"):
         train(small_gpt(), IDS[:400], IDS[500:], **settings)
     with pytest.raises(ValueError, match="a run with model="):
         run(small_gpt(n_heads=4), checkpoint=tmp_path / "run", resume=True)
+    model = small_gpt()
+    before = [p.clone() for p in model.parameters()]
+    for name, value in {"lr": 2e-2, "betas": (0.9, 0.99), "batch_size": 4}.items():
+        with pytest.raises(ValueError, match=rf"is of a run with {name}=.*, got {name}="):
+            run(model, checkpoint=tmp_path / "run", resume=True, **{name: value})
+    assert all(map(torch.equal, before, model.parameters()))
 
 
 def test_what_an_observer_raises_costs_nothing_that_was_trained(tmp_path):
@@ -166,43 +160,21 @@ def test_buffers_are_kept(tmp_path):
         model.register_forward_pre_hook(lambda *_: setattr(model, "calls", model.calls + 1))
         return model
 
-    whole, resumed = counting_gpt(), counting_gpt()
-    run(whole)
-    with pytest.raises(KeyboardInterrupt):
-        run(counting_gpt(), checkpoint=tmp_path / "run", callbacks=[interrupt_at(7)])
+    straight, resumed = counting_gpt(), counting_gpt()
+    run(straight)
+    interrupted(tmp_path / "run", 7, model=counting_gpt())
     run(resumed, checkpoint=tmp_path / "run", resume=True)
-    assert resumed.calls == whole.calls > 48
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("lr", 2e-2), ("betas", (0.9, 0.99)), ("precision", "bfloat16"), ("batch_size", 4)],
-)
-def test_settings_that_differ_are_refused_by_name(tmp_path, name, value):
-    path, model = tmp_path / "run", small_gpt()
-    with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=path, callbacks=[interrupt_at(2)])
-    before = [p.clone() for p in model.parameters()]
-    with pytest.raises(ValueError, match=rf"is of a run with {name}=.*, got {name}="):
-        run(model, checkpoint=path, resume=True, **{name: value})
-    assert all(map(torch.equal, before, model.parameters()))
-
-
-def test_how_often_it_is_saved_may_change(tmp_path, whole):
-    with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=tmp_path / "run", callbacks=[interrupt_at(2)])
-    assert_same(run(checkpoint=tmp_path / "run", checkpoint_every=3, resume=True), whole)
+    assert resumed.calls == straight.calls > 48
 
 
 def test_another_model_is_refused_and_nothing_is_changed(tmp_path):
     path = tmp_path / "run"
-    with pytest.raises(KeyboardInterrupt):
-        run(checkpoint=path, callbacks=[interrupt_at(2)])
-    model = small_gpt(n_layers=3)
+    interrupted(path)
+    model = small_gpt(n_layers=2)
     weights = [p.clone() for p in model.parameters()]
     state = new_state(model, model.parameters())
     before, random = state.batches.state_dict(), torch.get_rng_state()
-    with pytest.raises(ValueError, match=r"is of another model: h\.2\..* is missing in it"):
+    with pytest.raises(ValueError, match=r"is of another model: h\.1\..* is missing in it"):
         checkpoints.load_checkpoint(path, state, {})
     assert all(map(torch.equal, weights, model.parameters()))
     assert torch.equal(before["generator"], state.batches.state_dict()["generator"])
@@ -212,7 +184,7 @@ def test_another_model_is_refused_and_nothing_is_changed(tmp_path):
 
 def test_the_memory_of_another_optimiser_is_refused_and_nothing_is_changed(tmp_path):
     path = tmp_path / "run"
-    run(checkpoint=path)
+    run(checkpoint=path, steps=5)
     model = small_gpt(seed=1)
     weights = [p.clone() for p in model.parameters()]
     for parameters in (list(model.parameters())[::-1], list(model.parameters())[:3]):
@@ -226,7 +198,9 @@ def test_the_memory_of_another_optimiser_is_refused_and_nothing_is_changed(tmp_p
 # --- files that are not whole -----------------------------------------------------------------
 
 
-def test_an_error_while_writing_leaves_the_old_checkpoint_whole(tmp_path, whole, monkeypatch):
+def test_an_error_while_writing_leaves_the_old_checkpoint_whole(
+    tmp_path, uninterrupted, monkeypatch
+):
     path, save = tmp_path / "run", safetensors.torch.save_file
     calls = []
 
@@ -241,29 +215,25 @@ def test_an_error_while_writing_leaves_the_old_checkpoint_whole(tmp_path, whole,
     with pytest.raises(OSError, match="No space left"):
         run(checkpoint=path, checkpoint_every=4)
     assert read_header(path)["step"] == 8 and os.listdir(tmp_path) == ["run"]
-    assert_same(run(checkpoint=path, checkpoint_every=4, resume=True), whole)
+    assert_same(run(checkpoint=path, checkpoint_every=4, resume=True), uninterrupted)
 
 
-@pytest.mark.parametrize("damage", ["cut", "other numbers", "other step"])
-def test_a_damaged_checkpoint_is_refused_and_changes_nothing(tmp_path, damage):
+def test_a_damaged_checkpoint_is_refused_and_changes_nothing(tmp_path):
     path, model = tmp_path / "run", small_gpt()
     run(checkpoint=path, steps=5)
     data = path.read_bytes()
     half = len(data) // 2
-    damaged = {
-        "cut": data[:half],
-        "other numbers": data[:half] + bytes(64) + data[half + 64 :],
-        "other step": data.replace(b'step\\": 5', b'step\\": 4', 1),
-    }
-    assert damaged[damage] != data
-    path.write_bytes(damaged[damage])
     before = [p.clone() for p in model.parameters()]
-    with pytest.raises(ValueError, match=r"run is (damaged|not a complete safetensors file)"):
-        run(model, checkpoint=path, steps=5, resume=True)
+    for damaged in (
+        data[:half],
+        data[:half] + bytes(64) + data[half + 64 :],
+        data.replace(b'step\\": 5', b'step\\": 4', 1),
+    ):
+        assert damaged != data
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"run is (damaged|not a complete safetensors file)"):
+            run(model, checkpoint=path, steps=5, resume=True)
     assert all(map(torch.equal, before, model.parameters()))
-
-
-def test_a_file_of_weights_alone_is_no_checkpoint(tmp_path):
     safetensors.torch.save_file({"model.x": torch.ones(1)}, tmp_path / "run")
     with pytest.raises(ValueError, match="run is not a checkpoint"):
         run(checkpoint=tmp_path / "run", resume=True)
@@ -279,10 +249,10 @@ def test_a_disk_that_safetensors_finds_full_is_an_error_of_the_system(tmp_path, 
     assert os.listdir(tmp_path) == []
 
 
-def test_a_missing_checkpoint_is_told_and_resume_begins_anew(tmp_path, whole):
+def test_a_missing_checkpoint_is_told_and_resume_begins_anew(tmp_path, uninterrupted):
     with pytest.raises(FileNotFoundError, match="there is no file"):
         read_header(tmp_path / "run")
-    assert_same(run(checkpoint=tmp_path / "run", resume=True), whole)
+    assert_same(run(checkpoint=tmp_path / "run", resume=True), uninterrupted)
 
 
 def test_it_holds_no_pickle_and_a_tied_weight_once(tmp_path):
@@ -302,44 +272,30 @@ import torch
 torch.set_num_threads(int(sys.argv[3]))  # sums differ in their last digit with another number
 sys.path.insert(0, sys.argv[2])
 import test_checkpoints as t
-slow = {"steps": 60, "evaluate_every": 25}
-history, weights = t.run(checkpoint=sys.argv[1], checkpoint_every=5, resume=True,
-    callbacks=[lambda state: print(state.step, flush=True)], **slow)
-t.safetensors.torch.save_file(weights, sys.argv[1] + ".result", {"history": t.json.dumps(history)})
+t.run(checkpoint=sys.argv[1], checkpoint_every=2, steps=60,
+    callbacks=[lambda state: print(state.step, flush=True)])
 """
-
-
-def start(path):
-    threads = str(torch.get_num_threads())
-    command = [sys.executable, "-c", PROGRAM, str(path), os.path.dirname(__file__), threads]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.slow
 def test_a_killed_run_loses_nothing_but_its_last_interval(tmp_path):
-    """Killed twice without warning; the end equals that of a run nobody touched."""
-    path, chance = tmp_path / "run", random.Random(0)
-    last = 0
-    for _ in range(2):
-        process = start(path)
-        target = last + chance.randrange(1, 20)
-        for line in process.stdout:
-            if int(line) >= target:
-                break
-        time.sleep(chance.random() * 0.02)  # anywhere in a step, or in the writing of a file
-        process.kill()
-        rest, errors = process.communicate()
-        assert process.returncode == -signal.SIGKILL, errors
-        seen = [int(line) for line in [line, *rest.splitlines()] if line.strip().isdigit()][-1]
-        last = read_header(path)["step"]
-        assert seen - 5 <= last <= seen + 1
-    process = start(path)
-    first = int(process.stdout.readline())
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
-    assert first == last + 1  # it went on where the last checkpoint was
-    expected = run(steps=60, evaluate_every=25)
-    with safetensors.safe_open(f"{path}.result", "pt") as file:
-        history = json.loads(file.metadata()["history"])
-        assert_same((history, {name: file.get_tensor(name) for name in file.keys()}), expected)  # noqa: SIM118
-    assert sorted(os.listdir(tmp_path)) == ["run", "run.result"]
+    """Killed without warning; the end equals that of a run nobody touched."""
+    path, threads = tmp_path / "run", str(torch.get_num_threads())
+    command = [sys.executable, "-c", PROGRAM, str(path), os.path.dirname(__file__), threads]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process, chance = subprocess.Popen(command, **pipes), random.Random()
+    target = chance.randrange(3, 40)
+    for line in process.stdout:
+        if int(line) >= target:
+            break
+    time.sleep(chance.random() * 0.02)  # anywhere in a step, or in the writing of a file
+    process.kill()
+    rest, errors = process.communicate()
+    assert process.returncode == -signal.SIGKILL, errors
+    seen = [int(line) for line in [line, *rest.splitlines()] if line.strip().isdigit()][-1]
+    last, steps = read_header(path)["step"], []
+    assert seen - 2 <= last <= seen + 1
+    options = {"resume": True, "steps": 60, "callbacks": [lambda state: steps.append(state.step)]}
+    assert_same(run(small_gpt(seed=1), checkpoint=path, **options), run(steps=60))
+    assert steps[0] == last + 1  # it went on where the last checkpoint was
+    assert os.listdir(tmp_path) == ["run"]

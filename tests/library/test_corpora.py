@@ -23,12 +23,7 @@ from scratchformer.data import train_val_split as split
 TEXT = "Enter a naïve ghost — and leave.\n" * 5000  # not only ASCII, many packets long
 GOOD = TEXT.encode()
 FILENAME = "tinyshakespeare.txt"
-WRONG_BODIES = {
-    "corrupt": GOOD.replace(b"ghost", b"guest", 1),
-    "windows line ends": GOOD.replace(b"\n", b"\r\n"),
-    "HTML": b"<!DOCTYPE html><title>Sign in to the hotel's network</title>",
-    "not UTF-8": b"\xff" * 100,
-}
+CORRUPT, NOT_UTF8 = GOOD.replace(b"ghost", b"guest", 1), b"\xff" * 100
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -88,12 +83,17 @@ def load() -> tuple[Corpus, str]:
     return corpus, "".join(notices)
 
 
-def assert_real(corpus: Corpus, source: str) -> None:
+def assert_real(source: str) -> str:
+    """The real text is loaded from there; returns the notice."""
+    corpus, notice = load()
     assert (corpus.name, corpus.source, corpus.is_real) == ("tinyshakespeare", source, True)
     assert corpus.text == TEXT
+    return notice
 
 
-def assert_stand_in(corpus: Corpus, notice: str) -> None:
+def assert_stand_in() -> str:
+    """Playhouse is loaded, with a notice that helps; returns it."""
+    corpus, notice = load()
     assert (corpus.name, corpus.source, corpus.is_real) == ("playhouse", "embedded", False)
     assert corpus.text == Playhouse(seed=0).text(len(corpus.text)) and len(corpus.text) > 1_000_000
     source = corpora.CORPORA["tinyshakespeare"]
@@ -101,6 +101,7 @@ def assert_stand_in(corpus: Corpus, notice: str) -> None:
         assert part in notice
     for part in ("SCRATCHFORMER_DATA", source.url, source.sha256, FILENAME):  # what to do
         assert part in notice
+    return notice
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -113,137 +114,107 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_the_directory_comes_first_the_cache_second_the_download_last(
     server, cache, tmp_path, monkeypatch
 ):
-    corpus, notice = load()
-    assert_real(corpus, "download")
-    assert notice == "" and files(cache) == {FILENAME: GOOD}
-    corpus, notice = load()
-    assert_real(corpus, "cache")
-    assert notice == ""
+    assert assert_real("download") == "" and files(cache) == {FILENAME: GOOD}
+    assert assert_real("cache") == ""
     monkeypatch.setenv("SCRATCHFORMER_DATA", str(tmp_path))
-    corpus, notice = load()  # a folder without the file is passed over
-    assert_real(corpus, "cache")
-    assert notice == ""
+    assert assert_real("cache") == ""  # a folder without the file is passed over
     (tmp_path / FILENAME).write_bytes(GOOD)
-    corpus, notice = load()
-    assert_real(corpus, "directory")
-    assert notice == "" and server.requests == 1
+    assert assert_real("directory") == "" and server.requests == 1
 
 
 def test_offline_asks_no_server_and_gives_playhouse_with_the_reasons(server, cache, monkeypatch):
     monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
-    corpus, notice = load()
-    assert_stand_in(corpus, notice)
+    notice = assert_stand_in()
     assert "SCRATCHFORMER_OFFLINE" in notice and "SCRATCHFORMER_DATA is not set" in notice
     assert str(cache / FILENAME) in notice
     assert server.requests == 0 and files(cache) == {}
 
 
-def test_playhouse_by_name_needs_no_notice():
+def test_playhouse_by_name_needs_no_notice_and_an_unknown_name_is_refused():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         corpus = load_corpus("playhouse")
     assert (corpus.name, corpus.source, corpus.is_real) == ("playhouse", "embedded", False)
-
-
-def test_an_unknown_corpus_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="'shakespear': there are tinyshakespeare, the-verdict, p"):
         load_corpus("shakespear")
 
 
-def test_the_notice_points_at_the_callers_line_and_shows_at_every_call(tmp_path):
+def test_the_notice_points_at_the_callers_line_and_the_room_loads_no_large_package(tmp_path):
     script = tmp_path / "chapter.py"
     script.write_text(
-        "from scratchformer.data import load_corpus\n"
+        "import sys, scratchformer.data\n"
+        "print([m for m in ('torch', 'numpy', 'pooch', 'requests') if m in sys.modules])\n"
         "for _ in range(2):\n"
-        "    load_corpus('the-verdict')\n"
+        "    scratchformer.data.load_corpus('the-verdict')\n"
     )
-    here = {"SCRATCHFORMER_OFFLINE": "1", "SCRATCHFORMER_DATA": "", "PYTHONWARNINGS": ""}
-    here["SCRATCHFORMER_CACHE"] = str(tmp_path / "empty")
-    done = subprocess.run(
-        [sys.executable, str(script)], env=os.environ | here, capture_output=True, text=True
-    )
-    assert done.returncode == 0
-    assert done.stderr.count(f"{script}:3: CorpusNotice: the-verdict: Playhouse") == 2
+    changes = {"SCRATCHFORMER_OFFLINE": "1", "SCRATCHFORMER_DATA": "", "PYTHONWARNINGS": ""}
+    changes |= {"SCRATCHFORMER_CACHE": str(tmp_path / "empty")}
+    changes |= {"PYTHONPATH": str(Path(__file__).parents[2]), "SCRATCHFORMER_PLAYHOUSE": "1000"}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, env=os.environ | changes, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout == "[]\n", done.stderr
+    assert done.stderr.count(f"{script}:4: CorpusNotice: the-verdict: Playhouse") == 2
 
 
 # --- wrong files ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("body", WRONG_BODIES.values(), ids=WRONG_BODIES)
-def test_a_wrong_download_is_neither_used_nor_kept(server, cache, body):
-    server.body = body
-    corpus, notice = load()
-    assert_stand_in(corpus, notice)
-    assert hashlib.sha256(body).hexdigest() in notice and f"{len(body):,} bytes" in notice
-    assert files(cache) == {}
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"body": CORRUPT}, hashlib.sha256(CORRUPT).hexdigest()),
+        ({"body": GOOD.replace(b"\n", b"\r\n")}, f"{len(GOOD) + 5000:,} bytes"),
+        ({"body": NOT_UTF8}, "100 bytes"),
+        ({"body": GOOD[:100_000], "promised": len(GOOD)}, ""),  # the connection dies in mid-body
+        ({"status": 404}, "404"),
+    ],
+    ids=["corrupt", "Windows line ends", "not UTF-8", "cut", "an error page"],
+)
+def test_a_wrong_download_is_neither_used_nor_kept(server, cache, answer, words):
+    for name, value in answer.items():
+        setattr(server, name, value)
+    assert words in assert_stand_in() and files(cache) == {}
 
 
 def test_a_wrong_file_in_the_directory_is_reported_though_the_download_succeeds(
     server, cache, tmp_path, monkeypatch
 ):
-    body = WRONG_BODIES["corrupt"]
     monkeypatch.setenv("SCRATCHFORMER_DATA", str(tmp_path))
-    (tmp_path / FILENAME).write_bytes(body)
-    corpus, notice = load()
-    assert_real(corpus, "download")
+    (tmp_path / FILENAME).write_bytes(CORRUPT)
+    notice = assert_real("download")
     assert str(tmp_path / FILENAME) in notice and "expected" in notice and "To mend it" in notice
-    assert (tmp_path / FILENAME).read_bytes() == body  # the reader's file is left alone
+    assert (tmp_path / FILENAME).read_bytes() == CORRUPT  # the reader's file is left alone
     assert files(cache) == {FILENAME: GOOD}
 
 
 def test_a_wrong_file_in_the_cache_is_reported_and_replaced(server, cache):
-    body = WRONG_BODIES["not UTF-8"]
     cache.mkdir(parents=True)
-    (cache / FILENAME).write_bytes(body)
-    corpus, notice = load()
-    assert_real(corpus, "download")
-    assert str(cache / FILENAME) in notice and repr(body[:16]) in notice
+    (cache / FILENAME).write_bytes(NOT_UTF8)
+    notice = assert_real("download")
+    assert str(cache / FILENAME) in notice and repr(NOT_UTF8[:16]) in notice
     assert files(cache) == {FILENAME: GOOD}
-    corpus, notice = load()
-    assert_real(corpus, "cache")
-    assert notice == ""
+    assert assert_real("cache") == ""
 
 
 # --- the network ------------------------------------------------------------------------------
 
 
-def test_a_connection_that_dies_in_mid_body_leaves_nothing_behind(server, cache):
-    server.body, server.promised = GOOD[:100_000], len(GOOD)
-    corpus, notice = load()
-    assert_stand_in(corpus, notice)
-    assert files(cache) == {}
-
-
-def test_an_error_page_with_the_right_body_is_no_download(server, cache):
-    server.status = 404
-    corpus, notice = load()
-    assert_stand_in(corpus, notice)
-    assert "404" in notice and files(cache) == {}
-
-
 def test_a_silent_server_is_given_up_after_the_timeout(server, cache, monkeypatch):
     import pooch
 
-    patient = pooch.HTTPDownloader
-    asked = []
-
-    def hasty(timeout):
-        asked.append(timeout)
-        return patient(timeout=0.2)
-
-    monkeypatch.setattr(pooch, "HTTPDownloader", hasty)
+    patient, asked = pooch.HTTPDownloader, []
+    monkeypatch.setattr(
+        pooch, "HTTPDownloader", lambda timeout: asked.append(timeout) or patient(timeout=0.2)
+    )
     server.delay = 1.0
-    corpus, notice = load()
-    assert_stand_in(corpus, notice)
-    assert asked == [10] and "timed out" in notice.lower()
+    assert "timed out" in assert_stand_in().lower() and asked == [10]
 
 
 def test_a_failed_download_is_not_waited_for_again_in_the_same_process(server, cache):
     server.body = b"<html>"
-    _, first = load()
+    first = assert_stand_in()
     server.body = GOOD
-    corpus, second = load()
-    assert_stand_in(corpus, second)
+    second = assert_stand_in()
     assert server.requests == 1 and "not tried again in this process" in second
     assert "<html>" in first and "<html>" in second
 
@@ -261,8 +232,7 @@ def test_a_cache_that_cannot_exist_costs_a_notice_and_not_the_text(server, tmp_p
     (tmp_path / "file").write_text("a regular file, where a folder would have to be")
     monkeypatch.setenv("SCRATCHFORMER_CACHE", str(tmp_path / "file" / "cache"))
     for _ in range(2):
-        corpus, notice = load()
-        assert_real(corpus, "download")
+        notice = assert_real("download")
         assert "cannot keep the download" in notice and "SCRATCHFORMER_DATA" in notice
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
@@ -299,21 +269,9 @@ def test_the_split_is_the_first_nine_tenths_and_the_rest(kind):
     assert (len(train), len(val)) == (17, 2)  # int(0.9 * 19)
     assert list(train) + list(val) == list(row)
     assert len(split(row, fraction=0.5)[0]) == 9
-
-
-@pytest.mark.parametrize("fraction", [0.0, 90.0, float("nan")])
-def test_a_fraction_that_leaves_a_part_empty_is_refused(fraction):
-    with pytest.raises(ValueError, match="is not between 0 and 1"):
-        split("abc", fraction)
-
-
-def test_importing_the_room_loads_neither_torch_nor_the_network_packages():
-    program = (
-        "import sys, scratchformer.data\n"
-        "print([m for m in ('torch', 'numpy', 'pooch', 'requests') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "[]\n", done.stderr
+    for fraction in (0.0, 90.0, float("nan")):
+        with pytest.raises(ValueError, match="is not between 0 and 1"):
+            split(row, fraction)
 
 
 def test_the_three_splits_score_what_they_say():

@@ -104,10 +104,10 @@ def assert_same_end(a, b):
     assert best[0] == best[1] and losses(a) == losses(b)
 
 
-def assert_close(weights, expected, **tolerance):
+def assert_close(weights, expected):
     assert weights.keys() == expected.keys()
     for name, p in expected.items():
-        torch.testing.assert_close(weights[name], p.detach(), **tolerance)
+        torch.testing.assert_close(weights[name], p.detach(), atol=1e-5, rtol=0)
 
 
 # --- the same learning ------------------------------------------------------------------------
@@ -117,19 +117,11 @@ def assert_close(weights, expected, **tolerance):
 def test_two_processes_learn_what_one_learns_of_the_whole_batch(place, name):
     expected, weights = program.trained(**program.CASES[name])
     found = record(place)["losses"][name]
-    # In bfloat16, where Muon iterates too, halves of a batch are rounded otherwise than the whole.
-    by = {"bfloat16": 1e-3, "muon": 1e-4}.get(name, 1e-5)
-    for kind in ("train", "val"):
+    for kind in ("train", "val"):  # Muon iterates in bfloat16, where halves are rounded otherwise
+        by = 1e-4 if name == "muon" else 1e-5
         assert found[kind] == pytest.approx(expected[kind], abs=by)
-    learnt = safetensors.torch.load_file(place / name)
-    if by == 1e-5:
-        assert_close(learnt, weights, atol=1e-5, rtol=0)
-    start = dict(program.small_gpt().named_parameters())
-    gap, way = (
-        sum((weights[name] - p).abs().sum() for name, p in other.items())
-        for other in (learnt, start)
-    )
-    assert learnt.keys() == weights.keys() and gap < 0.1 * way, float(gap / way)
+    if name != "muon":
+        assert_close(safetensors.torch.load_file(place / name), weights)
     assert record(place, rank=1)["losses"] == record(place)["losses"]  # all know the same
 
 
@@ -143,14 +135,12 @@ def test_one_run_may_be_of_one_process_then_of_two_then_of_one_again(place, tmp_
     found = record(place)["losses"]["went on"]  # its first half was one process's
     for kind in ("train", "val"):
         assert found[kind] == pytest.approx(expected[kind], abs=1e-5)
-    resumed = safetensors.torch.load_file(place / "went on")
-    assert_close(resumed, weights, atol=1e-5, rtol=0)
-
+    assert_close(safetensors.torch.load_file(place / "went on"), weights)
     path = shutil.copy(place / "six", tmp_path)
     assert read_header(path)["step"] == 6
     found, resumed = program.trained(checkpoint=path, resume=True, steps=8)
     assert found["val"] == pytest.approx(expected["val"], abs=1e-5)
-    assert_close(resumed, weights, atol=1e-5, rtol=0)
+    assert_close(resumed, weights)
 
 
 def test_a_checkpoint_is_that_of_one_process_and_both_random_states(place, tmp_path):
@@ -162,10 +152,7 @@ def test_a_checkpoint_is_that_of_one_process_and_both_random_states(place, tmp_p
     }
     assert torch.equal(found["batches.generator"], alone["batches.generator"])
     assert not torch.equal(found["random.cpu.0"], found["random.cpu.1"])
-
-
-def test_only_the_first_process_writes(place):
-    assert (place / "rank0" / "run").exists() and not (place / "rank1").exists()
+    assert not (place / "rank1").exists()  # only the first process writes
 
 
 def test_processes_that_see_different_files_are_refused_on_both_sides(place):
@@ -174,26 +161,20 @@ def test_processes_that_see_different_files_are_refused_on_both_sides(place):
         assert refused["another file"].startswith("the processes differ in the step they begin at:")
         assert "[4, 0]" in refused["another file"]
         assert "at least one for each of 2 processes" in refused["few"]
-
-
-def test_one_process_of_a_machine_looks_for_data_before_the_others(place):
-    assert (place / "order").read_text() == "01"
+    assert (place / "order").read_text() == "01"  # the first of a machine looks for data first
 
 
 # --- the command line under torchrun ----------------------------------------------------------
 
 
-def test_a_lost_process_ends_the_others_with_a_message(place):
+def test_a_lost_process_ends_the_others_and_torchrun_restarts_from_the_checkpoint(place):
     errors = said(place, "restarted")
     message = r"^scratchformer: another process is out of reach \(.*\); --resume goes on from"
     assert re.search(message, errors, re.M) and "Traceback" not in errors, errors
-
-
-def test_torchrun_restarts_a_run_from_its_checkpoint_by_itself(place):
-    assert "step 8 of 12" in said(place, "restarted", stream="stdout", attempt=1)
-    assert "step 4 of 12" not in said(place, "restarted", stream="stdout", attempt=1)
+    printed = said(place, "restarted", stream="stdout", attempt=1)
+    assert "step 8 of 12" in printed and "step 4 of 12" not in printed
     assert ended(place, "restarted") == "well"
-    assert_same_end(place / "restarted", place / "whole")
+    assert_same_end(place / "restarted", place / "straight")
 
 
 def test_a_signal_to_torchrun_saves_after_the_step_and_says_how_to_go_on(place):
@@ -203,14 +184,14 @@ def test_a_signal_to_torchrun_saves_after_the_step_and_says_how_to_go_on(place):
     assert errors.strip().endswith(command)
     assert ended(place, "stopped") == "SignalException"
     assert ended(place, "went on") == "well"
-    assert_same_end(place / "stopped", place / "whole")
+    assert_same_end(place / "stopped", place / "straight")
 
 
 def test_only_the_first_process_speaks(place):
-    assert "parameters on cpu × 2 processes" in said(place, "whole", stream="stdout")
-    assert "12/12" in said(place, "whole")
+    assert "parameters on cpu × 2 processes" in said(place, "straight", stream="stdout")
+    assert "12/12" in said(place, "straight")
     for stream in ("stdout", "stderr"):
-        assert said(place, "whole", rank=1, stream=stream) == ""
+        assert said(place, "straight", rank=1, stream=stream) == ""
     assert "nats" not in said(place, "restarted", rank=1, attempt=1)
 
 
@@ -228,21 +209,15 @@ def group(monkeypatch):
     return pretend
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_the_shares_of_a_batch_are_the_batch(group, size):
+def test_the_shares_of_a_batch_are_the_batch_and_each_has_a_row(group):
     batch, shares = (torch.arange(10).view(5, 2), torch.arange(5)), []
-    for rank in range(size):
-        group(rank, size)
+    for rank in range(3):
+        group(rank, 3)
         shares.append(distributed.shard_rows(batch))
-    for i, tensor in enumerate(batch):
-        assert torch.equal(torch.cat([share[i] for share in shares]), tensor)
-
-
-def test_a_batch_without_a_row_for_each_is_refused(group):
-    group(0, 3)
+    for tensor, parts in zip(batch, zip(*shares, strict=True), strict=True):
+        assert torch.equal(torch.cat(parts), tensor)
     with pytest.raises(ValueError, match="got a batch with 2, 2 rows, expected"):
         distributed.shard_rows((torch.ones(2), torch.ones(2)))
-    group(0, 2)
     with pytest.raises(ValueError, match="got a batch with 4, 3 rows, expected as many in all"):
         distributed.shard_rows((torch.ones(4), torch.ones(3)))
 

@@ -35,12 +35,12 @@ def small_gpt(kind="gpt", **options):
 @pytest.mark.parametrize("muon_lr", [None, 0.02])
 @pytest.mark.parametrize("options", [{}, NEWER], ids=["plain", "newer"])
 def test_it_learns_what_a_cpu_learns(options, muon_lr):
-    here, there = (
+    gpu, cpu = (
         train(small_gpt(**options).to(device), IDS, IDS, **RUN, muon_lr=muon_lr)
         for device in ("cuda", "cpu")
     )
-    assert here.train_loss == pytest.approx(there.train_loss, abs=2e-3)
-    assert here.val_loss == pytest.approx(there.val_loss, abs=2e-3)
+    assert gpu.train_loss == pytest.approx(cpu.train_loss, abs=2e-3)
+    assert gpu.val_loss == pytest.approx(cpu.val_loss, abs=2e-3)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -49,12 +49,12 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, precision):
         if state.step == 4:
             raise KeyboardInterrupt
 
-    whole = train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **RUN, precision=precision)
+    uninterrupted = train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **RUN, precision=precision)
     options = RUN | {"checkpoint": tmp_path / "run", "checkpoint_every": 2, "precision": precision}
     with pytest.raises(KeyboardInterrupt):
         train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **options, callbacks=[stop])
     again = train(small_gpt(dropout=0.2).cuda(), IDS, IDS, **options, resume=True)
-    assert again.val_loss == pytest.approx(whole.val_loss, abs=1e-3)
+    assert again.val_loss == pytest.approx(uninterrupted.val_loss, abs=1e-3)
 
 
 @pytest.mark.parametrize("options", [{}, NEWER], ids=["plain", "newer"])

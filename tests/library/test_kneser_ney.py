@@ -49,7 +49,7 @@ class SlowKneserNey:
         return -sum(logs) / len(logs)
 
 
-@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("order", [1, 3])
 def test_equals_the_slow_textbook_form(order):
     train, held_out = random_ids(300, 7).tolist(), random_ids(80, 7, seed=1).tolist()
     slow, fast = SlowKneserNey(train, order, 7), KneserNey(order).fit(train, 7)
@@ -77,7 +77,7 @@ def test_abab_c_by_hand():
     assert model.nats_per_token([1, 2, 0]) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("order", [1, 3, 6])
+@pytest.mark.parametrize("order", [1, 4])
 def test_next_probabilities_are_a_distribution_and_agree_with_the_score(order):
     model = KneserNey(order).fit(random_ids(500, 11), 11)
     contexts = [random_ids(n, 11, seed=n) for n in range(9)]
@@ -101,17 +101,16 @@ def test_unseen_tokens_and_text_without_singletons_get_finite_loss():
 def test_errors_say_what_was_expected():
     with pytest.raises(ValueError, match="order=0, expected at least 1"):
         KneserNey(0)
-    with pytest.raises(ValueError, match="vocab_size=50257 to the power of order=5 is too large"):
-        KneserNey(5).fit([0, 1, 2, 3, 4], 50257)
-    with pytest.raises(ValueError, match="got token 5, expected 0 to 4"):
-        KneserNey(2).fit([0, 1, 5], 5)
-    with pytest.raises(ValueError, match="got 2 tokens, expected at least order=3"):
-        KneserNey(3).fit([0, 1], 5)
-    model = KneserNey(2).fit([0, 1, 2], 5)
-    with pytest.raises(ValueError, match="no tokens to score"):
-        model.nats_per_token([])
-    with pytest.raises(ValueError, match="one dimension"):
-        model.nats_per_token([[0, 1]])
+    for order, ids, vocab_size, words in (
+        (5, [0, 1, 2, 3, 4], 50257, "vocab_size=50257 to the power of order=5 is too large"),
+        (2, [0, 1, 5], 5, "got token 5, expected 0 to 4"),
+        (3, [0, 1], 5, "got 2 tokens, expected at least order=3"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            KneserNey(order).fit(ids, vocab_size)
+    for ids, words in (([], "no tokens to score"), ([[0, 1]], "one dimension")):
+        with pytest.raises(ValueError, match=words):
+            KneserNey(2).fit([0, 1, 2], 5).nats_per_token(ids)
 
 
 def test_tiny_shakespeare_figures(shakespeare):

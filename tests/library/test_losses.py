@@ -1,7 +1,5 @@
 """The loss: PyTorch's own where there is one, and deaf to padding."""
 
-import math
-
 import pytest
 import torch
 
@@ -14,7 +12,7 @@ def logits_and_targets(*shape, vocab_size=7):
     return logits, torch.randint(vocab_size, shape, generator=generator)
 
 
-@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (2, 3, 4)])
+@pytest.mark.parametrize("shape", [(), (2, 3, 4)])
 def test_it_is_the_sum_of_minus_ln_p_and_the_number_of_targets(shape):
     logits, targets = logits_and_targets(*shape)
     by_hand = -logits.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).sum()
@@ -43,8 +41,3 @@ def test_nothing_but_padding_is_a_loss_of_zero_with_no_gradient():
     nats, count = token_loss(logits, torch.full_like(targets, IGNORED))
     nats.backward()
     assert nats == 0 and count == 0 and logits.grad.abs().max() == 0
-
-
-def test_an_even_guess_costs_ln_v():
-    nats, count = token_loss(torch.zeros(2, 3, 7), torch.zeros(2, 3, dtype=torch.long))
-    assert (nats / count).item() == pytest.approx(math.log(7))

@@ -28,21 +28,18 @@ def loss(model, x, y):
     return token_loss(model(x), y)
 
 
-@pytest.mark.parametrize("shape", [(3, 8, 32), (3, 32, 8), (8, 8), (1, 5)])
+@pytest.mark.parametrize("shape", [(3, 8, 32), (32, 8), (1, 5)])
 def test_singular_values_become_about_one_and_directions_stay(shape):
     G = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     U, _, Vt = torch.linalg.svd(G, full_matrices=False)
     X = newton_schulz(G)
+    # the size of a gradient has no say
+    torch.testing.assert_close(newton_schulz(1000 * G), X, rtol=1e-3, atol=1e-3)
     # Jordan et al.'s coefficients trade exactness for speed: up to a third off.
     assert (torch.linalg.svdvals(X) - 1).abs().max() < 0.35
     inside = U.mT @ X @ Vt.mT  # diagonal, if U and V are X's too
     off = inside - torch.diag_embed(inside.diagonal(dim1=-2, dim2=-1))
     assert off.abs().max() < 1e-3
-
-
-def test_the_size_of_a_gradient_has_no_say_in_the_step():
-    G = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(newton_schulz(G), newton_schulz(1000 * G), rtol=1e-3, atol=1e-3)
 
 
 def test_the_step_is_pytorchs_muon():
@@ -69,17 +66,15 @@ def test_the_step_is_pytorchs_muon():
 
 def test_other_groups_are_adamws():
     torch.manual_seed(0)
-    ours, theirs = nn.Linear(4, 4), nn.Linear(4, 4)
-    theirs.load_state_dict(ours.state_dict())
-    mine = Muon(ours.parameters(), lr=0.1, weight_decay=0.1)
-    peer = torch.optim.AdamW(theirs.parameters(), lr=0.1, weight_decay=0.1)
-    for _ in range(3):
-        for model, optimizer in ((ours, mine), (theirs, peer)):
+    models = nn.Linear(4, 4), nn.Linear(4, 4)
+    models[1].load_state_dict(models[0].state_dict())
+    for model, kind in zip(models, (Muon, torch.optim.AdamW), strict=True):
+        optimizer = kind(model.parameters(), lr=0.1, weight_decay=0.1)
+        for _ in range(3):
             optimizer.zero_grad()
             model(torch.ones(2, 4)).square().sum().backward()
             optimizer.step()
-    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
-        assert torch.equal(a, b)
+    assert all(map(torch.equal, *(model.parameters() for model in models)))
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -98,18 +93,18 @@ def test_muon_takes_the_matrices_of_the_blocks_and_nothing_else(tied):
 
 def test_adamw_can_have_a_rate_of_its_own_for_the_same_matrices():
     model = gpt()
-    optimizer = make_optimizer(model, TrainingConfig(steps=1, lr=3e-2, matrix_lr=4e-3, seed=0))
+    config = TrainingConfig(steps=1, lr=3e-2, matrix_lr=4e-3, seed=0)
+    optimizer = make_optimizer(model, config)
     assert type(optimizer) is torch.optim.AdamW
-    theirs = matrix_groups(model, 3e-2, 4e-3, 0.1)
-    for group, own in zip(optimizer.param_groups, theirs, strict=True):
-        assert [id(p) for p in group["params"]] == [id(p) for p in own["params"]]
-        assert group["initial_lr"] == own["lr"] and group["weight_decay"] == own["weight_decay"]
-    before = [p.detach().clone() for p in model.parameters()]
-    fit(model, drawn, loss, TrainingConfig(steps=1, lr=3e-2, matrix_lr=4e-3, seed=0))
-    inside = {id(p) for p in theirs[0]["params"]}
-    for p, old in zip(model.parameters(), before, strict=True):
-        most = (4e-3 if id(p) in inside else 3e-2) * 1.2
-        assert 0 < (p - old).abs().max() < most  # a first step of AdamW is about its rate
+    groups = matrix_groups(model, 3e-2, 4e-3, 0.1)
+    for group, expected in zip(optimizer.param_groups, groups, strict=True):
+        assert [id(p) for p in group["params"]] == [id(p) for p in expected["params"]]
+        assert group["initial_lr"] == expected["lr"]
+        assert group["weight_decay"] == expected["weight_decay"]
+    matrix = model.h[0].mlp.c_fc.weight
+    before = matrix.detach().clone()
+    fit(model, drawn, loss, config)
+    assert 0 < (matrix - before).abs().max() < 1.2 * 4e-3  # a first step is about its rate
 
 
 def test_matrices_have_one_rate():
@@ -136,7 +131,7 @@ def test_rates_of_both_kinds_fall_together_in_the_precision_of_the_run(monkeypat
 
 def test_a_network_learns_with_it():
     model = gpt(norm_weights=False, zero_init=True, tied=False, bias=False)
-    config = TrainingConfig(steps=100, lr=2e-2, muon_lr=5e-2, seed=0, evaluate_every=10)
+    config = TrainingConfig(steps=60, lr=2e-2, muon_lr=5e-2, seed=0, evaluate_every=10)
     history = fit(model, drawn, loss, config)
     assert history.train_loss[-1] < 0.1 < 1 < history.train_loss[0]
 
@@ -145,8 +140,8 @@ def test_a_run_with_muon_and_without_replacement_resumes_exactly(tmp_path):
     ids = torch.randint(11, (200,), generator=torch.Generator().manual_seed(0))
     settings = {"batch_size": 4, "context_length": 8, "sampling": {"replacement": False}}
     settings |= {"steps": 6, "lr": 1e-2, "muon_lr": 3e-2, "seed": 0, "evaluate_every": 3}
-    whole, again = gpt(), gpt()
-    train(whole, ids, ids, **settings)
+    straight, again = gpt(), gpt()
+    train(straight, ids, ids, **settings)
     resumed = {"checkpoint": tmp_path / "run.safetensors", "resume": True}
 
     def stop(state):
@@ -159,11 +154,10 @@ def test_a_run_with_muon_and_without_replacement_resumes_exactly(tmp_path):
     with pytest.raises(ValueError, match="a run with replacement=False, got replacement=True"):
         train(gpt(), ids, ids, **other)
     train(again, ids, ids, **settings, **resumed)
-    for a, b in zip(whole.parameters(), again.parameters(), strict=True):
-        assert torch.equal(a, b)
+    assert all(map(torch.equal, straight.parameters(), again.parameters()))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("size", [1, 3])
 def test_processes_share_stacks_out_and_each_gets_all_results(monkeypatch, size):
     generator = torch.Generator().manual_seed(0)
     stacks = [torch.randn(n, 3, 4 + n, generator=generator) for n in (1, 4, 3)]
@@ -190,8 +184,4 @@ def test_processes_share_stacks_out_and_each_gets_all_results(monkeypatch, size)
     for rank in range(size):
         for found, wanted in zip(as_rank(rank, received), expected, strict=True):
             torch.testing.assert_close(found, wanted)
-
-
-def test_without_matrices_nothing_is_shared(monkeypatch):
-    monkeypatch.setattr(distributed, "world_size", lambda: 2)
-    assert distributed.share_stacks(newton_schulz, []) == []
+    assert distributed.share_stacks(newton_schulz, []) == []  # a network without matrices

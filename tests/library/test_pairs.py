@@ -20,19 +20,16 @@ def two_files(tmp_path):
     return paths
 
 
-def test_two_files_are_paired_line_by_line(two_files):
+def test_two_files_are_paired_line_by_line_and_items_with_an_empty_side_left_out(two_files):
     assert load_pairs(*two_files) == PAIRS
+    two_files[0].write_text("Ein Hund.\n\nEs ward grün.\n", encoding="utf-8")
+    assert load_pairs(*two_files) == [PAIRS[0], PAIRS[2]]
 
 
 def test_windows_line_ends_blanks_and_a_missing_last_one_are_no_matter(two_files):
     text = "\ufeff" + "\r\n".join(f" {a}\t" for a, _ in PAIRS)
     two_files[0].write_bytes(text.encode())
     assert load_pairs(*two_files) == PAIRS
-
-
-def test_items_with_an_empty_side_are_left_out(two_files):
-    two_files[0].write_text("Ein Hund.\n\nEs ward grün.\n", encoding="utf-8")
-    assert load_pairs(*two_files) == [PAIRS[0], PAIRS[2]]
 
 
 def test_files_that_make_no_pairs_are_named(two_files, tmp_path):

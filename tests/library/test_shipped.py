@@ -32,11 +32,13 @@ def tok():
     return CharTokenizer.pretrained(NAME)
 
 
-def test_an_unknown_name_is_told():
+def test_a_name_of_no_model_or_of_one_without_words_is_refused():
     with pytest.raises(ValueError, match="no shipped model 'gpt5': there are english-german, tiny"):
         GPT.pretrained("gpt5")
     with pytest.raises(ValueError, match=r"no shipped model .*shipped': there are"):
         shipped_folder("../shipped")
+    with pytest.raises(ValueError, match="'tiny-shakespeare' are no words: it has a CharTokenizer"):
+        shipped_words(NAME)
 
 
 def test_it_is_the_plain_gpt_small_enough_for_a_page(model, tok):
@@ -84,7 +86,7 @@ def test_it_scores_what_its_record_says_and_counting_does_not_reach_it(model, to
 
 def test_it_writes_words_of_its_text(model, tok):
     ids = torch.tensor([tok.encode("KING RICHARD")])
-    text = tok.decode(generate(model, ids, 300, temperature=0.5, seed=0)[0].tolist())
+    text = tok.decode(generate(model, ids, 200, temperature=0.5, seed=0)[0].tolist())
     words = [word.strip(".,:;!?'").lower() for word in text.split()]
     assert sum(word in {"the", "and", "to", "of", "i", "my", "is", "you"} for word in words) >= 5
 
@@ -112,7 +114,7 @@ def test_the_bert_is_small_enough_for_a_page_and_what_its_record_says():
 def test_the_bert_knows_every_word_of_the_grammar_and_fills_gaps():
     model, words = BERT.pretrained(BILINGUAL), shipped_words(BILINGUAL)
     rng, hits, n = random.Random(123), 0, 0
-    for _ in range(40):
+    for _ in range(20):
         english, german = (text.split() for text in grammar.random_sentence(rng, "unseen"))
         row = [1, *map(words.index, english), 2, *map(words.index, german), 2]
         segments = [0] * (len(english) + 2) + [1] * (len(german) + 1)
@@ -125,11 +127,6 @@ def test_the_bert_knows_every_word_of_the_grammar_and_fills_gaps():
         hits += (guess == torch.tensor(row)[places]).sum().item()
         n += len(ids)
     assert hits / n > 0.8
-
-
-def test_words_are_of_a_model_whose_tokens_are_words():
-    with pytest.raises(ValueError, match="'tiny-shakespeare' are no words: it has a CharTokenizer"):
-        shipped_words(NAME)
 
 
 def test_a_saved_bert_is_the_same_bert(tmp_path):

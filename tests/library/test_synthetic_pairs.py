@@ -21,14 +21,9 @@ from scratchformer.data.synthetic_pairs import (
 )
 
 
-def drawn(draw, n=2000, seed=0, **options):
+def drawn(draw, n=1000, seed=0, **options):
     rng = random.Random(seed)
     return [draw(rng, **options) for _ in range(n)]
-
-
-@pytest.fixture(scope="module")
-def many():
-    return drawn(random_sentence, 20_000)
 
 
 def combinations(english):
@@ -37,19 +32,20 @@ def combinations(english):
     return [pair for pair in pairwise(english.split()) if pair[0] in known]
 
 
-def test_each_noun_has_one_adjective_that_is_held_out_and_each_adjective_is_met_in_training(many):
+def test_each_noun_has_one_adjective_that_is_held_out_and_each_adjective_is_met_in_training():
     for singular, plural, *_ in NOUNS:
         held_out = [row[0] for row in ADJECTIVES if is_held_out(row[0], singular)]
         assert len(held_out) == 1
         assert held_out == [row[0] for row in ADJECTIVES if is_held_out(row[0], plural)]
-    met = {pair for english, _ in many for pair in combinations(english)}
+    drawn_often = drawn(random_sentence, 3000)
+    met = {pair for english, _ in drawn_often for pair in combinations(english)}
     every = {(row[0], noun) for row in ADJECTIVES for n in NOUNS for noun in n[:2]}
     assert every - met == {pair for pair in every if is_held_out(*pair)}
 
 
 def test_no_sentence_belongs_to_two_splits_and_tests_have_adjectives():
     for split in SPLITS:
-        for english, _ in drawn(random_sentence, 300, split=split):
+        for english, _ in drawn(random_sentence, 150, split=split):
             pairs = combinations(english)
             assert any(is_held_out(*pair) for pair in pairs) == (split == "unseen")
             assert pairs or split == "train"
@@ -57,15 +53,12 @@ def test_no_sentence_belongs_to_two_splits_and_tests_have_adjectives():
                 assert (zlib.crc32(english.encode()) % 10 == 0) == (split == "seen")
 
 
-def test_an_unknown_split_is_refused():
+def test_a_seed_repeats_the_draw_and_an_unknown_split_is_refused():
+    first = drawn(random_sentence, 50)
+    assert first == drawn(random_sentence, 50) != drawn(random_sentence, 50, seed=1)
     for draw in (random_sentence, random_scramble):
         with pytest.raises(ValueError, match="expected one of train, seen, unseen"):
             draw(random.Random(0), "test")
-
-
-def test_a_seed_repeats_the_draw():
-    first = drawn(random_sentence, 50)
-    assert first == drawn(random_sentence, 50) != drawn(random_sentence, 50, seed=1)
 
 
 NOUN_PHRASES = """
@@ -81,7 +74,7 @@ these old women: diese alten Frauen, diese alten Frauen"""
 
 def test_articles_and_adjectives_agree_in_gender_number_and_case():
     rng, found = random.Random(0), {}
-    for _ in range(20_000):
+    for _ in range(5_000):
         for case in (0, 1):
             phrase = _random_phrase(rng)
             english, german = _phrase_in_both(phrase, case)
@@ -90,7 +83,7 @@ def test_articles_and_adjectives_agree_in_gender_number_and_case():
     for line in NOUN_PHRASES.replace("\n", "|").split("|")[1:]:
         english, german = line.strip().split(": ")
         assert found[english] == [{form} for form in german.split(", ")]
-    assert all(len(forms) == 1 for both in found.values() for forms in both)
+    assert all(len(forms) < 2 for both in found.values() for forms in both)
 
 
 SINGULAR = {row[0] for row in NOUNS}
@@ -134,21 +127,21 @@ def stems(german):
 def test_a_scramble_has_the_same_words_and_another_meaning(split):
     rng = random.Random(1)
     traded = 0
-    for _ in range(400):
+    for _ in range(150):
         english, german, scrambled = random_scramble(rng, split)
         assert german != scrambled and stems(german) == stems(scrambled)
         pairs = combinations(english)
         assert any(is_held_out(*pair) for pair in pairs) == (split == "unseen")
         traded += german.split()[-1] != scrambled.split()[-1]
-    assert traded > 50  # not always the same trade
+    assert traded > 15  # not always the same trade
 
 
-def test_a_scramble_s_translation_is_that_of_the_grammar(many):
-    known, rng = dict(many), random.Random(2)
-    scrambles = [random_scramble(rng) for _ in range(1500)]
-    both = [(known[e], g, other) for e, g, other in scrambles if e in known]
-    assert len(both) > 5
-    assert all(right == g != other for right, g, other in both)
+def test_a_scramble_s_translation_is_that_of_the_grammar():
+    """A scramble draws its sentence as `random_sentence` does, and another if that has no trade."""
+    both = [[f(random.Random(i)) for f in (random_sentence, random_scramble)] for i in range(150)]
+    same = [(german, *texts) for (english, german), (e, *texts) in both if e == english]
+    assert len(same) > 75
+    assert all(right == german != scrambled for right, german, scrambled in same)
 
 
 def test_no_training_scramble_shows_a_held_out_combination():
@@ -156,7 +149,7 @@ def test_no_training_scramble_shows_a_held_out_combination():
     singular = {form: row[0] for row in NOUNS for form in row[2:4]}
     rng = random.Random(3)
     for split in ("train", "seen"):
-        for _ in range(500):
+        for _ in range(200):
             for german in random_scramble(rng, split)[1:]:
                 for adjective, noun in pairwise(german.split()):
                     stem = re.sub("(?:e[nrs]?)$", "", adjective)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scratchformer.data import Playhouse, token_files, train_val_split
@@ -16,8 +16,8 @@ from scratchformer.models import Bigram
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
 from scratchformer.training import evaluate, train
 
-TEXT = Playhouse().text(20_000)
-BPE = ByteBPE.train(TEXT, 400, ("<|endoftext|>",))
+TEXT = Playhouse().text(10_000)
+BPE = ByteBPE.train(TEXT, 300, ("<|endoftext|>",))
 CHAR = CharTokenizer.train(TEXT)
 
 
@@ -74,6 +74,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
     assert "".join(text_pieces(tmp_path / "text.txt")) == "To\ufeff be\n"
 
 
+@settings(max_examples=50)
 @given(st.text(st.sampled_from("ab1! \n\r\t\u2028é"), max_size=60), st.integers(1, 9))
 def test_pieces_are_the_text_and_give_the_ids_of_the_whole(tmp_path_factory, text, size):
     path = tmp_path_factory.mktemp("text") / "text.txt"
@@ -84,31 +85,24 @@ def test_pieces_are_the_text_and_give_the_ids_of_the_whole(tmp_path_factory, tex
         assert [i for piece in pieces for i in BPE.encode(piece)] == BPE.encode(text)
 
 
-def test_a_long_text_is_never_in_memory_as_a_whole(tmp_path):
-    (tmp_path / "text.txt").write_text("word and word\n" * 5000 + "x" * 50_000)
-    sizes = [len(piece) for piece in text_pieces(tmp_path / "text.txt", size=1000)]
-    assert sum(sizes) == 120_000 and max(sizes) <= 9000 and sorted(sizes)[len(sizes) // 2] < 1100
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_lines_of_either_kind_are_never_cut_inside_a_word(tmp_path, end):
-    text = "".join(f"line {i} has words and more of them{end}" for i in range(600))
-    (tmp_path / "text.txt").write_bytes(text.encode())
+def test_a_long_text_is_never_in_memory_as_a_whole_and_no_line_is_cut_inside_a_word(tmp_path, end):
+    lines = "".join(f"line {i} has words and more of them{end}" for i in range(600))
+    (tmp_path / "text.txt").write_bytes((lines + "x" * 5_000).encode())
     pieces = list(text_pieces(tmp_path / "text.txt", size=100))
-    assert "".join(pieces) == text and max(map(len, pieces)) < 300
-    assert [i for piece in pieces for i in BPE.encode(piece)] == BPE.encode(text)
+    assert "".join(pieces) == lines + "x" * 5_000 and max(map(len, pieces)) <= 900
+    short = [piece for piece in pieces if "x" not in piece]
+    assert max(map(len, short)) < 300
+    assert [i for piece in short for i in BPE.encode(piece)] == BPE.encode("".join(short))
 
 
 @pytest.mark.parametrize(
-    ("documents", "options", "words"),
-    [
-        ([TEXT], {"validation": 1.0}, "validation=1.0, expected"),
-        (["a"], {}, "got 1 tokens, too few"),
-    ],
+    ("documents", "validation", "words"),
+    [([TEXT], 1.0, "validation=1.0, expected"), (["a"], 0.1, "got 1 tokens, too few")],
 )
-def test_what_makes_no_file_is_refused_and_leaves_nothing(tmp_path, documents, options, words):
+def test_what_makes_no_file_is_refused_and_leaves_nothing(tmp_path, documents, validation, words):
     with pytest.raises(ValueError, match=words):
-        write_tokens(tmp_path / "out", documents, BPE, **options)
+        write_tokens(tmp_path / "out", documents, BPE, validation=validation)
     assert not (tmp_path / "out").exists() or files(tmp_path / "out") == {}
 
 
@@ -123,10 +117,10 @@ def test_the_largest_vocabulary_is_what_16_bits_hold(tmp_path):
 
 def test_another_tokenizer_is_refused(tmp_path):
     write_tokens(tmp_path, [TEXT], BPE)
-    other = ByteBPE.train(TEXT, 300)
-    with pytest.raises(ValueError, match=r"train\.bin was written by another tokenizer, of 400"):
+    other = ByteBPE.train(TEXT, 290)
+    with pytest.raises(ValueError, match=r"train\.bin was written by another tokenizer, of 300"):
         read_tokens(tmp_path / "train.bin", other)
-    same_size = ByteBPE.train(TEXT[::-1], 400, ("<|endoftext|>",))
+    same_size = ByteBPE.train(TEXT[::-1], 300, ("<|endoftext|>",))
     with pytest.raises(ValueError, match="another tokenizer"):
         read_tokens(tmp_path / "train.bin", same_size)
 

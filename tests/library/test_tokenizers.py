@@ -23,10 +23,10 @@ from scratchformer.tokenizers.word_bpe import END_OF_WORD
 
 any_text = st.text(st.characters(exclude_categories=()))  # every code point, lone surrogates too
 few_letters = st.lists(st.text("ab", min_size=1, max_size=12), min_size=1, max_size=12)
-PLAY = Playhouse(seed=1).text(60_000)
+PLAY = Playhouse(seed=1).text(30_000)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(few_letters, st.data())
 def test_incremental_merges_are_the_textbook_merges_ties_included(words, data):
     words = list(dict.fromkeys(words))
@@ -78,6 +78,7 @@ def test_word_bpe_splits_a_swallowed_piece_rather_than_calling_it_unknown():
     assert tok.tokenize("in") == ["i", "n", "</w>"]
 
 
+@settings(max_examples=50)
 @given(st.lists(st.text("abcd.,'", min_size=1, max_size=8), min_size=1))
 def test_word_bpe_decodes_what_it_encodes_up_to_white_space(words):
     text = " ".join(words)
@@ -86,35 +87,30 @@ def test_word_bpe_decodes_what_it_encodes_up_to_white_space(words):
 
 
 def test_word_bpe_encodes_as_hugging_face_does_with_the_same_merges():
-    tok = WordBPE.train(PLAY, num_merges=400)
+    tok = WordBPE.train(PLAY, num_merges=200)
     mark = "\ue000"  # one character in place of the end-of-word mark: Rust starts from characters
     merges = [tuple(piece.replace(END_OF_WORD, mark) for piece in pair) for pair in tok.merges]
     pieces = sorted({*PLAY, mark} | {"".join(pair) for pair in merges})
     model = huggingface.models.BPE({piece: i for i, piece in enumerate(pieces)}, merges)
     rust = huggingface.Tokenizer(model)
-    for word in dict.fromkeys(Playhouse(seed=2).text(60_000).split()):
+    for word in dict.fromkeys(Playhouse(seed=2).text(20_000).split()):
         theirs = [t.replace(mark, END_OF_WORD) for t in rust.encode(word + mark).tokens]
         assert tok.pieces(word) == theirs
 
 
-BYTES = ByteBPE.train(PLAY, vocab_size=600, special_tokens=("<|endoftext|>",))
+BYTES = ByteBPE.train(PLAY, vocab_size=500, special_tokens=("<|endoftext|>",))
 RUST = BYTES.to_tiktoken()
 
 
-@settings(max_examples=500)
-@given(any_text)
-def test_byte_bpe_decodes_what_it_encodes(text):
-    readable = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert BYTES.decode(BYTES.encode(text)) == readable
-
-
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(any_text | st.text("the ANGST'llowed\n 3.é\u00a0", max_size=40))
-def test_byte_bpe_gives_tiktokens_ids_on_any_text(text):
-    assert BYTES.encode(text) == RUST.encode_ordinary(text)
+def test_byte_bpe_gives_tiktokens_ids_on_any_text_and_decodes_what_it_encodes(text):
+    ids = BYTES.encode(text)
+    assert ids == RUST.encode_ordinary(text)
+    assert BYTES.decode(ids) == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.text("abc", min_size=2, max_size=5), unique=True, max_size=12), st.data())
 def test_any_vocabulary_gives_tiktokens_ids_even_one_that_no_training_makes(tokens, data):
     """Tokens that no merges lead to, and tokens of a lower rank than their parts."""
@@ -125,7 +121,7 @@ def test_any_vocabulary_gives_tiktokens_ids_even_one_that_no_training_makes(toke
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 200_000, "".join(random.Random(0).choices("etaoin", k=10**5))]
+    "text", ["a" * 50_000, "".join(random.Random(0).choices("etaoin", k=30_000))]
 )
 def test_a_chunk_without_a_space_takes_few_look_ups_a_byte_however_long_it_is(text):
     tok = ByteBPE([*BYTES.tokens, *(b"a" * 2**k for k in range(3, 9))])
@@ -142,22 +138,10 @@ def test_a_chunk_without_a_space_takes_few_look_ups_a_byte_however_long_it_is(te
     assert tok.encode(text) == tok.to_tiktoken().encode_ordinary(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "a", " ", "\n\n", "😄", "👩‍👩‍👧", "e\u0301", "\ud83d", "\udc00\ud800", "\ufeffa",
-     "<|endoftext|>", "x<|endoftext|><|endoftext|>y", "hello world!!!? (안녕하세요!) lol123 😉"],
-)  # fmt: skip
-def test_short_and_strange_texts_give_tiktokens_ids(text):
-    assert BYTES.encode(text) == RUST.encode_ordinary(text)
-    valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert BYTES.encode(text, allow_special=True) == RUST.encode(valid, allowed_special="all")
-    assert BYTES.decode(BYTES.encode(text)) == valid
-
-
 def test_byte_bpe_special_tokens_need_permission():
     end = BYTES.special_tokens["<|endoftext|>"]
     text = "One.<|endoftext|>Two."
-    assert end == BYTES.vocab_size - 1 == 599
+    assert end == BYTES.vocab_size - 1 == 499
     assert end not in BYTES.encode(text)
     ids = BYTES.encode(text, allow_special=True)
     assert ids == RUST.encode(text, allowed_special="all") and ids.count(end) == 1
@@ -209,7 +193,7 @@ def test_without_gpt2s_files_a_small_tokenizer_stands_in_and_says_so(monkeypatch
     [CharTokenizer.train(PLAY), WordBPE.train(PLAY, 100), BYTES],
     ids=lambda tok: type(tok).__name__,
 )
-def test_a_saved_tokenizer_comes_back_the_same(tok, tmp_path):
+def test_a_saved_tokenizer_comes_back_the_same_and_refuses_what_it_cannot_read(tok, tmp_path):
     path = tmp_path / "tok.json"
     tok.save(path)
     again = type(tok).load(path)
@@ -223,14 +207,6 @@ def test_a_saved_tokenizer_comes_back_the_same(tok, tmp_path):
     path.write_text('{"tokenizer": ')
     with pytest.raises(ValueError, match="not a saved tokenizer"):
         type(tok).load(path)
-
-
-@pytest.mark.parametrize(
-    "tok",
-    [CharTokenizer.train("abc"), WordBPE.train("abc abc", 2), BYTES],
-    ids=lambda tok: type(tok).__name__,
-)
-def test_ids_outside_the_vocabulary_are_refused(tok):
     for bad in (-1, tok.vocab_size):
         with pytest.raises(ValueError, match=rf"id {bad} is outside the vocabulary of"):
             tok.decode([bad])
@@ -247,21 +223,21 @@ def test_char_tokenizer_has_the_published_65_characters(shakespeare):
     assert CharTokenizer.train(shakespeare).vocab_size == 65 and len(shakespeare) == 1_115_394
 
 
-def test_sizes_that_make_no_sense_are_refused():
-    with pytest.raises(ValueError, match="num_merges=-1"):
-        WordBPE.train("a", num_merges=-1)
-    with pytest.raises(ValueError, match=r"vocab_size=256 is less than 256 bytes \+ 1"):
-        ByteBPE.train("a", vocab_size=256, special_tokens=("<|end|>",))
-    with pytest.raises(ValueError, match="expected all 256"):
-        ByteBPE([b"a"])
+def test_what_makes_no_sense_is_refused(tmp_path):
+    (tmp_path / "half.json").write_text('{"tokenizer": "ByteBPE"}')
+    for make, words in (
+        (lambda: WordBPE.train("a", num_merges=-1), "num_merges=-1"),
+        (lambda: ByteBPE.train("a", 256, ("<|end|>",)), r"vocab_size=256 is less than 256 bytes"),
+        (lambda: ByteBPE([b"a"]), "expected all 256"),
+        (lambda: ByteBPE.train("a", 300, ("",)), "expected distinct, non-empty names"),
+        (lambda: ByteBPE.train("a", 300, ("<a>", "<a>")), "expected distinct, non-empty names"),
+        (lambda: ByteBPE.load(tmp_path / "half.json"), "'tokens' is missing"),
+        (lambda: ByteBPE.from_tiktoken("cl100k_base"), "no tokenizer 'cl100k_base', expected one"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            make()
     assert ByteBPE.train("", vocab_size=300).vocab_size == 256  # nothing left to merge
     assert WordBPE.train("a", num_merges=9).merges == [("a", "</w>")]
-
-
-def test_word_bpe_reads_text_that_spells_a_mark_as_that_mark():
-    tok = WordBPE.train("</u>xQ </u>yQ </u>zQ </u>w </u>", num_merges=4)
-    assert len(set(tok.tokens)) == len(tok.tokens) and tok.tokens[:2] == ["</u>", "</p>"]
-    assert tok.encode("J")[0] == 0
 
 
 def test_of_special_tokens_that_begin_alike_the_longest_counts():
@@ -273,12 +249,6 @@ def test_of_special_tokens_that_begin_alike_the_longest_counts():
         assert tok.special_tokens["<|a|>b|>"] in ids and tok.special_tokens["<|a|>"] not in ids
 
 
-@pytest.mark.parametrize("names", [("",), ("<a>", "<a>")])
-def test_special_tokens_that_make_no_sense_are_refused(names):
-    with pytest.raises(ValueError, match="expected distinct, non-empty names"):
-        ByteBPE.train("a", 300, names)
-
-
 def test_what_is_saved_is_utf8_and_any_pattern(tmp_path):
     tok = ByteBPE(BYTES.tokens, {"<naïve>": len(BYTES.tokens)}, pattern=r"\S+|\s+")
     tok.save(tmp_path / "tok.json")
@@ -288,12 +258,6 @@ def test_what_is_saved_is_utf8_and_any_pattern(tmp_path):
 
 def test_training_reads_lone_surrogates_as_encoding_does():
     assert "\ufffd".encode() in ByteBPE.train("\ud800 \ud800 \ud800", 259).tokens
-
-
-def test_a_file_that_lacks_a_part_is_refused(tmp_path):
-    (tmp_path / "half.json").write_text('{"tokenizer": "ByteBPE"}')
-    with pytest.raises(ValueError, match="'tokens' is missing"):
-        ByteBPE.load(tmp_path / "half.json")
 
 
 def downloads(monkeypatch, answer):
@@ -340,8 +304,3 @@ def test_offline_a_broken_copy_is_refused_and_neither_deleted_nor_fetched_again(
         ByteBPE.from_tiktoken("gpt2")
     assert "missing or broken" in str(caught.value.__cause__)
     assert not asked and len(list(tmp_path.iterdir())) == 2
-
-
-def test_a_tokenizer_that_is_not_published_or_has_gaps_is_refused():
-    with pytest.raises(ValueError, match="no tokenizer 'cl100k_base', expected one of gpt2"):
-        ByteBPE.from_tiktoken("cl100k_base")

@@ -22,8 +22,8 @@ def run(model, seed=0, steps=20, **changes):
     return train(model, TEXT[:500], TEXT[500:], **settings | changes)
 
 
-@pytest.mark.parametrize("n", [2, 7, 8, 9, 10, 17, 100])
-@pytest.mark.parametrize("batch_size", [1, 3, 64])
+@pytest.mark.parametrize("n", [2, 8, 9, 10, 50])
+@pytest.mark.parametrize("batch_size", [1, 3])
 def test_evaluate_scores_every_token_but_the_first_exactly_once(n, batch_size):
     model = small_gpt()
     ids = torch.randint(4, (n,), generator=torch.Generator().manual_seed(n))
@@ -34,27 +34,27 @@ def test_evaluate_scores_every_token_but_the_first_exactly_once(n, batch_size):
     assert evaluate(model, ids, 8, batch_size) == pytest.approx(sum(losses) / (n - 1), abs=1e-6)
 
 
-def test_evaluate_needs_a_token_to_predict():
-    with pytest.raises(ValueError, match="got 1 tokens, expected at least 2"):
-        evaluate(small_gpt(), TEXT[:1], 8)
+def test_evaluate_needs_a_token_to_predict_and_restores_the_mode_after_an_error():
+    model = small_gpt()
+    for ids, context_length, words in (
+        (TEXT[:1], 8, "got 1 tokens, expected at least 2"),
+        (TEXT, 9, "context_length"),
+        (TEXT, 0, "context_length=0"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            evaluate(model, ids, context_length)
+        assert model.training
 
 
 @pytest.mark.parametrize("mode", [True, False])
 def test_evaluate_switches_dropout_and_gradients_off_and_restores_the_mode(mode):
     config = GPTConfig(4, 8, d_model=16, n_heads=2, n_layers=1, dropout=0.5)
     model, recorded = GPT(config).train(mode), set()
+    model.h[0].eval()  # a part that was frozen in evaluation mode stays there
+    modes = [module.training for module in model.modules()]
     model.register_forward_pre_hook(lambda *_: recorded.add(torch.is_grad_enabled()))
     assert evaluate(model, TEXT, 8) == evaluate(model, TEXT, 8)
-    assert model.training is mode and recorded == {False}
-
-
-def test_a_submodule_that_was_frozen_in_evaluation_mode_stays_there():
-    model = small_gpt().train()
-    model.h[0].eval()
-    modes = [module.training for module in model.modules()]
-    evaluate(model, TEXT, 8)
-    assert [module.training for module in model.modules()] == modes
-    assert not model.h[0].mlp.training and model.h[1].training
+    assert [module.training for module in model.modules()] == modes and recorded == {False}
 
 
 def test_evaluation_computes_in_the_precision_asked_for():
@@ -65,26 +65,18 @@ def test_evaluation_computes_in_the_precision_asked_for():
     assert exact != rough and exact == pytest.approx(rough, abs=0.02)
 
 
-def test_evaluate_restores_the_mode_after_an_error():
-    model = small_gpt()
-    with pytest.raises(ValueError, match="context_length"):
-        evaluate(model, TEXT, 9)
-    assert model.training
-
-
-def test_a_seed_repeats_a_run_and_another_seed_does_not():
-    first, again, other = (run(small_gpt(), seed=s, evaluate_every=5) for s in (0, 0, 1))
+def test_a_seed_repeats_a_run_and_leaves_torchs_global_generator_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    runs = []
+    for seed in (0, 0, 1):
+        model = small_gpt()
+        torch.manual_seed(5)
+        runs.append(run(model, seed=seed, evaluate_every=5))
+        assert torch.equal(torch.rand(1), expected)
+    first, again, other = runs
     assert first.train_loss == again.train_loss and first.val_loss == again.val_loss
     assert first.train_loss != other.train_loss
-
-
-def test_training_leaves_torchs_global_generator_alone():
-    model = small_gpt()
-    torch.manual_seed(5)
-    run(model)
-    after = torch.rand(1)
-    torch.manual_seed(5)
-    assert torch.equal(after, torch.rand(1))
 
 
 def test_history_has_one_entry_an_evaluation_and_the_callback_sees_it():
@@ -102,17 +94,12 @@ def test_history_has_one_entry_an_evaluation_and_the_callback_sees_it():
     assert len(history.seconds) == 3 and history.seconds == sorted(history.seconds)
 
 
-def test_train_loss_is_the_mean_of_the_batches_since_the_last_evaluation():
+def test_losses_are_those_of_the_batches_since_the_last_evaluation_and_of_the_trained_model():
     each = run(small_gpt(), steps=6, evaluate_every=1).train_loss
-    pooled = run(small_gpt(), steps=6, evaluate_every=3).train_loss
-    assert pooled == pytest.approx([sum(each[:3]) / 3, sum(each[3:]) / 3])
-
-
-def test_reported_val_loss_is_that_of_the_trained_model():
     model = small_gpt()
-    history = run(model)
-    assert history.val_loss[-1] == evaluate(model, TEXT[500:], 8, batch_size=4)
-    assert model.training
+    pooled = run(model, steps=6, evaluate_every=3)
+    assert pooled.train_loss == pytest.approx([sum(each[:3]) / 3, sum(each[3:]) / 3])
+    assert pooled.val_loss[-1] == evaluate(model, TEXT[500:], 8, batch_size=4) and model.training
 
 
 def test_each_step_has_its_learning_rate(monkeypatch):
@@ -151,7 +138,7 @@ def test_weight_decay_shrinks_what_gets_no_gradient():
 def test_trained_bigram_meets_the_counted_one():
     torch.manual_seed(0)
     model = Bigram(4)
-    settings = {"steps": 400, "batch_size": 32, "lr": 0.1, "weight_decay": 0.0}
+    settings = {"steps": 150, "batch_size": 32, "lr": 0.2, "weight_decay": 0.0}
     history = run(model, **settings)
     counts = torch.zeros(4, 4).index_put_((TEXT[:499], TEXT[1:500]), torch.ones(()), True)
     probabilities = counts / counts.sum(dim=1, keepdim=True)
@@ -161,16 +148,7 @@ def test_trained_bigram_meets_the_counted_one():
 
 def test_gpt_learns_what_the_bigram_cannot_see():
     # The text repeats every ten tokens, so looking back makes it certain; one token does not.
-    history = run(small_gpt(), steps=150, batch_size=8, evaluate_every=50)
+    history = run(small_gpt(), steps=100, batch_size=8, evaluate_every=50)
     assert history.val_loss[0] > history.val_loss[-1]
     unigram, bigram = (KneserNey(n).fit(TEXT[:500], 4).nats_per_token(TEXT[500:]) for n in (1, 2))
     assert unigram < math.log(4) and history.val_loss[-1] < 0.6 * bigram
-
-
-def test_sizes_that_make_no_sense_are_refused():
-    ids = torch.arange(40) % 5
-    options = {"steps": 2, "batch_size": 2, "context_length": 4, "lr": 0.1, "seed": 0}
-    with pytest.raises(ValueError, match="batch_size=0"):
-        train(Bigram(5), ids, ids, **options | {"batch_size": 0})
-    with pytest.raises(ValueError, match="context_length=0"):
-        evaluate(Bigram(5), ids, 0)

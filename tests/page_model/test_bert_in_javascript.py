@@ -24,7 +24,9 @@ FORWARD = "return course.bert.forward(course.bert.load(input.told), input.ids, i
 
 def random_bert(seed, **sizes):
     torch.manual_seed(seed)
-    model = BERT(BERTConfig(**{"vocab_size": 9, "context_length": 7, **sizes})).eval()
+    model = BERT(
+        BERTConfig(**{"vocab_size": 9, "context_length": 7, "n_layers": 2, **sizes})
+    ).eval()
     with torch.no_grad():
         for p in model.parameters():
             p.copy_(torch.randn(p.shape).mul(0.5).half())
@@ -32,20 +34,15 @@ def random_bert(seed, **sizes):
 
 
 @pytest.mark.parametrize(
-    "sizes",
-    [
-        {"d_model": 8, "n_heads": 2, "n_layers": 2},
-        {"d_model": 6, "n_heads": 3, "n_layers": 1},
-        {"d_model": 5, "n_heads": 1, "n_layers": 3, "d_ff": 7},
-    ],
+    "sizes", [{"d_model": 6, "n_heads": 3}, {"d_model": 5, "n_heads": 1, "d_ff": 7}]
 )
 def test_logits_are_pytorchs(sizes):
     model = random_bert(1, **sizes)
-    told = describe_bert(model, [f"w{i}" for i in range(9)])
-    for T in (1, 4, 7):
+    described = describe_bert(model, [f"w{i}" for i in range(9)])
+    for T in (1, 7):
         ids = torch.randint(9, (T,), generator=torch.Generator().manual_seed(T)).tolist()
         of = [int(t >= T // 2) for t in range(T)]
-        shown = in_node(FORWARD, told=told, ids=ids, of=of)
+        shown = in_node(FORWARD, told=described, ids=ids, of=of)
         with torch.no_grad():
             expected = model(torch.tensor([ids]), torch.tensor([of]))[0]
         torch.testing.assert_close(

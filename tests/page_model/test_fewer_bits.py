@@ -40,7 +40,7 @@ def in_bytes(model):
 
 
 @pytest.mark.parametrize("shared", SHARED)
-@pytest.mark.parametrize("bits", range(2, 9))
+@pytest.mark.parametrize("bits", (2, 5, 8))
 def test_no_weight_moves_by_more_than_half_a_step(bits, shared):
     weight = torch.randn(6, 64, generator=torch.Generator().manual_seed(bits)).half().float()
     weight[2] = 0
@@ -63,14 +63,15 @@ def test_by_hand():
     assert rounded(weight, 2, "tensor").tolist() == [[0, 0, 0, 0], [6, 6, 0, 6]]
 
 
-@pytest.mark.parametrize(
-    ("bits", "shared", "said"),
-    [(1, "row", "bits=1"), (9, "row", "bits=9"), (8, "column", "shared='column'"),
-     (8, "group", "rows of 4 weights, expected groups of 32")],
-)  # fmt: skip
-def test_what_cannot_be_rounded_is_told(bits, shared, said):
-    with pytest.raises(ValueError, match=said):
-        rounded(torch.ones(3, 4), bits, shared)
+def test_what_cannot_be_rounded_is_told():
+    for bits, shared, said in (
+        (1, "row", "bits=1"),
+        (9, "row", "bits=9"),
+        (8, "column", "shared='column'"),
+        (8, "group", "rows of 4 weights, expected groups of 32"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            rounded(torch.ones(3, 4), bits, shared)
 
 
 def test_int8_halves_the_bytes_and_keeps_the_name(model, in_bytes):
@@ -87,13 +88,7 @@ def test_javascript_expands_int8_to_the_weights_that_python_rounds(model, in_byt
     body = """const { weights } = M.load(input.told);
     return Object.entries(input.own).map(([name, own]) =>
       own.every((value, i) => value === weights[name][i]) && own.length === weights[name].length)"""
-    some = (
-        "wte.weight",
-        "wpe.weight",
-        "h.1.attn.c_attn.bias",
-        "h.3.mlp.c_proj.weight",
-        "ln_f.bias",
-    )
+    some = "wte.weight", "h.1.attn.c_attn.bias", "h.3.mlp.c_proj.weight"
     after = dict(round_model(copy.deepcopy(model)).named_parameters())
     own = {name: after[name].flatten().tolist() for name in some}
     assert node(body, told=in_bytes, own=own) == [True] * len(some)

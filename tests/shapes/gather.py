@@ -31,21 +31,21 @@ class ShapeComments:
     @pytest.hookimpl(optionalhook=True)  # pytest-xdist's: without it there are no workers
     def pytest_testnodedown(self, node, error) -> None:
         """Called where the workers were started: take what a worker that ends has seen."""
-        told = json.loads(getattr(node, "workeroutput", {}).get("shape_comments", "{}"))
-        if not told:
+        seen = json.loads(getattr(node, "workeroutput", {}).get("shape_comments", "{}"))
+        if not seen:
             self.problems.append("a worker ended without telling which shape comments it reached")
             return
-        self.judged |= told["judged"]
-        self.reached |= set(told["reached"])
-        self.lies += told["lies"]
+        self.judged |= seen["judged"]
+        self.reached |= set(seen["reached"])
+        self.lies += seen["lies"]
 
     @pytest.hookimpl(tryfirst=True)  # the report below is then part of the summary
     def pytest_sessionfinish(self, session) -> None:
         self.reached |= {c.where for c in self.tracer.comments if c.verified}
         self.lies += self.tracer.lies
         if hasattr(session.config, "workeroutput"):
-            told = {"judged": self.judged, "reached": sorted(self.reached), "lies": self.lies}
-            session.config.workeroutput["shape_comments"] = json.dumps(told)
+            seen = {"judged": self.judged, "reached": sorted(self.reached), "lies": self.lies}
+            session.config.workeroutput["shape_comments"] = json.dumps(seen)
             return
         if not self.judged or session.shouldstop or session.shouldfail:
             return

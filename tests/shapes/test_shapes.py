@@ -18,6 +18,11 @@ X = "x = torch.zeros(2, 3, 8)  # (B, T, C)\n"
 QK = "q, k = torch.zeros(3, 4), torch.zeros(5, 4)\n"
 
 
+def pytest_in(folder, command, env):
+    command = [sys.executable, *command]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+
+
 @pytest.fixture
 def trace(monkeypatch):
     """Run source with its comments checked; returns those that no value has reached."""
@@ -32,7 +37,7 @@ def trace(monkeypatch):
     return run
 
 
-LIES = {
+LIES = {  # (source, line of the lie, the truth that is said)
     "swapped letters": (X + "y = x.mT  # (B, T, C)", 2, "(B, T, C) is (2, 8, 3)"),
     "an axis too few": (X + "y = x + 1  # (B, T)", 2, "(B, T) is (2, 3, 8)"),
     "a letter with two sizes": ("x = torch.zeros(3, 4)  # (T, T)", 1, "(T, T) is (3, 4)"),
@@ -44,26 +49,13 @@ LIES = {
     ),
     "a wrong sum": (X + "y = x[:, 1:]  # (B, T + 1, C)", 2, "(B, T + 1, C) is (2, 2, 8)"),
     "a wrong number": (X + "y = x[:, :1]  # (B, 2, C)", 2, "(B, 2, C) is (2, 1, 8)"),
-    "a variable of another size": (
-        "V = 5\np = torch.ones(6)  # (V,)",
-        2,
-        "(V,) is (6,) (where V=5)",
-    ),
+    "a variable of another size": ("V = 5\np = torch.ones(6)  # (V,)", 2, "is (6,) (where V=5)"),
     "before the arrow": (X + "y = x.mT  # (B, C, T) -> (B, C, T)", 2, "(B, C, T) is (2, 3, 8)"),
-    "between two arrows": (
-        X + "y = x.flatten(1).sum(1)  # (B, T, C) -> (B, T+C) -> (B,)",
-        2,
-        "(B, T+C) is",
-    ),
     "an operand": (QK + "s = q @ k.T  # (T, D) @ (S, D) -> (T, S)", 2, "(S, D) is (4, 5)"),
     "the second of two": ("x, y = torch.zeros(2), torch.zeros(3)  # (T,) and (T,)", 1, "is (3,)"),
     "one of each": ("q, k = torch.zeros(2, 3), torch.zeros(3)  # each (T, D)", 1, "is (3,)"),
     "a tuple of three": ("x = torch.ones(1), torch.ones(2)  # (T,), (S,), (D,)", 1, "3 shapes, 2"),
-    "in a loop's head": (
-        "for x in torch.zeros(2, 3):  # (T, C)\n    pass",
-        1,
-        "(T, C) is (3,)",
-    ),
+    "in a loop's head": ("for x in torch.zeros(2, 3):  # (T, C)\n    pass", 1, "(T, C) is (3,)"),
     "inside an expression": (
         X + "y = (\n    x.mT  # (B, C, T)\n    .flatten(1)  # (B, T)\n)",
         4,
@@ -113,48 +105,37 @@ def test_the_truth_is_believed_and_prose_is_no_shape(trace, source):
     assert trace(source) == []
 
 
-NOTEBOOK = {
-    "true": (["import torch\nx = torch.zeros(2, 3)  # (B, T)", "x.shape"], "2 passed"),
-    "swapped": (
-        ["import torch\nx = torch.zeros(2, 3)  # (B, T)", "x = x + 1\ny = x.T  # (B, T)"],
-        "line 2: the comment `# (B, T)` is not true: (B, T) is (3, 2) (where B=2, T=3)",
+NUMPY = "import numpy as np\nx = np.zeros((2, 3))  # (B, T)"
+NOTEBOOKS = [  # the cells of notebooks that run together, and what is said
+    (
+        {"1_true": [NUMPY, "x.shape"], "2_never_reached": ["def f(x):\n    return x  # (T,)"]},
+        ["3 passed, 1 error", "2_never_reached.ipynb: no value has reached the shape comments"],
     ),
-    "never reached": (
-        ["import torch", "def f(x):\n    return x  # (T,)"],
-        "no value has reached the shape comments ['# (T,)']",
+    (
+        {"swapped": [NUMPY, "x = x + 1\ny = x.T  # (B, T)"]},
+        ["Cell 1", "line 2: the comment `# (B, T)` is not true: (B, T) is (3, 2) (where B=2, T=3)"],
     ),
-}
+]
 
 
-@pytest.mark.parametrize(
-    ("plant", "mode"),
-    [("true", "--nbval"), ("swapped", "--nbval-lax"), ("never reached", "--nbval")],
-)
-def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, plant, mode):
-    sources, words = NOTEBOOK[plant]
-    cells = [nbformat.v4.new_code_cell(source, execution_count=1) for source in sources]
-    if plant == "true":
-        data = {"text/plain": "torch.Size([2, 3])"}
-        cells[1].outputs = [nbformat.v4.new_output("execute_result", data, execution_count=1)]
+@pytest.mark.parametrize(("notebooks", "said"), NOTEBOOKS)
+def test_a_lie_in_a_cell_fails_the_run_of_the_notebooks(tmp_path, notebooks, said):
     (tmp_path / "notebooks").mkdir()
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebooks" / "planted.ipynb")
-    for name in ("conftest.py", "sanitize.cfg"):
-        shutil.copy(ROOT / "notebooks" / name, tmp_path / "notebooks")
+    for name, sources in notebooks.items():
+        cells = [nbformat.v4.new_markdown_cell("# 01 · A chapter\n")]
+        cells += [nbformat.v4.new_code_cell(source, execution_count=1) for source in sources]
+        facts = {"course": {"needs": [], "seconds": 0}}
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata=facts)
+        nbformat.write(notebook, tmp_path / "notebooks" / f"{name}.ipynb")
     shutil.copytree(ROOT / "tests" / "shapes", tmp_path / "tests" / "shapes")
-    for name in ("last_digits.py", "side_by_side.py"):
-        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
-    command = [*"-m pytest -q -p no:cacheprovider --nbval-current-env".split(), mode, "notebooks"]
+    for name in ("notebooks/conftest.py", "notebooks/sanitize.cfg", "tests/last_digits.py",
+                 "tests/side_by_side.py"):  # fmt: skip
+        shutil.copy(ROOT / name, tmp_path / name)
+    command = "-m pytest -q -p no:cacheprovider --nbval-lax --nbval-current-env notebooks"
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    run = subprocess.run(
-        [sys.executable, *command],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path, "SCRATCHFORMER_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert words in run.stdout, run.stdout + run.stderr
-    assert (run.returncode == 0) == ("passed" in words)
-    assert plant != "swapped" or "Cell 1" in run.stdout
+    env = {**os.environ, "PYTHONPATH": path, "SCRATCHFORMER_OFFLINE": "1"}
+    run = pytest_in(tmp_path, command.split(), env)
+    assert [words for words in said if words not in run.stdout] == [], run.stdout + run.stderr
 
 
 PROJECT = {
@@ -202,8 +183,6 @@ def test_a_comment_that_no_test_reaches_fails_the_run(tmp_path, changes, workers
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     env |= {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # plugins take seconds
     command = f"-m pytest -q --rootdir . -p no:cacheprovider {workers} test_f.py test_g.py".split()
-    run = subprocess.run(
-        [sys.executable, *command], cwd=tmp_path, env=env, capture_output=True, text=True
-    )
+    run = pytest_in(tmp_path, command, env)
     assert [line for line in words if line not in run.stdout] == [], run.stdout + run.stderr
     assert (run.returncode == 0) == (not changes), run.stdout

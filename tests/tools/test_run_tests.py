@@ -31,7 +31,7 @@ def test_parts_go_on_after_a_failure_and_the_summary_says_which_failed(capsys):
     assert "lane | yes" in said and "first: [1] no browser" in said
     assert said.index("tests/a.py::b - Error\n", said.index("Failed:")) > 0
     assert said.index("tests/a.py::slow\n", said.index("Run twice")) > 0
-    assert [line.split()[1] for line in said.splitlines() if " min " in line] == [
+    assert [line.split()[1] for line in said.splitlines() if " min, " in line] == [
         "FAILED",
         "passed",
     ]

@@ -39,12 +39,12 @@ class Number:
         right = self._of(exercise.right)
         if right is None:
             raise ValueError(f"exercise {exercise.number}: the right answer gives no number")
-        told: dict[str, set[str]] = {}
+        messages: dict[str, set[str]] = {}
         for mistake in exercise.mistakes:
             got = self._of(mistake.function)
             if got is not None and got != right:
-                told.setdefault(got, set()).add(diagnosis(exercise, mistake))
-        wrong = {got: texts.pop() for got, texts in told.items() if len(texts) == 1}
+                messages.setdefault(got, set()).add(diagnosis(exercise, mistake))
+        wrong = {got: texts.pop() for got, texts in messages.items() if len(texts) == 1}
         return {
             "kind": "number",
             "ask": self.text,

@@ -30,10 +30,10 @@ def tick(number: str, answer: Any) -> None:
         return
     with contextlib.suppress(Exception):
         path = file()
-        told: dict[str, Any] = {**FORMAT, "done": []}
+        stored: dict[str, Any] = {**FORMAT, "done": []}
         with contextlib.suppress(OSError, ValueError):  # none yet, or no JSON
-            told = json.loads(path.read_text(encoding="utf-8"))
-        if told["version"] == FORMAT["version"] and number not in told["done"]:
-            done = sorted([*told["done"], number])
+            stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored["version"] == FORMAT["version"] and number not in stored["done"]:
+            done = sorted([*stored["done"], number])
             with atomic_write(path) as part:
                 part.write_text(json.dumps({**FORMAT, "done": done}, indent=1), encoding="utf-8")
