@@ -101,6 +101,9 @@ def test_a_measurement_with_other_settings_ends_the_build_before_any_page(
         measured.MeasurementError, match=r"\(steps\): `python -m lab.trial --write`"
     ):
         build(tmp_path, "# A page without numbers")
+    trial.STAGES = "--anew --write", "--large --write"
+    said = measured.command("trial")
+    assert said.startswith("`python -m lab.trial --anew --write` and then `python -m lab.trial --l")
 
 
 def test_every_measurement_is_of_the_script_of_its_name_and_has_its_settings():
