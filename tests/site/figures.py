@@ -34,7 +34,6 @@ from tests.site.browsing import open_folds
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 NAME, PROMPT = "tiny-shakespeare", "ROMEO:\nWhat light through"  # the shipped model, and a prompt
 PARTS = r'data-models="(.*?)".*?data-settings="(.*?)">(.*)</div>$'
-LIVE = ".live-figure[data-live=yes]"
 
 
 def stored(chapter: str, name: str) -> LiveFigure:
@@ -98,6 +97,11 @@ def fill(page: Any, **fields: Any) -> None:
     """Fields and sliders by their labels, in which _ stands for a space."""
     for label, value in fields.items():
         page.get_by_label(label.replace("_", " "), exact=True).fill(str(value))
+
+
+def status(page: Any) -> str:
+    """What the figure says of itself."""
+    return page.locator(".sx-status").first.inner_text()
 
 
 def drag(page: Any, places: list[tuple[float, float]], by: str = "mouse") -> None:

@@ -64,6 +64,9 @@ def small_book(tmp_path) -> Path:
     for folder in ("_ext", "_assets"):
         shutil.copytree(ROOT / "book" / folder, tmp_path / "book" / folder)
     shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
+    loader = Path("scratchformer_course", "kit", "figure", "loader.js")
+    (tmp_path / loader).parent.mkdir(parents=True)
+    shutil.copy(ROOT / loader, tmp_path / loader)
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "_toc.yml").write_text(TOC, encoding="utf-8")
     (tmp_path / "book" / "welcome.md").write_text(WELCOME, encoding="utf-8")

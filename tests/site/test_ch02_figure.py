@@ -22,11 +22,25 @@ def check(page, word):
     assert page.get_by_label("Word", exact=True).input_value() == word
 
 
-def test_a_typed_word_is_chosen_and_a_neighbour_can_be_pressed(page):
-    check(page, "tears")
-    fill(page, Word="Sword")
+def choose(page, word):
+    fill(page, Word=word)
     page.get_by_label("Word", exact=True).press("Enter")
-    assert page.locator(".sx-list button").first.text_content() == MAP.nearest("sword", 1)[0][0]
+
+
+def test_a_word_is_chosen_by_typing_and_by_keys(page):
+    check(page, "tears")
+    choose(page, "kingfisher")
+    said = page.locator(".sx-nearest > .sx-status").inner_text()
+    assert "“kingfisher” is not among the 600 words" in said and "king" in said
+    assert page.locator("text.sx-chosen").text_content() == "tears", "nothing moves"
+    page.locator(".sx-stage").focus()
+    page.keyboard.press("ArrowLeft")
+    name = page.locator("text.sx-chosen").text_content()
+    check(page, name)
+    left, right = (MAP.places[MAP.words.index(word)][0] for word in (name, "tears"))
+    assert left <= right and name != "tears"
+    choose(page, "Sword")
+    check(page, "sword")
     neighbour = page.locator(".sx-list button").nth(2)
     name = neighbour.text_content()
     neighbour.focus()
@@ -35,40 +49,23 @@ def test_a_typed_word_is_chosen_and_a_neighbour_can_be_pressed(page):
     assert page.evaluate("document.activeElement.tagName") == "BUTTON"
 
 
-def test_a_word_that_is_not_there_is_told_and_nothing_moves(page):
-    fill(page, Word="kingfisher")
-    page.get_by_label("Word", exact=True).press("Enter")
-    said = page.locator(".sx-nearest > .sx-status").inner_text()
-    assert "“kingfisher” is not among the 600 words" in said and "king" in said
-    assert page.locator("text.sx-chosen").text_content() == "tears"
-
-
-@pytest.mark.parametrize("by", ["mouse", "touch"])
-def test_a_word_on_the_map_is_chosen_by_a_press(page, by):
-    label = page.locator("text.sx-far").nth(5)
-    name = label.text_content()
-    label.scroll_into_view_if_needed()
-    box = label.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    if by == "mouse":
-        page.mouse.click(x, y)
-    else:
-        devtools = page.context.new_cdp_session(page)
-        for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
-            devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+def test_a_word_on_the_map_is_chosen_by_mouse_and_touch(page):
+    for by in ("mouse", "touch"):
+        label = page.locator("text.sx-far").nth(5)
+        name = label.text_content()
+        label.scroll_into_view_if_needed()
+        box = label.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        if by == "mouse":
+            page.mouse.click(x, y)
+        else:
+            devtools = page.context.new_cdp_session(page)
+            for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+                devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
         page.wait_for_function(
             "name => document.querySelector('text.sx-chosen').textContent === name", arg=name
         )
-    check(page, name)
-
-
-def test_arrow_keys_walk_over_the_map(page):
-    page.locator(".sx-stage").focus()
-    before = MAP.places[MAP.words.index("tears")]
-    page.keyboard.press("ArrowLeft")
-    name = page.locator("text.sx-chosen").text_content()
-    check(page, name)
-    assert MAP.places[MAP.words.index(name)][0] <= before[0] and name != "tears"
+        check(page, name)
 
 
 def test_an_analogy_is_answered_with_the_place_of_the_expected_word(page):
@@ -78,9 +75,9 @@ def test_an_analogy_is_answered_with_the_place_of_the_expected_word(page):
     similar[[a, b, c]] = -9
     place = 1 + int((similar > similar[d]).sum())
     fill(page, First_word="brother", Second_word="sister", Third_word="father")
-    told = page.locator(".sx-verdict").inner_text()
-    assert f"Expected: mother, which comes at place {place} of 597" in told
-    assert "Of all 240 questions of this kind (man : woman)" in told
+    verdict = page.locator(".sx-verdict").inner_text()
+    assert f"Expected: mother, which comes at place {place} of 597" in verdict
+    assert "Of all 240 questions of this kind (man : woman)" in verdict
     table = rows(page, ".sx-analogy table")
     assert table[1][1].removesuffix(" ✓") == MAP.words[int(similar.argmax())]
     fill(page, Third_word="sword")

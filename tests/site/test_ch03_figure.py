@@ -6,50 +6,32 @@ import pytest
 import torch
 
 from scratchformer.positions import sinusoidal
-from tests.site.browsing import number, rows
-from tests.site.figures import around, drag, fill
+from tests.site.browsing import ends, number, rows
+from tests.site.figures import around, drag, fill, status
 
 FIGURE = "clock_hands"
 PE = sinusoidal(100, 8).double()
 
 
-def move(page, place, distance):
-    fill(page, Place=place, Distance=distance)
-
-
-def numbers(t, u):
-    """The rows of the table: sine and cosine of each hand at both places, and their product."""
-    a, b = PE[t].view(-1, 2), PE[u].view(-1, 2)
-    return torch.cat((a, b, (a * b).sum(dim=1, keepdim=True)), dim=1)
-
-
 def shown_product(page):
-    return page.locator(".sx-status").inner_text().split(" is ")[1].rstrip(".")
+    return status(page).split(" is ")[1].rstrip(".")
 
 
 def check(page, t, k):
+    """The table has sine and cosine of each hand at both places; the hands point there."""
     shown = rows(page)
-    assert shown[0] == [
-        "",
-        f"at {t}sin",
-        f"at {t}cos",
-        f"at {t + k}sin",
-        f"at {t + k}cos",
-        "product",
-    ]
+    assert shown[0][1:3] == [f"at {t}sin", f"at {t}cos"] and shown[0][3] == f"at {t + k}sin"
     cells = torch.tensor([[number(text) for text in row[1:]] for row in shown[1:]]).double()
-    assert (cells - numbers(t, t + k)).abs().max() < 5.1e-3
-    dot = (PE[t] @ PE[t + k]).item()
-    assert number(shown_product(page)) == pytest.approx(dot, abs=5.1e-3)
-    # the hands point where the numbers say
-    for name, at in (("first", t), ("second", t + k)):
-        tips = page.locator(f"line.sx-{name}").evaluate_all(
-            "all => all.map(l => ['x1', 'y1', 'x2', 'y2'].map(n => Number(l.getAttribute(n))))"
-        )
-        for (x1, y1, x2, y2), (right, up) in zip(tips, PE[at].view(-1, 2).tolist(), strict=True):
+    a, b = PE[t].view(-1, 2), PE[t + k].view(-1, 2)
+    expected = torch.cat((a, b, (a * b).sum(dim=1, keepdim=True)), dim=1)
+    assert (cells - expected).abs().max() < 5.1e-3
+    assert number(shown_product(page)) == pytest.approx((PE[t] @ PE[t + k]).item(), abs=5.1e-3)
+    for name, hands in (("first", a), ("second", b)):
+        for (x1, y1, x2, y2), hand in zip(ends(page, f"line.sx-{name}"), hands, strict=True):
             length = math.hypot(x2 - x1, y2 - y1)
-            assert (x2 - x1) / length == pytest.approx(right, abs=1e-5)
-            assert (y1 - y2) / length == pytest.approx(up, abs=1e-5)
+            assert [(x2 - x1) / length, (y1 - y2) / length] == pytest.approx(
+                hand.tolist(), abs=1e-5
+            )
     angles = page.locator("svg text").all_text_contents()[2::3]
     assert [float(angle.removesuffix(" rad")) for angle in angles] == pytest.approx(
         [k * 10.0**-i for i in range(4)]
@@ -58,26 +40,15 @@ def check(page, t, k):
     assert f"at place {t} and, dashed, at place {t + k}" in label
 
 
-def test_hands_and_numbers_are_those_of_the_package(page):
+def test_hands_and_numbers_are_those_of_the_package_and_only_the_distance_counts(page):
     check(page, 3, 5)
-    for t, k in ((0, 0), (0, 44), (49, 50), (17, 1), (30, 5)):
-        move(page, t, k)
+    products = {}
+    for t, k in ((0, 0), (49, 50), (17, 1), (30, 5), (20, 44), (0, 44), (7, 5)):
+        fill(page, Place=t, Distance=k)
         check(page, t, k)
-
-
-def test_only_the_distance_changes_the_dot_product(page):
-    def pieces():  # the arcs between the hands, by their lengths
-        return page.locator(".sx-between").evaluate_all("all => all.map(a => a.getTotalLength())")
-
-    for k in (1, 5, 44):
-        move(page, 0, k)
-        first, arcs = shown_product(page), pieces()
-        for t in (7, 20, 49):
-            move(page, t, k)
-            assert shown_product(page) == first and pieces() == pytest.approx(arcs, abs=1e-2)
-    # at distance 44 the fast hand is back, and the next one is not
-    product = [number(row[-1]) for row in rows(page)[1:]]
-    assert product[0] == 1 and product[1] < 0
+        arcs = page.locator(".sx-between").evaluate_all("all => all.map(a => a.getTotalLength())")
+        product, pieces = products.setdefault(k, (shown_product(page), arcs))
+        assert shown_product(page) == product and pieces == pytest.approx(arcs, abs=1e-2)
 
 
 def places(page):

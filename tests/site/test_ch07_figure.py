@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
 from tests.site.browsing import PHONE, number
-from tests.site.figures import LIVE, NAME, press
+from tests.site.figures import NAME, press
 
 FIGURE = "heads_out"
 

@@ -11,7 +11,7 @@ from scratchformer.attention import recorded_attention
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints
 from tests.site.browsing import PHONE, WIDE, number, opened
-from tests.site.figures import LIVE, NAME, fill, stored
+from tests.site.figures import NAME, fill, stored
 
 FIGURE = "time_machine"
 SETTINGS = stored("11", FIGURE).settings

@@ -16,7 +16,7 @@ from scratchformer_course.ch20_inference.live import (
 )
 from scratchformer_course.measurements import load_measurements
 from tests.site.browsing import opened
-from tests.site.figures import LIVE, fill, press, shipped, write_ahead
+from tests.site.figures import fill, press, shipped, write_ahead
 
 FIGURE = "draft_ahead"
 

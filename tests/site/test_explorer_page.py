@@ -18,7 +18,7 @@ from scratchformer.tokenizers import ByteBPE, CharTokenizer
 from scratchformer_course.page_model import explore
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from tests.site.browsing import PHONE, number, opened
-from tests.site.figures import LIVE, NAME, PROMPT, fill, press
+from tests.site.figures import NAME, PROMPT, fill, press
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURE = "explorer"
