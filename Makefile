@@ -7,7 +7,7 @@ COMMANDS := help install book test quick lint unit notebooks lone site lab execu
 quick: ARGUMENTS = $(SINCE)
 lab: ARGUMENTS = $(if $(TORCH),--torch $(TORCH)) $(OPTIONS)
 execute: ARGUMENTS = $(ONLY)
-measure: ARGUMENTS = $(NAME)
+measure: ARGUMENTS = $(NAME) $(OPTIONS)
 set-repository: ARGUMENTS = $(URL)
 
 .DEFAULT_GOAL := help

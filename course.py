@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 BOOK_ENVIRONMENT, LAB_ENVIRONMENT = ROOT / ".venv", ROOT / ".venv-lab"
 OLDEST, NEWEST = (3, 10), (3, 14)
+BUILD = ("build", ".", "--all", "-W", "-n", "--keep-going")  # what jupyter-book is told
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 QUIET_LAB = (  # JupyterLab neither asks for news nor for updates
     '{"@jupyterlab/apputils-extension:notification":'
@@ -130,7 +131,7 @@ def install() -> None:
 @command
 def book() -> None:
     """build the site into _build/html; any warning fails"""
-    run(book_python().with_name("jupyter-book"), *"build . --all -W -n --keep-going".split())
+    run(book_python().with_name("jupyter-book"), *BUILD)
     if not (ROOT / "_build" / "html" / "index.html").is_file():
         raise SystemExit("the build left no _build/html/index.html")
     print("Open _build/html/index.html in a browser, or `python course.py serve` to read it there.")
@@ -185,11 +186,13 @@ def execute(*names: str) -> None:
 
 
 @command
-def measure(name: str) -> None:
-    """run the script lab/NAME.py and store what it measures in measurements/NAME.json"""
+def measure(name: str, *options: str) -> None:
+    """run the script lab/NAME.py, with its OPTIONS, and store what it measures"""
     if not (ROOT / "lab" / f"{name}.py").is_file():
         raise SystemExit(f"measure {name}: there is no lab/{name}.py; lab/README.md lists them")
-    tool(f"lab.{name}", "--write")
+    if name == "ship" and not options:
+        raise SystemExit("measure ship: expected a model's name too, such as tiny-shakespeare")
+    tool(f"lab.{name}", *options, "--write")
 
 
 @command
@@ -248,9 +251,7 @@ def constraints() -> None:
         run(python_of(environment), *compile_pins, *fixed, resolved)
         pins = resolved.read_text("utf-8").splitlines()
         kept = [pin for pin in pins if not pin.startswith(("cuda", "nvidia", "triton"))]
-        head = (
-            f"# What is installed on Python {version}: `python course.py constraints` writes this."
-        )
+        head = f"# What `make` installs on Python {version}: `make constraints` writes this."
         text = "\n".join([head, *kept, ""])
         (ROOT / "constraints" / f"{version}.txt").write_text(text, "utf-8")
     shutil.rmtree(environment)

@@ -29,7 +29,7 @@ class Firefox:
     Raises FileNotFoundError if there is no Firefox on the PATH, TimeoutError if it does not start.
     """
 
-    def __init__(self, wait: float = 60.0):
+    def __init__(self):
         if PROGRAM is None:
             raise FileNotFoundError("no firefox on the PATH, expected one")
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -42,7 +42,7 @@ class Firefox:
         )
         self.numbers = 0
         try:
-            port = self._port(profile / "MarionetteActivePort", time.monotonic() + wait)
+            port = self._port(profile / "MarionetteActivePort", time.monotonic() + 60)
             self.socket = socket.create_connection(("127.0.0.1", port), timeout=300)
             self.stream = self.socket.makefile("rwb")
             self._read()  # its greeting

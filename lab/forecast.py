@@ -1,6 +1,6 @@
 """What small runs foretell of a larger one, written down before it is trained -> forecast.json.
 
-Usage: python -m lab.forecast [--write]            the forecast, and the small runs that it lacks
+Usage: python -m lab.forecast [--anew] [--write]   the forecast, and the small runs that it lacks
        python -m lab.forecast --large [--write]    then the large runs, beside the stored forecast
 
 The small runs are those of law.json of at most SMALL operations, and a few more with other seeds.
@@ -9,7 +9,8 @@ that takes ten times as many operations. Playhouse's floor E is known
 (playhouse_floor.py); on Shakespeare it is a sixth unknown. The interval holds 95 % of the forecasts
 that come out if each small run is moved by as much as runs of one cell differ by chance, with the
 chance of a mean of three large runs on top. The forecast is committed before the large runs are
-trained, and `--large` does not touch it. It also trains, on Playhouse, the size that the law picks
+trained, and `--large` does not touch it. Where large runs are stored, only `--anew` replaces them
+by a new forecast. `--large` also trains, on Playhouse, the size that the law picks
 for one budget, half of it and twice of it. All together takes about 20 minutes of one core.
 """
 
@@ -26,6 +27,7 @@ from scratchformer_course.ch16_scaling.joint import fit_joint
 from scratchformer_course.measurements import FOLDER, load_measurements
 
 STORED = FOLDER / "forecast.json"
+STAGES = "--anew --write", "--large --write"  # what measures all of it, one after the other
 SMALL = 7e11  # operations, 6 N D
 MORE = {  # cells that are not in law.json, or need more seeds there: width, steps, seeds
     "playhouse": [],
@@ -158,10 +160,24 @@ def after(foretold: dict) -> dict:
     return foretold
 
 
+def refuse_to_drop_large_runs() -> None:
+    """SystemExit if large runs are stored: a forecast is written down before they are trained."""
+    stored = runs.read(STORED)["corpora"].values() if STORED.exists() else ()
+    if any(part["large"] for part in stored):
+        raise SystemExit(
+            f"{STORED.name} holds large runs: --large trains them once more, and --anew replaces "
+            "them by a new forecast (commit it, then --large)"
+        )
+
+
 def main(arguments: list[str] | None = None) -> dict:
     parser = runs.command_line(__doc__, STORED.name, quick=False)
-    parser.add_argument("--large", action="store_true", help="train the large runs")
+    stage = parser.add_mutually_exclusive_group()
+    stage.add_argument("--large", action="store_true", help="train the large runs")
+    stage.add_argument("--anew", action="store_true", help="a new forecast; drops the large runs")
     options: argparse.Namespace = parser.parse_args(arguments)
+    if options.write and not (options.large or options.anew):
+        refuse_to_drop_large_runs()
     result = (after(runs.read(STORED)) if options.large else before()) | runs.stamp()
     if options.write:
         runs.store(STORED, result)

@@ -1,10 +1,9 @@
-"""The ladder of chapter 10 with all its steps, and what batched heads save: -> ladder.json.
+"""The ladder of chapter 10 with all its steps: -> ladder.json.
 
 Usage: python -m lab.ladder [--quick | --write]
 
-Losses: every rung is trained with each seed and scored on the whole validation split. Speed: each
-rung in three ways, in turn, round after round; a ratio is a time divided by the package's in the
-same round. About seven minutes on one thread, most of them for the losses.
+Every rung is trained with each seed and scored on the whole validation split: some six minutes on
+one thread. `rows` times each rung in three ways, in turn, round after round, for lab/table.py.
 """
 
 import copy
@@ -18,9 +17,8 @@ from torch import nn
 
 from lab import runs
 from lab.variants import Heads, Rung
-from scratchformer.data.batches import random_batch
 from scratchformer.models import Bigram
-from scratchformer.training import eval_mode, token_loss, train
+from scratchformer.training import train
 from scratchformer_course.measurements import FOLDER
 
 STORED = FOLDER / "ladder.json"
@@ -37,7 +35,7 @@ SLOW, FAST = (5000, 1e-3), (3000, 1e-2)  # steps and learning rate
 THREE: dict[str, Any] = {"n_layers": 3}
 FULL = THREE | {"d_ff": 128, "project": True}
 # name -> (steps, rate), the settings of `Rung` (None: the table), the loss published for it on
-# 200 random batches; a rung in brackets is no step of the ladder: it takes two ideas apart
+# random batches; a rung in brackets is no step of the ladder: it takes two ideas apart
 RUNGS: dict[str, tuple[tuple[int, float], dict[str, Any] | None, float | None]] = {
     "bigram table": (FAST, None, 2.49),
     "embedding": (FAST, {"n_layers": 0}, 2.517),
@@ -131,16 +129,6 @@ def by_textbook(model: nn.Module, ids, steps: int, lr: float, seed: int) -> None
         optimizer.step()
 
 
-def on_random_batches(model: nn.Module, val_ids, batches: int = 200) -> float:
-    """The estimate that the published figures are: a mean over random batches."""
-    generator, total = torch.Generator().manual_seed(0), 0.0
-    with eval_mode(model):
-        for _ in range(batches):
-            x, y = random_batch(val_ids, BATCH, CONTEXT, generator)
-            total += token_loss(model(x), y)[0].item() / y.numel()
-    return total / batches
-
-
 def climb(name: str, ids, val_ids, vocab_size: int, quick: bool) -> dict:
     """Train one rung with each seed."""
     (steps, lr), settings, published = RUNGS[name]
@@ -154,7 +142,6 @@ def climb(name: str, ids, val_ids, vocab_size: int, quick: bool) -> dict:
         rung["runs"][str(seed)] = {
             "at": history.steps,
             "val_loss": [round(loss, 4) for loss in history.val_loss],
-            "random_batches": round(on_random_batches(model, val_ids), 4),
             "seconds": round(history.seconds[-1], 1),
         }
     rung["parameters"] = sum(p.numel() for p in model.parameters())
@@ -190,22 +177,6 @@ def step_times(name: str, ids, vocab_size: int, quick: bool) -> dict[str, list[f
     return runs.in_turns(jobs, 1 if quick else ROUNDS)
 
 
-def speed(name: str, ids, vocab_size: int, quick: bool) -> dict:
-    """Medians of `step_times`, and how much longer than the package's two of the ways take."""
-    times = step_times(name, ids, vocab_size, quick)
-    ratios = {
-        way: runs.spread(a / b for a, b in zip(times[way], times["batched"], strict=True))
-        for way in ("textbook", "list of heads")
-    }
-    found = {
-        "name": name,
-        "ms_a_step": {way: round(statistics.median(t), 3) for way, t in times.items()},
-        "ratio": {way: [round(x, 2) for x in ratio] for way, ratio in ratios.items()},
-    }
-    print(found, flush=True)
-    return found
-
-
 def rows(quick: bool = False) -> list[dict]:
     """Speed alone, for the table: every rung of the ladder, losses left out."""
     torch.set_num_threads(1)
@@ -226,20 +197,14 @@ def rows(quick: bool = False) -> list[dict]:
 
 
 def measure(options) -> dict:
-    """Speeds, then losses, and beside them the losses of counts."""
+    """The losses of all rungs, and beside them those of counts."""
     torch.set_num_threads(1)
     splits, V = runs.load_splits(write=options.write)
     ids, val_ids = splits["validation"]
-    speeds = [speed(name, ids, V, options.quick) for name in RUNGS]
     return {
         "what": "losses in nats a character on the whole validation split of Tiny Shakespeare",
         "rungs": [climb(name, ids, val_ids, V, options.quick) for name in RUNGS],
         "kneser_ney": runs.counted_losses(ids, val_ids, V, range(1, 10)),
-        "scaled_up": {
-            "what": "6 layers, 6 heads, width 384, context 256, on a GPU; not run here",
-            "published": 1.494,
-        },
-        "speed": {"steps": STEPS_A_ROUND, "rounds": ROUNDS, "rungs": speeds},
     }
 
 

@@ -109,9 +109,9 @@ class Gate(nn.Module):
     log P = Σ w_k log P_k, normalised. It starts as the geometric mean.
     """
 
-    def __init__(self, n_models: int, seed: int = 0):
+    def __init__(self, n_models: int):
         super().__init__()
-        torch.manual_seed(seed)
+        torch.manual_seed(0)
         inward, outward = nn.Linear(2 * n_models, HIDDEN), nn.Linear(HIDDEN, n_models)
         nn.init.zeros_(outward.weight)
         nn.init.constant_(outward.bias, 1 / n_models)

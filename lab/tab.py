@@ -101,12 +101,12 @@ def in_the_tab(page: "Page | Firefox", address: str, seed: int, steps: int) -> d
     return run
 
 
-def wait(page: "Page | Firefox", seconds: float = 600.0) -> None:
+def wait(page: "Page | Firefox") -> None:
     """Look four times a second whether the run has ended: a page that is asked often is slower."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + 600
     while not page.evaluate(DONE):
         if time.monotonic() > until:
-            raise TimeoutError(f"the run has not ended after {seconds:.0f} s")
+            raise TimeoutError("the run has not ended after 600 s")
         time.sleep(0.25)
 
 

@@ -2,7 +2,7 @@
 
 Usage: python -m lab.table [--quick | --write] [--only NAME …]
 
-`make bench` runs it with --write.
+`make measure NAME=table` runs it with --write.
 
 Each script named in `TOPICS` has its SETTINGS and `rows(quick)`: a list of `runs.row`, with one
 figure a round. `runs.with_ratio` makes ratios of them, round by round.

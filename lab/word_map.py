@@ -28,7 +28,7 @@ def chosen_words(vocabulary: list[str]) -> list[str]:
     return list(dict.fromkeys([*asked, *vocabulary]))[:WORDS]
 
 
-def plane(unit: Tensor, neighbours: float = 12.0, steps: int = 600) -> Tensor:
+def plane(unit: Tensor) -> Tensor:
     """A place in the plane for each row, (N, 2): t-SNE, on the cosines of the rows."""
     far = (2 - 2 * unit @ unit.T).clamp(min=0).fill_diagonal_(float("inf"))  # (N, N)
     low, high = torch.full((len(unit), 1), 1e-3), torch.full((len(unit), 1), 1e3)
@@ -36,17 +36,17 @@ def plane(unit: Tensor, neighbours: float = 12.0, steps: int = 600) -> Tensor:
         width = (low * high).sqrt()
         p = (-far * width).softmax(dim=1)
         many = (-(p * p.clamp(min=1e-12).log()).sum(dim=1, keepdim=True)).exp()
-        wide = many > neighbours
+        wide = many > 12
         low, high = torch.where(wide, width, low), torch.where(wide, high, width)
     p = (p + p.T) / (2 * len(p))
     y = 1e-2 * torch.randn(len(unit), 2, generator=torch.Generator().manual_seed(0))
     y.requires_grad_()
     optimizer = torch.optim.Adam([y], lr=0.3)
-    for step in range(steps):
+    for step in range(600):
         near = 1 / (1 + torch.cdist(y, y).square())
         near = near - torch.diag(near.diagonal())
         q = (near / near.sum()).clamp(min=1e-12)
-        pulled = p * (4 if step < steps // 4 else 1)
+        pulled = p * (4 if step < 150 else 1)
         loss = -(pulled * q.log()).sum()
         optimizer.zero_grad()
         loss.backward()

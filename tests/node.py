@@ -70,11 +70,12 @@ class Node:
         return answer.get("value")
 
 
-def start(command: list[str]) -> subprocess.Popen:
-    """A process that reads and writes lines, and ends with the tests."""
+def start(command: list[str], **options: Any) -> subprocess.Popen:
+    """A process that reads and writes lines, and ends with the tests; `options` as of Popen."""
     pipe = subprocess.PIPE
+    options = {"stderr": pipe} | options
     process = subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, encoding="utf-8", bufsize=1
+        command, stdin=pipe, stdout=pipe, encoding="utf-8", bufsize=1, **options
     )
     atexit.register(process.kill)
     return process

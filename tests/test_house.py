@@ -19,7 +19,14 @@ from scratchformer_course.pages.drawings import house
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY, COURSE = "scratchformer", "scratchformer_course"
-ROOTS = (LIBRARY, COURSE, "lab", "tools")
+# What stands at the end: the laboratory, the extensions of the site, and the tools. Room -> what a
+# module of it may import besides its own room. Nothing imports a test.
+END = {
+    "lab": {LIBRARY, COURSE},
+    "book": {LIBRARY, COURSE, "lab"},
+    "tools": {LIBRARY, COURSE, "book"},
+}
+ROOTS = (LIBRARY, COURSE, *END, "tests")
 LIBRARY_LINES = 4700  # an afternoon's reading, of which a sixth is the diagnosis
 LINES, PARAMETERS, CODE = 60, 11, 250  # of a function, and of a file
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
@@ -75,15 +82,16 @@ def lines_of_code(source):
     return code - documented
 
 
-def too_large(source):
+def too_large(source, is_shipped=True):
     """What of a module is longer than the limits, or has more parameters.
 
-    A table of exercises may be as long as its chapter has mistakes: nobody reads it at once.
+    A table of exercises may be as long as its chapter has mistakes: nobody reads it at once. A
+    script that is not shipped may be as long as its measurement has parts.
     """
     tree = ast.parse(source)
     if not ast.get_docstring(tree):
         yield "no docstring"
-    if (n := len(lines_of_code(source))) > CODE and " = exercise(" not in source:
+    if (n := len(lines_of_code(source))) > CODE and is_shipped and " = exercise(" not in source:
         yield f"{n} lines of code"
     for node in ast.walk(tree):
         if isinstance(node, FUNCTION):
@@ -116,7 +124,9 @@ def wrong_ways(source, module, is_package=False):
     for name in imported(source, module, is_package):
         to, *target = name.split(".")
         if own == LIBRARY:
-            wrong = to == COURSE or not _is_before(inside, target)
+            wrong = to != LIBRARY or not _is_before(inside, target)
+        elif own in END:
+            wrong = to not in END[own] | {own}
         elif to == LIBRARY or not inside:
             wrong = False
         else:
@@ -161,6 +171,14 @@ def test_a_file_is_small_says_what_it_is_for_and_imports_only_what_stands_before
     source = path.read_text(encoding="utf-8")
     assert list(too_large(source)) == []
     assert list(wrong_ways(source, dotted(path), path.name == "__init__.py")) == []
+
+
+@pytest.mark.parametrize("path", [ROOT / "course.py", *modules(*END)], ids=dotted)
+def test_a_script_says_what_it_is_for_has_short_functions_and_imports_what_stands_before_it(path):
+    source = path.read_text(encoding="utf-8")
+    assert list(too_large(source, is_shipped=False)) == []
+    if path.parent != ROOT:
+        assert list(wrong_ways(source, dotted(path))) == []
 
 
 def test_every_room_has_its_place():
@@ -217,6 +235,7 @@ def test_what_is_too_large_is_found():
     long = "'''Doc.'''\ndef f(*, self, x):\n" + "    x = 1\n" * 60
     assert list(too_large(long)) == ["f has 61 lines"]
     assert list(too_large("'''Doc.'''\n# a comment\n\n" + "x = 1\n" * 251)) == ["251 lines of code"]
+    assert list(too_large("'''Doc.'''\n" + "x = 1\n" * 251, is_shipped=False)) == []
     assert list(too_large("'''Doc.'''\n" + "\n# a comment\nx = 1\n" * 250)) == []
     assert list(too_large("'''Doc.'''\na = exercise(1)\n" + "x = 1\n" * 251)) == []
 
@@ -236,6 +255,10 @@ def test_what_is_too_large_is_found():
         ("scratchformer_course.ch08_rotary.live", "import scratchformer_course.ch09_block", True),
         ("scratchformer_course.ch08_rotary.live", "from .drawings import pair", False),
         ("scratchformer_course.page_model.a", "import scratchformer_course.ch17_speedrun.m", True),
+        ("scratchformer_course.kit.canvas", "from lab import runs", True),
+        ("lab.film", "from scratchformer_course.kit import x", False),
+        ("lab.film", "from tools import pdf", True),
+        ("tools.pdf", "from tests.node import Node", True),
     ],
 )
 def test_an_import_against_the_direction_is_found(module, source, is_wrong):

@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import course
+
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable, "-m"]
 PYTEST = [*PYTHON, "pytest", "-q", "--color=no", "--durations=10", "--durations-min=10"]
@@ -24,7 +26,7 @@ SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # see tests/side_by_side.py
 TWICE = ["--reruns=1", "-raR"]
 APART = ["--ignore=tests/site", "--ignore=tests/lone"]
 NBVAL = ["--nbval-current-env", "--nbval-cell-timeout=600"]
-BOOK = [str(Path(sys.executable).with_name("jupyter-book")), "build", "."]
+BOOK = [str(Path(sys.executable).with_name("jupyter-book")), *course.BUILD]
 PARTS = {
     "lint": [
         [*PYTHON, "ruff", "check", "."],
@@ -33,7 +35,7 @@ PARTS = {
         [*PYTHON, "mypy"],
         [*PYTHON, "tools.lint_javascript"],
     ],
-    "book": [[*BOOK, "--all", "-W", "-n", "--keep-going"]],
+    "book": [BOOK],
     "unit": [[*PYTEST, *SIDE_BY_SIDE, *TWICE, "tests", *APART]],
     "site": [[*PYTEST, *SIDE_BY_SIDE, *TWICE, "tests/site"]],
     "notebooks": [[*PYTEST, "--nbval", *NBVAL, *SIDE_BY_SIDE, "notebooks"]],

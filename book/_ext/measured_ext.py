@@ -127,7 +127,10 @@ ENVIRONMENT.filters.update({each.__name__: each for each in FILTERS})
 
 
 def command(name: str) -> str:
-    return f"`python -m lab.{name} --write` makes measurements/{name}.json"
+    """What makes a measurement: one command, or those of the script's STAGES."""
+    stages = getattr(sys.modules.get(f"lab.{name}"), "STAGES", ("--write",))
+    commands = " and then ".join(f"`python -m lab.{name} {options}`" for options in stages)
+    return f"{commands} makes measurements/{name}.json"
 
 
 @cache

@@ -165,10 +165,10 @@ def _read_data(config: DataConfig) -> Data:
     return Data(train_ids, val_ids, tokenizer, sums)
 
 
-def _refuse_unknown_ids(path: Path, ids: Tensor, vocab_size: int, chunk: int = 2**24) -> None:
+def _refuse_unknown_ids(path: Path, ids: Tensor, vocab_size: int) -> None:
     """Raise ValueError for an id beyond the vocabulary; reads the file once, in chunks."""
-    for start in range(0, len(ids), chunk):
-        largest = int(ids[start : start + chunk].int().max())
+    for chunk in ids.split(2**24):
+        largest = int(chunk.int().max())
         if largest >= vocab_size:
             raise ValueError(
                 f"{path} is damaged: it holds the id {largest}, expected less than {vocab_size}"

@@ -134,10 +134,10 @@ class ByteBPE:
         """
         return b"".join(map(self.token_bytes, ids)).decode("utf-8", errors="replace")
 
-    def to_tiktoken(self, name: str = "scratchformer") -> tiktoken.Encoding:
+    def to_tiktoken(self) -> tiktoken.Encoding:
         """The same tokenizer as an encoding of the tiktoken library: the same ids, faster."""
         return tiktoken.Encoding(
-            name,
+            "scratchformer",
             pat_str=self.pattern,
             mergeable_ranks=dict(self.ids),
             special_tokens=self.special_tokens,

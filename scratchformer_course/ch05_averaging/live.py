@@ -19,28 +19,24 @@ def weighted_past(
     x: Matrix,
     gives: Sequence[str],
     masks: Mapping[str, Sequence[Sequence[bool]]],
-    looks: str = "",
 ) -> LiveFigure:
-    """The row of a word that looks at the others; all scores are 0 until a reader drags them.
+    """The row of the last word, which looks back; all scores are 0 until a reader drags them.
 
     `x` (T, C) holds the words' vectors and `gives` the names of their C numbers. Each of the
-    `masks` is (T, T), True where the word of the row may look; the first one is on. `looks` is the
-    word whose row is shown (if empty, the last one). Raises ValueError for sizes that do not fit
-    each other or a phone, for words that occur twice, and for a row that may look nowhere.
+    `masks` is (T, T), True where the word of the row may look; the first one is on. Raises
+    ValueError for sizes that do not fit each other or a phone, for words that occur twice, and for
+    a row that may look nowhere.
     """
     _check(words, x, gives, masks)
-    if looks and looks not in words:
-        raise ValueError(f"looks={looks!r}, expected one of {', '.join(words)}")
-    row = words.index(looks) if looks else len(words) - 1
     settings = {
         "words": list(words),
         "x": [list(vector) for vector in x],
         "gives": list(gives),
         "masks": {name: [[bool(may) for may in line] for line in m] for name, m in masks.items()},
-        "looks": row,
+        "looks": len(words) - 1,
         "largest": LARGEST_SCORE,
     }
-    return LiveFigure("weighted_past", settings, _still(words, x, gives, masks, row))
+    return LiveFigure("weighted_past", settings, _still(words, x, gives, masks))
 
 
 def _check(
@@ -71,15 +67,14 @@ def _still(
     x: Matrix,
     gives: Sequence[str],
     masks: Mapping[str, Sequence[Sequence[bool]]],
-    row: int,
 ) -> str:
-    """The row of one word under the first mask, as a table: for a page without JavaScript."""
+    """The row of the last word under the first mask, as a table: for a page without JavaScript."""
     name, mask = next(iter(masks.items()))
-    weights = [may / sum(mask[row]) for may in mask[row]]
+    weights = [may / sum(mask[-1]) for may in mask[-1]]
     lines = "".join(
         f"<tr><th scope='row'>{escape(word)}</th><td>0</td><td>{'0' if may else '−∞'}</td>"
         f"<td>{weight:.2f}</td>" + "".join(f"<td>{number:g}</td>" for number in vector) + "</tr>"
-        for word, may, weight, vector in zip(words, mask[row], weights, x, strict=True)
+        for word, may, weight, vector in zip(words, mask[-1], weights, x, strict=True)
     )
     columns = ("word", "score", "mask", "weight", *gives)
     head = "".join(f"<th scope='col'>{escape(column)}</th>" for column in columns)
@@ -88,7 +83,7 @@ def _still(
     return (
         "<p>This figure is live where JavaScript runs: there you drag the scores and switch the "
         f"mask. Here is one row of it, with all scores 0 and the mask “{escape(name)}”: what "
-        f"<em>{escape(words[row])}</em> takes from each word.</p><table><thead><tr>{head}</tr>"
+        f"<em>{escape(words[-1])}</em> takes from each word.</p><table><thead><tr>{head}</tr>"
         f"</thead><tbody>{lines}</tbody></table><p>The weights mix the vectors. "
-        f"<em>{escape(words[row])}</em> gets: {gets}.</p>"
+        f"<em>{escape(words[-1])}</em> gets: {gets}.</p>"
     )

@@ -16,16 +16,14 @@ def turning_pairs(
     key: Sequence[float],
     speed: float,
     scores: Mapping[tuple[int, int], float],
-    further: int = 100,
 ) -> LiveFigure:
     """A query at place m and a key at place n, as arrows, each turned by its place times `speed`.
 
     `scores` holds the dot products that a chapter computed, by (m, n): at most 3 are drawn in the
-    still figure, and the live one begins with the first. `further` is how many places a button
-    moves both. Raises ValueError for numbers that are not finite or that the sliders do not reach.
+    still figure, and the live one begins with the first. Raises ValueError for numbers that are
+    not finite or that the sliders do not reach.
     """
     _check(query, key, speed, scores)
-    check_whole("further", further)
     m, n = next(iter(scores))
     settings = {
         "query": [round(x, 4) for x in query],
@@ -35,7 +33,7 @@ def turning_pairs(
         "m": int(m),
         "n": int(n),
         "most_place": MOST_PLACE,
-        "further": further,
+        "further": 100,  # places by which a button moves both
     }
     rows = "".join(
         f'<tr><th scope="row">{m}</th><td>{n}</td><td>{m - n}</td>'

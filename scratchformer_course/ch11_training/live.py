@@ -29,8 +29,6 @@ def time_machine(
     counted: Mapping[str, float],
     line: str,
     prompt: str = "ROMEO:\nWhat light",
-    temperature: float = 0.8,
-    seed: int = 1,
 ) -> LiveFigure:
     """A slider over the steps: attention of each head, text, losses of a line, the loss curve.
 
@@ -42,7 +40,7 @@ def time_machine(
     all, and what `describe` refuses.
     """
     steps = [step for step, _ in checkpoints]
-    _check(steps, losses, counted, temperature)
+    _check(steps, losses, counted)
     weights = sum(p.numel() for _, model in checkpoints for p in model.parameters())
     if weights > LARGEST:
         raise ValueError(f"the checkpoints have {weights:,} weights, expected at most {LARGEST:,}")
@@ -54,8 +52,7 @@ def time_machine(
     curve = [round(float(losses[step]), 3) for step in steps]
     baselines = [[name, round(float(loss), 4)] for name, loss in counted.items()]
     settings = {"steps": steps, "losses": curve, "counted": baselines, "prompt": prompt}
-    settings |= {"line": line, "temperature": temperature, "seed": seed, "written": WRITTEN}
-    check_whole("seed", seed)
+    settings |= {"line": line, "temperature": 0.8, "seed": 1, "written": WRITTEN}
     descriptions = [describe(model, tokenizer) for _, model in checkpoints]
     for step, description in zip(steps, descriptions, strict=True):
         if description["config"] != descriptions[0]["config"]:
@@ -71,7 +68,7 @@ def time_machine(
     return LiveFigure("time_machine", settings, still, descriptions)
 
 
-def _check(steps: list, losses: Mapping, counted: Mapping, temperature: float) -> None:
+def _check(steps: list, losses: Mapping, counted: Mapping) -> None:
     for step in steps:
         check_whole("a step", step)
     if len(steps) < 2 or any(a >= b for a, b in itertools.pairwise(steps)):
@@ -81,8 +78,6 @@ def _check(steps: list, losses: Mapping, counted: Mapping, temperature: float) -
     for loss in (*(losses[step] for step in steps), *counted.values()):
         if not is_finite(loss):
             raise ValueError(f"got the loss {loss}, expected a finite number")
-    if not is_finite(temperature) or temperature < 0:
-        raise ValueError(f"temperature={temperature}, expected 0 (greedy) or more")
 
 
 def _spread(n: int) -> list[int]:

@@ -49,23 +49,21 @@ def describe_bert(model: BERT, words: Sequence[str]) -> dict[str, Any]:
     return {"hash": hashlib.sha256(text.encode()).hexdigest()[:16], **description}
 
 
-def fill_gaps(
-    model: BERT, words: Sequence[str], examples: Sequence[tuple[str, str]] = EXAMPLES
-) -> LiveFigure:
-    """Two texts in which _ is a gap; of the `examples`, English and German, the first one first.
+def fill_gaps(model: BERT, words: Sequence[str]) -> LiveFigure:
+    """Two texts in which _ is a gap; of the EXAMPLES, English and German, the first one first.
 
     `words` holds the text of each token; the first four are not words. Raises ValueError for an
     example with a word that the model does not know, and what `describe_bert` refuses.
     """
     description = describe_bert(model, words)
-    for example in examples:
+    for example in EXAMPLES:
         _row(example, words)
     settings = {
-        "texts": list(examples[0]),
+        "texts": list(EXAMPLES[0]),
         "names": list(LANGUAGES),
-        "examples": [list(example) for example in examples],
+        "examples": [list(example) for example in EXAMPLES],
     }
-    still = _still(model, words, examples[0])
+    still = _still(model, words, EXAMPLES[0])
     return LiveFigure("fill_gaps", settings, still, [description])
 
 

@@ -12,12 +12,13 @@ from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch20_inference.counts import describe_counts, guess, unpacked
 from scratchformer_course.kit.figure import LiveFigure
-from scratchformer_course.kit.figure.numbers import check_finite, check_whole
+from scratchformer_course.kit.figure.numbers import check_finite
 from scratchformer_course.page_model import describe
 from scratchformer_course.page_model.fewer_bits import GROUP, SHARED
 
 PROMPT = "JULIET:\n"
-WRITTEN, MOST_DRAFTED = 160, 8  # characters, and the longest draft
+WRITTEN, DRAFTED, MOST_DRAFTED = 160, 4, 8  # characters in all, of a draft, of the longest
+TEMPERATURE, SEED = 0.8, 1
 SHORT = 120  # characters that a rounded model writes
 BITS = (16, 8, 6, 5, 4, 3, 2)
 # of the validation split; the playground scores it, too
@@ -35,50 +36,30 @@ PETRUCHIO:
 O slow-wing'd turtle! shall a buzzard take thee?"""
 
 
-def draft_ahead(
-    model: GPT,
-    tokenizer: CharTokenizer,
-    prompt: str = PROMPT,
-    length: int = 4,
-    temperature: float = 0.8,
-    seed: int = 1,
-) -> LiveFigure:
-    """The model writes with and without a draft of `length` characters, side by side.
+def draft_ahead(model: GPT, tokenizer: CharTokenizer) -> LiveFigure:
+    """The model writes with and without a draft of some characters, side by side.
 
-    The draft is the stored table of counts, which reads up to five characters. Raises ValueError
-    for a length that is not 1 to 8, a temperature below 0, a seed that is no whole number, and a
-    prompt that leaves no room for what is written.
+    The draft is the stored table of counts, which reads up to five characters.
     """
-    if not (isinstance(length, int) and 1 <= length <= MOST_DRAFTED):
-        raise ValueError(f"length={length!r}, expected 1 to {MOST_DRAFTED}")
-    _check(model, tokenizer, prompt, temperature, seed, WRITTEN)
     counts = describe_counts()
     settings = {
-        "prompt": prompt,
-        "length": length,
+        "prompt": PROMPT,
+        "length": DRAFTED,
         "longest": MOST_DRAFTED,
-        "temperature": temperature,
-        "seed": seed,
+        "temperature": TEMPERATURE,
+        "seed": SEED,
         "written": WRITTEN,
     }
-    still = _still_draft(model, tokenizer, prompt, unpacked(counts["tables"]))
+    still = _still_draft(model, tokenizer, unpacked(counts["tables"]))
     return LiveFigure("draft_ahead", settings, still, [exact(model, tokenizer), counts])
 
 
-def fewer_bits(
-    model: GPT,
-    tokenizer: CharTokenizer,
-    stored: Mapping[str, Any],
-    prompt: str = PROMPT,
-    temperature: float = 0.8,
-    seed: int = 1,
-) -> LiveFigure:
+def fewer_bits(model: GPT, tokenizer: CharTokenizer, stored: Mapping[str, Any]) -> LiveFigure:
     """The model with its matrices rounded to fewer bits: what it writes, its loss, its bytes.
 
     `stored` is what `lab/page_bits.py` has measured on the whole validation split. Raises
-    ValueError for losses that are missing or not finite, and for what `draft_ahead` refuses.
+    ValueError for losses that are missing or not finite.
     """
-    _check(model, tokenizer, prompt, temperature, seed, SHORT)
     validation = stored["validation"]
     try:
         losses = {
@@ -89,10 +70,10 @@ def fewer_bits(
         raise ValueError(f"the measured losses have no {error}") from error
     check_finite("the losses", [loss for row in losses.values() for loss in row])
     settings = {
-        "prompt": prompt,
+        "prompt": PROMPT,
         "passage": PASSAGE,
-        "temperature": temperature,
-        "seed": seed,
+        "temperature": TEMPERATURE,
+        "seed": SEED,
         "written": SHORT,
         "bits": list(BITS),
         "losses": losses,
@@ -121,24 +102,14 @@ def size(model: GPT, bits: int, shared: str) -> int:
     return total
 
 
-def _check(
-    model: GPT, tokenizer: CharTokenizer, prompt: str, temperature: float, seed: int, written: int
-) -> None:
-    check_finite("the temperature", [temperature], 0)
-    check_whole("seed", seed)
-    n, most = len(tokenizer.encode(prompt)), model.config.context_length
-    if not 1 <= n <= most - written:
-        raise ValueError(f"the prompt has {n} tokens, expected 1 to {most - written}")
-
-
-def greedy_passes(text: str, start: int, tables: list, length: int, longest: int = 5) -> int:
+def greedy_passes(text: str, start: int, tables: list, length: int) -> int:
     """Passes in which a model writes `text[start:]`, its own likeliest text, with such a draft."""
     passes = 0
     while start < len(text):
         passes += 1
         drafted = 0
         while drafted < length and start + drafted < len(text) - 1:
-            row = guess(tables, text[: start + drafted], longest)
+            row = guess(tables, text[: start + drafted], 5)
             if row[0][0] != text[start + drafted]:
                 break
             drafted += 1
@@ -146,19 +117,19 @@ def greedy_passes(text: str, start: int, tables: list, length: int, longest: int
     return passes
 
 
-def _still_draft(model: GPT, tokenizer: CharTokenizer, prompt: str, tables: list) -> str:
+def _still_draft(model: GPT, tokenizer: CharTokenizer, tables: list) -> str:
     """The likeliest text, and the passes that drafts of some lengths need for it."""
-    ids = torch.tensor([tokenizer.encode(prompt)])
+    ids = torch.tensor([tokenizer.encode(PROMPT)])
     text = tokenizer.decode(generate(model, ids, WRITTEN, temperature=0.0)[0].tolist())
     rows = f"<tr><th scope='row'>none</th><td>{WRITTEN}</td><td>1.00</td></tr>"
     for length in (1, 2, 4, 8):
-        n = greedy_passes(text, len(prompt), tables, length)
+        n = greedy_passes(text, len(PROMPT), tables, length)
         rows += f"<tr><th scope='row'>{length}</th><td>{n}</td><td>{WRITTEN / n:.2f}</td></tr>"
     return (
         "<p>This figure is live where JavaScript runs: there the model writes with and without a "
         f"draft, side by side. Here are its {WRITTEN} likeliest characters, the same in both "
         "ways:</p>"
-        f'<p class="sx-text"><b>{escape(prompt)}</b>{escape(text[len(prompt) :])}</p>'
+        f'<p class="sx-text"><b>{escape(PROMPT)}</b>{escape(text[len(PROMPT) :])}</p>'
         "<table><thead><tr><th scope='col'>draft</th><th scope='col'>passes</th>"
         f"<th scope='col'>characters a pass</th></tr></thead><tbody>{rows}</tbody></table>"
     )

@@ -1,7 +1,6 @@
 """The figure of merges: after each step its pieces are those of ByteBPE, whatever the text."""
 
 import random
-import re
 import unicodedata
 
 import pytest
@@ -48,7 +47,7 @@ def texts(seed, count):
 
 
 def test_the_last_step_is_encode_for_any_text(tok):
-    some = [*texts(1, 1500), characters(random.Random(2), 1500), "the king " * 200]
+    some = [*texts(1, 500), characters(random.Random(2), 500), "the king " * 200]
     body = f"{READ}{IDS} return input.texts.map((text) => ids(chunks(text), Infinity));"
     for text, ids in zip(some, in_node(body, settings=settings_of(tok), texts=some), strict=True):
         assert ids == tok.encode(text), text.encode("utf-8", "surrogatepass")
@@ -56,7 +55,7 @@ def test_the_last_step_is_encode_for_any_text(tok):
 
 def test_step_n_is_the_tokenizer_that_learned_n_merges(tok):
     steps = [0, 1, 2, 5, 17, 40, 100, 200, 300, 443, 444]
-    some = [*texts(3, 150), "The king's naïve fool laughs: ha, ha! 🎭"]
+    some = [*texts(3, 40), "The king's naïve fool laughs: ha, ha! 🎭"]
     body = f"""{READ}{IDS} return input.texts.map((text) => {{
       const own = chunks(text); return input.steps.map((n) => ids(own, n)); }});"""
     found = in_node(body, settings=settings_of(tok), texts=some, steps=steps)
@@ -85,22 +84,6 @@ def test_the_table_counts_every_merge_of_the_text_once(tok):
             assert row["left"] == left
 
 
-def test_a_tree_joins_two_pieces_at_a_time_down_to_bytes(tok):
-    def check(piece):
-        bytes_ = piece["bytes"].encode("latin-1")
-        assert tok.tokens[piece["id"]] == bytes_
-        if len(bytes_) == 1:
-            return bytes_
-        assert len(piece["from"]) == 2
-        assert all(part["step"] <= piece["step"] for part in piece["from"])
-        return b"".join(map(check, piece["from"]))
-
-    text = "the king and the queen, a naïve café"
-    body = f"{READ} return chunks(input.text).flatMap((c) => M.piecesAt(c, Infinity));"
-    pieces = in_node(body, settings=settings_of(tok), text=text)
-    assert b"".join(map(check, pieces)) == text.encode()
-
-
 def test_a_merge_out_of_order_and_a_token_without_merges_are_as_in_python():
     """By hand: `bc` makes room for `abc`, learned before it; nothing leads to `xyz`."""
     tokens = [*(bytes([b]) for b in range(256)), b"abc", b"xyz", b"bc"]
@@ -126,24 +109,13 @@ def test_a_token_is_written_alike_in_both_languages(tok):
     assert label(b"a\n\t") == "a⏎⇥" and label(b"\xc3") == "<195>" and label(b"\x00a") == "<0><97>"
 
 
-def test_the_still_figure_has_the_tokens(tok):
-    text = "The king's naïve fool: <b>\"&'"
-    figure = merges(tok.tokens, tok.pattern, text, tok.encode(text))
-    assert re.findall(r">(\d+)</text>", figure.still) == [str(i) for i in tok.encode(text)]
-    assert [piece.encode("latin-1") for piece in figure.settings["merged"]] == tok.tokens[256:]
-
-
 @pytest.mark.usefixtures("plain_signatures")
 def test_what_cannot_be_shown_is_told(tok):
-    bytes_ = tok.tokens[:256]
     for tokens, text, ids, said in [
         (tok.tokens, "", [], "a text of 0 characters, expected 1 to 2,000"),
         (tok.tokens, "a\r\nb", [97, 13, 10, 98], "carriage return"),
         (tok.tokens, "ab", [97], "do not spell the text 'ab'"),
-        (bytes_, "a", [97], "got 256 tokens"),
-        (bytes_[::-1] + [b"ab"], "a", [158], "expected the 256 bytes in order"),
         ([*tok.tokens, tok.tokens[256]], "a", [97], "445 merges, 444 different"),
-        ([*bytes_, *(b"%06d" % i for i in range(4000))], "a", [97], "give fewer tokens"),
     ]:
         with pytest.raises(ValueError, match=said):
             merges(tokens, tok.pattern, text, ids)

@@ -54,14 +54,6 @@ def test_the_rows_that_an_edit_reaches_are_those_whose_weights_differ():
     assert none["count"] == 0
 
 
-def test_what_a_word_reads_is_said_in_words():
-    names, body = ["the", "old", "king"], "return input.rows.map((row) => M.most(row, input.names))"
-    rows = [[0.05, 0.1, 0.85], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3], [0.3331, 0.3333, 0.3336]]
-    one, two, *all_three = in_node(body, names=names, rows=rows)
-    assert (one, two) == ("king: 0.85", "the and old: 0.50 each")
-    assert set(all_three) == {"the, old and king: 0.33 each"}
-
-
 def test_numbers_are_written_as_python_writes_them():
     numbers = [0, 4, -4, 2.828427, -0.001, -2.5, 0.1 + 0.2, 3 * 0.1 * 10, 99, -0.0]
     assert in_node("return input.numbers.map(M.short)", numbers=numbers) == [
@@ -70,7 +62,7 @@ def test_numbers_are_written_as_python_writes_them():
 
 
 def test_the_still_row_is_pytorchs():
-    for case in fuzzed(12):
+    for case in fuzzed(4):
         case = {name: m.clamp(-99, 99).round(decimals=2) for name, m in case.items()}
         (T, C), D, E = case["x"].shape, case["W_q"].shape[1], case["W_v"].shape[1]
         names = [[f"{kind}{i}" for i in range(n)] for kind, n in zip("wfcg", (T, C, D, E))]  # noqa: B905
@@ -94,12 +86,9 @@ def test_words_are_text_and_no_tags():
     ("changed", "said"),
     [
         ({"words": ["a", "a"]}, r"words=\['a', 'a'\], expected one or more, each once"),
-        ({"words": list("abcdefghi")}, "9 words, 1 columns, 1 given; at most 8, 3 and 3"),
-        ({"words": "ab"}, "words='ab', expected a list of texts"),
         ({"x": [1, 0]}, r"x is \[1, 0\], expected 2 rows of 2 numbers"),
         ({"asks": "c"}, "asks='c', expected one of a, b"),
         ({"W_q": [[1], [1, 2]]}, r"W_q is \(2, 1, 2\), expected \(2, 1\)"),
-        ({"W_k": [[0], [100]]}, "W_k holds 100, expected -99 to 99"),
     ],
 )
 @pytest.mark.usefixtures("plain_signatures")

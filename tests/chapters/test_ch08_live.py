@@ -33,14 +33,6 @@ def test_javascript_turns_as_the_package_does():
         assert math.cos(angle) == pytest.approx(torch.cosine_similarity(q, k).item(), abs=1e-6)
 
 
-def test_the_score_knows_the_distance_alone_at_every_speed():
-    given = [[speed, m] for speed in (0, 0.3, 1) for m in (5, 9)]
-    body = """return input.given.map(([speed, m]) =>
-      [0, 103].map((by) => M.score(input.q, input.k, speed, m + by, 5 + by)))"""
-    near, far = zip(*in_node(body, given=given, q=Q, k=K), strict=True)
-    assert near == pytest.approx(far, abs=1e-9) and len({round(x, 6) for x in near}) == 3
-
-
 def test_the_still_figure_has_the_scores_that_were_given():
     figure = turning_pairs(Q, K, 0.3, SCORES)
     assert re.findall(r"<td>(\d\.\d{3})</td>", figure.still) == ["3.127", "3.127", "3.475"]
@@ -52,7 +44,6 @@ def test_the_still_figure_has_the_scores_that_were_given():
     [
         ({"query": (1.0, 2.0, 3.0)}, r"query=\[1.0, 2.0, 3.0\], expected two numbers"),
         ({"speed": 1.5}, "speed=1.5, expected 0 to 1 radians a place"),
-        ({"scores": {}}, "got 0 scores, expected 1 to 3"),
         ({"scores": {(102, 101): 1.0}}, r"first places are \(102, 101\), expected 0 to 20"),
     ],
 )

@@ -46,7 +46,7 @@ def by_pytorch(block, x, on, count):
     return torch.stack(blocks), weights
 
 
-@pytest.mark.parametrize("count", [1, 2, 12])
+@pytest.mark.parametrize("count", [1, 3])
 def test_with_any_switch_the_stream_is_pytorchs(count):
     torch.manual_seed(0)
     anyone = TransformerBlock(5, n_heads=1, d_ff=9)
@@ -77,34 +77,10 @@ def test_with_any_switch_the_stream_is_pytorchs(count):
                 assert (torch.tensor(weights) - map_[0, 0]).abs().max() < 1e-4, on
 
 
-def test_it_is_the_librarys_block_in_both_orders():
-    for post in (False, True):
-        block = TransformerBlock(7, 1, d_ff=1, norm_first=not post)
-        block.load_state_dict(reading_block().state_dict())
-        on = dict.fromkeys(PARTS, True) | {"post": post}
-        body = "return M.stack(input.weights, input.x, input.on, 1)[0].stations[2]"
-        settings = old_king().settings
-        shown = in_node(body, on=on, weights=settings["weights"], x=settings["x"])
-        torch.testing.assert_close(
-            torch.tensor(shown), block(sentence()[None])[0].detach(), atol=1e-5, rtol=0
-        )
-
-
 def test_without_norms_the_words_read_as_in_chapter_06():
     on = dict.fromkeys(PARTS, True) | {"norm": False}
     _, weights = by_pytorch(reading_block(), sentence(), on, 1)
     assert [round(n, 2) for n in weights[0, 0, 1].tolist()] == [0.05, 0.05, 0.85, 0.05]
-
-
-def test_distance_and_size_are_those_of_the_words():
-    x = [[3, 4, 0], [0, 0, 0], [3, 4, -12]]
-    assert in_node("return [M.nearest(input.x), M.largest(input.x)]", x=x) == [5, 12]
-
-
-def test_numbers_are_short_and_never_minus_zero():
-    given = [0, -0.001, 0.126, -2.5, 9.999, 12.34, -123.4, 999.7, 29433.02]
-    expected = ["0", "0", "0.13", "−2.50", "10.0", "12.3", "−123", "1,000", "29,433"]
-    assert in_node("return input.given.map(M.short)", given=given) == expected
 
 
 def test_the_still_figure_has_the_streams_of_the_block():

@@ -1,8 +1,6 @@
 """The time machine: its checkpoints are what their record says, its JavaScript gives PyTorch's."""
 
 import random
-import re
-from html import unescape
 
 import pytest
 import torch
@@ -27,9 +25,9 @@ from tests.node import Node
 NAME = "tiny-shakespeare"  # whose tokenizer it is
 COUNTED = {"1-grams": 3.35, "2-grams": 2.49}
 LINE = "First Servant:\nThe king is come."
-LOOK = """return input.given.map(([told, prompt, rules]) => {
-  const model = course.model.load(told);
-  const tokenizer = course.tokenizer.load(told.tokenizer);
+LOOK = """return input.given.map(([described, prompt, rules]) => {
+  const model = course.model.load(described);
+  const tokenizer = course.tokenizer.load(described.tokenizer);
   const ids = tokenizer.encode(prompt).slice(-model.config.context_length);
   return time.look({ model, tokenizer }, ids, rules); })"""
 in_node = Node(
@@ -55,12 +53,8 @@ def record():
 
 
 @pytest.fixture(scope="module")
-def losses(record):
-    return {int(step): loss for step, loss in record["validation"].items()}
-
-
-@pytest.fixture(scope="module")
-def figure(checkpoints, tok, losses):
+def figure(checkpoints, tok, record):
+    losses = {int(step): loss for step, loss in record["validation"].items()}
     return time_machine(checkpoints, tok, losses, COUNTED, LINE)
 
 
@@ -141,7 +135,7 @@ def test_what_was_saved_is_loaded(tmp_path):
 
 def test_attention_losses_and_greedy_text_are_pytorchs_for_models_of_any_size():
     draw, given, expected = random.Random(0), [], []
-    for seed in range(12):
+    for seed in range(6):
         V, T, H = draw.randint(2, 20), draw.randint(3, 14), draw.randint(1, 3)
         sizes = {"context_length": T, "d_model": H * draw.randint(1, 4), "n_heads": H}
         ((_, model),) = small((0,), V, seed, n_layers=draw.randint(1, 3), **sizes)
@@ -170,41 +164,14 @@ def test_attention_losses_and_greedy_text_are_pytorchs_for_models_of_any_size():
         assert ours["text"] == text
 
 
-def test_the_largest_weights_of_each_row():
-    draw = random.Random(1)
-    rows = [torch.rand(T, T).tril() for T in range(1, 9)]
-    given = [[each.flatten().tolist(), len(each), draw.randrange(len(each))] for each in rows]
-    body = (
-        "return input.given.map(([w, T, first]) => time.strongest(Float32Array.from(w), T, first))"
-    )
-    for each, (_, _, first), found in zip(rows, given, in_node(body, given=given), strict=True):
-        top = each[first:].max(dim=1)
-        places = [[first + i, key] for i, key in enumerate(top.indices.tolist())]
-        assert [row[:2] for row in found] == places
-        assert [row[2] for row in found] == pytest.approx(top.values.tolist())
-
-
 # ---- the figure ----
-
-
-def test_the_still_figure_has_pytorchs_texts_and_the_losses(figure, checkpoints, tok, losses):
-    rows = re.findall(r"<td>([\d,]+)</td><td>([\d.]+)</td><td><code>(.*?)</code>", figure.still)
-    assert len(rows) == 6 and rows[0][0] == "0"
-    models, prompt = dict(checkpoints), torch.tensor([tok.encode("ROMEO:\nWhat light")])
-    for step, loss, text in rows:
-        step = int(step.replace(",", ""))
-        assert float(loss) == pytest.approx(losses[step], abs=6e-4)
-        ids = generate(models[step], prompt, 22, temperature=0.0)[0, prompt.shape[1] :]
-        assert unescape(text) == tok.decode(ids.tolist()).replace(" ", "␣").replace("\n", "⏎")
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"steps": (3, 0)}, r"got the steps \[3, 0\], expected at least two that rise"),
-        ({"losses": {0: 1.0}}, "losses has no step 3, expected one for each"),
         ({"losses": {0: 1.0, 3: float("nan")}}, "got the loss nan, expected a finite"),
-        ({"temperature": -1.0}, "temperature=-1.0, expected 0"),
         ({"line": "a"}, "line has 1 tokens, expected 2 to 12"),
     ],
 )

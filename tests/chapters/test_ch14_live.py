@@ -27,16 +27,6 @@ def test_a_row_is_read_from_its_largest_share_until_most_of_it_is_told():
         assert sum(row[s] for s in read) >= 0.8 > sum(row[s] for s in read[:-1])
 
 
-def test_a_step_is_told_with_its_shares():
-    told = in_node("return M.told(['⊢', 'der'], 'Hund', ['the', 'dog', '⊣'], [0.3, 0.6, 0.1])")
-    assert told == "After ⊢ der it reads mostly dog (60 %) and the (30 %) and writes Hund."
-
-
-def test_the_still_figure_names_what_each_word_reads_most():
-    still = translation_steps([DOG]).still
-    assert "der (the 70%) Hund (dog 90%)" in still
-
-
 def test_the_stored_translations_are_right_and_read_their_words():
     """What the page says of the figure: the verb at the end reads the verb of the source."""
     stored = load_measurements("bottleneck")["words"]["translations"]
@@ -54,7 +44,6 @@ def test_the_stored_translations_are_right_and_read_their_words():
 @pytest.mark.parametrize(
     ("changed", "options", "said"),
     [
-        ({}, {"start": 1}, "start=1, expected one of 1 translations"),
         ({"german": "der"}, {}, r"'der' has weights \(3, 3\), expected \(2, 3\)"),
         ({"weights": [[1.0, 0.0, 0.0]] * 2 + [[0.5, 0.4, 0.0]]}, {}, "sums to 0.900"),
     ],

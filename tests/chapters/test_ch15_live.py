@@ -29,7 +29,7 @@ PRODUCTS = {
 }
 
 
-def fuzzed(n=200):
+def fuzzed(n=60):
     draw = random.Random(0)
     return [
         {
@@ -97,8 +97,10 @@ def test_what_a_step_holds_for_the_model_is_what_pytorch_holds_to_the_byte(means
     assert held["optimizer"] == in_bytes(t for t in state if t.numel() > 1)
 
 
-@pytest.mark.parametrize("mixed", [False, True])
-@pytest.mark.parametrize("sizes", [(2000, 32, 48, 2), (300, 16, 96, 5)])
+@pytest.mark.parametrize(
+    ("sizes", "mixed"),
+    [((2000, 32, 48, 2), True), ((2000, 32, 48, 2), False), ((300, 16, 96, 5), False)],
+)
 def test_the_worst_moment_of_a_step_is_what_pytorch_holds(mixed, sizes):
     V, T, C, L = sizes
     model, B = GPT(GPTConfig(V, T, C, 4, L)), 16
@@ -130,21 +132,10 @@ def test_the_still_figure_holds_the_librarys_numbers():
         assert cell in still
 
 
-def test_every_given_size_is_a_place_of_its_slider():
-    odd = ("odd", 67, 63, 50, 5, 65)
-    settings = costs([SMALL, odd], start="odd").settings
-    assert settings["start"] == 1
-    for preset in settings["presets"]:
-        for name, scale in settings["scales"].items():
-            assert preset[name] in scale and scale == sorted(set(scale))
-
-
 @pytest.mark.parametrize(
     ("sizes", "options", "said"),
     [
         ([("x", 65, 64, 48, 3)], {}, "expected a name and five positive whole numbers"),
-        ([SMALL, SMALL], {}, "each with its own name"),
-        ([], {}, "expected one or more"),
         ([SMALL], {"start": "large"}, "start='large', expected one of small"),
     ],
 )

@@ -91,22 +91,19 @@ def test_it_reads_the_weights_of_a_gpt_and_of_a_gpt_2(tmp_path):
 
 @pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
 def test_a_changed_future_token_changes_no_past_logit(options):
-    model, ids = gpt(**options), torch.randint(11, (1, 8))
+    model, ids = gpt(**options), torch.randint(11, (1, 8)).repeat(8, 1)
     before = model(ids)
-    for t in range(1, 8):
-        changed = ids.clone()
-        changed[0, t] = (ids[0, t] + 1) % 11
-        after = model(changed)
-        torch.testing.assert_close(before[:, :t], after[:, :t], rtol=0, atol=1e-4)
-        assert ((before - after)[:, t].abs().amax() > 1e-3).all()
+    after = model((ids + torch.eye(8, dtype=torch.long)) % 11)  # row t has another token t
+    for t in range(8):
+        torch.testing.assert_close(before[t, :t], after[t, :t], rtol=0, atol=1e-4)
+        assert (before - after)[t, t].abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("pieces", [(3, 2, 1), (1, 1, 1, 1, 2)])
 @pytest.mark.parametrize("options", OWN, ids=str)
-def test_a_cache_read_in_pieces_gives_the_logits_of_the_whole(options, pieces):
+def test_a_cache_read_in_pieces_gives_the_logits_of_the_whole(options):
     model, ids = gpt(**options), torch.randint(11, (2, 6))
     cache = model.new_cache()
-    found = torch.cat([model(piece, cache) for piece in ids.split(pieces, dim=1)], dim=1)
+    found = torch.cat([model(piece, cache) for piece in ids.split((3, 1, 2), dim=1)], dim=1)
     torch.testing.assert_close(found, model(ids), rtol=1e-3, atol=1e-3)
 
 
@@ -128,20 +125,20 @@ def test_every_option_is_written_and_read(options, tmp_path):
     assert torch.equal(again(ids), model(ids))
 
 
-@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
-def test_every_option_can_learn_one_batch_by_heart(options):
+@pytest.mark.parametrize("options", [{}, ALL, *ONE_BY_ONE[len(OWN) :]], ids=str)
+def test_one_batch_is_learnt_by_heart_and_no_part_stands_idle(options):
     torch.manual_seed(0)
     model = small(**options)
     x, y = torch.randint(11, (2, 4, 8))
     x[:, 0] = torch.arange(4)  # two rows that begin alike could not both be predicted
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    for _ in range(150):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-2)
+    for _ in range(80):
         loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     assert loss.item() < 0.1
-    assert all(p.grad is not None for p in model.parameters())  # no part stands idle
+    assert all(p.grad is not None for p in model.parameters())
 
 
 def test_with_zero_initialisation_the_first_prediction_is_uniform_and_blocks_do_nothing():
@@ -149,11 +146,7 @@ def test_with_zero_initialisation_the_first_prediction_is_uniform_and_blocks_do_
     assert (model(torch.randint(11, (2, 8))) == 0).all()
     x = torch.randn(2, 8, 16)
     assert torch.equal(model.h[0](x), x)
-
-
-def test_a_tied_head_is_not_set_to_zero():
-    model = small(zero_init=True)
-    assert model.lm_head.weight.std().item() == pytest.approx(0.02, rel=0.3)
+    assert small(zero_init=True).lm_head.weight.std() > 0.01  # a tied head is the token table
 
 
 def test_what_the_lookback_adds_starts_at_nothing():
@@ -198,13 +191,6 @@ def test_grouped_queries_equal_full_heads_whose_keys_and_values_are_copies():
     assert grouped.c_attn.weight.shape == (16, 8)
 
 
-def test_the_fused_kernel_computes_the_same():
-    torch.manual_seed(0)
-    q, k, v = torch.randn(3, 2, 4, 7, 8)
-    explicit = Attention(SpeedrunConfig(**SMALL)).attend(q, k, v)[0]
-    torch.testing.assert_close(variants.fused(q, k, v)[0], explicit)
-
-
 @pytest.mark.parametrize("options", [{}, {"positions": "rotary"}, {"qk_norm": True}], ids=str)
 def test_attention_with_values_added_by_hand(options):
     torch.manual_seed(0)
@@ -220,15 +206,6 @@ def test_attention_with_values_added_by_hand(options):
     weights = (q @ k.mT / 2).masked_fill(~causal_mask(5), -math.inf).softmax(dim=-1)
     expected = (weights @ v).transpose(1, 2).reshape(2, 5, 8) @ layer.c_proj.weight.T
     torch.testing.assert_close(layer(x, added), expected, rtol=1e-3, atol=1e-3)
-
-
-def test_rotary_asked_for_without_gradients_first_can_be_trained_with_afterwards():
-    x = torch.randn(1, 13, 6)
-    with torch.inference_mode():
-        rotary(x)
-    x.requires_grad_()
-    rotary(x).square().sum().backward()
-    assert x.grad is not None
 
 
 def test_smear_adds_the_tokens_before_each_through_its_matrix():
@@ -262,19 +239,12 @@ def test_bigram_rows_are_those_of_the_pairs(rows):
         ({"activation": "tanh"}, "activation='tanh', expected 'gelu_tanh' or 'relu2'"),
         ({"positions": "none"}, "positions='none', expected 'learned' or 'rotary'"),
         ({"smear": -1}, "smear=-1, expected 0 \\(none\\) or more"),
-        ({"bigram_rows": -5}, "bigram_rows=-5, expected 0 \\(none\\) or more"),
-        ({"n_layers": 0}, "n_layers=0, expected at least 1"),
         ({"d_model": 12, "positions": "rotary"}, "heads are 3 wide, expected an even width"),
     ],
 )
 def test_impossible_options_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         SpeedrunConfig(**SMALL | changes)
-
-
-def test_heads_that_cannot_share_keys_evenly_are_refused():
-    with pytest.raises(ValueError, match="n_heads=4 is not divisible by n_kv_heads=3"):
-        gpt(n_kv_heads=3)
 
 
 def test_pairs_are_dropped_in_training_only_and_about_as_often_as_asked():

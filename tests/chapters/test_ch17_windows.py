@@ -68,10 +68,8 @@ def test_late_windows_resume_exactly():
     "wrong, message",
     [
         ({"double_after": -1}, "double_after=-1, expected a number of batches"),
-        ({"double_after": 0, "batch_size": 1}, "batch_size=1, expected at least 2"),
         ({"double_after": 0, "context_length": 60}, "context_length=120 must be at least 1"),
         ({"tail_after": 1, "tail_share": 0.0}, "tail_share=0.0, expected more than 0"),
-        ({"tail_after": 1, "tail_share": 0.05}, "less than the number of ids, 5"),
         ({"tail_after": 1, "tail_chance": 1.5}, "tail_chance=1.5, expected 0 to 1"),
     ],
 )
@@ -93,7 +91,7 @@ def test_a_configuration_names_them_and_the_run_is_another(tmp_path):
     training = {"batch_size": 4, "context_length": 8, "steps": 5, "lr": 0.01, "seed": 0}
     late = {"sampler": "scratchformer_course.ch17_speedrun.windows:RaceWindows", "tail_after": 2}
     weights = []
-    for options in ({}, late, late | {"double_after": 3}):
+    for options in ({}, late):
         own = {"data": {"corpus": "playhouse"}, "model": sizes, "training": training | options}
         text = "".join(
             f"[{table}]\n" + "".join(f"{name} = {value!r}\n" for name, value in entries.items())
@@ -103,7 +101,7 @@ def test_a_configuration_names_them_and_the_run_is_another(tmp_path):
         out = tmp_path / f"out-{len(weights)}"
         assert main(["train", "--config", str(tmp_path / "own.toml"), "--out", str(out)]) == 0
         weights.append((out / "model.safetensors").read_bytes())
-    assert len(set(weights)) == 3
+    assert weights[0] != weights[1]
 
 
 @pytest.mark.usefixtures("short_corpus")

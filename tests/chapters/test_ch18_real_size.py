@@ -1,4 +1,4 @@
-"""A GPT-2 of the real size with random weights, as OpenAI's file holds them: it loads, exactly."""
+"""A GPT-2 as wide as the real one, as OpenAI's file holds it: it loads, exactly."""
 
 import json
 
@@ -12,9 +12,8 @@ from scratchformer_course.ch18_gpt2 import exercises
 transformers = pytest.importorskip("transformers")
 
 
-@pytest.mark.slow
 def test_a_file_like_openais_loads_and_gives_the_logits_of_transformers(tmp_path):
-    config = transformers.GPT2Config()  # the smallest GPT-2 by default: 50,257, 1024, 768, 12, 12
+    config = transformers.GPT2Config(n_layer=1)  # by default the smallest, which has twelve
     torch.manual_seed(0)
     theirs = transformers.GPT2LMHeadModel(config).eval()
     with torch.no_grad():
@@ -26,14 +25,12 @@ def test_a_file_like_openais_loads_and_gives_the_logits_of_transformers(tmp_path
         if name != "lm_head.weight"
     }
     mask = torch.ones(1, 1, 1024, 1024).tril()
-    weights |= {f"h.{i}.attn.bias": mask.clone() for i in range(12)}
+    weights |= {f"h.{i}.attn.bias": mask.clone() for i in range(1)}
     save_file(weights, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
-    size = (tmp_path / "model.safetensors").stat().st_size
-    assert abs(size - 548_105_171) < 20_000  # OpenAI's on the hub, but for its table of contents
-
     ours = GPT.from_pretrained(tmp_path).eval()
-    assert sum(p.numel() for p in ours.parameters()) == 124_439_808
+    block = sum(p.numel() for p in ours.h.parameters())
+    assert sum(p.numel() for p in ours.parameters()) + 11 * block == 124_439_808
     ids = torch.randint(50_257, (1, 24))
     with torch.no_grad():
         expected, logits = theirs(ids).logits, ours(ids)

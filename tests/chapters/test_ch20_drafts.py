@@ -75,7 +75,7 @@ def page(model, vocabulary, **changed):
 def test_a_whole_text_is_distributed_as_the_models_own():
     model = Bigram()
     speculate, q = page(model, V)["speculate"], torch.tensor([0.1, 0.2, 0.3, 0.4])
-    tries, counts = 4000, torch.zeros(V, V, V)
+    tries, counts = 1500, torch.zeros(V, V, V)
     for seed in range(tries):
         text, passes = speculate([0], 3, lambda text: q, lambda q, n: n < 2, seed=seed)
         counts[tuple(text[1:])] += 1
@@ -96,7 +96,7 @@ def gpt():
     return gpt
 
 
-@pytest.mark.parametrize("k", [0, 1, 3, 7])
+@pytest.mark.parametrize("k", [0, 3])
 def test_greedy_text_with_a_cache_is_that_of_generate(gpt, k):
     q = torch.randn(12, 12, generator=torch.Generator().manual_seed(2)).softmax(dim=-1)
     speculate = page(gpt, 12)["speculate"]
@@ -122,7 +122,7 @@ def test_the_small_world_of_exercise_4_counts_as_its_draws_do():
     assert torch.allclose(p.sum(1), torch.ones(6)) and torch.allclose(q.sum(1), torch.ones(6))
     assert exercises.tokens_per_cost(lambda q, n: False) == pytest.approx(1)
     g, last, written, cost = torch.Generator().manual_seed(0), 0, 0, 0.0
-    for _ in range(6000):
+    for _ in range(2000):
         start, draft = last, []
         for _ in range(3):
             last = int(torch.multinomial(q[last], 1, generator=g))
@@ -132,7 +132,7 @@ def test_the_small_world_of_exercise_4_counts_as_its_draws_do():
         n, rest = exercises.keep(p[before], q[before[:-1]], draft, u)
         last = int(torch.multinomial(rest, 1, generator=g))
         written, cost = written + n + 1, cost + exercises.PASS + 3 * exercises.TOKEN
-    assert exercises.tokens_per_cost(lambda q, n: n < 3) == pytest.approx(written / cost, rel=0.03)
+    assert exercises.tokens_per_cost(lambda q, n: n < 3) == pytest.approx(written / cost, rel=0.05)
 
 
 def test_the_largest_tensor_is_the_largest_result():

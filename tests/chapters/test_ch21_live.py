@@ -33,15 +33,10 @@ def test_every_choice_of_rules_has_its_film():
 
 
 def test_a_hole_is_called_one():
-    frames = [{"reward": 0.99, "right": 0.95}, {"reward": 0.99, "right": 0.3}]
-    frames.append({"reward": 0.5, "right": 0.3})
-    body = "return input.frames.map((frame) => A.verdict(frame, input.first))"
-    said = in_node(body, frames=frames, first={"reward": 0.6, "right": 0.6})
-    assert "is right" in said[0] and "forgot" in said[1] and "did not find" in said[2]
-    paid = {"reward": 1.0, "right": 0.65}
-    assert "nothing to learn" in in_node(body, frames=[paid], first=paid)[0]
-    told = {key: in_node(body, frames=own[-1:], first=own[0])[0] for key, own in FILMS.items()}
-    holes = {key for key, text in told.items() if "forgot" in text}
+    body = "return input.films.map((own) => A.verdict(own.at(-1), own[0])[0])"
+    said = in_node(body, films=[*FILMS.values(), [{"reward": 1.0, "right": 0.65}]])
+    assert "nothing to learn" in said.pop()
+    holes = {name for name, text in zip(FILMS, said, strict=True) if "forgot" in text}
     assert holes == set(FILMS) - {"", "form units tens", "form units tens carry"}
 
 

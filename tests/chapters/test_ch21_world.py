@@ -73,8 +73,8 @@ def test_each_chance_is_that_of_its_text(model, p):
     for n, a, b in torch.randint(10, 99, (8, 3), generator=generator).tolist():
         text = encode(f"{n}?{a:02}+{b:02}")
         log_p = model(torch.tensor([text]))[0].log_softmax(dim=-1)
-        told = sum(log_p[i - 1, text[i]] for i in range(3, 8)).exp().item()
-        assert p[n - 10, a, b].item() == pytest.approx(told, rel=1e-3)
+        expected = sum(log_p[i - 1, text[i]] for i in range(3, 8)).exp().item()
+        assert p[n - 10, a, b].item() == pytest.approx(expected, rel=1e-3)
     other = exact.log_chances(model, EQUALS).exp()
     assert not torch.allclose(other, p, rtol=0.01)
     assert 0 < p.sum(dim=(1, 2)).max() < 1 + 1e-5
@@ -106,7 +106,7 @@ def test_no_model_with_this_gain_is_nearer_than_the_start_with_right_answers_sca
     assert exact.divergence(one, start) > least + 0.5
 
 
-@pytest.mark.parametrize("size", range(len(rules.RULES) + 1))
+@pytest.mark.parametrize("size", [0, 1, len(rules.RULES)])
 def test_a_checker_pays_for_samples_what_it_pays_for_chances(p, size):
     texts = ["85?47+38", "85?47+48", "85?80+05", "85?4++38", "85?40+45", "19?10+09"]
     ids = torch.tensor([encode(text) for text in texts])

@@ -1,11 +1,9 @@
 """Chapter 22's figure, and the songs it is about: what it says of a choice of heads is stored."""
 
-import itertools
-
 import pytest
 import torch
 
-from scratchformer_course.ch22_inside.live import HEADS, copied, repeats, silence
+from scratchformer_course.ch22_inside.live import copied, repeats, silence
 from scratchformer_course.ch22_inside.songs import (
     JUMP,
     LETTERS,
@@ -109,23 +107,6 @@ def test_all_heads_are_the_end_of_the_run():
     assert copied(song, end["best"])[0] >= 11 > 8 > copied(song, FILM["without"][4][1])[0]
 
 
-def test_a_map_is_drawn_row_by_row():
-    paths = in_node("return S.shades('z0z00h', 3, 10)")  # 1; 0, 1; 0, 0, and about a half
-    assert paths[4] == "M0 0h10v10h-10zM10 10h10v10h-10z"
-    assert paths[2] == "M20 20h10v10h-10z" and not paths[0] and not paths[1] and not paths[3]
-
-
-def test_the_status_names_who_is_silenced():
-    body = "return S.told({ heads: input.heads, ...input.film }, input.frame, input.silenced)"
-    end = FILM["frames"][-1]
-
-    def told(silenced):
-        return in_node(body, film=SHOWN, frame=end, heads=HEADS, silenced=silenced)
-
-    assert told(0).startswith("Step 300, all heads: loss") and "Without head 1.3:" in told(4)
-    assert "Without head 1.2, 1.3 and 2.1:" in told(0b10110) and "Without any head:" in told(255)
-
-
 def test_the_still_figure_shows_a_copy_that_fails():
     still = silence(STORED).still
     assert "<svg" in still and "without 1.3" in still
@@ -136,7 +117,3 @@ def test_the_still_figure_shows_a_copy_that_fails():
 def test_a_film_that_is_not_whole_is_refused():
     with pytest.raises(ValueError, match="255 choices of heads, expected 256"):
         silence({"film": FILM | {"without": FILM["without"][:255]}})
-    frames = [FILM["frames"][0] | {"maps": ["00"] * 8}]
-    with pytest.raises(ValueError, match="the lower half of 19 by 19"):
-        silence({"film": FILM | {"frames": frames}})
-    assert len(list(itertools.pairwise(FILM["song"]))) == 19

@@ -8,6 +8,7 @@ from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.ch23_silent_bugs.program import Program
 from scratchformer_course.measurements import load_measurements
 
+pytestmark = pytest.mark.usefixtures("plain_signatures")  # far faster
 NAMED_BY = {
     "missing_root": ("attention scale", "√D"),
     "mask_one_off": ("causality", "one token ahead"),

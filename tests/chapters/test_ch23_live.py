@@ -6,9 +6,7 @@ import pytest
 
 from scratchformer_course.ch23_silent_bugs.clinic import CLINIC, QUESTIONS, broken_by
 from scratchformer_course.ch23_silent_bugs.live import PAIRS, clinic, two_curves
-from scratchformer_course.ch23_silent_bugs.patient import TWINS
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
-from scratchformer_course.ch23_silent_bugs.program import Program
 from scratchformer_course.measurements import load_measurements
 from tests.node import Node
 
@@ -32,9 +30,10 @@ def test_what_speaks_against_a_wrong_diagnosis_is_so(name):
     assert {(name, each) for each in near} == {pair for pair in NEAR if pair[0] == name}
 
 
-def test_each_patient_of_the_clinic_fails_a_question_and_no_healthy_twin_does():
-    for setting in TWINS.values():
-        assert not any(broken_by(Program(setting), tests) for tests in QUESTIONS.values())
+def test_each_patient_of_the_clinic_fails_a_question_and_its_healthy_twin_none():
+    for name in CLINIC:
+        healthy = PATIENTS[name].healthy
+        assert not any(broken_by(healthy, tests) for tests in QUESTIONS.values()), name
     first = {}
     for name in CLINIC:
         asked = [broken_by(PATIENTS[name].program, tests) for tests in QUESTIONS.values()]
@@ -83,28 +82,15 @@ def test_a_pair_holds_the_patient_where_it_says():
 
 
 def test_a_price_in_words():
-    sentences = in_node(
-        "return input.given.map(B.truth)",
-        given=[
-            {"right": [0.8, 0.7, 0.9], "reported": [-0.23, -0.3, -0.2], "spread": 0.02},
-            {"right": [-0.01, -0.03, -0.01], "reported": [-0.01, -0.03, -0.01], "spread": 0.02},
-            {"right": [0.01, 0.0, 0.02], "loaded": [0.4, 0.2, 0.5]},
-        ],
-    )
-    assert (
-        "reports a loss that is 0.23 nats lower" in sentences[0] and "costs +0.80" in sentences[0]
-    )
-    assert "cannot tell" in sentences[1] and "cannot tell" not in sentences[2]
-    assert "+0.40 nats a token (three seeds: +0.20 to +0.50)" in sentences[2]
-
-
-def test_the_stills_hold_what_the_figures_do():
-    curves, cases = two_curves(STORED), clinic(STORED)
-    assert curves.still.count("<tr>") == len(PAIRS) + 1
-    assert cases.still.count("<tr>") == len(CLINIC) + 1
-    for name in CLINIC:
-        title = PATIENTS[name].title.replace("`", "")
-        assert title in cases.still
+    body = "return input.prices.map(B.truth)"
+    sure = {"right": [0.8, 0.7, 0.9], "reported": [-0.23, -0.3, -0.2], "spread": 0.02}
+    small = [-0.01, -0.03, -0.01]
+    noise = {"right": small, "reported": small, "spread": 0.02}
+    loaded = {"right": [0.01, 0.0, 0.02], "loaded": [0.4, 0.2, 0.5]}
+    one, two, three = in_node(body, prices=[sure, noise, loaded])
+    assert "reports a loss that is 0.23 nats lower" in one and "costs +0.80" in one
+    assert "cannot tell" in two and "cannot tell" not in three
+    assert "+0.40 nats a token (three seeds: +0.20 to +0.50)" in three
 
 
 def test_every_choice_of_the_clinic_stands_once_and_one_is_right():
@@ -120,7 +106,3 @@ def test_a_measurement_that_is_missing_is_told():
     for figure in (two_curves, clinic):
         with pytest.raises(ValueError, match="curves of 0 and 20 points for heads_mixed"):
             figure(without)
-    without = copy.deepcopy(STORED)
-    del without["patients"]["missing_root"]["prices"]
-    with pytest.raises(ValueError, match="missing_root has no stored price"):
-        two_curves(without)

@@ -55,14 +55,6 @@ def test_a_patient_s_curve_is_drawn_beside_its_twin_s(patient):
     assert patient.title.lower() not in root.get("aria-label").lower()
 
 
-def test_the_figure_of_prices_has_all_of_them_and_stays_inside():
-    said, root = drawn(drawings.all_prices())
-    assert {drawings.words(patient) for patient in PATIENTS.values()} <= set(said)
-    width, height = (float(x) for x in root.get("viewBox").split()[2:])
-    circles = [(float(c.get("cx")), float(c.get("cy"))) for c in root.iter(f"{SVG}circle")]
-    assert len(circles) > 50 and all(0 < x < width and 0 < y < height for x, y in circles)
-
-
 def test_the_axis_of_prices_rises_on_both_sides_of_nothing():
     places = [drawings.place_of(x) for x in (-1, -0.1, 0, 0.001, 0.1, 1)]
     assert places == sorted(places) and places[2] == 0 and places[1] == -places[4]

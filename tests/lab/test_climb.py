@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from lab import climb, runs
-from scratchformer.tokenizers import CharTokenizer
 
 V = runs.CHARACTERS
 
@@ -23,16 +22,6 @@ def test_counted_pairs_are_a_model_whose_rows_are_shares():
     pairs = climb.Pairs(torch.tensor([0, 1, 0, 1, 1]), 2)
     p = pairs(torch.tensor([[0, 1]])).exp()
     torch.testing.assert_close(p[0], torch.tensor([[1 / 4, 3 / 4], [2 / 4, 2 / 4]]))
-
-
-def test_a_frame_is_what_a_model_writes_and_expects():
-    tok = CharTokenizer.train("ROMEO:\nWhence")
-    pairs = climb.Pairs(torch.tensor([tok.ids["e"]] * 9), tok.vocab_size)
-    with torch.no_grad():
-        pairs.log_p.fill_(-20)
-        pairs.log_p[:, tok.ids["h"]] = 0  # sure of one letter
-    found = climb.frame(pairs, tok, 8)
-    assert found["text"] == "h" * climb.WRITTEN and found["next"][0] == ["h", 1.0]
 
 
 def test_the_script_runs_from_end_to_end(short_text, monkeypatch):

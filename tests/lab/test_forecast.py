@@ -49,7 +49,7 @@ def law_that_is_known():
     return JointLaw(E=0.3, N0=2000.0, alpha=0.4, D0=2e5, beta=0.5, gamma=2.8)
 
 
-def test_the_large_runs_leave_the_forecast_as_it_was(monkeypatch, tmp_path):
+def test_a_stage_leaves_what_the_other_one_stored_as_it_was(monkeypatch, tmp_path):
     def trained(job):
         D = job["steps"] * law.BATCH * law.CONTEXT
         N = round(law.operations(job["width"], job["steps"]) / 6 / D)
@@ -67,3 +67,7 @@ def test_the_large_runs_leave_the_forecast_as_it_was(monkeypatch, tmp_path):
     for corpus in law.CORPORA:
         assert before[corpus]["forecast"] == after[corpus]["forecast"]
         assert not before[corpus]["large"] and len(after[corpus]["large"]) == len(forecast.SEEDS)
+    with pytest.raises(SystemExit, match=r"holds large runs.*--anew"):
+        forecast.main(["--write"])
+    assert runs.read(forecast.STORED)["corpora"] == after
+    assert not forecast.main(["--anew", "--write"])["corpora"]["playhouse"]["large"]

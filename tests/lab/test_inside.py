@@ -53,13 +53,6 @@ def test_a_probe_reads_nothing_after_erasing(own):
     assert classes.abs().max() < 1e-4 * x.abs().max()
 
 
-def test_erasing_changes_one_place_only(own):
-    x = own.streams[1][1]
-    after = own.eraser("comma")(x)
-    moved = (after != x).any(dim=2)
-    assert torch.equal(moved.nonzero()[:, 1], own.test.at["comma"])
-
-
 def test_a_module_is_as_before_once_it_is_left(model):
     ids = play.pairs().clean[:2]
     before = model(ids)

@@ -4,17 +4,7 @@ from itertools import pairwise
 
 import torch
 
-from lab import runs
-from scratchformer import cli
 from scratchformer_course.pages.drawings import ring_passes
-
-
-def test_the_configuration_reads_the_tokens_that_the_page_counts():
-    training = (config := cli.read_config(runs.CONFIGS / "gpt2-124m.toml"))["training"]
-    windows = training["batch_size"] * training["gradient_accumulation_steps"]
-    assert windows * config["model"]["context_length"] == 524_288
-    assert training["steps"] == 19_560
-    assert training["batch_size"] % 8 == 0  # the same share for each of eight
 
 
 def test_a_ring_adds_up_and_sends_what_the_drawing_and_the_formula_say():

@@ -1,7 +1,5 @@
 """Records: probabilities that never see the future, mixtures that are right, every part runs."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -33,16 +31,13 @@ def network():
 
 def rows_of(kind, ids):
     if kind.startswith("counts"):
-        options = {"counts": {}, "counts of the end": {"last": 900}}
-        options["counts that adapt"] = {"every": 50}
-        options["counts of the end that adapt"] = {"last": 900, "every": 50}
+        options = {"counts": {}, "counts of the end that adapt": {"last": 900, "every": 50}}
         return mixing.counted_rows(4, BEFORE, ids, V, **options[kind])
     options = {"network": {}, "network, overlapping": {"stride": 8}, "network, sgd": {"sgd": 0.1}}
     return mixing.network_rows(network(), ids, 32, **options[kind])
 
 
-KINDS = ("network", "network, overlapping", "network, sgd", "counts", "counts of the end",
-         "counts that adapt", "counts of the end that adapt")  # fmt: skip
+KINDS = ("network, overlapping", "network, sgd", "counts", "counts of the end that adapt")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -50,7 +45,7 @@ def test_rows_are_distributions_and_a_later_character_changes_none_before_it(kin
     rows = rows_of(kind, IDS)
     assert rows.shape == (len(IDS) - 1, V) and (rows > 0).all()
     torch.testing.assert_close(rows.sum(dim=-1), torch.ones(len(rows)))
-    for at in (40, 101, 399):
+    for at in (40, 399):
         changed = IDS.clone()
         changed[at:] = (changed[at:] + 1) % V
         # row at - 1 predicts the character at `at`, and must not know it
@@ -107,7 +102,6 @@ def test_all_parts_run_from_end_to_end(monkeypatch):
         for name in CONFIGURATIONS:
             assert found["ten_seeds"][name]["means"][split]["loss"][0] < 5
     assert set(found["tracks"]["means"]) == set(runs.read(records.STORED)["tracks"]["means"])
-    json.dumps(found)
 
 
 def test_what_is_stored_keeps_the_rules():

@@ -24,7 +24,6 @@ def test_a_ratio_is_taken_round_by_round_and_above_one_is_ours():
     [
         ({"theirs": [8.0]}, "1 of 3 rounds, and no note"),
         ({"theirs": [8.0, 8.0], "note": "why"}, "3 figures of ours, 2 of theirs"),
-        ({"ours": [1.0, float("nan"), 1.0]}, "expected positive"),
     ],
 )
 def test_a_row_that_makes_no_ratio_is_refused(changes, message):

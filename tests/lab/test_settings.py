@@ -64,7 +64,4 @@ def test_each_part_stores_what_the_chapter_reads(small, monkeypatch, tmp_path):
     torch.set_num_threads(threads)
     found = runs.read(tmp_path / "settings.json")
     assert set(found["batch"]["best"]) == {"4", "16", "64"}
-    assert all(len(each) == 3 for each in found["batch"]["validation"].values())
-    assert all(len(each) == 3 for each in found["schedules"]["validation"].values())
-    assert set(found["schedules"]["shorter"]["wsd"]) == {"5", "10"}
     assert [trial["decay"] for trial in found["decay"]["trials"]] == [0.0, 0.1, 0.1, 1.0, 1.0]

@@ -30,9 +30,7 @@ def test_a_finished_run_becomes_a_shipped_model(tmp_path, monkeypatch, short_tex
     monkeypatch.setattr(ship, "FOLDER", tmp_path / "shipped")
     monkeypatch.setattr(ship, "read_config", lambda path: config)
     (tmp_path / "shipped").mkdir()
-    record = ship.main(["small"])
-    assert not list((tmp_path / "shipped").iterdir())  # not asked to write
-    assert ship.main(["small", "--write"])["losses"] == record["losses"]
+    record = ship.main(["small", "--write"])
     folder = tmp_path / "shipped" / "small"
     assert runs.read(folder / "record.json")["losses"] == record["losses"]
     assert record["development"] == {"steps": 7, "loss": 3.1}
@@ -49,8 +47,6 @@ def test_the_time_machine_keeps_the_weights_of_each_step(monkeypatch, tmp_path, 
     monkeypatch.setattr(time_machine, "RATES", (0.001, 0.03))
     monkeypatch.setattr(time_machine, "STEPS", [0, 1, 5, 10])
     monkeypatch.setattr(time_machine, "STORED", tmp_path / "own.safetensors")
-    time_machine.main(["--quick"])
-    assert not list(tmp_path.iterdir())
     time_machine.main(["--write"])
     record = runs.read(tmp_path / "own.json")
     checkpoints = load_checkpoints(tmp_path / "own.safetensors")

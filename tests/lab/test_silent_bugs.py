@@ -25,13 +25,6 @@ def test_each_run_is_stored_once_with_both_of_its_losses(short, monkeypatch):
     assert runs.read(short)["patients"]["not_shifted"] == own
 
 
-def test_a_twin_scores_the_patients_that_use_its_weights(short):
-    found = silent_bugs.main(["--quick", "--only", "little"])
-    assert not short.exists()
-    entry = found["patients"]["validation_trained_on"]
-    assert entry["right"] == found["twins"]["little"]["right"] != entry["reported"]
-
-
 def test_a_seed_s_figures_replace_their_own_and_follow_those_before():
     own = {"right": [1.0, 2.0]}
     silent_bugs.add(own, 1, {"right": 3.00004, "reported": 4.0})

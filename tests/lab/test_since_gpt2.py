@@ -22,12 +22,6 @@ def test_a_sweep_goes_on_until_its_best_rate_has_worse_neighbours():
     assert sorted(tried) == sorted(map(float, found)) == list(trial.RATES[3:])
 
 
-def test_a_sweep_ends_at_the_lowest_rate_and_asks_for_no_rate_twice():
-    found = {"0.008": 3.0, "0.016": 4.0}
-    best = trial.swept(lambda rate: rate, found, lambda: None)
-    assert best == trial.RATES[0] and found["0.008"] == 3.0
-
-
 def tuned(own):
     """Whether the stored rate is the best of a sweep with a worse neighbour on both sides."""
     losses = {float(rate): loss for rate, loss in own["development"].items()}

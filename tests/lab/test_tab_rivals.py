@@ -1,6 +1,5 @@
 """Muon's rival: tuned as widely everywhere, and the page trains by what won."""
 
-import shutil
 import statistics
 
 import pytest
@@ -43,12 +42,3 @@ def test_with_muon_the_page_has_the_picked_rates_and_loses_little_by_the_races_m
     assert all(picked[key] == TRAINING[key] for key in ("muon_lr", "lr"))
     own, best = (statistics.mean(FOUND[key]["development"]) for key in ("page", "Muon"))
     assert own < best + 0.01
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="no node on the PATH")
-def test_both_sides_train_in_node_from_end_to_end(short_text):
-    found = tab_rivals.main(["--quick"])
-    for side in rivals.SIDES:
-        assert len(found[side]["swept"]) == 3 and len(found[side]["validation"]) == 1
-        assert all(loss < 5 for attempt in found[side]["swept"] for loss in attempt["losses"])
-    assert {run["loss"] < 5 for run in found["AdamW"]["longer"]} == {True}

@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from lab import attention_memory, ddp, runs, table
+from lab import attention_memory, runs, table
 
 ROW = runs.row("a|b", "theirs", "s", [1.0, 2.0, 4.0], [8.0, 8.0, 8.0])
 
@@ -65,7 +65,7 @@ def test_one_topic_is_renewed_with_its_day_but_never_from_another_machine(bench,
     assert runs.read(table.STORED) == after
 
 
-@pytest.mark.parametrize("name", ["bpe", "ladder", "generation_speed"])
+@pytest.mark.parametrize("name", ["bpe", "generation_speed"])
 def test_each_topic_runs_from_end_to_end(name, short_text, monkeypatch):
     script = importlib.import_module(f"lab.{name}")
     if name == "generation_speed":
@@ -74,13 +74,6 @@ def test_each_topic_runs_from_end_to_end(name, short_text, monkeypatch):
     topic = table.measure(name, quick=True)
     names = [(r["what"], r["reference"], r["unit"]) for r in topic["rows"]]
     assert len(names) == len(set(names)) >= 2
-
-
-def test_two_processes_are_measured_beside_one(tmp_path, short_text):
-    """Here in one process: what torchrun adds is tested where the library trains with two."""
-    ddp.worker(tmp_path / "found.json", quick=True)
-    for row in ddp.rows_of(runs.read(tmp_path / "found.json")):
-        assert runs.with_ratio(row, fewest=1)["ratio"][0] > 0
 
 
 # --- memory --------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """The speedrun taken apart: the rules kept, one change a rung, factors and their intervals."""
 
-import json
 import math
 import statistics
 
@@ -120,10 +119,6 @@ def test_the_races_ratio_is_of_medians_and_its_interval_holds_it():
     assert found["ratio"]["interval"] == pytest.approx([60 / 1.5, 90 / 1.5])
     assert found["seconds_at_target"]["value"] == pytest.approx(1.2, rel=1e-3)
     assert found["ratio_at_target"]["value"] == pytest.approx(55, rel=1e-3)
-
-
-def as_json(x):
-    return json.loads(json.dumps(x))
 
 
 def test_the_rivals_ratio_is_of_steps_times_milliseconds():

@@ -29,8 +29,9 @@ from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
 from scratchformer_course.ch19_since_gpt2.model import CHANGES, ChangedGPT, Sizes
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
-SIZE = {"vocab_size": 31, "context_length": 24, "d_model": 32, "n_heads": 4, "n_layers": 2}
 TEXT = torch.randint(31, (3000,), generator=torch.Generator().manual_seed(0))
+SIZE = {"vocab_size": 31, "context_length": 24, "d_model": 32, "n_heads": 4, "n_layers": 2}
+BATCH = (TEXT[None, :9], TEXT[None, 1:10])
 ALL_IDEAS = {
     "bias": False,
     "norm_weights": False,
@@ -103,102 +104,6 @@ class Wrapped(nn.Module):
         return self.head(self.net(x, mask=mask, is_causal=True))
 
 
-RIGHT = {
-    "gpt": lambda: gpt(dropout=0.1),
-    "gpt-deep": lambda: gpt(n_layers=7, d_model=16, n_heads=2, bias=False),
-    "gpt-short": lambda: gpt(context_length=4, vocab_size=5, n_layers=1, n_heads=1),
-    "gpt-many-tokens": lambda: gpt(vocab_size=3000, context_length=100),
-    "llama": lambda: llama(n_kv_heads=2),
-    "qwen3": lambda: llama(qk_norm=True, head_dim=10, tied=False),
-    "mistral": lambda: llama(n_kv_heads=1, window=4),
-    "speedrun": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE)),
-    "speedrun-all": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE, **ALL_IDEAS)),
-    "16-bits": lambda: gpt().bfloat16(),
-    "16-bits-half": lambda: llama().half(),
-    "frozen": lambda: gpt().requires_grad_(False),
-    "64-bits": lambda: llama().double(),
-}
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_right_model_is_healthy(name, seed):
-    torch.manual_seed(seed)
-    report = diagnose(RIGHT[name](), reload=reloaded)
-    assert_healthy(report)
-    for test in ("cache", "causality", "saved", *["padding"] * ("speedrun" not in name)):
-        assert report[test].verdict == "passed", str(report)
-
-
-@pytest.mark.parametrize("changes", [(), *((change,) for change in CHANGES), tuple(CHANGES)])
-def test_each_change_since_gpt2_is_healthy(changes):
-    torch.manual_seed(0)
-    model = ChangedGPT(Sizes(**SIZE), changes)
-    assert_healthy(diagnose(model, vocab_size=31))
-
-
-@pytest.mark.parametrize("decoder", [False, True])
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_pytorchs_own_layers_are_healthy(decoder, norm_first):
-    torch.manual_seed(0)
-    report = diagnose(Wrapped(decoder, norm_first), 31, 24)
-    assert_healthy(report)
-    assert report["attention scale"].verdict == "passed"
-
-
-def test_models_of_the_chapters_are_healthy():
-    torch.manual_seed(0)
-    assert_healthy(diagnose(RightGPT(31, 24, 32, 4, 2), 31, 24))
-    assert_healthy(diagnose(Bigram(31), 31, 16, window=1))
-
-
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-@pytest.mark.parametrize("kind", ["gpt2", "llama", "qwen3", "mistral", "gemma"])
-def test_models_of_transformers_are_healthy(kind, attention):
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
-    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 24}
-    sizes |= {"head_dim": 8, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
-    if kind == "gpt2":
-        sizes = {"n_positions": 24, "n_embd": 32, "n_layer": 2, "n_head": 4}
-        sizes |= {"bos_token_id": 1, "eos_token_id": 2}
-    if kind == "mistral":
-        sizes |= {"sliding_window": 5}
-    config = transformers.AutoConfig.for_model(kind, vocab_size=31, **sizes)
-    config._attn_implementation = attention
-    model = transformers.AutoModelForCausalLM.from_config(config)
-    batches = ((x, x) for x, _ in WindowSampler(TEXT, 4, 24, seed=0))
-    names = page_names()  # the page says how transformers' models are told
-    report = diagnose(
-        model,
-        cache=names["cache"],
-        padding=names["padding"],
-        loss=lambda m, x, y: m(x, labels=y).loss,
-        batches=batches,
-        reload=reloaded,
-    )
-    assert_healthy(report)
-    for test in ("cache", "padding", "saved", "targets", "attention scale"):
-        assert report[test].verdict == "passed", test
-
-
-def test_a_trained_model_is_healthy():
-    model = GPT.pretrained("tiny-shakespeare")
-    report = diagnose(model)
-    assert_healthy(report)
-    assert report["initial loss"].verdict == "left out"  # nobody says what it has learned
-
-
-def test_batches_and_losses_of_the_course_are_healthy():
-    torch.manual_seed(0)
-    batches = WindowSampler(TEXT, 4, 24, seed=0)
-    report = diagnose(gpt(), loss=token_loss, batches=batches, tokens=TEXT, pad_id=-100)
-    assert_healthy(report)
-    assert report["padded targets"].verdict == "passed"
-    assert_healthy(diagnose(gpt(), loss=lambda z, y: nll(z, y, ignore_index=0), pad_id=0))
-
-
 class ClampedNorm(nn.Module):
     def __init__(self):
         super().__init__()
@@ -258,21 +163,110 @@ class LastPlace(nn.Module):
         return (logits[:, -1:], None) if targets is None else (logits, nll(logits, targets))
 
 
+RIGHT = {
+    "gpt": lambda: gpt(dropout=0.1),
+    "gpt-short": lambda: gpt(context_length=4, vocab_size=5, n_layers=1, n_heads=1),
+    "gpt-many-tokens": lambda: gpt(vocab_size=3000, context_length=100, d_model=16, n_layers=1),
+    "qwen3": lambda: llama(n_kv_heads=2, qk_norm=True, head_dim=10, tied=False),
+    "mistral": lambda: llama(n_kv_heads=1, window=4),
+    "speedrun": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE, **ALL_IDEAS)),
+    "16-bits": lambda: gpt(bias=False, n_layers=3).bfloat16(),
+    "16-bits-half": lambda: llama(n_kv_heads=2).half(),
+    "frozen": lambda: gpt(n_layers=1).requires_grad_(False),
+    "64-bits": lambda: llama(n_layers=1).double(),
+}
 ELSEWHERE = {
+    "changed": lambda: ChangedGPT(Sizes(**SIZE), ("window", "experts")),
+    "all changes": lambda: ChangedGPT(Sizes(**SIZE), tuple(CHANGES)),
+    "encoder": lambda: Wrapped(False, True),
+    "encoder, post-norm": lambda: Wrapped(False, False),
+    "decoder": lambda: Wrapped(True, True),
+    "chapter 10": lambda: RightGPT(31, 24, 32, 4, 2),
     "dict": lambda: Outside(lambda logits: {"logits": logits, "loss": None}),
     "list": lambda: Outside(lambda logits: [logits, None]),
     "layers": lambda: Outside(n_layers=6),
-    "post-norm": lambda: Wrapped(False, False),
     "wavenet": WaveNet,
     "all places": lambda: page_names()["AllPlaces"](LastPlace()),
+    "no fault": lambda: Faulty(None),
 }
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_model_is_healthy(name):
+    torch.manual_seed(0)
+    report = diagnose(RIGHT[name](), reload=reloaded)
+    assert_healthy(report)
+    for test in ("cache", "causality", "saved", *["padding"] * (name != "speedrun")):
+        assert report[test].verdict == "passed", str(report)
+
+
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_models_written_elsewhere_are_healthy(name, seed):
-    torch.manual_seed(seed)
-    assert_healthy(diagnose(ELSEWHERE[name](), 31, 24))
+def test_a_model_written_elsewhere_is_healthy(name):
+    torch.manual_seed(0)
+    model = ELSEWHERE[name]()
+    report = diagnose(model, 31, 24)
+    assert_healthy(report)
+    if isinstance(model, Wrapped):
+        assert report["attention scale"].verdict == "passed"
+
+
+def test_a_table_of_pairs_is_healthy():
+    assert_healthy(diagnose(Bigram(31), 31, 16, window=1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "attention"),
+    [
+        ("gpt2", "eager"),
+        ("llama", "sdpa"),
+        ("qwen3", "sdpa"),
+        ("mistral", "eager"),
+        ("gemma", "sdpa"),
+    ],
+)
+def test_models_of_transformers_are_healthy(kind, attention):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 24}
+    sizes |= {"head_dim": 8, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+    if kind == "gpt2":
+        sizes = {"n_positions": 24, "n_embd": 32, "n_layer": 2, "n_head": 4}
+        sizes |= {"bos_token_id": 1, "eos_token_id": 2}
+    if kind == "mistral":
+        sizes |= {"sliding_window": 5}
+    config = transformers.AutoConfig.for_model(kind, vocab_size=31, **sizes)
+    config._attn_implementation = attention
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    batches = ((x, x) for x, _ in WindowSampler(TEXT, 4, 24, seed=0))
+    names = page_names()  # the page says how transformers' models are told
+    report = diagnose(
+        model,
+        cache=names["cache"],
+        padding=names["padding"],
+        loss=lambda m, x, y: m(x, labels=y).loss,
+        batches=batches,
+        reload=reloaded,
+    )
+    assert_healthy(report)
+    for test in ("cache", "padding", "saved", "targets", "attention scale"):
+        assert report[test].verdict == "passed", test
+
+
+def test_a_trained_model_is_healthy():
+    model = GPT.pretrained("tiny-shakespeare")
+    report = diagnose(model)
+    assert_healthy(report)
+    assert report["initial loss"].verdict == "left out"  # nobody says what it has learned
+
+
+def test_batches_and_losses_of_the_course_are_healthy():
+    torch.manual_seed(0)
+    batches = WindowSampler(TEXT, 4, 24, seed=0)
+    report = diagnose(gpt(), loss=token_loss, batches=batches, tokens=TEXT, pad_id=-100)
+    assert_healthy(report)
+    assert report["padded targets"].verdict == "passed"
+    assert_healthy(diagnose(gpt(), loss=lambda z, y: nll(z, y, ignore_index=0), pad_id=0))
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
@@ -311,7 +305,7 @@ def test_what_is_examined_stays_as_it_is():
             model, optimizer, batches, lambda m, x, y: token_loss(m(x), y)
         )
 
-    diagnose(model, loss=token_loss, batches=[(TEXT[None, :9], TEXT[None, 1:10])], pad_id=0)
+    diagnose(model, loss=token_loss, batches=[BATCH], pad_id=0)
     diagnose_training(training, model)
     assert torch.equal(torch.get_rng_state(), random_state) and torch.equal(TEXT, kept)
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
@@ -325,23 +319,23 @@ def failing(*args, **kwargs):
     raise ArithmeticError("on purpose")
 
 
-@pytest.mark.parametrize("what", ["model", "loss"])
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: test.run.__name__)
-def test_an_error_in_the_model_or_the_loss_leaves_no_hook_and_no_gradient_behind(test, what):
+def test_an_error_in_the_model_or_the_loss_leaves_no_hook_and_no_gradient_behind(test):
     given = dict.fromkeys(("cache", "padding", "window", "tokens"))
-    given |= {"loss": failing, "pad_id": 0, "batches": [(TEXT[None, :9], TEXT[None, 1:10])]}
-    case = Case(gpt(), 31, 24, **given, reload=copy.deepcopy)
-    if what == "model":
-        case.sharp.lm_head.forward = case.model.lm_head.forward = failing
-    with contextlib.suppress(ArithmeticError):
-        test.run(case)
-    modules = [*case.sharp.modules(), *case.model.modules()]
-    assert not any(m._forward_hooks or m._forward_pre_hooks for m in modules)
-    assert all(p.grad is None for p in case.sharp.parameters())
+    given |= {"loss": failing, "pad_id": 0, "batches": [BATCH]}
+    for fails in ("loss", "model"):
+        case = Case(gpt(d_model=8, n_layers=1), 31, 24, **given, reload=copy.deepcopy)
+        if fails == "model":
+            case.sharp.lm_head.forward = case.model.lm_head.forward = failing
+        with contextlib.suppress(ArithmeticError):
+            test.run(case)
+        modules = [*case.sharp.modules(), *case.model.modules()]
+        assert not any(m._forward_hooks or m._forward_pre_hooks for m in modules), fails
+        assert all(p.grad is None for p in case.sharp.parameters()), fails
 
 
 def test_a_loss_that_raises_is_named_in_each_finding_that_needs_it():
-    report = diagnose(gpt(), loss=failing, pad_id=0)
+    report = diagnose(gpt(n_layers=1), loss=failing, pad_id=0)
     assert report.faults == ["initial loss", "targets", "padded targets"]
     assert {report[test].measured for test in report.faults} == {
         "raised ArithmeticError: on purpose"
@@ -363,38 +357,19 @@ class Attention(nn.Module):
         mask = torch.ones(T, T, dtype=torch.bool).tril(shift)
         if fault == "no mask":
             mask = mask | ~mask
-        if fault == "late":
-            weights = scores.softmax(dim=-1) * mask
-        else:
-            weights = scores.masked_fill(~mask, -1e9)
-            weights = weights.softmax({"axis": -2, "heads": 1}.get(fault, -1)) * mask
-        if fault == "dropout":
-            weights = F.dropout(weights, 0.2)
-        heads = weights @ v
+        scores = scores.masked_fill(~mask, -1e9)
+        heads = scores.softmax({"axis": -2, "heads": 1}.get(fault, -1)) * mask @ v
         if fault in ("join", "both"):
             return self.c_proj(heads.reshape(B, T, 32))
         return self.c_proj(heads.transpose(1, 2).flatten(2))
 
 
-class Norm(nn.Module):
-    def __init__(self, fault):
-        super().__init__()
-        self.fault, self.weight = fault, nn.Parameter(torch.ones(32))
-
-    def forward(self, x):
-        dim = 1 if self.fault == "over time" else -1
-        centred = x - x.mean(dim, keepdim=True)
-        var = centred.var(dim, keepdim=True, unbiased=self.fault == "unbiased")
-        root = var.sqrt() + 1e-5 if self.fault == "eps" else (var + 1e-5).sqrt()
-        return self.weight * centred / root
-
-
 class Faulty(nn.Module):
-    """A GPT that can be broken in one way."""
+    """A GPT that can be broken in one way; chapter 23's patients have other faults."""
 
     def __init__(self, fault):
         super().__init__()
-        self.fault, block = fault, lambda: nn.ModuleList([Norm(fault), Attention(fault)])
+        self.fault, block = fault, lambda: nn.ModuleList([nn.LayerNorm(32), Attention(fault)])
         self.wte, self.wpe = nn.Embedding(31, 32), nn.Embedding(24, 32)
         self.h = nn.ModuleList([block(), block()])
         if fault == "one block":
@@ -428,16 +403,11 @@ class Faulty(nn.Module):
         ("ahead", "causality", "one token ahead"),
         ("strict", "attention span", "closes the token itself"),
         ("no mask", "causality", "mask missing"),
-        ("late", "attention axis", "after the softmax"),
         ("axis", "attention axis", "wrong axis"),
         ("heads", "attention axis", "wrong axis"),
-        ("dropout", "evaluation", "dropout"),
         ("split", "causality", "bare reshape"),
         ("join", "causality", "bare reshape"),
         ("both", "context", "bare reshape"),
-        ("over time", "norms", "over time"),
-        ("unbiased", "norms", "C - 1"),
-        ("eps", "norms", "eps outside the root"),
         ("one block", "shared weights", "one block"),
         ("list", "gradients", "plain list"),
         ("large", "initial loss", "too large"),
@@ -457,40 +427,16 @@ def test_a_fault_is_found_and_named(fault, test, suspect):
     assert not report.healthy and f"✗ {test}" in str(report)
 
 
-def test_the_model_of_the_faults_is_healthy_without_one():
-    torch.manual_seed(0)
-    assert_healthy(diagnose(Faulty(None), 31, 24))
-
-
-class ForgetsPlaces(GPT):
-    def forward(self, ids, cache=None):
-        x = self.wte(ids) + self.wpe.weight[: ids.shape[1]]
-        for i, block in enumerate(self.h):
-            x = block(x, cache=cache and cache[i], is_causal=True)
-        return self.lm_head(self.ln_f(x))
-
-
-class KeepsItsCache(GPT):
-    def new_cache(self):
-        self.kept = getattr(self, "kept", None) or super().new_cache()
-        return self.kept
-
-
-@pytest.mark.parametrize(
-    ("kind", "suspect"), [(ForgetsPlaces, "positions forgotten"), (KeepsItsCache, "not reset")]
-)
-def test_a_broken_cache_is_found_and_named(kind, suspect):
-    torch.manual_seed(0)
-    report = diagnose(kind(GPTConfig(**SIZE)))
-    assert report.faults == ["cache"] and suspect in report["cache"].suspects[0], str(report)
-
-
 def test_padding_that_counts_is_found():
     torch.manual_seed(0)
-    report = diagnose(gpt(), padding=lambda model, ids, real: model(ids))
+    report = diagnose(gpt(n_layers=1), padding=lambda model, ids, real: model(ids))
     assert report.faults == ["padding"] and "attended" in report["padding"].suspects[0]
-    report = diagnose(llama(window=4), window=5)
+    report = diagnose(llama(window=4, n_layers=1), window=5)
     assert report.faults == ["attention span"]
+
+
+def over_all_places(logits, y):
+    return nll(logits, y, ignore_index=0, reduction="sum") / y.numel()
 
 
 def untied(model):
@@ -511,20 +457,9 @@ def transposed(model):
         ({"batches": [(TEXT[None, :9], TEXT[None, :9])]}, "targets", "not shifted"),
         ({"loss": lambda z, y: nll(z[:, :-1], y[:, 1:])}, "targets", "shifted twice"),
         ({"loss": nll, "pad_id": 0}, "padded targets", "loss on padding"),
-        (
-            {
-                "loss": lambda z, y: nll(z, y, ignore_index=0, reduction="sum") / y.numel(),
-                "pad_id": 0,
-            },
-            "padded targets",
-            "mean over all places",
-        ),
-        ({"batches": [(TEXT[None, :9], TEXT[None, 1:10])] * 2}, "batches", "one seed"),
-        (
-            {"batches": [(TEXT[None, :9] % 9, TEXT[None, 1:10] % 9)], "tokens": TEXT},
-            "batches",
-            "overflow",
-        ),
+        ({"loss": over_all_places, "pad_id": 0}, "padded targets", "mean over all places"),
+        ({"batches": [BATCH] * 2}, "batches", "one seed"),
+        ({"batches": [[ids % 9 for ids in BATCH]], "tokens": TEXT}, "batches", "overflow"),
         ({"tokens": (TEXT[:2700], TEXT[-2700:])}, "splits", "overlap"),
         ({"reload": untied}, "saved", "a tie"),
         ({"reload": transposed}, "saved", "transposed"),
@@ -532,7 +467,7 @@ def transposed(model):
 )
 def test_a_fault_of_batches_or_loss_is_found_and_named(options, test, suspect):
     torch.manual_seed(0)
-    report = diagnose(gpt(), **options)
+    report = diagnose(gpt(n_layers=1), **options)
     assert report.faults == [test] and re.search(suspect, report[test].suspects[0]), str(report)
 
 
@@ -596,14 +531,13 @@ def test_the_courses_own_step_is_healthy(settings):
         )
 
     torch.manual_seed(0)
-    assert_healthy(diagnose_training(training, gpt(dropout=0.1)))
+    assert_healthy(diagnose_training(training, gpt(dropout=0.1, n_layers=1)))
     if not settings:
         assert_healthy(diagnose_training(training, GPT.pretrained("tiny-shakespeare")))
 
 
 def test_a_loop_that_is_written_out_is_healthy():
     torch.manual_seed(0)
-    assert_healthy(diagnose_training(loop(), gpt()))
     assert_healthy(diagnose_training(loop(), llama()))
 
 
@@ -627,19 +561,16 @@ def test_a_loop_that_is_written_out_is_healthy():
 )
 def test_a_fault_of_training_is_found_and_named(fault, test, suspect):
     torch.manual_seed(0)
-    report = diagnose_training(loop(fault), gpt())
+    report = diagnose_training(loop(fault), gpt(n_layers=1))
     assert test in report.faults and suspect in report[test].suspects[0], str(report)
 
 
-def test_weights_that_become_nan_are_found():
-    report = diagnose_training(loop(), gpt().half())
-    assert report.faults == ["movement"] and "nan" in report["movement"].measured
-
-
-def test_weights_too_coarse_to_move_are_found():
+def test_weights_that_become_nan_or_are_too_coarse_to_move_are_found():
     torch.manual_seed(0)
-    report = diagnose_training(loop(), gpt().bfloat16())
-    assert report.faults == ["movement"] and "precision" in report["movement"].suspects[0]
+    half, coarse = (diagnose_training(loop(), model) for model in (gpt().half(), gpt().bfloat16()))
+    assert half.faults == coarse.faults == ["movement"]
+    assert "nan" in half["movement"].measured
+    assert "precision" in coarse["movement"].suspects[0]
 
 
 def cut(p, top_p, shift=0, back=True):
@@ -664,14 +595,7 @@ def test_a_report_can_be_read_by_people_programs_and_screen_readers():
     found = Finding("causality", "failed", "1 < 2", ("mask missing", "mask late"))
     report = Report((Finding("rows", "passed", "0"), found, Finding("cache", "left out", "none")))
     assert not report.healthy and report.faults == ["causality"] and report["rows"].measured == "0"
-    assert str(report).splitlines() == [
-        "1 tests failed: 1 passed, 1 left out",
-        "✗ causality: 1 < 2",
-        "    often: mask missing",
-        "    often: mask late",
-        "✓ rows: 0",
-        "– cache: none",
-    ]
+    assert "✗ causality: 1 < 2\n    often: mask missing\n    often: mask late\n" in str(report)
     html = report._repr_html_()
     assert html.count("<li") == 3 and 'aria-label="failed">✗' in html
     assert "1 &lt; 2" in html and "often: mask late" in html
@@ -679,50 +603,40 @@ def test_a_report_can_be_read_by_people_programs_and_screen_readers():
         report["bogus"]
 
 
-class Strange(nn.Module):
-    def __init__(self, shape=()):
-        super().__init__()
-        self.table, self.shape = nn.Embedding(9, 9), shape
+def bogus(shape=()):
+    """A model of nine tokens whose logits may lose a part of their shape."""
+    model = nn.Sequential(nn.Embedding(9, 9))
+    model.forward = lambda ids: model[0](ids)[shape]
+    return model
 
-    def forward(self, ids):
-        return self.table(ids)[self.shape]
+
+SIZES = {"vocab_size": 9, "context_length": 8}
 
 
 @pytest.mark.parametrize(
-    ("model", "options", "error", "message"),
+    ("model", "options", "message"),
     [
-        (lambda ids: ids, {}, (TypeError, TypeCheckError), "function"),
-        (nn.Identity(), {}, ValueError, "no weights"),
-        (Strange(), {}, ValueError, "does not say its vocab_size: expected vocab_size=…"),
-        (Strange(), {"vocab_size": 9}, ValueError, "does not say its context_length"),
-        (Strange(), {"vocab_size": 9, "context_length": 3}, ValueError, "context_length=3, exp"),
-        (Strange(), {"vocab_size": 50, "context_length": 8}, ValueError, "cannot read ids.*50"),
-        (
-            Strange((slice(None), -1)),
-            {"vocab_size": 9, "context_length": 8},
-            ValueError,
-            r"gave logits \(3, 9\), expected \(3, 8, 9\)",
-        ),
-        (
-            Strange(),
-            {"vocab_size": 9, "context_length": 8, "batches": [(TEXT[:4], TEXT[:4])]},
-            ValueError,
-            "a batch has shapes",
-        ),
+        (nn.Identity(), {}, "no weights"),
+        (bogus(), {}, "does not say its vocab_size: expected vocab_size=…"),
+        (bogus(), SIZES | {"context_length": 3}, "context_length=3, exp"),
+        (bogus(), SIZES | {"vocab_size": 50}, "cannot read ids.*50"),
+        (bogus((slice(None), -1)), SIZES, r"gave logits \(3, 9\), expected \(3, 8, 9\)"),
+        (bogus(), SIZES | {"batches": [(TEXT[:4], TEXT[:4])]}, "a batch has shapes"),
     ],
 )
-def test_what_cannot_be_examined_is_refused(model, options, error, message):
-    with pytest.raises(error, match=message):
+def test_what_cannot_be_examined_is_refused(model, options, message):
+    with pytest.raises(ValueError, match=message):
         diagnose(model, **options)
 
 
-def test_what_returns_something_else_is_refused():
+def test_what_is_no_model_no_step_and_no_nucleus_is_refused():
+    for other, message in ((lambda ids: ids, "function"), (torch.jit.ScriptModule(), "Script")):
+        with pytest.raises((TypeError, TypeCheckError), match=message):
+            diagnose(other, 9, 8)
     with pytest.raises(ValueError, match=r"expected \(optimizer, step\)"):
         diagnose_training(lambda model: None, gpt())
     with pytest.raises(ValueError, match="nucleus gave shape None, expected"):
         diagnose_sampling(lambda p, top_p: None)
-    with pytest.raises((TypeError, TypeCheckError), match="Script"):
-        diagnose(torch.jit.ScriptModule(), 9, 8)
 
 
 def test_the_page_of_the_reference_runs_and_names_every_test():

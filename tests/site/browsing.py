@@ -1,16 +1,21 @@
 """How every test of this folder opens a page, and what it may complain about."""
 
 import contextlib
+import functools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bs4 import BeautifulSoup
+
 PHONE, DESK, WIDE = 390, 1280, 1200
 HEIGHT = 900
+LIVE = ".live-figure[data-live=yes]"
 ARTICLE = "article.bd-article"  # sidebar and header belong to the theme
 # A page has thousands of coloured words of code, and axe takes milliseconds for each. Its rules on
 # colours depend on the style of a text and of all that it stands in: one text of each look will do.
-# The code in which none of these stands loses its colours, which no other rule looks at.
+# Then code loses its colours, which no other rule looks at.
 AXE = """async ([selector, allRules]) => {
   const colours = ['color-contrast', 'link-in-text-block'], looks = new Map(), styles = new Map();
   const hasText = element => [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
@@ -31,14 +36,14 @@ AXE = """async ([selector, allRules]) => {
     const key = [...look, around(element)].join('|');
     if (!looks.has(key)) looks.set(key, element);
   }
-  const shown = new Set([...looks.values()].map(element => element.closest('.highlight pre')));
-  for (const code of document.querySelectorAll(`${selector} .highlight pre`))
-    if (!shown.has(code)) code.textContent = code.textContent;
   const results = [await axe.run({include: [...looks.values()]},
     {preload: false, runOnly: {type: 'rule', values: colours}, resultTypes: ['violations']})];
-  if (allRules) results.push(await axe.run(selector,
-    {preload: false, resultTypes: ['violations'],
-     rules: Object.fromEntries(colours.map(rule => [rule, {enabled: false}]))}));
+  if (allRules) {
+    for (const code of document.querySelectorAll(`${selector} .highlight pre`))
+      code.textContent = code.textContent;
+    results.push(await axe.run(selector, {preload: false, resultTypes: ['violations'],
+      rules: Object.fromEntries(colours.map(rule => [rule, {enabled: false}]))}));
+  }
   return {
     violations: results.flatMap(result => result.violations),
     passed: results.flatMap(result => result.passes).map(rule => rule.id),
@@ -73,19 +78,22 @@ def opened(
     script: str = "",
     javascript: bool = True,
     faults: list[str] | None = None,
+    **settings: Any,
 ) -> Iterator[Any]:
     """A page in a context of its own; at the end it may have complained of nothing.
 
     It complains of errors, of warnings on the console, and of requests that leave the site or
     fail; a test that wants to see the complaints gives a list for them. `script` runs first.
+    `settings` are those of playwright's context, as `has_touch`.
     """
     noted: list[str] = []
-    context = browser.new_context(
-        viewport={"width": width, "height": HEIGHT},
-        color_scheme=mode,
-        reduced_motion="reduce",
-        java_script_enabled=javascript,
-    )
+    usual = {
+        "viewport": {"width": width, "height": HEIGHT},
+        "color_scheme": mode,
+        "reduced_motion": "reduce",
+        "java_script_enabled": javascript,
+    }
+    context = browser.new_context(**usual | settings)
     try:
         page = context.new_page()
         if javascript:  # without it, a browser may give up scripts that it has asked for
@@ -144,6 +152,14 @@ def axe_finds(page: Any, axe: str, selector: str, all_rules: bool = True) -> lis
     ]
 
 
+@functools.cache
+def parsed(path: Path) -> BeautifulSoup:
+    """A built page as a tree that all tests share: none may change it. Its code is plain text."""
+    html = path.read_text(encoding="utf-8")
+    plain = re.sub(r'<span class="\w{1,3}">([^<]*)</span>', r"\1", html)
+    return BeautifulSoup(plain, "html.parser")
+
+
 STORED = "JSON.stringify(Object.entries(localStorage).sort())"
 
 
@@ -161,6 +177,25 @@ def reload(page: Any) -> None:
 def number(text: str) -> float:
     """A number as pages write it."""
     return float(text.replace("−", "-").replace("∞", "inf").replace(",", "").strip("%< "))
+
+
+def numbers(text: str) -> list[float]:
+    """All numbers of a text, without their signs."""
+    return [number(found) for found in re.findall(r"\d[\d,]*\.?\d*", text)]
+
+
+def weights(page: Any, selector: str) -> list[float]:
+    """The numbers from 0 to 1 that elements show as heights or shades."""
+    return page.locator(selector).evaluate_all(
+        "all => all.map(e => Number(e.style.getPropertyValue('--w')))"
+    )
+
+
+def ends(page: Any, selector: str) -> list[list[float]]:
+    """The ends of drawn lines: x1, y1, x2, y2 of each."""
+    return page.locator(selector).evaluate_all(
+        "all => all.map(l => ['x1', 'y1', 'x2', 'y2'].map(n => Number(l.getAttribute(n))))"
+    )
 
 
 def rows(page: Any, selector: str = "table") -> list[list[str]]:

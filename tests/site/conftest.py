@@ -16,7 +16,7 @@ import pytest
 import yaml
 from side_by_side import file_of, together
 
-from tests.site.browsing import axe_script, opened
+from tests.site.browsing import LIVE, axe_script, opened
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -145,9 +145,25 @@ def saved(tmp_path_factory):
     return address
 
 
+@pytest.fixture(scope="module")
+def figure(browser, saved, request):
+    """The figure that the tests' file is about (its FIGURE), alive, and its complaints."""
+    faults = []
+    with opened(browser, saved(request.module.FIGURE), faults=faults) as page:
+        page.locator(LIVE).wait_for()
+        yield page, faults, []
+
+
 @pytest.fixture
-def page(browser, saved, request):
-    """The figure that the test's file is about (its FIGURE), alive in a page of its own."""
-    with opened(browser, saved(request.module.FIGURE)) as page:
-        page.locator(".live-figure[data-live=yes]").wait_for()
-        yield page
+def page(figure, request):
+    """The file's figure as it was at first, for each of its tests; none may make it complain."""
+    page, faults, before = figure
+    if before:
+        page.evaluate("localStorage.clear()")
+        page.emulate_media(reduced_motion="reduce")
+        page.mouse.move(0, 0)
+        page.reload()
+        page.locator(LIVE).wait_for()
+    before.append(request.node.name)
+    yield page
+    assert faults == []

@@ -29,12 +29,11 @@ from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe, explore
 from scratchformer_course.pages.opening_film import opening_film
 from scratchformer_course.tab_trainer import race
-from tests.site.browsing import number, open_folds, rows
+from tests.site.browsing import open_folds
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 NAME, PROMPT = "tiny-shakespeare", "ROMEO:\nWhat light through"  # the shipped model, and a prompt
 PARTS = r'data-models="(.*?)".*?data-settings="(.*?)">(.*)</div>$'
-LIVE = ".live-figure[data-live=yes]"
 
 
 def stored(chapter: str, name: str) -> LiveFigure:
@@ -79,33 +78,6 @@ def short_race() -> LiveFigure:
     return race(Corpus("tinyshakespeare", Playhouse().text(40_000), "directory"))
 
 
-# ---- what a page shows ----
-
-
-def status(page: Any) -> str:
-    """The first line that a figure keeps true."""
-    return page.locator(".sx-status").first.inner_text()
-
-
-def numbers(text: str) -> list[float]:
-    """The numbers of a line, without their signs."""
-    return [float(n.replace(",", "")) for n in re.findall(r"\d[\d,]*\.?\d*", text)]
-
-
-def expected_next(page: Any) -> list[tuple[str, float]]:
-    """The characters that a model expects next, with their chances, as a table shows them."""
-    names = {"␣": " ", "⏎": "\n"}
-    return [(names.get(row[0], row[0]), number(row[1])) for row in rows(page)[1:]]
-
-
-def arrows(page: Any, selector: str) -> list[tuple[float, float]]:
-    """How far each drawn line goes to the right and up."""
-    ends = page.locator(selector).evaluate_all(
-        "all => all.map(l => ['x1', 'y1', 'x2', 'y2'].map(n => Number(l.getAttribute(n))))"
-    )
-    return [(x2 - x1, y1 - y2) for x1, y1, x2, y2 in ends]
-
-
 # ---- what a reader does, until the figure is as full as it gets ----
 
 
@@ -118,6 +90,11 @@ def fill(page: Any, **fields: Any) -> None:
     """Fields and sliders by their labels, in which _ stands for a space."""
     for label, value in fields.items():
         page.get_by_label(label.replace("_", " "), exact=True).fill(str(value))
+
+
+def status(page: Any) -> str:
+    """What the figure says of itself."""
+    return page.locator(".sx-status").first.inner_text()
 
 
 def drag(page: Any, places: list[tuple[float, float]], by: str = "mouse") -> None:

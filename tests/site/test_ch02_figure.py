@@ -1,4 +1,4 @@
-"""The map of words in a browser: by mouse, by keys and by typing."""
+"""The map of words in a browser: by mouse, by touch, by keys and by typing."""
 
 import pytest
 
@@ -11,9 +11,12 @@ MAP = load_map()
 
 
 def check(page, word):
-    """The list, the field and the map show this word and its nearest."""
-    shown = [(row[0], number(row[1])) for row in rows(page, ".sx-list")[1:]]
-    assert shown == [(name, pytest.approx(c, abs=6e-3)) for name, c in MAP.nearest(word, 8)]
+    """The list, the status and the map show this word and its nearest."""
+    expected = MAP.nearest(word, 8)
+    names = page.locator(".sx-list button").all_text_contents()
+    assert names == [name for name, _ in expected]
+    cosines = page.locator(".sx-list td:nth-child(2)").all_text_contents()
+    assert [number(c) for c in cosines] == pytest.approx([c for _, c in expected], abs=6e-3)
     assert f"Chosen: {word}." in page.locator("svg").get_attribute("aria-label")
     assert page.locator("text.sx-chosen").text_content() == word
     assert page.get_by_label("Word", exact=True).input_value() == word
@@ -24,32 +27,45 @@ def choose(page, word):
     page.get_by_label("Word", exact=True).press("Enter")
 
 
-def test_a_word_is_chosen_by_typing_by_keys_and_by_mouse(page):
+def test_a_word_is_chosen_by_typing_and_by_keys(page):
     check(page, "tears")
+    choose(page, "kingfisher")
+    said = page.locator(".sx-nearest > .sx-status").inner_text()
+    assert "“kingfisher” is not among the 600 words" in said and "king" in said
+    assert page.locator("text.sx-chosen").text_content() == "tears", "nothing moves"
     page.locator(".sx-stage").focus()
     page.keyboard.press("ArrowLeft")
     name = page.locator("text.sx-chosen").text_content()
     check(page, name)
-    left, start = (MAP.places[MAP.words.index(word)][0] for word in (name, "tears"))
-    assert left <= start and name != "tears"
+    left, right = (MAP.places[MAP.words.index(word)][0] for word in (name, "tears"))
+    assert left <= right and name != "tears"
     choose(page, "Sword")
+    check(page, "sword")
     neighbour = page.locator(".sx-list button").nth(2)
     name = neighbour.text_content()
-    assert name == MAP.nearest("sword", 3)[2][0]
-    neighbour.press("Enter")
+    neighbour.focus()
+    page.keyboard.press("Enter")
     check(page, name)
     assert page.evaluate("document.activeElement.tagName") == "BUTTON"
-    choose(page, "kingfisher")
-    said = page.locator(".sx-nearest > .sx-status").inner_text()
-    assert "“kingfisher” is not among the 600 words" in said and "king" in said
-    assert page.locator("text.sx-chosen").text_content() == name, "nothing has moved"
 
-    label = page.locator("text.sx-far").nth(5)
-    name = label.text_content()
-    label.scroll_into_view_if_needed()
-    box = label.bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    check(page, name)
+
+def test_a_word_on_the_map_is_chosen_by_mouse_and_touch(page):
+    for by in ("mouse", "touch"):
+        label = page.locator("text.sx-far").nth(5)
+        name = label.text_content()
+        label.scroll_into_view_if_needed()
+        box = label.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        if by == "mouse":
+            page.mouse.click(x, y)
+        else:
+            devtools = page.context.new_cdp_session(page)
+            for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+                devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        page.wait_for_function(
+            "name => document.querySelector('text.sx-chosen').textContent === name", arg=name
+        )
+        check(page, name)
 
 
 def test_an_analogy_is_answered_with_the_place_of_the_expected_word(page):
@@ -59,12 +75,12 @@ def test_an_analogy_is_answered_with_the_place_of_the_expected_word(page):
     similar[[a, b, c]] = -9
     place = 1 + int((similar > similar[d]).sum())
     fill(page, First_word="brother", Second_word="sister", Third_word="father")
-    verdict = page.locator(".sx-verdict")
-    assert f"Expected: mother, which comes at place {place} of 597" in verdict.inner_text()
-    assert "Of all 240 questions of this kind (man : woman)" in verdict.inner_text()
+    verdict = page.locator(".sx-verdict").inner_text()
+    assert f"Expected: mother, which comes at place {place} of 597" in verdict
+    assert "Of all 240 questions of this kind (man : woman)" in verdict
     table = rows(page, ".sx-analogy table")
     assert table[1][1].removesuffix(" ✓") == MAP.words[int(similar.argmax())]
     fill(page, Third_word="sword")
     assert "Nobody has written down" in page.locator(".sx-analogy").inner_text()
     press(page, "Another question")
-    assert "Expected:" in verdict.inner_text()
+    assert "Expected:" in page.locator(".sx-verdict").inner_text()

@@ -6,42 +6,49 @@ import pytest
 import torch
 
 from scratchformer.positions import sinusoidal
-from tests.site.browsing import number, rows
-from tests.site.figures import around, arrows, drag, fill, status
+from tests.site.browsing import ends, number, rows
+from tests.site.figures import around, drag, fill, status
 
 FIGURE = "clock_hands"
 PE = sinusoidal(100, 8).double()
 
 
+def shown_product(page):
+    return status(page).split(" is ")[1].rstrip(".")
+
+
 def check(page, t, k):
-    """The table, the product and the hands are those of the places t and t + k."""
-    a, b = (PE[place].view(-1, 2) for place in (t, t + k))  # a row for each hand
+    """The table has sine and cosine of each hand at both places; the hands point there."""
+    shown = rows(page)
+    assert shown[0][1:3] == [f"at {t}sin", f"at {t}cos"] and shown[0][3] == f"at {t + k}sin"
+    cells = torch.tensor([[number(text) for text in row[1:]] for row in shown[1:]]).double()
+    a, b = PE[t].view(-1, 2), PE[t + k].view(-1, 2)
     expected = torch.cat((a, b, (a * b).sum(dim=1, keepdim=True)), dim=1)
-    shown = torch.tensor([[number(text) for text in row[1:]] for row in rows(page)[1:]]).double()
-    assert (shown - expected).abs().max() < 5.1e-3
-    product = status(page).split(" is ")[1].rstrip(".")
-    assert number(product) == pytest.approx((PE[t] @ PE[t + k]).item(), abs=5.1e-3)
+    assert (cells - expected).abs().max() < 5.1e-3
+    assert number(shown_product(page)) == pytest.approx((PE[t] @ PE[t + k]).item(), abs=5.1e-3)
     for name, hands in (("first", a), ("second", b)):
-        drawn = torch.tensor(arrows(page, f"line.sx-{name}")).double()
-        assert (drawn / drawn.norm(dim=1, keepdim=True) - hands).abs().max() < 1e-5
+        for (x1, y1, x2, y2), hand in zip(ends(page, f"line.sx-{name}"), hands, strict=True):
+            length = math.hypot(x2 - x1, y2 - y1)
+            assert [(x2 - x1) / length, (y1 - y2) / length] == pytest.approx(
+                hand.tolist(), abs=1e-5
+            )
+    angles = page.locator("svg text").all_text_contents()[2::3]
+    assert [float(angle.removesuffix(" rad")) for angle in angles] == pytest.approx(
+        [k * 10.0**-i for i in range(4)]
+    )
     label = page.locator("svg").get_attribute("aria-label")
     assert f"at place {t} and, dashed, at place {t + k}" in label
-    return product
 
 
 def test_hands_and_numbers_are_those_of_the_package_and_only_the_distance_counts(page):
     check(page, 3, 5)
-    for k in (0, 44):
-        products, arcs = set(), []
-        for t in (0, 49):
-            fill(page, Place=t, Distance=k)
-            products.add(check(page, t, k))
-            between = page.locator(".sx-between")
-            arcs.append(between.evaluate_all("all => all.map(a => a.getTotalLength())"))
-        assert len(products) == 1 and arcs[0] == pytest.approx(arcs[1], abs=1e-2)
-    # at distance 44 the fast hand is back, and the next one is not
-    product = [number(row[-1]) for row in rows(page)[1:]]
-    assert product[0] == 1 and product[1] < 0
+    products = {}
+    for t, k in ((0, 0), (49, 50), (17, 1), (30, 5), (20, 44), (0, 44), (7, 5)):
+        fill(page, Place=t, Distance=k)
+        check(page, t, k)
+        arcs = page.locator(".sx-between").evaluate_all("all => all.map(a => a.getTotalLength())")
+        product, pieces = products.setdefault(k, (shown_product(page), arcs))
+        assert shown_product(page) == product and pieces == pytest.approx(arcs, abs=1e-2)
 
 
 def places(page):
@@ -53,21 +60,25 @@ def places(page):
 def test_a_hand_that_is_turned_moves_its_place_and_stops_at_the_ends(page, by):
     """The first hand takes both places along, the second moves alone; speeds are 1, 0.1, …"""
 
-    def way(i, place, steps):  # of hand i, from a place; an angle of 0 points up
+    def turn(i, place, steps):  # of hand i, from a place; an angle of 0 points up
         start = place * 10.0**-i - math.pi / 2
-        return around((90 * (i + 0.5), 80), 30, start, steps * 10.0**-i)
+        drag(page, around((90 * (i + 0.5), 80), 30, start, steps * 10.0**-i), by)
 
-    # hand 0 by more than one turn and back; the hands of hand 2 nearly lie on each other
-    for i, place, steps, there in (
-        (0, 3, 9, (12, 5)),
-        (0, 17, 4, (12, 9)),
-        (1, 21, -4, (12, 5)),
-        (1, 12, -30, (0, 5)),
-        (2, 5, 300, (49, 5)),
-    ):
-        drag(page, way(i, place, steps), by)
-        assert places(page) == there
+    turn(0, 3, 9)  # more than one turn
+    assert places(page) == (12, 5)
+    check(page, 12, 5)
+    turn(0, 17, 4)
+    assert places(page) == (12, 9)
+    turn(1, 21, -4)
+    assert places(page) == (12, 5)
+    turn(1, 12, -30)
+    assert places(page) == (0, 5)
+    turn(2, 5, 300)  # the two hands nearly lie on each other
+    assert places(page) == (49, 5)
     check(page, 49, 5)
-    fill(page, Place=3)
-    drag(page, way(0, 3, -5) + way(0, -2, 4), by)
-    assert places(page) == (4, 5), "a hand that has come to an end turns back at once"
+
+
+def test_a_hand_that_has_come_to_an_end_turns_back_at_once(page):
+    there = around((45, 80), 30, 3 - math.pi / 2, -5)
+    drag(page, there + around((45, 80), 30, -2 - math.pi / 2, 4))
+    assert places(page) == (4, 5)

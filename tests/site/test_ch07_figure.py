@@ -6,8 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tests.site.browsing import PHONE, number
-from tests.site.figures import LIVE, press, shipped
+from tests.site.browsing import LIVE, PHONE, number
+from tests.site.figures import press, shipped
 
 FIGURE = "heads_out"
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.site.browsing import number, rows
-from tests.site.figures import around, arrows, drag, fill, press
+from tests.site.figures import around, drag, fill, press
 
 FIGURE = "turning_pairs"
 PAIRS = {"query": (2.0, 1.0), "key": (0.5, 1.5)}
@@ -27,7 +27,8 @@ def check(page, m, n, speed=0.3):
         for text, pair in ((start, [a, b]), (end, ends[-1])):
             shown = [number(part) for part in re.findall(r"−?\d+\.\d+", text)]
             assert shown == pytest.approx(pair, abs=5.1e-3)
-        ((right, up),) = arrows(page, f"line.sx-{word[0]}:not(.sx-before)")
+        ((x1, y1, x2, y2),) = ends(page, f"line.sx-{word[0]}:not(.sx-before)")
+        right, up = x2 - x1, y1 - y2
         stretch = math.hypot(a, b) / math.hypot(right, up)
         assert [right * stretch, up * stretch] == pytest.approx(ends[-1], abs=1e-6)
         assert f"{word} at place {place} " in page.locator("svg").get_attribute("aria-label")

@@ -9,8 +9,8 @@ import torch.nn.functional as F
 
 from scratchformer.attention import recorded_attention
 from scratchformer_course.ch11_training.stored_steps import load_checkpoints
-from tests.site.browsing import PHONE, WIDE, number, opened
-from tests.site.figures import LIVE, fill, shipped, stored
+from tests.site.browsing import LIVE, PHONE, WIDE, number, opened
+from tests.site.figures import fill, shipped, stored
 
 FIGURE = "time_machine"
 SETTINGS = stored("11", FIGURE).settings
@@ -84,6 +84,13 @@ def test_what_is_typed_is_read_at_every_step(page):
     assert written.startswith("To be") and len(written) > 50
 
 
+def test_the_names_of_the_counts_do_not_overlap(page):
+    for width in (PHONE, WIDE):
+        page.set_viewport_size({"width": width, "height": 900})
+        boxes = [one.bounding_box() for one in page.locator(".sx-counted-name").all()]
+        assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2)), width
+
+
 def test_play_takes_one_step_where_nothing_may_move_and_all_where_it_may(page):
     def chosen():
         return int(page.get_by_role("slider").input_value())
@@ -114,10 +121,3 @@ def test_play_takes_one_step_where_nothing_may_move_and_all_where_it_may(page):
     fill(page, Steps_of_training=11)
     page.clock.run_for(60_000)
     assert chosen() == 11 and play.inner_text() == name
-
-
-def test_the_names_of_the_counts_do_not_overlap(page):
-    for width in (PHONE, WIDE):
-        page.set_viewport_size({"width": width, "height": 900})
-        boxes = [one.bounding_box() for one in page.locator(".sx-counted-name").all()]
-        assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2)), width

@@ -4,7 +4,8 @@ import pytest
 
 from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import wasted
-from tests.site.figures import fill, numbers, press, status, stored
+from tests.site.browsing import numbers
+from tests.site.figures import fill, press, status, stored
 
 FIGURE = "law"
 SETTINGS = stored("16", FIGURE).settings

@@ -4,7 +4,8 @@ import pytest
 
 from scratchformer_course.ch19_since_gpt2.model import MODERN, ChangedGPT, Sizes
 from scratchformer_course.ch19_since_gpt2.worth import difference
-from tests.site.figures import numbers, press, status, stored
+from tests.site.browsing import numbers
+from tests.site.figures import press, status, stored
 
 FIGURE = "changes"
 SETTINGS = stored("19", FIGURE).settings

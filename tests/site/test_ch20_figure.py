@@ -15,8 +15,8 @@ from scratchformer_course.ch20_inference.live import (
     size,
 )
 from scratchformer_course.measurements import load_measurements
-from tests.site.browsing import opened
-from tests.site.figures import LIVE, fill, press, shipped, status, write_ahead
+from tests.site.browsing import LIVE, opened
+from tests.site.figures import fill, press, shipped, status, write_ahead
 
 FIGURE = "draft_ahead"
 

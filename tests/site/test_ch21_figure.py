@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.site.figures import fill, numbers, press, status, stored
+from tests.site.browsing import numbers
+from tests.site.figures import fill, press, status, stored
 
 FIGURE = "answers"
 

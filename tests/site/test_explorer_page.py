@@ -18,8 +18,8 @@ from scratchformer.tokenizers import ByteBPE
 from scratchformer_course.page_model import explore
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 from tests.page_model.test_page_model import patched
-from tests.site.browsing import PHONE, number, opened, rows
-from tests.site.figures import LIVE, PROMPT, fill, press, shipped
+from tests.site.browsing import LIVE, PHONE, number, opened, rows
+from tests.site.figures import PROMPT, fill, press, shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURE = "explorer"

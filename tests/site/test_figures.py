@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.site.browsing import HEIGHT, PHONE, TOO_SMALL, WIDE, axe_finds, open_folds, opened
-from tests.site.figures import FIGURES, LIVE
+from tests.site.browsing import HEIGHT, LIVE, PHONE, TOO_SMALL, WIDE, axe_finds, open_folds, opened
+from tests.site.figures import FIGURES
 
 FIGURE = ".live-figure"
 # every control that keys must reach; of a row whose elements take turns only one is a stop

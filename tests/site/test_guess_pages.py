@@ -1,9 +1,9 @@
-"""Guesses in a real browser: kept, shown beside the right output, changed and forgotten.
+"""Guesses in a real browser: kept, shown beside what answers, changed and forgotten.
 
-What answers them is covered: until a guess, or until it is wanted, searched for or linked to.
+What answers them is covered: until a guess, or until it is wanted, searched for or linked to. How
+the scripts do it is seen on a small page; test_browser.py gives the guesses of three real ones.
 """
 
-import contextlib
 import re
 import subprocess
 import sys
@@ -13,32 +13,20 @@ import pytest
 
 from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
 from tests.chapters.test_guesses import ALL, GUESSES, parts, printed
-from tests.site.browsing import PHONE, WIDE, axe_finds, opened, reload
+from tests.site.browsing import PHONE, WIDE, opened, parsed, reload
+from tests.site.conftest import toc_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE = ".course-guess-line"
 COVER = ".course-cover"
 SHOW = "Just show me"
+NEVER = "Never cover answers"
 # as when the browser keeps nothing for a page; the theme's own notes are left alone
 NO_STORAGE = """const setItem = Storage.prototype.setItem;
 Storage.prototype.setItem = function (key, value) {
   if (key.startsWith('course-guess')) throw new DOMException('full', 'QuotaExceededError');
   setItem.call(this, key, value);
 };"""
-
-
-@pytest.fixture
-def open_chapter(browser, server):
-    """A function that opens a chapter; at the end no page may have complained."""
-    with contextlib.ExitStack() as stack:
-
-        def open_page(chapter, mode="light", width=WIDE, script=""):
-            address = f"{server}notebooks/{chapter}.html"
-            page = stack.enter_context(opened(browser, address, mode, width, script))
-            page.locator(".course-guess form").first.wait_for()
-            return page
-
-        yield open_page
 
 
 def box(page, question):
@@ -56,118 +44,11 @@ def below(line):
       return below.matches('.course-veil.course-open') && below.innerText; }""")
 
 
-def answer(name):
-    return next(attrs["data-answer"] for key, attrs, _ in GUESSES if key == name)
-
-
-def digits(text):
-    return re.findall(r"\d+", text)
-
-
 def focused_text(page):
     return page.evaluate("document.activeElement.textContent")
 
 
-def test_a_number_is_kept_shown_beside_its_output_and_forgotten(open_chapter):
-    page = open_chapter("01_bpe")
-    assert page.locator(LINE).count() == 0
-    keep_number(page, "new-words", "30 %")
-    line = page.locator(LINE)
-    told = line.locator("p").inner_text()
-    right = int(answer("01/new-words"))
-    assert told == focused_text(page) and digits(told) == ["30", str(right), str(30 - right)]
-
-    reload(page)  # kept by the browser, and told without taking the focus
-    assert line.locator("p").inner_text() == told
-    assert page.evaluate("document.activeElement === document.body")
-    assert box(page, "new-words").get_by_role("textbox").input_value() == "30"
-
-    line.get_by_role("button", name="Change").click()
-    assert page.evaluate("document.activeElement.value") == "30"
-    keep_number(page, "new-words", str(right))
-    assert "right" in line.locator("p").inner_text()
-    assert line.count() == 1
-
-    line.get_by_role("button", name="Forget").click()
-    assert line.count() == 0
-    assert "forgotten" in box(page, "new-words").get_by_role("status").inner_text()
-    assert page.evaluate("document.activeElement.value") == ""
-    reload(page)
-    assert line.count() == 0
-    assert page.evaluate("localStorage.length") == 0 or not page.evaluate(
-        "Object.keys(localStorage).some(key => key.startsWith('course-guess'))"
-    )
-
-
-def test_a_choice_is_made_by_keys_alone(open_chapter):
-    page = open_chapter("01_bpe")
-    radios = box(page, "most-tokens").get_by_role("radio")
-    radios.first.focus()
-    page.keyboard.press("ArrowDown")  # the second choice, which arrow keys choose
-    page.keyboard.press("Tab")
-    assert focused_text(page) == "Keep my guess"
-    page.keyboard.press("Enter")
-    told = focused_text(page)
-    assert "3 times as many" in told and answer("01/most-tokens") in told and "right" not in told
-    line = page.locator(LINE)
-    assert "Chinese" in below(line)
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")  # Change
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    assert focused_text(page).count(answer("01/most-tokens")) == 2 and "right" in focused_text(page)
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")  # Forget
-    assert line.count() == 0
-    assert page.locator(".course-guess input:checked").count() == 0
-
-
-def test_what_is_no_guess_is_told_and_not_kept(open_chapter):
-    page = open_chapter("01_bpe")
-    field = box(page, "new-words").get_by_role("textbox")
-    status = box(page, "new-words").get_by_role("status")
-    for text, told in (("", "number"), ("many", "“many”"), ("130", "100")):
-        field.fill(text)
-        field.press("Enter")
-        assert told in status.inner_text()
-        assert field.get_attribute("aria-invalid") == "true"
-        assert field.evaluate("e => e === document.activeElement")
-    box(page, "most-tokens").get_by_role("button").click()
-    assert box(page, "most-tokens").get_by_role("status").inner_text() != ""
-    assert page.locator(LINE).count() == 0
-    field.fill("9")
-    field.press("Enter")
-    assert status.inner_text() == ""
-    assert field.get_attribute("aria-invalid") == "false"
-
-
-def test_a_stored_text_that_is_no_guess_is_ignored(open_chapter):
-    planted = """localStorage.setItem('course-guess:/notebooks/01_bpe:new-words', 'many');
-      localStorage.setItem('course-guess:/notebooks/01_bpe:most-tokens', 'Latin');"""
-    page = open_chapter("01_bpe", script=planted)
-    assert page.locator(LINE).count() == 0
-
-
-def test_without_storage_a_guess_lasts_for_the_visit_and_says_so(open_chapter):
-    page = open_chapter("01_bpe", script=NO_STORAGE)
-    keep_number(page, "new-words", "5")
-    told = page.locator(LINE).locator("p").inner_text()
-    assert digits(told)[0] == "5" and "lost" in told
-    reload(page)
-    assert page.locator(LINE).count() == 0
-
-
-def test_a_result_that_comes_later_is_linked(open_chapter):
-    page = open_chapter("17_speedrun")
-    keep_number(page, "times-as-fast", "10")
-    status = box(page, "times-as-fast").get_by_role("status")
-    line, right = page.locator(LINE), int(answer("17/times-as-fast"))
-    told = digits(line.locator("p").inner_text())
-    assert told == ["10", str(right), str(right - 10)]
-    status.get_by_role("link").click()
-    assert line.evaluate("e => Math.abs(e.getBoundingClientRect().top) < innerHeight")
+# ---- on real pages ----
 
 
 def asked_on(name):
@@ -191,6 +72,13 @@ def give(page, attrs, values):
     form.locator("button[type=submit]").click()
 
 
+def low_controls(page):
+    """Those too low for a finger."""
+    yield from page.evaluate("""() => [...document.querySelectorAll(`.course-guess-row label,
+      .course-guess-never, :is(.course-guess, .course-guess-line, .course-cover) button`)]
+      .filter(e => e.getBoundingClientRect().height < 24).map(e => `too low: ${e.textContent}`)""")
+
+
 def wrong_guesses(page, name):
     """Each answer, given as the guess, must be right, and stand above the output that was meant."""
     asked = list(asked_on(name))
@@ -201,44 +89,15 @@ def wrong_guesses(page, name):
         values = parts(attrs["data-answer"])
         give(page, attrs, values)
         line = page.locator(f"#course-guess-{question}-result")
-        told = line.locator("p").inner_text()
-        if told.count("right.") != len(values):
-            yield f"{question}: {told}"
+        verdict = line.locator("p").inner_text()
+        if verdict.count("right.") != len(values):
+            yield f"{question}: {verdict}"
         shown = "".join(below(line).split())
         if not all("".join(text.split()) in shown for text in texts):
             yield f"{question}: another output stands below the guess"
     if page.locator(COVER).count():
         yield "after all guesses something is still covered"
 
-
-@pytest.mark.parametrize(("mode", "width"), [("light", WIDE), ("dark", PHONE)])
-def test_axe_finds_nothing_and_no_page_scrolls_sideways(open_chapter, axe, mode, width):
-    page = open_chapter("01_bpe", mode, width)
-    keep_number(page, "round-of-the", "x")
-    keep_number(page, "new-words", "30")
-    box(page, "most-tokens").get_by_role("radio").first.check()
-    box(page, "most-tokens").get_by_role("button").click()
-    assert page.locator(LINE).count() == 2
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for selector in (".course-guess", LINE):
-        assert axe_finds(page, axe, selector) == []
-    small = page.evaluate("""() => [...document.querySelectorAll(
-        '.course-guess button, .course-guess-row label, .course-guess-line button')]
-        .map(e => e.getBoundingClientRect().height).filter(h => h < 24)""")
-    assert small == []
-
-
-def test_without_scripts_nothing_is_asked_and_nothing_hidden(browser, server):
-    with opened(browser, f"{server}notebooks/01_bpe.html", javascript=False) as page:
-        found = page.locator(".course-guess")
-        assert found.count() == len(list(asked_on("01_bpe")))
-        assert all(e.bounding_box()["height"] == 0 for e in found.all())
-        assert page.locator(COVER).count() == 0
-        veiled = page.locator(".course-veiled > *")
-        assert veiled.count() and all(e.is_visible() for e in veiled.all())
-
-
-# ---- the covers ----
 
 # a word that no page has and a button in each veil, which take no space
 PROBES = """document.querySelectorAll('.course-veiled').forEach((veiled, i) => {
@@ -272,7 +131,7 @@ def covered(page):
     page.wait_for_function(READY)
 
 
-def told_in_veils(page):
+def read_in_veils(page):
     return "".join(veil.aria_snapshot() for veil in page.locator(".course-veil").all())
 
 
@@ -282,10 +141,10 @@ def secrets(page):
         return
     covered(page)
     page.evaluate(PROBES)
-    before, told = page.evaluate(PLACES), told_in_veils(page)
+    before, read = page.evaluate(PLACES), read_in_veils(page)
     if any(page.evaluate(SEEN)):
         yield "something veiled is seen"
-    if "xyzzy" in told or "plugh" in told:
+    if "xyzzy" in read or "plugh" in read:
         yield "something veiled is in the accessibility tree"
     if page.evaluate(REACHED):
         yield "something veiled can be focused"
@@ -300,208 +159,56 @@ def secrets(page):
         shows.first.click()
         if not page.evaluate("document.activeElement.matches('.course-veil.course-open')"):
             yield "the focus is not where the button was"
-    after, told = page.evaluate(PLACES), told_in_veils(page)
+    after, read = page.evaluate(PLACES), read_in_veils(page)
     if after != pytest.approx(before, abs=1):
         yield "something has moved"
     probes = page.locator(".probe").count()
-    if not all(page.evaluate(SEEN)) or told.count("xyzzy") != probes == page.evaluate(REACHED):
+    if not all(page.evaluate(SEEN)) or read.count("xyzzy") != probes == page.evaluate(REACHED):
         yield "something is still veiled"
     page.locator(".probe").evaluate_all("probes => probes.forEach(probe => probe.remove())")
 
 
-def test_on_a_phone_a_page_keeps_its_secrets_until_it_is_asked_and_nothing_moves(browser, server):
-    """All pages at a desk: test_browser.py."""
-    with opened(browser, f"{server}notebooks/01_bpe.html", width=PHONE) as page:
-        assert list(secrets(page)) == []
+def test_on_each_page_what_answers_a_guess_stands_in_its_veil(site):
+    for name in toc_pages():
+        article = parsed(site / f"{name}.html").article
+        texts = {attrs["data-question"]: answers for attrs, answers in asked_on(name)}
+        asked = article.select(".course-guess")
+        assert {each["data-question"] for each in asked} == set(texts) and len(asked) == len(texts)
+        for question, answers in texts.items():
+            (veil,) = article.select(f".course-veil[data-shows~={question}]")
+            shown = "".join(veil.get_text().split())
+            assert all("".join(text.split()) in shown for text in answers), (name, question)
 
 
-def test_the_browsers_own_accessibility_tree_has_nothing_that_is_covered(open_chapter):
-    page = open_chapter("01_bpe")
-    covered(page)
-    page.evaluate(PROBES)
-    devtools = page.context.new_cdp_session(page)
-
-    def told():
-        nodes = devtools.send("Accessibility.getFullAXTree")["nodes"]
-        return [name for node in nodes if "xyzzy" in (name := str(node.get("name")))]
-
-    assert told() == []
-    page.get_by_role("button", name=SHOW).first.click()
-    assert told() != []
-
-
-def test_a_guess_uncovers_and_forgetting_it_covers_again(open_chapter):
-    page = open_chapter("01_bpe")
-    covered(page)
-    covers = page.locator(COVER)
-    before = covers.count()
-    keep_number(page, "new-words", "30")
-    veils = page.locator('.course-veil[data-question="new-words"]')
-    assert all(veil.locator("> .course-veiled").is_visible() for veil in veils.all())
-    assert covers.count() == before - veils.count()
-    page.locator(LINE).get_by_role("button", name="Forget").click()
-    covered(page)
-    assert covers.count() == before
-
-
-def test_what_was_shown_stays_shown_for_one_question_only(open_chapter):
-    page = open_chapter("01_bpe")
-    shows = page.get_by_role("button", name=SHOW)
-    before = shows.count()
-    shows.first.click()
-    reload(page)
-    page.locator(".course-guess form").first.wait_for()
-    assert shows.count() == before - 1
-    assert page.evaluate("document.activeElement === document.body")
-
-
-def test_by_keys_one_goes_past_what_is_covered(open_chapter):
-    page = open_chapter("01_bpe")
-    covered(page)
-    page.evaluate(PROBES)
-    box(page, "new-words").get_by_role("textbox").focus()
-    reached = []
-    while SHOW not in reached and len(reached) < 20:
-        page.keyboard.press("Tab")
-        reached.append(focused_text(page))
-    assert SHOW in reached and "plugh" not in "".join(reached)
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    assert page.evaluate("Boolean(document.activeElement.closest('.course-veiled'))")
-
-
-def test_a_match_of_the_browsers_search_uncovers_its_question(open_chapter):
-    page = open_chapter("01_bpe")
-    covered(page)
-    before = page.locator(COVER).count()
-    page.evaluate("""document.querySelectorAll('.course-veiled')[1]
-      .dispatchEvent(new Event('beforematch', {bubbles: true}))""")
-    veils = page.locator('.course-veil[data-question="new-words"]')
-    opened_ones = page.locator(".course-veil.course-open")
-    assert opened_ones.count() == veils.count() == before - page.locator(COVER).count()
-    assert all(veil.is_visible() for veil in veils.locator("> .course-veiled").all())
-    reload(page)  # what is found was not asked for
-    covered(page)
-    assert page.locator(COVER).count() == before
-
-
-def first_words(site, chapter):
-    """The first five words of a chapter's first veiled paragraph, as a reader would search them."""
-    html = (site / "notebooks" / f"{chapter}.html").read_text(encoding="utf-8")
-    paragraph = re.search(r'<div class="course-veiled">\s*<p>([^<]*)', html)[1]
-    return paragraph.split()[:5]
-
-
-@pytest.mark.parametrize("how", ["highlight", "stored", "text fragment"])
-def test_words_that_the_reader_looks_for_uncover_their_question(browser, server, site, how):
-    words = first_words(site, "01_bpe")
-    ending = {
-        "highlight": f"?highlight={max(words, key=len)}",
-        "stored": "",
-        "text fragment": "#:~:text=" + "%20".join(words),
-    }[how]
-    script = f"localStorage.setItem('sphinx_highlight_terms', '{max(words, key=len)}');"
-    with opened(
-        browser,
-        f"{server}notebooks/01_bpe.html{ending}",
-        script=script if how == "stored" else "",
-    ) as page:
-        page.locator(".course-guess form").first.wait_for()
-        assert page.evaluate(SEEN)[1]
-
-
-def test_a_link_to_what_is_covered_uncovers_it(browser, server, site):
-    html = (site / "notebooks" / "01_bpe.html").read_text(encoding="utf-8")
-    html = re.sub(r'(<div class="course-veiled">\s*<p)', r'\1 id="anchor"', html, count=1)
-    address = f"{server}notebooks/01_bpe.html"
-    with opened(browser, address) as page:
-        page.route(
-            lambda url: "01_bpe.html" in url,
-            lambda route: route.fulfill(body=html, content_type="text/html"),
-        )
-        target = page.locator("#anchor")
-        page.goto(f"{address}?from-elsewhere#anchor")
-        target.wait_for()
-        assert target.evaluate("e => Math.abs(e.getBoundingClientRect().top) < innerHeight")
-        page.goto(f"{address}?from-this-page")
-        covered(page)
-        assert not target.is_visible()
-        page.evaluate("location.hash = 'anchor'")
-        target.wait_for()
-
-
-def test_never_cover_holds_on_all_pages_and_in_other_tabs(browser, server):
-    with opened(browser, f"{server}notebooks/01_bpe.html") as page:
-        other = page.context.new_page()
-        other.goto(f"{server}notebooks/02_embeddings.html")
-        covered(other)
-        switch = page.get_by_label("Never cover answers")
-        assert switch.count() == 1
-        switch.check()
-        assert page.locator(COVER).count() == 0 and all(page.evaluate(SEEN))
-        other.wait_for_function("!document.querySelector('.course-cover')")
-        assert all(other.evaluate(SEEN))
-        other.goto(f"{server}notebooks/03_positions.html")
-        assert other.get_by_label("Never cover answers").is_checked()
-        assert other.locator(COVER).count() == 0 and all(other.evaluate(SEEN))
-        switch.uncheck()
-        covered(page)
-        covered(other)
-
-
-def test_without_storage_covers_come_off_for_the_visit(open_chapter):
-    page = open_chapter("01_bpe", script=NO_STORAGE)
-    page.get_by_role("button", name=SHOW).first.click()
-    assert page.evaluate(SEEN)[:2] == [True, True]
-    page.get_by_label("Never cover answers").check()
-    assert page.locator(COVER).count() == 0 and all(page.evaluate(SEEN))
-    reload(page)
-    covered(page)
-
-
-def test_when_the_width_changes_the_space_is_measured_again(open_chapter):
-    page = open_chapter("01_bpe")
-    covered(page)
-    page.set_viewport_size({"width": PHONE, "height": 900})
-    heights = """[...document.querySelectorAll('.course-veiled')]
-      .map(e => Math.round(e.getBoundingClientRect().height))"""
-    page.get_by_label("Never cover answers").check()
-    shown = page.evaluate(heights)
-    page.get_by_label("Never cover answers").uncheck()
-    page.set_viewport_size({"width": WIDE, "height": 900})
-    page.set_viewport_size({"width": PHONE, "height": 900})
-    page.wait_for_function(f"JSON.stringify({heights}) === '{shown}'.replaceAll(' ', '')")
-
-
-def test_before_the_scripts_nothing_veiled_is_painted_and_without_them_all_is(browser, server):
-    faults = []
-    with opened(browser, "about:blank", faults=faults) as page:
-        page.add_init_script(f"""addEventListener('DOMContentLoaded', () => {{
-          window.early = {SEEN}; }});""")
-        page.route("**/guess*.js*", lambda route: route.abort())
-        page.goto(f"{server}notebooks/01_bpe.html")
-        assert page.evaluate("early.length") and not page.evaluate("early.some(Boolean)")
-        assert all(page.evaluate(SEEN))
-
-
-# ---- a small page of its own, for forms and answers that few pages have ----
+# ---- a small page of its own ----
 
 SMALL = """# A page
 
-Which is the largest?
-
-<div class="course-guess" data-question="sizes" data-answer-is="prose" data-ask="the largest"
-  data-choices="ant | bee | cow" data-answer="cow"></div>
+<div class="course-guess" data-question="share" data-answer-is="prose" data-unit="%"
+  data-ask="a share" data-answer="12"></div>
 
 <div class="live-figure">Alive.</div>
 
-The cow, says the page.
+(there)=
+Twelve in a hundred, counted by everybody who read as far as here, and by nobody else of those who
+were asked how many of the words in the last part of this text are new.
 
 - and the rest
 
-<div class="course-guess-end" data-question="sizes"></div>
+<div class="live-figure">Alive, too.</div>
+
+Why they are few.
+
+<div class="course-guess-end" data-question="share"></div>
 
 Free again.
+
+<div class="course-guess" data-question="largest" data-answer-is="prose"
+  data-ask="the largest" data-choices="ant | bee | cow" data-answer="cow"></div>
+
+The cow, says the page.
+
+<div class="course-guess-end" data-question="largest"></div>
 
 <div class="course-guess" data-question="two" data-answer-is="prose" data-unit="nats"
   data-ask="the first | the second" data-answer="1 | 2.5"></div>
@@ -509,7 +216,20 @@ Free again.
 One, and two and a half.
 
 <div class="course-guess-end" data-question="two"></div>
+
+<div class="course-guess" data-question="later" data-answer-is="prose" data-ask="a number"
+  data-answer="7"></div>
+
+Much is said before.
+
+<div class="course-guess-result" data-question="later"></div>
+
+Seven.
+
+<div class="course-guess-end" data-question="later"></div>
 """
+QUESTIONS, VEILS = 4, 5
+FIRST = [True] * 3 + [False] * 3  # of all blocks that are veiled, those of the first question
 
 
 @pytest.fixture(scope="module")
@@ -530,23 +250,59 @@ def small(tmp_path_factory):
 
 
 @pytest.fixture
-def small_page(browser, small):
+def page(browser, small):
     with opened(browser, small, width=PHONE) as page:
         covered(page)
         yield page
 
 
-def test_prose_is_covered_around_a_live_figure(small_page):
-    page = small_page
+def test_a_page_keeps_its_secrets_until_it_is_asked_and_nothing_moves(page):
     assert page.get_by_text("Alive.").is_visible() and page.get_by_text("Free again.").is_visible()
-    assert not page.get_by_text("The cow").is_visible()
-    page.get_by_role("button", name=SHOW).first.click()
-    assert page.get_by_text("The cow").is_visible() and page.get_by_text("the rest").is_visible()
-    assert not page.get_by_text("two and a half").is_visible()
+    assert list(secrets(page)) == []
 
 
-def test_each_of_several_numbers_is_asked_and_judged(small_page):
-    page = small_page
+def test_a_number_is_kept_told_changed_and_forgotten(page):
+    line = page.locator(LINE)
+    keep_number(page, "share", "30 %")
+    verdict = line.locator("p").inner_text()
+    assert verdict == focused_text(page) and re.findall(r"\d+", verdict) == ["30", "12", "18"]
+    assert "Twelve" in below(line) and page.evaluate(SEEN) == FIRST
+
+    reload(page)  # kept by the browser, and told without taking the focus
+    assert line.locator("p").inner_text() == verdict
+    assert page.evaluate("document.activeElement === document.body")
+    assert box(page, "share").get_by_role("textbox").input_value() == "30"
+
+    line.get_by_role("button", name="Change").click()
+    assert page.evaluate("document.activeElement.value") == "30"
+    keep_number(page, "share", "12")
+    assert "right" in line.locator("p").inner_text() and line.count() == 1
+
+    line.get_by_role("button", name="Forget").click()
+    assert "forgotten" in box(page, "share").get_by_role("status").inner_text()
+    assert page.evaluate("document.activeElement.value") == ""
+    assert not any(page.evaluate(SEEN)), "it is covered again"
+    reload(page)
+    assert line.count() == 0
+    assert page.evaluate("Object.keys(localStorage).filter(k => k.startsWith('course-'))") == []
+
+
+def test_a_choice_is_made_by_keys_alone(page):
+    box(page, "largest").get_by_role("radio").first.focus()
+    page.keyboard.press("ArrowDown")  # the second choice, which arrow keys choose
+    page.keyboard.press("Tab")
+    assert focused_text(page) == "Keep my guess"
+    page.keyboard.press("Enter")
+    assert "bee" in focused_text(page) and "cow" in below(page.locator(LINE))
+    for key in ("Tab", "Enter", "ArrowDown", "Enter"):  # Change
+        page.keyboard.press(key)
+    assert "cow" in focused_text(page)
+    for key in ("Tab", "Tab", "Enter"):  # Forget
+        page.keyboard.press(key)
+    assert page.locator(f"{LINE}, .course-guess input:checked").count() == 0
+
+
+def test_each_of_several_numbers_is_asked_and_judged(page):
     form = box(page, "two")
     first, second = form.get_by_role("textbox").all()
     first.fill("1 nats")
@@ -555,17 +311,153 @@ def test_each_of_several_numbers_is_asked_and_judged(small_page):
     assert page.locator(LINE).count() == 0
     second.fill("2")
     second.press("Enter")
-    told = page.locator(LINE).locator("p").inner_text().splitlines()
-    assert "right." in told[1] and "0.5 too low" in told[2]
+    verdicts = page.locator(LINE).locator("p").inner_text().splitlines()
+    assert "right." in verdicts[1] and "0.5 too low" in verdicts[2]
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_axe_finds_nothing_on_covers_and_other_forms(browser, server, axe, mode):
-    with opened(browser, f"{server}book/playground.html", mode, PHONE) as page:
+def test_what_is_no_guess_is_told_and_not_kept(page):
+    field = box(page, "share").get_by_role("textbox")
+    status = box(page, "share").get_by_role("status")
+    for text, fault in (("", "number"), ("many", "“many”"), ("130", "100")):
+        field.fill(text)
+        field.press("Enter")
+        assert fault in status.inner_text()
+        assert field.get_attribute("aria-invalid") == "true"
+        assert field.evaluate("e => e === document.activeElement")
+    box(page, "largest").locator("button").click()
+    assert box(page, "largest").get_by_role("status").inner_text() != ""
+    assert page.locator(LINE).count() == 0
+    field.fill("9")
+    field.press("Enter")
+    assert status.inner_text() == "" and field.get_attribute("aria-invalid") == "false"
+    page.evaluate("""const place = `course-guess:${location.pathname.replace(".html", "")}`;
+    for (const [key, guess] of [["share", "many"], ["largest", "Latin"]])
+      localStorage.setItem(`${place}:${key}`, guess);""")
+    reload(page)
+    assert page.locator(LINE).count() == 0, "a stored text that is no guess"
+
+
+def test_a_result_that_comes_later_is_linked(page):
+    keep_number(page, "later", "10")
+    line = page.locator(LINE)
+    assert re.findall(r"\d+", line.locator("p").inner_text()) == ["10", "7", "3"]
+    box(page, "later").get_by_role("status").get_by_role("link").click()
+    assert line.evaluate("e => Math.abs(e.getBoundingClientRect().top) < innerHeight")
+
+
+def test_without_storage_guesses_and_covers_last_for_the_visit(browser, small):
+    with opened(browser, small, script=NO_STORAGE) as page:
+        keep_number(page, "share", "5")
+        assert "lost" in page.locator(LINE).locator("p").inner_text()
+        page.get_by_role("button", name=SHOW).first.click()
+        assert page.evaluate(SEEN)[2]
+        page.get_by_label(NEVER).check()
+        assert page.locator(COVER).count() == 0 and all(page.evaluate(SEEN))
+        page.reload()
         covered(page)
-        for selector in (".course-guess", ".course-veil"):
-            assert axe_finds(page, axe, selector) == []
-        small = page.evaluate("""() => [...document.querySelectorAll(
-            '.course-cover button, .course-guess-never')]
-            .map(e => e.getBoundingClientRect().height).filter(h => h < 24)""")
-        assert small == []
+        assert page.locator(LINE).count() == 0 and page.locator(COVER).count() == VEILS
+
+
+def test_without_scripts_nothing_is_asked_and_nothing_hidden(browser, small):
+    with opened(browser, small, javascript=False) as page:
+        found = page.locator(".course-guess").all()
+        assert [each.bounding_box()["height"] for each in found] == [0] * QUESTIONS
+        assert page.locator(COVER).count() == 0 and all(page.evaluate(SEEN))
+
+
+def test_before_the_scripts_nothing_veiled_is_painted_and_if_they_never_come_all_is(browser, small):
+    with opened(browser, "about:blank", faults=[]) as page:
+        page.add_init_script(f"""addEventListener('DOMContentLoaded', () => {{
+          window.early = {SEEN}; }});""")
+        page.route("**/guess*.js*", lambda route: route.abort())
+        page.goto(small)
+        assert page.evaluate("early.length") and not page.evaluate("early.some(Boolean)")
+        assert all(page.evaluate(SEEN))
+
+
+def test_the_browsers_own_accessibility_tree_has_nothing_that_is_covered(page):
+    page.evaluate(PROBES)
+    devtools = page.context.new_cdp_session(page)
+
+    def read():
+        nodes = devtools.send("Accessibility.getFullAXTree")["nodes"]
+        return [name for node in nodes if "xyzzy" in (name := str(node.get("name")))]
+
+    assert read() == []
+    page.get_by_role("button", name=SHOW).first.click()
+    assert read() != []
+
+
+def test_what_was_shown_stays_shown_for_one_question_only(page):
+    page.get_by_role("button", name=SHOW).first.click()
+    reload(page)
+    assert page.evaluate(SEEN) == FIRST
+    assert page.evaluate("document.activeElement === document.body")
+
+
+def test_by_keys_one_goes_past_what_is_covered(page):
+    page.evaluate(PROBES)
+    box(page, "share").get_by_role("textbox").focus()
+    reached = []
+    while SHOW not in reached and len(reached) < 9:
+        page.keyboard.press("Tab")
+        reached.append(focused_text(page))
+    assert SHOW in reached and "plugh" not in "".join(reached)
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("Boolean(document.activeElement.closest('.course-veiled'))")
+
+
+def test_a_match_of_the_browsers_search_uncovers_its_question_for_this_visit(page):
+    page.evaluate("""document.querySelectorAll('.course-veiled')[1]
+      .dispatchEvent(new Event('beforematch', {bubbles: true}))""")
+    assert page.evaluate(SEEN) == FIRST
+    reload(page)  # what is found was not asked for
+    covered(page)
+    assert not any(page.evaluate(SEEN))
+
+
+@pytest.mark.parametrize("how", ["highlight", "stored", "text fragment", "link", "link on it"])
+def test_words_and_places_that_the_reader_looks_for_uncover_their_question(page, small, how):
+    page.goto("about:blank")
+    ending = {
+        "highlight": "?highlight=counted",
+        "text fragment": "#:~:text=Twelve%20in%20a%20hundred",
+        "link": "#there",
+    }
+    if how == "stored":
+        page.add_init_script("localStorage.setItem('sphinx_highlight_terms', 'counted');")
+    page.goto(small + ending.get(how, ""))
+    if how == "link on it":
+        covered(page)
+        page.evaluate("location.hash = 'there'")
+    page.locator("#there").wait_for()
+    assert page.evaluate(SEEN) == FIRST
+    if how.startswith("link"):
+        top = page.locator("#there").evaluate("e => e.getBoundingClientRect().top")
+        assert 0 <= top < 900
+
+
+def test_never_cover_holds_on_all_pages_and_in_other_tabs(page, small):
+    other = page.context.new_page()
+    other.goto(small)
+    covered(other)
+    other.get_by_label(NEVER).check()
+    assert other.locator(COVER).count() == 0 and all(other.evaluate(SEEN))
+    page.wait_for_function("!document.querySelector('.course-cover')")
+    reload(other)
+    assert other.get_by_label(NEVER).is_checked() and all(other.evaluate(SEEN))
+    other.get_by_label(NEVER).uncheck()
+    covered(page)
+    covered(other)
+
+
+def test_when_the_width_changes_the_space_is_measured_again(page):
+    heights = """[...document.querySelectorAll('.course-veiled')]
+      .map(e => Math.round(e.getBoundingClientRect().height)).join()"""
+    page.get_by_label(NEVER).check()
+    shown = page.evaluate(heights)
+    page.get_by_label(NEVER).uncheck()
+    for width, is_other in ((WIDE, True), (PHONE, False)):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(f"({heights} !== '{shown}') === {str(is_other).lower()}")

@@ -5,8 +5,7 @@ import contextlib
 import pytest
 
 from scratchformer_course.measurements import load_measurements
-from tests.site.browsing import PHONE, opened
-from tests.site.figures import LIVE
+from tests.site.browsing import LIVE, PHONE, opened
 
 FRAMES = load_measurements("film")["frames"]
 FIGURE = "opening_film"

@@ -11,8 +11,8 @@ import nbformat
 import yaml
 
 from tests.quoted_numbers import absent
-from tests.site.browsing import opened
-from tests.site.figures import LIVE, press
+from tests.site.browsing import LIVE, opened
+from tests.site.figures import press
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = (ROOT / "book" / "playground.md").read_text(encoding="utf-8")

@@ -23,8 +23,8 @@ from scratchformer_course.page_model.speedrun import SpeedrunGPT
 from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 from tests.node import COURSE
-from tests.site.browsing import PHONE, opened, reload, rows
-from tests.site.figures import LIVE, fill, press, small, trained
+from tests.site.browsing import LIVE, PHONE, opened, reload, rows
+from tests.site.figures import fill, press, small, trained
 
 FIGURE = "race"
 TRAIN = "Train a GPT in this tab"

@@ -104,6 +104,18 @@ def test_a_script_that_is_not_in_the_lab_is_refused(root):
         course.main(["measure", "lwa"])
 
 
+def test_a_measurement_is_stored_and_its_options_are_handed_on(root, ran):
+    (root / "lab").mkdir()
+    for name in ("forecast", "ship"):
+        (root / "lab" / f"{name}.py").touch()
+    course.main(["measure", "forecast", "--large"])
+    assert ran[-1].endswith("-m lab.forecast --large --write")
+    made = len(ran)
+    with pytest.raises(SystemExit, match="expected a model's name"):
+        course.main(["measure", "ship"])
+    assert len(ran) == made
+
+
 def test_clean_removes_what_was_made_and_nothing_else(root):
     for name in ("_build", "build", ".venv", ".mypy_cache", "lab/__pycache__"):
         (root / name).mkdir(parents=True)

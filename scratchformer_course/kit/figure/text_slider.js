@@ -2,7 +2,7 @@
 // which character is expected after an opening. Chapter 04 moves through the steps of one run,
 // chapter 10 from model to model.
 
-course.define("writing", () => {
+course.define("textSlider", () => {
   const { el, sliderOver, title, note, table, bar, format, visible } = course.live;
   const { drawing, words, describe } = course.live;
   const WIDTH = 340;
@@ -76,7 +76,7 @@ course.define("writing", () => {
     }
 
     draw();
-    return el("div.sx-writing", [
+    return el("div.sx-text-slider", [
       stop.element,
       el("div.sx-columns", [
         el("div.sx-main", [text]),
