@@ -8,7 +8,7 @@ from torch import nn
 
 from scratchformer_course.ch09_block.live import CHANNELS, WORDS, reading_block, sentence
 from tests.site.browsing import number
-from tests.site.figures import fill, press
+from tests.site.figures import fill, press, status
 
 FIGURE = "block_switches"
 NAMES = {
@@ -41,10 +41,6 @@ def streams(on, post, count):
     return found
 
 
-def read(text):
-    return number(text.replace(",", ""))
-
-
 def check(page, on, post=False, count=1, at=1):
     """All tables, and the line below the switches."""
     found = streams(on, post, count)
@@ -53,21 +49,22 @@ def check(page, on, post=False, count=1, at=1):
     tables = page.evaluate(SHOWN)
     assert len(tables) == len(expected)
     for table, numbers in zip(tables, expected, strict=True):
-        shown = torch.tensor([[read(text) for text in row] for row in table]).double()
+        shown = torch.tensor([[number(text) for text in row] for row in table]).double()
         assert ((shown - numbers).abs() <= 0.0051 + 0.006 * numbers.abs()).all()
     end = found[-1][0][2]
     knows = [word for word, n in zip(WORDS, end[:, CHANNELS.index("hush")], strict=True) if n > 0.5]
-    said = page.locator(".sx-status").inner_text()
+    said = status(page)
     assert f"above 0.5 at {', '.join(knows) or 'no word'};" in said
-    largest, apart = (said.split(name)[1].split()[0] for name in ("number ", "words "))
-    assert read(largest.strip(";")) == pytest.approx(end.abs().max().item(), rel=0.005, abs=0.0051)
-    assert read(apart) == pytest.approx(torch.pdist(end).min().item(), rel=0.005, abs=0.0051)
+    largest, apart = (said.split(name)[1].split()[0].strip(";") for name in ("number ", "words "))
+    assert number(largest) == pytest.approx(end.abs().max().item(), rel=0.005, abs=0.0051)
+    assert number(apart) == pytest.approx(torch.pdist(end).min().item(), rel=0.005, abs=0.0051)
     return said
 
 
-def switch(page, on, part):
-    page.get_by_role("switch", name=NAMES[part], exact=True).click()
-    on[part] = not on[part]
+def switch(page, on, *parts):
+    for part in parts:
+        page.get_by_role("switch", name=NAMES[part], exact=True).click()
+        on[part] = not on[part]
 
 
 def test_every_switch_shows_pytorchs_numbers(page):
@@ -77,12 +74,15 @@ def test_every_switch_shows_pytorchs_numbers(page):
         switch(page, on, part)
         check(page, on)
         switch(page, on, part)
-    for one, other in itertools.combinations(NAMES, 2):
-        switch(page, on, one)
-        switch(page, on, other)
+    for pair in itertools.combinations(NAMES, 2):
+        switch(page, on, *pair)
         check(page, on)
-        switch(page, on, one)
-        switch(page, on, other)
+        switch(page, on, *pair)
+    page.get_by_role("switch", name="Attention").focus()
+    for expected in ("at no word", "at king, sleeps"):
+        page.keyboard.press("Space")
+        on["attention"] = not on["attention"]
+        assert expected in check(page, on)
     press(page, "post-norm")
     check(page, on, post=True)
 
@@ -94,8 +94,6 @@ def test_blocks_are_stacked_and_each_can_be_looked_at(page):
     press(page, "2 blocks")
     said = check(page, on, count=2, at=2)
     assert "at the, old, king, sleeps;" in said
-    fill(page, Look_at_block=1)
-    check(page, on, count=2)
     press(page, "12 blocks")
     for at in (1, 7, 12):
         fill(page, Look_at_block=at)
@@ -108,24 +106,3 @@ def test_blocks_are_stacked_and_each_can_be_looked_at(page):
     assert "words 0 apart" in check(page, on, post=True, count=12, at=12)
     press(page, "1 block", "pre-norm")
     check(page, on)
-
-
-def test_keys_move_the_switches_too(page):
-    on = dict.fromkeys(NAMES, True)
-    page.get_by_role("switch", name="Attention").focus()
-    page.keyboard.press("Space")
-    on["attention"] = False
-    assert "at no word" in check(page, on)
-    page.keyboard.press("Space")
-    on["attention"] = True
-    assert "at king, sleeps" in check(page, on)
-
-
-def test_a_finger_moves_a_switch(browser, saved):
-    on = dict.fromkeys(NAMES, True) | {"network": False}
-    context = browser.new_context(has_touch=True, viewport={"width": 390, "height": 800})
-    page = context.new_page()
-    page.goto(saved(FIGURE))
-    page.get_by_role("switch", name="Feed-forward network").tap()
-    assert "at no word" in check(page, on)
-    context.close()
