@@ -330,9 +330,9 @@ def test_what_is_no_guess_is_told_and_not_kept(page):
     field.fill("9")
     field.press("Enter")
     assert status.inner_text() == "" and field.get_attribute("aria-invalid") == "false"
-    page.evaluate("""const place = `course-guess:${location.pathname.replace(".html", "")}`;
-    for (const [key, guess] of [["share", "many"], ["largest", "Latin"]])
-      localStorage.setItem(`${place}:${key}`, guess);""")
+    page.evaluate("""const page = location.pathname.replace(".html", "");
+      for (const [question, guess] of [["share", "many"], ["largest", "Latin"]])
+        localStorage.setItem(`course-guess:${page}:${question}`, guess);""")
     reload(page)
     assert page.locator(LINE).count() == 0, "a stored text that is no guess"
 
