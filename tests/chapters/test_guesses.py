@@ -33,6 +33,16 @@ def found(pattern, flags=0):
     return lambda text: re.search(pattern, text, flags)[1]
 
 
+def between(answer, low, pattern, high):
+    """The answer, if the one group of a pattern is a number between two others."""
+    return when(answer, lambda text: low <= float(found(pattern, re.MULTILINE)(text)) <= high)
+
+
+def when(answer, holds):
+    """The answer, if something holds of the text."""
+    return lambda text: answer if holds(text) else ""
+
+
 def numbers(text):
     return [float(number) for number in re.findall(r"-?\d+\.?\d*", text)]
 
@@ -69,11 +79,6 @@ def who_profits(text):
     )
 
 
-def reads_again(text):
-    *_, network, counter = rows(text)[-1]
-    return "the counts" if counter > network else "the network"
-
-
 def beam_right(text):
     changes = [int(b) - int(a) for a, b in re.findall(r"greedy (\d+), by beam (\d+)", text)]
     assert all(abs(change) < 10 for change in changes)
@@ -85,20 +90,10 @@ def gpt_language(text):
     return "German" if min(german) > 90 and max(english) < 50 else "neither"
 
 
-def fresh_judge(text):
-    share = int(re.search(r"fresh .*unseen (\d+)%", text)[1])
-    return "about 50 %" if abs(share - 50) <= 5 else ""
-
-
 def one_vector(text):
     found = re.search(r"one vector +1,000 steps +seen(.*) of ([\d,]+)", text)
     share = sum(numbers(found[1])) / 3 / float(found[2].replace(",", ""))
     return "most" if share > 0.6 else ""
-
-
-def unseen_right(text):
-    share = min(unseen / seen for _, seen, unseen in rows(text))
-    return "nearly as many as of “seen”" if share > 0.9 else ""
 
 
 def without_teacher(text):
@@ -113,36 +108,11 @@ def plain_memory(text):
     return "between 3 and 4 times as much" if 3 < whole / half < 4 else ""
 
 
-def mixed_share(text):
-    share = int(re.search(r"bytes, (\d+)%", text)[1])
-    return "between half and all" if 55 < share < 95 else ""
-
-
-def as_large_as_the_logit(text):
-    logit, difference = numbers(text)
-    return "as large as the largest logit" if abs(difference / logit - 1) < 0.1 else ""
-
-
 def hidden_in_fresh(text):
     found = re.findall(
         r"^([a-z ]+?\w(?: 1)?)  +[\d.]+ +[\d.]+ +([\d.]+) +[\d.]+$", text, re.MULTILINE
     )
     return next(name for name, fresh in found if float(fresh) == 0)
-
-
-def norm_time(text):
-    fused, _, ours = (row[-1] for row in rows(text))
-    return "slower" if ours > 1.3 * fused else ""
-
-
-def sixteen_texts(text):
-    took = {(texts, tokens): ms for texts, tokens, ms, *_ in rows(text)}
-    return "less than 8 times as long" if took[16, 1] < 8 * took[1, 1] else ""
-
-
-def four_bits(text):
-    cost = float(re.search(r"^4 bits, a scale for each row +\+([\d.]+)", text, re.MULTILINE)[1])
-    return "0.01 to 0.1" if 0.01 <= cost <= 0.1 else ""
 
 
 def survives_a_column(text):
@@ -151,9 +121,9 @@ def survives_a_column(text):
     return "32 weights" if few == ["32"] else ""
 
 
-def characters_a_pass(text):
-    found = float(re.search(r"^shuffled +(?:[\d.]+ +){3}([\d.]+)", text, re.MULTILINE)[1])
-    return "about 1.3" if found < 1.65 else ""
+def sixteen_texts(text):
+    took = {(texts, tokens): ms for texts, tokens, ms, *_ in rows(text)}
+    return "less than 8 times as long" if took[16, 1] < 8 * took[1, 1] else ""
 
 
 def many_texts(text):
@@ -177,11 +147,6 @@ def momentum(text):
 def bytes_left(text):
     left = re.search(r"bytes; ([\d,]+) are left", text)[1]
     return f"{int(left.replace(',', '')) / 1e6:.0f}"
-
-
-def texts_equal(text):
-    """How many of the three that are drawn; the likeliest tokens stand in a line of their own."""
-    return str(len(re.findall(r"^drawn, seed \d: +equal True$", text, re.MULTILINE)))
 
 
 def hindi_times(text):
@@ -285,12 +250,6 @@ def all_fourteen(text):
     return "more than 0.6" if together > 0.6 > alone else ""
 
 
-def worse_at_once(figure):
-    """The figure's own check holds the waves above both of the others, seed by seed."""
-    assert 'order = max(past["rotary", s], pair_loss) < past["waves", s]' in figure
-    return "waves"
-
-
 def who_recovers(text):
     loss = {kind: float(mean) for kind, mean in re.findall(r"^(\w+) +([\d.]+) \(", text, re.M)}
     better = [kind for kind in ("waves", "rotary") if loss[kind] < loss["none"] - 0.1]
@@ -311,36 +270,16 @@ def learns_alone(text):
     return "neither" if not able and min(found["both"]) > 95 else ""
 
 
-def learn_nothing(figure):
-    """The figure's own check names those that fail for all seeds, at both rates."""
-    assert 'failed == ["no residual"]' in figure
-    return "1"
-
-
-def worth_of_a_head(text):
-    return "0.02 or less" if abs(sum(numbers(text)) / 3 - 2.54) <= 0.021 else ""
-
-
 def taken_out(text):
     cost = {
         part: float(n) for part, n in re.findall(r"^(\S+ ?\S*) +gained.*costs (\S+)", text, re.M)
     }
-    told = {"four heads": "one head instead of four", "positions": "no positions"}
-    return told.get(min(cost, key=lambda part: abs(cost[part])).strip(), "no feed-forward network")
-
-
-def tables_passed(text):
-    loss = float(found(r"GPT ([\d.]+)")(text))  # between the tables of four and of six
-    return "all but the fours and the fives" if 1.79 < loss < 1.97 else ""
+    names = {"four heads": "one head instead of four", "positions": "no positions"}
+    return names.get(min(cost, key=lambda part: abs(cost[part])).strip(), "no feed-forward network")
 
 
 def steps_of(text):
     return int(re.sub(r"\D", "", text))
-
-
-def adamw_path(text):
-    one, other = (line.partition(":")[2].strip() for line in text.splitlines())
-    return "stays as it is" if one == other else ""
 
 
 def batch_and_rate(text):
@@ -423,16 +362,8 @@ def what_a_batch_tells(text):
     return "rows of the batch are equal" if few else "the targets are not shifted"
 
 
-def what_is_shared(text):
-    share = row_of(text, "patient")[0]
-    return "about nine tenths" if 0.85 < share < 0.95 else "about a third"
-
-
-def what_variance_tells(text):
-    off = row_of(text, "patient")[-1]
-    return "√D is missing" if 14 < off < 18 else "the norm runs over time"
-
-
+# the figure's own check holds the waves above both of the others, seed by seed
+WORSE_AT_ONCE = 'order = max(past["rotary", s], pair_loss) < past["waves", s]'
 ANSWERS = {
     "00/first-sums": ("cell-08", lambda text: all_of(f"{row[0]:.0f}" for row in rows(text)[:2])),
     "00/row-plus-column": ("cell-12", lambda text: f"{rows(text)[1][2]:.0f}"),
@@ -466,37 +397,37 @@ ANSWERS = {
     "06/old-before-king": ("cell-57", old_before_king),
     "06/counting-right": ("cell-77", found(r"counting +(\d+)%")),
     "06/with-and-without-root": ("cell-width", wide_heads),
-    "07/row-of-first-head": (
-        "cell-30",
-        lambda t: f"{rows(t)[4][0]:.0f}",
-    ),
+    "07/row-of-first-head": ("cell-30", lambda t: f"{rows(t)[4][0]:.0f}"),
     "07/eight-heads": ("cell-43", eight_heads),
     "07/one-head": ("cell-45d", one_head),
     "07/all-fourteen": ("cell-76", all_fourteen),
     "08/place-place": ("cell-08", place_place),
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
-    "08/worse-at-once": ("cell-57", worse_at_once),
+    "08/worse-at-once": ("cell-57", when("waves", lambda t: WORSE_AT_ONCE in t)),
     "08/who-recovers": ("cell-64", who_recovers),
     "08/who-profits": ("cell-72", who_profits),
     "08/looks-where": ("cell-73c", found(r"squeezed: +looks back by (\d+)")),
-    "09/straight-answers": (
-        "cell-06",
-        lambda text: "0 for every phrase" if set(numbers(text)) == {0.0} else "",
-    ),
-    "09/hidden-numbers": (
-        "cell-10",
-        lambda text: "{:.0f} | {:.0f}".format(*rows(text)[3]),
-    ),
+    "09/straight-answers": ("cell-06", when("0 for every phrase", lambda t: not any(numbers(t)))),
+    "09/hidden-numbers": ("cell-10", lambda t: all_of(f"{n:.0f}" for n in rows(t)[3])),
     "09/apart-after-8": ("cell-22", found(r"\b8 layers: apart ([\d.]+)")),
     "09/alone": ("cell-58", learns_alone),
-    "09/learn-nothing": ("cell-58b", learn_nothing),
-    "10/worth-of-a-head": ("rung-5", worth_of_a_head),
+    "09/learn-nothing": ("cell-58b", when("1", lambda t: 'failed == ["no residual"]' in t)),
+    "10/worth-of-a-head": (
+        "rung-5",
+        when("0.02 or less", lambda t: abs(sum(numbers(t)) / 3 - 2.54) <= 0.021),
+    ),
     "10/taken-out": ("worth-2", taken_out),
     "10/loudest-start": ("cell-46", largest(r"control, lm_head (.*): ([\d.]+)")),
-    "10/gpt-after-800": ("cell-49", tables_passed),
+    "10/gpt-after-800": (  # between the tables of four and of six
+        "cell-49",
+        between("all but the fours and the fives", 1.8, r"GPT ([\d.]+)", 1.96),
+    ),
     "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
     "11/momentum-arrives": ("cell-09", momentum),
-    "11/adamw-path": ("cell-15", adamw_path),
+    "11/adamw-path": (
+        "cell-15",
+        when("stays as it is", lambda t: len(set(re.findall(":(.*)", t))) == 1),
+    ),
     "11/batch-and-rate": ("batch-2", batch_and_rate),
     "11/mean-of-means": ("cell-46", found(r"mean of the means: +([\d.]+)")),
     "11/thousand-steps": ("cell-62", found(r"bfloat16 .* times up: ([\d.]+)")),
@@ -508,78 +439,80 @@ ANSWERS = {
     "13/padding-moves": ("cell-22", found(r"no mask +(\d) of 5")),
     "13/first-loss": ("cell-31", found(r"loss ([\d.]+)")),
     "13/gpt-language": ("cell-42", gpt_language),
-    "13/fresh-judge": ("cell-56", fresh_judge),
+    "13/fresh-judge": ("cell-56", between("about 50 %", 45, r"fresh .*unseen (\d+)%", 55)),
     "14/table-right": ("cell-10", found(r"seen +(\d+) of 300 right")),
-    "14/unseen-right": ("cell-57", unseen_right),
+    "14/unseen-right": (
+        "cell-57",
+        when("nearly as many as of “seen”", lambda t: min(r[2] / r[1] for r in rows(t)) > 0.9),
+    ),
     "14/one-vector": ("neck-1", one_vector),
     "14/without-teacher": ("cell-63", without_teacher),
     "14/beam-right": ("cell-78", beam_right),
     "15/square-length": ("costs-29", square_length),
     "15/qwen-days": ("roof-33", found(r"operations, (\d+) days")),
     "15/one-reader": ("roof-43", found(r"^ +1 texts: +([\d,]+)")),
-    "15/mixed-share": ("roof-65", mixed_share),
+    "15/mixed-share": ("roof-65", between("between half and all", 56, r"bytes, (\d+)%", 94)),
     "15/plain-memory": ("costs-62", plain_memory),
     "16/highest-floor": ("law-21", lambda text: f"{max(numbers(text)):.2f}"),
     "16/large-runs": ("law-large", lambda t: all_of(re.findall(r"measured ([\d.]+),", t))),
     "16/best-size": ("law-37", found(r"best size: ([\d,]+)")),
     "16/free-floor": ("law-free", found(r"it foretells ([\d.]+)")),
-    "16/reads-again": ("law-63", reads_again),
+    "16/reads-again": ("law-63", when("the counts", lambda t: rows(t)[-1][-1] > rows(t)[-1][-2])),
     "17/times-as-fast": ("cell-66", found(r"times as fast: (\d+)")),
     "17/directions": ("cell-30", found(r"lies in (\d+) of 64 directions")),
     "17/peeking-loss": ("cell-48", found(r"looks ahead +([\d.]+)")),
     "17/seeds-below": ("cell-57", lambda t: str(sum(loss < 1.865 for loss in numbers(t)[:3]))),
-    "18/three-transposed": ("cell-07", as_large_as_the_logit),
-    "18/bytes-left": ("cell-11", bytes_left),
-    "18/same-tokens": ("cell-40", texts_equal),
-    "18/hidden-in-fresh": ("cell-48", hidden_in_fresh),
-    "18/mask-enough": (
-        "cell-51",
-        lambda t: "still move" if numbers(t)[-1] > 0.1 else "stay as they are",
+    "18/three-transposed": (  # of the logit and the difference
+        "cell-07",
+        when(
+            "as large as the largest logit", lambda t: abs(numbers(t)[1] / numbers(t)[0] - 1) < 0.1
+        ),
     ),
-    "19/norm-time": ("norm-15", norm_time),
+    "18/bytes-left": ("cell-11", bytes_left),
+    "18/same-tokens": (
+        "cell-40",
+        lambda t: str(len(re.findall(r"(?m)^drawn, seed \d: +equal True$", t))),
+    ),
+    "18/hidden-in-fresh": ("cell-48", hidden_in_fresh),
+    "18/mask-enough": ("cell-51", when("still move", lambda t: numbers(t)[-1] > 0.1)),
+    "19/norm-time": ("norm-15", when("slower", lambda t: rows(t)[2][-1] > 1.3 * rows(t)[0][-1])),
     "19/cache-bytes": ("share-26", found(r": ([\d,]+) bytes a token")),
     "19/reach": ("window-35", found(r"reached: (\d+)")),
     "19/no-balance": ("balance-59", without_balance),
     "20/sixteen-texts": ("inf-11", sixteen_texts),
-    "20/four-bits": ("inf-29", four_bits),
+    "20/four-bits": ("inf-29", between("0.01 to 0.1", 0.01, r"^4 bits, a .* row +\+([\d.]+)", 0.1)),
     "20/outlier-column": ("inf-38", survives_a_column),
-    "20/a-pass": ("inf-59", characters_a_pass),
+    "20/a-pass": ("inf-59", between("about 1.3", 0, r"^shuffled(?: +[\d.]+){3} +([\d.]+)", 1.64)),
     "20/many-texts": ("inf-66", many_texts),
     "21/base-writes": ("respond", what_follows_equals),
-    "21/random-weights": (
-        "three",
-        lambda t: "about 0.01" if row_of(t, "random weights")[0] < 0.06 else "more",
-    ),
+    "21/random-weights": ("three", between("about 0.01", 0, r"^random weights\D*([\d.]+)", 0.059)),
     "21/ten-more": (
         "noise",
-        lambda t: "the direction is lost" if row_of(t, r"r \+ 10 {5,}\D*")[0] < 0.3 else "kept",
+        between("the direction is lost", 0, r"^r \+ 10 {5,}\D*([\d.]+)", 0.29),
     ),
-    "21/variety": (
-        "rewarded",
-        lambda t: "fewer than 10" if row_of(t, "reward ")[1] < 10 else "more",
-    ),
+    "21/variety": ("rewarded", when("fewer than 10", lambda t: row_of(t, "reward ")[1] < 10)),
     "21/hole": ("hole", what_units_pay),
     "21/contaminated": ("leak", what_leaks),
-    "22/untrained": (
-        "table",
-        lambda t: "always" if row_of(t, "rhyme word")[-1] > 0.99 else "not always",
-    ),
-    "22/erased": (
-        "bars",
-        lambda t: "more than 0.9" if row_of(t, "line break")[0] > 0.9 else "less",
-    ),
+    "22/untrained": ("table", when("always", lambda t: row_of(t, "rhyme word")[-1] > 0.99)),
+    "22/erased": ("bars", when("more than 0.9", lambda t: row_of(t, "line break")[0] > 0.9)),
     "22/lever": ("doses", what_turns),
     "22/one-block": ("songs-07", which_copies),
     "22/path": ("songs-22", which_path),
     "22/always-six": (
         "songs-25",
-        lambda t: "worse than chance" if row_of(t, "loops of 5")[0] > math.log(32) else "better",
+        when("worse than chance", lambda t: row_of(t, "loops of 5")[0] > math.log(32)),
     ),
     "23/first-diagnosis": ("sums", what_rows_tell),
     "23/third-diagnosis": ("rates", what_rates_tell),
     "23/fourth-diagnosis": ("batch", what_a_batch_tells),
-    "23/shared-text": ("shared-used", what_is_shared),
-    "23/sixth-diagnosis": ("second", what_variance_tells),
+    "23/shared-text": (
+        "shared-used",
+        between("about nine tenths", 0.86, r"^patient\D*([\d.]+)", 0.94),
+    ),
+    "23/sixth-diagnosis": (
+        "second",
+        when("√D is missing", lambda t: 14 < row_of(t, "patient")[-1] < 18),
+    ),
 }
 
 
@@ -769,16 +702,9 @@ def on_each(name, *given):
 
 
 def test_each_value_of_a_guess_has_its_own_fault():
-    told = on_each(
-        "faults",
-        (SEVERAL, ["1", "many"]),
-        (SEVERAL, ["1"]),
-        (CHOICE, ["c"]),
-        (CHOICE, ["a"]),
-    )
-    assert [[bool(fault) for fault in faults] for faults in told] == [
-        [False, True], [False, True], [True], [False],
-    ]  # fmt: skip
+    given = [(SEVERAL, ["1", "many"]), (SEVERAL, ["1"]), (CHOICE, ["c"]), (CHOICE, ["a"])]
+    faults = [[bool(fault) for fault in each] for each in on_each("faults", *given)]
+    assert faults == [[False, True], [False, True], [True], [False]]
 
 
 def test_each_of_several_numbers_gets_its_own_verdict():
@@ -789,8 +715,8 @@ def test_each_of_several_numbers_gets_its_own_verdict():
 
 
 def test_an_output_does_not_show_what_prose_tells():
-    (_, told), (_, shown) = on_each("lines", (CHOICE, ["a"]), (CHOICE | {"answerIs": ""}, ["a"]))
-    assert "output" in shown and "output" not in told and "right" not in told
+    (_, prose), (_, shown) = on_each("lines", (CHOICE, ["a"]), (CHOICE | {"answerIs": ""}, ["a"]))
+    assert "output" in shown and "output" not in prose and "right" not in prose
 
 
 # ---- what is veiled ----
@@ -840,10 +766,10 @@ def veiled(text):
     blocks = list(veil_ext.blocks_of(tree(*text.split())))
     questions, shows = veil_ext.covered(blocks)
 
-    def told(i):
+    def sign(i):
         return "".join(q.upper() if q in shows.get(i, ()) else q for q in questions.get(i, ()))
 
-    return " ".join(told(i) or "-" for i in range(len(blocks)))
+    return " ".join(sign(i) or "-" for i in range(len(blocks)))
 
 
 @pytest.mark.parametrize(

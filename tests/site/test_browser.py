@@ -26,7 +26,6 @@ ONE_OF_EACH = {
     "book/playground",
     "book/train_in_this_tab",
     "notebooks/01_bpe",
-    "notebooks/06_self_attention",
     "notebooks/17_speedrun",
 }
 GUESSES = ":is(.course-guess, .course-veil)"

@@ -6,23 +6,28 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
+from sphinx.errors import SphinxError
 
 import course
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from course_ext import faults_of_outputs, pages_address  # noqa: E402  (a Sphinx extension)
+from course_ext import (  # noqa: E402  (a Sphinx extension)
+    faults_of_outputs,
+    pages_address,
+    prepare_chapter,
+)
 
 TOC = """format: jb-book
 root: book/welcome
 chapters:
   - file: notebooks/07_small
-  - file: book/plain
+  - file: book/small
 """
-PLAIN = "# A page\n\nA page with no figure.\n"
 WELCOME = """# A small book
 
 See {numref}`fig-second`.
@@ -31,6 +36,10 @@ See {numref}`fig-second`.
 :name: fig-welcome
 :alt: The logo
 A figure on a page without a number.
+```
+
+```{only} addressed
+A rocket.
 ```
 """
 CHAPTER = """# 07 · Small
@@ -49,51 +58,6 @@ The first.
 The second.
 ```
 """
-
-
-def build(book: Path) -> subprocess.CompletedProcess:
-    """Build `book` as `make book` does."""
-    program = Path(sys.executable).with_name("jupyter-book")
-    return subprocess.run([program, *course.BUILD], cwd=book, capture_output=True, text=True)
-
-
-@pytest.fixture
-def small_book(tmp_path) -> Path:
-    """A book of three pages with the course's own configuration, extension and assets."""
-    shutil.copy(ROOT / "_config.yml", tmp_path)
-    for folder in ("_ext", "_assets"):
-        shutil.copytree(ROOT / "book" / folder, tmp_path / "book" / folder)
-    shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
-    loader = Path("scratchformer_course", "kit", "figure", "loader.js")
-    (tmp_path / loader).parent.mkdir(parents=True)
-    shutil.copy(ROOT / loader, tmp_path / loader)
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "_toc.yml").write_text(TOC, encoding="utf-8")
-    (tmp_path / "book" / "welcome.md").write_text(WELCOME, encoding="utf-8")
-    (tmp_path / "book" / "plain.md").write_text(PLAIN, encoding="utf-8")
-    (tmp_path / "notebooks" / "07_small.md").write_text(CHAPTER, encoding="utf-8")
-    return tmp_path
-
-
-def test_figures_carry_the_number_of_their_file_in_captions_and_references(small_book):
-    assert build(small_book).returncode == 0
-    numbers = {}
-    for name in ("book/welcome", "notebooks/07_small"):
-        text = (small_book / "_build" / "html" / f"{name}.html").read_text(encoding="utf-8")
-        page = BeautifulSoup(text, "html.parser").article
-        captions = [part.get_text().strip() for part in page.select(".caption-number")]
-        references = [part.get_text() for part in page.select("a.internal .std-numref")]
-        numbers[name] = captions, references
-    assert numbers["notebooks/07_small"] == (["Fig. 7.1", "Fig. 7.2"], ["Fig. 7.1", "Fig. 7.2"])
-    assert numbers["book/welcome"] == (["Fig. 1"], ["Fig. 7.2"])
-
-
-def test_bad_reference_fails_the_build_each_time(small_book):
-    # on a page that Sphinx does not write again of itself, as it does those with figures
-    page = small_book / "book" / "plain.md"
-    page.write_text("# A page\n\n{ref}`no-such-place`\n", encoding="utf-8")
-    assert build(small_book).returncode != 0
-    assert build(small_book).returncode != 0, "a second build of the same pages passes"
 
 
 def code_cell(source: str, *outputs: dict, count: int | None = 1) -> dict:
@@ -123,17 +87,16 @@ def test_a_chapter_that_was_not_run_to_its_end_is_told():
     ]
 
 
-def test_a_stored_error_fails_the_build_which_names_chapter_and_cell(small_book):
-    (small_book / "notebooks" / "07_small.md").unlink()
+def test_a_stored_error_ends_the_build_which_names_chapter_and_cell():
     title = {"cell_type": "markdown", "metadata": {}, "source": "# 07 · Small"}
     cells = [title, code_cell("print(3)", PRINTED), code_cell("y = x", ERROR)]
-    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
-    (small_book / "notebooks" / "07_small.ipynb").write_text(json.dumps(notebook), "utf-8")
-    (small_book / "book" / "welcome.md").write_text("# A small book\n", "utf-8")
-    run = build(small_book)
-    assert run.returncode != 0
-    assert "07_small: cell 2 (y = x)" in run.stdout + run.stderr
+    env = SimpleNamespace(doc2path=lambda name: f"{name}.ipynb")
+    source = [json.dumps({"cells": cells})]
+    with pytest.raises(SphinxError, match=r"07_small: cell 2 \(y = x\)"):
+        prepare_chapter(SimpleNamespace(env=env), "notebooks/07_small", source)
 
+
+# ---- small books, with the course's own configuration, extensions and assets ----
 
 SET_UP = """# @title Set-up
 import importlib.util
@@ -145,38 +108,72 @@ if importlib.util.find_spec("scratchformer") is None:
 
 from math import pi
 """
-ABOUT_COLAB = "# A small book\n\n```{only} addressed\nA rocket.\n```\n"
 
 
-@pytest.mark.parametrize("owner", ["YOUR_ACCOUNT", "a-teacher"])
-def test_links_to_colab_and_to_the_repository_need_an_address(small_book, owner):
-    config = small_book / "_config.yml"
-    address = re.sub(r"(github\.com/)[\w-]+", rf"\1{owner}", config.read_text("utf-8"))
-    config.write_text(address, "utf-8")
-    toc = TOC.replace("notebooks/07_small", "book/small")  # no chapter of the map
-    (small_book / "_toc.yml").write_text(toc, encoding="utf-8")
+def lay_out(folder: Path, toc: str, pages: dict[str, str], owner: str = "YOUR_ACCOUNT") -> Path:
+    """A book of these pages, by their files, in a folder that may hold one already."""
+    config = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    address = re.sub(r"(github\.com/)[\w-]+", rf"\1{owner}", config)
+    for name, text in {"_config.yml": address, "_toc.yml": toc, **pages}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    for name in ("book/_ext", "book/_assets"):
+        shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
+    for name in ("book/references.bib", "scratchformer_course/kit/figure/loader.js"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def build(book: Path) -> subprocess.CompletedProcess:
+    """Build `book` as `make book` does."""
+    program = Path(sys.executable).with_name("jupyter-book")
+    return subprocess.run([program, *course.BUILD], cwd=book, capture_output=True, text=True)
+
+
+def test_figures_are_numbered_by_file_and_links_to_the_repository_need_an_address(tmp_path):
     title = {"cell_type": "markdown", "metadata": {}, "source": "# Small"}
-    cells = [title, code_cell(SET_UP.replace("OWNER", owner)), code_cell("print(3)", PRINTED)]
     python = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
-    notebook = {"cells": cells, "metadata": python, "nbformat": 4, "nbformat_minor": 4}
-    (small_book / "book" / "small.ipynb").write_text(json.dumps(notebook), "utf-8")
-    (small_book / "book" / "welcome.md").write_text(ABOUT_COLAB, "utf-8")
-    run = build(small_book)
-    assert run.returncode == 0, run.stdout + run.stderr
-    site = small_book / "_build" / "html"
-    pages = {
-        name: BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser").body
-        for name in ("book/small", "book/welcome")
-    }
-    has_one = owner == "a-teacher"
-    chapter = pages["book/small"]
-    assert "from math import pi" in chapter.get_text()
-    assert ("importlib" in chapter.get_text()) == has_one
-    assert bool(chapter.select("a[href*='colab.research']")) == has_one
-    assert ("A rocket." in pages["book/welcome"].get_text()) == has_one
-    for body in pages.values():
-        assert bool(body.select(f"a[href*='github.com/{owner}']")) == has_one
-        assert bool(body.select(".course-report a")) == has_one
+    html = tmp_path / "_build" / "html"
+    for owner in ("YOUR_ACCOUNT", "a-teacher"):
+        has_one = owner == "a-teacher"
+        cells = [title, code_cell(SET_UP.replace("OWNER", owner)), code_cell("print(3)", PRINTED)]
+        notebook = {"cells": cells, "metadata": python, "nbformat": 4, "nbformat_minor": 4}
+        names = {
+            "book/welcome.md": WELCOME,
+            "notebooks/07_small.md": CHAPTER,
+            "book/small.ipynb": json.dumps(notebook),  # no chapter of the map
+        }
+        run = build(lay_out(tmp_path, TOC, names, owner))
+        assert run.returncode == 0, run.stdout + run.stderr
+        welcome, small, chapter = (
+            BeautifulSoup((html / f"{name}.html").read_text("utf-8"), "html.parser").body
+            for name in ("book/welcome", "book/small", "notebooks/07_small")
+        )
+        for page, captions, references in (
+            (chapter, ["Fig. 7.1", "Fig. 7.2"], ["Fig. 7.1", "Fig. 7.2"]),
+            (welcome, ["Fig. 1"], ["Fig. 7.2"]),
+        ):
+            found = page.article.select(".caption-number")
+            assert [caption.get_text().strip() for caption in found] == captions
+            found = page.article.select("a.internal .std-numref")
+            assert [reference.get_text() for reference in found] == references
+        assert "from math import pi" in small.get_text()
+        assert ("importlib" in small.get_text()) == has_one
+        assert bool(small.select("a[href*='colab.research']")) == has_one
+        assert ("A rocket." in welcome.get_text()) == has_one
+        for body in (welcome, small):
+            assert bool(body.select(f"a[href*='github.com/{owner}']")) == has_one
+            assert bool(body.select(".course-report a")) == has_one
+
+
+def test_a_bad_reference_fails_the_build_each_time(tmp_path):
+    # on a page that Sphinx does not write again of itself, as it does those with figures
+    page = "# A page\n\n{ref}`no-such-place`\n"
+    book = lay_out(tmp_path, "format: jb-book\nroot: book/plain\n", {"book/plain.md": page})
+    for _ in range(2):
+        run = build(book)
+        assert run.returncode != 0 and "no-such-place" in run.stderr
 
 
 @pytest.mark.parametrize(

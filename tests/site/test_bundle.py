@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from test_pages import Page, faults_of_links
 
+from tests.site.browsing import parsed
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -36,6 +38,6 @@ def test_the_bundle_holds_site_notebooks_and_package(unpacked):
 
 def test_the_pages_of_the_bundle_lead_to_pages_of_the_bundle(unpacked):
     files = (unpacked / "site" / "book").rglob("*.html")
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in files}
+    pages = {path: Page(parsed(path)) for path in files}
     welcome = unpacked / "site" / "book" / "welcome.html"
     assert list(faults_of_links(welcome, pages[welcome], pages)) == []

@@ -1,6 +1,5 @@
 """The boxes of exercises: built from notebook and table, and answered in a real browser."""
 
-import contextlib
 import functools
 import json
 import re
@@ -20,10 +19,10 @@ from tests.site.browsing import (
     axe_finds,
     open_folds,
     opened,
+    parsed,
     reload,
 )
 from tests.site.conftest import ROOT, Quiet, serving
-from tests.site.test_pages import parsed
 from tools.set_repository import PLACEHOLDER, current
 
 in_node = Node("../book/_assets/guess-verdicts.js", E="../book/_assets/exercise.js")
@@ -35,6 +34,7 @@ def article(chapter, site):
     return parsed(site / f"{chapter}.html").article
 
 
+@functools.cache
 def stored(chapter):
     """The code cells of a chapter's notebook, as its page has them."""
     cells = nbformat.read(ROOT / f"{chapter}.ipynb", as_version=4).cells
@@ -64,41 +64,35 @@ def without_spaces(text):
 # ---- as it is built -------------------------------------------------------------------------
 
 
-def test_each_exercise_is_one_box_from_its_task_to_its_worked_answer(chapter, article):
+def test_each_exercise_is_one_box_with_the_hints_and_the_question_of_its_table(chapter, article):
     boxes = article.select("section.course-exercise")
     table = EXERCISES[chapter.split("/")[1]]
     assert [box["data-exercise"] for box in boxes] == [each.number for each in table]
-    cells = stored(chapter)
     for box, exercise in zip(boxes, table, strict=True):
         assert box.h3.get_text().startswith(f"Exercise {exercise.number} · ")
         assert "not yet" not in box.get_text()
         parts = box.find_all(recursive=False)
         names = [part.get("class", ["other"])[-1].removeprefix("course-") for part in parts]
         assert names[-len(PARTS) :] == PARTS
-        worked = [c.source for c in cells if f"orked solution {exercise.number}" in title_of(c)]
-        assert codes(box.select_one(".course-worked")) == [code_of(source) for source in worked]
+        title = f"orked solution {exercise.number}"
+        worked = [code_of(c.source) for c in stored(chapter) if title in title_of(c)]
+        assert codes(box.select_one(".course-worked")) == worked
         open_code = codes(box)[: -len(worked)]
         assert sum(f"checks.{exercise.name}({exercise.name})" in code for code in open_code) == 1
-
-
-def test_hints_and_question_are_those_of_the_table(chapter, article):
-    for exercise in EXERCISES[chapter.split("/")[1]]:
-        box = article.select_one(f'section[data-exercise="{exercise.number}"]')
         hints = [without_spaces(fold.p.get_text()) for fold in box.select(".course-hint")]
         assert [hint.rstrip(".") for hint in hints] == [
             without_spaces(hint).rstrip(".") for hint in exercise.hints
         ]
         question = json.loads(box.select_one(".course-question script").string)
         assert question == exercise.question.export(exercise)  # PyTorch's numbers, as they are now
+        assert box.select_one(".course-run code").get_text() == f"{chapter}.ipynb"
 
 
-def test_no_cell_of_the_notebook_is_lost_or_shown_twice(chapter, article):
-    shown = Counter(codes(article))
-    hidden = [c for c in stored(chapter) if "remove-input" not in c.metadata.get("tags", [])]
-    assert shown == Counter(code_of(cell.source) for cell in hidden)
-
-
-def test_proofs_stand_in_the_checks_of_their_section_and_no_box_holds_any(chapter, article):
+def test_no_cell_is_lost_or_shown_twice_and_proofs_stand_in_the_checks_of_their_section(
+    chapter, article
+):
+    shown = [c for c in stored(chapter) if "remove-input" not in c.metadata.get("tags", [])]
+    assert Counter(codes(article)) == Counter(code_of(cell.source) for cell in shown)
     proofs = [code_of(c.source) for c in stored(chapter) if title_of(c).startswith("Proof: ")]
     folds = article.select(".course-checks")
     assert Counter(code for fold in folds for code in codes(fold)) == Counter(proofs)
@@ -108,16 +102,10 @@ def test_proofs_stand_in_the_checks_of_their_section_and_no_box_holds_any(chapte
         later = [part for part in fold.find_next_siblings() if part.name != "section"]
         assert later == [], "prose stands behind the checks of its section"
         assert len(fold.select(".course-fold-title")) == len(codes(fold))
-
-
-def test_one_small_fold_holds_what_the_opening_sets_up(chapter, article):
-    (fold,) = article.select(".course-setup")
+    (fold,) = article.select(".course-setup")  # what the opening sets up
     assert fold.parent.name == "section" and fold.find_previous_sibling("h1")
     first = [c for c in stored(chapter) if "hide-cell" in c.metadata.get("tags", [])][:2]
     assert codes(fold)[:2] == [code_of(cell.source) for cell in first]
-
-
-def test_a_fold_has_the_plain_title_of_its_cell(chapter, article):
     titles = {title_of(cell) for cell in stored(chapter)}
     for fold in article.select("div.cell > details"):
         assert fold.summary.get_text() in titles and fold.summary.attrs == {}
@@ -139,10 +127,7 @@ def test_what_choose_prints_is_one_quiet_line_and_the_rest_of_the_output_stays(c
     assert not any(text.startswith("Fromhereon:") for text in pages_outputs)
 
 
-def test_the_line_on_running_names_the_notebook_that_the_page_hands_out(chapter, site, article):
-    for line in article.select(".course-run"):
-        assert line.code.get_text() == f"{chapter}.ipynb"
-        assert (ROOT / line.code.get_text()).is_file()
+def test_the_page_hands_out_its_notebook(chapter, site):
     (button,) = parsed(site / f"{chapter}.html").select("a.btn-download-source-button")
     handed_out = (site / chapter).parent / button["href"]
     assert handed_out.resolve().is_file() and handed_out.name == f"{chapter.split('/')[1]}.ipynb"
@@ -175,17 +160,17 @@ def said(name, question, *answers):
     return in_node(body, question=question, given=answers)
 
 
-def states(told):
-    return [each["state"] for each in told]
+def states(answers):
+    return [each["state"] for each in answers]
 
 
 def test_a_typed_number_is_compared_after_rounding():
     right = said("judgeNumber", NUMBER, ["0.85"], ["0,853"], [" .8463 "], ["17/20"])
     assert states(right) == ["right"] * 4
     whole = {**NUMBER, "digits": 0, "right": "1234", "wrong": {"-2": "Not below zero"}}
-    told = said("judgeNumber", whole, ["1,234"], ["1234.4"], ["−2"], ["1235"])
-    assert states(told) == ["right", "right", "wrong", "wrong"]
-    assert told[2]["text"] == "Not below zero." and told[3].get("isUnknown")
+    found = said("judgeNumber", whole, ["1,234"], ["1234.4"], ["−2"], ["1235"])
+    assert states(found) == ["right", "right", "wrong", "wrong"]
+    assert found[2]["text"] == "Not below zero." and found[3].get("isUnknown")
     lists = said("judgeNumber", whole, ["[1, 2, 3, 4]"], ["1 2 3 4"], ["1,2,3,4"], ["12,34"])
     assert states(lists) == ["right", "right", "right", "wrong"]
     zero = {**NUMBER, "right": "0.00", "wrong": {}}
@@ -203,9 +188,9 @@ def test_a_wrong_number_gets_its_diagnosis_and_a_nearly_right_one_the_digits():
 
 
 def test_a_choice_says_which_half_of_it_is_wrong():
-    told = said("judgeWhich", WHICH, [-1, 0], [0, 0], [1, -1], [1, 2], [1, 0])
-    assert states(told) == ["none", "wrong", "none", "wrong", "right"]
-    assert len({each["text"] for each in told}) == 5
+    found = said("judgeWhich", WHICH, [-1, 0], [0, 0], [1, -1], [1, 2], [1, 0])
+    assert states(found) == ["none", "wrong", "none", "wrong", "right"]
+    assert len({each["text"] for each in found}) == 5
 
 
 # ---- in a browser -------------------------------------------------------------------------------
@@ -221,9 +206,9 @@ def planted(site):
     for question, number in ((NUMBER, "6.1"), (WHICH, "6.2")):
         start = text.index(f'data-exercise="{number}"')
         end = text.index("</p>", text.index('class="course-run"', start)) + 4
-        told = f'<script type="application/json">{json.dumps(question)}</script>'
+        given = f'<script type="application/json">{json.dumps(question)}</script>'
         hint = '<details class="course-fold course-hint"><summary>Hint 1</summary><p>Look.</p>'
-        box = f'<div class="course-question" data-exercise="{number}">{told}</div>{hint}</details>'
+        box = f'<div class="course-question" data-exercise="{number}">{given}</div>{hint}</details>'
         text = text[:end] + box + text[end:]
     return text
 
@@ -246,17 +231,6 @@ def address(site):
         yield f"{base}{PAGE}.html"
 
 
-@pytest.fixture
-def open_page(browser, address):
-    """A function that opens this chapter; at the end it may have complained of nothing."""
-    with contextlib.ExitStack() as stack:
-
-        def open_it(mode="light", width=DESK, **settings):
-            return stack.enter_context(opened(browser, address, mode, width, **settings))
-
-        yield open_it
-
-
 def status(page, box):
     return page.locator(f"{box} .course-question [role=status]").inner_text()
 
@@ -273,83 +247,73 @@ def ticks(page):
     )
 
 
-def test_a_number_is_judged_kept_and_ticks_what_was_worked_out(open_page):
-    page = open_page()
-    assert answer_number(page, "0.98") == "Not yet. Divide by √2 first."
-    assert ticks(page) == []
-    answer_number(page, "7")
-    page.locator(f"{FIRST} .course-question").get_by_role("button", name="hint 1").click()
-    assert page.evaluate("document.activeElement.textContent") == "Hint 1"
-    assert page.locator(f"{FIRST} .course-hint p").first.is_visible()
-    assert "right" in answer_number(page, "0.85")
-    assert ticks(page) == ["6.1 worked out"]
-    reload(page)  # the answer is kept, and so are the ticks
-    assert page.locator(f"{FIRST} .course-question input").input_value() == "0.85"
-    assert "right" in status(page, FIRST) and status(page, SECOND) == ""
-    page.get_by_label("Worked out on this page: exercise 6.1").uncheck()
-    page.get_by_label("Written in the notebook: exercise 6.2").check()
-    reload(page)
-    assert ticks(page) == ["6.2"], "a kept answer has set the tick again"
+def test_answers_are_judged_kept_and_tick_what_was_worked_out(browser, address):
+    with opened(browser, address, width=DESK) as page:
+        for text in ("", "much"):  # which is no answer, and not kept
+            assert "number" in answer_number(page, text)
+        page.locator(f"{SECOND} button[type=submit]").click()
+        assert status(page, SECOND) != "" and ticks(page) == []
+        keys = page.evaluate("Object.keys(localStorage).filter(key => key.includes('question'))")
+        assert keys == []
+        assert answer_number(page, "0.98") == "Not yet. Divide by √2 first."
+        answer_number(page, "7")
+        page.locator(f"{FIRST} .course-question").get_by_role("button", name="hint 1").click()
+        assert page.evaluate("document.activeElement.textContent") == "Hint 1"
+        assert page.locator(f"{FIRST} .course-hint p").first.is_visible() and ticks(page) == []
+        assert "right" in answer_number(page, "0.85")
+        assert ticks(page) == ["6.1 worked out"]
+        page.locator(f"{SECOND} input[type=radio]").first.focus()  # a choice by keys alone
+        for key in ("Space", "Tab", "Space", "Enter"):  # Tab: to the reasons
+            page.keyboard.press(key)
+        assert "passes the check" in status(page, SECOND)
+        for key in ("Shift+Tab", "ArrowDown", "Enter"):
+            page.keyboard.press(key)
+        assert "right" in status(page, SECOND)
+        assert ticks(page) == ["6.1 worked out", "6.2 worked out"]
+        reload(page)  # the answers are kept, and so are the ticks
+        assert page.locator(f"{FIRST} .course-question input").input_value() == "0.85"
+        assert "right" in status(page, FIRST) and "right" in status(page, SECOND)
+        chosen = page.locator(f"{SECOND} .course-question :checked")
+        assert chosen.evaluate_all("all => all.map(input => input.value)") == ["1", "0"]
+        page.get_by_label("Worked out on this page: exercise 6.1").uncheck()
+        page.get_by_label("Written in the notebook: exercise 6.2").check()
+        reload(page)
+        both = ["6.2 worked out", "6.2"]
+        assert ticks(page) == both, "a kept answer has set the tick again"
 
 
-def test_a_choice_is_made_by_keys_alone(open_page):
-    page = open_page()
-    page.locator(f"{SECOND} input[type=radio]").first.focus()
-    page.keyboard.press("Space")
-    page.keyboard.press("Tab")  # to the reasons
-    page.keyboard.press("Space")
-    page.keyboard.press("Enter")
-    assert "passes the check" in status(page, SECOND)
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    assert "right" in status(page, SECOND) and ticks(page) == ["6.2 worked out"]
-    reload(page)
-    chosen = page.locator(f"{SECOND} .course-question :checked")
-    assert chosen.evaluate_all("all => all.map(input => input.value)") == ["1", "0"]
-
-
-def test_what_is_no_answer_is_told_and_not_kept(open_page):
-    page = open_page()
-    for text in ("", "much"):
-        assert "number" in answer_number(page, text)
-    page.locator(f"{SECOND} button[type=submit]").click()
-    assert status(page, SECOND) != "" and ticks(page) == []
-    keys = page.evaluate("Object.keys(localStorage).filter(key => key.includes('question'))")
-    assert keys == []
-
-
-def test_a_browser_that_keeps_nothing_still_answers(open_page):
+def test_a_browser_that_keeps_nothing_still_answers(browser, address):
     script = (
         "Object.defineProperty(window, 'localStorage', {get() { throw new Error('blocked'); }})"
     )
-    page = open_page(script=script, faults=[])
-    assert "right" in answer_number(page, "0.85")
+    with opened(browser, address, script=script, faults=[]) as page:
+        assert "right" in answer_number(page, "0.85")
 
 
-@pytest.mark.parametrize(("mode", "width"), [("light", DESK), ("dark", PHONE)])
-def test_axe_finds_nothing_in_boxes_and_folds_and_they_fit_a_phone(open_page, axe, mode, width):
-    page = open_page(mode, width)
-    answer_number(page, "0.85")
-    page.locator(f"{SECOND} input[type=radio]").first.check()
-    page.locator(f"{SECOND} button[type=submit]").click()
-    assert page.locator(f"{ARTICLE} .course-fold[open]").count() == 0
-    open_folds(page, f"{ARTICLE} .course-fold")
-    for part in (".course-setup", ".course-exercise", ".course-checks"):
-        assert page.evaluate(TOO_SMALL, part) == []
-        assert axe_finds(page, axe, part) == []
+def test_axe_finds_nothing_in_boxes_and_folds_which_fit_a_phone_and_stay_closed_on_paper(
+    browser, address, axe
+):
+    with opened(browser, address, width=DESK) as page:
+        page.emulate_media(media="print")
+        for part in (".course-question", ".course-run", ".course-ticks", ".course-worked .cell"):
+            assert not page.locator(f"{FIRST} {part}").first.is_visible(), part
+        assert page.locator(f"{FIRST} h3").is_visible()
+        page.emulate_media(media="screen")
+        answer_number(page, "0.85")
+        page.locator(f"{SECOND} input[type=radio]").first.check()
+        page.locator(f"{SECOND} button[type=submit]").click()
+        assert page.locator(f"{ARTICLE} .course-fold[open]").count() == 0
+        open_folds(page, f"{ARTICLE} .course-fold")
+        for mode, width in (("dark", PHONE), ("light", DESK)):
+            page.emulate_media(color_scheme=mode)
+            page.set_viewport_size({"width": width, "height": 900})
+            for part in (".course-setup", ".course-exercise", ".course-checks"):
+                assert page.evaluate(TOO_SMALL, part) == []
+                assert axe_finds(page, axe, part, all_rules=mode == "light") == []
 
 
-def test_on_paper_closed_folds_stay_closed_and_no_question_is_asked(open_page):
-    page = open_page()
-    page.emulate_media(media="print")
-    for part in (".course-question", ".course-run", ".course-ticks", ".course-worked .cell"):
-        assert not page.locator(f"{FIRST} {part}").first.is_visible(), part
-    assert page.locator(f"{FIRST} h3").is_visible()
-
-
-def test_without_javascript_the_box_has_its_folds_and_no_trace_of_a_question(open_page):
-    page = open_page(javascript=False)
-    assert page.locator(f"{FIRST} .course-question").bounding_box()["height"] == 0
-    page.locator(f"{FIRST} .course-worked summary").click()
-    assert page.locator(f"{FIRST} .course-worked .cell").is_visible()
+def test_without_javascript_the_box_has_its_folds_and_no_trace_of_a_question(browser, address):
+    with opened(browser, address, javascript=False) as page:
+        assert page.locator(f"{FIRST} .course-question").bounding_box()["height"] == 0
+        page.locator(f"{FIRST} .course-worked summary").click()
+        assert page.locator(f"{FIRST} .course-worked .cell").is_visible()

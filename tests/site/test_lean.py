@@ -5,10 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
-from tests.site.browsing import opened
+from tests.site.browsing import opened, parsed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
 
@@ -73,7 +72,7 @@ def test_every_built_page_is_lean(site):
     pages = [path for path in site.rglob("*.html") if "_static" not in path.parts]
     pages.remove(site / "index.html")  # leads on
     for path in pages:
-        page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        page = parsed(path)
         scripts = page.head.select("script[src]")
         waiting = [s for s in scripts if not (s.has_attr("defer") or s.has_attr("async"))]
         assert waiting == [], path.name
@@ -105,32 +104,25 @@ def test_each_icon_is_in_its_font(browser, site, javascript):
     assert len(seen) > 8
 
 
-@pytest.mark.parametrize(("prefers", "theme"), [("light", "light"), ("dark", "dark")])
-def test_a_first_visit_is_light_or_dark_before_any_script_has_come(browser, server, prefers, theme):
-    context = browser.new_context(color_scheme=prefers)
-    page = context.new_page()
-    page.route("**/*.js*", lambda route: route.abort())
-    page.goto(f"{server}book/glossary.html")
-    found, *background = page.evaluate(LOOKS)
-    context.close()
-    assert found == theme
-    assert all((part < 60) == (theme == "dark") for part in background), background
+def test_a_page_is_light_or_dark_before_any_script_has_come(browser, server):
+    chosen = "localStorage.setItem('mode', 'dark')"  # what a reader chose
+    for prefers, script, theme in (
+        ("light", "", "light"),
+        ("dark", "", "dark"),
+        ("light", chosen, "dark"),
+    ):
+        with opened(browser, "about:blank", prefers, script=script, faults=[]) as page:
+            page.route("**/*.js*", lambda route: route.abort())
+            page.goto(f"{server}book/glossary.html")
+            found, *background = page.evaluate(LOOKS)
+            assert found == theme
+            assert all((part < 60) == (theme == "dark") for part in background), background
 
 
 def test_without_javascript_a_page_is_light(browser, server):
     with opened(browser, f"{server}book/glossary.html", "dark", javascript=False) as page:
         assert page.locator("html").get_attribute("data-theme") == "light"
         page.locator("article").wait_for()
-
-
-def test_what_a_reader_chose_is_there_before_any_script_has_come(browser, server):
-    context = browser.new_context(color_scheme="light")
-    page = context.new_page()
-    page.route("**/*.js*", lambda route: route.abort())
-    page.add_init_script("localStorage.setItem('mode', 'dark')")
-    page.goto(f"{server}book/glossary.html")
-    assert page.evaluate(LOOKS)[0] == "dark"
-    context.close()
 
 
 def test_models_are_fetched_after_the_first_paint(browser, server):

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 
 from lab import page_weights
+from tests.site.browsing import parsed
 from tests.site.conftest import toc_pages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,8 +19,7 @@ HEAVIEST, SHARED = 2_300_000, 420_000
 
 @functools.cache
 def holders(path):
-    text = path.read_text(encoding="utf-8")
-    return BeautifulSoup(text, "html.parser").select(FIGURE) if "live-figure" in text else []
+    return parsed(path).select(FIGURE)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """The built pages as files: all there, figures described, links that lead somewhere, no CDN."""
 
-import functools
-import html.parser
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urldefrag, urlsplit
 
@@ -11,49 +9,39 @@ import yaml
 from bs4 import BeautifulSoup
 
 from book._ext.course_ext import has_address
+from tests.site.browsing import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
-LOADS = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}
+LOADS = "script[src], link[href], img[src], iframe[src], source[src]"
+REPOSITORY = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]["url"]
 # <link> elements that name a page and load nothing
 NAMES_ONLY = {"index", "search", "next", "prev", "canonical", "alternate", "author", "copyright"}
 
 
-class Page(html.parser.HTMLParser):
+class Page:
     """What the checks need of one page: its ids, links, images, and what it loads."""
 
-    def __init__(self, text: str):
-        super().__init__()
-        self.ids, self.links, self.loads, self.images, self.meta = [], [], [], [], {}
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        attrs = dict(attrs)
-        if attrs.get("id"):
-            self.ids.append(attrs["id"])
-        if tag == "a" and attrs.get("name"):
-            self.ids.append(attrs["name"])
-        if tag == "a" and attrs.get("href"):
-            self.links.append(attrs["href"])
-        if tag == "meta":
-            self.meta[attrs.get("name") or attrs.get("property")] = attrs.get("content")
-        if tag == "img":
-            self.images.append(attrs)
-        for name in ("src", "href"):
-            loads_nothing = tag == "link" and attrs.get("rel") in NAMES_ONLY
-            if (tag, name) in LOADS and attrs.get(name) and not loads_nothing:
-                self.loads.append(attrs[name])
+    def __init__(self, tree: BeautifulSoup):
+        self.ids = [part["id"] for part in tree.select("[id]")]
+        self.ids += [anchor["name"] for anchor in tree.select("a[name]")]
+        self.links = [link["href"] for link in tree.select("a[href]")]
+        self.images = tree.select("img")
+        self.meta = {
+            tag.get("name") or tag.get("property"): tag.get("content")
+            for tag in tree.select("meta")
+        }
+        self.loads = [
+            tag[source]
+            for tag in tree.select(LOADS)
+            for source in ("src", "href")
+            if tag.get(source) and not NAMES_ONLY & set(tag.get("rel", ()))
+        ]
 
 
 @pytest.fixture(scope="module")
 def pages(site) -> dict[Path, Page]:
     files = [path for path in site.rglob("*.html") if "_static" not in path.parts]
-    return {path: Page(path.read_text(encoding="utf-8")) for path in files}
-
-
-@functools.cache
-def parsed(path: Path) -> BeautifulSoup:
-    """The page as a tree that all tests share: none may change it."""
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    return {path: Page(parsed(path)) for path in files}
 
 
 def outside(address: str) -> bool:
@@ -75,15 +63,8 @@ def faults_of_links(path: Path, page: Page, pages: dict[Path, Page]):
             yield f"{address}: no such anchor"
 
 
-def test_page_of_the_table_of_contents_is_built(page_name, site, pages):
-    path = site / f"{page_name}.html"
-    assert path in pages, f"{page_name} is in _toc.yml and has no page"
-    assert "<h1>" in path.read_text(encoding="utf-8")
-
-
 def test_page_is_described_for_search_engines_and_shared_links(page_name, site, pages):
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    owner, name = config["repository"]["url"].split("/")[-2:]
+    owner, name = REPOSITORY.split("/")[-2:]
     base = f"https://{owner}.github.io/{name}/"
     address = f"{base}{page_name}.html"
     meta = pages[site / f"{page_name}.html"].meta
@@ -97,14 +78,9 @@ def test_page_is_described_for_search_engines_and_shared_links(page_name, site, 
     assert meta["og:image"] == f"{base}_static/social.png"
     assert (site / "_static" / "social.png").is_file() and len(meta["og:image:alt"]) > 20
     assert meta["twitter:card"] == "summary_large_image"
-
-
-def test_page_says_its_title_once(page_name, site):
-    page = parsed(site / f"{page_name}.html")
     assert len(page.find_all("h1")) == 1
     parts = page.title.get_text().split(" — ")
-    assert len(parts) == len(set(parts)), page.title
-    assert parts[-1] == "Transformers from Scratch"
+    assert len(parts) == len(set(parts)) and parts[-1] == "Transformers from Scratch", "said once"
 
 
 def test_figures_are_numbered_by_chapter(chapter, site):
@@ -141,8 +117,7 @@ def test_chapter_shows_each_figure_of_its_notebook_described(chapter, site):
 
 
 def test_chapter_opens_in_colab_at_the_address_of_the_repository(chapter, site, pages):
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    slug = config["repository"]["url"].removeprefix("https://github.com/")
+    slug = REPOSITORY.removeprefix("https://github.com/")
     expected = f"https://colab.research.google.com/github/{slug}/blob/main/{chapter}.ipynb"
     colab = [link for link in pages[site / f"{chapter}.html"].links if "colab" in link]
     assert colab == ([expected] if has_address(slug) else [])
@@ -161,13 +136,12 @@ def test_a_silent_bug_shows_a_described_curve_and_hides_its_diagnosis(site):
 
 
 def test_a_reader_can_report_an_error_on_each_page(page_name, site):
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     page = parsed(site / f"{page_name}.html")
-    if not has_address(config["repository"]["url"]):
+    if not has_address(REPOSITORY):
         assert not page.select(".course-report a")
         return
     report = urlsplit(page.select_one(".course-report a")["href"])
-    assert report._replace(query="").geturl() == config["repository"]["url"] + "/issues/new"
+    assert report._replace(query="").geturl() == REPOSITORY + "/issues/new"
     title = page.article.h1.find(string=True).strip()
     assert parse_qs(report.query)["title"] == [f"Error on the page “{title}”"]
 
@@ -187,7 +161,7 @@ def test_ids_are_unique_and_images_have_alt_text(site, pages):
         twice = {anchor for anchor in page.ids if page.ids.count(anchor) > 1}
         # on Python 3.10 the theme is older, and gives its search page two such fields
         assert twice <= ({"search-input"} if name.name == "search.html" else set()), name
-        assert [image["src"] for image in page.images if "alt" not in image] == [], name
+        assert [image["src"] for image in page.images if not image.has_attr("alt")] == [], name
 
 
 def test_no_formula_is_left_as_text(site):
@@ -217,8 +191,8 @@ def test_these_checks_would_notice(tmp_path):
         '<a href="b.html#gone"></a><a href="c.html"></a><img src="x.png">'
         '<script src="https://cdn.example/x.js"></script><link rel="next" href="b.html">'
     )
-    page = Page(text)
-    pages = {tmp_path / "a.html": page, tmp_path / "b.html": Page("")}
+    page = Page(BeautifulSoup(text, "html.parser"))
+    pages = {tmp_path / "a.html": page, tmp_path / "b.html": Page(BeautifulSoup("", "html.parser"))}
     faults = list(faults_of_links(tmp_path / "a.html", page, pages))
     assert faults == [
         "b.html#gone: no such anchor",
@@ -226,4 +200,4 @@ def test_these_checks_would_notice(tmp_path):
         "x.png: no such file",
     ]
     assert [load for load in page.loads if outside(load)] == ["https://cdn.example/x.js"]
-    assert "alt" not in page.images[0]
+    assert not page.images[0].has_attr("alt")

@@ -17,13 +17,9 @@ FORK = "a-teacher-nobody-has-met/their-own-course"
 
 @pytest.fixture
 def copy(tmp_path) -> Path:
-    """The files that hold an address, copied."""
-    for path in tool.places(ROOT):
-        if b"github" not in path.read_bytes():
-            continue
-        target = tmp_path / path.relative_to(ROOT)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+    """A folder with three of the files that hold an address."""
+    for name in ("_config.yml", "README.md", "CITATION.cff"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
     return tmp_path
 
 
@@ -56,6 +52,11 @@ def test_readme_and_setup_cells_carry_the_address():
 
 
 def test_a_new_address_is_set_everywhere_once_and_can_be_taken_back(copy):
+    for path in tool.places(ROOT):
+        if b"github" in path.read_bytes():
+            target = copy / path.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
     before, old = contents(copy), tool.current(copy)
     changed = tool.set_repository(copy, f"https://github.com/{FORK}.git/")
     assert copy / "_config.yml" in changed
@@ -130,9 +131,9 @@ def test_a_folder_that_is_new_is_not_forgotten(copy):
     assert FORK in page.read_text(encoding="utf-8") and FORK not in built.read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
+def test_what_is_no_repository_is_refused_and_changes_nothing(copy):
+    before = contents(copy)
+    for url in (
         "",
         "github.com/owner/name",
         "http://github.com/owner/name",
@@ -141,15 +142,11 @@ def test_a_folder_that_is_new_is_not_forgotten(copy):
         "https://github.com/owner/name/tree/main",
         "https://github.com/-owner/name",
         "https://github.com/ow_ner/name",
-        "https://github.com/owner/na me",
         "https://github.com/owner/..",
         "https://github.com/owner/.git",
         "https://github.com/owner/name.git.git",
         "https://github.com/owner/name; rm -rf",
-    ],
-)
-def test_what_is_no_repository_is_refused_and_changes_nothing(url, copy):
-    before = contents(copy)
-    with pytest.raises(ValueError, match=r"expected https://github\.com/<owner>/<name>"):
-        tool.set_repository(copy, url)
+    ):
+        with pytest.raises(ValueError, match=r"expected https://github\.com/<owner>/<name>"):
+            tool.set_repository(copy, url)
     assert contents(copy) == before

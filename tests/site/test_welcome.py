@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from bs4 import BeautifulSoup
 
 from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
@@ -21,15 +20,19 @@ from tests.quoted_numbers import absent
 from tests.site.browsing import (
     ARTICLE,
     DESK,
+    HEIGHT,
     PHONE,
     TOO_SMALL,
-    WIDE,
     axe_finds,
+    number,
+    numbers,
     open_folds,
     opened,
+    parsed,
     reload,
+    weights,
 )
-from tests.site.figures import fill
+from tests.site.figures import NAME, fill
 from tools import draw_social
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,8 +48,7 @@ STATUS = "#course-progress [role=status]"
 
 @pytest.fixture(scope="module")
 def article(site):
-    page = BeautifulSoup((site / "book" / "welcome.html").read_text("utf-8"), "html.parser")
-    return page.article
+    return parsed(site / "book" / "welcome.html").article
 
 
 # ---- what it says is true -------------------------------------------------------------------
@@ -88,8 +90,8 @@ def test_readme_opens_with_the_picture_and_the_figures_of_the_measurements():
 def test_each_chapter_has_a_card_with_its_facts(article):
     cards = {card["data-chapter"]: card for card in article.select("[data-chapter]")}
     assert set(cards) == set(CHAPTERS)
-    for number, chapter in CHAPTERS.items():
-        card = cards[number]
+    for id, chapter in CHAPTERS.items():
+        card = cards[id]
         assert card.a["href"] == f"../{chapter.docname}.html"
         shown = re.findall(r"\d+", card.select_one(".course-card-facts").get_text())
         assert shown == [str(chapter.minutes), str(len(chapter.exercises))]
@@ -101,26 +103,26 @@ def test_routes_and_parts_sum_the_minutes_of_their_chapters(article):
     assert len(routes) > 3 and routes[-1]["data-route"].split() == list(CHAPTERS)
     summed = [(route.h3, route["data-route"].split()) for route in routes]
     summed += zip(article.select(".course-part"), facts.parts(ROOT).values(), strict=True)
-    for heading, numbers in summed:
+    for heading, route_ids in summed:
         shown = [int(n) for n in re.findall(r"\d+", heading.span.get_text())]
-        minutes = sum(CHAPTERS[number].minutes for number in numbers)
+        minutes = sum(CHAPTERS[id].minutes for id in route_ids)
         assert shown == ([minutes] if minutes < 100 else list(divmod(minutes, 60)))
 
 
 def test_a_route_names_all_that_it_takes_for_granted(article):
     for route in article.select(".course-route"):
-        numbers, granted = route["data-route"].split(), route.select(".course-granted a")
+        route_ids, granted = route["data-route"].split(), route.select(".course-granted a")
         known = {link.get_text() for link in granted}
-        for number in numbers:
-            assert set(CHAPTERS[number].needs) <= known, (route.h3, number)
-            known.add(number)
+        for id in route_ids:
+            assert set(CHAPTERS[id].needs) <= known, (route.h3, id)
+            known.add(id)
 
 
 def test_the_map_draws_what_the_chapters_need(article):
     boxes = {box["href"][13:15]: box for box in article.select(".course-map a")}
     assert set(boxes) == set(CHAPTERS)
-    for number, chapter in CHAPTERS.items():
-        box = boxes[number]
+    for id, chapter in CHAPTERS.items():
+        box = boxes[id]
         assert tuple(box["data-needs"].split()) == chapter.needs
         assert tuple(box["data-helped-by"].split()) == chapter.helped_by
         arrows = (*chapter.needs, *chapter.helped_by)
@@ -134,7 +136,7 @@ def test_the_map_draws_what_the_chapters_need(article):
     def leads(start, end):
         return start == end or any(leads(b, end) for a, b in drawn if a == start)
 
-    assert all(leads(need, number) for need, number in implied)
+    assert all(leads(need, id) for need, id in implied)
 
 
 def test_the_pictures_on_the_way_hold_the_models_numbers(article):
@@ -178,123 +180,104 @@ def test_the_shared_picture_is_drawn_by_the_script_as_it_stands():
 # ---- in a browser -------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def page(browser, site):
-    """The welcome page, from disk, in a browser that has seen nothing yet."""
+@pytest.fixture(scope="module")
+def welcome(browser, site):
     # who leaves a page stops what it still loads; test_browser.py sees to files that are missing
     faults: list[str] = []
     address = (site / "book" / "welcome.html").as_uri()
     with opened(browser, address, width=DESK, faults=faults) as page:
-        page.locator(BARS).first.wait_for()
-        yield page
+        yield page, address
     assert [fault for fault in faults if not fault.startswith("failed: ")] == []
 
 
-def expected_rows(prompt, temperature=1.0):
-    model = round_model(GPT.pretrained("tiny-shakespeare")).eval()
-    tokenizer = CharTokenizer.pretrained("tiny-shakespeare")
+@pytest.fixture
+def page(welcome):
+    """The welcome page, from disk, in a browser that has seen nothing yet."""
+    page, address = welcome
+    page.evaluate("localStorage.clear()")
+    page.goto(address)
+    page.locator(BARS).first.wait_for()
+    return page
+
+
+@pytest.fixture(scope="module")
+def model():
+    return round_model(GPT.pretrained(NAME)).eval(), CharTokenizer.pretrained(NAME)
+
+
+def check_rows(page, model, prompt, temperature=1.0):
+    """The bars become PyTorch's; those of less than 0.15 % may change places."""
+    gpt, tokenizer = model
     with torch.no_grad():
-        logits = model(torch.tensor([tokenizer.encode(prompt)]))[0, -1]
+        logits = gpt(torch.tensor([tokenizer.encode(prompt)]))[0, -1]
     values, best = (logits / temperature).softmax(dim=-1).topk(8)
-    return [
-        (tokenizer.decode([i]).replace(" ", "␣").replace("\n", "⏎"), 100 * p)
-        for i, p in zip(best.tolist(), values.tolist(), strict=True)
-    ]
-
-
-def rows_on_screen(page):
-    return page.locator(BARS).evaluate_all(
+    page.get_by_text(f"{100 * values[0]:.1f} %", exact=True).first.wait_for()
+    shown = page.locator(BARS).evaluate_all(
         "all => all.slice(0, 8).map(r => [r.cells[0].textContent, r.cells[1].textContent])"
     )
+    for (token, share), i, p in zip(shown, best.tolist(), values.tolist(), strict=True):
+        if p > 0.0015:
+            assert token == tokenizer.decode([i]).replace(" ", "␣").replace("\n", "⏎")
+            assert number(share) == pytest.approx(100 * p, abs=0.06)
 
 
-def check_rows(page, prompt, temperature=1.0):
-    """The bars become PyTorch's; those of less than 0.15 % may change places."""
-    expected = expected_rows(prompt, temperature)
-    first = f"{expected[0][1]:.1f} %"
-    page.get_by_text(first, exact=True).first.wait_for()
-    for (token, shown), (right, p) in zip(rows_on_screen(page), expected, strict=True):
-        if p > 0.15:
-            assert token == right
-            assert float(shown.removesuffix(" %")) == pytest.approx(p, abs=0.06)
+def test_the_two_ways_in_and_the_film_are_seen_at_once(page):
+    page.locator(".film button").wait_for()
+    lowest = "all => Math.max(...all.map(e => e.getBoundingClientRect().bottom))"
+    for width, bottom, parts in ((DESK, 800, ".film *"), (PHONE, 2 * 844, ".film-text")):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.evaluate("scrollTo(0, 0)")
+        seen = page.locator(f".course-start a, {parts}")
+        assert seen.evaluate_all(lowest) <= bottom
+    page.set_viewport_size({"width": DESK, "height": HEIGHT})
+    links = page.locator(".course-start a").evaluate_all("all => all.map(a => a.pathname)")
+    expected = [f"/{CHAPTERS['01'].docname}.html", "/book/train_in_this_tab.html"]
+    assert [link[-len(end) :] for link, end in zip(links, expected, strict=True)] == expected
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "screens", "parts"),
-    [(DESK, 800, 1, ".course-start a, .film *"), (PHONE, 844, 2, ".course-start a, .film-text")],
-)
-def test_the_two_ways_in_and_the_film_are_seen_at_once(
-    browser, site, width, height, screens, parts
-):
-    with opened(browser, (site / "book" / "welcome.html").as_uri(), width=width, faults=[]) as page:
-        page.set_viewport_size({"width": width, "height": height})
-        page.locator(".film button").wait_for()
-        lowest = "all => Math.max(...all.map(e => e.getBoundingClientRect().bottom))"
-        assert page.locator(parts).evaluate_all(lowest) <= screens * height
-        links = page.locator(".course-start a").evaluate_all("all => all.map(a => a.pathname)")
-        assert [link.rsplit("/", 1)[-1] for link in links] == [
-            f"{CHAPTERS['01'].docname.split('/')[-1]}.html",
-            "train_in_this_tab.html",
-        ]
-
-
-def test_the_first_bars_are_pytorchs_and_so_are_those_of_another_prompt(page):
-    prompt = re.search(r"\{explorer\} tiny-shakespeare\n:prompt: (.*)", SOURCE).group(1)
-    check_rows(page, prompt)
-    fill(page, Prompt="JULIET: O gentle ")
-    check_rows(page, "JULIET: O gentle ")
-    open_folds(page, ".course-first")
-    fill(page, Temperature=0.5)
-    check_rows(page, "JULIET: O gentle ", 0.5)
-
-
-def reading(page):
-    """The letters of the line, and the bar over each."""
-    return page.locator(".sx-reading span").evaluate_all(
-        "all => all.map(e => [e.textContent, Number(e.style.getPropertyValue('--w'))])"
-    )
-
-
-def test_the_bars_over_the_line_are_what_all_heads_read_in_the_mean(page):
-    """After the prompt, and after two steps, which read with a cache."""
-    model = round_model(GPT.pretrained("tiny-shakespeare")).eval()
-    tokenizer = CharTokenizer.pretrained("tiny-shakespeare")
-    for _ in range(2):
-        letters, bars = zip(*reading(page), strict=True)
-        ids = tokenizer.encode("".join(letters).replace("␣", " ").replace("⏎", "\n"))
-        with torch.no_grad(), recorded_attention(model) as weights:
-            model(torch.tensor([ids]))
-        rows = torch.cat([weights[name][0, :, -1] for name in weights]).mean(dim=0)
-        assert (torch.tensor(bars) - rows / rows.max()).abs().max() < 2e-3
-        page.get_by_role("button", name="Step").click(click_count=2)
-    assert len(reading(page)) == len(letters) + 2
-
-
-@pytest.mark.parametrize(
-    ("typed", "read", "changes"),
-    [
+def test_the_bars_are_pytorchs_for_any_prompt_and_what_was_changed_is_said(page, model):
+    check_rows(page, model, re.search(r"\{explorer\} tiny-shakespeare\n:prompt: (.*)", SOURCE)[1])
+    for typed, read, changes in (
         ("In 2024 I", "In  I", "leaves out 2 0 4"),
         ("“naïve” — it’s", "'naive' - it's", "— as -"),
         ("漢字", "\n", "leaves out 漢 字"),
-    ],
-)
-def test_any_prompt_is_taken_and_what_was_changed_is_said(page, typed, read, changes):
-    fill(page, Prompt=typed)
-    page.locator(".sx-status", has_text=changes).wait_for()
-    shown = "".join(letter for letter, _ in reading(page))
-    assert shown == read.replace(" ", "␣").replace("\n", "⏎")
-    check_rows(page, read)
-    assert page.locator("[inert], .sx-refused").count() == 0
+    ):
+        fill(page, Prompt=typed)
+        page.locator(".sx-status", has_text=changes).wait_for()
+        letters = "".join(page.locator(".sx-reading span").all_text_contents())
+        assert letters == read.replace(" ", "␣").replace("\n", "⏎")
+        check_rows(page, model, read)
+        assert page.locator("[inert], .sx-refused").count() == 0
+    open_folds(page, ".course-first")
+    fill(page, Prompt="JULIET: O gentle ", Temperature=0.5)
+    check_rows(page, model, "JULIET: O gentle ", 0.5)
 
 
-@pytest.mark.parametrize(("mode", "width"), [("light", WIDE), ("dark", PHONE)])
-def test_it_fits_and_axe_finds_nothing_while_it_asks(browser, site, axe, mode, width):
+def test_the_bars_over_the_line_are_what_all_heads_read_in_the_mean(page, model):
+    """After the prompt, and after two steps, which read with a cache."""
+    gpt, tokenizer = model
+    lengths = []
+    for _ in range(2):
+        letters = page.locator(".sx-reading span").all_text_contents()
+        ids = tokenizer.encode("".join(letters).replace("␣", " ").replace("⏎", "\n"))
+        with torch.no_grad(), recorded_attention(gpt) as heads:
+            gpt(torch.tensor([ids]))
+        read = torch.cat([heads[name][0, :, -1] for name in heads]).mean(dim=0)
+        shown = torch.tensor(weights(page, ".sx-reading span"))
+        assert (shown - read / read.max()).abs().max() < 2e-3
+        lengths.append(len(letters))
+        page.get_by_role("button", name="Step").click(click_count=2)
+    assert lengths[1] == lengths[0] + 2
+
+
+def test_it_fits_and_axe_finds_nothing_while_it_asks(page, axe):
     """With ticks, and with the question whether to clear them: test_browser.py sees the rest."""
-    address, faults = (site / "book" / "welcome.html").as_uri(), []
-    with opened(browser, address, mode, width, faults=faults) as page:
-        seed_ticks(page, ["01", "1.1"])
-        page.locator(BARS).first.wait_for()
-        page.get_by_role("button", name="Clear all ticks").click()
+    seed_ticks(page, ["01", "1.1"])
+    page.locator(BARS).first.wait_for()
+    page.get_by_role("button", name="Clear all ticks").click()
+    for mode, width in (("dark", PHONE), ("light", DESK)):
+        page.emulate_media(color_scheme=mode)
+        page.set_viewport_size({"width": width, "height": HEIGHT})
         assert axe_finds(page, axe, "#course-progress") == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for part in (".course-way", ".course-map"):
@@ -304,15 +287,9 @@ def test_it_fits_and_axe_finds_nothing_while_it_asks(browser, site, axe, mode, w
 def test_without_javascript_all_parts_are_there(browser, site):
     address = (site / "book" / "welcome.html").as_uri()
     with opened(browser, address, width=DESK, javascript=False) as page:
-        for part in (
-            ".film-text",
-            ".course-first .live-figure",
-            ".course-way",
-            ".course-map",
-            ".course-routes",
-            ".course-cards",
-        ):
-            assert page.locator(part).first.is_visible()
+        for part in ("first .live-figure", "way", "map", "routes", "cards"):
+            assert page.locator(f".course-{part}").first.is_visible()
+        assert page.locator(".film-text").is_visible()
         assert "JavaScript" in page.locator("#course-progress").inner_text()
 
 
@@ -333,10 +310,30 @@ def summary(page):
     return page.locator("#course-progress p").first.inner_text()
 
 
+def press(page, *names):
+    for name in names:
+        page.get_by_role("button", name=name).click()
+
+
+def seed_ticks(page, ids):
+    page.evaluate("x => localStorage.setItem('course-progress', course.progress.toFile(x))", ids)
+    reload(page)
+
+
+def stored(page):
+    kept = page.evaluate("localStorage.getItem('course-progress')")
+    return json.loads(kept)["done"] if kept else []
+
+
+def choose_file(page, folder, ids):
+    file = folder / "ticks.json"
+    file.write_text(page.evaluate("ids => course.progress.toFile(ids)", ids), encoding="utf-8")
+    page.get_by_label("File of ticks").set_input_files(file)
+
+
 def test_ticks_survive_a_reload_and_the_welcome_page_leads_on(page):
-    go(page, notebooks_page("04"))
-    exercises = page.locator("[data-tick]")
-    ids = exercises.evaluate_all("boxes => boxes.map(b => b.dataset.tick)")
+    go(page, CHAPTERS["04"].docname)
+    ids = page.locator("[data-tick]").evaluate_all("boxes => boxes.map(b => b.dataset.tick)")
     both = [x for id in CHAPTERS["04"].exercises for x in (f"{id} worked out", id)]
     assert ids == [*both, "04"]
     page.get_by_label("Written in the notebook: exercise 4.2").check()
@@ -347,104 +344,65 @@ def test_ticks_survive_a_reload_and_the_welcome_page_leads_on(page):
     assert ticked(page) == ["4.2", "4.3 worked out", "04"]
     go(page, "book/welcome")
     exercises = sum(len(c.exercises) for c in CHAPTERS.values())
-    counts = re.findall(r"\d+", summary(page))
-    assert counts == ["1", str(len(CHAPTERS)), str(exercises), "1", "1"]
+    assert numbers(summary(page)) == [1, len(CHAPTERS), exercises, 1, 1]
     card = page.locator('[data-chapter="04"] .course-ticked').inner_text()
-    assert re.findall(r"\d+", card) == ["1", "1"]
+    assert numbers(card) == [1, 1]
     page.locator("#course-next a").click()
     page.wait_for_url("**/notebooks/05_averaging.html")
-    go(page, notebooks_page("04"))
+    go(page, CHAPTERS["04"].docname)
     page.get_by_label("Written in the notebook: exercise 4.2").uncheck()
     reload(page)
     assert ticked(page) == ["4.3 worked out", "04"]
 
 
-def notebooks_page(number):
-    return CHAPTERS[number].docname
-
-
-def seed_ticks(page, ids):
-    page.evaluate("x => localStorage.setItem('course-progress', course.progress.toFile(x))", ids)
-    reload(page)
-
-
-def stored(page):
-    return json.loads(page.evaluate("localStorage.getItem('course-progress')") or '{"done": []}')[
-        "done"
-    ]
-
-
-def test_export_clear_and_import_restore_the_ticks(page, tmp_path):
+def test_export_clear_and_import_restore_the_ticks_that_the_course_has(page, tmp_path):
     assert page.get_by_role("button", name="Export to a file").is_disabled()
-    seed_ticks(page, ["01", "1.1", "02"])
+    ids = ["01", "02", "1.1"]
+    seed_ticks(page, ids)
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Export to a file").click()
+        press(page, "Export to a file")
     file = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(file)
-    assert json.loads(file.read_text())["done"] == ["01", "02", "1.1"]
-    clear = page.get_by_role("button", name="Clear all ticks")
-    clear.click()
-    page.get_by_role("button", name="Cancel").click()
-    assert stored(page) == ["01", "02", "1.1"]
-    clear.click()
-    page.get_by_role("button", name="Clear them").click()
+    assert json.loads(file.read_text())["done"] == ids
+    press(page, "Clear all ticks", "Cancel")
+    assert stored(page) == ids
+    press(page, "Clear all ticks", "Clear them")
     assert stored(page) == [] and "0 of" in summary(page)
     assert not page.locator("#course-next").is_visible()
     page.get_by_label("File of ticks").set_input_files(file)
     page.wait_for_function("localStorage.getItem('course-progress') !== null")
-    assert stored(page) == ["01", "02", "1.1"]
-    assert page.locator(STATUS).inner_text().startswith("3 ")
+    assert stored(page) == ids and page.locator(STATUS).inner_text().startswith("3 ")
+    press(page, "Clear all ticks", "Clear them")
+    choose_file(page, tmp_path, ["01", "99", "9.99", "77.77"])
+    page.wait_for_function("localStorage.getItem('course-progress') !== null")
+    assert numbers(page.locator(STATUS).inner_text()) == [1, 3] and stored(page) == ["01"]
+    assert page.locator("#course-next a").inner_text().startswith("02 · ")
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("Merge the two", ["01", "02", "03"]),
-        ("Replace mine by the file’s", ["02", "03"]),
-        ("Cancel", ["01", "02"]),
-    ],
-)
-def test_an_import_asks_before_it_touches_ticks(page, tmp_path, answer, expected):
-    file = tmp_path / "ticks.json"
-    text = page.evaluate("course.progress.toFile(['02', '03'])")
-    file.write_text(text, encoding="utf-8")
+def test_an_import_asks_before_it_touches_ticks_and_a_broken_file_changes_nothing(page, tmp_path):
     seed_ticks(page, ["01", "02"])
-    page.get_by_label("File of ticks").set_input_files(file)
     question = page.get_by_role("group", name="The file holds 2 ticks, and this browser has 2.")
-    question.wait_for()
-    assert stored(page) == ["01", "02"], "it was changed before the answer"
-    button = question.get_by_role("button", name=answer)
-    button.focus()
-    page.keyboard.press("Enter")
-    assert stored(page) == expected
-    assert page.evaluate("document.activeElement.textContent") == "Import a file"
-
-
-def test_a_broken_file_changes_nothing_and_says_why(page, tmp_path):
     broken = tmp_path / "broken.json"
-    seed_ticks(page, ["01"])
     for text, words in (("{", "not JSON"), ('{"done": ["02"]}', "not a file of this course")):
-        choose_file(page, tmp_path, ["02"])
-        page.get_by_role("button", name="Merge the two").wait_for()
+        choose_file(page, tmp_path, ["02", "03"])
+        question.wait_for()
         broken.write_text(text, encoding="utf-8")
         page.get_by_label("File of ticks").set_input_files(broken)
         page.locator(STATUS, has_text=words).wait_for()
         assert page.locator(".course-question").inner_text() == "", "it asks about another file"
-        assert stored(page) == ["01"]
-
-
-def choose_file(page, folder, ids):
-    file = folder / "ticks.json"
-    file.write_text(page.evaluate("ids => course.progress.toFile(ids)", ids), encoding="utf-8")
-    page.get_by_label("File of ticks").set_input_files(file)
-
-
-def test_ids_that_the_course_has_not_are_left_out_and_counted(page, tmp_path):
-    choose_file(page, tmp_path, ["01", "99", "9.99", "77.77"])
-    page.wait_for_function("localStorage.getItem('course-progress') !== null")
-    assert re.findall(r"\d+", page.locator(STATUS).inner_text()) == ["1", "3"]
-    assert stored(page) == ["01"]
-    assert page.locator("#course-next a").inner_text().startswith("02 · ")
+        assert stored(page) == ["01", "02"]
+    for answer, expected in (
+        ("Cancel", ["01", "02"]),
+        ("Replace mine by the file’s", ["02", "03"]),
+        ("Merge the two", ["02", "03", "04"]),
+    ):
+        before = stored(page)
+        choose_file(page, tmp_path, ["03", "04"] if answer == "Merge the two" else ["02", "03"])
+        question.wait_for()
+        assert stored(page) == before, "it was changed before the answer"
+        question.get_by_role("button", name=answer).press("Enter")
+        assert stored(page) == expected
+        assert page.evaluate("document.activeElement.textContent") == "Import a file"
 
 
 def test_a_full_store_is_told_and_changes_nothing(page, tmp_path):
@@ -454,7 +412,7 @@ def test_a_full_store_is_told_and_changes_nothing(page, tmp_path):
     page.evaluate("""() => {
       Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };
     }""")
-    page.get_by_role("button", name="Merge the two").click()
+    press(page, "Merge the two")
     status = page.locator(STATUS).inner_text()
     assert status.startswith("Nothing was changed.") and "its store is full" in status
     assert stored(page) == ["01"]
@@ -463,7 +421,7 @@ def test_a_full_store_is_told_and_changes_nothing(page, tmp_path):
 def test_ticks_of_a_newer_edition_are_left_as_they_are(page):
     newer = '{"course": "Transformers from Scratch", "what": "progress", "version": 2}'
     page.evaluate("text => localStorage.setItem('course-progress', text)", newer)
-    for name in ("book/welcome", notebooks_page("04")):
+    for name in ("book/welcome", CHAPTERS["04"].docname):
         go(page, name)
         page.get_by_text("are of a newer edition of the course").wait_for()
         assert page.locator("[data-tick], #course-progress .course-button").count() == 0
@@ -474,9 +432,10 @@ def test_a_browser_without_a_store_is_told_so(browser, site):
     script = (
         "Object.defineProperty(window, 'localStorage', {get() { throw new Error('blocked'); }})"
     )
-    for name in ("book/welcome", notebooks_page("05")):
-        address = (site / f"{name}.html").as_uri()
-        with opened(browser, address, script=script, faults=[]) as page:
+    address = (site / "book" / "welcome.html").as_uri()
+    with opened(browser, address, script=script, faults=[]) as page:
+        for name in ("book/welcome", CHAPTERS["05"].docname):
+            go(page, name)
             page.get_by_text("ticks cannot be kept here").wait_for()
             assert page.locator("[data-tick]").count() == 0
 
@@ -484,6 +443,6 @@ def test_a_browser_without_a_store_is_told_so(browser, site):
 def test_a_tab_shows_what_another_tab_ticked(browser, server):
     with opened(browser, f"{server}book/welcome.html") as page:
         other = page.context.new_page()
-        other.goto(f"{server}{notebooks_page('05')}.html")
+        other.goto(f"{server}{CHAPTERS['05'].docname}.html")
         other.get_by_label("Written in the notebook: exercise 5.1").check()
         page.locator('[data-chapter="05"] .course-ticked', has_text="1 written").wait_for()
