@@ -33,7 +33,7 @@ def test_every_choice_of_rules_has_its_film():
 
 
 def test_a_hole_is_called_one():
-    body = "return input.films.map((own) => A.verdict(own.at(-1), own[0])[0])"
+    body = "return input.films.map((own) => A.verdict(own.at(-1), own[0]))"
     said = in_node(body, films=[*FILMS.values(), [{"reward": 1.0, "right": 0.65}]])
     assert "nothing to learn" in said.pop()
     holes = {name for name, text in zip(FILMS, said, strict=True) if "forgot" in text}

@@ -13,6 +13,7 @@ V = 12
 def small(monkeypatch):
     """Scripts that take a few steps each, on random characters."""
     monkeypatch.setattr(settings, "T", 8)
+    monkeypatch.setattr(settings, "RATES", (0.001, 0.004))
     monkeypatch.setattr(settings, "CHARACTERS", 2**10)
     monkeypatch.setattr(settings, "STEPS", 20)
     monkeypatch.setattr(settings, "WARMUP", 2)
