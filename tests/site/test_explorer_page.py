@@ -233,7 +233,7 @@ def test_shares_and_answers_on_screen_are_pytorchs(pair, model, tok):
     hook = model.h[3].attn.c_proj.register_forward_pre_hook(cut_off)
     after = [end(ids) for ids in (clean, altered)]
     hook.remove()
-    answers = [row[-2:] for row in rows(pair, ".sx-answers")[-2:]]
+    answers = [row[-2:] for row in rows(pair, ".sx-answers table")[-2:]]
     for texts, logits in zip(answers, zip(before, after, strict=True), strict=True):
         for text, z in zip(texts, logits, strict=True):
             chance = 100 * z.softmax(dim=0)[one].item()
