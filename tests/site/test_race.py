@@ -209,6 +209,7 @@ def test_the_floor_of_a_made_up_text_goes_when_it_learns_another(browser, tmp_pa
     with opened(browser, (tmp_path / "race.html").as_uri()) as page:
         legend = page.locator(".sx-legend")
         assert floor in legend.inner_text() and "nanoGPT" not in legend.inner_text()
+        small(page)
         fill(page, **{OWN: OWN_TEXT})
         train(page)
         assert floor not in legend.inner_text()
@@ -283,11 +284,14 @@ def test_messages_of_a_stopped_run_are_not_those_of_the_next(browser, saved):
         page.evaluate("worker.say({ is: 'step', run: 3, step: 3, loss: 2, seconds: 500 })")
         page.evaluate("worker.say({ is: 'step', run: 3, step: 4, loss: 2, seconds: 600 })")
         assert "1000 s" in page.locator(".sx-plot").text_content(), "the axis grows with the run"
-        page.evaluate("worker.say({ is: 'step', run: 3, step: 5, loss: 50, seconds: 600 })")
+        page.evaluate("worker.say({ is: 'done', run: 3, loss: NaN, seconds: 9, weights: [] })")
+        assert "no number" in status(page).inner_text()
+        press(page, TRAIN)
+        page.evaluate(BEGUN.replace("RUN", "4"))
+        page.evaluate("worker.say({ is: 'step', run: 4, step: 9, loss: 50, seconds: 9 })")
+        assert "50.00 at step 9" in status(page).inner_text()
         labels = page.locator(".sx-plot text").all_text_contents()
         assert max(int(text) for text in labels if text.isdecimal()) > 5, "and with the loss"
-        page.evaluate("worker.say({ is: 'step', run: 3, step: 6, loss: NaN, seconds: 700 })")
-        status(page).filter(has_text="lower rates").wait_for()
         assert page.get_by_role("button", name=TRAIN).is_enabled()
 
 
