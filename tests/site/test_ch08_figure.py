@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.site.browsing import number, rows
+from tests.site.browsing import ends, number, rows
 from tests.site.figures import around, drag, fill, press
 
 FIGURE = "turning_pairs"
@@ -16,23 +16,23 @@ def check(page, m, n, speed=0.3):
     """Words, table and arrows are those of a query at m and a key at n."""
     said = page.locator(".sx-score").inner_text()
     assert said.startswith(f"Distance m − n = {m - n}, score ".replace("-", "−"))
-    ends = []
+    tips = []
     for (word, (a, b)), place, row in zip(PAIRS.items(), (m, n), rows(page)[1:], strict=True):
         angle = place * speed
         c, s = math.cos(angle), math.sin(angle)
-        ends.append([a * c - b * s, a * s + b * c])
+        tips.append([a * c - b * s, a * s + b * c])
         name, start, turn, end = row
         assert name == f"{word} at {place}"
         assert number(turn) == pytest.approx(angle, abs=5.1e-3)
-        for text, pair in ((start, [a, b]), (end, ends[-1])):
+        for text, pair in ((start, [a, b]), (end, tips[-1])):
             shown = [number(part) for part in re.findall(r"−?\d+\.\d+", text)]
             assert shown == pytest.approx(pair, abs=5.1e-3)
         ((x1, y1, x2, y2),) = ends(page, f"line.sx-{word[0]}:not(.sx-before)")
         right, up = x2 - x1, y1 - y2
         stretch = math.hypot(a, b) / math.hypot(right, up)
-        assert [right * stretch, up * stretch] == pytest.approx(ends[-1], abs=1e-6)
+        assert [right * stretch, up * stretch] == pytest.approx(tips[-1], abs=1e-6)
         assert f"{word} at place {place} " in page.locator("svg").get_attribute("aria-label")
-    score = sum(a * b for a, b in zip(*ends, strict=True))
+    score = sum(a * b for a, b in zip(*tips, strict=True))
     assert number(said.split("score ")[1]) == pytest.approx(score, abs=5.1e-4)
     return said
 
