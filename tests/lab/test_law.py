@@ -98,7 +98,7 @@ SMALL = {
     "WIDTHS": (8, 12, 16, 24),
     "HEAD": 4,
     "LARGE": 28,
-    "STEPS": {"playhouse": (2, 3, 4), "tinyshakespeare": (2, 3, 4, 16)},
+    "STEPS": {"playhouse": (2, 3, 4), "tinyshakespeare": (2, 3, 4, 60)},
     "TUNED_AT": 2,
     "TUNED_LATER": 3,
     "RATES": dict.fromkeys((8, 12, 16, 24), (0.001,)),
