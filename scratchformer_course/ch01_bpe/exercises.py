@@ -535,9 +535,7 @@ def judge_worst_text(call):
     expect(cost > 1, f"{why}.\n{costs}.")
     if cost <= 4:
         return f"{costs}. A character of Unicode has up to four bytes: can you get beyond 4?"
-    return (
-        f"{measured}. What you see as one is made of several characters, each with its own bytes."
-    )
+    return f"{costs}. What you see as one is made of several characters, each with its own bytes."
 
 
 def in_many_scripts():
