@@ -4,9 +4,6 @@ import os
 import sys
 from pathlib import Path
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # one core for each process, before torch counts them
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import hypothesis
 import jaxtyping
 import pytest
@@ -64,6 +61,18 @@ def pytest_configure(config):
     tests = Path(__file__).parent
     expected = {*tests.rglob("test_*.py")} - {*tests.glob("site/*"), *tests.glob("lone/*")}
     config.pluginmanager.register(ShapeComments(TRACER, tests.parent, expected))
+
+
+@pytest.fixture(autouse=True)
+def environment_left_alone():
+    """A test that changes the course's variables puts them back: the next test reads them too."""
+    before = course_variables()
+    yield
+    assert course_variables() == before
+
+
+def course_variables() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if k.startswith("SCRATCHFORMER_")}
 
 
 @pytest.fixture(scope="session")

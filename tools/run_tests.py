@@ -22,8 +22,10 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable, "-m"]
 PYTEST = [*PYTHON, "pytest", "-q", "--color=no", "--durations=10", "--durations-min=10"]
 SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]  # see tests/side_by_side.py
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # threads that wait for each other cost a sixth more
 # A busy machine delays browsers and processes: what fails is run again, and the summary says so.
 TWICE = ["--reruns=1", "-raR"]
+ENDED = ["--timeout=600", "--timeout-method=thread"]  # what hangs fails, with its stack
 APART = ["--ignore=tests/site", "--ignore=tests/lone"]
 NBVAL = ["--nbval-current-env", "--nbval-cell-timeout=600"]
 BOOK = [str(Path(sys.executable).with_name("jupyter-book")), *course.BUILD]
@@ -36,10 +38,10 @@ PARTS = {
         [*PYTHON, "tools.lint_javascript"],
     ],
     "book": [BOOK],
-    "unit": [[*PYTEST, *SIDE_BY_SIDE, *TWICE, "tests", *APART]],
-    "site": [[*PYTEST, *SIDE_BY_SIDE, *TWICE, "tests/site"]],
+    "unit": [[*PYTEST, *SIDE_BY_SIDE, *TWICE, *ENDED, "tests", *APART]],
+    "site": [[*PYTEST, *SIDE_BY_SIDE, *TWICE, *ENDED, "tests/site"]],
     "notebooks": [[*PYTEST, "--nbval", *NBVAL, *SIDE_BY_SIDE, "notebooks"]],
-    "lone": [[*PYTEST, "-n", "2", "tests/lone"]],
+    "lone": [[*PYTEST, "-n", "2", *ENDED, "tests/lone"]],
 }
 FIRST = ["lint", "book"]  # the pages are tested when they are built
 LANES = [["notebooks", "lone"], ["site", "unit"]]
@@ -97,7 +99,7 @@ class Run:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, **env},
+            env={**ONE_THREAD, **os.environ, **env},
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

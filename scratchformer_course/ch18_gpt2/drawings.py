@@ -89,14 +89,13 @@ def silent_mistakes(rows: Sequence[tuple[str, float, str]]):
     """
     d = Drawing(470, 30 + 66 * len(rows))
     unit = 210 / max(loss for _, loss, _ in rows)
-    right = rows[0][1]
+    mark = 206 + round(unit * rows[0][1])
     d.text(206, 14, "loss, nats a character", "muted", anchor="start", size=13)
     for i, (name, loss, written) in enumerate(rows):
         y = 46 + 66 * i
         d.text(8, y, name, anchor="start", bold=True, size=14)
         colour = "stream" if i == 0 else "value"
-        d.box(206, y - 11, max(2, unit * loss), 22, "", colour, fill=0.35)
-        mark = 206 + unit * right
+        d.box(206, y - 11, max(2, round(unit * loss)), 22, "", colour, fill=0.35)
         d.line([(mark, y - 18), (mark, y + 16)], "ink", width=1.6)
         d.text(462, y, f"{loss:.2f}", anchor="end", size=14)
         d.text(8, y + 26, written, "muted", anchor="start", size=13, mono=True)

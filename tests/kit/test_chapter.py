@@ -1,5 +1,6 @@
 """A notebook's setup: the budget follows the device unless told, and a source is shown whole."""
 
+import os
 import re
 import xml.etree.ElementTree as ET
 
@@ -33,13 +34,14 @@ def test_what_a_budget_does_not_give_is_as_for_the_cpu(monkeypatch):
 
 
 def test_only_the_smoke_budget_says_that_numbers_mean_nothing(monkeypatch, capsys):
+    monkeypatch.setenv("SCRATCHFORMER_PLAYHOUSE", "9")  # the reader's own length is kept
     for name in ("", "cpu", "gpu", "smoke"):
         monkeypatch.setenv("SCRATCHFORMER_BUDGET", name)
         with plt.rc_context():
             chapter.setup()
         lines = capsys.readouterr().out.splitlines()
         assert chapter.is_smoke() is (name == "smoke")
-        assert len(lines) == chapter.is_smoke()
+        assert len(lines) == chapter.is_smoke() and os.environ["SCRATCHFORMER_PLAYHOUSE"] == "9"
     assert "numbers below mean nothing" in lines[0]
 
 
