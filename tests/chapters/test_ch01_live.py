@@ -107,17 +107,3 @@ def test_a_token_is_written_alike_in_both_languages(tok):
         label(token).replace(" ", "·") for token in some
     ]
     assert label(b"a\n\t") == "a⏎⇥" and label(b"\xc3") == "<195>" and label(b"\x00a") == "<0><97>"
-
-
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_cannot_be_shown_is_told(tok):
-    for tokens, text, ids, said in [
-        (tok.tokens, "", [], "a text of 0 characters, expected 1 to 2,000"),
-        (tok.tokens, "a\r\nb", [97, 13, 10, 98], "carriage return"),
-        (tok.tokens, "ab", [97], "do not spell the text 'ab'"),
-        ([*tok.tokens, tok.tokens[256]], "a", [97], "445 merges, 444 different"),
-    ]:
-        with pytest.raises(ValueError, match=said):
-            merges(tokens, tok.pattern, text, ids)
-    with pytest.raises(ValueError, match="start=445, expected 0 to 444 merges"):
-        merges(tok.tokens, tok.pattern, "a", [97], start=445)

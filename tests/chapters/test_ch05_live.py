@@ -48,17 +48,3 @@ def test_words_are_text_and_no_tags():
     figure = small()
     assert "<b>" not in figure.still and "&lt;b&gt;" in figure.placeholder()
     assert figure.settings["looks"] == 1
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"words": ["a", "a"]}, r"words=\['a', 'a'\], expected 2 to 6, each once"),
-        ({"x": [[1, 0], [1]]}, r"x has rows of \[2, 1\] numbers, expected 2 rows of 2"),
-        ({"masks": {"m": [[True, True], [False, False]]}}, "in the mask 'm' a row has no True"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_does_not_fit_is_refused(changed, said):
-    with pytest.raises(ValueError, match=said):
-        small(**changed)

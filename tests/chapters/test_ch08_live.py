@@ -37,17 +37,3 @@ def test_the_still_figure_has_the_scores_that_were_given():
     figure = turning_pairs(Q, K, 0.3, SCORES)
     assert re.findall(r"<td>(\d\.\d{3})</td>", figure.still) == ["3.127", "3.127", "3.475"]
     assert figure.settings["query"] == [*Q] and figure.settings["m"] == 2
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"query": (1.0, 2.0, 3.0)}, r"query=\[1.0, 2.0, 3.0\], expected two numbers"),
-        ({"speed": 1.5}, "speed=1.5, expected 0 to 1 radians a place"),
-        ({"scores": {(102, 101): 1.0}}, r"first places are \(102, 101\), expected 0 to 20"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_cannot_be_drawn_is_told(changed, said):
-    with pytest.raises(ValueError, match=said):
-        turning_pairs(**{"query": Q, "key": K, "speed": 0.3, "scores": SCORES} | changed)

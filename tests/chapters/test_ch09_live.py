@@ -90,19 +90,3 @@ def test_the_still_figure_has_the_streams_of_the_block():
     for (word, cells), name, vector in zip(rows, WORDS, end, strict=True):
         shown = [float(n.replace("−", "-")) for n in re.findall(r"<td>(.*?)</td>", cells)]
         assert word == name and shown == pytest.approx(vector[4:], abs=0.0051)
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"words": ["a"]}, r"x is \(4, 7\), expected what fits 1 words, 7 channels, d_model=7"),
-        ({"channel": "queen"}, "channel='queen', expected one of article"),
-        ({"block": TransformerBlock(7, 7)}, "the block has 7 heads, expected 1"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_does_not_fit_is_refused(changed, said):
-    given = {"words": WORDS, "channels": CHANNELS, "x": sentence()}
-    given |= {"block": reading_block(), "channel": "hush"}
-    with pytest.raises(ValueError, match=said):
-        block_switches(**given | changed)

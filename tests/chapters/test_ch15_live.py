@@ -130,16 +130,3 @@ def test_the_still_figure_holds_the_librarys_numbers():
     still = costs([SMALL, ("GPT-2", 50_257, 1024, 768, 12, 1)]).still
     for cell in ("small", "91,104", "6.27e+05", "124,439,808", ">4<", ">17<", ">63<"):
         assert cell in still
-
-
-@pytest.mark.parametrize(
-    ("sizes", "options", "said"),
-    [
-        ([("x", 65, 64, 48, 3)], {}, "expected a name and five positive whole numbers"),
-        ([SMALL], {"start": "large"}, "start='large', expected one of small"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_is_no_size_is_told(sizes, options, said):
-    with pytest.raises(ValueError, match=said):
-        costs(sizes, **options)

@@ -49,15 +49,3 @@ def test_the_still_figure_says_what_the_law_says():
         says = f"{JOINT(size, 1e11 / 6 / size):.3f} ({wasted(JOINT, 1e11, size):.0%})"
         assert f"<td>{says}</td>" in still
     assert still.count("<circle") == 3
-
-
-@pytest.mark.parametrize(
-    ("tested", "said"),
-    [
-        ({}, "got 0 tested sizes"),
-        ({5e11: [(1e4, float("nan"))]}, "finite"),
-    ],
-)
-def test_what_cannot_be_drawn_is_told(tested, said):
-    with pytest.raises(ValueError, match=said):
-        law(JOINT, tested)

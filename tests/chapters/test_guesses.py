@@ -6,7 +6,6 @@ must hold the numbers. What is veiled is tested on small pages (book/_ext/veil_e
 """
 
 import ast
-import math
 import re
 import sys
 from html.parser import HTMLParser
@@ -234,7 +233,7 @@ CHOICES = r"""
 19/no-balance balance-59: about the same
     \A(seed.*loss 0\.(49|5[0-5]),.*\s*)+\Z
 20/sixteen-texts inf-11: less than 8 times as long
-    ^ +1 +1 +30 .*\n[\s\S]*^ +16 +1 +\d\d 
+    ^ +1 +1 +30 .*\n[\s\S]*^ +16 +1 +\d\d +\d
 20/four-bits inf-29: 0.01 to 0.1
     ^4 bits, a scale for each row +\+0\.0[1-9]
 20/outlier-column inf-38: 32 weights

@@ -11,7 +11,6 @@ import torch
 from scratchformer.cli import read_config
 from scratchformer.data import load_corpus, scored_split
 from scratchformer.data import synthetic_pairs as grammar
-from scratchformer.generation import generate
 from scratchformer.models import BERT, GPT, KneserNey
 from scratchformer.scaling import count_parameters
 from scratchformer.shipped import shipped_folder, shipped_record, shipped_words
@@ -49,11 +48,7 @@ def test_it_is_the_plain_gpt_small_enough_for_a_page(model, tok):
     assert parameters == shipped_record(NAME)["parameters"] <= 900_000
     assert model.config.bias and model.config.vocab_size == tok.vocab_size
     assert not model.training
-
-
-def test_all_weights_are_float16_exactly(model):
-    for p in model.parameters():
-        assert p.dtype == torch.float32 and torch.equal(p, p.half().float())
+    assert all(torch.equal(p, p.half().float()) for p in model.parameters())
 
 
 def test_its_record_is_of_the_configuration_and_says_everything():
@@ -82,13 +77,6 @@ def test_it_scores_what_its_record_says_and_counting_does_not_reach_it(model, to
     counted = KneserNey(6).fit(training, tok.vocab_size).nats_per_token(validation)
     assert counted == pytest.approx(losses["counted"]["6"], abs=1e-4)
     assert loss < counted
-
-
-def test_it_writes_words_of_its_text(model, tok):
-    ids = torch.tensor([tok.encode("KING RICHARD")])
-    text = tok.decode(generate(model, ids, 200, temperature=0.5, seed=0)[0].tolist())
-    words = [word.strip(".,:;!?'").lower() for word in text.split()]
-    assert sum(word in {"the", "and", "to", "of", "i", "my", "is", "you"} for word in words) >= 5
 
 
 # ---- the BERT ----
