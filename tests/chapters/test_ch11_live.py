@@ -16,7 +16,6 @@ from scratchformer_course.ch11_training.live import time_machine
 from scratchformer_course.ch11_training.stored_steps import (
     STORED,
     load_checkpoints,
-    save_checkpoints,
     training_record,
 )
 from scratchformer_course.page_model import describe
@@ -117,17 +116,6 @@ def test_they_are_small_enough_for_the_repository_and_for_a_page(figure):
     assert STORED.stat().st_size <= 3_000_000
     weights = sum(len(description["weights"]) for description in figure.descriptions)
     assert weights <= 4_000_000 and len(figure.html().encode()) <= 4_200_000
-
-
-def test_what_was_saved_is_loaded(tmp_path):
-    saved = small((0, 2, 10))
-    save_checkpoints(saved, tmp_path / "own.safetensors")
-    loaded = load_checkpoints(tmp_path / "own.safetensors")
-    assert [step for step, _ in loaded] == [0, 2, 10]
-    for (_, a), (_, b) in zip(saved, loaded, strict=True):
-        assert a.config == b.config
-        for x, y in zip(a.parameters(), b.parameters(), strict=True):
-            assert torch.equal(x, y)
 
 
 # ---- the JavaScript ----

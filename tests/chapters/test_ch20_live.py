@@ -135,21 +135,6 @@ def test_a_seed_gives_its_text_again(told):
     assert one == again and one[0] != two[0] and len(one[0]) == len(two[0]) == 40
 
 
-def test_refused_tokens_leave_the_cache(told):
-    """What the model wants after a pass is what it wants without any cache."""
-    body = """
-      const model = course.model.load(input.told);
-      const tokenizer = course.tokenizer.load(input.told.tokenizer);
-      const tables = F.unpack(input.tables);
-      const rules = { prompt: input.prompt, longest: 2, most: 30, k: 5, temperature: 0, seed: 1 };
-      const writer = F.writer(model, tokenizer, tables, rules);
-      while (writer.left() > 0) writer.step();
-      const plain = course.model.generate(model, tokenizer.encode(input.prompt), rules);
-      return [writer.written(), Array.from({ length: 30 }, () => plain.next().value)]"""
-    ours, theirs = in_node(body, told=told, tables=describe_counts()["tables"], prompt=PROMPT)
-    assert ours == theirs
-
-
 # ---- the table of counts ----
 
 

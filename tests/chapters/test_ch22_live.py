@@ -11,7 +11,6 @@ from scratchformer_course.ch22_inside.songs import (
     Smear,
     heard,
     narrow_model,
-    new_model,
     songs,
 )
 from scratchformer_course.measurements import load_measurements
@@ -56,19 +55,6 @@ def test_a_smear_starts_as_nothing_and_hands_on_the_vector_before():
     assert torch.allclose(smear(x)[:, 1:], x[:, 1:] + x[:, :-1]) and torch.equal(
         smear(x)[:, 0], x[:, 0]
     )
-
-
-def test_models_differ_in_what_is_asked_for_alone():
-    wide, narrow = new_model(3), new_model(3, wide=False)
-    same = [
-        name
-        for name, p in wide.named_parameters()
-        if torch.equal(p, dict(narrow.named_parameters())[name])
-    ]
-    tables = {"wte.weight", "wpe.weight"}
-    assert {name for name, _ in wide.named_parameters()} - set(same) == tables
-    assert wide.wte.weight.std() > 40 * narrow.wte.weight.std()
-    assert wide.lm_head.weight is not wide.wte.weight
 
 
 def test_the_stored_model_has_the_stored_loss():

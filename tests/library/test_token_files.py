@@ -5,16 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scratchformer.data import Playhouse, token_files, train_val_split
-from scratchformer.data.batches import random_batch
 from scratchformer.data.token_files import read_header, read_tokens, text_pieces, write_tokens
-from scratchformer.models import Bigram
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
-from scratchformer.training import evaluate, train
 
 TEXT = Playhouse().text(10_000)
 BPE = ByteBPE.train(TEXT, 300, ("<|endoftext|>",))
@@ -115,16 +111,6 @@ def test_the_largest_vocabulary_is_what_16_bits_hold(tmp_path):
         write_tokens(tmp_path, [TEXT], CharTokenizer("".join(letters[: 2**16 + 1])))
 
 
-def test_another_tokenizer_is_refused(tmp_path):
-    write_tokens(tmp_path, [TEXT], BPE)
-    other = ByteBPE.train(TEXT, 290)
-    with pytest.raises(ValueError, match=r"train\.bin was written by another tokenizer, of 300"):
-        read_tokens(tmp_path / "train.bin", other)
-    same_size = ByteBPE.train(TEXT[::-1], 300, ("<|endoftext|>",))
-    with pytest.raises(ValueError, match="another tokenizer"):
-        read_tokens(tmp_path / "train.bin", same_size)
-
-
 @pytest.mark.parametrize("damage", ["cut", "longer", "empty", "text", "other format"])
 def test_a_file_that_is_not_whole_is_refused(tmp_path, damage):
     write_tokens(tmp_path, [TEXT], BPE)
@@ -138,24 +124,6 @@ def test_a_file_that_is_not_whole_is_refused(tmp_path, damage):
 
 
 # --- read in place ----------------------------------------------------------------------------
-
-
-def test_batches_evaluation_and_training_are_those_of_a_tensor(tmp_path, recwarn):
-    write_tokens(tmp_path, [TEXT], CHAR)
-    on_disk = [read_tokens(tmp_path / name, CHAR) for name in ("train.bin", "val.bin")]
-    assert not recwarn.list
-    in_memory = train_val_split(torch.tensor(CHAR.encode(TEXT)))
-    batches = [
-        random_batch(ids[0], 4, 8, torch.Generator().manual_seed(0)) for ids in (on_disk, in_memory)
-    ]
-    assert all(map(torch.equal, *batches)) and batches[0][0].dtype == torch.int64
-    losses = []
-    for ids in (on_disk, in_memory):
-        torch.manual_seed(0)
-        model = Bigram(CHAR.vocab_size)
-        settings = {"batch_size": 4, "context_length": 8, "steps": 3, "lr": 0.1, "seed": 0}
-        losses.append(train(model, *ids, **settings).val_loss + [evaluate(model, ids[1], 7)])
-    assert losses[0] == losses[1]
 
 
 def test_ids_stay_on_the_disk_until_they_are_looked_at(tmp_path):
