@@ -63,27 +63,6 @@ def test_step_n_is_the_tokenizer_that_learned_n_merges(tok):
         assert ids == [ByteBPE(tok.tokens[: 256 + n]).encode(text) for text in some], n
 
 
-def counted(tok, text):
-    """The summary by another way: encode with every tokenizer from none to all merges."""
-    lengths = [
-        len(ByteBPE(tok.tokens[: 256 + n]).encode(text)) for n in range(len(tok.tokens) - 255)
-    ]
-    return {n: length for n, length in enumerate(lengths) if n and length < lengths[n - 1]}
-
-
-def test_the_table_counts_every_merge_of_the_text_once(tok):
-    given = settings_of(tok)
-    for text in ["the king and the queen", "ha, ha! naïve 🎭\n", next(texts(5, 1))]:
-        rows = in_node(f"{READ} return M.summary(chunks(input.text))", settings=given, text=text)
-        assert {row["step"]: row["left"] for row in rows} == counted(tok, text)
-        left = len(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
-        for row in rows:
-            parts = b"".join(tok.tokens[i] for i in row["from"])
-            assert parts == tok.tokens[row["id"]] and row["step"] >= row["id"] - 255
-            left -= row["times"] * (len(row["from"]) - 1)
-            assert row["left"] == left
-
-
 def test_a_merge_out_of_order_and_a_token_without_merges_are_as_in_python():
     """By hand: `bc` makes room for `abc`, learned before it; nothing leads to `xyz`."""
     tokens = [*(bytes([b]) for b in range(256)), b"abc", b"xyz", b"bc"]

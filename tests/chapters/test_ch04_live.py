@@ -2,8 +2,6 @@
 
 import math
 import random
-import re
-from html import unescape
 
 import pytest
 
@@ -52,12 +50,3 @@ def run_of(*frames):
 
 
 FIRST, LAST = (0, 4.2, "x<q", [["q", 0.1]]), (20, 2.5, "the\n", [["r", 0.6]])
-
-
-def test_the_still_figure_holds_the_last_text_and_all_losses():
-    still = first_sample(run_of(FIRST, LAST)).still
-    assert "<b>A:\n</b>the\n</p>" in still and re.findall(r"<td>(\d.*?)</td>", still) == [
-        "4.20",
-        "2.50",
-    ]
-    assert "'r', 0.60" in unescape(still) and "x<q" not in still

@@ -3,18 +3,11 @@
 import torch
 
 from scratchformer.attention import causal_mask, scaled_dot_product_attention
-from scratchformer_course.ch06_self_attention.live import _number, attention_steps
+from scratchformer_course.ch06_self_attention.live import _number
 from tests.node import Node
 
 in_node = Node("page_model/model.js", M="ch06_self_attention/live.js")
 MATRICES = ("x", "W_q", "W_k", "W_v")
-
-
-def small(**changed):
-    """A figure of two words, with two features, one column and one number that is given."""
-    given = {"words": ["a", "b"], "x": [[1, 0], [0, 1]], "W_q": [[2], [0]], "W_k": [[0], [3]]}
-    given |= {"W_v": [[1], [0]], "features": ["A", "B"], "columns": ["c"], "gives": ["g"]}
-    return attention_steps(**given | changed)
 
 
 def fuzzed(n=40):
@@ -56,8 +49,3 @@ def test_numbers_are_written_as_python_writes_them():
     assert in_node("return input.numbers.map(M.short)", numbers=numbers) == [
         _number(n) for n in numbers
     ]
-
-
-def test_words_are_text_and_no_tags():
-    figure = small(words=["<b>", "&"])
-    assert "<b>" not in figure.still and "&lt;b&gt;" in figure.placeholder()

@@ -1,7 +1,6 @@
 """The block with switches: every stream that JavaScript shows is PyTorch's."""
 
 import itertools
-import re
 
 import pytest
 import torch
@@ -81,12 +80,3 @@ def test_without_norms_the_words_read_as_in_chapter_06():
     on = dict.fromkeys(PARTS, True) | {"norm": False}
     _, weights = by_pytorch(reading_block(), sentence(), on, 1)
     assert [round(n, 2) for n in weights[0, 0, 1].tolist()] == [0.05, 0.05, 0.85, 0.05]
-
-
-def test_the_still_figure_has_the_streams_of_the_block():
-    still = old_king().still
-    end = reading_block()(sentence()[None])[0].tolist()
-    rows = re.findall(r"<th scope=.row.>(\w+), after both</th>(.*?)</tr>", still)
-    for (word, cells), name, vector in zip(rows, WORDS, end, strict=True):
-        shown = [float(n.replace("−", "-")) for n in re.findall(r"<td>(.*?)</td>", cells)]
-        assert word == name and shown == pytest.approx(vector[4:], abs=0.0051)

@@ -8,7 +8,6 @@ from scratchformer_course.ch22_inside.songs import (
     JUMP,
     LETTERS,
     NOTES,
-    Smear,
     heard,
     narrow_model,
     songs,
@@ -48,15 +47,6 @@ def test_what_was_heard_is_found_as_by_hand():
         assert marks.tolist() == repeats("".join(LETTERS[i] for i in song))
 
 
-def test_a_smear_starts_as_nothing_and_hands_on_the_vector_before():
-    smear, x = Smear(3), torch.randn(2, 4, 3)
-    assert torch.equal(smear(x), x)
-    torch.nn.init.ones_(smear.share)
-    assert torch.allclose(smear(x)[:, 1:], x[:, 1:] + x[:, :-1]) and torch.equal(
-        smear(x)[:, 0], x[:, 0]
-    )
-
-
 def test_the_stored_model_has_the_stored_loss():
     ids = drawn(64, seed=5)
     with torch.no_grad():
@@ -91,13 +81,6 @@ def test_all_heads_are_the_end_of_the_run():
     assert FILM["second"][0] == {"after": end["after"], "maps": end["maps"][4:]}
     song = FILM["song"]
     assert copied(song, end["best"])[0] >= 11 > 8 > copied(song, FILM["without"][4][1])[0]
-
-
-def test_the_still_figure_shows_a_copy_that_fails():
-    still = silence(STORED).still
-    assert "<svg" in still and "without 1.3" in still
-    right, total = copied(FILM["song"], FILM["without"][4][1])
-    assert f"of {total} repeated notes" in still and f"and {right} are" in still
 
 
 def test_a_film_that_is_not_whole_is_refused():

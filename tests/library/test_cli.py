@@ -17,6 +17,7 @@ from scratchformer.cli.run_config import model_classes
 from scratchformer.cli.run_folder import lock_folder
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
+from scratchformer.data.hugging_face import dataset_rows
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
 from scratchformer.models import GPT
@@ -154,6 +155,8 @@ def test_prepare_reads_a_hugging_face_dataset(place, datasets, capsys):
     tokenizer.save("bpe.json")
     call = "prepare --dataset data --tokenizer bpe.json --validation 0 --out out".split()
     assert "no text in column 'text' of id, story" in refused(capsys, *call)
+    with pytest.raises(ValueError, match="cannot read split 'valid' of dataset"):
+        next(dataset_rows("data", "valid"))
     assert cli.main([*call, "--column", "story"]) == 0
     expected = [*tokenizer.encode("To be,\nor not"), 299, *tokenizer.encode('she said "é"')]
     assert read_tokens("out/train.bin", tokenizer).tolist() == expected

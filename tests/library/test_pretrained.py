@@ -132,22 +132,6 @@ def test_a_file_of_2019_with_masks_and_a_head_is_the_same_model(tmp_path):
         torch.testing.assert_close(logits, theirs(IDS).logits, rtol=0, atol=1e-5)
 
 
-def test_transformers_reads_our_gpt_and_computes_the_same(tmp_path):
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    ours = small_gpt(dropout=0.25).eval()
-    with torch.no_grad():
-        for p in ours.parameters():
-            p.normal_(std=0.15)  # biases and norms too
-        save_as_gpt2(tmp_path / "new" / "folder", ours)
-        theirs, report = transformers.GPT2LMHeadModel.from_pretrained(
-            tmp_path / "new" / "folder", output_loading_info=True
-        )
-        assert not any(report.values()), report  # nothing missing, nothing left over
-        torch.testing.assert_close(theirs(IDS).logits, ours(IDS), rtol=0, atol=1e-5)
-    assert theirs.config.attn_pdrop == theirs.config.embd_pdrop == theirs.config.resid_pdrop == 0.25
-    assert torch.equal(GPT.from_pretrained(tmp_path / "new" / "folder")(IDS), ours(IDS))
-
-
 def test_what_gpt2_cannot_compute_is_not_saved_as_one(tmp_path):
     rotary = SpeedrunGPT(SpeedrunConfig(**SIZE, positions="rotary"))
     for model, words in (

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from scratchformer.models import GPT, Bigram, GPTConfig, KneserNey
+from scratchformer.models import GPT, GPTConfig, KneserNey
 from scratchformer.training import evaluate, parameter_groups, train
 
 TEXT = torch.tensor([0, 1, 2, 3, 1, 2, 0, 2, 1, 3] * 60)
@@ -99,18 +99,6 @@ def test_losses_are_those_of_the_batches_since_the_last_evaluation_and_of_the_tr
     pooled = run(model, steps=6, evaluate_every=3)
     assert pooled.train_loss == pytest.approx([sum(each[:3]) / 3, sum(each[3:]) / 3])
     assert pooled.val_loss[-1] == evaluate(model, TEXT[500:], 8, batch_size=4) and model.training
-
-
-def test_each_step_has_its_learning_rate(monkeypatch):
-    rates, step = [], torch.optim.AdamW.step
-
-    def spy(self, *args, **kwargs):
-        rates.append(self.param_groups[0]["lr"])
-        return step(self, *args, **kwargs)
-
-    monkeypatch.setattr(torch.optim.AdamW, "step", spy)
-    run(Bigram(4), lr=1.0, steps=8, warmup=3)
-    assert rates == pytest.approx([0.25, 0.5, 0.75, 1.0, 0.8, 0.6, 0.4, 0.2])
 
 
 def test_only_matrices_decay():
