@@ -1,7 +1,6 @@
 """Chapter 20's live figures: the draft's rule is exact, and the rounding is Python's."""
 
 import copy
-import json
 import random
 
 import pytest
@@ -233,10 +232,3 @@ def test_a_stored_output_holds_no_weights_and_no_counts(model, tok, monkeypatch)
         assert "<script" not in html and len(html) < 6_000
         assert all(told["hash"] in html for told in figure.descriptions)
         assert describe(model, tok)["hash"] not in html, "the site has int8 under this name"
-
-
-def test_losses_that_were_not_measured_are_told(model, tok):
-    stored = json.loads(json.dumps(load_measurements("page_bits")))
-    del stored["validation"]["row"]["4"]
-    with pytest.raises(ValueError, match="the measured losses have no '4'"):
-        fewer_bits(model, tok, stored)

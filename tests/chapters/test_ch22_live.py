@@ -81,8 +81,3 @@ def test_all_heads_are_the_end_of_the_run():
     assert FILM["second"][0] == {"after": end["after"], "maps": end["maps"][4:]}
     song = FILM["song"]
     assert copied(song, end["best"])[0] >= 11 > 8 > copied(song, FILM["without"][4][1])[0]
-
-
-def test_a_film_that_is_not_whole_is_refused():
-    with pytest.raises(ValueError, match="255 choices of heads, expected 256"):
-        silence({"film": FILM | {"without": FILM["without"][:255]}})

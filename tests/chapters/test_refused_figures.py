@@ -18,6 +18,10 @@ from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import law
 from scratchformer_course.ch19_since_gpt2.live import changes
 from scratchformer_course.ch19_since_gpt2.model import Sizes
+from scratchformer_course.ch21_answers.live import checker
+from scratchformer_course.ch22_inside.live import silence
+from scratchformer_course.ch23_silent_bugs.live import clinic
+from scratchformer_course.measurements import load_measurements
 
 NAN = float("nan")
 EYE = [[1, 0], [0, 1]]
@@ -49,6 +53,11 @@ def translated(german, last=1.0):
     return translation_steps([{"english": "the dog", "german": german, "weights": weights}])
 
 
+def film_without(n):
+    film = load_measurements("induction")["film"]
+    return silence({"film": film | {"without": film["without"][n:]}})
+
+
 def law_of(tested):
     return law(JointLaw(0.3, 2000.0, 0.4, 2e5, 0.5, 2.8), tested)
 
@@ -78,6 +87,9 @@ REFUSED = {
     "got 0 tested sizes": lambda: law_of({}),
     "got nan|finite": lambda: law_of({5e11: [(1e4, NAN)]}),
     "no runs of GPT-2": lambda: changes(SIZES, {}),
+    "0 checkers, expected 16": lambda: checker({}),
+    "255 choices of heads, expected 256": lambda: film_without(1),
+    "curves of 0 and": lambda: clinic({"patients": {}, "twins": {}}),
 }
 
 

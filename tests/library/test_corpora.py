@@ -5,7 +5,6 @@ Downloads come from a server on the loopback interface; nothing here reaches the
 
 import hashlib
 import http.server
-import logging
 import os
 import subprocess
 import sys
@@ -216,12 +215,6 @@ def test_a_failed_download_is_not_waited_for_again_in_the_same_process(server, c
     second = assert_stand_in()
     assert server.requests == 1 and "not tried again in this process" in second
     assert "<html>" in first and "<html>" in second
-
-
-def test_a_download_says_nothing_on_stdout_stderr_or_any_log(server, capfd, caplog):
-    with caplog.at_level(logging.INFO, logger="pooch"):
-        load()
-    assert tuple(capfd.readouterr()) == ("", "") and "pooch" not in caplog.text
 
 
 # --- the cache folder -------------------------------------------------------------------------

@@ -91,22 +91,16 @@ def reloaded(model):
 class Wrapped(nn.Module):
     """PyTorch's own layers as a causal model."""
 
-    def __init__(self, decoder, norm_first):
+    def __init__(self, norm_first):
         super().__init__()
-        options = {"batch_first": True, "norm_first": norm_first, "dim_feedforward": 64}
         self.wte, self.wpe = nn.Embedding(31, 32), nn.Embedding(24, 32)
-        if decoder:
-            self.net = nn.TransformerDecoder(nn.TransformerDecoderLayer(32, 4, **options), 2)
-        else:
-            layer = nn.TransformerEncoderLayer(32, 4, **options)
-            self.net = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        layer = nn.TransformerEncoderLayer(32, 4, 64, norm_first=norm_first, batch_first=True)
+        self.net = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
         self.head = nn.Linear(32, 31)
 
     def forward(self, ids):
         T = ids.shape[1]
         x, mask = self.wte(ids) + self.wpe.weight[:T], torch.ones(T, T).triu(1).bool()
-        if isinstance(self.net, nn.TransformerDecoder):
-            return self.head(self.net(x, x, tgt_mask=mask, memory_mask=mask))
         return self.head(self.net(x, mask=mask, is_causal=True))
 
 
@@ -168,9 +162,8 @@ RIGHT = {
 ELSEWHERE = {
     "changed": lambda: ChangedGPT(Sizes(**SIZE), ("window", "experts")),
     "all changes": lambda: ChangedGPT(Sizes(**SIZE), tuple(CHANGES)),
-    "encoder": lambda: Wrapped(False, True),
-    "encoder, post-norm": lambda: Wrapped(False, False),
-    "decoder": lambda: Wrapped(True, True),
+    "encoder": lambda: Wrapped(norm_first=True),
+    "encoder, post-norm": lambda: Wrapped(norm_first=False),
     "chapter 10": lambda: RightGPT(31, 24, 32, 4, 2),
     "dict": lambda: Outside(lambda logits: {"logits": logits, "loss": None}),
     "list": lambda: Outside(lambda logits: [logits, None], n_layers=6),

@@ -81,17 +81,6 @@ def test_pieces_are_the_text_and_give_the_ids_of_the_whole(tmp_path_factory, tex
         assert [i for piece in pieces for i in BPE.encode(piece)] == BPE.encode(text)
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_long_text_is_never_in_memory_as_a_whole_and_no_line_is_cut_inside_a_word(tmp_path, end):
-    lines = "".join(f"line {i} has words and more of them{end}" for i in range(600))
-    (tmp_path / "text.txt").write_bytes((lines + "x" * 5_000).encode())
-    pieces = list(text_pieces(tmp_path / "text.txt", size=100))
-    assert "".join(pieces) == lines + "x" * 5_000 and max(map(len, pieces)) <= 900
-    short = [piece for piece in pieces if "x" not in piece]
-    assert max(map(len, short)) < 300
-    assert [i for piece in short for i in BPE.encode(piece)] == BPE.encode("".join(short))
-
-
 @pytest.mark.parametrize(
     ("documents", "validation", "words"),
     [([TEXT], 1.0, "validation=1.0, expected"), (["a"], 0.1, "got 1 tokens, too few")],
