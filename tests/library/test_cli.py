@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from short_run import CONFIG, losses, weights
 
 from scratchformer import cli
 from scratchformer.cli import run
@@ -26,23 +27,6 @@ from scratchformer.training import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = Playhouse().text(6000)
-CONFIG = """
-[data]
-folder = "tokens"
-[model]
-n_layers = 1
-n_heads = 2
-d_model = 16
-context_length = 16
-dropout = 0.1
-[training]
-batch_size = 4
-steps = 12
-lr = 1e-2
-seed = 0
-betas = [0.9, 0.98]
-evaluate_every = 5
-"""
 
 
 @pytest.fixture
@@ -90,16 +74,6 @@ def refused(capsys, *arguments):
     lines = [line for line in err.splitlines() if line.startswith("scratchformer: ")]
     assert len(lines) == 1 and "Traceback" not in err and "nats" not in out
     return lines[0]
-
-
-def weights(folder):
-    return (folder / "model.safetensors").read_bytes()
-
-
-def losses(folder):
-    history = json.loads((folder / "history.json").read_text())
-    history.pop("seconds")
-    return history
 
 
 # --- prepare ----------------------------------------------------------------------------------

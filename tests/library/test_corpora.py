@@ -242,17 +242,6 @@ def test_the_stand_in_is_as_long_as_shakespeare_or_as_it_is_asked_for(monkeypatc
     assert texts[0].startswith(texts[1][:190_000])
 
 
-@pytest.mark.parametrize(
-    ("name", "length"), [("tinyshakespeare", 1_115_394), ("the-verdict", 20_479)]
-)
-def test_the_pinned_sums_are_those_of_the_real_corpora(name, length, monkeypatch):
-    folder = os.environ.get("SCRATCHFORMER_DATA")
-    if not folder or not (Path(folder) / corpora.CORPORA[name].filename).exists():
-        pytest.skip(f"SCRATCHFORMER_DATA names no folder with {corpora.CORPORA[name].filename}")
-    corpus = load_corpus(name)
-    assert (corpus.name, corpus.source, len(corpus.text)) == (name, "directory", length)
-
-
 @pytest.mark.parametrize("kind", [str, list, torch.tensor])
 def test_the_split_is_the_first_nine_tenths_and_the_rest(kind):
     row = "abcdefghijklmnopqrs" if kind is str else kind(list(range(19)))

@@ -32,27 +32,14 @@ from scratchformer.training import (
     update,
 )
 from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
+from scratchformer_course.ch17_speedrun.race_entry import record_settings
 from scratchformer_course.ch19_since_gpt2.model import CHANGES, ChangedGPT, Sizes
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
+IDEAS = {**record_settings()["model"], "value_embeddings": True, "qk_norm": True}
 TEXT = torch.randint(31, (3000,), generator=torch.Generator().manual_seed(0))
 SIZE = {"vocab_size": 31, "context_length": 24, "d_model": 32, "n_heads": 4, "n_layers": 2}
 BATCH = (TEXT[None, :9], TEXT[None, 1:10])
-ALL_IDEAS = {
-    "bias": False,
-    "norm_weights": False,
-    "embedding_norm": True,
-    "activation": "relu2",
-    "positions": "rotary",
-    "qk_norm": True,
-    "tied": False,
-    "zero_init": True,
-    "wide_init": True,
-    "smear": 2,
-    "bigram_rows": 500,
-    "bigram_dropout": 0.1,
-    "value_embeddings": True,
-}
 
 
 def gpt(**changes):
@@ -154,7 +141,7 @@ RIGHT = {
     "gpt-many-tokens": lambda: gpt(vocab_size=3000, context_length=100, d_model=16, n_layers=1),
     "qwen3": lambda: llama(n_kv_heads=2, qk_norm=True, head_dim=10, tied=False),
     "mistral": lambda: llama(n_kv_heads=1, window=4),
-    "speedrun": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE, **ALL_IDEAS)),
+    "speedrun": lambda: SpeedrunGPT(SpeedrunConfig(**IDEAS | SIZE)),
     "16-bits": lambda: gpt(bias=False, n_layers=3).bfloat16(),
     "frozen": lambda: gpt(n_layers=1).requires_grad_(False),
     "64-bits": lambda: llama(n_layers=1).double(),

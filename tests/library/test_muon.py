@@ -99,10 +99,6 @@ def test_adamw_can_have_a_rate_of_its_own_for_the_same_matrices():
         assert [id(p) for p in group["params"]] == [id(p) for p in expected["params"]]
         assert group["initial_lr"] == expected["lr"]
         assert group["weight_decay"] == expected["weight_decay"]
-    matrix = model.h[0].mlp.c_fc.weight
-    before = matrix.detach().clone()
-    fit(model, drawn, loss, config)
-    assert 0 < (matrix - before).abs().max() < 1.2 * 4e-3  # a first step is about its rate
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
