@@ -18,7 +18,6 @@ from scratchformer.training import (
     loop,
     parameter_groups,
     token_loss,
-    train,
     train_on,
     update,
 )
@@ -200,14 +199,6 @@ def test_seconds_are_those_of_training_alone_before_an_interruption_too(clock, t
         run(small_gpt(), callbacks=[lambda _: validate(), stop], **options)
     history = run(small_gpt(), resume=True, **options)
     assert history.val_loss == [0.0] * 3 and history.seconds == [1.0, 2.0, 3.0]
-
-
-def test_a_validation_split_too_short_is_refused_before_training():
-    model = small_gpt()
-    before = copy.deepcopy(model)
-    with pytest.raises(ValueError, match="val_ids hold 1 tokens, expected at least 2"):
-        train(model, IDS, IDS[:1], steps=2, lr=0.1, seed=0, batch_size=2, context_length=4)
-    same_parameters(model, before, rtol=0, atol=0)
 
 
 def test_evaluation_reads_no_more_rows_than_training_and_windows_as_long_as_its_longest():
