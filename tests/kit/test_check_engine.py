@@ -145,7 +145,7 @@ def test_odd_answers_do_not_crash_a_check():
     deep = []
     deep.append(deep)
     for answer, fragment in (
-        (["x"], "returned `['x']`, expected `['ab', 'ab']`"),
+        (["ab"], "returned `['ab']`, expected `['ab', 'ab']`"),
         (["abab"], "The words are joined"),
         (Grump(), "is a Grump"),
         ([Grump(), "ab"], "is a Grump, but a str"),

@@ -65,7 +65,7 @@ def test_one_topic_is_renewed_with_its_day_but_never_from_another_machine(bench,
     assert runs.read(table.STORED) == after
 
 
-@pytest.mark.parametrize("name", ["bpe", "generation_speed"])
+@pytest.mark.parametrize("name", ["bpe", "generation_speed", "attention_memory"])
 def test_each_topic_runs_from_end_to_end(name, short_text, monkeypatch):
     script = importlib.import_module(f"lab.{name}")
     if name == "generation_speed":
