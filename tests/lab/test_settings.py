@@ -18,7 +18,7 @@ def small(monkeypatch):
     monkeypatch.setattr(settings, "STEPS", 10)
     monkeypatch.setattr(settings, "WARMUP", 2)
     monkeypatch.setattr(settings, "LENGTHS", (3, 5, 10))
-    monkeypatch.setattr(settings, "DECAY_STEPS", 2)
+    monkeypatch.setattr(settings, "DECAY_STEPS", 3)
     ids = torch.randint(V, (600,), generator=torch.Generator().manual_seed(0))
     return {split: scored_split(ids, split) for split in ("development", "validation")}
 
