@@ -1,4 +1,4 @@
-"""Shared by all tests: shape annotations and shape comments are checked, the corpora found."""
+"""Shared by all tests: shape annotations and shape comments are checked."""
 
 import os
 import sys
@@ -19,8 +19,6 @@ from gather import ShapeComments
 TRACER = tracer.install(
     install_import_hook(["scratchformer", "scratchformer_course"], "beartype.beartype").hook
 )
-
-from scratchformer.data import load_corpus  # noqa: E402  (after the hook, or it sees nothing)
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # No test is about the milliseconds of one example, which a busy machine multiplies.
@@ -73,15 +71,6 @@ def environment_left_alone():
 
 def course_variables() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k.startswith("SCRATCHFORMER_")}
-
-
-@pytest.fixture(scope="session")
-def shakespeare() -> str:
-    """Tiny Shakespeare, or a skip that says how to have it."""
-    corpus = load_corpus("tinyshakespeare")
-    if not corpus.is_real:
-        pytest.skip("Tiny Shakespeare is not here: set SCRATCHFORMER_DATA, or connect once")
-    return corpus.text
 
 
 @pytest.fixture

@@ -63,27 +63,6 @@ def test_step_n_is_the_tokenizer_that_learned_n_merges(tok):
         assert ids == [ByteBPE(tok.tokens[: 256 + n]).encode(text) for text in some], n
 
 
-def counted(tok, text):
-    """The summary by another way: encode with every tokenizer from none to all merges."""
-    lengths = [
-        len(ByteBPE(tok.tokens[: 256 + n]).encode(text)) for n in range(len(tok.tokens) - 255)
-    ]
-    return {n: length for n, length in enumerate(lengths) if n and length < lengths[n - 1]}
-
-
-def test_the_table_counts_every_merge_of_the_text_once(tok):
-    given = settings_of(tok)
-    for text in ["the king and the queen", "ha, ha! naïve 🎭\n", next(texts(5, 1))]:
-        rows = in_node(f"{READ} return M.summary(chunks(input.text))", settings=given, text=text)
-        assert {row["step"]: row["left"] for row in rows} == counted(tok, text)
-        left = len(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
-        for row in rows:
-            parts = b"".join(tok.tokens[i] for i in row["from"])
-            assert parts == tok.tokens[row["id"]] and row["step"] >= row["id"] - 255
-            left -= row["times"] * (len(row["from"]) - 1)
-            assert row["left"] == left
-
-
 def test_a_merge_out_of_order_and_a_token_without_merges_are_as_in_python():
     """By hand: `bc` makes room for `abc`, learned before it; nothing leads to `xyz`."""
     tokens = [*(bytes([b]) for b in range(256)), b"abc", b"xyz", b"bc"]
@@ -107,17 +86,3 @@ def test_a_token_is_written_alike_in_both_languages(tok):
         label(token).replace(" ", "·") for token in some
     ]
     assert label(b"a\n\t") == "a⏎⇥" and label(b"\xc3") == "<195>" and label(b"\x00a") == "<0><97>"
-
-
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_cannot_be_shown_is_told(tok):
-    for tokens, text, ids, said in [
-        (tok.tokens, "", [], "a text of 0 characters, expected 1 to 2,000"),
-        (tok.tokens, "a\r\nb", [97, 13, 10, 98], "carriage return"),
-        (tok.tokens, "ab", [97], "do not spell the text 'ab'"),
-        ([*tok.tokens, tok.tokens[256]], "a", [97], "445 merges, 444 different"),
-    ]:
-        with pytest.raises(ValueError, match=said):
-            merges(tokens, tok.pattern, text, ids)
-    with pytest.raises(ValueError, match="start=445, expected 0 to 444 merges"):
-        merges(tok.tokens, tok.pattern, "a", [97], start=445)

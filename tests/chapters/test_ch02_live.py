@@ -72,9 +72,3 @@ def test_labels_never_cover_each_other_and_the_chosen_word_has_one():
     assert shown[0][0] == 7 and len(shown) > 30
     for (_, a), (_, b) in permutations(shown, 2):
         assert a[0] > b[2] or b[0] > a[2] or a[1] > b[3] or b[1] > a[3]
-
-
-@pytest.mark.usefixtures("plain_signatures")
-def test_a_word_that_is_not_on_the_map_is_told():
-    with pytest.raises(ValueError, match="'zebra' is none of the 600 words of the map"):
-        word_map(word="zebra")

@@ -5,14 +5,9 @@ import random
 import pytest
 
 from scratchformer.positions import sinusoidal
-from scratchformer_course.ch03_positions.live import clock_hands
 from tests.node import Node
 
 in_node = Node(M="ch03_positions/live.js")
-
-
-def table(T=100, d_model=8):
-    return sinusoidal(T, d_model).tolist()
 
 
 def test_javascript_has_the_encoding_and_the_products_of_the_package():
@@ -30,17 +25,3 @@ def test_javascript_has_the_encoding_and_the_products_of_the_package():
         assert result[0] == pytest.approx(a.tolist(), abs=1e-6)
         assert result[1] == pytest.approx((a * b).view(-1, 2).sum(dim=1).tolist(), abs=1e-6)
         assert result[2] == pytest.approx((a @ b).item(), abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("rows", "options", "said"),
-    [
-        (table(10, 10), {}, "10 places with 10 channels, expected .* from 2 to 8"),
-        ([row[::-1] for row in table()], {}, "place 0 of the table is no sinusoidal encoding"),
-        (table(), {"place": 50}, "place=50 and distance=5, expected 0 to 49 and 0 to 50"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_another_encoding_or_place_is_told(rows, options, said):
-    with pytest.raises(ValueError, match=said):
-        clock_hands(rows, **options)

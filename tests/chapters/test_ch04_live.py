@@ -2,12 +2,9 @@
 
 import math
 import random
-import re
-from html import unescape
 
 import pytest
 
-from scratchformer_course.ch04_first_network.live import parabola
 from scratchformer_course.ch04_first_network.sample import first_sample
 from tests.node import Node
 
@@ -20,10 +17,6 @@ def descend(w, rate, steps, lowest=3.0):
         w = w - rate * 2 * (w - lowest)
         places.append(w)
     return places
-
-
-def paths(*rates, steps=6, start=0.0):
-    return {rate: descend(start, rate, steps) for rate in rates}
 
 
 def test_javascript_takes_the_steps_of_python():
@@ -42,19 +35,6 @@ def test_javascript_takes_the_steps_of_python():
         assert slope == pytest.approx(rise, abs=1e-6) and loss == pytest.approx((w - lowest) ** 2)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (paths(1.3), "a rate of 1.3, expected more than 0 and at most 1.2"),
-        (paths(0.1) | paths(0.2, start=1.0), "expected 7 from w=0.0"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_paths_that_cannot_be_drawn_are_told(given, said):
-    with pytest.raises(ValueError, match=said):
-        parabola(given)
-
-
 def test_steps_of_a_stored_run_stand_at_their_logarithms():
     frames = first_sample(run_of(FIRST, (5, 3.0, "", [["e", 0.2]]), LAST)).settings["frames"]
     assert [frame["at"] for frame in frames] == [0, pytest.approx(math.log(6) / math.log(21)), 1]
@@ -70,25 +50,3 @@ def run_of(*frames):
 
 
 FIRST, LAST = (0, 4.2, "x<q", [["q", 0.1]]), (20, 2.5, "the\n", [["r", 0.6]])
-
-
-def test_the_still_figure_holds_the_last_text_and_all_losses():
-    still = first_sample(run_of(FIRST, LAST)).still
-    assert "<b>A:\n</b>the\n</p>" in still and re.findall(r"<td>(\d.*?)</td>", still) == [
-        "4.20",
-        "2.50",
-    ]
-    assert "'r', 0.60" in unescape(still) and "x<q" not in still
-
-
-@pytest.mark.parametrize(
-    ("frames", "said"),
-    [
-        ((FIRST,), "frames at the places .*, expected two or more"),
-        ((FIRST, (9, math.inf, "", [["a", 1.0]])), "the losses"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_runs_that_cannot_be_drawn_are_told(frames, said):
-    with pytest.raises(ValueError, match=said):
-        first_sample(run_of(*frames))

@@ -1,21 +1,12 @@
 """The figure of dragged scores: JavaScript's weights and mixtures are PyTorch's."""
 
-import re
-
 import pytest
 import torch
 
 from scratchformer_course.ch05_averaging.exercises import right_masked_softmax
-from scratchformer_course.ch05_averaging.live import weighted_past
 from tests.node import Node
 
 in_node = Node("page_model/model.js", M="ch05_averaging/live.js")
-CAUSAL = {"causal": [[True, False], [True, True]]}
-
-
-def small(**changed):
-    given = {"words": ["a", "<b>"], "x": [[1, 0.5], [0, -2]], "gives": ["f", "g"], "masks": CAUSAL}
-    return weighted_past(**given | changed)
 
 
 def test_weights_and_mixtures_in_javascript_are_pytorchs():
@@ -34,31 +25,3 @@ def test_weights_and_mixtures_in_javascript_are_pytorchs():
         assert found["mixture"] == pytest.approx((weights @ x).tolist(), abs=1e-12)
         powers = (scores[0].exp() * mask[0]).tolist()
         assert found["powers"] == pytest.approx(powers, abs=1e-12)
-
-
-def test_the_still_figure_has_the_row_with_scores_of_0():
-    words, x = list("abc"), [[1, 0], [0, 3], [2, 0]]
-    masks = {"causal": torch.ones(3, 3).tril().bool().tolist()}
-    still = weighted_past(words, x, ["f", "g"], masks).still
-    assert re.findall(r"<td>(?:0|−∞)</td><td>(\d\.\d\d)</td>", still) == ["0.33"] * 3
-    assert "<em>c</em> gets: f 1.00, g 1.00." in still
-
-
-def test_words_are_text_and_no_tags():
-    figure = small()
-    assert "<b>" not in figure.still and "&lt;b&gt;" in figure.placeholder()
-    assert figure.settings["looks"] == 1
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"words": ["a", "a"]}, r"words=\['a', 'a'\], expected 2 to 6, each once"),
-        ({"x": [[1, 0], [1]]}, r"x has rows of \[2, 1\] numbers, expected 2 rows of 2"),
-        ({"masks": {"m": [[True, True], [False, False]]}}, "in the mask 'm' a row has no True"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_does_not_fit_is_refused(changed, said):
-    with pytest.raises(ValueError, match=said):
-        small(**changed)

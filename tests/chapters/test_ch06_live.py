@@ -1,23 +1,13 @@
 """The steps of attention in JavaScript are PyTorch's, and what does not fit is refused."""
 
-import re
-
-import pytest
 import torch
 
 from scratchformer.attention import causal_mask, scaled_dot_product_attention
-from scratchformer_course.ch06_self_attention.live import _number, attention_steps
+from scratchformer_course.ch06_self_attention.live import _number
 from tests.node import Node
 
 in_node = Node("page_model/model.js", M="ch06_self_attention/live.js")
 MATRICES = ("x", "W_q", "W_k", "W_v")
-
-
-def small(**changed):
-    """A figure of two words, with two features, one column and one number that is given."""
-    given = {"words": ["a", "b"], "x": [[1, 0], [0, 1]], "W_q": [[2], [0]], "W_k": [[0], [3]]}
-    given |= {"W_v": [[1], [0]], "features": ["A", "B"], "columns": ["c"], "gives": ["g"]}
-    return attention_steps(**given | changed)
 
 
 def fuzzed(n=40):
@@ -59,39 +49,3 @@ def test_numbers_are_written_as_python_writes_them():
     assert in_node("return input.numbers.map(M.short)", numbers=numbers) == [
         _number(n) for n in numbers
     ]
-
-
-def test_the_still_row_is_pytorchs():
-    for case in fuzzed(4):
-        case = {name: m.clamp(-99, 99).round(decimals=2) for name, m in case.items()}
-        (T, C), D, E = case["x"].shape, case["W_q"].shape[1], case["W_v"].shape[1]
-        names = [[f"{kind}{i}" for i in range(n)] for kind, n in zip("wfcg", (T, C, D, E))]  # noqa: B905
-        words, features, columns, gives = names
-        matrices = (m.tolist() for m in case.values())
-        still = attention_steps(words, *matrices, features, columns, gives, asks=words[-1]).still
-        q, k, v = (case["x"] @ case[name] for name in MATRICES[1:])
-        context, weights = scaled_dot_product_attention(q, k, v)
-        shown = re.findall(r"<td>(−?[\d.]+)</td><td>\(", still)
-        assert shown == [f"{w:.2f}" for w in weights[-1].tolist()]
-        got = [float(n.replace("−", "-")) for n in re.findall(r"g\d (−?\d+\.\d\d)", still)]
-        assert got == pytest.approx(context[-1].tolist(), abs=0.0051)
-
-
-def test_words_are_text_and_no_tags():
-    figure = small(words=["<b>", "&"])
-    assert "<b>" not in figure.still and "&lt;b&gt;" in figure.placeholder()
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"words": ["a", "a"]}, r"words=\['a', 'a'\], expected one or more, each once"),
-        ({"x": [1, 0]}, r"x is \[1, 0\], expected 2 rows of 2 numbers"),
-        ({"asks": "c"}, "asks='c', expected one of a, b"),
-        ({"W_q": [[1], [1, 2]]}, r"W_q is \(2, 1, 2\), expected \(2, 1\)"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_does_not_fit_is_refused(changed, said):
-    with pytest.raises(ValueError, match=said):
-        small(**changed)

@@ -2,17 +2,14 @@
 
 import math
 import random
-import re
 
 import pytest
 import torch
 
 from scratchformer.positions import rotary
-from scratchformer_course.ch08_rotary.live import turning_pairs
 from tests.node import Node
 
 Q, K = (2.0, 1.0), (0.5, 1.5)
-SCORES = {(2, 1): 3.1266, (102, 101): 3.1266, (2, 0): 3.4751}
 in_node = Node(M="ch08_rotary/live.js")
 
 
@@ -31,23 +28,3 @@ def test_javascript_turns_as_the_package_does():
         assert k_n == pytest.approx(expected_k.tolist(), abs=1e-9)
         assert dot == pytest.approx((expected_q @ expected_k).item(), abs=1e-9)
         assert math.cos(angle) == pytest.approx(torch.cosine_similarity(q, k).item(), abs=1e-6)
-
-
-def test_the_still_figure_has_the_scores_that_were_given():
-    figure = turning_pairs(Q, K, 0.3, SCORES)
-    assert re.findall(r"<td>(\d\.\d{3})</td>", figure.still) == ["3.127", "3.127", "3.475"]
-    assert figure.settings["query"] == [*Q] and figure.settings["m"] == 2
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"query": (1.0, 2.0, 3.0)}, r"query=\[1.0, 2.0, 3.0\], expected two numbers"),
-        ({"speed": 1.5}, "speed=1.5, expected 0 to 1 radians a place"),
-        ({"scores": {(102, 101): 1.0}}, r"first places are \(102, 101\), expected 0 to 20"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_cannot_be_drawn_is_told(changed, said):
-    with pytest.raises(ValueError, match=said):
-        turning_pairs(**{"query": Q, "key": K, "speed": 0.3, "scores": SCORES} | changed)

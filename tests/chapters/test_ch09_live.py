@@ -1,7 +1,6 @@
 """The block with switches: every stream that JavaScript shows is PyTorch's."""
 
 import itertools
-import re
 
 import pytest
 import torch
@@ -81,28 +80,3 @@ def test_without_norms_the_words_read_as_in_chapter_06():
     on = dict.fromkeys(PARTS, True) | {"norm": False}
     _, weights = by_pytorch(reading_block(), sentence(), on, 1)
     assert [round(n, 2) for n in weights[0, 0, 1].tolist()] == [0.05, 0.05, 0.85, 0.05]
-
-
-def test_the_still_figure_has_the_streams_of_the_block():
-    still = old_king().still
-    end = reading_block()(sentence()[None])[0].tolist()
-    rows = re.findall(r"<th scope=.row.>(\w+), after both</th>(.*?)</tr>", still)
-    for (word, cells), name, vector in zip(rows, WORDS, end, strict=True):
-        shown = [float(n.replace("−", "-")) for n in re.findall(r"<td>(.*?)</td>", cells)]
-        assert word == name and shown == pytest.approx(vector[4:], abs=0.0051)
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"words": ["a"]}, r"x is \(4, 7\), expected what fits 1 words, 7 channels, d_model=7"),
-        ({"channel": "queen"}, "channel='queen', expected one of article"),
-        ({"block": TransformerBlock(7, 7)}, "the block has 7 heads, expected 1"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_does_not_fit_is_refused(changed, said):
-    given = {"words": WORDS, "channels": CHANNELS, "x": sentence()}
-    given |= {"block": reading_block(), "channel": "hush"}
-    with pytest.raises(ValueError, match=said):
-        block_switches(**given | changed)

@@ -7,16 +7,13 @@ import torch
 import torch.nn.functional as F
 
 from scratchformer.attention import recorded_attention
-from scratchformer.data import load_corpus, scored_split
 from scratchformer.generation import generate
-from scratchformer.models import GPT, GPTConfig, KneserNey
+from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import evaluate
 from scratchformer_course.ch11_training.live import time_machine
 from scratchformer_course.ch11_training.stored_steps import (
     STORED,
     load_checkpoints,
-    save_checkpoints,
     training_record,
 )
 from scratchformer_course.page_model import describe
@@ -101,33 +98,10 @@ def test_the_first_checkpoint_is_the_start_of_the_run(checkpoints, record):
         assert all(torch.equal(p, p.half().float()) for p in model.parameters())
 
 
-def test_they_score_what_the_record_says_beside_the_counts(checkpoints, tok, record):
-    corpus = load_corpus("tinyshakespeare")
-    if not corpus.is_real:
-        pytest.skip("Tiny Shakespeare is not here")
-    training, scored = scored_split(torch.tensor(tok.encode(corpus.text)), "validation")
-    for step, model in (checkpoints[0], checkpoints[9], checkpoints[-1]):
-        loss = evaluate(model, scored, model.context_length)
-        assert loss == pytest.approx(record["validation"][str(step)], abs=2e-4)
-    counted = KneserNey(2).fit(training, tok.vocab_size).nats_per_token(scored)
-    assert counted == pytest.approx(record["counted"]["2"], abs=1e-4)
-
-
 def test_they_are_small_enough_for_the_repository_and_for_a_page(figure):
     assert STORED.stat().st_size <= 3_000_000
     weights = sum(len(description["weights"]) for description in figure.descriptions)
     assert weights <= 4_000_000 and len(figure.html().encode()) <= 4_200_000
-
-
-def test_what_was_saved_is_loaded(tmp_path):
-    saved = small((0, 2, 10))
-    save_checkpoints(saved, tmp_path / "own.safetensors")
-    loaded = load_checkpoints(tmp_path / "own.safetensors")
-    assert [step for step, _ in loaded] == [0, 2, 10]
-    for (_, a), (_, b) in zip(saved, loaded, strict=True):
-        assert a.config == b.config
-        for x, y in zip(a.parameters(), b.parameters(), strict=True):
-            assert torch.equal(x, y)
 
 
 # ---- the JavaScript ----

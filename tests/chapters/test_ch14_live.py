@@ -2,18 +2,10 @@
 
 import random
 
-import pytest
-
-from scratchformer_course.ch14_encoder_decoder.live import translation_steps
 from scratchformer_course.measurements import load_measurements
 from tests.node import Node
 
 in_node = Node(M="ch14_encoder_decoder/live.js")
-DOG = {
-    "english": "the dog",
-    "german": "der Hund",
-    "weights": [[0.7, 0.3, 0.0], [0.1, 0.9, 0.0], [0.0, 0.2, 0.8]],
-}
 
 
 def test_a_row_is_read_from_its_largest_share_until_most_of_it_is_told():
@@ -39,16 +31,3 @@ def test_the_stored_translations_are_right_and_read_their_words():
     for german_word, english in (("sehen", "see"), ("kann", "can"), ("Hund", "dog")):
         row = rows[german_word]
         assert source[row.index(max(row))] == english
-
-
-@pytest.mark.parametrize(
-    ("changed", "options", "said"),
-    [
-        ({"german": "der"}, {}, r"'der' has weights \(3, 3\), expected \(2, 3\)"),
-        ({"weights": [[1.0, 0.0, 0.0]] * 2 + [[0.5, 0.4, 0.0]]}, {}, "sums to 0.900"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_is_no_translation_is_told(changed, options, said):
-    with pytest.raises(ValueError, match=said):
-        translation_steps([DOG | changed], **options)

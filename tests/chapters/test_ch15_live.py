@@ -8,7 +8,6 @@ from torch.nn import functional as F
 
 from scratchformer import scaling
 from scratchformer.models import GPT, GPTConfig
-from scratchformer_course.ch15_costs.live import costs
 from scratchformer_course.ch15_costs.memory import most_at_once
 from tests.node import Node
 
@@ -121,25 +120,3 @@ def test_the_worst_moment_of_a_step_is_what_pytorch_holds(mixed, sizes):
         assert most_at_once(step, own=model.parameters()) == pytest.approx(expected, rel=0.03)
     else:
         assert most_at_once(step, own=model.parameters()) > 0.9 * expected
-
-
-SMALL = ("small", 65, 64, 48, 3, 8)
-
-
-def test_the_still_figure_holds_the_librarys_numbers():
-    still = costs([SMALL, ("GPT-2", 50_257, 1024, 768, 12, 1)]).still
-    for cell in ("small", "91,104", "6.27e+05", "124,439,808", ">4<", ">17<", ">63<"):
-        assert cell in still
-
-
-@pytest.mark.parametrize(
-    ("sizes", "options", "said"),
-    [
-        ([("x", 65, 64, 48, 3)], {}, "expected a name and five positive whole numbers"),
-        ([SMALL], {"start": "large"}, "start='large', expected one of small"),
-    ],
-)
-@pytest.mark.usefixtures("plain_signatures")
-def test_what_is_no_size_is_told(sizes, options, said):
-    with pytest.raises(ValueError, match=said):
-        costs(sizes, **options)

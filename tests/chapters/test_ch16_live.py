@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from scratchformer_course.ch16_scaling.joint import JointLaw
-from scratchformer_course.ch16_scaling.live import law, wasted
+from scratchformer_course.ch16_scaling.live import wasted
 from tests.node import Node
 
 in_node = Node(F="ch16_scaling/live.js")
-JOINT = JointLaw(E=0.3, N0=2000.0, alpha=0.4, D0=2e5, beta=0.5, gamma=2.8)
-TESTED = {5e11: [(100_000, 0.6), (25_000, 0.52), (25_000, 0.5)]}
 
 
 def fuzzed(n, seed=0):
@@ -39,25 +37,3 @@ def test_what_is_not_wasted_gets_the_best_size_as_far():
         best = joint.best_size(less)
         assert joint(best, less / 6 / best) == pytest.approx(joint(n, 1e12 / 6 / n), rel=1e-6)
         assert wasted(joint, 1e12, joint.best_size(1e12)) == pytest.approx(0, abs=1e-6)
-
-
-def test_the_still_figure_says_what_the_law_says():
-    still = law(JOINT, TESTED).still
-    n = JOINT.best_size(1e11)
-    assert f"<td>{n:,.0f}</td>" in still
-    for size in (n / 3, n, 3 * n):
-        says = f"{JOINT(size, 1e11 / 6 / size):.3f} ({wasted(JOINT, 1e11, size):.0%})"
-        assert f"<td>{says}</td>" in still
-    assert still.count("<circle") == 3
-
-
-@pytest.mark.parametrize(
-    ("tested", "said"),
-    [
-        ({}, "got 0 tested sizes"),
-        ({5e11: [(1e4, float("nan"))]}, "finite"),
-    ],
-)
-def test_what_cannot_be_drawn_is_told(tested, said):
-    with pytest.raises(ValueError, match=said):
-        law(JOINT, tested)

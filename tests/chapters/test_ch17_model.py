@@ -107,14 +107,6 @@ def test_a_cache_read_in_pieces_gives_the_logits_of_the_whole(options):
     torch.testing.assert_close(found, model(ids), rtol=1e-3, atol=1e-3)
 
 
-def test_a_cache_refuses_a_batch_of_another_size():
-    model = gpt(smear=2)
-    cache = model.new_cache()
-    model(torch.randint(11, (2, 3)), cache)
-    with pytest.raises(ValueError, match=r"batch of 2.* got .*3"):
-        model(torch.randint(11, (3, 1)), cache)
-
-
 @pytest.mark.parametrize("options", OWN, ids=str)
 def test_every_option_is_written_and_read(options, tmp_path):
     model = gpt(**options)

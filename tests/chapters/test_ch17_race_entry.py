@@ -34,12 +34,8 @@ def test_the_record_is_the_configuration():
     "changes",
     [
         {},
-        {"steps": 3, "lr": 1e-2},
-        {"lr": 1},  # an integer where a number is wanted
-        {"d_model": 32, "n_layers": 2, "n_heads": 4, "qk_norm": True, "smear": 0},
-        {"muon_lr": None, "betas": (0.9, 0.95), "schedule": "cosine", "warmup": 1},
-        {"tail_after": 1, "tail_share": 0.5, "precision": "bfloat16"},
-        {"batch_size": 4, "context_length": 32, "double_after": 1, "positions": "rotary"},
+        {"lr": 1, "steps": 3, "muon_lr": None, "betas": (0.9, 0.95), "warmup": 1},  # lr: an integer
+        {"context_length": 32, "double_after": 1, "positions": "rotary", "precision": "bfloat16"},
     ],
 )
 def test_a_sensible_setting_is_trained_and_told(small, changes):
@@ -60,9 +56,7 @@ def test_a_sensible_setting_is_trained_and_told(small, changes):
         ({"steps": "60"}, "steps = '60', expected int"),
         ({"lr": None}, "has no lr, which is needed"),
         ({"betas": (0.9, 2.0)}, "expected two numbers from 0 to below 1"),
-        ({"d_model": 30, "n_heads": 4}, "30"),
         ({"n_layers": 10**9}, "expected at most 100"),
-        ({"batch_size": 10**6}, "a step reads 64,000,000 characters"),
         ({"context_length": 8192}, "weights of attention"),
         ({"d_model": 4096, "n_layers": 8}, "parameters, expected at most 20,000,000"),
         ({"device": "cuda"}, "device is not for an entry to choose"),
@@ -72,12 +66,8 @@ def test_a_sensible_setting_is_trained_and_told(small, changes):
 def test_nonsense_is_refused_with_what_came_and_what_was_expected(changes, words):
     with pytest.raises(ValueError, match="(?s)" + words.replace("[", r"\[")):
         entry.enter(changes)
-
-
-@pytest.mark.parametrize("seeds", [0, 1.5, 1000])
-def test_a_number_of_seeds_that_is_none_is_refused(seeds):
     with pytest.raises(ValueError, match="expected a number from 1 to 100"):
-        entry.enter({}, seeds)
+        entry.enter({}, seeds=0)
 
 
 def test_a_run_that_never_ends_is_stopped(small, monkeypatch):

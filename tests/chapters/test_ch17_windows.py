@@ -1,17 +1,10 @@
 """The race's batches: those of WindowSampler until late in the run, and what changes then."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
-from scratchformer.cli import main, run
-from scratchformer.data import Playhouse
 from scratchformer.data.batches import WindowSampler
-from scratchformer.data.corpora import Corpus
 from scratchformer_course.ch17_speedrun.windows import RaceWindows
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("replacement", [True, False])
@@ -77,38 +70,3 @@ def test_options_without_sense_are_refused(wrong, message):
     sizes = {"batch_size": 4, "context_length": 8, "seed": 0} | wrong
     with pytest.raises(ValueError, match=message):
         RaceWindows(torch.arange(100), **sizes)
-
-
-@pytest.fixture
-def short_corpus(monkeypatch):
-    corpus = Corpus("playhouse", Playhouse().text(20_000), "embedded")
-    monkeypatch.setattr(run, "load_corpus", lambda name: corpus)
-
-
-@pytest.mark.usefixtures("short_corpus")
-def test_a_configuration_names_them_and_the_run_is_another(tmp_path):
-    sizes = {"n_layers": 1, "n_heads": 1, "d_model": 4, "context_length": 16}
-    training = {"batch_size": 4, "context_length": 8, "steps": 5, "lr": 0.01, "seed": 0}
-    late = {"sampler": "scratchformer_course.ch17_speedrun.windows:RaceWindows", "tail_after": 2}
-    weights = []
-    for options in ({}, late):
-        own = {"data": {"corpus": "playhouse"}, "model": sizes, "training": training | options}
-        text = "".join(
-            f"[{table}]\n" + "".join(f"{name} = {value!r}\n" for name, value in entries.items())
-            for table, entries in own.items()
-        )
-        (tmp_path / "own.toml").write_text(text)
-        out = tmp_path / f"out-{len(weights)}"
-        assert main(["train", "--config", str(tmp_path / "own.toml"), "--out", str(out)]) == 0
-        weights.append((out / "model.safetensors").read_bytes())
-    assert weights[0] != weights[1]
-
-
-@pytest.mark.usefixtures("short_corpus")
-def test_windows_longer_than_the_model_are_refused(tmp_path, capsys):
-    change = ["--set", "training.context_length=200"]
-    config = ROOT / "lab" / "configs" / "record-two-minutes.toml"
-    arguments = ["train", "--config", str(config), "--out", str(tmp_path), *change]
-    assert main(arguments) == 1
-    words = "has windows of 400, expected at most the model's context_length, 256"
-    assert words in capsys.readouterr().err

@@ -91,12 +91,3 @@ def test_the_figure_holds_every_run_with_seeds_and_says_them_without_javascript(
     assert set(runs) == {(), ("rotary",), MODERN, six, (*MODERN, "window")}
     assert len(measured(STORED)) == 5 and figure.still.count("<tr>") == 6
     assert "the six without rotation" in figure.still and "−0.083" in figure.still
-
-
-@pytest.mark.parametrize(
-    ("stored", "said"),
-    [({}, "no runs of GPT-2"), ({"alone": {"none": run(1.0, float("nan"))}}, "finite")],
-)
-def test_what_cannot_be_drawn_is_told(stored, said):
-    with pytest.raises(ValueError, match=said):
-        changes(SIZES, stored)

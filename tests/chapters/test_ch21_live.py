@@ -2,9 +2,7 @@
 
 import itertools
 
-import pytest
-
-from scratchformer_course.ch21_answers.live import STAGES, TOLD, checker, one_question
+from scratchformer_course.ch21_answers.live import TOLD
 from scratchformer_course.ch21_answers.rules import RULES
 from scratchformer_course.measurements import load_measurements
 from tests.node import Node
@@ -38,17 +36,3 @@ def test_a_hole_is_called_one():
     assert "nothing to learn" in said.pop()
     holes = {name for name, text in zip(FILMS, said, strict=True) if "forgot" in text}
     assert holes == set(FILMS) - {"", "form units tens", "form units tens carry"}
-
-
-def test_the_still_figures_show_what_the_live_ones_do():
-    questions, rules = one_question(STORED), checker(STORED)
-    assert all(name in questions.still for name in STAGES.values())
-    assert rules.still.count("<tr>") == 17
-
-
-def test_a_film_without_a_model_is_refused():
-    film = {name: own for name, own in STORED["film"].items() if name != "sft"}
-    with pytest.raises(ValueError, match="expected one of base, sft, reinforce"):
-        one_question(STORED | {"film": film})
-    with pytest.raises(ValueError, match="0 checkers, expected 16"):
-        checker({})

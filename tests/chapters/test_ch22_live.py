@@ -8,10 +8,8 @@ from scratchformer_course.ch22_inside.songs import (
     JUMP,
     LETTERS,
     NOTES,
-    Smear,
     heard,
     narrow_model,
-    new_model,
     songs,
 )
 from scratchformer_course.measurements import load_measurements
@@ -49,28 +47,6 @@ def test_what_was_heard_is_found_as_by_hand():
         assert marks.tolist() == repeats("".join(LETTERS[i] for i in song))
 
 
-def test_a_smear_starts_as_nothing_and_hands_on_the_vector_before():
-    smear, x = Smear(3), torch.randn(2, 4, 3)
-    assert torch.equal(smear(x), x)
-    torch.nn.init.ones_(smear.share)
-    assert torch.allclose(smear(x)[:, 1:], x[:, 1:] + x[:, :-1]) and torch.equal(
-        smear(x)[:, 0], x[:, 0]
-    )
-
-
-def test_models_differ_in_what_is_asked_for_alone():
-    wide, narrow = new_model(3), new_model(3, wide=False)
-    same = [
-        name
-        for name, p in wide.named_parameters()
-        if torch.equal(p, dict(narrow.named_parameters())[name])
-    ]
-    tables = {"wte.weight", "wpe.weight"}
-    assert {name for name, _ in wide.named_parameters()} - set(same) == tables
-    assert wide.wte.weight.std() > 40 * narrow.wte.weight.std()
-    assert wide.lm_head.weight is not wide.wte.weight
-
-
 def test_the_stored_model_has_the_stored_loss():
     ids = drawn(64, seed=5)
     with torch.no_grad():
@@ -105,15 +81,3 @@ def test_all_heads_are_the_end_of_the_run():
     assert FILM["second"][0] == {"after": end["after"], "maps": end["maps"][4:]}
     song = FILM["song"]
     assert copied(song, end["best"])[0] >= 11 > 8 > copied(song, FILM["without"][4][1])[0]
-
-
-def test_the_still_figure_shows_a_copy_that_fails():
-    still = silence(STORED).still
-    assert "<svg" in still and "without 1.3" in still
-    right, total = copied(FILM["song"], FILM["without"][4][1])
-    assert f"of {total} repeated notes" in still and f"and {right} are" in still
-
-
-def test_a_film_that_is_not_whole_is_refused():
-    with pytest.raises(ValueError, match="255 choices of heads, expected 256"):
-        silence({"film": FILM | {"without": FILM["without"][:255]}})

@@ -7,7 +7,6 @@ import torch
 
 from scratchformer.data import Playhouse
 from scratchformer.models import GPT, GPTConfig
-from scratchformer_course.ch23_silent_bugs import program as healthy
 from scratchformer_course.ch23_silent_bugs import scores
 from scratchformer_course.ch23_silent_bugs.patient import TWINS
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
@@ -109,9 +108,3 @@ def test_a_model_that_copies_its_input_is_perfect_by_its_own_report_and_useless(
 def test_padded_lines_end_at_the_right_and_lose_their_beginning_if_they_are_long():
     rows, V = padded_lines("ab\n\nabcdef", 4)  # the characters are \n a b c d e f
     assert rows.tolist() == [[7, 1, 2, 0], [4, 5, 6, 0]] and V == 8
-
-
-def test_the_same_seed_draws_the_same_rows_and_workers_share_them():
-    ids = torch.arange(500)
-    first, again = (next(healthy.drawn(Program(), ids, 8, 16, seed=3)) for _ in range(2))
-    assert torch.equal(first, again) and first.shape == (8, 17)

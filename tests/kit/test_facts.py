@@ -41,9 +41,7 @@ def test_facts_come_from_metadata_and_cells(tmp_path):
     ("cells", "course", "message"),
     [
         ([], {"needs": [], "seconds": 1}, "no markdown cell"),
-        ([code("x")], {"needs": [], "seconds": 1}, "no markdown cell"),
         ([prose(TITLE)], {"needs": []}, "expected needs and seconds"),
-        ([prose(TITLE)], {}, "expected needs and seconds"),
         (
             [prose(TITLE)],
             {"needs": ["03"], "needs_text": "slopes", "seconds": 1},
@@ -68,7 +66,6 @@ HUNDRED, PER_MINUTE = "word " * 100, "word " * 170
         ([prose(f":::{{note}}\n{PER_MINUTE}\n:::\n\n{PER_MINUTE}")], 2),
         ([code(HUNDRED, HUNDRED)], 2),
         ([code(HUNDRED, HUNDRED, "hide-input")], 1),
-        ([code(HUNDRED, HUNDRED, "remove-input")], 1),
         ([code(HUNDRED, HUNDRED, "hide-cell"), prose("a")], 0),
         ([prose(f"### Exercise 7.1 · A\n\n{PER_MINUTE}"), code(HUNDRED), code(HUNDRED)], 0),
         (
@@ -80,7 +77,6 @@ HUNDRED, PER_MINUTE = "word " * 100, "word " * 170
             1,
         ),
         ([prose(f"### Exercise 7.1 · A\n\n{PER_MINUTE}"), prose(f"## Next\n\n{PER_MINUTE}")], 1),
-        ([prose(f"{PER_MINUTE}\n\n### Exercise 7.1 · A\n\n{PER_MINUTE}"), code(HUNDRED)], 1),
     ],
 )
 def test_minutes_count_what_is_open_and_no_exercises(cells, minutes):

@@ -6,6 +6,11 @@ import torch
 from lab import runs
 
 
+@pytest.fixture(autouse=True)
+def as_run(plain_signatures):
+    """Scripts run as they are run elsewhere: without the checks of signatures, and far faster."""
+
+
 @pytest.fixture
 def short_text(monkeypatch):
     """In place of each corpus; threads are afterwards as they were."""

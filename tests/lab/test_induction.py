@@ -57,12 +57,3 @@ def test_a_cut_of_nobody_changes_nothing_and_each_part_is_cut_alone(ids):
     assert all(induction.cut(model, ids, [], part) == plain for part in "qkv")
     every = [(0, head) for head in range(4)]
     assert len({induction.cut(model, ids, every, part) for part in "qkv"}) == 3
-
-
-def test_weights_around_a_loop_add_up_to_one(model):
-    for row in induction.around(model):
-        assert sum(row) == pytest.approx(1, abs=0.01)
-
-
-def test_levels_are_letters_from_0_to_1():
-    assert induction.levels(torch.tensor([0.0, 1.0, 0.5])) == "0zi"

@@ -77,7 +77,6 @@ def test_a_page_shows_values_and_tables_and_depends_on_their_file(trial, extensi
     ("check", "value", "message"),
     [
         ("trial.runs[0].loss.last > 2", "1", "not true any more: trial.runs"),
-        ("trial.seeds", "1", "no attribute 'seeds'"),
         ("true", "run.digits", "no attribute 'digits'"),
         ("other.runs", "1", "there is no measurements/other.json"),
     ],

@@ -14,11 +14,11 @@ def small(monkeypatch):
     """Scripts that take a few steps each, on random characters."""
     monkeypatch.setattr(settings, "T", 8)
     monkeypatch.setattr(settings, "RATES", (0.001, 0.004))
-    monkeypatch.setattr(settings, "CHARACTERS", 2**10)
-    monkeypatch.setattr(settings, "STEPS", 20)
+    monkeypatch.setattr(settings, "CHARACTERS", 2**9)
+    monkeypatch.setattr(settings, "STEPS", 10)
     monkeypatch.setattr(settings, "WARMUP", 2)
-    monkeypatch.setattr(settings, "LENGTHS", (5, 10, 20))
-    monkeypatch.setattr(settings, "DECAY_STEPS", 5)
+    monkeypatch.setattr(settings, "LENGTHS", (3, 5, 10))
+    monkeypatch.setattr(settings, "DECAY_STEPS", 3)
     ids = torch.randint(V, (600,), generator=torch.Generator().manual_seed(0))
     return {split: scored_split(ids, split) for split in ("development", "validation")}
 

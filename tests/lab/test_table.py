@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from lab import attention_memory, runs, table
+from lab import runs, table
 
 ROW = runs.row("a|b", "theirs", "s", [1.0, 2.0, 4.0], [8.0, 8.0, 8.0])
 
@@ -65,7 +65,7 @@ def test_one_topic_is_renewed_with_its_day_but_never_from_another_machine(bench,
     assert runs.read(table.STORED) == after
 
 
-@pytest.mark.parametrize("name", ["bpe", "generation_speed"])
+@pytest.mark.parametrize("name", ["bpe", "generation_speed", "attention_memory"])
 def test_each_topic_runs_from_end_to_end(name, short_text, monkeypatch):
     script = importlib.import_module(f"lab.{name}")
     if name == "generation_speed":
@@ -74,16 +74,3 @@ def test_each_topic_runs_from_end_to_end(name, short_text, monkeypatch):
     topic = table.measure(name, quick=True)
     names = [(r["what"], r["reference"], r["unit"]) for r in topic["rows"]]
     assert len(names) == len(set(names)) >= 2
-
-
-# --- memory --------------------------------------------------------------------------------------
-
-
-def test_explicit_memory_grows_with_the_square_and_the_fused_kernels_does_not():
-    rows = attention_memory.rows(quick=True)
-    memory = {r["what"]: r for r in rows if r["unit"] == "MB"}
-    small, large = (memory[f"fused kernel, causal, T = {T}"] for T in (256, 512))
-    assert large["theirs"][0] > 3.4 * small["theirs"][0]
-    assert large["ours"][0] < 2.4 * small["ours"][0]
-    masked = memory["fused kernel, given a mask, T = 512"]["ours"][0]
-    assert masked == pytest.approx(large["ours"][0] + 512 * 512 * 4 / 1e6, rel=0.05)

@@ -53,19 +53,6 @@ def test_greedy_takes_the_likeliest_token_given_all_it_has_written():
             assert row[t] == logits.argmax()
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_both_stop_at_the_end_token_and_pad_behind_it(seed):
-    model = small(seed)
-    for ids in (greedy_decode(model, SOURCE, 10), beam_search(model, SOURCE, 10, 3)[0]):
-        assert ids.shape[1] <= 11
-        for row in ids.tolist():
-            if END in row:
-                assert set(row[row.index(END) + 1 :]) <= {PAD} and row.count(END) == 1
-            else:
-                assert len(row) == 11 and PAD not in row
-            assert BEGIN not in row[1:]
-
-
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6])
 def test_a_beam_of_width_one_is_greedy(length_penalty):
     model = small()

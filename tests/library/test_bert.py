@@ -16,48 +16,12 @@ def small_bert(seed=0, **changes):
     return BERT(BERTConfig(**SMALL | changes))
 
 
-def sharpened(model):
-    """Large random weights: at initialisation a model is too flat for a difference to show."""
-    with torch.no_grad():
-        for p in model.parameters():
-            p.normal_(std=0.3)
-    return model
-
-
 def padded_batch(lengths, T, V):
     """Ids without PAD in the first `length` places of each row, and segments that change midway."""
     torch.manual_seed(1)
     ids, places = torch.randint(1, V, (len(lengths), T)), torch.arange(T)
     real = places < torch.tensor(lengths)[:, None]  # (B, T)
     return ids.where(real, PAD), (places >= T // 2).long().expand_as(ids).where(real, 0), real
-
-
-def test_a_changed_token_changes_the_logits_on_both_sides():
-    model, ids = sharpened(small_bert()).double().eval(), torch.randint(11, (1, 8))
-    for t in range(8):
-        changed = ids.clone()
-        changed[0, t] = (ids[0, t] + 1) % 11
-        assert ((model(ids) - model(changed)).abs().amax(dim=-1) > 1e-4).all()
-
-
-def test_padding_changes_nothing_at_any_real_place():
-    model = sharpened(small_bert()).eval()
-    lengths = (8, 3, 5, 1)
-    ids, segments, _ = padded_batch(lengths, 8, 11)
-    together = model(ids, segments, padding_mask(ids, PAD))
-    for i, n in enumerate(lengths):
-        alone = model(ids[i : i + 1, :n], segments[i : i + 1, :n])
-        torch.testing.assert_close(together[i, :n], alone[0], rtol=1e-4, atol=1e-5)
-    assert together.isfinite().all()
-    assert not together[1, :3].allclose(model(ids, segments)[1, :3], atol=1e-3)  # mask needed
-
-
-def test_segments_and_positions_matter_and_segment_0_is_the_default():
-    model, ids = sharpened(small_bert()).eval(), torch.full((1, 8), 3)
-    logits = model(ids)
-    assert not logits[0, 0].allclose(logits[0, 7], atol=1e-3)
-    assert not logits.allclose(model(ids, torch.ones_like(ids)), atol=1e-3)
-    assert logits.equal(model(ids, torch.zeros_like(ids)))
 
 
 def test_initialisation_is_berts():
@@ -124,3 +88,4 @@ def test_equals_hugging_face_bert_with_the_same_random_weights():
         logits = ours(ids, segments, padding_mask(ids, PAD))
     atol = 1e-5 * max(1.0, expected.abs().max().item())  # 1e-5 of what float32 can tell apart
     torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=atol)
+    assert ours(ids).equal(ours(ids, torch.zeros_like(ids)))  # segment 0 is the default

@@ -2,10 +2,7 @@
 
 import json
 import os
-import random
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import asdict
 
@@ -36,11 +33,6 @@ def run(model=None, **changes):
     history = asdict(train(model, IDS[:500], IDS[500:], **RUN | changes))
     del history["seconds"]
     return history, dict(model.named_parameters())
-
-
-def new_state(model, parameters):
-    batches = WindowSampler(IDS, 3, 8, seed=5)
-    return TrainingState(model, torch.optim.AdamW(parameters), batches)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +69,7 @@ def interrupted(path, step=2, number=signal.SIGINT, **options):
     assert read_header(path)["step"] == step
 
 
-@pytest.mark.parametrize(("step", "every"), [(2, 1), (2, 5), (13, 5), (20, None), (24, 5)])
+@pytest.mark.parametrize(("step", "every"), [(2, 1), (2, 5), (13, None), (24, 5)])
 def test_a_resumed_run_equals_the_uninterrupted_one_bit_for_bit(
     tmp_path, uninterrupted, step, every
 ):
@@ -167,32 +159,26 @@ def test_buffers_are_kept(tmp_path):
     assert resumed.calls == straight.calls > 48
 
 
-def test_another_model_is_refused_and_nothing_is_changed(tmp_path):
-    path = tmp_path / "run"
-    interrupted(path)
-    model = small_gpt(n_layers=2)
-    weights = [p.clone() for p in model.parameters()]
-    state = new_state(model, model.parameters())
-    before, random = state.batches.state_dict(), torch.get_rng_state()
-    with pytest.raises(ValueError, match=r"is of another model: h\.1\..* is missing in it"):
-        checkpoints.load_checkpoint(path, state, {})
-    assert all(map(torch.equal, weights, model.parameters()))
-    assert torch.equal(before["generator"], state.batches.state_dict()["generator"])
-    assert torch.equal(random, torch.get_rng_state())
-    assert state.optimizer.state_dict()["state"] == {} and state.step == 0
-
-
-def test_the_memory_of_another_optimiser_is_refused_and_nothing_is_changed(tmp_path):
+def test_another_model_or_optimiser_is_refused_and_nothing_is_changed(tmp_path):
     path = tmp_path / "run"
     run(checkpoint=path, steps=5)
-    model = small_gpt(seed=1)
-    weights = [p.clone() for p in model.parameters()]
-    for parameters in (list(model.parameters())[::-1], list(model.parameters())[:3]):
-        state = new_state(model, parameters)
-        with pytest.raises(ValueError, match=r"is of another optimiser: optimizer.*is"):
+    deeper, model = small_gpt(n_layers=2), small_gpt(seed=1)
+    for other, parameters, words in (
+        (deeper, deeper.parameters(), r"another model: h\.1\..* is missing in it"),
+        (model, list(model.parameters())[::-1], "another optimiser: optimizer.*is"),
+        (model, list(model.parameters())[:3], "another optimiser: optimizer.*is"),
+    ):
+        state = TrainingState(
+            other, torch.optim.AdamW(parameters), WindowSampler(IDS, 3, 8, seed=5)
+        )
+        weights, random = [p.clone() for p in other.parameters()], torch.get_rng_state()
+        before = state.batches.state_dict()
+        with pytest.raises(ValueError, match=f"is of {words}"):
             checkpoints.load_checkpoint(path, state, {})
-        assert all(map(torch.equal, weights, model.parameters()))
-        assert state.optimizer.state_dict()["state"] == {}
+        assert all(map(torch.equal, weights, other.parameters()))
+        assert torch.equal(before["generator"], state.batches.state_dict()["generator"])
+        assert torch.equal(random, torch.get_rng_state())
+        assert state.optimizer.state_dict()["state"] == {} and state.step == 0
 
 
 # --- files that are not whole -----------------------------------------------------------------
@@ -237,6 +223,8 @@ def test_a_damaged_checkpoint_is_refused_and_changes_nothing(tmp_path):
     safetensors.torch.save_file({"model.x": torch.ones(1)}, tmp_path / "run")
     with pytest.raises(ValueError, match="run is not a checkpoint"):
         run(checkpoint=tmp_path / "run", resume=True)
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read_header(tmp_path / "none")
 
 
 def test_a_disk_that_safetensors_finds_full_is_an_error_of_the_system(tmp_path, monkeypatch):
@@ -249,12 +237,6 @@ def test_a_disk_that_safetensors_finds_full_is_an_error_of_the_system(tmp_path, 
     assert os.listdir(tmp_path) == []
 
 
-def test_a_missing_checkpoint_is_told_and_resume_begins_anew(tmp_path, uninterrupted):
-    with pytest.raises(FileNotFoundError, match="there is no file"):
-        read_header(tmp_path / "run")
-    assert_same(run(checkpoint=tmp_path / "run", resume=True), uninterrupted)
-
-
 def test_it_holds_no_pickle_and_a_tied_weight_once(tmp_path):
     run(checkpoint=tmp_path / "run", steps=5)
     tensors = safetensors.torch.load_file(tmp_path / "run")
@@ -262,40 +244,3 @@ def test_it_holds_no_pickle_and_a_tied_weight_once(tmp_path):
     n = sum(p.numel() for p in small_gpt().parameters())
     assert sum(t.numel() for k, t in tensors.items() if k.startswith("model.")) == n
     assert json.loads(json.dumps(read_header(tmp_path / "run")))["step"] == 5
-
-
-# --- real kills -------------------------------------------------------------------------------
-
-PROGRAM = """
-import sys
-import torch
-torch.set_num_threads(int(sys.argv[3]))  # sums differ in their last digit with another number
-sys.path.insert(0, sys.argv[2])
-import test_checkpoints as t
-t.run(checkpoint=sys.argv[1], checkpoint_every=2, steps=60,
-    callbacks=[lambda state: print(state.step, flush=True)])
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_run_loses_nothing_but_its_last_interval(tmp_path):
-    """Killed without warning; the end equals that of a run nobody touched."""
-    path, threads = tmp_path / "run", str(torch.get_num_threads())
-    command = [sys.executable, "-c", PROGRAM, str(path), os.path.dirname(__file__), threads]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process, chance = subprocess.Popen(command, **pipes), random.Random()
-    target = chance.randrange(3, 40)
-    for line in process.stdout:
-        if int(line) >= target:
-            break
-    time.sleep(chance.random() * 0.02)  # anywhere in a step, or in the writing of a file
-    process.kill()
-    rest, errors = process.communicate()
-    assert process.returncode == -signal.SIGKILL, errors
-    seen = [int(line) for line in [line, *rest.splitlines()] if line.strip().isdigit()][-1]
-    last, steps = read_header(path)["step"], []
-    assert seen - 2 <= last <= seen + 1
-    options = {"resume": True, "steps": 60, "callbacks": [lambda state: steps.append(state.step)]}
-    assert_same(run(small_gpt(seed=1), checkpoint=path, **options), run(steps=60))
-    assert steps[0] == last + 1  # it went on where the last checkpoint was
-    assert os.listdir(tmp_path) == ["run"]

@@ -24,29 +24,22 @@ from scratchformer.diagnosis import (
 from scratchformer.diagnosis.case import Case
 from scratchformer.diagnosis.model import TESTS
 from scratchformer.models import GPT, Bigram, GPTConfig, Llama, LlamaConfig
-from scratchformer.training import TrainingConfig, make_optimizer, token_loss, update
+from scratchformer.training import (
+    TrainingConfig,
+    make_optimizer,
+    parameter_groups,
+    token_loss,
+    update,
+)
 from scratchformer_course.ch10_bigram_to_gpt.exercises import RightGPT
+from scratchformer_course.ch17_speedrun.race_entry import record_settings
 from scratchformer_course.ch19_since_gpt2.model import CHANGES, ChangedGPT, Sizes
 from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
 
+IDEAS = {**record_settings()["model"], "value_embeddings": True, "qk_norm": True}
 TEXT = torch.randint(31, (3000,), generator=torch.Generator().manual_seed(0))
 SIZE = {"vocab_size": 31, "context_length": 24, "d_model": 32, "n_heads": 4, "n_layers": 2}
 BATCH = (TEXT[None, :9], TEXT[None, 1:10])
-ALL_IDEAS = {
-    "bias": False,
-    "norm_weights": False,
-    "embedding_norm": True,
-    "activation": "relu2",
-    "positions": "rotary",
-    "qk_norm": True,
-    "tied": False,
-    "zero_init": True,
-    "wide_init": True,
-    "smear": 2,
-    "bigram_rows": 500,
-    "bigram_dropout": 0.1,
-    "value_embeddings": True,
-}
 
 
 def gpt(**changes):
@@ -85,22 +78,16 @@ def reloaded(model):
 class Wrapped(nn.Module):
     """PyTorch's own layers as a causal model."""
 
-    def __init__(self, decoder, norm_first):
+    def __init__(self, norm_first):
         super().__init__()
-        options = {"batch_first": True, "norm_first": norm_first, "dim_feedforward": 64}
         self.wte, self.wpe = nn.Embedding(31, 32), nn.Embedding(24, 32)
-        if decoder:
-            self.net = nn.TransformerDecoder(nn.TransformerDecoderLayer(32, 4, **options), 2)
-        else:
-            layer = nn.TransformerEncoderLayer(32, 4, **options)
-            self.net = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        layer = nn.TransformerEncoderLayer(32, 4, 64, norm_first=norm_first, batch_first=True)
+        self.net = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
         self.head = nn.Linear(32, 31)
 
     def forward(self, ids):
         T = ids.shape[1]
         x, mask = self.wte(ids) + self.wpe.weight[:T], torch.ones(T, T).triu(1).bool()
-        if isinstance(self.net, nn.TransformerDecoder):
-            return self.head(self.net(x, x, tgt_mask=mask, memory_mask=mask))
         return self.head(self.net(x, mask=mask, is_causal=True))
 
 
@@ -136,21 +123,6 @@ class Outside(nn.Module):
         return self.output(self.head(x))
 
 
-class WaveNet(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.table, self.head = nn.Embedding(31, 32), nn.Linear(32, 31)
-        convolutions = (nn.Conv1d(32, 64, 2, dilation=2**i) for i in range(8))
-        self.convolutions = nn.ModuleList(convolutions)
-
-    def forward(self, ids):
-        x = self.table(ids).mT
-        for i, convolution in enumerate(self.convolutions):
-            a, b = convolution(F.pad(x, (2**i, 0))).chunk(2, dim=1)
-            x = x + a.tanh() * b.sigmoid()
-        return self.head(x.mT)
-
-
 class LastPlace(nn.Module):
     """All places are there if targets are given, as in nanoGPT."""
 
@@ -169,23 +141,19 @@ RIGHT = {
     "gpt-many-tokens": lambda: gpt(vocab_size=3000, context_length=100, d_model=16, n_layers=1),
     "qwen3": lambda: llama(n_kv_heads=2, qk_norm=True, head_dim=10, tied=False),
     "mistral": lambda: llama(n_kv_heads=1, window=4),
-    "speedrun": lambda: SpeedrunGPT(SpeedrunConfig(**SIZE, **ALL_IDEAS)),
+    "speedrun": lambda: SpeedrunGPT(SpeedrunConfig(**IDEAS | SIZE)),
     "16-bits": lambda: gpt(bias=False, n_layers=3).bfloat16(),
-    "16-bits-half": lambda: llama(n_kv_heads=2).half(),
     "frozen": lambda: gpt(n_layers=1).requires_grad_(False),
     "64-bits": lambda: llama(n_layers=1).double(),
 }
 ELSEWHERE = {
     "changed": lambda: ChangedGPT(Sizes(**SIZE), ("window", "experts")),
     "all changes": lambda: ChangedGPT(Sizes(**SIZE), tuple(CHANGES)),
-    "encoder": lambda: Wrapped(False, True),
-    "encoder, post-norm": lambda: Wrapped(False, False),
-    "decoder": lambda: Wrapped(True, True),
+    "encoder": lambda: Wrapped(norm_first=True),
+    "encoder, post-norm": lambda: Wrapped(norm_first=False),
     "chapter 10": lambda: RightGPT(31, 24, 32, 4, 2),
     "dict": lambda: Outside(lambda logits: {"logits": logits, "loss": None}),
-    "list": lambda: Outside(lambda logits: [logits, None]),
-    "layers": lambda: Outside(n_layers=6),
-    "wavenet": WaveNet,
+    "list": lambda: Outside(lambda logits: [logits, None], n_layers=6),
     "all places": lambda: page_names()["AllPlaces"](LastPlace()),
     "no fault": lambda: Faulty(None),
 }
@@ -218,8 +186,6 @@ def test_a_table_of_pairs_is_healthy():
     ("kind", "attention"),
     [
         ("gpt2", "eager"),
-        ("llama", "sdpa"),
-        ("qwen3", "sdpa"),
         ("mistral", "eager"),
         ("gemma", "sdpa"),
     ],
@@ -350,22 +316,21 @@ class Attention(nn.Module):
     def forward(self, x):
         fault, (B, T, _) = self.fault, x.shape
         q, k, v = (t.view(B, T, 4, 8).transpose(1, 2) for t in self.c_attn(x).chunk(3, dim=-1))
-        if fault in ("split", "both"):
+        if fault == "both":
             q, k, v = (t.reshape(B, 4, T, 8) for t in self.c_attn(x).chunk(3, dim=-1))
-        scores = q @ k.mT / (1 if fault == "scale" else math.sqrt(32 if fault == "width" else 8))
-        shift = {"ahead": 1, "strict": -1}.get(fault, 0)
-        mask = torch.ones(T, T, dtype=torch.bool).tril(shift)
+        scores = q @ k.mT / math.sqrt(32 if fault == "width" else 8)
+        mask = torch.ones(T, T, dtype=torch.bool).tril(-1 if fault == "strict" else 0)
         if fault == "no mask":
             mask = mask | ~mask
         scores = scores.masked_fill(~mask, -1e9)
-        heads = scores.softmax({"axis": -2, "heads": 1}.get(fault, -1)) * mask @ v
+        heads = scores.softmax(1 if fault == "heads" else -1) * mask @ v
         if fault in ("join", "both"):
             return self.c_proj(heads.reshape(B, T, 32))
         return self.c_proj(heads.transpose(1, 2).flatten(2))
 
 
 class Faulty(nn.Module):
-    """A GPT that can be broken in one way; chapter 23's patients have other faults."""
+    """A GPT that can be broken in one way; chapter 23's patients have the usual faults."""
 
     def __init__(self, fault):
         super().__init__()
@@ -398,14 +363,10 @@ class Faulty(nn.Module):
 @pytest.mark.parametrize(
     ("fault", "test", "suspect"),
     [
-        ("scale", "attention scale", "√D, with heads \\[8\\] wide"),
         ("width", "attention scale", "√d_model"),
-        ("ahead", "causality", "one token ahead"),
         ("strict", "attention span", "closes the token itself"),
         ("no mask", "causality", "mask missing"),
-        ("axis", "attention axis", "wrong axis"),
         ("heads", "attention axis", "wrong axis"),
-        ("split", "causality", "bare reshape"),
         ("join", "causality", "bare reshape"),
         ("both", "context", "bare reshape"),
         ("one block", "shared weights", "one block"),
@@ -427,42 +388,15 @@ def test_a_fault_is_found_and_named(fault, test, suspect):
     assert not report.healthy and f"✗ {test}" in str(report)
 
 
-def test_padding_that_counts_is_found():
-    torch.manual_seed(0)
-    report = diagnose(gpt(n_layers=1), padding=lambda model, ids, real: model(ids))
-    assert report.faults == ["padding"] and "attended" in report["padding"].suspects[0]
-    report = diagnose(llama(window=4, n_layers=1), window=5)
-    assert report.faults == ["attention span"]
-
-
 def over_all_places(logits, y):
     return nll(logits, y, ignore_index=0, reduction="sum") / y.numel()
-
-
-def untied(model):
-    other = copy.deepcopy(model)
-    other.lm_head.weight = nn.Parameter(model.lm_head.weight.detach().clone())
-    return other
-
-
-def transposed(model):
-    other = copy.deepcopy(model)
-    other.h[0].attn.c_proj.weight.data = model.h[0].attn.c_proj.weight.data.T
-    return other
 
 
 @pytest.mark.parametrize(
     ("options", "test", "suspect"),
     [
         ({"batches": [(TEXT[None, :9], TEXT[None, :9])]}, "targets", "not shifted"),
-        ({"loss": lambda z, y: nll(z[:, :-1], y[:, 1:])}, "targets", "shifted twice"),
-        ({"loss": nll, "pad_id": 0}, "padded targets", "loss on padding"),
         ({"loss": over_all_places, "pad_id": 0}, "padded targets", "mean over all places"),
-        ({"batches": [BATCH] * 2}, "batches", "one seed"),
-        ({"batches": [[ids % 9 for ids in BATCH]], "tokens": TEXT}, "batches", "overflow"),
-        ({"tokens": (TEXT[:2700], TEXT[-2700:])}, "splits", "overlap"),
-        ({"reload": untied}, "saved", "a tie"),
-        ({"reload": transposed}, "saved", "transposed"),
     ],
 )
 def test_a_fault_of_batches_or_loss_is_found_and_named(options, test, suspect):
@@ -476,40 +410,29 @@ def loop(fault=None):
 
     def training(model):
         weights = list(model.parameters())
-        vectors = 0.1 if fault == "decay" else 0.0
-        groups = [
-            {"params": [p for p in weights if p.dim() > 1], "weight_decay": 0.1},
-            {"params": [p for p in weights if p.dim() < 2], "weight_decay": vectors},
-        ]
+        groups = parameter_groups(model, 0.1)
         optimizer = torch.optim.AdamW(groups[: 1 if fault == "part" else 2], lr=1e-3)
         scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, total_iters=20)
 
         def step(batches):
             targets = sum(y.numel() for _, y in batches)
-            if fault != "not zeroed":
-                optimizer.zero_grad()
+            optimizer.zero_grad()
             for x, y in batches:
                 loss = nll(model(x), y, reduction="sum") / targets
-                if fault == "mean of means":
-                    loss = nll(model(x), y) / len(batches)
                 if fault == "summed":
                     loss = nll(model(x), y)
                 if fault == "detached":
                     loss = loss.detach().requires_grad_()
                 (-loss if fault == "wrong sign" else loss).backward()
-                if fault == "clipped early":
-                    nn.utils.clip_grad_norm_(weights, 0.1)
                 if fault == "one lost" and x is not batches[-1][0]:
                     optimizer.zero_grad()
                 if fault == "stepped early":
                     optimizer.step()
                     scheduler.step()
-            if fault not in ("summed", "clipped early"):
+            if fault != "summed":
                 nn.utils.clip_grad_norm_(weights, 0.1)
             (torch.optim.SGD(weights) if fault == "another" else optimizer).step()
             scheduler.step()
-            for _ in batches[1:] if fault == "schedule" else ():
-                scheduler.step()
             model.train(fault != "evaluation")
 
         return optimizer, step
@@ -519,7 +442,7 @@ def loop(fault=None):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"precision": "bfloat16"}, {"muon_lr": 0.02}, {"matrix_lr": 0.01, "clip": math.inf}],
+    [{"precision": "bfloat16"}, {"muon_lr": 0.02}, {"matrix_lr": 0.01, "clip": math.inf}],
 )
 def test_the_courses_own_step_is_healthy(settings):
     def training(model):
@@ -532,8 +455,6 @@ def test_the_courses_own_step_is_healthy(settings):
 
     torch.manual_seed(0)
     assert_healthy(diagnose_training(training, gpt(dropout=0.1, n_layers=1)))
-    if not settings:
-        assert_healthy(diagnose_training(training, GPT.pretrained("tiny-shakespeare")))
 
 
 def test_a_loop_that_is_written_out_is_healthy():
@@ -544,15 +465,10 @@ def test_a_loop_that_is_written_out_is_healthy():
 @pytest.mark.parametrize(
     ("fault", "test", "suspect"),
     [
-        ("decay", "weight decay", "one group"),
         ("part", "movement", "other weights"),
-        ("mean of means", "unequal batches", "mean of means"),
         ("summed", "accumulation", "summed"),
-        ("clipped early", "accumulation", "clipped"),
         ("one lost", "accumulation", "zeroed between"),
         ("stepped early", "one step", "inside the loop"),
-        ("not zeroed", "zeroed gradients", "zero_grad"),
-        ("schedule", "schedule", "once a micro-batch"),
         ("evaluation", "training mode", "eval"),
         ("another", "one step", "another optimiser"),
         ("detached", "movement", "cut off"),

@@ -46,14 +46,6 @@ def test_an_error_midway_or_nothing_written_leaves_the_old_file_and_nothing_else
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["file.txt"]
 
 
-def test_two_writers_do_not_disturb_each_other(tmp_path):
-    path = tmp_path / "file.txt"
-    with atomic_write(path) as one, atomic_write(path) as other:
-        one.write_text("one")
-        other.write_text("other")
-    assert path.read_text() == "one" and os.listdir(tmp_path) == ["file.txt"]
-
-
 def test_everyone_who_may_read_the_folder_may_read_the_file(tmp_path):
     import safetensors.torch
     import torch

@@ -77,22 +77,6 @@ def test_abab_c_by_hand():
     assert model.nats_per_token([1, 2, 0]) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("order", [1, 4])
-def test_next_probabilities_are_a_distribution_and_agree_with_the_score(order):
-    model = KneserNey(order).fit(random_ids(500, 11), 11)
-    contexts = [random_ids(n, 11, seed=n) for n in range(9)]
-    for context in contexts:
-        p = model.next_probabilities(context)
-        assert p.shape == (11,) and (p > 0).all()
-        assert p.sum() == pytest.approx(1, abs=1e-12)
-    text = contexts[-1]
-    p = model.probabilities(text)
-    expected = [model.next_probabilities(text[:i]) for i in range(len(text))]
-    np.testing.assert_allclose(p, expected, atol=1e-14)
-    scored = p[np.arange(len(text)), text]
-    assert model.nats_per_token(text) == pytest.approx(-np.log(scored).mean(), abs=1e-12)
-
-
 def test_unseen_tokens_and_text_without_singletons_get_finite_loss():
     model = KneserNey(2).fit([0, 0, 0, 0], vocab_size=3)
     assert math.isfinite(model.nats_per_token([0, 1, 2, 2]))
@@ -111,15 +95,3 @@ def test_errors_say_what_was_expected():
     for ids, words in (([], "no tokens to score"), ([[0, 1]], "one dimension")):
         with pytest.raises(ValueError, match=words):
             KneserNey(2).fit([0, 1, 2], 5).nats_per_token(ids)
-
-
-def test_tiny_shakespeare_figures(shakespeare):
-    characters = {c: i for i, c in enumerate(sorted(set(shakespeare)))}
-    ids = np.array([characters[c] for c in shakespeare])
-    split = int(0.9 * len(ids))
-    losses = [
-        KneserNey(order).fit(ids[:split], 65).nats_per_token(ids[split:]) for order in range(1, 9)
-    ]
-    assert losses == pytest.approx(
-        [3.347, 2.484, 2.045, 1.729, 1.579, 1.558, 1.565, 1.574], abs=6e-4
-    )

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 from scratchformer.data.batches import RandomBatches
 from scratchformer.models import GPT, GPTConfig
@@ -19,7 +18,6 @@ from scratchformer.training import (
     loop,
     parameter_groups,
     token_loss,
-    train,
     train_on,
     update,
 )
@@ -145,6 +143,7 @@ def test_bfloat16_is_for_products_and_weights_stay_float32():
         ({"checkpoint_every": -1}, "checkpoint_every=-1, expected at least 1"),
         ({"muon_lr": -0.1}, "muon_lr=-0.1, expected more than 0"),
         ({"lr": math.nan}, "lr=nan, expected more than 0"),
+        ({"matrix_lr": 0.1, "muon_lr": 0.1}, "matrix_lr and muon_lr are both given"),
         ({"weight_decay": -0.1}, "weight_decay=-0.1, expected 0 or more"),
         ({"precision": "float16"}, "precision='float16', expected 'float32' or 'bfloat16'"),
         ({"schedule": "none"}, "schedule='none', expected one of"),
@@ -171,21 +170,6 @@ def test_batches_that_end_or_cannot_be_resumed_are_refused(tmp_path, plain_signa
         run(small_gpt(), iter([batch] * 2))
     with pytest.raises(TypeError, match="got a list, expected a sampler"):
         RandomBatches([batch], seed=0)
-
-
-def test_the_same_loop_fits_a_model_that_is_no_language_model():
-    def batch(generator):
-        x = torch.rand(32, 1, generator=generator)
-        return x, 3 * x + 1
-
-    def squared(model, x, y):
-        return (model(x) - y).square().sum(), torch.tensor(len(x))
-
-    model = nn.Linear(1, 1)
-    settings = {"steps": 150, "lr": 0.1, "weight_decay": 0.0, "schedule": "cosine"}
-    run(model, batch, squared, **settings)
-    assert model.weight.item() == pytest.approx(3, abs=0.02)
-    assert model.bias.item() == pytest.approx(1, abs=0.02)
 
 
 @pytest.fixture
@@ -215,14 +199,6 @@ def test_seconds_are_those_of_training_alone_before_an_interruption_too(clock, t
         run(small_gpt(), callbacks=[lambda _: validate(), stop], **options)
     history = run(small_gpt(), resume=True, **options)
     assert history.val_loss == [0.0] * 3 and history.seconds == [1.0, 2.0, 3.0]
-
-
-def test_a_validation_split_too_short_is_refused_before_training():
-    model = small_gpt()
-    before = copy.deepcopy(model)
-    with pytest.raises(ValueError, match="val_ids hold 1 tokens, expected at least 2"):
-        train(model, IDS, IDS[:1], steps=2, lr=0.1, seed=0, batch_size=2, context_length=4)
-    same_parameters(model, before, rtol=0, atol=0)
 
 
 def test_evaluation_reads_no_more_rows_than_training_and_windows_as_long_as_its_longest():

@@ -78,22 +78,3 @@ def test_the_exact_entropy_agrees_with_the_measured_log_probability_of_many_scen
     error = math.sqrt(sum(r * r for r in residuals) / (n - 1) / n) / (length / n)
     assert error < 0.007 * entropy  # else agreement would mean little
     assert abs(measured - entropy) < 4 * error
-
-
-def test_the_probability_of_a_scene_counted_by_hand():
-    scene = (
-        "Scene. A draughty castle, at midnight.\nEnter Odile and Tobias.\n\n"
-        "Odile:\nAlas, the day,\nyet I choose the tray.\n\n"
-        "Tobias:\nOdile, I beg thee, burn this letter.\n\nExeunt.\n\n"
-    )
-
-    def weight(k, of):  # the k-th of `of` alternatives
-        return (5040 // (k + 1)) / sum(5040 // (j + 1) for j in range(1, of + 1))
-
-    choices = [(1, 8), (1, 10), (1, 8)]  # a draughty | castle | at midnight
-    choices += [(2, 9), (7, 8)]  # Odile of nine | Tobias of the eight others
-    choices += [(1, 2), (13, 14), (1, 6), (1, 5)]  # no name first | Alas | the | day
-    choices += [(6, 7), (1, 5), (5, 5), (2, 2)]  # yet I | choose the | tray | no more lines
-    choices += [(2, 2), (2, 8), (9, 9), (2, 2), (2, 2)]  # name | I beg | burn | no more | Exeunt
-    expected = sum(math.log(weight(k, of)) for k, of in choices)
-    assert math.isclose(log_prob(scene), expected)

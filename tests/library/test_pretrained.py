@@ -89,13 +89,13 @@ def test_what_killed_saves_left_is_removed_or_not_believed(saved):
 # --- Hugging Face's GPT-2, made on the spot ---------------------------------------------------
 
 
-def hugging_face(folder, kind="GPT2LMHeadModel", **changes):
+def hugging_face(folder, **changes):
     """A GPT-2 with large random weights, saved by transformers, and how to ask it for logits."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     size = {"vocab_size": 13, "n_positions": 8, "n_embd": 16, "n_head": 4, "n_layer": 2}
     config = transformers.GPT2Config(**size | {"bos_token_id": 0, "eos_token_id": 0} | changes)
     torch.manual_seed(1)
-    model = getattr(transformers, kind)(config).eval()
+    model = transformers.GPT2LMHeadModel(config).eval()
     with torch.no_grad():
         for p in model.parameters():
             p.normal_(std=0.15)  # far from the start, where a wrong model would give the same
@@ -117,13 +117,6 @@ def test_a_hugging_face_folder_gives_its_logits(tmp_path, changes):
     assert torch.equal(GPT.from_pretrained(tmp_path / "ours")(IDS), ours(IDS))
 
 
-def test_a_folder_without_the_head_is_the_same_model(tmp_path):
-    theirs = hugging_face(tmp_path, kind="GPT2Model")  # names without "transformer."
-    with torch.no_grad():
-        logits = theirs(IDS).last_hidden_state @ theirs.wte.weight.T
-        torch.testing.assert_close(GPT.from_pretrained(tmp_path)(IDS), logits, rtol=0, atol=1e-5)
-
-
 def test_a_file_of_2019_with_masks_and_a_head_is_the_same_model(tmp_path):
     """Old files also hold the causal mask of each block, and some the tied head a second time."""
     theirs = hugging_face(tmp_path)
@@ -137,22 +130,6 @@ def test_a_file_of_2019_with_masks_and_a_head_is_the_same_model(tmp_path):
     with torch.no_grad():
         logits = GPT.from_pretrained(tmp_path)(IDS)
         torch.testing.assert_close(logits, theirs(IDS).logits, rtol=0, atol=1e-5)
-
-
-def test_transformers_reads_our_gpt_and_computes_the_same(tmp_path):
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    ours = small_gpt(dropout=0.25).eval()
-    with torch.no_grad():
-        for p in ours.parameters():
-            p.normal_(std=0.15)  # biases and norms too
-        save_as_gpt2(tmp_path / "new" / "folder", ours)
-        theirs, report = transformers.GPT2LMHeadModel.from_pretrained(
-            tmp_path / "new" / "folder", output_loading_info=True
-        )
-        assert not any(report.values()), report  # nothing missing, nothing left over
-        torch.testing.assert_close(theirs(IDS).logits, ours(IDS), rtol=0, atol=1e-5)
-    assert theirs.config.attn_pdrop == theirs.config.embd_pdrop == theirs.config.resid_pdrop == 0.25
-    assert torch.equal(GPT.from_pretrained(tmp_path / "new" / "folder")(IDS), ours(IDS))
 
 
 def test_what_gpt2_cannot_compute_is_not_saved_as_one(tmp_path):
@@ -206,16 +183,6 @@ def test_a_file_missing_or_cut_short_is_refused(foreign, name):
         GPT.from_pretrained(foreign)
 
 
-def test_zeroed_bytes_do_not_load_as_a_model(saved):
-    """A disk that lost a page: shapes and names are right, the numbers are not."""
-    file = saved / "model.safetensors"
-    data = file.read_bytes()
-    for start in (int(0.2 * len(data)), len(data) - 64):
-        file.write_bytes(data[:start] + bytes(64) + data[start + 64 :])
-        with pytest.raises(ValueError, match=r"is damaged|is not a complete"):
-            GPT.from_pretrained(saved)
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int64, torch.bool])
 def test_tensors_and_a_record_come_back_as_they_were(tmp_path, dtype):
     tensors = {"a": torch.ones(2, 3).to(dtype), "scalar": torch.tensor(1).to(dtype)}
@@ -255,10 +222,6 @@ def test_one_file_of_another_size_or_without_finite_floats_builds_nothing(tmp_pa
         write_tensors(file, weights, {"config": SIZE | {name: 4 * 10**9}})
         with pytest.raises(ValueError, match=r"is of another model: .*expected .*4000000000"):
             GPT.from_pretrained(file)
-    deep = '{"record": ' + "[" * 200_000 + "]" * 200_000 + "}"
-    safetensors.torch.save_file({"x": torch.ones(1)}, file, {"scratchformer": deep})
-    with pytest.raises(ValueError, match="is not a complete safetensors file"):
-        GPT.from_pretrained(file)
 
 
 def test_a_file_that_is_not_there_is_not_asked_of_the_hub(tmp_path, monkeypatch):
@@ -298,10 +261,8 @@ def test_a_hub_that_does_not_answer_says_what_to_do(cache, monkeypatch):
         assert find_gpt2("gpt2", download=True) is None
 
 
-def test_offline_nothing_is_asked_of_the_network(monkeypatch, tmp_path):
+def test_offline_nothing_is_asked_of_the_network(cache, no_network, monkeypatch):
     monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr("socket.socket.connect", lambda *args: pytest.fail("a connection"))
     with pytest.raises(OSError, match=r"'some-one/some-model' is no folder.*save config\.json and"):
         GPT.from_pretrained("some-one/some-model")
 
@@ -328,9 +289,6 @@ def cache(monkeypatch, tmp_path):
 @pytest.fixture
 def no_network(monkeypatch):
     monkeypatch.setattr("socket.socket.connect", lambda *args: pytest.fail("a connection"))
-    monkeypatch.setattr(
-        "huggingface_hub.hf_hub_download", lambda *args, **options: pytest.fail("a download")
-    )
 
 
 def test_a_model_in_the_cache_is_found_if_it_is_whole_and_none_is_fetched(cache, no_network):
@@ -349,19 +307,14 @@ def test_the_readers_own_folder_comes_first(cache, no_network, saved, monkeypatc
     assert find_gpt2("somebody/derived-from-gpt2") == saved  # of which no size is known
 
 
-@pytest.mark.parametrize("ours", [True, False])
-def test_an_own_folder_of_another_size_is_passed_over(
-    cache, no_network, tmp_path, monkeypatch, ours
-):
-    own, model = tmp_path / "own", small_gpt(n_layers=3)
-    model.save(own) if ours else save_as_gpt2(own, model)
+def test_an_own_folder_of_another_size_is_passed_over(cache, no_network, tmp_path, monkeypatch):
     small_gpt().save(cache)
-    monkeypatch.setenv("SCRATCHFORMER_GPT2", str(own))
+    monkeypatch.setenv("SCRATCHFORMER_GPT2", str(tmp_path / "own"))
     words = r"own, a model of \(blocks, width\) \(3, 16\), and gpt2 has \(2, 16\): not used"
-    with pytest.warns(UserWarning, match=words):
-        assert find_gpt2("gpt2") == cache
-    with pytest.warns(UserWarning, match=r"gpt2-xl has \(48, 1600\)"):
-        assert find_gpt2("gpt2-xl") is None
+    for save in (GPT.save, lambda model, folder: save_as_gpt2(folder, model)):
+        save(small_gpt(n_layers=3), tmp_path / "own")
+        with pytest.warns(UserWarning, match=words):
+            assert find_gpt2("gpt2") == cache
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])

@@ -85,27 +85,6 @@ def test_equals_torch_transformer_with_the_same_weights():
     torch.testing.assert_close(got[real], expected[real], rtol=1e-5, atol=1e-5)
 
 
-def test_a_changed_target_token_changes_no_earlier_logit_and_all_later_ones():
-    model = sharpened(small())
-    source, target = pairs(1, 7, 9)
-    before = model(source, target)
-    for t in range(1, 9):
-        changed = target.clone()
-        changed[0, t] = 3 + (target[0, t] - 2) % 10
-        difference = (model(source, changed) - before).abs().amax(dim=(0, 2))
-        assert (difference[:t] < 1e-6).all() and (difference[t:] > 1e-4).all()
-
-
-def test_padding_changes_no_logit():
-    model = sharpened(small())
-    source, target = pairs(1, 5, 4)
-    before = model(source, target)
-    longer = F.pad(source, (0, 4), value=PAD), F.pad(target, (0, 3), value=PAD)
-    torch.testing.assert_close(model(longer[0], target), before, rtol=0, atol=1e-5)
-    torch.testing.assert_close(model(*longer)[:, :4], before, rtol=0, atol=1e-5)
-    torch.testing.assert_close(model.encode(longer[0])[:, :5], model.encode(source))
-
-
 def test_another_pad_id_is_respected():
     model = sharpened(small(pad_id=12, begin_id=0))
     source = torch.tensor([[5, 6, 7]])

@@ -9,10 +9,8 @@ import pytest
 
 from scratchformer.data.synthetic_pairs import (
     ADJECTIVES,
-    MODALS,
     NOUNS,
     SPLITS,
-    VERBS,
     _phrase_in_both,
     _random_phrase,
     is_held_out,
@@ -53,9 +51,11 @@ def test_no_sentence_belongs_to_two_splits_and_tests_have_adjectives():
                 assert (zlib.crc32(english.encode()) % 10 == 0) == (split == "seen")
 
 
-def test_a_seed_repeats_the_draw_and_an_unknown_split_is_refused():
-    first = drawn(random_sentence, 50)
-    assert first == drawn(random_sentence, 50) != drawn(random_sentence, 50, seed=1)
+def test_a_seed_draws_the_same_everywhere_and_an_unknown_split_is_refused():
+    """What is stored was measured on these; a change of the grammar would change their sum."""
+    draws = random_sentence, random_scramble
+    texts = [drawn(draw, 100, split=split) for draw in draws for split in SPLITS]
+    assert zlib.crc32(repr(texts).encode()) == 2500691740
     for draw in (random_sentence, random_scramble):
         with pytest.raises(ValueError, match="expected one of train, seen, unseen"):
             draw(random.Random(0), "test")
@@ -87,61 +87,6 @@ def test_articles_and_adjectives_agree_in_gender_number_and_case():
 
 
 SINGULAR = {row[0] for row in NOUNS}
-
-
-def test_the_german_verb_is_second_or_at_the_end_and_agrees_with_its_subject():
-    subject = "(?:der|die|das|ein|eine|jede[rs]?|diese[rs]?)(?: [a-zß]+)? [A-ZÖ][a-zäöü]+"
-    finite = "|".join(word for row in (*VERBS, *MODALS) for word in row[2:])
-    last = "|".join(row[3] for row in VERBS)
-    object_ = "(?:de[nr]|die|das|ein|eine[n]?|jede[ns]?|diese[ns]?)(?: [a-zß]+)? [A-ZÖ][a-zäöü]+"
-    main = f"{subject} (?:{finite}) {object_}(?: (?:{last}))?"
-    asked = f"(?:heute|hier|jetzt) (?:{finite}) {subject} {object_}(?: (?:{last}))?"
-    clause = f"wir wissen , dass {subject} {object_}(?: (?:{last}))? (?:{finite})"
-    known = {}
-    for english, german in drawn(random_sentence):
-        assert re.fullmatch(f"{main}|{asked}|{clause}", german), german
-        assert known.setdefault(english, german) == german
-        modal = re.search(" (?:can|must|will) ", english)
-        assert bool(modal) == bool(re.search("kann|können|muss|müssen|wird|werden", german))
-        behind = english.removeprefix("we know that ").split()
-        start = 1 if behind[0] in ("today", "here", "now") else 0
-        noun = next(w for w in behind[start:] if any(w in row[:2] for row in NOUNS))
-        if not modal:
-            verb = behind[behind.index(noun) + 1]
-            row = next(row for row in VERBS if verb in row[:2])
-            assert row[2 if verb == row[0] else 3] in german.split()
-
-
-def stems(german):
-    """The words without their endings: what no trade of places changes."""
-    endings = "(?:e[nrs]?)?$"
-    articles = "der|die|das|den|ein.*|dies.*|jed.*"
-    words = [word for word in german.split() if not re.fullmatch(articles, word)]
-    nouns = {form: row[2] for row in NOUNS for form in row[2:4]}
-    verbs = {form: row[3] for row in (*VERBS, *MODALS) for form in row[2:]}
-    known = nouns | verbs
-    return sorted(known.get(word) or re.sub(endings, "", word) for word in words)
-
-
-@pytest.mark.parametrize("split", ["train", "seen", "unseen"])
-def test_a_scramble_has_the_same_words_and_another_meaning(split):
-    rng = random.Random(1)
-    traded = 0
-    for _ in range(150):
-        english, german, scrambled = random_scramble(rng, split)
-        assert german != scrambled and stems(german) == stems(scrambled)
-        pairs = combinations(english)
-        assert any(is_held_out(*pair) for pair in pairs) == (split == "unseen")
-        traded += german.split()[-1] != scrambled.split()[-1]
-    assert traded > 15  # not always the same trade
-
-
-def test_a_scramble_s_translation_is_that_of_the_grammar():
-    """A scramble draws its sentence as `random_sentence` does, and another if that has no trade."""
-    both = [[f(random.Random(i)) for f in (random_sentence, random_scramble)] for i in range(150)]
-    same = [(german, *texts) for (english, german), (e, *texts) in both if e == english]
-    assert len(same) > 75
-    assert all(right == german != scrambled for right, german, scrambled in same)
 
 
 def test_no_training_scramble_shows_a_held_out_combination():

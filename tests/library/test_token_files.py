@@ -5,16 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scratchformer.data import Playhouse, token_files, train_val_split
-from scratchformer.data.batches import random_batch
 from scratchformer.data.token_files import read_header, read_tokens, text_pieces, write_tokens
-from scratchformer.models import Bigram
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
-from scratchformer.training import evaluate, train
 
 TEXT = Playhouse().text(10_000)
 BPE = ByteBPE.train(TEXT, 300, ("<|endoftext|>",))
@@ -85,17 +81,6 @@ def test_pieces_are_the_text_and_give_the_ids_of_the_whole(tmp_path_factory, tex
         assert [i for piece in pieces for i in BPE.encode(piece)] == BPE.encode(text)
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_long_text_is_never_in_memory_as_a_whole_and_no_line_is_cut_inside_a_word(tmp_path, end):
-    lines = "".join(f"line {i} has words and more of them{end}" for i in range(600))
-    (tmp_path / "text.txt").write_bytes((lines + "x" * 5_000).encode())
-    pieces = list(text_pieces(tmp_path / "text.txt", size=100))
-    assert "".join(pieces) == lines + "x" * 5_000 and max(map(len, pieces)) <= 900
-    short = [piece for piece in pieces if "x" not in piece]
-    assert max(map(len, short)) < 300
-    assert [i for piece in short for i in BPE.encode(piece)] == BPE.encode("".join(short))
-
-
 @pytest.mark.parametrize(
     ("documents", "validation", "words"),
     [([TEXT], 1.0, "validation=1.0, expected"), (["a"], 0.1, "got 1 tokens, too few")],
@@ -115,16 +100,6 @@ def test_the_largest_vocabulary_is_what_16_bits_hold(tmp_path):
         write_tokens(tmp_path, [TEXT], CharTokenizer("".join(letters[: 2**16 + 1])))
 
 
-def test_another_tokenizer_is_refused(tmp_path):
-    write_tokens(tmp_path, [TEXT], BPE)
-    other = ByteBPE.train(TEXT, 290)
-    with pytest.raises(ValueError, match=r"train\.bin was written by another tokenizer, of 300"):
-        read_tokens(tmp_path / "train.bin", other)
-    same_size = ByteBPE.train(TEXT[::-1], 300, ("<|endoftext|>",))
-    with pytest.raises(ValueError, match="another tokenizer"):
-        read_tokens(tmp_path / "train.bin", same_size)
-
-
 @pytest.mark.parametrize("damage", ["cut", "longer", "empty", "text", "other format"])
 def test_a_file_that_is_not_whole_is_refused(tmp_path, damage):
     write_tokens(tmp_path, [TEXT], BPE)
@@ -138,24 +113,6 @@ def test_a_file_that_is_not_whole_is_refused(tmp_path, damage):
 
 
 # --- read in place ----------------------------------------------------------------------------
-
-
-def test_batches_evaluation_and_training_are_those_of_a_tensor(tmp_path, recwarn):
-    write_tokens(tmp_path, [TEXT], CHAR)
-    on_disk = [read_tokens(tmp_path / name, CHAR) for name in ("train.bin", "val.bin")]
-    assert not recwarn.list
-    in_memory = train_val_split(torch.tensor(CHAR.encode(TEXT)))
-    batches = [
-        random_batch(ids[0], 4, 8, torch.Generator().manual_seed(0)) for ids in (on_disk, in_memory)
-    ]
-    assert all(map(torch.equal, *batches)) and batches[0][0].dtype == torch.int64
-    losses = []
-    for ids in (on_disk, in_memory):
-        torch.manual_seed(0)
-        model = Bigram(CHAR.vocab_size)
-        settings = {"batch_size": 4, "context_length": 8, "steps": 3, "lr": 0.1, "seed": 0}
-        losses.append(train(model, *ids, **settings).val_loss + [evaluate(model, ids[1], 7)])
-    assert losses[0] == losses[1]
 
 
 def test_ids_stay_on_the_disk_until_they_are_looked_at(tmp_path):

@@ -39,7 +39,6 @@ def trace(monkeypatch):
 
 LIES = {  # (source, line of the lie, the truth that is said)
     "swapped letters": (X + "y = x.mT  # (B, T, C)", 2, "(B, T, C) is (2, 8, 3)"),
-    "an axis too few": (X + "y = x + 1  # (B, T)", 2, "(B, T) is (2, 3, 8)"),
     "a letter with two sizes": ("x = torch.zeros(3, 4)  # (T, T)", 1, "(T, T) is (3, 4)"),
     "a wrong product": (X + "H, D = 2, 3\ny = x  # (B, T, H*D)", 3, "D=3, H=2"),
     "a product wrong in hindsight": (
@@ -47,7 +46,6 @@ LIES = {  # (source, line of the lie, the truth that is said)
         3,
         "(B, T, H, D) is (2, 3, 4, 1)",
     ),
-    "a wrong sum": (X + "y = x[:, 1:]  # (B, T + 1, C)", 2, "(B, T + 1, C) is (2, 2, 8)"),
     "a wrong number": (X + "y = x[:, :1]  # (B, 2, C)", 2, "(B, 2, C) is (2, 1, 8)"),
     "a variable of another size": ("V = 5\np = torch.ones(6)  # (V,)", 2, "is (6,) (where V=5)"),
     "before the arrow": (X + "y = x.mT  # (B, C, T) -> (B, C, T)", 2, "(B, C, T) is (2, 3, 8)"),
