@@ -145,14 +145,10 @@ def climb(name: str, ids, val_ids, vocab_size: int, quick: bool) -> dict:
             "seconds": round(history.seconds[-1], 1),
         }
     rung["parameters"] = sum(p.numel() for p in model.parameters())
-    rung["val_loss"] = round(statistics.mean(final_losses(rung)), 4)
+    ends = [run["val_loss"][-1] for run in rung["runs"].values()]
+    rung["val_loss"] = round(statistics.mean(ends), 4)
     print(rung, flush=True)
     return rung
-
-
-def final_losses(rung: dict) -> list[float]:
-    """After the last step, of each seed."""
-    return [run["val_loss"][-1] for run in rung["runs"].values()]
 
 
 def step_times(name: str, ids, vocab_size: int, quick: bool) -> dict[str, list[float]]:
