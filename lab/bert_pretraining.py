@@ -146,8 +146,9 @@ def fresh(data):
     return model
 
 
-def task(data, ids, segments, generator, causal):
+def task(data, rows, generator, causal):
     """Inputs, segments and targets: the next words for a GPT, hidden words for a BERT."""
+    ids, segments = rows
     if causal:
         later = F.pad(ids[:, 1:], (0, 1), value=PAD)
         return ids, segments, later.masked_fill(later == PAD, IGNORED)
@@ -161,7 +162,7 @@ def pretrained(data, seed, steps, lr, causal=False):
     model = fresh(data)
     config = TrainingConfig(steps=steps, lr=lr, seed=seed, warmup=min(WARMUP, steps // 2))
     loss = next_word_loss if causal else masked_loss
-    fit(model, lambda g: task(data, *data.draw(g), g, causal), loss, config)
+    fit(model, lambda g: task(data, data.draw(g), g, causal), loss, config)
     return model
 
 
@@ -505,7 +506,7 @@ def measure(options):
 def loss_on(data, model, texts, causal=False):
     """Nats for a hidden word of both texts, at the rate of training; to a GPT for the next word."""
     generator = torch.Generator().manual_seed(0)
-    asked = task(data, *data.rows(texts), generator, causal)
+    asked = task(data, data.rows(texts), generator, causal)
     with eval_mode(model):
         nats, n = (next_word_loss if causal else masked_loss)(model, *asked)
     return round((nats / n).item(), 4)

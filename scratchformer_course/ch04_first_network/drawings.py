@@ -106,11 +106,9 @@ def places(word: str, first: int, second: int, length: int = 8) -> HTML:
     d = Drawing(480, 232)
     cell, left = 48, 88
     for top, start, colour in ((12, first, "token"), (188, second, "position")):
-        for i in range(length):
-            inside = start <= i < start + len(word)
-            letter, fill = (word[i - start], 0.3) if inside else ("", 0.05)
-            paint = colour if inside else "muted"
-            d.box(left + cell * i, top, cell - 5, 32, letter, paint, fill=fill, mono=True, size=16)
+        letters = [*[""] * start, *word, *[""] * (length - start - len(word))]
+        looks = [(colour, 0.3) if letter else ("muted", 0.05) for letter in letters]
+        d.cells(left, top, [letters], (cell - 5, 32), looks, (cell, 32), mono=True, size=16)
         d.text(80, top + 16, "window", anchor="end")
     for i in range(length):
         up, down = first <= i < first + len(word), second <= i < second + len(word)
@@ -122,8 +120,7 @@ def places(word: str, first: int, second: int, length: int = 8) -> HTML:
             d.arrow(x + 21, 46, x + 21, 82, "token")
         if down:
             d.arrow(x + 21, 186, x + 21, 150, "position")
-    d.text(80, 107, "W1: rows", anchor="end")
-    d.text(80, 125, "by place", anchor="end")
+    d.texts(80, 107, ("W1: rows", "by place"), down=18, anchor="end")
     return d.show(
         f"A window of {length} places at the top holds the word {word} at places {first} to "
         f"{first + len(word) - 1}; one at the bottom holds it at places {second} to "

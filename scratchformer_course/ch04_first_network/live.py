@@ -18,12 +18,19 @@ def parabola(paths: Mapping[float, Sequence[float]], lowest: float = 3.0) -> Liv
     them: at most 5, of one start and one length. The live figure begins with the first. Raises
     ValueError for a rate that the slider does not reach, and for a path unlike the first.
     """
-    _check(paths)
-    places = next(iter(paths.values()))
+    first = next(iter(paths.values()))
+    for given, places in paths.items():
+        if not 0 < given <= LARGEST_RATE:
+            raise ValueError(f"a rate of {given}, expected more than 0 and at most {LARGEST_RATE}")
+        if len(places) != len(first) or places[0] != first[0]:
+            raise ValueError(
+                f"the path for rate {given} has {len(places)} places from w={places[0]}, "
+                f"expected {len(first)} from w={first[0]} as the others have"
+            )
     settings = {
         "lowest": lowest,
-        "start": places[0],
-        "steps": len(places) - 1,
+        "start": first[0],
+        "steps": len(first) - 1,
         "rates": list(paths),
         "largest_rate": LARGEST_RATE,
         "most_steps": MOST_STEPS,
@@ -39,18 +46,6 @@ def parabola(paths: Mapping[float, Sequence[float]], lowest: float = 3.0) -> Liv
     ]
     still += table(("step", *(f"{rate:g}" for rate in paths)), rows, '"')
     return LiveFigure("parabola", settings, still)
-
-
-def _check(paths: Mapping[float, Sequence[float]]) -> None:
-    first = next(iter(paths.values()))
-    for given, places in paths.items():
-        if not 0 < given <= LARGEST_RATE:
-            raise ValueError(f"a rate of {given}, expected more than 0 and at most {LARGEST_RATE}")
-        if len(places) != len(first) or places[0] != first[0]:
-            raise ValueError(
-                f"the path for rate {given} has {len(places)} places from w={[*places][:1]}, "
-                f"expected {len(first)} from w={first[0]} as the others have"
-            )
 
 
 def _bowls(paths: Mapping[float, Sequence[float]], lowest: float) -> str:

@@ -36,7 +36,7 @@ def weighted_past(
     for name, mask in masks.items():
         if not all(any(line) for line in mask):
             raise ValueError(f"in the mask {name!r} a row has no True, expected one in each row")
-    settings = {
+    settings: dict = {
         "words": list(words),
         "x": [list(vector) for vector in x],
         "gives": list(gives),
@@ -44,17 +44,13 @@ def weighted_past(
         "looks": T - 1,
         "largest": LARGEST_SCORE,
     }
-    return LiveFigure("weighted_past", settings, _still(words, x, gives, masks))
+    return LiveFigure("weighted_past", settings, _still(settings))
 
 
-def _still(
-    words: Sequence[str],
-    x: Matrix,
-    gives: Sequence[str],
-    masks: Mapping[str, Sequence[Sequence[bool]]],
-) -> str:
+def _still(s: dict) -> str:
     """The row of the last word under the first mask, as a table: for a page without JavaScript."""
-    name, mask = next(iter(masks.items()))
+    words, x, gives = s["words"], s["x"], s["gives"]
+    name, mask = next(iter(s["masks"].items()))
     weights = [may / sum(mask[-1]) for may in mask[-1]]
     rows = [
         (escape(word), 0, 0 if may else "−∞", f"{weight:.2f}", *(f"{x:g}" for x in vector))

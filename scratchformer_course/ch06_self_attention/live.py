@@ -60,8 +60,12 @@ def attention_steps(
         "W_v": _checked("W_v", W_v, wide, len(gives)),
     }
     row = words.index(asks) if asks else 0
-    settings = {**{name: list(given) for name, given in names.items()}, **matrices, "asks": row}
-    return LiveFigure("attention_steps", settings, _still(words, gives, row, **matrices))
+    settings: dict = {
+        **{name: list(given) for name, given in names.items()},
+        **matrices,
+        "asks": row,
+    }
+    return LiveFigure("attention_steps", settings, _still(settings))
 
 
 def _checked(name: str, matrix: Matrix, rows: int, columns: int) -> list[list[float | int]]:
@@ -85,19 +89,12 @@ def _times(vector: Sequence[float | int], matrix: Matrix) -> list[float | int]:
     ]
 
 
-def _still(
-    words: Sequence[str],
-    gives: Sequence[str],
-    row: int,
-    x: Matrix,
-    W_q: Matrix,
-    W_k: Matrix,
-    W_v: Matrix,
-) -> str:
+def _still(s: dict) -> str:
     """The row of one word, as a table: for a page without JavaScript."""
-    q = _times(x[row], W_q)
-    keys = [_times(vector, W_k) for vector in x]
-    values = [_times(vector, W_v) for vector in x]
+    words, row, x = s["words"], s["asks"], s["x"]
+    q = _times(x[row], s["W_q"])
+    keys = [_times(vector, s["W_k"]) for vector in x]
+    values = [_times(vector, s["W_v"]) for vector in x]
     scores = [sum(a * b for a, b in zip(q, key, strict=True)) for key in keys]
     scaled = [score / math.sqrt(len(q)) for score in scores]
     grown = [math.exp(score - max(scaled)) for score in scaled]
@@ -112,7 +109,9 @@ def _still(
         map(_vector, values),
     )
     head = ("word", "key", "q · k", f"÷ √{len(q)}", "weight", "value")
-    learnt = ", ".join(f"{escape(n)} {_digits(m)}" for n, m in zip(gives, mixture, strict=True))
+    learnt = ", ".join(
+        f"{escape(n)} {_digits(m)}" for n, m in zip(s["gives"], mixture, strict=True)
+    )
     return (
         "<p>This figure is live where JavaScript runs: there every number of W_q and W_k can be "
         f"changed. Here is one row of it. <em>{escape(words[row])}</em> asks, with the query "

@@ -23,8 +23,14 @@ def turning_pairs(
     still figure, and the live one begins with the first. Raises ValueError for numbers that the
     sliders do not reach.
     """
-    _check(query, key, speed, scores)
     m, n = next(iter(scores))
+    for name, pair in (("query", query), ("key", key)):
+        if len(pair) != 2 or math.hypot(*pair) < 1e-3:
+            raise ValueError(f"{name}={list(pair)}, expected two numbers that are not both 0")
+    if not 0 <= speed <= LARGEST_SPEED:
+        raise ValueError(f"speed={speed}, expected 0 to {LARGEST_SPEED:g} radians a place")
+    if not (0 <= m <= MOST_PLACE and 0 <= n <= MOST_PLACE):
+        raise ValueError(f"the first places are {(m, n)}, expected 0 to {MOST_PLACE}")
     settings = {
         "query": [round(x, 4) for x in query],
         "key": [round(x, 4) for x in key],
@@ -51,24 +57,6 @@ def turning_pairs(
 def _turned(pair: Sequence[float], angle: float) -> tuple[float, float]:
     (a, b), cos, sin = pair, math.cos(angle), math.sin(angle)
     return a * cos - b * sin, a * sin + b * cos
-
-
-def _check(
-    query: Sequence[float],
-    key: Sequence[float],
-    speed: float,
-    scores: Mapping[tuple[int, int], float],
-) -> None:
-    for name, pair in (("query", query), ("key", key)):
-        if len(pair) != 2 or math.hypot(*pair) < 1e-3:
-            raise ValueError(f"{name}={list(pair)}, expected two numbers that are not both 0")
-    if not 0 <= speed <= LARGEST_SPEED:
-        raise ValueError(f"speed={speed}, expected 0 to {LARGEST_SPEED:g} radians a place")
-    if not all(0 <= place <= MOST_PLACE for place in next(iter(scores))):
-        raise ValueError(
-            f"the first places are {next(iter(scores))}, expected 0 to {MOST_PLACE}: the sliders "
-            "begin there"
-        )
 
 
 def _arrows(

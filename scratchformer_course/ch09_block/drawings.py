@@ -19,8 +19,7 @@ def road():
     ):
         d.box(left, 22, 150, 84, "", "ink", fill=0.07)
         d.text(left + 75, 42, name, bold=True, size=15)
-        for i, line in enumerate(does.split("\n")):
-            d.text(left + 75, 66 + 20 * i, line, size=13)
+        d.texts(left + 75, 66, does.split("\n"), down=20, size=13)
         d.arrow(left + 14, y - 2, left + 14, 107)
         d.text(left + 22, 142, "reads", "muted", anchor="start", size=13)
         d.arrow(left + 136, 107, left + 136, y - 14)
@@ -171,8 +170,7 @@ def _sublayer(d, left, y, name, pre, causal=None, colour="query"):
     d.box(left + 38, top, 108, height, "", "ink", fill=0.07)
     words = middle if causal is None else left + 72
     lines = name.split("\n")
-    for i, line in enumerate(lines):
-        d.text(words, top + height / 2 + 17 * (i - (len(lines) - 1) / 2), line, size=13)
+    d.texts(words, top + height / 2 - 8.5 * (len(lines) - 1), lines, down=17, size=13)
     if causal is not None:
         _mask(d, left + 105, top + 5, causal, colour)
     d.line([(middle, top + height), (middle, plus)], "ink")
@@ -246,9 +244,7 @@ def axes(words: Sequence[str], n_channels: int):
         d.text(middle, 18, title, bold=True, size=15)
         d.text(middle, 44, "channels", "muted", size=13)
         d.grid(left, 58, table, cell, "stream")
-        for t, word in enumerate(words):
-            y = 58 + cell * (t + 0.5)
-            d.text(left - 8, y, word, "token", anchor="end", size=13)
+        d.texts(left - 8, 58 + cell / 2, words, down=cell, colour="token", anchor="end", size=13)
         d.text(middle, 58 + height + 24, verdict, size=13)
     return d.show(
         "The same table twice, a row for each position and a column for each channel. On the left "

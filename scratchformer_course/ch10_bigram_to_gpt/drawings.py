@@ -12,9 +12,8 @@ def gpt(text: str):
     """A GPT from ids to logits, with the chapter of each part in brackets."""
     d = Drawing(470, 482)
     x, right = 150, 232
-    for i, letter in enumerate(text):
-        shown = "␣" if letter == " " else letter
-        d.box(x - 14 * len(text) + 28 * i, 14, 26, 26, shown, "token", mono=True)
+    shown, look = text.replace(" ", "␣"), ("token", 0.12)
+    d.cells(x - 14 * len(text), 14, [shown], (26, 26), look, (28, 26), mono=True)
     d.text(right + 44, 27, "ids (B, T)", "token", anchor="start", size=13)
     d.arrow(x, 42, x, 64, "token")
     d.box(80, 66, 140, 28, "wte", "token", fill=0.2, mono=True)

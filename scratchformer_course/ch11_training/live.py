@@ -16,6 +16,7 @@ from scratchformer.generation import generate
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import is_finite
+from scratchformer_course.kit.figure.still import plain_table
 from scratchformer_course.page_model.description import describe
 
 WRITTEN, STILL_WRITTEN, STILL_ROWS = 100, 22, 6  # characters, and rows of the still table
@@ -103,16 +104,14 @@ def _curve(steps: list[int], losses: list[float], counted: list[list]) -> str:
 
 
 def _table(prompt: str, rows: list[tuple[int, float, str]]) -> str:
-    cells = "".join(
-        f"<tr><td>{step:,}</td><td>{loss:.3f}</td><td><code>{_visible(text)}</code></td></tr>"
-        for step, loss, text in rows
-    )
+    cells = [
+        (f"{step:,}", f"{loss:.3f}", f"<code>{_visible(text)}</code>") for step, loss, text in rows
+    ]
     return (
         "<p>This figure is live where JavaScript runs (in a notebook its cell has to be run): a "
         "slider moves through the steps. At some of them, the loss in nats, and what the model "
         f"writes after <code>{_visible(prompt)}</code> if it always takes the likeliest "
-        "character:</p><table><thead><tr><th>step</th><th>loss</th><th>text</th></tr></thead>"
-        f"<tbody>{cells}</tbody></table>"
+        f"character:</p>{plain_table(('step', 'loss', 'text'), cells)}"
     )
 
 

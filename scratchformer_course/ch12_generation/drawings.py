@@ -9,8 +9,7 @@ def loop():
     """Predict, pick, append, and again."""
     d = Drawing(470, 190)
     d.text(20, 16, "ids (B, T)", "muted", size=13, anchor="start")
-    for i, letter in enumerate("the␣k"):
-        d.box(20 + 40 * i, 32, 34, 34, letter, "token", fill=0.2, mono=True, size=16)
+    d.cells(20, 32, ["the␣k"], (34, 34), ("token", 0.2), (40, 34), mono=True, size=16)
     d.box(220, 32, 34, 34, "i", "token", dashed=True, fill=0, mono=True, size=16)
     d.arrow(117, 68, 117, 110)
     d.text(126, 88, "1 predict", anchor="start", bold=True)
@@ -46,11 +45,10 @@ def recomputed(letters: str):
         (302, "with a cache", kept, f"computed: {n}, kept: {every - n}"),
     ):
         d.text(left + n * cell / 2, 14, title, bold=True, size=15)
-        for j, letter in enumerate(letters):
-            d.text(left + (j + 0.5) * cell, 40, letter, "token", mono=True, size=16)
+        d.texts(left + cell / 2, 40, letters, right=cell, colour="token", mono=True, size=16)
         d.grid(left, 54, table, cell, "key")
-        for i in range(n):
-            d.text(left - 8, 54 + (i + 0.5) * cell, f"step {i + 1}", "muted", 13, "end")
+        steps, style = [f"step {i + 1}" for i in range(n)], {"colour": "muted", "size": 13}
+        d.texts(left - 8, 54 + cell / 2, steps, down=cell, anchor="end", **style)
         d.text(left + n * cell / 2, 74 + n * cell, count, size=14)
     return d.show(
         f"Two tables with a row for each of {n} steps and a column for each of {n} tokens. Without "

@@ -60,11 +60,9 @@ def _mask(d, left, top, table, rows, columns, title, colour, cell):
     height = cell * len(table)
     d.text(left + cell * len(table[0]) / 2, 16, title, bold=True, size=14)
     d.grid(left, top, table, cell, colour)
-    for i, word in enumerate(rows):
-        d.text(left - 6, top + cell * (i + 0.5), word, "token", anchor="end", size=13)
-    for j, word in enumerate(columns):
-        x = left + cell * (j + 0.5)
-        d.text(x, top + height + 6, word, "token", anchor="end", size=13, turn=-90)
+    style = {"colour": "token", "anchor": "end", "size": 13}
+    d.texts(left - 6, top + cell / 2, rows, down=cell, **style)
+    d.texts(left + cell / 2, top + height + 6, columns, right=cell, turn=-90, **style)
 
 
 def masks(
@@ -115,8 +113,7 @@ def block():
     d.arrow(223, 44, 223, 90, "value", width=2.4)
     d.text(232, 66, "k, v", "value", anchor="start", size=13)
     d.text(194, 176, "q", "query", anchor="start", size=13)
-    d.text(75, 60, "reads the past", "muted", size=13)
-    d.text(75, 78, "of the target", "muted", size=13)
+    d.texts(75, 60, ("reads the past", "of the target"), down=18, colour="muted", size=13)
     d.text(371, 78, "each place alone", "muted", size=13)
     return d.show(
         "A thick line, the target's stream x of shape (T, C), runs from left to right. Three "

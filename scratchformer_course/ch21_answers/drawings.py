@@ -20,14 +20,13 @@ def pages(sheet: str, notebook: str):
     for left, title, text in parts:
         d.text(left + 70, 12, title, bold=True, size=15)
         d.box(left, 28, 140, 150, "", "muted", fill=0.06)
-        for i, line in enumerate(text.strip().split("\n")):
-            d.text(left + 16, 48 + 26 * i, line, anchor="start", mono=True, size=16)
+        lines = text.strip().split("\n")
+        d.texts(left + 16, 48, lines, down=26, anchor="start", mono=True, size=16)
     d.text(390, 86, "?", "key", size=34, bold=True)
-    d.text(390, 124, "another question,", "muted", size=13)
-    d.text(390, 142, "or an answer?", "muted", size=13)
-    d.text(74, 194, "questions only", "muted", size=13)
-    d.text(232, 194, "sums after an =", "muted", size=13)
-    d.text(390, 194, "nowhere in the text", "muted", size=13)
+    style = {"colour": "muted", "size": 13}
+    d.texts(390, 124, ("another question,", "or an answer?"), down=18, **style)
+    below = ("questions only", "sums after an =", "nowhere in the text")
+    d.texts(74, 194, below, right=158, **style)
     return d.show(
         f"Three pages. The first is a sheet of questions: {sheet.strip()!r}. The second is a "
         f"notebook of sums: {notebook.strip()!r}. The third begins with the question 85? and a "

@@ -22,8 +22,7 @@ def five_questions():
         if i < 3:
             d.arrow(x + 105, 34, x + 119, 34, "muted")
         d.line([(x + 52, 56), (x + 52, 82)], colour, width=1.5, dashed=True)
-        for k, line in enumerate(question.split("\n")):
-            d.text(x + 52, 94 + 19 * k, line, size=13)
+        d.texts(x + 52, 94, question.split("\n"), down=19, size=13)
     d.line([(4, 142), (4, 150), (468, 150), (468, 142)], "value", width=1.5)
     d.line([(236, 150), (236, 164)], "value", width=1.5)
     d.box(66, 164, 340, 44, "Does it equal a second implementation?", "value", size=14)
@@ -50,8 +49,8 @@ def rows_of_weights(maps: Sequence[tuple[str, Sequence[Sequence[float]]]]):
             colour = "ink" if abs(total - 1) < 0.01 else "key"
             d.text(x + 186, 28 + (k + 0.5) * cell, f"{total:.2f}", colour, size=14)
         said.append(f"{name}: sums from {min(sums):.2f} to {max(sums):.2f}")
-    d.text(238, 206, "a row for each query, a column for each key", "muted", size=13)
-    d.text(238, 224, "the darker, the larger the weight", "muted", size=13)
+    words = ("a row for each query, a column for each key", "the darker, the larger the weight")
+    d.texts(238, 206, words, down=18, colour="muted", size=13)
     return d.show(
         f"Two maps of attention weights, {n} by {n}, empty above the diagonal, with the sum "
         f"of each row beside it. {'; '.join(said)}."

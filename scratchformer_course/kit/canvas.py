@@ -7,7 +7,7 @@ that it can be read on a phone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from IPython.display import HTML
@@ -27,6 +27,9 @@ COLOURS = {
     "value": "var(--course-value, #0e9468)",
     "stream": "var(--course-stream, #7f70d8)",
 }
+
+
+Look = tuple | list[tuple] | Callable[[int, int], tuple]  # colour, opacity, whether dashed
 
 
 class Drawing:
@@ -58,6 +61,41 @@ class Drawing:
             f'font-family="{family}" text-anchor="{anchor}"{style}>{escape(str(text))}</text>'
         )
 
+    def texts(self, x, y, lines: Sequence, right=0.0, down=0.0, **lettering) -> None:
+        """Words in a row or a column, each so far to the right of the one before, and below it."""
+        for i, line in enumerate(lines):
+            self.text(x + right * i, y + down * i, line, **lettering)
+
+    def cells(
+        self,
+        x,
+        y,
+        rows: Sequence[Sequence],
+        cell,
+        look: Look = ("ink", 0.12),
+        step=None,
+        **lettering,
+    ) -> None:
+        """A table of boxes of one size, (width, height), with its upper left corner at (x, y).
+
+        `look` is their colour and how opaque they are (and whether dashed), a list of these for
+        the columns, or a function of row and column. A box begins a `step` after its neighbour:
+        its own size, if not given.
+        """
+        width, height = cell
+        right, down = step or cell
+        for i, row in enumerate(rows):
+            for j, entry in enumerate(row):
+                text = entry if isinstance(entry, str) else f"{entry:g}"
+                paint = look(i, j) if callable(look) else look[j] if type(look) is list else look
+                self.box(x + right * j, y + down * i, width, height, text, *paint, **lettering)
+
+    def numbers(self, x, y, rows: Sequence[Sequence], cell, **lettering) -> None:
+        """Two digits of each number, or words, in the middle of a square of a `grid`."""
+        for i, row in enumerate(rows):
+            words = [entry if isinstance(entry, str) else f"{entry:.2g}" for entry in row]
+            self.texts(x + 0.5 * cell, y + (i + 0.5) * cell, words, right=cell, **lettering)
+
     def box(
         self, x, y, width, height, text="", colour="ink", fill=0.12, dashed=False, **lettering
     ) -> None:
@@ -71,9 +109,9 @@ class Drawing:
             f'fill="{paint}" fill-opacity="{fill:g}" stroke="{paint}" stroke-width="1.5"{dashes}/>'
         )
         lines = [] if text == "" else str(text).split("\n")
-        for i, line in enumerate(lines):
-            middle = y + height / 2 + (i - (len(lines) - 1) / 2) * 18
-            self.text(x + width / 2, middle, line, **lettering)
+        self.texts(
+            x + width / 2, y + height / 2 - (len(lines) - 1) * 9, lines, down=18, **lettering
+        )
 
     def line(self, points: Sequence[tuple], colour="ink", width=1.8, dashed=False) -> None:
         """A line through the points, straight from each to the next."""

@@ -1,4 +1,4 @@
-"""The table of a still figure, which stands on a page without JavaScript."""
+"""The tables of still figures, which stand on a page without JavaScript."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,4 +18,11 @@ def table(head: Sequence[str], rows: Iterable[Iterable[object]], quote: str = "'
         f"<tr>{name(first, 'row')}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
         for first, *cells in rows
     )
+    return f"<table><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def plain_table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table in HTML whose rows have no names."""
+    columns = "".join(f"<th>{name}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>"
