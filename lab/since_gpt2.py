@@ -33,7 +33,7 @@ from scratchformer.data import Playhouse
 from scratchformer.data.batches import random_batch
 from scratchformer.models.llama import SwiGLU
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import evaluate, learning_rate
+from scratchformer.training import evaluate, learning_rate, parameter_groups
 from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN, ChangedGPT, Experts, Sizes
 from scratchformer_course.measurements import FOLDER
 
@@ -100,10 +100,7 @@ def widen(model: nn.Module) -> None:
 
 
 def optimizer_of(model: ChangedGPT) -> torch.optim.Optimizer:
-    matrices = [p for p in model.parameters() if p.dim() == 2]
-    vectors = [p for p in model.parameters() if p.dim() < 2]
-    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, betas=(0.9, 0.95), fused=True)
+    return torch.optim.AdamW(parameter_groups(model, 0.1), betas=(0.9, 0.95), fused=True)
 
 
 def step(
