@@ -88,15 +88,15 @@ def one_middle():
 
 def last_matrix():
     """Three heads side by side meet rows of W_o, each its own; the parts are added."""
-    d = Drawing(432, 176)
-    d.text(77, 14, "heads side by side", bold=True, size=13)
-    d.text(218, 14, "W_o  (C, C)", bold=True, size=13)
-    d.text(352, 14, "sum of parts  (T, C)", bold=True, size=13)
+    d = Drawing(432, 176, size=13)
+    d.text(77, 14, "heads side by side", bold=True)
+    d.text(218, 14, "W_o  (C, C)", bold=True)
+    d.text(352, 14, "sum of parts  (T, C)", bold=True)
     for h in range(3):
         fill, y = LIGHT + 0.1 * h, 36 + 46 * h
-        d.box(2 + 50 * h, 82, 50, 34, f"head {h + 1}", "value", fill=fill, size=13)
-        d.box(174, y, 88, 42, f"rows of {h + 1}", "muted", size=13)
-        d.box(288, y, 126, 42, f"head {h + 1} @ its rows", "stream", size=13)
+        d.box(2 + 50 * h, 82, 50, 34, f"head {h + 1}", "value", fill=fill)
+        d.box(174, y, 88, 42, f"rows of {h + 1}", "muted")
+        d.box(288, y, 126, 42, f"head {h + 1} @ its rows", "stream")
     d.text(163, 99, "@", size=16, bold=True)
     d.text(275, 99, "=", size=16, bold=True)
     d.texts(423, 80, "++", down=46, size=16, bold=True)

@@ -125,7 +125,7 @@ def moved_window(letters: str, new: str):
 
 def groups(ways: Sequence[tuple[str, int]], n_heads: int = 4):
     """Query heads and the keys and values they read: one for each head, shared, or one for all."""
-    d = Drawing(470, 196)
+    d = Drawing(470, 196, size=13)
     width, gap = 26, 7
     for column, (name, n_groups) in enumerate(ways):
         left = 18 + 156 * column
@@ -137,10 +137,10 @@ def groups(ways: Sequence[tuple[str, int]], n_heads: int = 4):
             for h in range(g * share, (g + 1) * share):
                 head = left + h * (width + gap)
                 d.arrow(head + width / 2, 66, x + width / 2, 104, "query", width=1.4)
-                d.box(head, 38, width, 26, f"q{h}", "query", fill=0.2, size=13)
-            d.box(x, 107, width, 26, f"k{g}", "key", fill=0.2, size=13)
-            d.box(x, 137, width, 26, f"v{g}", "value", fill=0.2, size=13)
-        d.text(middle, 184, f"{n_groups} × keys, values", "muted", size=13)
+                d.box(head, 38, width, 26, f"q{h}", "query", fill=0.2)
+            d.box(x, 107, width, 26, f"k{g}", "key", fill=0.2)
+            d.box(x, 137, width, 26, f"v{g}", "value", fill=0.2)
+        d.text(middle, 184, f"{n_groups} × keys, values", "muted")
     each = ", ".join(f"{name}: {n_groups}" for name, n_groups in ways)
     return d.show(
         f"Three layers of {n_heads} query heads each. They differ in how many heads of keys and "

@@ -141,19 +141,19 @@ def one_pass(drafted: Sequence[str], kept: int, new: str):
 
 def blocks_of_keys():
     """Attention over three blocks of keys: scores of one block, and three things that are kept."""
-    d = Drawing(470, 216)
-    d.box(4, 66, 62, 90, "queries\nT × D", "query", size=13)
+    d = Drawing(470, 216, size=13)
+    d.box(4, 66, 62, 90, "queries\nT × D", "query")
     for i in range(3):
         x = 96 + 96 * i
-        d.box(x, 12, 80, 38, f"keys {i + 1}", "key", size=13)
+        d.box(x, 12, 80, 38, f"keys {i + 1}", "key")
         d.box(x, 66, 80, 90, "scores" if i == 1 else "", "ink", fill=0.25 if i == 1 else 0.02,
-              dashed=i != 1, size=13)  # fmt: skip
-        d.box(x, 170, 80, 38, f"values {i + 1}", "value", size=13)
+              dashed=i != 1)  # fmt: skip
+        d.box(x, 170, 80, 38, f"values {i + 1}", "value")
     d.arrow(66, 111, 92, 111, "muted")
     d.box(392, 54, 72, 114, "", "stream", fill=0.15)
-    d.texts(428, 84, ("largest", "sum", "mix"), down=27, size=13)
+    d.texts(428, 84, ("largest", "sum", "mix"), down=27)
     d.arrow(372, 111, 388, 111, "muted")
-    d.text(428, 188, "kept", "muted", size=13)
+    d.text(428, 188, "kept", "muted")
     return d.show(
         "Queries stand on the left, and keys and values are cut into three blocks. Only the scores "
         "of the second block exist at this moment; those of the first are gone and those of the "

@@ -70,7 +70,7 @@ def answers(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], n: int
 
 def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: tuple[float, float]):
     """For each method the share right and the skill, a dot for each seed."""
-    d = Drawing(476, 82 + 36 * len(rows))
+    d = Drawing(476, 82 + 36 * len(rows), size=13)
     bottom = 36 + 36 * len(rows)
 
     def at(x):
@@ -78,11 +78,11 @@ def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: t
 
     for x in (0, 0.25, 0.5, 0.75, 1):
         d.line([(at(x), 26), (at(x), bottom)], "muted", width=0.6)
-        d.text(at(x), bottom + 14, f"{x:g}", "muted", size=13)
+        d.text(at(x), bottom + 14, f"{x:g}", "muted")
     for share, colour in zip(start, ("value", "key"), strict=True):
         d.line([(at(share), 26), (at(share), bottom)], colour, width=1.8, dashed=True)
-    d.text(at(start[0]), 14, "start: right", "value", size=13)
-    d.text(at(start[1]), 14, "start: with a borrow", "key", size=13)
+    d.text(at(start[0]), 14, "start: right", "value")
+    d.text(at(start[1]), 14, "start: with a borrow", "key")
     described = []
     for i, (name, right, skill) in enumerate(rows):
         y = 46 + 36 * i
@@ -92,9 +92,7 @@ def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: t
                 d.circle(at(value), y + dy, 4.5, colour, fill=0.4)
         means = [sum(each) / len(each) for each in (right, skill)]
         described.append(f"{SHORT.get(name, name)} {means[0]:.2f} and {means[1]:.2f}")
-    d.text(
-        464, bottom + 32, "share right: all answers, and sums with a borrow", size=13, anchor="end"
-    )
+    d.text(464, bottom + 32, "share right: all answers, and sums with a borrow", anchor="end")
     return d.show(
         "A row for each method with a green dot for each seed at the share of right answers, and "
         "an orange dot at the share of right sums among given ones that need a borrow. Dashed "

@@ -121,7 +121,7 @@ def costs(rows: Sequence[Mapping]):
     A row has `title`, `reported` and `right`, differences from the healthy twin in nats. They are
     drawn on a scale that is even up to 0.1 and logarithmic beyond.
     """
-    d = Drawing(476, 96 + 26 * len(rows))
+    d = Drawing(476, 96 + 26 * len(rows), size=13)
     bottom = 44 + 26 * len(rows)
 
     def at(nats: float) -> float:
@@ -129,22 +129,22 @@ def costs(rows: Sequence[Mapping]):
 
     for tick in (-1, -0.1, 0, 0.1, 1, 10):
         d.line([(at(tick), 30), (at(tick), bottom)], "muted", width=1.6 if tick == 0 else 0.5)
-        d.text(at(tick), bottom + 13, f"{tick:g}".replace("-", "−"), "muted", size=13)
+        d.text(at(tick), bottom + 13, f"{tick:g}".replace("-", "−"), "muted")
     d.circle(14, 13, 4.5, "query", fill=0)
-    d.text(26, 13, "reported", anchor="start", size=13)
+    d.text(26, 13, "reported", anchor="start")
     d.circle(104, 13, 4.5, "key", fill=0.8)
-    d.text(116, 13, "what it costs", anchor="start", size=13)
+    d.text(116, 13, "what it costs", anchor="start")
     said = []
     for i, row in enumerate(rows):
         y = 44 + 26 * i
-        d.text(2, y, row["title"], anchor="start", size=13)
+        d.text(2, y, row["title"], anchor="start")
         for nats in row["reported"]:
             d.circle(at(nats), y - 4, 4, "query", fill=0)
         for nats in row["right"]:
             d.circle(at(nats), y + 4, 4, "key", fill=0.8)
         means = [sum(row[key]) / len(row[key]) for key in ("reported", "right")]
         said.append(f"{row['title']} {means[0]:+.2f} and {means[1]:+.2f}")
-    d.text(472, bottom + 34, "nats a token more than the healthy twin", anchor="end", size=13)
+    d.text(472, bottom + 34, "nats a token more than the healthy twin", anchor="end")
     return d.show(
         "A row for each fault, with open dots for what its program reports and filled ones for "
         f"what it costs, in nats above the healthy twin. Means: {'; '.join(said)}."

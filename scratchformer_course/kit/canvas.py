@@ -35,22 +35,24 @@ Look = tuple | list[tuple] | Callable[[int, int], tuple]  # colour, opacity, whe
 class Drawing:
     """A picture of `width` × `height` units. Later shapes cover earlier ones; `show` ends it.
 
-    Every method takes `colour`, a name in `COLOURS`, and raises ValueError for any other.
+    Letters have the `size` of the drawing, if nothing else is said. Every method takes `colour`, a
+    name in `COLOURS`, and raises ValueError for any other.
     """
 
-    def __init__(self, width: int, height: int):
+    def __init__(self, width: int, height: int, size: int = 14):
         if width > WIDEST:
             raise ValueError(f"a drawing of width {width}; at most {WIDEST} can be read on a phone")
-        self.width, self.height = width, height
+        self.width, self.height, self.size = width, height, size
         self.parts: list[str] = []
 
     def text(
-        self, x, y, text, colour="ink", size=14, anchor="middle", bold=False, mono=False, turn=0
+        self, x, y, text, colour="ink", size=None, anchor="middle", bold=False, mono=False, turn=0
     ) -> None:
         """Words around the point (x, y), on the vertical middle; `turn` in degrees.
 
         `anchor` is start, middle or end. Raises ValueError for letters smaller than 13 units.
         """
+        size = size or self.size
         if size < SMALLEST_LETTERS:
             raise ValueError(f"letters of size {size}; at least {SMALLEST_LETTERS} can be read")
         family = "ui-monospace, monospace" if mono else "system-ui, sans-serif"
@@ -152,6 +154,10 @@ class Drawing:
         )
         if text != "":
             self.text(x, y, text, **lettering)
+
+    def plus(self, x, y, radius=13, size=17) -> None:
+        """A plus sign in a circle, where something is added to the stream."""
+        self.circle(x, y, radius, "stream", fill=0.3, text="+", bold=True, size=size)
 
     def grid(self, x, y, rows: Sequence[Sequence[float | int]], cell=24, colour="ink") -> None:
         """A matrix of shades, 0 to 1 each, with its upper left corner at (x, y)."""
