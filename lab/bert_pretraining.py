@@ -532,7 +532,7 @@ def ship(data, model, size, lr, seconds, development, tests, result):
 
     record = {
         "command": "python -m lab.bert_pretraining --write",
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": runs.size(model),
         "settings": RECIPE | {"steps": size["steps"], "lr": lr, "texts": size["texts"], "seed": 0},
         "seconds": seconds,
         "development": scores(development),

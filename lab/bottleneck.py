@@ -167,7 +167,7 @@ def measure(name: str, lengths: tuple[int, ...], tested: int) -> dict:
         print(name, rate, tuning[rate], flush=True)
     rate = max(tuning, key=lambda rate: tuning[rate])
     scored = []
-    found: dict = {"parameters": sum(p.numel() for p in model.parameters())}
+    found: dict = {"parameters": runs.size(model)}
     for steps in lengths:
         for seed in SEEDS:
             model = train(name, rate, steps, seed)

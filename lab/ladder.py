@@ -144,7 +144,7 @@ def climb(name: str, ids, val_ids, vocab_size: int, quick: bool) -> dict:
             "val_loss": [round(loss, 4) for loss in history.val_loss],
             "seconds": round(history.seconds[-1], 1),
         }
-    rung["parameters"] = sum(p.numel() for p in model.parameters())
+    rung["parameters"] = runs.size(model)
     ends = [run["val_loss"][-1] for run in rung["runs"].values()]
     rung["val_loss"] = round(statistics.mean(ends), 4)
     print(rung, flush=True)

@@ -209,7 +209,7 @@ def two_minutes(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -
             print(f"{split}: {found[split][-1]}", flush=True)
     assert mixture is not None
     return {
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": runs.size(model),
         "counted": tables_alone,
         "weights": dict(zip(["network", *COUNTS], mixture.weights, strict=True)),
         "runs": found,
@@ -249,7 +249,7 @@ def ten_seeds(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> 
                 trained[split].append(run | {"loss": loss})
             print(f"{name}, {split}: {means(trained[split])}", flush=True)
         found[name] = {
-            "parameters": sum(p.numel() for p in model.parameters()),
+            "parameters": runs.size(model),
             "runs": trained,
             "means": {split: means(trained[split]) for split in SPLITS},
         }

@@ -263,6 +263,11 @@ def chromium() -> Iterator:
         browser.close()
 
 
+def size(model: torch.nn.Module) -> int:
+    """The number of a model's parameters."""
+    return sum(p.numel() for p in model.parameters())
+
+
 # --- clocks and ratios ---------------------------------------------------------------------------
 
 

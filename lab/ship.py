@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> dict:
     model, tok = GPT.from_pretrained(run), CharTokenizer.load(run / "tokenizer.json")
     record = {
         "command": f"scratchformer train --config lab/configs/{name}.toml",
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": runs.size(model),
         **described(run),
         "losses": scores(model, tok, text),
         **runs.stamp(),

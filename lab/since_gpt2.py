@@ -169,7 +169,7 @@ def group_part(group: str, splits: dict, V: int, found: dict, keep: Callable, qu
 
     for name, changes in GROUPS[group].items():
         own: dict[str, Any] = found.setdefault(name, {"development": {}, "validation": []})
-        own["parameters"] = sum(p.numel() for p in ChangedGPT(sizes(V), changes).parameters())
+        own["parameters"] = runs.size(ChangedGPT(sizes(V), changes))
         rate = swept(partial(run, "development", changes, 0), own["development"], keep)
         if own.get("rate") != rate:
             own |= {"rate": rate, "validation": []}
@@ -236,7 +236,7 @@ def experts_part(found: dict, keep: Callable, quick: bool) -> None:
 
     for kind in KINDS:
         own = found.setdefault(kind, {"development": {}, "validation": [], "busiest": []})
-        own["parameters"] = sum(p.numel() for p in of_kind(kind, tok.vocab_size, 0).parameters())
+        own["parameters"] = runs.size(of_kind(kind, tok.vocab_size, 0))
 
         def loss_at(lr: float, kind: str = kind) -> float:
             return run(kind, "development", lr, 0)[1]
