@@ -226,10 +226,8 @@ def downloads() -> None:
 
 @command
 def pictures() -> None:
-    """draw the picture of shared links, and photograph the welcome page for README"""
-    book()
+    """draw the picture of shared links"""
     tool("tools.draw_social")
-    tool("tools.photograph")
 
 
 @command

@@ -7,13 +7,13 @@ begins with the same fine-tuned model, draws as many answers and does as many st
 Its rate is the best of a sweep on a seed that is not used again, which goes on until its
 neighbours are worse (DPO's beta is the better one of two), by the share of right answers and the
 penalty where there is one. All figures are exact, computed from the chances of all answers.
-Finished runs are kept: a second call does only what is missing.
 
 methods   method -> the settings tried and their scores, the best, and a row of facts for each seed
 film      what the base model and two of seed 0's successors answer to some questions
 checkers  for each of 16 checkers the answers of a model that is rewarded by it, every 20 steps
 """
 
+import argparse
 import copy
 import functools
 import itertools
@@ -250,7 +250,7 @@ class Trial:
     """Models and facts of one seed; what others begin with is trained once."""
 
     def __init__(self, seed: int, sft: dict[str, Any], quick: bool):
-        self.seed = seed
+        self.seed, self.rate = seed, sft
         self.base = pretrained(4 if quick else BASE_STEPS)
         self.sft = fine_tuned(copy.deepcopy(self.base), seed, **sft)
         self.p = exact.log_chances(self.sft).exp()
@@ -317,64 +317,48 @@ def checker_film(trial: "Trial", chosen: tuple[str, ...], lr: float) -> list[dic
     return frames
 
 
-def tune(name: str, trial: Trial, kept: runs.Kept) -> None:
+def tune(name: str, trial: Trial) -> dict[str, Any]:
     """A sweep that goes on until its best rate has a worse neighbour on both sides."""
     _, _, choices, score = METHODS[name]
-    own = kept.part("methods", name)
-    own |= {"tried": [], "seeds": {}} | own
+    tried: list[dict[str, float]] = []
     waiting = list(choices)
     while waiting:
         settings = waiting.pop(0)
-        if settings not in map(settings_of, own["tried"]):
-            scored = round(score(trial.run(name, settings)[1]), 4)
-            own["tried"].append(settings | {"score": scored})
-            kept.keep()
-        if not waiting:
-            waiting = missing_neighbours(own["tried"])
-    own["best"] = best(own["tried"]) if own["tried"] else kept.part("methods", "sft")["best"]
-    print(name, own, flush=True)
-    kept.keep()
+        tried.append(settings | {"score": round(score(trial.run(name, settings)[1]), 4)})
+        waiting = waiting or missing_neighbours(tried)
+    print(name, tried, flush=True)
+    return {"tried": tried, "seeds": {}, "best": best(tried) if tried else trial.rate}
+
+
+def measure(options: argparse.Namespace) -> dict:
+    """All methods, and the two films, of seed 0."""
+    torch.set_num_threads(1)
+    names = ("sft", "reinforce") if options.quick else tuple(METHODS)
+    start = Trial(TUNING_SEED, {"lr": 1e-3}, options.quick)
+    methods = {"sft": tune("sft", start)}
+    trial = Trial(TUNING_SEED, methods["sft"]["best"], options.quick)
+    methods |= {name: tune(name, trial) for name in names if name != "sft"}
+    checkers = {}
+    for seed in SEEDS[: 1 if options.quick else None]:
+        trial = Trial(seed, methods["sft"]["best"], options.quick)
+        for name in names:
+            model, row = trial.run(name, methods[name]["best"])
+            methods[name]["seeds"][str(seed)] = row
+            print(seed, name, row, flush=True)
+            if (seed, name) == (0, "reinforce"):
+                filmed = film({"base": trial.base, "sft": trial.sft, "reinforce": model})
+        for chosen in ALL_RULES[: 1 if options.quick else None] if seed == 0 else ():
+            checkers[" ".join(chosen)] = checker_film(trial, chosen, **methods["reinforce"]["best"])
+    return {
+        "answers_drawn": STEPS * BATCH,
+        "methods": methods,
+        "film": filmed,
+        "checkers": checkers,
+    }
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
-    torch.set_num_threads(1)
-    kept, quick = runs.Kept(FILE, SETTINGS, options.write), options.quick
-    kept.found["answers_drawn"] = STEPS * BATCH
-    methods, checkers = kept.part("methods"), kept.part("checkers")
-
-    def start_of(seed: int) -> Trial:
-        return Trial(seed, methods.get("sft", {}).get("best", {"lr": 1e-3}), quick)
-
-    if any("best" not in methods.get(name, {}) for name in ("sft", "reinforce")):
-        tune("sft", start_of(TUNING_SEED), kept)
-        tune("reinforce", start_of(TUNING_SEED), kept)
-    lr = methods["reinforce"]["best"]
-    if "film" not in kept.found or len(checkers) < len(ALL_RULES):
-        trial = start_of(0)
-        stages = {"base": trial.base, "sft": trial.sft, "reinforce": trial.run("reinforce", lr)[0]}
-        kept.found["film"] = film(stages)
-        for chosen in ALL_RULES[: 1 if quick else None]:
-            if " ".join(chosen) not in checkers:
-                checkers[" ".join(chosen)] = checker_film(trial, chosen, **lr)
-                print(chosen, checkers[" ".join(chosen)][-1], flush=True)
-                kept.keep()
-    names = [name for name in METHODS if not quick or name in ("sft", "reinforce")]
-    untuned = [name for name in names if "best" not in methods.get(name, {})]
-    if untuned:
-        trial = start_of(TUNING_SEED)
-        for name in untuned:
-            tune(name, trial, kept)
-    for seed in SEEDS[: 1 if quick else None]:
-        missing = [name for name in names if str(seed) not in methods[name]["seeds"]]
-        if missing:
-            trial = start_of(seed)
-        for name in missing:
-            row = trial.run(name, methods[name]["best"])[1]
-            methods[name]["seeds"][str(seed)] = row
-            print(seed, name, row, flush=True)
-            kept.keep()
-    return kept.found
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
 
 
 def settings_of(tried: dict[str, float]) -> dict[str, float]:

@@ -30,6 +30,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from lab import runs
+from lab.ship import round_to_half
 from scratchformer.attention import causal_mask, padding_mask
 from scratchformer.data.masking import IGNORED, mask_tokens
 from scratchformer.data.synthetic_pairs import random_scramble, random_sentence
@@ -145,21 +146,23 @@ def fresh(data):
     return model
 
 
+def task(data, rows, generator, causal):
+    """Inputs, segments and targets: the next words for a GPT, hidden words for a BERT."""
+    ids, segments = rows
+    if causal:
+        later = F.pad(ids[:, 1:], (0, 1), value=PAD)
+        return ids, segments, later.masked_fill(later == PAD, IGNORED)
+    inputs, targets = mask_tokens(ids, MASK, data.vocab_size, SPECIAL, HIDDEN, generator)
+    return inputs, segments, targets
+
+
 def pretrained(data, seed, steps, lr, causal=False):
     """The network, trained on half pairs and half single texts: as a BERT or as a GPT."""
-
-    def batch(generator):
-        ids, segments = data.draw(generator)
-        if causal:
-            later = F.pad(ids[:, 1:], (0, 1), value=PAD)
-            return ids, segments, later.masked_fill(later == PAD, IGNORED)
-        inputs, targets = mask_tokens(ids, MASK, data.vocab_size, SPECIAL, HIDDEN, generator)
-        return inputs, segments, targets
-
     torch.manual_seed(seed)
     model = fresh(data)
     config = TrainingConfig(steps=steps, lr=lr, seed=seed, warmup=min(WARMUP, steps // 2))
-    fit(model, batch, next_word_loss if causal else masked_loss, config)
+    loss = next_word_loss if causal else masked_loss
+    fit(model, lambda g: task(data, data.draw(g), g, causal), loss, config)
     return model
 
 
@@ -183,20 +186,6 @@ def judged(n, kind, seed):
         english, german, other = random_scramble(rng, kind)
         texts.append((english.split(), (other if i % 2 else german).split()))
     return texts, torch.arange(1, n + 1) % 2
-
-
-def taught(data, judge, texts, same, seed, **settings):
-    ids, segments = data.rows(texts)
-
-    def batch(generator):
-        pick = torch.randint(len(same), (32,), generator=generator)
-        return ids[pick], segments[pick], same[pick]
-
-    def loss(model, ids, segments, same):
-        return token_loss(model(ids, segments), same)
-
-    fit(judge, batch, loss, TrainingConfig(seed=seed, **settings))
-    return judge
 
 
 def accuracy(data, judge, texts, same):
@@ -415,22 +404,26 @@ def best_rates(data, size, gaps, name):
     pairs = [pair for texts in gaps.values() for pair in texts]
     for lr in size["rates"]:
         model = pretrained(data, 100, max(2, size["steps"] // 4), lr, name == "GPT")
-        found[lr] = (
-            next_loss(data, model, pairs) if name == "GPT" else hidden_loss(data, model, pairs)
-        )
+        found[lr] = loss_on(data, model, pairs, name == "GPT")
         print(name, lr, found[lr], flush=True)
     return found
-
-
-def best_of(found, choose=max):
-    return choose(found, key=found.get)
 
 
 def judge_of(data, model, lessons, seed, steps, lr, dropout):
     torch.manual_seed(seed)
     judge = Judge(with_dropout(model, dropout))
     texts, same = lessons
-    return taught(data, judge, texts, same, seed, steps=steps, lr=lr, warmup=steps // 10)
+    ids, segments = data.rows(texts)
+
+    def batch(generator):
+        pick = torch.randint(len(same), (32,), generator=generator)
+        return ids[pick], segments[pick], same[pick]
+
+    def loss(model, ids, segments, same):
+        return token_loss(model(ids, segments), same)
+
+    fit(judge, batch, loss, TrainingConfig(steps, lr=lr, seed=seed, warmup=steps // 10))
+    return judge
 
 
 def best_judging(data, size, models, lessons, development):
@@ -485,7 +478,7 @@ def measure(options):
         "judged": [],
     }
     print(result["counted"], result["gaps counted"], flush=True)
-    rates = {name: best_of(found, min) for name, found in result["rates"].items()}
+    rates = {name: min(found, key=found.get) for name, found in result["rates"].items()}
     for seed in size["seeds"]:
         start = time.perf_counter()
         models = {"BERT": pretrained(data, seed, size["steps"], rates["BERT"])}
@@ -497,7 +490,7 @@ def measure(options):
         if not result["gaps"]:
             middle = labelled[sorted(labelled)[len(labelled) // 2]]
             result["judging"] = best_judging(data, size, judges, middle, dev_pairs)
-            chosen = {name: best_of(found) for name, found in result["judging"].items()}
+            chosen = {name: max(found, key=found.get) for name, found in result["judging"].items()}
             if options.write:
                 ship(data, models["BERT"], size, rates["BERT"], seconds, dev_gaps, gaps, result)
         trained = {name: models[name] for name in ("BERT", "GPT")}
@@ -510,31 +503,18 @@ def measure(options):
     return result
 
 
-def hidden_loss(data, model, texts, seed=0):
-    """Nats for a hidden word of both texts, at the rate of training."""
-    ids, segments = data.rows(texts)
-    g = torch.Generator().manual_seed(seed)
-    inputs, targets = mask_tokens(ids, MASK, data.vocab_size, SPECIAL, HIDDEN, g)
+def loss_on(data, model, texts, causal=False):
+    """Nats for a hidden word of both texts, at the rate of training; to a GPT for the next word."""
+    generator = torch.Generator().manual_seed(0)
+    asked = task(data, data.rows(texts), generator, causal)
     with eval_mode(model):
-        nats, n = masked_loss(model, inputs, segments, targets)
-    return round((nats / n).item(), 4)
-
-
-def next_loss(data, model, texts):
-    """Nats for the next word of both texts, to a GPT."""
-    ids, segments = data.rows(texts)
-    later = F.pad(ids[:, 1:], (0, 1), value=PAD)
-    with eval_mode(model):
-        nats, n = next_word_loss(model, ids, segments, later.masked_fill(later == PAD, IGNORED))
+        nats, n = (next_word_loss if causal else masked_loss)(model, *asked)
     return round((nats / n).item(), 4)
 
 
 def ship(data, model, size, lr, seconds, development, tests, result):
     """The BERT of the first seed, rounded to float16, with its words and its record."""
-    model = copy.deepcopy(model)
-    with torch.no_grad():
-        for p in model.parameters():
-            p.copy_(p.half())
+    model = round_to_half(copy.deepcopy(model))
     folder = SHIPPED / NAME
     folder.mkdir(exist_ok=True)
     save_model(folder, copy.deepcopy(model).half())
@@ -543,7 +523,7 @@ def ship(data, model, size, lr, seconds, development, tests, result):
     def scores(gaps):
         return {
             kind: {
-                "loss": hidden_loss(data, model, texts),
+                "loss": loss_on(data, model, texts),
                 "English": round(filled(data, model, texts, 0, False), 4),
                 "German": round(filled(data, model, texts, 1, False), 4),
             }
@@ -552,7 +532,7 @@ def ship(data, model, size, lr, seconds, development, tests, result):
 
     record = {
         "command": "python -m lab.bert_pretraining --write",
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": runs.size(model),
         "settings": RECIPE | {"steps": size["steps"], "lr": lr, "texts": size["texts"], "seed": 0},
         "seconds": seconds,
         "development": scores(development),

@@ -13,9 +13,9 @@ LENGTHS. Three other seeds are scored on test sentences, at that rate and at eac
 also stores what it writes for SENTENCES, and where its last block looks meanwhile.
 """
 
-import math
+import argparse
 import random
-import time
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -167,7 +167,7 @@ def measure(name: str, lengths: tuple[int, ...], tested: int) -> dict:
         print(name, rate, tuning[rate], flush=True)
     rate = max(tuning, key=lambda rate: tuning[rate])
     scored = []
-    found: dict = {"parameters": sum(p.numel() for p in model.parameters())}
+    found: dict = {"parameters": runs.size(model)}
     for steps in lengths:
         for seed in SEEDS:
             model = train(name, rate, steps, seed)
@@ -180,20 +180,14 @@ def measure(name: str, lengths: tuple[int, ...], tested: int) -> dict:
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = runs.command_line(__doc__, FILE.name)
-    parser.add_argument("--only", choices=LENGTHS, help="renew one model")
-    options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    found = {}
-    for name in [options.only] if options.only else LENGTHS:
-        start = time.process_time()
-        quick = options.quick
-        part = measure(name, (4, 8) if quick else LENGTHS[name], 30 if quick else TESTED)
-        part["cpu_seconds"] = math.ceil(time.process_time() - start)
-        found[name] = part
-        if options.write:
-            runs.store_part(FILE, name, part, SETTINGS)
-    return found
+
+    def part(name: str, options: argparse.Namespace) -> dict:
+        size = ((4, 8), 30) if options.quick else (LENGTHS[name], TESTED)
+        return measure(name, *size)
+
+    parts = {name: partial(part, name) for name in LENGTHS}
+    return runs.carry_out_parts(__doc__, FILE, parts, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ import argparse
 import statistics
 from collections.abc import Iterator
 
-from torch import nn
-
 from lab import climb, law, runs
 from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
@@ -24,10 +22,6 @@ SHAKESPEARE, PLAYHOUSE = "Tiny Shakespeare", "Playhouse"
 MIXED = "three tables mixed"
 LEVEL = 0.005  # nats: two losses that are as near as this are called level
 SETTINGS = {"level": LEVEL}
-
-
-def size(model: nn.Module) -> int:
-    return sum(p.numel() for p in model.parameters())
 
 
 def row(page: str, name: str, parameters: int, steps: int, guesses: int, losses: list) -> dict:
@@ -46,7 +40,7 @@ def on_shakespeare() -> Iterator[dict]:
     of, top = climbed["settings"], next(r for r in climbed["rungs"] if r["name"] == "residuals")
     guesses = of["batch_size"] * of["context_length"]
     model = climb.rung("residuals", runs.CHARACTERS, 0)
-    parts = size(model), top["steps"], guesses, top["losses"]
+    parts = runs.size(model), top["steps"], guesses, top["losses"]
     yield row("10_bigram_to_gpt", "top rung", *parts)
     yield short_run("10_bigram_to_gpt", "GPT, 800 steps", "chapter 10")
     film, shipped = training_record(), shipped_record("tiny-shakespeare")
@@ -79,7 +73,12 @@ def on_shakespeare() -> Iterator[dict]:
     in_tab = SpeedrunGPT(SpeedrunConfig(runs.CHARACTERS, **CONFIG, **FIXED))
     guesses = TRAINING["batch_size"] * CONFIG["context_length"]
     yield row(
-        "train_in_this_tab", "in a browser's tab", size(in_tab), TRAINING["steps"], guesses, losses
+        "train_in_this_tab",
+        "in a browser's tab",
+        runs.size(in_tab),
+        TRAINING["steps"],
+        guesses,
+        losses,
     )
 
 
@@ -98,7 +97,7 @@ def large_run(corpus: str) -> dict:
     model, steps = GPT(law.config_of(found[0]["width"], different)), found[0]["steps"]
     guesses = found[0]["D"] // steps
     losses = [run["losses"]["val"] for run in found]
-    return row("16_scaling", "foretold GPT", size(model), steps, guesses, losses)
+    return row("16_scaling", "foretold GPT", runs.size(model), steps, guesses, losses)
 
 
 def contests() -> list[dict]:

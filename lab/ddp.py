@@ -112,7 +112,7 @@ def worker(path: Path, quick: bool) -> None:
         for name, (rounds, steps) in ROUNDS.items():
             size, rounds = settings(name, quick), 2 if quick else rounds
             model = {k: v for k, v in size.items() if k not in ("batch_size", "precision")}
-            numbers = sum(p.numel() for p in GPT(GPTConfig(65, **model)).parameters())
+            numbers = runs.size(GPT(GPTConfig(65, **model)))
             jobs = {w: partial(step_seconds, w, step, steps) for w, step in ways(size).items()}
             reduce = {"all_reduce": partial(all_reduce_seconds, numbers)}
             result[name] = {"parameters": numbers, **size}

@@ -110,7 +110,7 @@ def measure(options: argparse.Namespace) -> dict:
             for _ in train(network, train_ids, steps, seed):
                 pass
             losses.append(loss_of(network, val_ids))
-        parameters = sum(p.numel() for p in network.parameters())
+        parameters = runs.size(network)
         larger.append(
             {"hidden": hidden, "steps": steps, "parameters": parameters, "losses": losses}
         )

@@ -4,7 +4,7 @@ Usage: python -m lab.induction [--quick | --write]
 
 Writes measurements/induction.json and ch22_inside/narrow.safetensors. All losses are nats a note at
 the places where a note and its next one have followed each other before, on 512 songs that no run
-is trained on. Finished runs are kept: a second call does only what is missing.
+is trained on.
 
 runs     name -> seed -> the loss at every tenth step, and at the end the heads' scores, for each
          block the weight on the note before and the induction score; for two blocks also the
@@ -17,10 +17,11 @@ wide     the wide start of two blocks, trained as long as the narrow one
 film     one run: maps and predictions on one song, and at its end all 256 choices of heads
 """
 
+import argparse
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lab import runs
+from lab.inside import changed, heads_changed
 from scratchformer.attention import recorded_attention
 from scratchformer.models import GPT
 from scratchformer.training import TrainingConfig, eval_mode, fit, token_loss
@@ -129,24 +131,16 @@ def silenced(model: GPT, heads: Heads) -> Iterator[None]:
     """Put the mean over songs and places in place of what these heads give."""
     width = model.config.d_model // model.config.n_heads
 
-    def hook_of(block: int) -> Callable:
-        def hook(module, args):
-            x = args[0].clone()  # (B, T, C), the heads side by side
-            for own in (slice(width * h, width * h + width) for b, h in heads if b == block):
-                x[..., own] = x[..., own].mean(dim=(0, 1))
-            return (x,)
+    def without(block: int, x: Tensor) -> Tensor:
+        x = x.clone()  # (B, T, C), the heads side by side
+        for own in (slice(width * h, width * h + width) for b, h in heads if b == block):
+            x[..., own] = x[..., own].mean(dim=(0, 1))
+        return x
 
-        return hook
-
-    hooks = [
-        block.get_submodule("attn.c_proj").register_forward_pre_hook(hook_of(i))
-        for i, block in enumerate(model.h)
-    ]
-    try:
+    with ExitStack() as stack:
+        for i in range(len(model.h)):
+            stack.enter_context(heads_changed(model, i, partial(without, i)))
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def without(model: GPT, ids: Tensor, heads: Heads) -> float:
@@ -159,20 +153,20 @@ def cut(model: GPT, ids: Tensor, heads: Heads, part: str) -> float:
     kept: list[Tensor] = []
     c_attn, C = model.get_submodule("h.1.attn.c_attn"), model.config.d_model
     own = slice(C * "qkv".index(part), C * "qkv".index(part) + C)
-    with silenced(model, heads):
-        hook = c_attn.register_forward_hook(lambda module, args, out: kept.append(out))
-        losses(model, ids)
-        hook.remove()
 
-    def replace(module, args, out):
+    def keep(out: Tensor) -> Tensor:
+        kept.append(out)
+        return out
+
+    def replace(out: Tensor) -> Tensor:
         out = out.clone()
         out[..., own] = kept[0][..., own]
         return out
 
-    hook = c_attn.register_forward_hook(replace)
-    loss = copy_loss(model, ids)
-    hook.remove()
-    return round(loss, 3)
+    with silenced(model, heads), changed(c_attn, keep):
+        losses(model, ids)
+    with changed(c_attn, replace):
+        return round(copy_loss(model, ids), 3)
 
 
 def taken_apart(model: GPT, ids: Tensor) -> dict[str, Any]:
@@ -308,19 +302,20 @@ def letters(ids: Tensor) -> str:
     return "".join(LETTERS[i] for i in ids.tolist())
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    options = runs.command_line(__doc__, FILE.name).parse_args(arguments)
-    torch.set_num_threads(1)
-    kept = runs.Kept(FILE, SETTINGS, options.write)
-    steps, long, seeds = (40, 40, range(1)) if options.quick else (STEPS, LONG, SEEDS)
+def of_kind(name: str, seed: int, steps: int) -> dict[str, Any]:
+    """A run of one of KINDS, taken apart if it has two blocks."""
+    model, ways = new_model(seed, **KINDS[name]), name == "two blocks"
+    row = watched(model, seed, steps, 10, ways)
+    if ways:
+        row |= taken_apart(model, test_songs())
+        row |= controls(model, test_songs(), row["team"])
+    return row
 
-    def of_kind(name: str, seed: int) -> dict[str, Any]:
-        model = new_model(seed, **KINDS[name])
-        row = watched(model, seed, steps, 10, ways=name == "two blocks")
-        if name == "two blocks":
-            row |= taken_apart(model, test_songs())
-            row |= controls(model, test_songs(), row["team"])
-        return row
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """All runs; one of the narrow models is stored."""
+    torch.set_num_threads(1)
+    steps, long, seeds = (40, 40, range(1)) if options.quick else (STEPS, LONG, SEEDS)
 
     def narrow(seed: int) -> dict[str, Any]:
         model = new_model(seed, wide=False)
@@ -332,20 +327,18 @@ def main(arguments: list[str] | None = None) -> dict:
     def six(blocks: int, seed: int) -> dict[str, Any]:
         return by_length(trained(new_model(seed, blocks), seed, lambda _: None, steps, of_six))
 
-    def wide(seed: int) -> dict[str, Any]:
-        return watched(new_model(seed), seed, long, min(50, steps))
-
     shown = songs(1, torch.Generator().manual_seed(28), 5, 6)[0]  # one jump in 20 notes
-    for seed, name in itertools.product(seeds, KINDS):
-        kept.once("runs", name, str(seed), job=partial(of_kind, name, seed))
-    for seed, blocks in itertools.product(seeds, (1, 2)):
-        kept.once("six", str(blocks), str(seed), job=partial(six, blocks, seed))
-    kept.once("film", job=lambda: film(FILMED, steps, shown))
-    for seed in seeds:
-        kept.once("narrow", str(seed), job=partial(narrow, seed))
-    for seed in seeds:
-        kept.once("wide", str(seed), job=partial(wide, seed))
-    return kept.found
+    return {
+        "runs": {name: {str(k): of_kind(name, k, steps) for k in seeds} for name in KINDS},
+        "six": {str(blocks): {str(k): six(blocks, k) for k in seeds} for blocks in (1, 2)},
+        "film": film(FILMED, steps, shown),
+        "narrow": {str(k): narrow(k) for k in seeds},
+        "wide": {str(k): watched(new_model(k), k, long, min(50, steps)) for k in seeds},
+    }
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

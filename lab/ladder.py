@@ -144,15 +144,11 @@ def climb(name: str, ids, val_ids, vocab_size: int, quick: bool) -> dict:
             "val_loss": [round(loss, 4) for loss in history.val_loss],
             "seconds": round(history.seconds[-1], 1),
         }
-    rung["parameters"] = sum(p.numel() for p in model.parameters())
-    rung["val_loss"] = round(statistics.mean(final_losses(rung)), 4)
+    rung["parameters"] = runs.size(model)
+    ends = [run["val_loss"][-1] for run in rung["runs"].values()]
+    rung["val_loss"] = round(statistics.mean(ends), 4)
     print(rung, flush=True)
     return rung
-
-
-def final_losses(rung: dict) -> list[float]:
-    """After the last step, of each seed."""
-    return [run["val_loss"][-1] for run in rung["runs"].values()]
 
 
 def step_times(name: str, ids, vocab_size: int, quick: bool) -> dict[str, list[float]]:

@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from scratchformer.training import parameter_groups
+
 POINTS = 25  # of a loss curve
 NANOGPT: dict[str, Any] = {  # its README's command for a CPU, and what the configuration file adds
     "model": {"context_length": 64, "d_model": 128, "n_heads": 4, "n_layers": 4, "bias": False},
@@ -81,13 +83,8 @@ def reference_run(ids, vocab_size: int, seed: int, steps: int | None = None) -> 
     N, T, B = NANOGPT["steps"], NANOGPT["model"]["context_length"], NANOGPT["batch_size"]
     torch.manual_seed(seed)
     model = Reference(vocab_size)
-    groups: list[dict[str, Any]] = [
-        {"params": [p for p in model.parameters() if p.dim() >= 2]},
-        {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(
-        groups, lr=NANOGPT["lr"], betas=NANOGPT["betas"], weight_decay=NANOGPT["weight_decay"]
-    )
+    groups = parameter_groups(model, NANOGPT["weight_decay"])
+    optimizer = torch.optim.AdamW(groups, lr=NANOGPT["lr"], betas=NANOGPT["betas"])
     losses, seconds, start = [], [], time.perf_counter()
     for step in range(steps or N):
         for group in optimizer.param_groups:

@@ -58,7 +58,7 @@ def measure(options: argparse.Namespace) -> dict:
     }
     return {
         "what": "nats a character on the whole validation split, by bits and what shares a scale",
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": runs.size(model),
         "characters": len(ids) - 1,
         "validation": {"16": before} | found,
         "largest_change_of_a_logit": largest_change(model, round_model(copy.deepcopy(model)), ids),

@@ -46,9 +46,11 @@ around what rivals picked, on development, and the best of them on validation. M
 two_minutes has stored.
 """
 
+import argparse
 import os
 import statistics
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -207,7 +209,7 @@ def two_minutes(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -
             print(f"{split}: {found[split][-1]}", flush=True)
     assert mixture is not None
     return {
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": runs.size(model),
         "counted": tables_alone,
         "weights": dict(zip(["network", *COUNTS], mixture.weights, strict=True)),
         "runs": found,
@@ -247,7 +249,7 @@ def ten_seeds(split_texts: dict, vocab_size: int, folder: Path, quick: bool) -> 
                 trained[split].append(run | {"loss": loss})
             print(f"{name}, {split}: {means(trained[split])}", flush=True)
         found[name] = {
-            "parameters": sum(p.numel() for p in model.parameters()),
+            "parameters": runs.size(model),
             "runs": trained,
             "means": {split: means(trained[split]) for split in SPLITS},
         }
@@ -362,19 +364,14 @@ PARTS = {
 
 
 def main(arguments: list[str] | None = None) -> dict:
-    parser = runs.command_line(__doc__, STORED.name)
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    options = parser.parse_args(arguments)
-    split_texts, vocab_size = load_texts(options.quick, options.write)
-    result = {}
     with tempfile.TemporaryDirectory() as folder:
-        for part, measure in PARTS.items():
-            if part in options.only:
-                found = measure(split_texts, vocab_size, Path(folder), options.quick)
-                result[part] = found
-                if options.write:
-                    runs.store_part(STORED, part, found, SETTINGS)
-    return result
+
+        def part(measure: Callable, options: argparse.Namespace) -> dict:
+            texts = load_texts(options.quick, options.write)
+            return measure(*texts, Path(folder), options.quick)
+
+        parts = {name: partial(part, measure) for name, measure in PARTS.items()}
+        return runs.carry_out_parts(__doc__, STORED, parts, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

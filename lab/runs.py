@@ -106,6 +106,27 @@ def store_part(path: Path, name: str, part: dict, settings: dict) -> None:
     store(path, stored | {name: part | stamp()})
 
 
+def carry_out_parts(
+    doc: str,
+    path: Path,
+    parts: Mapping[str, Callable[[argparse.Namespace], dict]],
+    arguments: list[str] | None,
+    settings: dict,
+) -> dict:
+    """A script of several parts, of which `--only` renews some: each is stored when it is done."""
+    parser = command_line(doc, path.name)
+    parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
+    options, found = parser.parse_args(arguments), {}
+    for name, measure in parts.items():
+        if name in options.only:
+            start = time.process_time()
+            found[name] = measure(options)
+            found[name]["cpu_seconds"] = math.ceil(time.process_time() - start)
+            if options.write:
+                store_part(path, name, found[name], settings)
+    return found
+
+
 def as_json(value):
     """A value as it comes back from a JSON file: lists for tuples, text for keys."""
     return json.loads(json.dumps(value))
@@ -240,6 +261,11 @@ def chromium() -> Iterator:
         browser = playwright.chromium.launch(executable_path=program, args=flags)
         yield browser
         browser.close()
+
+
+def size(model: torch.nn.Module) -> int:
+    """The number of a model's parameters."""
+    return sum(p.numel() for p in model.parameters())
 
 
 # --- clocks and ratios ---------------------------------------------------------------------------

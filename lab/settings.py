@@ -10,11 +10,11 @@ schedules  constant, cosine, linear, and WSD: the stable run, cooled from severa
 decay      no weight decay, decay of all weights, decay of the matrices inside the blocks alone
 """
 
+import argparse
 import copy
-import math
 import statistics
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -251,22 +251,18 @@ PARTS: dict[str, Callable] = {
 }
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    parser = runs.command_line(__doc__, FILE.name)
-    parser.add_argument("--only", choices=PARTS, help="renew one part")
-    options = parser.parse_args(arguments)
+def measure(part: Callable, options: argparse.Namespace) -> dict:
+    """A part, with a shorter text to choose on."""
     torch.set_num_threads(1)
     splits, V = runs.load_splits(write=options.write)
     ids, scored = splits["development"]
     splits["development"] = ids, scored[:CHOSEN_ON]
-    found = {}
-    for name in [options.only] if options.only else PARTS:
-        start = time.process_time()
-        part = PARTS[name](splits, V, 100 if options.quick else 1)
-        found[name] = part | {"cpu_seconds": math.ceil(time.process_time() - start)}
-        if options.write:
-            runs.store_part(FILE, name, found[name], SETTINGS)
-    return found
+    return part(splits, V, 100 if options.quick else 1)
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    parts = {name: partial(measure, part) for name, part in PARTS.items()}
+    return runs.carry_out_parts(__doc__, FILE, parts, arguments, SETTINGS)
 
 
 if __name__ == "__main__":

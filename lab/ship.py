@@ -17,8 +17,10 @@ It writes model.safetensors, tokenizer.json and record.json, with `--write` only
 import json
 import shutil
 from pathlib import Path
+from typing import TypeVar
 
 import torch
+from torch import nn
 
 from lab import runs
 from scratchformer.cli import read_config
@@ -29,6 +31,7 @@ from scratchformer.shipped import FOLDER
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import evaluate
 
+Model = TypeVar("Model", bound=nn.Module)
 RUNS = runs.ROOT / "runs"  # where the two commands leave what they have trained
 ORDERS = range(1, 9)  # of the counted n-grams
 
@@ -45,7 +48,7 @@ def scores(model: GPT, tok: CharTokenizer, text: str) -> dict:
     }
 
 
-def round_to_half(model: GPT) -> GPT:
+def round_to_half(model: Model) -> Model:
     """The model with each weight rounded to float16, and float32 again; in place."""
     with torch.no_grad():
         for p in model.parameters():
@@ -84,7 +87,7 @@ def main(arguments: list[str] | None = None) -> dict:
     model, tok = GPT.from_pretrained(run), CharTokenizer.load(run / "tokenizer.json")
     record = {
         "command": f"scratchformer train --config lab/configs/{name}.toml",
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": runs.size(model),
         **described(run),
         "losses": scores(model, tok, text),
         **runs.stamp(),

@@ -33,7 +33,7 @@ from scratchformer.data import Playhouse
 from scratchformer.data.batches import random_batch
 from scratchformer.models.llama import SwiGLU
 from scratchformer.tokenizers import CharTokenizer
-from scratchformer.training import evaluate, learning_rate
+from scratchformer.training import evaluate, learning_rate, parameter_groups
 from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN, ChangedGPT, Experts, Sizes
 from scratchformer_course.measurements import FOLDER
 
@@ -100,10 +100,7 @@ def widen(model: nn.Module) -> None:
 
 
 def optimizer_of(model: ChangedGPT) -> torch.optim.Optimizer:
-    matrices = [p for p in model.parameters() if p.dim() == 2]
-    vectors = [p for p in model.parameters() if p.dim() < 2]
-    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, betas=(0.9, 0.95), fused=True)
+    return torch.optim.AdamW(parameter_groups(model, 0.1), betas=(0.9, 0.95), fused=True)
 
 
 def step(
@@ -172,7 +169,7 @@ def group_part(group: str, splits: dict, V: int, found: dict, keep: Callable, qu
 
     for name, changes in GROUPS[group].items():
         own: dict[str, Any] = found.setdefault(name, {"development": {}, "validation": []})
-        own["parameters"] = sum(p.numel() for p in ChangedGPT(sizes(V), changes).parameters())
+        own["parameters"] = runs.size(ChangedGPT(sizes(V), changes))
         rate = swept(partial(run, "development", changes, 0), own["development"], keep)
         if own.get("rate") != rate:
             own |= {"rate": rate, "validation": []}
@@ -239,7 +236,7 @@ def experts_part(found: dict, keep: Callable, quick: bool) -> None:
 
     for kind in KINDS:
         own = found.setdefault(kind, {"development": {}, "validation": [], "busiest": []})
-        own["parameters"] = sum(p.numel() for p in of_kind(kind, tok.vocab_size, 0).parameters())
+        own["parameters"] = runs.size(of_kind(kind, tok.vocab_size, 0))
 
         def loss_at(lr: float, kind: str = kind) -> float:
             return run(kind, "development", lr, 0)[1]

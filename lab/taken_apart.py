@@ -389,7 +389,7 @@ def milliseconds(runner: Runner, run: Callable, ids) -> tuple[float, int]:
     steps, warm = (3, 1) if runner.quick else (20, 5)
     model, way = run(ids, runner.vocab_size, 0, steps=steps)
     ms = 1000 * (way["seconds"][-1] - way["seconds"][warm - 1]) / (steps - warm)
-    return round(ms, 2), sum(p.numel() for p in model.parameters())
+    return round(ms, 2), runs.size(model)
 
 
 def one_at_a_time(runner: Runner) -> dict:

@@ -81,7 +81,7 @@ def measure(splits: dict, V: int, steps: list[int]) -> tuple[list, dict]:
     checkpoints = trained(training, scored, steps, lr=lr, vocab_size=V)
     seconds = round(time.process_time() - start)
     return checkpoints, {
-        "parameters": sum(p.numel() for p in checkpoints[0][1].parameters()),
+        "parameters": runs.size(checkpoints[0][1]),
         "settings": {"model": SIZES, "training": TRAINING | {"lr": lr, "steps": steps[-1]}},
         "rates": {"steps": fifth[0], "development": {str(rate): tried[rate] for rate in tried}},
         "development": development,

@@ -21,11 +21,10 @@ from typing import Any
 
 import yaml
 
-from tools.photograph import BROWSERS
-
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
 FILE = ROOT / "build" / "transformers-from-scratch.pdf"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PAPER = {
     "format": "A4",

@@ -2,8 +2,8 @@
 
 It brings MathJax from an installed package, derives the site's address from the repository's,
 numbers figures by chapter, describes figures for screen readers and pages for search engines
-(sphinxext-opengraph writes the tags of shared links), prints each chapter's line of facts, repairs
-what the theme and the builder get wrong, and refuses a chapter whose stored outputs are no outputs.
+(sphinxext-opengraph writes the tags of shared links), prints each chapter's line of facts, and
+refuses a chapter whose stored outputs are no outputs.
 """
 
 import importlib.util
@@ -33,7 +33,6 @@ MATHJAX_FONTS = "output/chtml/fonts/woff-v2"  # beside the file, in the package 
 DESCRIPTION_LENGTH = 200
 NO_ACCOUNT = "YOUR_ACCOUNT"  # in the repository's address until `make set-repository` gives it one
 INSTALLS_ITSELF = re.compile(r"import importlib\.util\n+# in Colab.*\n(?:if .*|    .*\n|\n)+")
-PRINT_TITLE = re.compile(r'(<div id="jb-print-docs-body"[^>]*>\s*)<h1>(.*?)</h1>', re.DOTALL)
 
 
 def complete_config(app: Sphinx, config: Config) -> None:
@@ -206,32 +205,6 @@ def describe_page(
     context["meta"] = {**(context["meta"] or {}), "og:description": escape(text)}
 
 
-def repair_page(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """`html-page-context`: drop a role of entries of a bibliography.
-
-    docutils still gives it; screen readers no longer know it.
-    """
-    if "body" in context:
-        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
-
-
-def repair_written_pages(app: Sphinx, error: Exception | None) -> None:
-    """`build-finished`: repair what the theme's templates write.
-
-    The theme repeats the page's title as a second `<h1>` that only a printed page shows: it
-    becomes a paragraph.
-    """
-    if error or app.builder.format != "html":
-        return
-    for page in Path(app.outdir).rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        repaired = PRINT_TITLE.sub(r'\1<p class="course-print-title">\2</p>', text)
-        if repaired != text:
-            page.write_text(repaired, encoding="utf-8")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the hooks; those with a priority of 900 see what all other extensions did."""
     app.connect("config-inited", complete_config)
@@ -239,7 +212,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", describe_page, priority=400)
     app.connect("html-page-context", add_to_page)
-    app.connect("html-page-context", repair_page, priority=900)
     app.connect("build-finished", copy_mathjax_fonts)
-    app.connect("build-finished", repair_written_pages)
     return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

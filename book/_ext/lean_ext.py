@@ -38,6 +38,7 @@ html[data-theme="dark"] { color-scheme: dark }</style>
   root.mode = mode;
   root.theme = mode === "auto" ? preferred : mode;
 })(document.documentElement.dataset)</script>"""
+PRINT_TITLE = re.compile(r'(<div id="jb-print-docs-body"[^>]*>\s*)<h1>(.*?)</h1>', re.DOTALL)
 THEMES_OWN = re.compile(r'<script data-cfasync="false">.*?</script>', re.DOTALL)
 SCRIPT = re.compile(r'<script(?=[^>]*\ssrc="([^"]*)")[^>]*></script>\n?')
 PRELOAD = re.compile(r'<link(?=[^>]*rel="preload")[^>]*>\n?')
@@ -75,6 +76,16 @@ def with_theme(page: str) -> str:
     """The page, light or dark before it is painted; by daylight if there is no JavaScript."""
     page = page.replace('data-theme="auto"', 'data-theme="light"', 1)
     return THEMES_OWN.sub(lambda _: THEME, page, count=1)
+
+
+def repaired(page: str) -> str:
+    """The page with one `<h1>`, and without a role that screen readers no longer know.
+
+    The theme repeats the title for a printed page, and docutils gives entries of a bibliography
+    that role.
+    """
+    page = PRINT_TITLE.sub(r'\1<p class="course-print-title">\2</p>', page)
+    return page.replace('role="doc-biblioentry"', 'role="listitem"')
 
 
 def without_delay(page: str, is_search: bool, options: str) -> str:
@@ -141,7 +152,7 @@ def cut_font(path: Path, kept: set[int]) -> None:
 
 
 def cut_down(app: Sphinx, error: Exception | None) -> None:
-    """`build-finished`: repair the heads of pages, and keep the rules and icons that they use."""
+    """`build-finished`: repair pages, and keep the rules and icons that they use."""
     out = Path(app.outdir)
     if error or app.builder.format != "html":
         return
@@ -149,7 +160,8 @@ def cut_down(app: Sphinx, error: Exception | None) -> None:
     words: set[str] = set()
     for path in out.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
-        page = without_delay(with_theme(text), path.name == "search.html", options)
+        page = with_theme(repaired(text))
+        page = without_delay(page, path.name == "search.html", options)
         words.update(" ".join(re.findall(r'\b(?:class|id)="([^"]*)"', page)).split())
         if page != text:
             path.write_text(page, encoding="utf-8")

@@ -10,9 +10,7 @@ from scratchformer_course.kit.canvas import Drawing
 
 def _table(drawing: Drawing, x: float, y: float, rows: Sequence, cell=26, fill=0.12) -> None:
     """A table of numbers with its upper left corner at (x, y)."""
-    for i, row in enumerate(rows):
-        for j, number in enumerate(row):
-            drawing.box(x + j * cell, y + i * cell, cell, cell, f"{number:g}", "ink", fill, size=13)
+    drawing.cells(x, y, rows, (cell, cell), ("ink", fill), size=13)
 
 
 def _axis(drawing: Drawing, start: tuple, end: tuple, number: int, place: tuple) -> None:

@@ -42,9 +42,8 @@ def idea() -> HTML:
     d.arrow(195, 290, 148, 304, "token", width=3)
     d.arrow(92, 318, 134, 306, "ink", width=3)
     d.arrow(357, 260, 430, 246, "ink", width=3, dashed=True)
-    d.text(318, 312, "after a million pairs,", "muted")
-    d.text(318, 332, "words of like neighbours", "muted")
-    d.text(318, 352, "lie near each other", "muted")
+    near = ("after a million pairs,", "words of like neighbours", "lie near each other")
+    d.texts(318, 312, near, down=20, colour="muted")
     return d.show(
         "At the top the words my, father, and, my, mother, weep. A window around mother holds its "
         "neighbours. An arrow leads to a real pair, mother and weep; beside it stands an invented "
@@ -59,29 +58,22 @@ def lookup(table: Sequence[Sequence[float]], chosen: int) -> HTML:
     n, height = len(table), 30
     d = Drawing(480, 70 + n * height + 30)
     middle = 44 + n * height / 2
-    for j in range(n):
-        mark = j == chosen
-        d.box(
-            6 + j * 21,
-            middle - 14,
-            21,
-            28,
-            "1" if mark else "0",
-            "token" if mark else "muted",
-            0.35 if mark else 0.03,
-            mono=True,
-        )
+
+    looks: list[tuple] = [("muted", 0.03)] * n
+    looks[chosen] = marked = ("token", 0.35)
+    one_hot = [[int(j == chosen) for j in range(n)]]
+    d.cells(6, middle - 14, one_hot, (21, 28), looks, mono=True)
     d.text(6 + n * 10.5, middle - 32, f"one-hot of id {chosen}")
     d.text(6 + n * 10.5, middle + 32, f"(1, {n})", "muted", mono=True)
     d.text(6 + n * 21 + 14, middle, "@", bold=True)
     left = 6 + n * 21 + 24
-    _rows(d, left, 44, table, chosen)
+    rows = [[f"{value:.1f}" for value in row] for row in table]
+    d.cells(left + 6, 44, rows, (44, 28), lambda i, _: looks[i], (44, 30), size=13)
     d.text(left + 72, 26, "table: a row per id")
     d.text(left + 72, 44 + n * height + 16, f"({n}, 3)", "muted", mono=True)
     d.text(left + 152, middle, "=", bold=True)
     right = left + 162
-    for k, value in enumerate(table[chosen]):
-        d.box(right + 4 + k * 44, middle - 14, 44, 28, f"{value:.1f}", "token", 0.35, size=13)
+    d.cells(right + 4, middle - 14, [rows[chosen]], (44, 28), marked, size=13)
     d.text(right + 70, middle - 32, f"row {chosen}")
     d.text(right + 70, middle + 32, "(1, 3)", "muted", mono=True)
     return d.show(
@@ -91,22 +83,6 @@ def lookup(table: Sequence[Sequence[float]], chosen: int) -> HTML:
     )
 
 
-def _rows(d: Drawing, left, top, table, chosen) -> None:
-    for i, row in enumerate(table):
-        mark = i == chosen
-        for k, value in enumerate(row):
-            d.box(
-                left + 6 + k * 44,
-                top + i * 30,
-                44,
-                28,
-                f"{value:.1f}",
-                "token" if mark else "muted",
-                0.35 if mark else 0.03,
-                size=13,
-            )
-
-
 def window(words: Sequence[str], width: int, centres: Sequence[int]) -> HTML:
     """The same sentence once for each centre, its neighbours framed, its pairs written below."""
     step, tall = 78, 96
@@ -114,23 +90,13 @@ def window(words: Sequence[str], width: int, centres: Sequence[int]) -> HTML:
     for row, centre in enumerate(centres):
         top = row * tall + 6
         near = [j for j in range(len(words)) if 0 < abs(j - centre) <= width]
-        for j, word in enumerate(words):
-            look = {"colour": "muted", "fill": 0.0, "dashed": True}
-            if j == centre:
-                look = {"colour": "token", "fill": 0.35}
-            elif j in near:
-                look = {"colour": "ink", "fill": 0.1}
-            d.box(7 + j * step, top, step - 6, 30, word, **look)
-        first, last = min([*near, centre]), max([*near, centre])
-        d.line(
-            [
-                (7 + first * step, top + 36),
-                (7 + first * step, top + 42),
-                (1 + (last + 1) * step, top + 42),
-                (1 + (last + 1) * step, top + 36),
-            ],
-            "ink",
-        )
+        looks: list[tuple] = [("muted", 0.0, True)] * len(words)
+        for j in near:
+            looks[j] = ("ink", 0.1)
+        looks[centre] = ("token", 0.35)
+        d.cells(7, top, [words], (step - 6, 30), looks, (step, 30))
+        left, right = 7 + min([*near, centre]) * step, 1 + (max([*near, centre]) + 1) * step
+        d.line([(left, top + 36), (left, top + 42), (right, top + 42), (right, top + 36)], "ink")
         neighbours = ", ".join(words[j] for j in near)
         d.text(8, top + 60, f"{words[centre]} + {{{neighbours}}}", "ink", 14, anchor="start")
     return d.show(

@@ -12,6 +12,7 @@ from torch.nn.functional import normalize
 from scratchformer_course.ch02_embeddings.questions import RELATIONS
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.still import table
 
 STORED = Path(__file__).with_name("map.json")  # written by lab/word_map.py
 CHANNELS, NEAREST, SIDE = 32, 8, 480
@@ -52,18 +53,13 @@ def word_map(word: str = "tears", question: str = "man woman king") -> LiveFigur
             raise ValueError(f"{each!r} is none of the {len(known.words)} words of the map")
     settings = {key: stored[key] for key in ("words", "places", "vectors")}
     settings |= {"word": word, "question": question, "relations": RELATIONS}
-    rows = "".join(
-        f'<tr><th scope="row">{near}</th><td>{cosine:.2f}</td></tr>'
-        for near, cosine in known.nearest(word, NEAREST)
-    )
+    rows = [(near, f"{cosine:.2f}") for near, cosine in known.nearest(word, NEAREST)]
     still = (
         "<p>This figure is live where JavaScript runs: there you press words and ask for "
         f"analogies. Here are some of the {len(known.words)} words of the map, and the {NEAREST} "
-        f"nearest to <i>{word}</i>, each with its cosine.</p>{_some(known, word)}<table>"
-        '<thead><tr><th scope="col">word</th><th scope="col">cosine</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
+        f"nearest to <i>{word}</i>, each with its cosine.</p>{_some(known, word)}"
     )
-    return LiveFigure("word_map", settings, still)
+    return LiveFigure("word_map", settings, still + table(("word", "cosine"), rows, '"'))
 
 
 def _some(known: WordMap, word: str) -> str:

@@ -53,8 +53,7 @@ def order_of_work():
         d.arrow(x, 152, 362 + (x - 362) * 0.2, 196, "stream")
     d.circle(362, 213, 15, text="+", size=18)
     for x, words in ((118, "the same for\nboth sentences"), (362, "one result for\neach sentence")):
-        for i, line in enumerate(words.split("\n")):
-            d.text(x, 264 + 19 * i, line)
+        d.texts(x, 264, words.split("\n"), down=19)
         d.arrow(x, 234 if x < 240 else 230, x, 252, "stream")
     return d.show(
         """Two ways to read three vectors, dog at 0, bites at 1 and man at 2. On the left they are

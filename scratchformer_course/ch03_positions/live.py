@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.numbers import check_finite, check_whole
+from scratchformer_course.kit.figure.still import table as table_of
 
 BASE = 10_000.0
 MOST_HANDS = 4  # clocks that fit into a row on a phone
@@ -21,8 +21,6 @@ def clock_hands(table: Sequence[Sequence[float]], place: int = 3, distance: int 
     for places that it does not have.
     """
     _check(table)
-    check_whole("place", place)
-    check_whole("distance", distance)
     T, d_model = len(table), len(table[0])
     table = [_encoding(t, d_model) for t in range(T)]  # the last digits are the same everywhere
     most = (T - 1) // 2
@@ -66,9 +64,6 @@ def _check(table: Sequence[Sequence[float]]) -> None:
             f"and an even number of channels from 2 to {2 * MOST_HANDS}"
         )
     for place, row in enumerate(table):
-        if len(row) != d_model:
-            raise ValueError(f"place {place} has {len(row)} channels, expected {d_model}")
-        check_finite(f"place {place} of the table", row)
         if max(abs(a - b) for a, b in zip(row, _encoding(place, d_model), strict=True)) > 1e-3:
             raise ValueError(f"place {place} of the table is no sinusoidal encoding: {list(row)}")
 
@@ -102,10 +97,8 @@ def _clocks(table: Sequence[Sequence[float]], place: int, other: int) -> str:
 
 def _rows(table: Sequence[Sequence[float]], place: int, other: int) -> str:
     heads = [f"at {at}<br>{name}" for at in (place, other) for name in ("sin", "cos")]
-    head = "".join(f'<th scope="col">{name}</th>' for name in [*heads, "product"])
-    body = ""
+    rows = []
     for i in range(len(table[0]) // 2):
         (s, c), (s2, c2) = (table[at][2 * i : 2 * i + 2] for at in (place, other))
-        cells = "".join(f"<td>{_number(x)}</td>" for x in (s, c, s2, c2, s * s2 + c * c2))
-        body += f'<tr><th scope="row">hand {i}</th>{cells}</tr>'
-    return f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>"
+        rows.append((f"hand {i}", *map(_number, (s, c, s2, c2, s * s2 + c * c2))))
+    return table_of(["", *heads, "product"], rows, '"')

@@ -36,37 +36,37 @@ def round_of_training(seen: str, target: str) -> HTML:
 
 def network(seen: str, hidden: int, vocab_size: int, width: int) -> HTML:
     """The two-layer network with the shape of everything that flows through it."""
-    d = Drawing(480, 404)
+    d = Drawing(480, 404, size=13)
     n, cell = len(seen), 44
     left = 14
     for i, letter in enumerate(seen):
         x = left + cell * i
         d.box(x, 8, cell - 6, 30, letter.replace(" ", "·"), "token", mono=True, size=15)
         d.arrow(x + 19, 40, x + 19, 76)
-        d.box(x, 78, cell - 6, 34, width, "stream", size=13)
+        d.box(x, 78, cell - 6, 34, width, "stream")
     right = left + cell * n + 6
-    d.text(right, 23, f"ids ({n},)", anchor="start", size=13)
-    d.text(right, 58, "E: take rows", "muted", anchor="start", size=13)
-    d.text(right, 95, f"({n}, {width})", anchor="start", size=13)
+    d.text(right, 23, f"ids ({n},)", anchor="start")
+    d.text(right, 58, "E: take rows", "muted", anchor="start")
+    d.text(right, 95, f"({n}, {width})", anchor="start")
     middle = left + cell * n / 2 - 3
     d.arrow(middle, 114, middle, 142)
-    d.text(right, 128, "join", "muted", anchor="start", size=13)
-    d.box(left, 144, cell * n - 6, 26, "one long vector", "stream", size=13)
-    d.text(right, 157, f"({n * width},)", anchor="start", size=13)
+    d.text(right, 128, "join", "muted", anchor="start")
+    d.box(left, 144, cell * n - 6, 26, "one long vector", "stream")
+    d.text(right, 157, f"({n * width},)", anchor="start")
     d.arrow(middle, 172, middle, 212)
-    d.text(middle + 10, 190, "multiply by W1, add b1, ReLU", "muted", anchor="start", size=13)
-    d.box(90, 214, cell * n - 158, 26, "hidden layer", "stream", size=13)
-    d.text(right, 227, f"({hidden},)", anchor="start", size=13)
+    d.text(middle + 10, 190, "multiply by W1, add b1, ReLU", "muted", anchor="start")
+    d.box(90, 214, cell * n - 158, 26, "hidden layer", "stream")
+    d.text(right, 227, f"({hidden},)", anchor="start")
     d.arrow(middle, 242, middle, 282)
-    d.text(middle + 10, 260, "multiply by W2, add b2", "muted", anchor="start", size=13)
-    d.box(130, 284, cell * n - 238, 26, "logits", "value", size=13)
-    d.text(right, 297, f"({vocab_size},)", anchor="start", size=13)
+    d.text(middle + 10, 260, "multiply by W2, add b2", "muted", anchor="start")
+    d.box(130, 284, cell * n - 238, 26, "logits", "value")
+    d.text(right, 297, f"({vocab_size},)", anchor="start")
     d.arrow(middle, 312, middle, 346)
-    d.text(middle + 10, 328, "softmax", "muted", anchor="start", size=13)
+    d.text(middle + 10, 328, "softmax", "muted", anchor="start")
     for i, height in enumerate((6, 10, 4, 34, 8, 18, 5, 12, 3, 7)):
         d.box(132 + 11 * i, 396 - height, 9, height, "", "value", fill=0.5)
-    d.text(right, 380, f"({vocab_size},)", anchor="start", size=13)
-    d.text(122, 380, "probabilities", anchor="end", size=13)
+    d.text(right, 380, f"({vocab_size},)", anchor="start")
+    d.text(122, 380, "probabilities", anchor="end")
     return d.show(
         f"{n} characters at the top. Each takes its row of {width} numbers from the table E. The "
         f"rows are joined to one vector of {n * width} numbers. A matrix W1, a bias b1 and a ReLU "
@@ -106,11 +106,9 @@ def places(word: str, first: int, second: int, length: int = 8) -> HTML:
     d = Drawing(480, 232)
     cell, left = 48, 88
     for top, start, colour in ((12, first, "token"), (188, second, "position")):
-        for i in range(length):
-            inside = start <= i < start + len(word)
-            letter, fill = (word[i - start], 0.3) if inside else ("", 0.05)
-            paint = colour if inside else "muted"
-            d.box(left + cell * i, top, cell - 5, 32, letter, paint, fill=fill, mono=True, size=16)
+        letters = [*[""] * start, *word, *[""] * (length - start - len(word))]
+        looks = [(colour, 0.3) if letter else ("muted", 0.05) for letter in letters]
+        d.cells(left, top, [letters], (cell - 5, 32), looks, (cell, 32), mono=True, size=16)
         d.text(80, top + 16, "window", anchor="end")
     for i in range(length):
         up, down = first <= i < first + len(word), second <= i < second + len(word)
@@ -122,8 +120,7 @@ def places(word: str, first: int, second: int, length: int = 8) -> HTML:
             d.arrow(x + 21, 46, x + 21, 82, "token")
         if down:
             d.arrow(x + 21, 186, x + 21, 150, "position")
-    d.text(80, 107, "W1: rows", anchor="end")
-    d.text(80, 125, "by place", anchor="end")
+    d.texts(80, 107, ("W1: rows", "by place"), down=18, anchor="end")
     return d.show(
         f"A window of {length} places at the top holds the word {word} at places {first} to "
         f"{first + len(word) - 1}; one at the bottom holds it at places {second} to "

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.numbers import check_finite
+from scratchformer_course.kit.figure.still import table
 
 LARGEST_RATE, MOST_STEPS = 1.2, 60  # what the sliders of the figure reach
 REACH = 6.0  # how far from the lowest point a start may lie
@@ -16,14 +16,21 @@ def parabola(paths: Mapping[float, Sequence[float]], lowest: float = 3.0) -> Liv
 
     `paths` holds, for each learning rate, the places w from the start on, as a chapter computed
     them: at most 5, of one start and one length. The live figure begins with the first. Raises
-    ValueError for numbers that are not finite or that the sliders do not reach.
+    ValueError for a rate that the slider does not reach, and for a path unlike the first.
     """
-    _check(paths, lowest)
-    places = next(iter(paths.values()))
+    first = next(iter(paths.values()))
+    for given, places in paths.items():
+        if not 0 < given <= LARGEST_RATE:
+            raise ValueError(f"a rate of {given}, expected more than 0 and at most {LARGEST_RATE}")
+        if len(places) != len(first) or places[0] != first[0]:
+            raise ValueError(
+                f"the path for rate {given} has {len(places)} places from w={places[0]}, "
+                f"expected {len(first)} from w={first[0]} as the others have"
+            )
     settings = {
         "lowest": lowest,
-        "start": places[0],
-        "steps": len(places) - 1,
+        "start": first[0],
+        "steps": len(first) - 1,
         "rates": list(paths),
         "largest_rate": LARGEST_RATE,
         "most_steps": MOST_STEPS,
@@ -31,31 +38,14 @@ def parabola(paths: Mapping[float, Sequence[float]], lowest: float = 3.0) -> Liv
     still = (
         "<p>This figure is live where JavaScript runs: there you set the learning rate and the "
         f"start. Here is w after each step on the bowl (w − {lowest:g})². Each column has a "
-        f"learning rate.</p>{_bowls(paths, lowest)}{_table(paths)}"
+        f"learning rate.</p>{_bowls(paths, lowest)}"
     )
+    rows = [
+        (step, *(f"{w:.2f}".replace("-", "−") for w in row))
+        for step, row in enumerate(zip(*paths.values(), strict=True))
+    ]
+    still += table(("step", *(f"{rate:g}" for rate in paths)), rows, '"')
     return LiveFigure("parabola", settings, still)
-
-
-def _check(paths: Mapping[float, Sequence[float]], lowest: float) -> None:
-    if not 1 <= len(paths) <= 5:
-        raise ValueError(f"got {len(paths)} paths, expected 1 to 5, one for each learning rate")
-    check_finite("lowest", [lowest])
-    check_finite("the list of rates", paths)
-    first = next(iter(paths.values()))
-    if not 2 <= len(first) <= MOST_STEPS + 1 or not abs(first[0] - lowest) <= REACH:
-        raise ValueError(
-            f"a path of {len(first)} places from w={[*first][:1]}, expected 2 to {MOST_STEPS + 1} "
-            f"places from a start at most {REACH:g} away from {lowest:g}"
-        )
-    for given, places in paths.items():
-        check_finite(f"the path for rate {given}", places)
-        if not 0 < given <= LARGEST_RATE:
-            raise ValueError(f"a rate of {given}, expected more than 0 and at most {LARGEST_RATE}")
-        if len(places) != len(first) or places[0] != first[0]:
-            raise ValueError(
-                f"the path for rate {given} has {len(places)} places from w={[*places][:1]}, "
-                f"expected {len(first)} from w={first[0]} as the others have"
-            )
 
 
 def _bowls(paths: Mapping[float, Sequence[float]], lowest: float) -> str:
@@ -77,18 +67,4 @@ def _bowls(paths: Mapping[float, Sequence[float]], lowest: float) -> str:
     return d.svg(
         f"""The same bowl {len(paths)} times, with a path of steps from w = {places[0]:g}. The
         lowest point is w = {lowest:g}. The paths end so: {ends}."""
-    )
-
-
-def _table(paths: Mapping[float, Sequence[float]]) -> str:
-    head = "".join(f'<th scope="col">{rate:g}</th>' for rate in paths)
-    rows = "".join(
-        f'<tr><th scope="row">{step}</th>'
-        + "".join(f"<td>{w:.2f}</td>".replace("-", "−") for w in row)
-        + "</tr>"
-        for step, row in enumerate(zip(*paths.values(), strict=True))
-    )
-    return (
-        f'<table><thead><tr><th scope="col">step</th>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
     )

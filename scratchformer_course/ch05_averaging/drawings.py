@@ -47,10 +47,7 @@ def table_times_x(weights: Sequence, x: Sequence, marked: int = 2) -> HTML:
         lit = [i <= marked if title == "x" else i == marked for i in range(n)]
         shades = [[0.35 * (lit[i] and table[i][j] > 0) for j in range(width)] for i in range(n)]
         drawing.grid(left, 42, shades, cell, colour)
-        for i in range(n):
-            for j in range(width):
-                x_, y = left + (j + 0.5) * cell, 42 + (i + 0.5) * cell
-                drawing.text(x_, y, f"{table[i][j]:.2g}", size=14)
+        drawing.numbers(left, 42, table, cell, size=14)
     drawing.text(190, 42 + n * cell / 2, "@", size=18, bold=True)
     drawing.text(288, 42 + n * cell / 2, "=", size=18, bold=True)
     drawing.text(8, 214, "⅓ · 6 + ⅓ · 2 + ⅓ · 1 + 0 · 3 = 3", "value", 15, "start", bold=True)
@@ -106,9 +103,7 @@ def zero_or_infinity(powers: Sequence, weights: Sequence) -> HTML:
                 drawing.text(left + 1.5 * cell, 22, title, "value" if k == 2 else "ink", bold=True)
             shades = [[0.6 * number if k == 2 else 0 for number in numbers]]
             drawing.grid(left, top, shades, cell, "value")
-            for j, number in enumerate(numbers):
-                words = number if isinstance(number, str) else f"{number:.2g}"
-                drawing.text(left + (j + 0.5) * cell, top + cell / 2, words, size=14)
+            drawing.numbers(left, top, [numbers], cell, size=14)
             if k < 2:
                 drawing.arrow(left + 3 * cell + 8, top + cell / 2, left + 166, top + cell / 2)
         words = ("hidden: the weight is 0", "not hidden: the weight is ⅓")[i]

@@ -38,8 +38,7 @@ def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]) -> HTM
     """How x takes rows of W_q and of W_k: two examples of a word, its x, and the matrix."""
     d = Drawing(470, 318)
     features = "article adjective noun verb royal female asleep".split()
-    for i, feature in enumerate(features):
-        d.text(84, 72 + 28 * i, feature, anchor="end")
+    d.texts(84, 72, features, down=28, anchor="end")
     said = []
     styles = ((92, "query", "W_q"), (296, "key", "W_k"))
     for (word, x, matrix), (left, name, title) in zip(examples, styles, strict=True):

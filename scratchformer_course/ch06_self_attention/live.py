@@ -9,12 +9,10 @@ from html import escape
 
 from scratchformer_course.ch06_self_attention.exercises import FEATURES
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.numbers import is_finite
+from scratchformer_course.kit.figure.still import table
 
 Matrix = Sequence[Sequence[float | int]]
-WORDS, COLUMNS, LARGEST = 8, 3, 99  # what fits a phone: words, columns of a matrix, a number's size
 DIGITS = 4  # of the numbers that are handed on
-
 
 # The head that opens chapter 06, which writes these matrices cell by cell
 SENTENCE = "the old king sleeps".split()
@@ -46,17 +44,12 @@ def attention_steps(
     `W_q` and `W_k` are (C, D) and can be edited, `W_v` is (C, E). `features` names the C numbers of
     a vector, `columns` the D of a query or a key, `gives` the E of a value. `asks` is the word that
     is looked at first (if empty, the first one). Raises ValueError for sizes that do not fit each
-    other or a phone, for words that occur twice, and for numbers that are not from -99 to 99.
+    other, and for words that occur twice.
     """
     names = {"words": words, "features": features, "columns": columns, "gives": gives}
     for name, given in names.items():
-        if isinstance(given, str) or not all(isinstance(word, str) for word in given):
-            raise ValueError(f"{name}={given!r}, expected a list of texts")
         if not given or len(set(given)) < len(given):
             raise ValueError(f"{name}={list(given)}, expected one or more, each once")
-    if len(words) > WORDS or max(len(columns), len(gives)) > COLUMNS:
-        sizes = f"{len(words)} words, {len(columns)} columns, {len(gives)} given"
-        raise ValueError(f"{sizes}; at most {WORDS}, {COLUMNS} and {COLUMNS} fit a phone")
     if asks and asks not in words:
         raise ValueError(f"asks={asks!r}, expected one of {', '.join(words)}")
     wide = len(features)
@@ -67,8 +60,12 @@ def attention_steps(
         "W_v": _checked("W_v", W_v, wide, len(gives)),
     }
     row = words.index(asks) if asks else 0
-    settings = {**{name: list(given) for name, given in names.items()}, **matrices, "asks": row}
-    return LiveFigure("attention_steps", settings, _still(words, gives, row, **matrices))
+    settings: dict = {
+        **{name: list(given) for name, given in names.items()},
+        **matrices,
+        "asks": row,
+    }
+    return LiveFigure("attention_steps", settings, _still(settings))
 
 
 def _checked(name: str, matrix: Matrix, rows: int, columns: int) -> list[list[float | int]]:
@@ -78,9 +75,6 @@ def _checked(name: str, matrix: Matrix, rows: int, columns: int) -> list[list[fl
     sizes = (len(matrix), *sorted({len(row) for row in matrix}))
     if sizes != (rows, columns):
         raise ValueError(f"{name} is {sizes}, expected ({rows}, {columns})")
-    for number in (number for row in matrix for number in row):
-        if not is_finite(number) or abs(number) > LARGEST:
-            raise ValueError(f"{name} holds {number!r}, expected -{LARGEST} to {LARGEST}")
     return [
         [int(number) if number == int(number) else round(number, DIGITS) for number in row]
         for row in matrix
@@ -95,40 +89,33 @@ def _times(vector: Sequence[float | int], matrix: Matrix) -> list[float | int]:
     ]
 
 
-def _still(
-    words: Sequence[str],
-    gives: Sequence[str],
-    row: int,
-    x: Matrix,
-    W_q: Matrix,
-    W_k: Matrix,
-    W_v: Matrix,
-) -> str:
+def _still(s: dict) -> str:
     """The row of one word, as a table: for a page without JavaScript."""
-    q = _times(x[row], W_q)
-    keys = [_times(vector, W_k) for vector in x]
-    values = [_times(vector, W_v) for vector in x]
+    words, row, x = s["words"], s["asks"], s["x"]
+    q = _times(x[row], s["W_q"])
+    keys = [_times(vector, s["W_k"]) for vector in x]
+    values = [_times(vector, s["W_v"]) for vector in x]
     scores = [sum(a * b for a, b in zip(q, key, strict=True)) for key in keys]
     scaled = [score / math.sqrt(len(q)) for score in scores]
     grown = [math.exp(score - max(scaled)) for score in scaled]
     weights = [number / sum(grown) for number in grown]
     mixture = _times(weights, values)
-    rows = "".join(
-        f"<tr><th scope='row'>{escape(word)}</th><td>{_vector(key)}</td><td>{_number(score)}</td>"
-        f"<td>{_number(small)}</td><td>{weight:.2f}</td><td>{_vector(value)}</td></tr>"
-        for word, key, score, small, weight, value in zip(
-            words, keys, scores, scaled, weights, values, strict=True
-        )
+    columns = (
+        map(escape, words),
+        map(_vector, keys),
+        map(_number, scores),
+        map(_number, scaled),
+        (f"{weight:.2f}" for weight in weights),
+        map(_vector, values),
     )
-    head = "".join(
-        f"<th scope='col'>{name}</th>"
-        for name in ("word", "key", "q · k", f"÷ √{len(q)}", "weight", "value")
+    head = ("word", "key", "q · k", f"÷ √{len(q)}", "weight", "value")
+    learnt = ", ".join(
+        f"{escape(n)} {_digits(m)}" for n, m in zip(s["gives"], mixture, strict=True)
     )
-    learnt = ", ".join(f"{escape(n)} {_digits(m)}" for n, m in zip(gives, mixture, strict=True))
     return (
         "<p>This figure is live where JavaScript runs: there every number of W_q and W_k can be "
         f"changed. Here is one row of it. <em>{escape(words[row])}</em> asks, with the query "
-        f"{_vector(q)}.</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"{_vector(q)}.</p>{table(head, zip(*columns, strict=True))}"
         f"<p>The weights mix the values. <em>{escape(words[row])}</em> gets: {learnt}.</p>"
     )
 

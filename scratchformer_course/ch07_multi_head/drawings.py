@@ -23,8 +23,7 @@ def heads():
         d.arrow(x + 66, 42, x + 66, 72, "query")
         d.box(x, 72, 132, 160, "", "muted", fill=0.04)
         d.text(x + 66, 88, f"head {i + 1}", bold=True)
-        for line, words in enumerate(ask.split("\n")):
-            d.text(x + 66, 110 + 18 * line, words, "query")
+        d.texts(x + 66, 110, ask.split("\n"), down=18, colour="query")
         d.grid(x + 22, 142, weights, cell=22, colour="ink")
         d.arrow(x + 66, 232, 90 + i * 120, 278, "value")
         fill = LIGHT + 0.1 * i
@@ -89,19 +88,18 @@ def one_middle():
 
 def last_matrix():
     """Three heads side by side meet rows of W_o, each its own; the parts are added."""
-    d = Drawing(432, 176)
-    d.text(77, 14, "heads side by side", bold=True, size=13)
-    d.text(218, 14, "W_o  (C, C)", bold=True, size=13)
-    d.text(352, 14, "sum of parts  (T, C)", bold=True, size=13)
+    d = Drawing(432, 176, size=13)
+    d.text(77, 14, "heads side by side", bold=True)
+    d.text(218, 14, "W_o  (C, C)", bold=True)
+    d.text(352, 14, "sum of parts  (T, C)", bold=True)
     for h in range(3):
         fill, y = LIGHT + 0.1 * h, 36 + 46 * h
-        d.box(2 + 50 * h, 82, 50, 34, f"head {h + 1}", "value", fill=fill, size=13)
-        d.box(174, y, 88, 42, f"rows of {h + 1}", "muted", size=13)
-        d.box(288, y, 126, 42, f"head {h + 1} @ its rows", "stream", size=13)
+        d.box(2 + 50 * h, 82, 50, 34, f"head {h + 1}", "value", fill=fill)
+        d.box(174, y, 88, 42, f"rows of {h + 1}", "muted")
+        d.box(288, y, 126, 42, f"head {h + 1} @ its rows", "stream")
     d.text(163, 99, "@", size=16, bold=True)
     d.text(275, 99, "=", size=16, bold=True)
-    for y in (80, 126):
-        d.text(423, y, "+", size=16, bold=True)
+    d.texts(423, 80, "++", down=46, size=16, bold=True)
     return d.show(
         "Left: three boxes side by side, head 1, head 2 and head 3. Middle: the matrix W_o, cut "
         "into three groups of rows, one for each head. Right: three parts, each head times its own "
@@ -126,8 +124,7 @@ def split_and_swap():
             x, y = 328 + 26 * (c % 3), 26 + 90 * h + 26 * t
             d.box(34 + 26 * c, 58 + 26 * t, 26, 26, number, "value", fill=fill, size=13)
             d.box(x, y, 26, 26, number, "value", fill=fill, size=13)
-    for h in range(2):
-        d.text(301, 65 + 90 * h, f"head {h + 1}", "muted", size=13)
+    d.texts(301, 65, ("head 1", "head 2"), down=90, colour="muted", size=13)
     return d.show(
         "A table of three words with six channels each, numbered row by row. An arrow leads to two "
         "tables of three rows and three channels. The first one holds channels 0, 1 and 2 of every "

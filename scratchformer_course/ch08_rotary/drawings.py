@@ -10,12 +10,6 @@ def _tip(x, y, radius, angle) -> tuple[float, float]:
     return x + radius * math.cos(angle), y - radius * math.sin(angle)
 
 
-def _arc(d, x, y, radius, start, end, colour) -> None:
-    """A piece of a circle around (x, y), from angle `start` to angle `end`."""
-    turns = [start + (end - start) * i / 24 for i in range(25)]
-    d.line([_tip(x, y, radius, turn) for turn in turns], colour, width=2.5)
-
-
 def turned_pair(a: float, b: float, angle: float):
     """The arrow (a, b) as a steps along one unit arrow and b along another, before and after."""
     d, unit = Drawing(470, 212), 58
@@ -33,7 +27,8 @@ def turned_pair(a: float, b: float, angle: float):
         for name, s, r in (("a", a - 0.3, -0.22), ("b", a + 0.2, b / 2)):
             d.text(x + s * one[0] + r * two[0], y + s * one[1] + r * two[1], name, size=15)
         if turn:
-            _arc(d, x, y, 34, 0, turn, "position")
+            arc = [_tip(x, y, 34, turn * i / 24) for i in range(25)]
+            d.line(arc, "position", width=2.5)
             d.text(*_tip(x, y, 48, turn / 2), "θ", "position", size=16)
             d.text(x + one[0] + 12, y + one[1] + 16, "(cos θ, sin θ)", anchor="start")
             d.text(x + two[0] + 2, y + two[1] - 14, "(−sin θ, cos θ)")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.numbers import check_finite, check_whole
+from scratchformer_course.kit.figure.still import table
 
 MOST_PLACE, LARGEST_SPEED = 20, 1.0  # what the sliders of the figure reach
 PANEL, HEIGHT, RADIUS = 154, 176, 56  # one pair of places of the still figure, in units of the pen
@@ -20,11 +20,17 @@ def turning_pairs(
     """A query at place m and a key at place n, as arrows, each turned by its place times `speed`.
 
     `scores` holds the dot products that a chapter computed, by (m, n): at most 3 are drawn in the
-    still figure, and the live one begins with the first. Raises ValueError for numbers that are
-    not finite or that the sliders do not reach.
+    still figure, and the live one begins with the first. Raises ValueError for numbers that the
+    sliders do not reach.
     """
-    _check(query, key, speed, scores)
     m, n = next(iter(scores))
+    for name, pair in (("query", query), ("key", key)):
+        if len(pair) != 2 or math.hypot(*pair) < 1e-3:
+            raise ValueError(f"{name}={list(pair)}, expected two numbers that are not both 0")
+    if not 0 <= speed <= LARGEST_SPEED:
+        raise ValueError(f"speed={speed}, expected 0 to {LARGEST_SPEED:g} radians a place")
+    if not (0 <= m <= MOST_PLACE and 0 <= n <= MOST_PLACE):
+        raise ValueError(f"the first places are {(m, n)}, expected 0 to {MOST_PLACE}")
     settings = {
         "query": [round(x, 4) for x in query],
         "key": [round(x, 4) for x in key],
@@ -35,51 +41,22 @@ def turning_pairs(
         "most_place": MOST_PLACE,
         "further": 100,  # places by which a button moves both
     }
-    rows = "".join(
-        f'<tr><th scope="row">{m}</th><td>{n}</td><td>{m - n}</td>'
-        f"<td>{score:.3f}</td></tr>".replace("-", "−")
+    rows = [
+        (m, n, f"{m - n}".replace("-", "−"), f"{score:.3f}".replace("-", "−"))
         for (m, n), score in scores.items()
-    )
+    ]
     still = (
         "<p>This figure is live where JavaScript runs: there you move the query and the key. One "
         f"place is worth {speed:g} radians. Here are {len(scores)} scores, the dot products of "
         f"the turned arrows.</p>{_arrows(query, key, speed, scores)}"
-        '<table><thead><tr><th scope="col">query at</th><th scope="col">key at</th>'
-        '<th scope="col">distance</th><th scope="col">score</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
     )
+    still += table(("query at", "key at", "distance", "score"), rows, '"')
     return LiveFigure("turning_pairs", settings, still)
 
 
 def _turned(pair: Sequence[float], angle: float) -> tuple[float, float]:
     (a, b), cos, sin = pair, math.cos(angle), math.sin(angle)
     return a * cos - b * sin, a * sin + b * cos
-
-
-def _check(
-    query: Sequence[float],
-    key: Sequence[float],
-    speed: float,
-    scores: Mapping[tuple[int, int], float],
-) -> None:
-    for name, pair in (("query", query), ("key", key)):
-        check_finite(name, pair)
-        if len(pair) != 2 or math.hypot(*pair) < 1e-3:
-            raise ValueError(f"{name}={list(pair)}, expected two numbers that are not both 0")
-    check_finite("speed", [speed])
-    if not 0 <= speed <= LARGEST_SPEED:
-        raise ValueError(f"speed={speed}, expected 0 to {LARGEST_SPEED:g} radians a place")
-    if not 1 <= len(scores) <= 3:
-        raise ValueError(f"got {len(scores)} scores, expected 1 to 3")
-    for places in scores:
-        for place in places:
-            check_whole("a place of scores", place)
-    check_finite("scores", scores.values())
-    if not all(0 <= place <= MOST_PLACE for place in next(iter(scores))):
-        raise ValueError(
-            f"the first places are {next(iter(scores))}, expected 0 to {MOST_PLACE}: the sliders "
-            "begin there"
-        )
 
 
 def _arrows(

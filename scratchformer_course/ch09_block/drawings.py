@@ -19,13 +19,12 @@ def road():
     ):
         d.box(left, 22, 150, 84, "", "ink", fill=0.07)
         d.text(left + 75, 42, name, bold=True, size=15)
-        for i, line in enumerate(does.split("\n")):
-            d.text(left + 75, 66 + 20 * i, line, size=13)
+        d.texts(left + 75, 66, does.split("\n"), down=20, size=13)
         d.arrow(left + 14, y - 2, left + 14, 107)
         d.text(left + 22, 142, "reads", "muted", anchor="start", size=13)
         d.arrow(left + 136, 107, left + 136, y - 14)
         d.text(left + 128, 142, "writes", "muted", anchor="end", size=13)
-        d.circle(left + 136, y, 13, "stream", fill=0.3, text="+", bold=True, size=17)
+        d.plus(left + 136, y)
     d.text(198, y + 38, "x + attention(x)", "stream", size=13)
     d.text(390, y + 38, "x + both", "stream", size=13)
     return d.show(
@@ -88,22 +87,22 @@ def fold(
 
 def feed_forward(words: Sequence[str], d_model: int, d_ff: int):
     """The same small network above each word: wide in the middle, and no line between words."""
-    d = Drawing(470, 300)
+    d = Drawing(470, 300, size=13)
     for i, word in enumerate(words):
         x = 86 + 149 * i
         d.text(x, 20, word, "token", bold=True, size=15)
         d.arrow(x, 32, x, 56, "stream")
-        d.box(x - 22, 58, 44, 26, d_model, "stream", fill=0.2, size=13)
+        d.box(x - 22, 58, 44, 26, d_model, "stream", fill=0.2)
         d.line([(x - 22, 84), (x - 64, 136)], "muted", width=1.2)
         d.line([(x + 22, 84), (x + 64, 136)], "muted", width=1.2)
-        d.text(x, 112, "c_fc", mono=True, size=13)
-        d.box(x - 64, 138, 128, 30, f"{d_ff}, bent by GELU", "ink", fill=0.07, size=13)
+        d.text(x, 112, "c_fc", mono=True)
+        d.box(x - 64, 138, 128, 30, f"{d_ff}, bent by GELU", "ink", fill=0.07)
         d.line([(x - 64, 168), (x - 22, 220)], "muted", width=1.2)
         d.line([(x + 64, 168), (x + 22, 220)], "muted", width=1.2)
-        d.text(x, 194, "c_proj", mono=True, size=13)
-        d.box(x - 22, 222, 44, 26, d_model, "stream", fill=0.2, size=13)
+        d.text(x, 194, "c_proj", mono=True)
+        d.box(x - 22, 222, 44, 26, d_model, "stream", fill=0.2)
         d.arrow(x, 250, x, 272, "stream")
-    d.text(235, 288, "the same weights for every word, no arrow between words", size=13)
+    d.text(235, 288, "the same weights for every word, no arrow between words")
     return d.show(
         f"Three columns, one for each of the words {', '.join(words)}. In each a vector of "
         f"{d_model} numbers widens to {d_ff}, is bent by GELU there, and narrows to {d_model} "
@@ -142,7 +141,7 @@ def pre_and_post():
         d.arrow(left, 400, left, 430, "stream", width=4)
         for y, name in ((76, "attention"), (242, "feed-forward")):
             _branch(d, left, y, name, pre)
-            d.circle(left, y + 106, 13, "stream", fill=0.3, text="+", bold=True, size=17)
+            d.plus(left, y + 106)
             if not pre:
                 d.box(left - 32, y + 126, 64, 24, "norm", "muted", fill=0.2)
     return d.show(
@@ -171,13 +170,12 @@ def _sublayer(d, left, y, name, pre, causal=None, colour="query"):
     d.box(left + 38, top, 108, height, "", "ink", fill=0.07)
     words = middle if causal is None else left + 72
     lines = name.split("\n")
-    for i, line in enumerate(lines):
-        d.text(words, top + height / 2 + 17 * (i - (len(lines) - 1) / 2), line, size=13)
+    d.texts(words, top + height / 2 - 8.5 * (len(lines) - 1), lines, down=17, size=13)
     if causal is not None:
         _mask(d, left + 105, top + 5, causal, colour)
     d.line([(middle, top + height), (middle, plus)], "ink")
     d.arrow(middle, plus, stream + 12, plus)
-    d.circle(stream, plus, 11, "stream", fill=0.3, text="+", bold=True, size=16)
+    d.plus(stream, plus, 11, 16)
     if pre:
         return plus + 24
     d.box(left + 2, plus + 16, 48, 22, "norm", "muted", fill=0.2, size=13)
@@ -232,7 +230,7 @@ def three_blocks():
 
 def axes(words: Sequence[str], n_channels: int):
     """A table of positions and channels twice: one row shares a mean, or one column does."""
-    d = Drawing(470, 236)
+    d = Drawing(470, 236, size=13)
     cell, n_words = 26, len(words)
     row, column = 1, 2
     by_row = [[float(t == row) for _ in range(n_channels)] for t in range(n_words)]
@@ -244,12 +242,10 @@ def axes(words: Sequence[str], n_channels: int):
     ):
         middle = left + width / 2
         d.text(middle, 18, title, bold=True, size=15)
-        d.text(middle, 44, "channels", "muted", size=13)
+        d.text(middle, 44, "channels", "muted")
         d.grid(left, 58, table, cell, "stream")
-        for t, word in enumerate(words):
-            y = 58 + cell * (t + 0.5)
-            d.text(left - 8, y, word, "token", anchor="end", size=13)
-        d.text(middle, 58 + height + 24, verdict, size=13)
+        d.texts(left - 8, 58 + cell / 2, words, down=cell, colour="token", anchor="end")
+        d.text(middle, 58 + height + 24, verdict)
     return d.show(
         "The same table twice, a row for each position and a column for each channel. On the left "
         "one row is coloured: the norm over channels takes the mean of one position, alone. On the "

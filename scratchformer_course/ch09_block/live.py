@@ -8,6 +8,7 @@ from torch import Tensor
 
 from scratchformer.blocks import TransformerBlock
 from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.still import table
 
 WORDS = "the old king sleeps".split()
 CHANNELS = "article adjective noun verb royal asleep hush".split()
@@ -81,8 +82,7 @@ def block_switches(
 
 
 def _numbers(tensor: Tensor) -> list:
-    rounded = tensor.detach().double().round(decimals=DIGITS)
-    return rounded.tolist()
+    return tensor.detach().double().round(decimals=DIGITS).tolist()
 
 
 @torch.no_grad()
@@ -93,17 +93,16 @@ def _still(
     middle = x + block.attn(block.ln_1(x[None]))[0]
     end = middle + block.mlp(block.ln_2(middle))
     columns = [c for c in range(len(channels)) if (end - x)[:, c].abs().max() > 1e-3]
-    head = "".join(f'<th scope="col">{escape(channels[c])}</th>' for c in columns)
-    rows = ""
-    for station, stream in (("before", x), ("after attention", middle), ("after both", end)):
-        for word, vector in zip(words, stream.tolist(), strict=True):
-            cells = "".join(f"<td>{_digits(vector[c])}</td>" for c in columns)
-            rows += f'<tr><th scope="row">{escape(word)}, {station}</th>{cells}</tr>'
+    rows = [
+        (f"{escape(word)}, {station}", *(_digits(vector[c]) for c in columns))
+        for station, stream in (("before", x), ("after attention", middle), ("after both", end))
+        for word, vector in zip(words, stream.tolist(), strict=True)
+    ]
     return (
         "<p>This figure is live where JavaScript runs: there each part of the block can be "
         "switched off. Here is the stream with all parts, in those channels that the block "
-        f"changes.</p><table><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    )
+        "changes.</p>"
+    ) + table(["", *(escape(channels[c]) for c in columns)], rows, '"')
 
 
 def _digits(number: float) -> str:

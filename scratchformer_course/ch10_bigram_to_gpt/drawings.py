@@ -12,15 +12,14 @@ def gpt(text: str):
     """A GPT from ids to logits, with the chapter of each part in brackets."""
     d = Drawing(470, 482)
     x, right = 150, 232
-    for i, letter in enumerate(text):
-        shown = "␣" if letter == " " else letter
-        d.box(x - 14 * len(text) + 28 * i, 14, 26, 26, shown, "token", mono=True)
+    shown, look = text.replace(" ", "␣"), ("token", 0.12)
+    d.cells(x - 14 * len(text), 14, [shown], (26, 26), look, (28, 26), mono=True)
     d.text(right + 44, 27, "ids (B, T)", "token", anchor="start", size=13)
     d.arrow(x, 42, x, 64, "token")
     d.box(80, 66, 140, 28, "wte", "token", fill=0.2, mono=True)
     d.text(right, 80, "a vector for each token (02)", anchor="start", size=13)
     d.arrow(x, 95, x, 112, "token")
-    d.circle(x, 126, 13, "stream", fill=0.3, text="+", bold=True, size=17)
+    d.plus(x, 126)
     d.box(right, 112, 58, 28, "wpe", "position", fill=0.2, mono=True)
     d.arrow(right - 1, 126, x + 15, 126, "position")
     d.text(right + 66, 126, "and for each position (03)", anchor="start", size=13)
@@ -32,7 +31,7 @@ def gpt(text: str):
         d.arrow(x + 3, top + 10, right + 2, top + 10)
         d.box(right + 4, top, 190, 40, name, "ink", fill=0.07, size=13)
         d.arrow(right + 2, top + 30, x + 15, top + 30)
-        d.circle(x, top + 30, 13, "stream", fill=0.3, text="+", bold=True, size=17)
+        d.plus(x, top + 30)
     d.box(80, 326, 140, 28, "ln_f", "muted", fill=0.2, mono=True)
     d.text(right, 340, "the last norm (09)", anchor="start", size=13)
     d.arrow(x, 355, x, 376, "stream")
@@ -59,11 +58,11 @@ def contests():
     texts = list(dict.fromkeys(one["text"] for one in found))
     scales = {texts[0]: (1.35, 2.15, (1.4, 1.6, 1.8, 2.0)), texts[1]: (0.28, 0.4, (0.3, 0.35))}
     left, right, apart = 200, 455, 23
-    d = Drawing(470, apart * len(found) + 74 * len(texts) + 30)
+    d = Drawing(470, apart * len(found) + 74 * len(texts) + 30, size=13)
     d.circle(left + 6, 14, 4.5, fill=1)
-    d.text(left + 18, 14, "network", size=13, anchor="start")
+    d.text(left + 18, 14, "network", anchor="start")
     d.circle(left + 106, 14, 4.5, fill=0)
-    d.text(left + 118, 14, "counts", size=13, anchor="start")
+    d.text(left + 118, 14, "counts", anchor="start")
     y = 44
     for text in texts:
         low, high, ticks = scales[text]
@@ -74,16 +73,16 @@ def contests():
         for tick in ticks:
             x = left + (tick - low) * scale
             d.line([(x, y + 10), (x, bottom)], "muted", width=0.5)
-            d.text(x, bottom + 12, tick, size=13)
+            d.text(x, bottom + 12, tick)
         for one in rows:
             y += apart
             ends = [left + (loss - low) * scale for loss in (mean(one["losses"]), one["counted"])]
             colour = WINNERS[one["winner"]]
-            d.text(left - 10, y, _label(one), size=13, anchor="end")
+            d.text(left - 10, y, _label(one), anchor="end")
             d.line([(x, y) for x in ends], colour, width=3)
             d.circle(ends[0], y, 4.5, colour, fill=1)
             d.circle(ends[1], y, 4.5, colour, fill=0)
-        d.text((left + right) / 2, bottom + 30, "nats a character, less is better", size=13)
+        d.text((left + right) / 2, bottom + 30, "nats a character, less is better")
         y = bottom + 62
     lost = sum(one["winner"] == "counts" for one in found)
     won = [_label(one) for one in found if one["winner"] == "network"]

@@ -113,7 +113,7 @@ def _shares(d: Drawing, y: float, taken: float, lower: Mapping[str, float]) -> N
 
 def bits() -> HTML:
     """The bits of float32, bfloat16 and float16 under each other."""
-    d = Drawing(480, 178)
+    d = Drawing(480, 178, size=13)
     cell, left = 11.5, 96
     for row, (name, exponent, fraction) in enumerate(
         (("float32", 8, 23), ("bfloat16", 8, 7), ("float16", 5, 10))
@@ -123,9 +123,9 @@ def bits() -> HTML:
         for i in range(1 + exponent + fraction):
             colour = "muted" if i == 0 else "key" if i <= exponent else "value"
             d.box(left + cell * i, y, cell - 1.5, 24, "", colour, fill=0.35)
-    d.text(left + 5, 20, "sign", "muted", size=13)
-    d.text(left + cell * 5, 20, "range", "key", size=13)
-    d.text(left + cell * 14, 20, "mantissa", "value", size=13)
+    d.text(left + 5, 20, "sign", "muted")
+    d.text(left + cell * 5, 20, "range", "key")
+    d.text(left + cell * 14, 20, "mantissa", "value")
     return d.show(
         "The bits of three kinds of numbers as rows of small boxes. Each has one bit for the sign. "
         "float32 has 8 bits for the range and 23 for the mantissa. bfloat16 has the same 8 bits "

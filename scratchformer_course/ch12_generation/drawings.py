@@ -9,8 +9,7 @@ def loop():
     """Predict, pick, append, and again."""
     d = Drawing(470, 190)
     d.text(20, 16, "ids (B, T)", "muted", size=13, anchor="start")
-    for i, letter in enumerate("the␣k"):
-        d.box(20 + 40 * i, 32, 34, 34, letter, "token", fill=0.2, mono=True, size=16)
+    d.cells(20, 32, ["the␣k"], (34, 34), ("token", 0.2), (40, 34), mono=True, size=16)
     d.box(220, 32, 34, 34, "i", "token", dashed=True, fill=0, mono=True, size=16)
     d.arrow(117, 68, 117, 110)
     d.text(126, 88, "1 predict", anchor="start", bold=True)
@@ -46,11 +45,10 @@ def recomputed(letters: str):
         (302, "with a cache", kept, f"computed: {n}, kept: {every - n}"),
     ):
         d.text(left + n * cell / 2, 14, title, bold=True, size=15)
-        for j, letter in enumerate(letters):
-            d.text(left + (j + 0.5) * cell, 40, letter, "token", mono=True, size=16)
+        d.texts(left + cell / 2, 40, letters, right=cell, colour="token", mono=True, size=16)
         d.grid(left, 54, table, cell, "key")
-        for i in range(n):
-            d.text(left - 8, 54 + (i + 0.5) * cell, f"step {i + 1}", "muted", 13, "end")
+        steps, style = [f"step {i + 1}" for i in range(n)], {"colour": "muted", "size": 13}
+        d.texts(left - 8, 54 + cell / 2, steps, down=cell, anchor="end", **style)
         d.text(left + n * cell / 2, 74 + n * cell, count, size=14)
     return d.show(
         f"Two tables with a row for each of {n} steps and a column for each of {n} tokens. Without "
@@ -127,7 +125,7 @@ def moved_window(letters: str, new: str):
 
 def groups(ways: Sequence[tuple[str, int]], n_heads: int = 4):
     """Query heads and the keys and values they read: one for each head, shared, or one for all."""
-    d = Drawing(470, 196)
+    d = Drawing(470, 196, size=13)
     width, gap = 26, 7
     for column, (name, n_groups) in enumerate(ways):
         left = 18 + 156 * column
@@ -139,10 +137,10 @@ def groups(ways: Sequence[tuple[str, int]], n_heads: int = 4):
             for h in range(g * share, (g + 1) * share):
                 head = left + h * (width + gap)
                 d.arrow(head + width / 2, 66, x + width / 2, 104, "query", width=1.4)
-                d.box(head, 38, width, 26, f"q{h}", "query", fill=0.2, size=13)
-            d.box(x, 107, width, 26, f"k{g}", "key", fill=0.2, size=13)
-            d.box(x, 137, width, 26, f"v{g}", "value", fill=0.2, size=13)
-        d.text(middle, 184, f"{n_groups} × keys, values", "muted", size=13)
+                d.box(head, 38, width, 26, f"q{h}", "query", fill=0.2)
+            d.box(x, 107, width, 26, f"k{g}", "key", fill=0.2)
+            d.box(x, 137, width, 26, f"v{g}", "value", fill=0.2)
+        d.text(middle, 184, f"{n_groups} × keys, values", "muted")
     each = ", ".join(f"{name}: {n_groups}" for name, n_groups in ways)
     return d.show(
         f"Three layers of {n_heads} query heads each. They differ in how many heads of keys and "

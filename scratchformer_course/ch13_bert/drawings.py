@@ -97,20 +97,20 @@ def masks(tables: Sequence[Sequence[Sequence[float]]], texts: Sequence[Sequence[
 
 def kept(layers: int):
     """Pretraining and the task after it: the stack is kept, the top is new."""
-    d = Drawing(478, 268)
+    d = Drawing(478, 268, size=13)
     for left, title, top, colour, below in (
         (0, "1. pretraining", "which word was hidden?", "key", "texts with gaps"),
         (258, "2. fine-tuning", "same meaning: yes or no?", "query", "a few judged pairs"),
     ):
         d.text(left + 110, 16, title, bold=True, size=15)
-        d.box(left + 2, 38, 216, 34, top, colour, fill=0.25, size=13)
+        d.box(left + 2, 38, 216, 34, top, colour, fill=0.25)
         d.arrow(left + 110, 104, left + 110, 76, "stream")
         d.box(left + 2, 106, 216, 58, f"{layers} blocks", "stream", fill=0.25, size=14)
         d.arrow(left + 110, 194, left + 110, 168, "stream")
-        d.box(left + 2, 196, 216, 30, "three embeddings", "token", fill=0.25, size=13)
-        d.text(left + 110, 248, below, "muted", size=13)
+        d.box(left + 2, 196, 216, 30, "three embeddings", "token", fill=0.25)
+        d.text(left + 110, 248, below, "muted")
     d.arrow(222, 135, 256, 135, width=2.6)
-    d.text(239, 118, "kept", size=13)
+    d.text(239, 118, "kept")
     d.arrow(222, 211, 256, 211, width=2.6)
     return d.show(
         f"Two stacks side by side. Left, pretraining: three embeddings, {layers} blocks, and on "

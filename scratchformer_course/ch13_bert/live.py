@@ -13,6 +13,7 @@ from scratchformer.models import BERT
 from scratchformer.models.bert import NORM_EPS
 from scratchformer.training import eval_mode
 from scratchformer_course.kit.figure.live_figure import LiveFigure
+from scratchformer_course.kit.figure.still import plain_table
 from scratchformer_course.page_model.description import pack
 
 PAD, CLS, SEP, MASK = range(4)  # the ids before those of the words
@@ -87,14 +88,10 @@ def _still(model: BERT, words: Sequence[str], texts: Sequence[str]) -> str:
         logits = model(torch.tensor([ids]), torch.tensor([segments]))[0, ids.index(MASK)]
     logits[: MASK + 1] = -torch.inf
     top = logits.softmax(dim=-1).topk(LIKELIEST)
-    rows = "".join(
-        f"<tr><td>{escape(words[i])}</td><td>{p:.1%}</td></tr>"
-        for p, i in zip(top.values.tolist(), top.indices.tolist(), strict=True)
-    )
+    pairs = zip(top.values.tolist(), top.indices.tolist(), strict=True)
+    rows = [(escape(words[i]), f"{p:.1%}") for p, i in pairs]
     both = " / ".join(f"<em>{escape(text.replace(GAP, '▢'))}</em>" for text in texts)
     return (
         "<p>This figure is live where JavaScript runs: there you type both texts, and a gap "
         f"wherever you like. Here is what the model holds likeliest at the gap of {both}:</p>"
-        "<table><thead><tr><th>word</th><th>probability</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
-    )
+    ) + plain_table(("word", "probability"), rows)

@@ -15,7 +15,7 @@ def _words(d, left, step, y, words, colours):
 
 def whole(source: Sequence[str], target: Sequence[str]):
     """Both stacks: the source is read on the left, the target written on the right."""
-    d = Drawing(478, 372)
+    d = Drawing(478, 372, size=13)
     d.text(106, 18, "encoder", bold=True, size=15)
     d.text(362, 18, "decoder", bold=True, size=15)
 
@@ -25,11 +25,11 @@ def whole(source: Sequence[str], target: Sequence[str]):
         d.arrow(x, 316, x, 292, "stream")
         d.arrow(x, 230, x, 206, "stream")
         d.box(x - step / 2 + 4, 176, step - 8, 28, "", "stream", fill=0.3)
-    d.box(2, 232, 208, 58, "self-attention: all words\nfeed-forward", fill=0.07, size=13)
-    d.text(106, 358, "source", "muted", size=13)
-    d.text(106, 156, "memory (S, C)", "stream", size=13)
+    d.box(2, 232, 208, 58, "self-attention: all words\nfeed-forward", fill=0.07)
+    d.text(106, 358, "source", "muted")
+    d.text(106, 156, "memory (S, C)", "stream")
     d.arrow(212, 190, 252, 190, "value", width=2.4)
-    d.text(232, 172, "k, v", "value", size=13)
+    d.text(232, 172, "k, v", "value")
 
     step = 212 / len(target)
     written = ["⊢", *target[:-1]]
@@ -40,12 +40,12 @@ def whole(source: Sequence[str], target: Sequence[str]):
         d.arrow(x, 240, x, 214, "query" if x == middles[-1] else "stream")
         d.arrow(x, 172, x, 150, "stream")
         d.arrow(up, 114, up, 92, "stream")
-    d.box(258, 242, 208, 32, "self-attention: the past", fill=0.07, size=13)
+    d.box(258, 242, 208, 32, "self-attention: the past", fill=0.07)
     d.box(258, 174, 208, 38, "cross-attention", "query", fill=0.2, bold=True, size=14)
-    d.box(258, 116, 208, 32, "feed-forward", fill=0.07, size=13)
-    d.text(middles[-1] - 8, 227, "q", "query", size=13, anchor="end")
-    d.text(362, 46, "next words", "muted", size=13)
-    d.text(362, 358, "written so far", "muted", size=13)
+    d.box(258, 116, 208, 32, "feed-forward", fill=0.07)
+    d.text(middles[-1] - 8, 227, "q", "query", anchor="end")
+    d.text(362, 46, "next words", "muted")
+    d.text(362, 358, "written so far", "muted")
     return d.show(
         f"Two stacks. Left, the encoder: the source words {' '.join(source)} go up through "
         "self-attention over all words and feed-forward, and become the memory of shape "
@@ -60,11 +60,9 @@ def _mask(d, left, top, table, rows, columns, title, colour, cell):
     height = cell * len(table)
     d.text(left + cell * len(table[0]) / 2, 16, title, bold=True, size=14)
     d.grid(left, top, table, cell, colour)
-    for i, word in enumerate(rows):
-        d.text(left - 6, top + cell * (i + 0.5), word, "token", anchor="end", size=13)
-    for j, word in enumerate(columns):
-        x = left + cell * (j + 0.5)
-        d.text(x, top + height + 6, word, "token", anchor="end", size=13, turn=-90)
+    style = {"colour": "token", "anchor": "end", "size": 13}
+    d.texts(left - 6, top + cell / 2, rows, down=cell, **style)
+    d.texts(left + cell / 2, top + height + 6, columns, right=cell, turn=-90, **style)
 
 
 def masks(
@@ -107,7 +105,7 @@ def block():
         d.box(left, 92, 106, 54, name, colour, fill=fill, size=13)
         d.arrow(left + 16, y - 2, left + 16, 148, colour)
         d.arrow(plus, 146, plus, y - 14)
-        d.circle(plus, y, 12, "stream", fill=0.3, text="+", bold=True, size=17)
+        d.plus(plus, y, 12)
         d.box(plus + 22, y - 13, 38, 26, "norm", "muted", fill=0.2, size=13)
         start = plus + 60
     d.arrow(start, y, 478, y, "stream", width=4)
@@ -115,8 +113,7 @@ def block():
     d.arrow(223, 44, 223, 90, "value", width=2.4)
     d.text(232, 66, "k, v", "value", anchor="start", size=13)
     d.text(194, 176, "q", "query", anchor="start", size=13)
-    d.text(75, 60, "reads the past", "muted", size=13)
-    d.text(75, 78, "of the target", "muted", size=13)
+    d.texts(75, 60, ("reads the past", "of the target"), down=18, colour="muted", size=13)
     d.text(371, 78, "each place alone", "muted", size=13)
     return d.show(
         "A thick line, the target's stream x of shape (T, C), runs from left to right. Three "

@@ -14,10 +14,8 @@ def translation_steps(translations: Sequence[Mapping[str, Any]], start: int = 0)
 
     Row t of the weights says how much word t of the German text, or the end behind it, reads of
     each English word and of the end behind them. `start` is the translation shown first. Raises
-    ValueError for no translation, for a table of another size, and for rows that do not sum to 1.
+    ValueError for a table of another size, and for rows that do not sum to 1.
     """
-    if not 0 <= start < len(translations):
-        raise ValueError(f"start={start}, expected one of {len(translations)} translations")
     for each in translations:
         _check(each)
     names = ("english", "german", "weights")

@@ -31,13 +31,10 @@ def costs(sizes: Sequence[Size], start: str | None = None) -> LiveFigure:
     """Sliders for the sizes of a GPT, and what it costs to train.
 
     `sizes` are rows of a name, V, T, C, L and texts in a batch; `start` is the name of the first
-    one shown. Raises ValueError for a row that is not such a size, two rows of one name, and a
-    `start` that is none of them.
+    one shown. Raises ValueError for a row that is not such a size, and a `start` that is none.
     """
     presets = [_preset(row) for row in sizes]
     names = [preset["name"] for preset in presets]
-    if not presets or len(set(names)) < len(names):
-        raise ValueError(f"got the sizes {names}, expected one or more, each with its own name")
     if start is not None and start not in names:
         raise ValueError(f"start={start!r}, expected one of {', '.join(names)}")
     settings = {

@@ -92,8 +92,7 @@ def racer():
             d.arrow(294, y + height / 2, 234, y + height / 2, "position")
     for start, end in ((104, 82), (182, 160), (242, 220), (304, 280)):
         d.arrow(130, start, 130, end, "stream")
-    for i, letter in enumerate("the kin"):
-        d.box(58 + 21 * i, 306, 20, 24, letter, "token", fill=0.14, mono=True)
+    d.cells(58, 306, ["the kin"], (20, 24), ("token", 0.14), (21, 24), mono=True)
     d.text(130, 348, "64 characters", "muted", size=13)
     d.box(296, 304, 128, 30, "rate, Muon", "key", fill=0.1)
     d.text(360, 350, "how a step learns", "muted", size=13)
@@ -148,16 +147,10 @@ def stretches(lengths: tuple[float, float]):
     angle = math.radians(28)
 
     def ellipse(x, y, a, b, colour):
-        points = []
-        for i in range(61):
-            t = 2 * math.pi * i / 60
-            u, v = a * math.cos(t), b * math.sin(t)
-            points.append(
-                (
-                    x + u * math.cos(angle) - v * math.sin(angle),
-                    y - u * math.sin(angle) - v * math.cos(angle),
-                )
-            )
+        turns = [2 * math.pi * i / 60 for i in range(61)]
+        pairs = [(a * math.cos(t), b * math.sin(t)) for t in turns]
+        right, up = math.cos(angle), math.sin(angle)
+        points = [(x + u * right - v * up, y - u * up - v * right) for u, v in pairs]
         d.line(points, colour, width=2.4)
         for length, turn in ((a, 0), (b, math.pi / 2)):
             end_x = x + length * math.cos(angle + turn)

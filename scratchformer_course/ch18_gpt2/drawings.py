@@ -21,11 +21,6 @@ def _matrix(d, x, y, shape, colour):
     d.box(x - width / 2, y - height / 2, width, height, "", colour, fill=0.3)
 
 
-def _both_ways(d, y, colour="ink"):
-    d.arrow(235, y, 320, y, colour)
-    d.arrow(235, y, 150, y, colour)
-
-
 def two_ways():
     """A GPT on the left, GPT-2's folder on the right, and what happens to each tensor between."""
     d = Drawing(470, 452)
@@ -41,7 +36,8 @@ def two_ways():
         d.text(8, y, ours, size=13, anchor="start", mono=True)
         _matrix(d, 108, y, ours, "stream")
         d.text(235, y - 14, name, size=13, mono=True)
-        _both_ways(d, y + 2)
+        for end in (320, 150):
+            d.arrow(235, y + 2, end, y + 2)
         d.text(235, y + 18, "transposed" if turned else "as it is", "muted", size=13)
         _matrix(d, 362, y, theirs, "value")
         d.text(462, y, theirs, size=13, anchor="end", mono=True)

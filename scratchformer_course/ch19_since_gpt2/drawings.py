@@ -46,7 +46,7 @@ def _column(d, left, title, parts):
             if numbers[i]:
                 d.circle(left + 184, at, 9, "key", fill=0.25, text=numbers[i], size=13, bold=True)
     for y in (240, 390):
-        d.circle(left, y, 12, "stream", fill=0.3, text="+", bold=True, size=16)
+        d.plus(left, y, 12, 16)
 
 
 def two_blocks():
@@ -86,7 +86,7 @@ def two_blocks():
 
 def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     """For each change a dot with its interval, alone and in the company of the others."""
-    d = Drawing(470, 84 + 42 * len(order))
+    d = Drawing(470, 84 + 42 * len(order), size=13)
     ends = [
         x.mean + side * x.half for own in found.values() for x in own.values() for side in (-1, 1)
     ]
@@ -96,8 +96,8 @@ def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
     def at(nats):
         return 126 + 316 * (nats - low) / (high - low)
 
-    d.text(at(0) - 8, 12, "better", "value", anchor="end", size=13)
-    d.text(at(0) + 8, 12, "worse", "key", anchor="start", size=13)
+    d.text(at(0) - 8, 12, "better", "value", anchor="end")
+    d.text(at(0) + 8, 12, "worse", "key", anchor="start")
     d.line([(at(0), 4), (at(0), bottom)], "ink", width=1.2)
     step = 0.05 if high - low < 0.3 else 0.1
     ticks = [step * i if i else 0 for i in range(round(low / step) - 1, round(high / step) + 2)]
@@ -109,7 +109,6 @@ def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
                 bottom + 16,
                 f"{tick:+.2f}".replace("-", "−") if tick else "0",
                 "muted",
-                size=13,
             )
     d.line([(126, bottom), (442, bottom)], "muted", width=1.2)
     dots = []
@@ -124,7 +123,7 @@ def worths(found: Mapping[str, Mapping[str, Difference]], order: Sequence[str]):
             d.line(bar, colour, width=2.2)
             d.circle(at(x.mean), y + offset, 5, colour, fill=1 if group == "alone" else 0.2)
             dots.append(f"{NAMES[change]} {group} {x.mean:+.3f} ± {x.half:.3f}")
-    d.text(462, bottom + 36, "nats: alone (filled), with the others (open)", size=13, anchor="end")
+    d.text(462, bottom + 36, "nats: alone (filled), with the others (open)", anchor="end")
     return d.show(
         "A row for each change, with two dots and their intervals: what it does to the loss alone "
         f"in GPT-2, and together with the other changes. Left of zero is better. {'; '.join(dots)}."
@@ -188,7 +187,7 @@ def router():
         if at_work:
             d.arrow(366, y, 424, 148 + (-12 if y < 148 else 12), "value", width=2.4)
             d.text(410, y + (10 if y < 148 else -4), f"× {chosen[e]}", size=13, anchor="start")
-    d.circle(432, 148, 13, "stream", fill=0.3, text="+", bold=True, size=16)
+    d.plus(432, 148, size=16)
     d.arrow(445, 148, 468, 148, "stream")
     return d.show(
         "A token goes into a router, which gives eight experts the chances .03, .45, .05, .02, "

@@ -7,6 +7,7 @@ from scratchformer_course.ch19_since_gpt2.model import CHANGES, MODERN, Sizes
 from scratchformer_course.ch19_since_gpt2.worth import difference, measured
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_finite
+from scratchformer_course.kit.figure.still import table
 
 # change -> (the part that it is about, as in GPT-2, as it is with it)
 PARTS = {
@@ -45,25 +46,19 @@ def _still(s: dict) -> str:
     """A table of the runs, without JavaScript."""
     parts = {name: now for name, _, _, now in s["parts"]}
     base = next(losses for names, losses in s["runs"] if not names)
-    rows = ""
+    rows = []
     for names, losses in s["runs"]:
         changed = ", ".join(parts[name] for name in names) or "GPT-2"
         if set(s["six"]) <= set(names):
-            changed = ", ".join(
-                ["the six together", *(parts[n] for n in names if n not in s["six"])]
-            )
+            more = [parts[name] for name in names if name not in s["six"]]
+            changed = ", ".join(["the six together", *more])
         elif len(names) > 1:
             (missing,) = set(s["six"]) - set(names)
             changed = f"the six without {parts[missing]}"
         d = difference(losses, base) if names else None
         against = f"{d.mean:+.3f} ± {d.half:.3f}".replace("-", "−") if d else ""
-        mean = sum(losses) / len(losses)
-        rows += (
-            f"<tr><th scope='row'>{escape(changed)}</th><td>{mean:.3f}</td><td>{against}</td></tr>"
-        )
+        rows.append((escape(changed), f"{sum(losses) / len(losses):.3f}", against))
     return (
         "<p>This figure is live where JavaScript runs: there each change is a switch. Here are the "
-        "losses of all models that were trained, and their differences to GPT-2.</p><table><thead>"
-        "<tr><th scope='col'>model</th><th scope='col'>loss (nats)</th>"
-        f"<th scope='col'>against GPT-2</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
+        "losses of all models that were trained, and their differences to GPT-2.</p>"
+    ) + table(("model", "loss (nats)", "against GPT-2"), rows)

@@ -85,13 +85,9 @@ def scales():
     d = Drawing(470, 196)
     for k, (name, shared) in enumerate((("matrix", None), ("row", 1), ("group of 4", 1))):
         left = 10 + 158 * k
-        shades = []
-        for r in range(5):
-            row = []
-            for c in range(8):
-                hit = shared is None or (r == shared and (name == "row" or c >= 4))
-                row.append(0.45 if hit else 0.05)
-            shades.append(row)
+        shades = [[0.45 if shared in (None, r) else 0.05 for _ in range(8)] for r in range(5)]
+        if name == "group of 4":
+            shades[1][:4] = [0.05] * 4
         d.text(left + 68, 14, name, bold=True)
         d.grid(left, 30, shades, cell=17, colour="key")
         d.box(left + 5 * 17, 30 + 17, 17, 17, "", "ink", fill=0.9)
@@ -129,13 +125,10 @@ def one_pass(drafted: Sequence[str], kept: int, new: str):
             d.arrow(x, 46, x, 78, "muted")
     d.text(4, 195, "written", anchor="start", size=14)
     for i in range(n):
-        x = 172 + 58 * i
-        if i < kept:
-            d.text(x, 146, "kept", "value", size=13)
-        elif i == kept:
-            d.text(x, 146, "refused", "key", size=13)
-        else:
-            d.text(x, 146, "dropped", "muted", size=13)
+        word, colour = ("kept", "value") if i < kept else ("dropped", "muted")
+        if i == kept:
+            word, colour = "refused", "key"
+        d.text(172 + 58 * i, 146, word, colour, size=13)
     written = [*drafted[:kept], new]
     cells(180, written, ["value"] * kept + ["key"])
     return d.show(
@@ -148,20 +141,19 @@ def one_pass(drafted: Sequence[str], kept: int, new: str):
 
 def blocks_of_keys():
     """Attention over three blocks of keys: scores of one block, and three things that are kept."""
-    d = Drawing(470, 216)
-    d.box(4, 66, 62, 90, "queries\nT × D", "query", size=13)
+    d = Drawing(470, 216, size=13)
+    d.box(4, 66, 62, 90, "queries\nT × D", "query")
     for i in range(3):
         x = 96 + 96 * i
-        d.box(x, 12, 80, 38, f"keys {i + 1}", "key", size=13)
+        d.box(x, 12, 80, 38, f"keys {i + 1}", "key")
         d.box(x, 66, 80, 90, "scores" if i == 1 else "", "ink", fill=0.25 if i == 1 else 0.02,
-              dashed=i != 1, size=13)  # fmt: skip
-        d.box(x, 170, 80, 38, f"values {i + 1}", "value", size=13)
+              dashed=i != 1)  # fmt: skip
+        d.box(x, 170, 80, 38, f"values {i + 1}", "value")
     d.arrow(66, 111, 92, 111, "muted")
     d.box(392, 54, 72, 114, "", "stream", fill=0.15)
-    for i, word in enumerate(("largest", "sum", "mix")):
-        d.text(428, 84 + 27 * i, word, size=13)
+    d.texts(428, 84, ("largest", "sum", "mix"), down=27)
     d.arrow(372, 111, 388, 111, "muted")
-    d.text(428, 188, "kept", "muted", size=13)
+    d.text(428, 188, "kept", "muted")
     return d.show(
         "Queries stand on the left, and keys and values are cut into three blocks. Only the scores "
         "of the second block exist at this moment; those of the first are gone and those of the "

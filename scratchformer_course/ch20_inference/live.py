@@ -12,7 +12,7 @@ from scratchformer.models import GPT
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.ch20_inference.counts import describe_counts, guess, unpacked
 from scratchformer_course.kit.figure import LiveFigure
-from scratchformer_course.kit.figure.numbers import check_finite
+from scratchformer_course.kit.figure.still import table
 from scratchformer_course.page_model import describe
 from scratchformer_course.page_model.fewer_bits import GROUP, SHARED
 
@@ -58,7 +58,7 @@ def fewer_bits(model: GPT, tokenizer: CharTokenizer, stored: Mapping[str, Any]) 
     """The model with its matrices rounded to fewer bits: what it writes, its loss, its bytes.
 
     `stored` is what `lab/page_bits.py` has measured on the whole validation split. Raises
-    ValueError for losses that are missing or not finite.
+    ValueError for losses that are missing.
     """
     validation = stored["validation"]
     try:
@@ -68,7 +68,6 @@ def fewer_bits(model: GPT, tokenizer: CharTokenizer, stored: Mapping[str, Any]) 
         }
     except KeyError as error:
         raise ValueError(f"the measured losses have no {error}") from error
-    check_finite("the losses", [loss for row in losses.values() for loss in row])
     settings = {
         "prompt": PROMPT,
         "passage": PASSAGE,
@@ -121,32 +120,25 @@ def _still_draft(model: GPT, tokenizer: CharTokenizer, tables: list) -> str:
     """The likeliest text, and the passes that drafts of some lengths need for it."""
     ids = torch.tensor([tokenizer.encode(PROMPT)])
     text = tokenizer.decode(generate(model, ids, WRITTEN, temperature=0.0)[0].tolist())
-    rows = f"<tr><th scope='row'>none</th><td>{WRITTEN}</td><td>1.00</td></tr>"
+    rows = [("none", WRITTEN, "1.00")]
     for length in (1, 2, 4, 8):
         n = greedy_passes(text, len(PROMPT), tables, length)
-        rows += f"<tr><th scope='row'>{length}</th><td>{n}</td><td>{WRITTEN / n:.2f}</td></tr>"
+        rows.append((f"{length}", n, f"{WRITTEN / n:.2f}"))
     return (
         "<p>This figure is live where JavaScript runs: there the model writes with and without a "
         f"draft, side by side. Here are its {WRITTEN} likeliest characters, the same in both "
         "ways:</p>"
         f'<p class="sx-text"><b>{escape(PROMPT)}</b>{escape(text[len(PROMPT) :])}</p>'
-        "<table><thead><tr><th scope='col'>draft</th><th scope='col'>passes</th>"
-        f"<th scope='col'>characters a pass</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
+    ) + table(("draft", "passes", "characters a pass"), rows)
 
 
 def _still_bits(losses: Mapping[str, list[float]], sizes: Mapping[str, list[int]]) -> str:
-    names = {"tensor": "a matrix", "row": "a row", "group": f"{GROUP} weights"}
-    head = "".join(f"<th scope='col'>a scale for {name}</th>" for name in names.values())
-    rows = ""
-    for i, bits in enumerate(BITS):
-        cells = "".join(
-            f"<td>{losses[shared][i]:.3f} ({sizes[shared][i] / 1e3:,.0f} kB)</td>"
-            for shared in SHARED
-        )
-        rows += f"<tr><th scope='row'>{bits}</th>{cells}</tr>"
+    parts = ("a matrix", "a row", f"{GROUP} weights")
+    rows = [
+        (bits, *(f"{losses[s][i]:.3f} ({sizes[s][i] / 1e3:,.0f} kB)" for s in SHARED))
+        for i, bits in enumerate(BITS)
+    ]
     return (
         "<p>This figure is live where JavaScript runs: there the model of each row writes. Here is "
-        "its loss on the whole validation split, in nats a character, and its size.</p><table>"
-        f"<thead><tr><th scope='col'>bits</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    )
+        "its loss on the whole validation split, in nats a character, and its size.</p>"
+    ) + table(("bits", *(f"a scale for {part}" for part in parts)), rows)

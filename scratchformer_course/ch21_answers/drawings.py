@@ -20,14 +20,13 @@ def pages(sheet: str, notebook: str):
     for left, title, text in parts:
         d.text(left + 70, 12, title, bold=True, size=15)
         d.box(left, 28, 140, 150, "", "muted", fill=0.06)
-        for i, line in enumerate(text.strip().split("\n")):
-            d.text(left + 16, 48 + 26 * i, line, anchor="start", mono=True, size=16)
+        lines = text.strip().split("\n")
+        d.texts(left + 16, 48, lines, down=26, anchor="start", mono=True, size=16)
     d.text(390, 86, "?", "key", size=34, bold=True)
-    d.text(390, 124, "another question,", "muted", size=13)
-    d.text(390, 142, "or an answer?", "muted", size=13)
-    d.text(74, 194, "questions only", "muted", size=13)
-    d.text(232, 194, "sums after an =", "muted", size=13)
-    d.text(390, 194, "nowhere in the text", "muted", size=13)
+    style = {"colour": "muted", "size": 13}
+    d.texts(390, 124, ("another question,", "or an answer?"), down=18, **style)
+    below = ("questions only", "sums after an =", "nowhere in the text")
+    d.texts(74, 194, below, right=158, **style)
     return d.show(
         f"Three pages. The first is a sheet of questions: {sheet.strip()!r}. The second is a "
         f"notebook of sums: {notebook.strip()!r}. The third begins with the question 85? and a "
@@ -71,7 +70,7 @@ def answers(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], n: int
 
 def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: tuple[float, float]):
     """For each method the share right and the skill, a dot for each seed."""
-    d = Drawing(476, 82 + 36 * len(rows))
+    d = Drawing(476, 82 + 36 * len(rows), size=13)
     bottom = 36 + 36 * len(rows)
 
     def at(x):
@@ -79,11 +78,11 @@ def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: t
 
     for x in (0, 0.25, 0.5, 0.75, 1):
         d.line([(at(x), 26), (at(x), bottom)], "muted", width=0.6)
-        d.text(at(x), bottom + 14, f"{x:g}", "muted", size=13)
+        d.text(at(x), bottom + 14, f"{x:g}", "muted")
     for share, colour in zip(start, ("value", "key"), strict=True):
         d.line([(at(share), 26), (at(share), bottom)], colour, width=1.8, dashed=True)
-    d.text(at(start[0]), 14, "start: right", "value", size=13)
-    d.text(at(start[1]), 14, "start: with a borrow", "key", size=13)
+    d.text(at(start[0]), 14, "start: right", "value")
+    d.text(at(start[1]), 14, "start: with a borrow", "key")
     described = []
     for i, (name, right, skill) in enumerate(rows):
         y = 46 + 36 * i
@@ -93,9 +92,7 @@ def costs(rows: Sequence[tuple[str, Sequence[float], Sequence[float]]], start: t
                 d.circle(at(value), y + dy, 4.5, colour, fill=0.4)
         means = [sum(each) / len(each) for each in (right, skill)]
         described.append(f"{SHORT.get(name, name)} {means[0]:.2f} and {means[1]:.2f}")
-    d.text(
-        464, bottom + 32, "share right: all answers, and sums with a borrow", size=13, anchor="end"
-    )
+    d.text(464, bottom + 32, "share right: all answers, and sums with a borrow", anchor="end")
     return d.show(
         "A row for each method with a green dot for each seed at the share of right answers, and "
         "an orange dot at the share of right sums among given ones that need a borrow. Dashed "

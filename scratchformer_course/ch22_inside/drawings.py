@@ -31,9 +31,8 @@ def stream():
     for i, colour in ((3, "query"), (5, "key"), (7, "position")):
         d.circle(xs[i], ys["block 1"], 10, colour, fill=0.6)
         d.circle(xs[i], ys["block 1"], 14, colour, fill=0)
-    d.text(xs[3] + 18, ys["block 1"] + 22, "1", "query", bold=True, size=15)
-    d.text(xs[5] + 18, ys["block 1"] + 22, "2", "key", bold=True, size=15)
-    d.text(xs[7] + 18, ys["block 1"] + 22, "3", "position", bold=True, size=15)
+    for i, number, colour in ((3, "1", "query"), (5, "2", "key"), (7, "3", "position")):
+        d.text(xs[i] + 18, ys["block 1"] + 22, number, colour, bold=True, size=15)
     questions = (
         ("1 read: can a probe tell the rhyme from this vector?", "query"),
         ("2 erase: does the answer change if it is gone from here?", "key"),

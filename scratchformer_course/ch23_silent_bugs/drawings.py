@@ -22,8 +22,7 @@ def five_questions():
         if i < 3:
             d.arrow(x + 105, 34, x + 119, 34, "muted")
         d.line([(x + 52, 56), (x + 52, 82)], colour, width=1.5, dashed=True)
-        for k, line in enumerate(question.split("\n")):
-            d.text(x + 52, 94 + 19 * k, line, size=13)
+        d.texts(x + 52, 94, question.split("\n"), down=19, size=13)
     d.line([(4, 142), (4, 150), (468, 150), (468, 142)], "value", width=1.5)
     d.line([(236, 150), (236, 164)], "value", width=1.5)
     d.box(66, 164, 340, 44, "Does it equal a second implementation?", "value", size=14)
@@ -50,8 +49,8 @@ def rows_of_weights(maps: Sequence[tuple[str, Sequence[Sequence[float]]]]):
             colour = "ink" if abs(total - 1) < 0.01 else "key"
             d.text(x + 186, 28 + (k + 0.5) * cell, f"{total:.2f}", colour, size=14)
         said.append(f"{name}: sums from {min(sums):.2f} to {max(sums):.2f}")
-    d.text(238, 206, "a row for each query, a column for each key", "muted", size=13)
-    d.text(238, 224, "the darker, the larger the weight", "muted", size=13)
+    words = ("a row for each query, a column for each key", "the darker, the larger the weight")
+    d.texts(238, 206, words, down=18, colour="muted", size=13)
     return d.show(
         f"Two maps of attention weights, {n} by {n}, empty above the diagonal, with the sum "
         f"of each row beside it. {'; '.join(said)}."
@@ -122,7 +121,7 @@ def costs(rows: Sequence[Mapping]):
     A row has `title`, `reported` and `right`, differences from the healthy twin in nats. They are
     drawn on a scale that is even up to 0.1 and logarithmic beyond.
     """
-    d = Drawing(476, 96 + 26 * len(rows))
+    d = Drawing(476, 96 + 26 * len(rows), size=13)
     bottom = 44 + 26 * len(rows)
 
     def at(nats: float) -> float:
@@ -130,22 +129,22 @@ def costs(rows: Sequence[Mapping]):
 
     for tick in (-1, -0.1, 0, 0.1, 1, 10):
         d.line([(at(tick), 30), (at(tick), bottom)], "muted", width=1.6 if tick == 0 else 0.5)
-        d.text(at(tick), bottom + 13, f"{tick:g}".replace("-", "−"), "muted", size=13)
+        d.text(at(tick), bottom + 13, f"{tick:g}".replace("-", "−"), "muted")
     d.circle(14, 13, 4.5, "query", fill=0)
-    d.text(26, 13, "reported", anchor="start", size=13)
+    d.text(26, 13, "reported", anchor="start")
     d.circle(104, 13, 4.5, "key", fill=0.8)
-    d.text(116, 13, "what it costs", anchor="start", size=13)
+    d.text(116, 13, "what it costs", anchor="start")
     said = []
     for i, row in enumerate(rows):
         y = 44 + 26 * i
-        d.text(2, y, row["title"], anchor="start", size=13)
+        d.text(2, y, row["title"], anchor="start")
         for nats in row["reported"]:
             d.circle(at(nats), y - 4, 4, "query", fill=0)
         for nats in row["right"]:
             d.circle(at(nats), y + 4, 4, "key", fill=0.8)
         means = [sum(row[key]) / len(row[key]) for key in ("reported", "right")]
         said.append(f"{row['title']} {means[0]:+.2f} and {means[1]:+.2f}")
-    d.text(472, bottom + 34, "nats a token more than the healthy twin", anchor="end", size=13)
+    d.text(472, bottom + 34, "nats a token more than the healthy twin", anchor="end")
     return d.show(
         "A row for each fault, with open dots for what its program reports and filled ones for "
         f"what it costs, in nats above the healthy twin. Means: {'; '.join(said)}."

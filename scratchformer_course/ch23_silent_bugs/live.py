@@ -8,7 +8,7 @@ from scratchformer_course.ch23_silent_bugs.clinic import CLINIC, QUESTIONS, brok
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.ch23_silent_bugs.prices import Price, prices
 from scratchformer_course.kit.figure.live_figure import LiveFigure
-from scratchformer_course.kit.figure.numbers import check_finite
+from scratchformer_course.kit.figure.still import table
 
 # Pairs in their order, whether the broken one is curve A, and where the reader meets it again
 PAIRS = {
@@ -32,8 +32,6 @@ def two_curves(stored: Mapping) -> LiveFigure:
     pairs = []
     for name, (is_first, where) in PAIRS.items():
         curves = _curves(name, stored)
-        if name not in found["right"]:
-            raise ValueError(f"the patient {name} has no stored price")
         pairs.append(
             {
                 "curves": curves if is_first else curves[::-1],
@@ -90,7 +88,6 @@ def _curves(name: str, stored: Mapping) -> list[list[float]]:
         raise ValueError(
             f"curves of {len(own)} and {len(twin)} points for {name}, expected as many"
         )
-    check_finite("a curve", [*own, *twin], least=0)
     return [own, twin]
 
 
@@ -110,31 +107,23 @@ def _nats(cost: list[float]) -> str:
 
 
 def _still_pairs(pairs: list[dict]) -> str:
-    rows = "".join(
-        f"<tr><th scope='row'>{i}</th><td>{pair['curves'][0][-1]:.2f}</td>"
-        f"<td>{pair['curves'][1][-1]:.2f}</td><td>{'AB'[pair['broken']]}</td>"
-        f"<td>{_nats(pair['right'])}</td></tr>"
-        for i, pair in enumerate(pairs, start=1)
-    )
+    rows = []
+    for i, pair in enumerate(pairs, start=1):
+        ends = [f"{losses[-1]:.2f}" for losses in pair["curves"]]
+        rows.append((i, *ends, "AB"[pair["broken"]], _nats(pair["right"])))
     return (
         "<p>This figure is live where JavaScript runs: there you see two curves, and say which "
-        "model is broken. Here are their last losses, and what the fault costs in nats.</p><table>"
-        "<thead><tr><th scope='col'>pair</th><th scope='col'>A</th><th scope='col'>B</th>"
-        "<th scope='col'>broken</th><th scope='col'>costs</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
-    )
+        "model is broken. Here are their last losses, and what the fault costs in nats.</p>"
+    ) + table(("pair", "A", "B", "broken", "costs"), rows)
 
 
 def _still_clinic(cases: list[dict]) -> str:
-    rows = ""
+    rows = []
     for case in cases:
         title = next(title for title, why in case["choices"] if why is None)
         failed = next((said for said in case["asked"] if said), "")
-        rows += f"<tr><th scope='row'>{escape(case['symptom'])}</th><td>{escape(failed)}</td>"
-        rows += f"<td>{escape(title)}</td></tr>"
+        rows.append(map(escape, (case["symptom"], failed, title)))
     return (
         "<p>This figure is live where JavaScript runs: there you put the questions, and choose a "
         "diagnosis. Here are symptoms, what the first broken invariant says, and the fault.</p>"
-        "<table><thead><tr><th scope='col'>symptom</th><th scope='col'>found</th>"
-        f"<th scope='col'>diagnosis</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
+    ) + table(("symptom", "found", "diagnosis"), rows)

@@ -7,7 +7,7 @@ that it can be read on a phone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from IPython.display import HTML
@@ -29,25 +29,30 @@ COLOURS = {
 }
 
 
+Look = tuple | list[tuple] | Callable[[int, int], tuple]  # colour, opacity, whether dashed
+
+
 class Drawing:
     """A picture of `width` × `height` units. Later shapes cover earlier ones; `show` ends it.
 
-    Every method takes `colour`, a name in `COLOURS`, and raises ValueError for any other.
+    Letters have the `size` of the drawing, if nothing else is said. Every method takes `colour`, a
+    name in `COLOURS`, and raises ValueError for any other.
     """
 
-    def __init__(self, width: int, height: int):
+    def __init__(self, width: int, height: int, size: int = 14):
         if width > WIDEST:
             raise ValueError(f"a drawing of width {width}; at most {WIDEST} can be read on a phone")
-        self.width, self.height = width, height
+        self.width, self.height, self.size = width, height, size
         self.parts: list[str] = []
 
     def text(
-        self, x, y, text, colour="ink", size=14, anchor="middle", bold=False, mono=False, turn=0
+        self, x, y, text, colour="ink", size=None, anchor="middle", bold=False, mono=False, turn=0
     ) -> None:
         """Words around the point (x, y), on the vertical middle; `turn` in degrees.
 
         `anchor` is start, middle or end. Raises ValueError for letters smaller than 13 units.
         """
+        size = size or self.size
         if size < SMALLEST_LETTERS:
             raise ValueError(f"letters of size {size}; at least {SMALLEST_LETTERS} can be read")
         family = "ui-monospace, monospace" if mono else "system-ui, sans-serif"
@@ -57,6 +62,41 @@ class Drawing:
             f'<text x="{x:g}" y="{y:g}" dy=".35em" fill="{_colour(colour)}" font-size="{size:g}" '
             f'font-family="{family}" text-anchor="{anchor}"{style}>{escape(str(text))}</text>'
         )
+
+    def texts(self, x, y, lines: Sequence, right=0.0, down=0.0, **lettering) -> None:
+        """Words in a row or a column, each so far to the right of the one before, and below it."""
+        for i, line in enumerate(lines):
+            self.text(x + right * i, y + down * i, line, **lettering)
+
+    def cells(
+        self,
+        x,
+        y,
+        rows: Sequence[Sequence],
+        cell,
+        look: Look = ("ink", 0.12),
+        step=None,
+        **lettering,
+    ) -> None:
+        """A table of boxes of one size, (width, height), with its upper left corner at (x, y).
+
+        `look` is their colour and how opaque they are (and whether dashed), a list of these for
+        the columns, or a function of row and column. A box begins a `step` after its neighbour:
+        its own size, if not given.
+        """
+        width, height = cell
+        right, down = step or cell
+        for i, row in enumerate(rows):
+            for j, entry in enumerate(row):
+                text = entry if isinstance(entry, str) else f"{entry:g}"
+                paint = look(i, j) if callable(look) else look[j] if type(look) is list else look
+                self.box(x + right * j, y + down * i, width, height, text, *paint, **lettering)
+
+    def numbers(self, x, y, rows: Sequence[Sequence], cell, **lettering) -> None:
+        """Two digits of each number, or words, in the middle of a square of a `grid`."""
+        for i, row in enumerate(rows):
+            words = [entry if isinstance(entry, str) else f"{entry:.2g}" for entry in row]
+            self.texts(x + 0.5 * cell, y + (i + 0.5) * cell, words, right=cell, **lettering)
 
     def box(
         self, x, y, width, height, text="", colour="ink", fill=0.12, dashed=False, **lettering
@@ -71,9 +111,9 @@ class Drawing:
             f'fill="{paint}" fill-opacity="{fill:g}" stroke="{paint}" stroke-width="1.5"{dashes}/>'
         )
         lines = [] if text == "" else str(text).split("\n")
-        for i, line in enumerate(lines):
-            middle = y + height / 2 + (i - (len(lines) - 1) / 2) * 18
-            self.text(x + width / 2, middle, line, **lettering)
+        self.texts(
+            x + width / 2, y + height / 2 - (len(lines) - 1) * 9, lines, down=18, **lettering
+        )
 
     def line(self, points: Sequence[tuple], colour="ink", width=1.8, dashed=False) -> None:
         """A line through the points, straight from each to the next."""
@@ -114,6 +154,10 @@ class Drawing:
         )
         if text != "":
             self.text(x, y, text, **lettering)
+
+    def plus(self, x, y, radius=13, size=17) -> None:
+        """A plus sign in a circle, where something is added to the stream."""
+        self.circle(x, y, radius, "stream", fill=0.3, text="+", bold=True, size=size)
 
     def grid(self, x, y, rows: Sequence[Sequence[float | int]], cell=24, colour="ink") -> None:
         """A matrix of shades, 0 to 1 each, with its upper left corner at (x, y)."""

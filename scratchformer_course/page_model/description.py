@@ -99,17 +99,13 @@ def find_twin(model: nn.Module, weights: dict[str, Tensor]) -> SpeedrunGPT:
             error = (other(ids[None])[0] - expected).abs().max().item()
         if error < difference:
             difference, twin = error, other
-    scale = max(1.0, expected.abs().max().item())
-    if twin is None or not difference <= scale * torch.finfo(_dtype(model)).eps ** 0.5:
+    scale, dtype = max(1.0, expected.abs().max().item()), next(model.parameters()).dtype
+    if twin is None or not difference <= scale * torch.finfo(dtype).eps ** 0.5:
         raise ValueError(
             f"the model computes something else than a GPT with its weights: logits differ by up "
             f"to {difference:.3g}. Only GPT, SpeedrunGPT and what is equal to them can be shown"
         )
     return twin
-
-
-def _dtype(model: nn.Module) -> torch.dtype:
-    return next(model.parameters()).dtype
 
 
 def _length(model: nn.Module, weights: dict[str, Tensor]) -> int:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from scratchformer.training import eval_mode
 from scratchformer_course.kit.figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_whole
+from scratchformer_course.kit.figure.still import plain_table
 from scratchformer_course.page_model.description import describe
 
 VIEWS = ("attention", "next", "switches", "lens", "patch")
@@ -97,14 +98,12 @@ def _still(prompts: list[str], p: Tensor, tokenizer: Any) -> str:
     html = ""
     top = p.topk(min(LIKELIEST, p.shape[-1]))
     for prompt, values, ids in zip(prompts, top.values.tolist(), top.indices.tolist(), strict=True):
-        rows = "".join(
-            f"<tr><td>{escape(repr(tokenizer.decode([i])))}</td><td>{value:.1%}</td></tr>"
+        rows = [
+            (escape(repr(tokenizer.decode([i]))), f"{value:.1%}")
             for value, i in zip(values, ids, strict=True)
-        )
+        ]
         html += (
             f"<p>{preface}After {escape(repr(prompt))} the model holds these tokens likeliest:</p>"
-            "<table><thead><tr><th>next token</th><th>probability</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-        )
+        ) + plain_table(("next token", "probability"), rows)
         preface = ""
     return html

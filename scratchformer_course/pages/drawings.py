@@ -54,8 +54,7 @@ def ring_all_reduce():
                 place = (x + CELL * piece, y + CELL * rank, CELL, CELL)
                 d.box(*place, str(count), colour, fill=0.13 * count, size=13)
     legend = ("Rows:", "processes.", "Columns: four", "pieces of the", "gradient.")
-    for line, words in enumerate(legend):
-        d.text(3, 320 + 18 * line, words, size=13, anchor="start")
+    d.texts(3, 320, legend, down=18, size=13, anchor="start")
     meaning = "A number says how many processes' gradients are added up in a piece."
     d.text(3, 430, meaning, size=13, anchor="start")
     d.text(3, 450, "Orange: the piece has just arrived.", "key", size=13, anchor="start")
@@ -72,27 +71,26 @@ def ring_all_reduce():
 def house():
     """The rooms of the repository in floors: each imports from the floors below its own."""
     slices = sorted(path.name[:4] for path in Path(__file__).parents[1].glob("ch[0-9][0-9]_*"))
-    d = Drawing(480, 456)
-    for i, name in enumerate(("notebooks", "book", "lab", "tools", "tests")):
-        d.box(3 + 96 * i, 8, 90, 34, name, "muted", size=13)
+    d = Drawing(480, 456, size=13)
+    highest = ("notebooks", "book", "lab", "tools", "tests")
+    d.cells(3, 8, [highest], (90, 34), ("muted", 0.12), (96, 34))
     d.box(3, 78, 474, 226, "", "muted", fill=0, dashed=True)
-    d.text(14, 96, "scratchformer_course", "muted", size=13, anchor="start", mono=True)
-    d.text(466, 96, "one slice a chapter", "query", size=13, anchor="end")
-    for i, name in enumerate((*slices[:2], "…", *slices[-2:], "pages")):
-        d.box(14 + 76.8 * i, 110, 68, 34, name, "query", size=13)
-    d.box(14, 182, 144, 40, "page_model", "key", size=13)
-    d.box(168, 182, 144, 40, "tab_trainer", "key", size=13)
-    d.box(14, 256, 298, 36, "kit", "value", size=13)
-    d.box(322, 256, 144, 36, "measurements", "value", size=13)
+    d.text(14, 96, "scratchformer_course", "muted", anchor="start", mono=True)
+    d.text(466, 96, "one slice a chapter", "query", anchor="end")
+    rooms = (*slices[:2], "…", *slices[-2:], "pages")
+    d.cells(14, 110, [rooms], (68, 34), ("query", 0.12), (76.8, 34))
+    d.box(14, 182, 144, 40, "page_model", "key")
+    d.box(168, 182, 144, 40, "tab_trainer", "key")
+    d.box(14, 256, 298, 36, "kit", "value")
+    d.box(322, 256, 144, 36, "measurements", "value")
     library = "scratchformer: the library\nfiles → data → … → generation"
-    d.box(3, 340, 474, 60, library, "stream", size=13)
+    d.box(3, 340, 474, 60, library, "stream")
     for x, top, bottom in ((240, 42, 78), (86, 144, 182), (86, 222, 256), (240, 304, 340)):
         d.arrow(x, top, x, bottom)
     d.arrow(168, 202, 158, 202)
     d.arrow(394, 144, 394, 256)
     legend = "An arrow leads from a room to what it may import:", "that, and all further down."
-    for i, line in enumerate(legend):
-        d.text(3, 424 + 18 * i, line, size=13, anchor="start")
+    d.texts(3, 424, legend, down=18, anchor="start")
     return d.show(
         "Five floors. On top stand notebooks, book, lab, tools and tests, which may import all "
         "that is below. Under them lies scratchformer_course: first the slices, one for each "

@@ -1,5 +1,7 @@
 """The drawings of the page on training in a tab: a matrix turned over, the tape, two workers."""
 
+from collections.abc import Callable
+
 from scratchformer_course.kit.canvas import Drawing
 
 ROWS, COLUMNS = 3, 5
@@ -10,27 +12,21 @@ def turned_matrix():
     d = Drawing(480, 300)
     cell, height = 30, 28
     d.text(3, 14, "A, (3, 5)", anchor="start", bold=True)
-    for i in range(ROWS):
-        for j in range(COLUMNS):
-            fill = 0.5 if i == 1 else 0.08
-            d.box(
-                20 + j * cell, 28 + i * height, cell, height, i * COLUMNS + j, "key", fill, size=13
-            )
-    d.text(20, 132, "next row: + 5", size=13, anchor="start")
-    d.text(20, 152, "next column: + 1", size=13, anchor="start")
+    rows = [[i * COLUMNS + j for j in range(COLUMNS)] for i in range(ROWS)]
+
+    def table(x: int, y: int, rows: list, is_marked: Callable[[int, int], bool]) -> None:
+        def look(i: int, j: int) -> tuple:
+            return "key", 0.5 if is_marked(i, j) else 0.08
+
+        d.cells(x, y, rows, (cell, height), look, size=13)
+
+    table(20, 28, rows, lambda i, _: i == 1)
+    d.texts(20, 132, ("next row: + 5", "next column: + 1"), down=20, size=13, anchor="start")
     d.text(270, 14, "its transpose, (5, 3)", anchor="start", bold=True)
-    for i in range(COLUMNS):
-        for j in range(ROWS):
-            fill = 0.5 if j == 1 else 0.08
-            d.box(
-                280 + j * cell, 28 + i * height, cell, height, j * COLUMNS + i, "key", fill, size=13
-            )
-    d.text(384, 70, "next row: + 1", size=13, anchor="start")
-    d.text(384, 90, "column: + 5", size=13, anchor="start")
+    table(280, 28, list(zip(*rows, strict=True)), lambda _, j: j == 1)
+    d.texts(384, 70, ("next row: + 1", "column: + 5"), down=20, size=13, anchor="start")
     d.text(3, 212, "both lie in the memory as the same row", anchor="start", bold=True)
-    for n in range(ROWS * COLUMNS):
-        fill = 0.5 if n // COLUMNS == 1 else 0.08
-        d.box(15 + n * cell, 228, cell, height, n, "key", fill, size=13)
+    table(15, 228, [range(ROWS * COLUMNS)], lambda _, n: n // COLUMNS == 1)
     d.text(240, 284, "the second row of A is the second column of its transpose", size=14)
     return d.show(
         "Above, a matrix of three rows and five columns, its entries numbered from 0 to 14, "
@@ -54,8 +50,7 @@ def tape():
     d.arrow(352, 56, 394, 70)
     d.arrow(72, 90, 394, 88, bend=-14)
     d.text(3, 146, "the tape", anchor="start", bold=True)
-    for i, name in enumerate(("norm", "linear", "add")):
-        d.box(12 + 130 * i, 160, 120, 32, name, "value", 0.15)
+    d.cells(12, 160, [("norm", "linear", "add")], (120, 32), ("value", 0.15), (130, 32))
     d.text(410, 176, "…", size=16)
     d.arrow(392, 210, 16, 210, "value")
     d.text(204, 228, "backward reads it from its end", "value", size=13)

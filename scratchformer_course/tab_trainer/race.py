@@ -13,6 +13,7 @@ from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus, load_corpus
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure import LiveFigure
+from scratchformer_course.kit.figure.still import plain_table
 from scratchformer_course.measurements import load_measurements
 
 # The setting of configs/record-every-seed.toml, a speedrun's GPT of one block, but for the steps
@@ -108,16 +109,12 @@ def _still(settings: dict[str, Any]) -> str:
     )
     if not settings["curves"]:
         return words
-    rows = "".join(
-        f"<tr><td>{curve['label']}</td><td>{curve['seconds'][-1]:.1f} s</td>"
-        f"<td>{curve['losses'][-1]:.2f}</td></tr>"
+    rows = [
+        (curve["label"], f"{curve['seconds'][-1]:.1f} s", f"{curve['losses'][-1]:.2f}")
         for curve in settings["curves"]
-    )
-    return (
-        f"{words}{_plot(settings['curves'])}<p>These runs of PyTorch are stored:</p>"
-        "<table><thead><tr><th>run</th><th>training</th><th>last loss</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
-    )
+    ]
+    words += f"{_plot(settings['curves'])}<p>These runs of PyTorch are stored:</p>"
+    return words + plain_table(("run", "training", "last loss"), rows)
 
 
 def _plot(curves: list[dict[str, Any]]) -> str:

@@ -110,18 +110,18 @@ def curves(name: str):
     twin = stored["twins"][patient.twin]["curve"][1:]  # all runs begin alike
     own = stored["patients"][name]["curve"][1:] if patient.trained else twin
     number, steps = NUMBERS[name], stored["settings"]["steps"]
-    d = Drawing(340, 124)
+    d = Drawing(340, 124, size=13)
     lowest, highest = min(*own, *twin), max(*own, *twin)
     lines = {"twin": [_point(i, loss, lowest, highest) for i, loss in enumerate(twin)]}
     lines["patient"] = [_point(i, loss, lowest, highest) for i, loss in enumerate(own)]
     d.line([(34, 8), (34, 100), (228, 100)], "muted", 1)
     for loss in (lowest, highest):
         d.text(29, _point(0, loss, lowest, highest)[1], f"{loss:.1f}", "muted", 13, "end")
-    d.text(34, 114, str(steps // 20), "muted", size=13, anchor="start")
-    d.text(228, 114, f"step {steps}", "muted", size=13, anchor="end")
+    d.text(34, 114, str(steps // 20), "muted", anchor="start")
+    d.text(228, 114, f"step {steps}", "muted", anchor="end")
     d.line(lines["twin"], "query", 1.8, dashed=patient.trained)
     if not patient.trained:
-        d.text(236, lines["twin"][-1][1] - 9, f"both {twin[-1]:.2f}", anchor="start", size=13)
+        d.text(236, lines["twin"][-1][1] - 9, f"both {twin[-1]:.2f}", anchor="start")
         return d.show(
             f"Training loss of patient {number} and of its healthy twin over {steps} steps: it is "
             f"one curve, since the fault does nothing in training, and ends at {twin[-1]:.2f}."
@@ -131,7 +131,7 @@ def curves(name: str):
     for (said, colour, losses), y in zip(
         (("patient", "key", own), ("twin", "query", twin)), ends, strict=True
     ):
-        d.text(236, y, f"{said} {losses[-1]:.2f}", colour, anchor="start", size=13)
+        d.text(236, y, f"{said} {losses[-1]:.2f}", colour, anchor="start")
     return d.show(
         f"Training loss over {steps} steps, two curves. That of patient {number} falls from "
         f"{own[0]:.2f} to {own[-1]:.2f}, that of its healthy twin from {twin[0]:.2f} to "

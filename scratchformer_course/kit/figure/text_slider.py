@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from scratchformer_course.kit.canvas import Drawing
 from scratchformer_course.kit.figure.live_figure import LiveFigure
 from scratchformer_course.kit.figure.numbers import check_finite
+from scratchformer_course.kit.figure.still import table
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 340, 190, 34, 318, 14, 150  # of the curve, as in the page
 
@@ -66,21 +67,22 @@ def text_slider(
         "frames": [frame._asdict() for frame in frames],
     }
     last = frames[-1]
-    rows = "".join(
-        f'<tr><th scope="row">{escape(frame.label)}</th><td>{frame.loss:.{digits}f}</td>'
-        f"<td>{escape(repr(frame.next[0][0]))}, {frame.next[0][1]:.2f}</td></tr>"
+    head = (escape(axis), "loss", f"expects after {escape(repr(opening))}")
+    rows = [
+        (
+            escape(frame.label),
+            f"{frame.loss:.{digits}f}",
+            f"{escape(repr(frame.next[0][0]))}, {frame.next[0][1]:.2f}",
+        )
         for frame in frames
-    )
+    ]
     still = (
         "<p>This figure is live where JavaScript runs: there a slider goes through all of its "
         f"stops. Here is what {escape(writer)} writes at the last, {escape(last.label)}.</p>"
         f'<p class="sx-text"><b>{escape(settings["prompt"])}</b>{escape(last.text)}</p>'
-        f'{_curve(settings)}<table><thead><tr><th scope="col">{escape(axis)}</th>'
-        '<th scope="col">loss</th>'
-        f'<th scope="col">expects after {escape(repr(opening))}</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
+        f"{_curve(settings)}"
     )
-    return LiveFigure(name, settings, still)
+    return LiveFigure(name, settings, still + table(head, rows, '"'))
 
 
 def _curve(settings: dict[str, Any]) -> str:
