@@ -22,6 +22,8 @@ interface Course {
   };
   figures: Record<string, Figure>;
   descriptions: Record<string, any>;
+  /** The one of this hash; throws if the page does not hold it (yet). */
+  described(hash: string): any;
   live: Live;
   model: ModelScript;
   [part: string]: any;

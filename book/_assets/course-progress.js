@@ -27,26 +27,26 @@ course.define("progress", () => {
   // The ids in a file's text; throws an Error in words that a reader can use
   function fromFile(text) {
     if (text.length > LARGEST) throw new Error("It is too large for a file of ticks.");
-    let told;
+    let content;
     try {
-      told = JSON.parse(text);
+      content = JSON.parse(text);
     } catch {
       throw new Error("It is not JSON, so this page did not write it.");
     }
-    if (told?.course !== COURSE || told?.what !== "progress") {
+    if (content?.course !== COURSE || content?.what !== "progress") {
       throw new Error("It is JSON, but it is not a file of this course's ticks.");
     }
-    if (told.version !== VERSION) {
+    if (content.version !== VERSION) {
       throw new Error(
-        `It has version ${brief(told.version)}, and this page reads version ${VERSION}.`,
+        `It has version ${brief(content.version)}, and this page reads version ${VERSION}.`,
       );
     }
-    if (!Array.isArray(told.done)) throw new Error("It has no list of what is done.");
-    const strange = told.done.find((id) => typeof id !== "string" || !ID.test(id));
+    if (!Array.isArray(content.done)) throw new Error("It has no list of what is done.");
+    const strange = content.done.find((id) => typeof id !== "string" || !ID.test(id));
     if (strange !== undefined) {
       throw new Error(`It lists ${brief(strange)}, which is no chapter and no exercise.`);
     }
-    return new Set(told.done);
+    return new Set(content.done);
   }
 
   const toFile = (done) =>
@@ -59,8 +59,8 @@ course.define("progress", () => {
   // Whether a stored text is of a newer edition, whose ticks this page can neither read nor change
   function isNewer(text) {
     try {
-      const told = JSON.parse(text);
-      return told?.course === COURSE && told.what === "progress" && told.version > VERSION;
+      const content = JSON.parse(text);
+      return content?.course === COURSE && content.what === "progress" && content.version > VERSION;
     } catch {
       return false;
     }

@@ -137,20 +137,20 @@ course.define("exercise", () => {
 
     // Says what is thought of the answer that stands there
     function tell() {
-      const told = parts.judge();
-      status.className = `course-${told.state}`;
+      const verdict = parts.judge();
+      status.className = `course-${verdict.state}`;
       status.replaceChildren(
-        ...inline(told.state === "wrong" ? `Not yet. ${told.text}` : told.text),
+        ...inline(verdict.state === "wrong" ? `Not yet. ${verdict.text}` : verdict.text),
       );
       const hint = box.parentElement.querySelector(".course-hint");
-      if (told.isUnknown && hint) {
+      if (verdict.isUnknown && hint) {
         const open = () => {
           hint.open = true;
           hint.querySelector("summary").focus();
         };
         status.append(" ", el("button", { type: "button", onclick: open }, "Look at hint 1"));
       }
-      return told.state;
+      return verdict.state;
     }
 
     function submit(event) {

@@ -125,9 +125,11 @@ course.define("guess", () => {
 
     // The guess beside what answers it, which is open from now on
     function show() {
-      const [guess, ...told] = lines(asked, guessed());
+      const [guess, ...verdicts] = lines(asked, guessed());
       if (store.isLost(key)) {
-        told.push("This browser keeps no guesses, so this one is lost when you leave the page.");
+        verdicts.push(
+          "This browser keeps no guesses, so this one is lost when you leave the page.",
+        );
       }
       const button = (text, onclick) =>
         el(
@@ -142,7 +144,7 @@ course.define("guess", () => {
           "p",
           { tabindex: -1 },
           el("strong", guess),
-          ...told.flatMap((text) => [" ", el("span", text)]),
+          ...verdicts.flatMap((text) => [" ", el("span", text)]),
         ),
         el(
           "div",

@@ -80,9 +80,9 @@ course.define("ch16_scaling", () => {
         transform: `translate(${px(N).toFixed(1)} ${Math.max(py(v), top + 8).toFixed(1)})`,
         class: `sx-${kind}`,
       });
-    const here = (N) =>
+    const chosenLine = (N) =>
       el("svg:path", { d: `M${px(N).toFixed(1)} ${top}V${bottom}`, class: "sx-here" });
-    return { svg, inner, curve, mark, here };
+    return { svg, inner, curve, mark, chosenLine };
   }
 
   // ---- the figure --------------------------------------------------------------------------
@@ -98,7 +98,7 @@ course.define("ch16_scaling", () => {
       draw();
     }
     const reads = el("p.sx-caption");
-    const told = el("p.sx-status", { role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const chartAt = el("div");
     const triesAt = el("div");
     const train = button("Train it", () => {
@@ -131,7 +131,7 @@ course.define("ch16_scaling", () => {
       reads.textContent =
         `${grouped(N)} parameters can read ${millions(D)} characters, ` +
         `${grouped(D / N)} for each parameter.`;
-      c.inner.append(c.here(N));
+      c.inner.append(c.chosenLine(N));
       const stars = shown ? (tested.find((test) => test[0] === budget)?.[1] ?? []) : [];
       if (shown) c.inner.append(c.curve((n) => reached(law, budget, n)));
       c.inner.append(
@@ -139,7 +139,7 @@ course.define("ch16_scaling", () => {
         ...tries.map((n) => c.mark(n, reached(law, budget, n), "tried")),
       );
       const last = tries[tries.length - 1];
-      told.textContent = last
+      status.textContent = last
         ? `${grouped(last)} parameters. ${verdict(budget, last)}`
         : "Nothing is trained yet.";
       const chosen = shown ? `The best size is ${grouped(best(law, budget))}. ` : "";
@@ -176,7 +176,7 @@ course.define("ch16_scaling", () => {
           size.element,
           reads,
           el("div.sx-bar", [train, show]),
-          told,
+          status,
           triesAt,
         ]),
         el("section.sx-half", [chartAt]),

@@ -82,7 +82,7 @@ course.define("ch19_since_gpt2", () => {
       draw();
     });
     const counts = el("p.sx-chg-counts");
-    const told = el("p.sx-status", { role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const scaleAt = el("div");
 
     // All measured losses on one line, the chosen one marked
@@ -130,7 +130,7 @@ course.define("ch19_since_gpt2", () => {
       const losses = found(runs, on);
       show.textContent = shown ? "Hide the loss" : "Show the loss";
       show.setAttribute("aria-pressed", String(shown));
-      told.textContent = shown ? says(losses) : "Which switch lowers the loss most? Guess first.";
+      status.textContent = shown ? says(losses) : "Which switch lowers the loss most? Guess first.";
       scaleAt.replaceChildren(shown ? scale(losses) : "");
     }
 
@@ -144,7 +144,7 @@ course.define("ch19_since_gpt2", () => {
           show,
         ]),
         counts,
-        told,
+        status,
         scaleAt,
         note("Small models, 64 wide with two blocks, on Tiny Shakespeare. Every rate was tuned."),
       ]),

@@ -131,8 +131,8 @@ course.define("inference", () => {
       for (let i = start; i < start + n; i++) largest = Math.max(largest, Math.abs(weight[i]));
       const scale = half(largest / most);
       for (let i = start; i < start + n; i++) {
-        const whole = Math.floor(weight[i] / (scale || 1) + 0.5);
-        result[i] = scale * Math.max(-most, Math.min(most, whole));
+        const steps = Math.floor(weight[i] / (scale || 1) + 0.5);
+        result[i] = scale * Math.max(-most, Math.min(most, steps));
       }
     }
     return result;
@@ -212,7 +212,7 @@ course.define("draft_ahead", () => {
       step();
       draw();
     });
-    const told = el("p.sx-status", { role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const [aloneText, aheadText] = ["Without a draft", "With a draft"].map((name) =>
       scrolling("sx-text", name),
     );
@@ -239,7 +239,7 @@ course.define("draft_ahead", () => {
 
     function start() {
       if (isDone()) restart();
-      told.setAttribute("aria-live", "off"); // a reader aloud would have to say each pass
+      status.setAttribute("aria-live", "off"); // a reader aloud would have to say each pass
       run.textContent = "Stop";
       if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
         interrupt = inFrames(most, () => isDone() || step(), draw, stop);
@@ -257,7 +257,7 @@ course.define("draft_ahead", () => {
       interrupt?.();
       interrupt = null;
       run.textContent = "Write";
-      told.removeAttribute("aria-live");
+      status.removeAttribute("aria-live");
     }
 
     const name = (ids) => `“${visible(tokenizer.decode(ids))}”`;
@@ -315,7 +315,7 @@ course.define("draft_ahead", () => {
       );
       const last = ahead.left() > 0 || !isDone() ? ahead.passes.at(-1) : null;
       const words = [last && ahead.left() > 0 ? says(last) : "", compared()].filter(Boolean);
-      told.textContent = words.join(" ") || "Nothing is written yet.";
+      status.textContent = words.join(" ") || "Nothing is written yet.";
     }
 
     restart();
@@ -328,7 +328,7 @@ course.define("draft_ahead", () => {
       el("span", el(kind === "del" ? "del" : "span", { class: kind }, "abc"), ` ${words}`),
     );
     return el("div", [
-      el("div.sx-bar", [run, one, button("Start again", () => restart()), told]),
+      el("div.sx-bar", [run, one, button("Start again", () => restart()), status]),
       el("div.sx-inf-two", [
         el("div", [note("The model alone: a character a pass"), aloneText]),
         el("div", [note("The same model, with a table of counts ahead of it"), aheadText]),
@@ -393,7 +393,7 @@ course.define("fewer_bits", () => {
       scrolling("sx-text", name),
     );
     const roundedName = note("");
-    const told = el("p.sx-status", { role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const numbers = el("div");
     const chart = el("div");
 
@@ -422,9 +422,9 @@ course.define("fewer_bits", () => {
       interrupt = null;
       clearTimeout(waiting);
       drawStored();
-      told.textContent = "The page is rounding the weights …";
+      status.textContent = "The page is rounding the weights …";
       waiting = setTimeout(() => {
-        compute(16, "row", (whole) => compute(bitsNow(), shared, (own) => draw(whole, own)));
+        compute(16, "row", (exact) => compute(bitsNow(), shared, (own) => draw(exact, own)));
       }, WAIT);
     }
 
@@ -434,7 +434,7 @@ course.define("fewer_bits", () => {
       return Number(size) === 0 ? size : `${difference < 0 ? "−" : "+"}${size}`;
     }
 
-    function rows(own, whole) {
+    function rows(own, exact) {
       const size = bytes(tensors, bitsNow(), shared);
       const [stored, base] = [losses[shared][place()], losses[shared][0]];
       return [
@@ -447,7 +447,7 @@ course.define("fewer_bits", () => {
         [
           "loss, a passage of it, in this page",
           own ? format(own.loss) : "…",
-          own ? rise(own.loss - whole.loss) : "",
+          own ? rise(own.loss - exact.loss) : "",
         ],
       ];
     }
@@ -458,19 +458,19 @@ course.define("fewer_bits", () => {
       chart.replaceChildren(curves());
     }
 
-    function draw(whole, own) {
-      numbers.replaceChildren(table(["", "now", "against 16 bits"], rows(own, whole)));
+    function draw(exact, own) {
+      numbers.replaceChildren(table(["", "now", "against 16 bits"], rows(own, exact)));
       let same = 0;
-      while (same < own.text.length && own.text[same] === whole.text[same]) same++;
+      while (same < own.text.length && own.text[same] === exact.text[same]) same++;
       const before = () => el("b", prompt);
-      wholeText.replaceChildren(before(), whole.text);
+      wholeText.replaceChildren(before(), exact.text);
       roundedText.replaceChildren(
         before(),
         own.text.slice(0, same),
         el("mark", own.text.slice(same)),
       );
       const isSame = same === own.text.length;
-      told.textContent = isSame
+      status.textContent = isSame
         ? `All ${same} characters are those of 16 bits.`
         : same
           ? `The first ${same} characters are those of 16 bits; what follows is marked.`
@@ -520,7 +520,7 @@ course.define("fewer_bits", () => {
           chart,
         ]),
       ]),
-      told,
+      status,
       el("div.sx-inf-two", [
         el("div", [note("In 16 bits"), wholeText]),
         el("div", [roundedName, roundedText]),

@@ -51,10 +51,10 @@ course.define("ch21_answers", () => {
       .join("");
     const sum = (numbers) => total(numbers) / 1e4;
     const hard = sum(right.filter((_, a) => n % 10 < a % 10));
-    const told =
+    const about =
       `First numbers of the answers to ${n} by the ${name}: ${format(sum(right), 2)} right, ` +
       `of which ${format(hard, 2)} need a borrow, ${format(sum(wrong), 2)} wrong.`;
-    return drawing(440, 120, { class: "sx-ans-bars", "aria-label": told }, [
+    return drawing(440, 120, { class: "sx-ans-bars", "aria-label": about }, [
       el("svg:path", { d: path(right), fill: "var(--sx-value)" }),
       el("svg:path", { d: path(wrong, right), fill: "var(--sx-key)" }),
       el("svg:path", { d: marks, class: "sx-ans-mark" }),
@@ -78,7 +78,7 @@ course.define("ch21_answers", () => {
       const sums = total(chances.flat()) / 1e4;
       const right = total(chances[0]) / 1e4;
       const hard = total(chances[0].filter((_, a) => n % 10 < a % 10)) / 1e4;
-      const told =
+      const chance =
         sums < 0.01
           ? "It goes on with questions: the chance of a sum is below 0.01."
           : `Right: ${format(right, 2)}. Of the right answers ${format(hard / Math.max(right, 1e-9), 2)} need a borrow.`;
@@ -87,7 +87,7 @@ course.define("ch21_answers", () => {
           el("div.sx-ans-left", title(`${n}?`), listed(n, texts)),
           el("div.sx-ans-side", [
             sums < 0.01 ? null : bars(n, chances, name),
-            el("p.sx-status", { role: "status" }, told),
+            el("p.sx-status", { role: "status" }, chance),
           ]),
         ]),
       );

@@ -52,7 +52,7 @@ course.define("ch22_inside", () => {
 
   const named = (heads, silenced) => heads.filter((_, i) => (silenced >> i) & 1);
 
-  function told({ heads, song, frames }, frame, silenced) {
+  function sentence({ heads, song, frames }, frame, silenced) {
     const [right, total] = copied(song, frame.best);
     const loss = format(frame.loss, 2);
     const names = named(heads, silenced);
@@ -170,7 +170,7 @@ course.define("ch22_inside", () => {
       drawTiles(frame);
       drawNotes(frame);
       run.mark(frame, frames[at.get()].loss);
-      status.textContent = told(settings, frame, silenced);
+      status.textContent = sentence(settings, frame, silenced);
     }
 
     const row = (name, from) =>
@@ -197,5 +197,5 @@ course.define("ch22_inside", () => {
   }
 
   course.figures.silence = build;
-  return { repeats, copied, shades, shown, told };
+  return { repeats, copied, shades, shown, sentence };
 });

@@ -45,8 +45,8 @@ course.define("ch23_silent_bugs", () => {
       };
       return el("svg:path", { d, class: "sx-bug-line", ...look });
     };
-    const told = `Training loss over ${steps} steps: ${last.join(", ")}.`;
-    return drawing(W, H, { class: "sx-bug-plot", "aria-label": told }, [
+    const about = `Training loss over ${steps} steps: ${last.join(", ")}.`;
+    return drawing(W, H, { class: "sx-bug-plot", "aria-label": about }, [
       ticks.map((tick) => [
         el("svg:path", { d: `M44 ${y(tick)}H${W - 14}`, class: "sx-bug-axis" }),
         words(format(tick, 1), 38, y(tick) + 5, "end"),

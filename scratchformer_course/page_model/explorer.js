@@ -65,16 +65,16 @@ course.define("explorer", () => {
   }
 
   // What of a text is read as something else or not at all, in words
-  function toldChanges(changes) {
+  function changesInWords(changes) {
     const replaced = changes
       .filter(([, to]) => to)
       .map(([from, to]) => `${from} as ${visible(to)}`);
     const left = changes.filter(([, to]) => !to).map(([from]) => from);
-    const told = [
+    const parts = [
       replaced.length ? `reads ${replaced.join(", ")}` : "",
       left.length ? `leaves out ${left.join(" ")}` : "",
     ].filter(Boolean);
-    return told.length ? `Some characters it has never met: it ${told.join(", and it ")}.` : "";
+    return parts.length ? `Some characters it has never met: it ${parts.join(", and it ")}.` : "";
   }
 
   // What a model reads of any text: the last tokens that fit, or a new line if nothing is left; and
@@ -87,8 +87,11 @@ course.define("explorer", () => {
     ids = ids.slice(-length);
     const dropped = all > length ? `, the last of ${all}: more do not fit` : "";
     const count = `${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}.`;
-    const told = [text ? count : "Nothing to read, so it begins a new line.", toldChanges(changes)];
-    return { ids, text: tokenizer.decode(ids), told: told.filter(Boolean).join(" ") };
+    const said = [
+      text ? count : "Nothing to read, so it begins a new line.",
+      changesInWords(changes),
+    ];
+    return { ids, text: tokenizer.decode(ids), said: said.filter(Boolean).join(" ") };
   }
 
   // ---- a question on two texts: is it this token, or that one? -------------------------------
@@ -119,14 +122,14 @@ course.define("explorer", () => {
     let inSight = null;
 
     function read(typed) {
-      const { ids, text, told } = readText(typed);
+      const { ids, text, said } = readText(typed);
       const seen = {};
       const hook = (name, array) => {
         seen[name] = array;
       };
       const run = course.model.forward(model, ids, { hook });
       state = { text, ids, run, seen, altered };
-      prompt.say(told);
+      prompt.say(said);
       update(inSight);
     }
     const prompt = promptField(settings, read);
@@ -170,5 +173,5 @@ course.define("explorer", () => {
 
   course.figures.explorer = build;
   const pairs = { last, question, logOdds };
-  return { views, modelOf, promptField, reading, toldChanges, inFrames, ...pairs };
+  return { views, modelOf, promptField, reading, changesInWords, inFrames, ...pairs };
 });

@@ -42,10 +42,10 @@ course.define("score", () => {
     );
   }
 
-  // Two runs {told: [[name, value]], right, loss, seconds, text, sample}, side by side
+  // Two runs {choices: [[name, value]], right, loss, seconds, text, sample}, side by side
   function comparison(one, other) {
-    const differing = one.told.filter(([, value], i) => value !== other.told[i][1]);
-    const before = Object.fromEntries(other.told);
+    const differing = one.choices.filter(([, value], i) => value !== other.choices[i][1]);
+    const before = Object.fromEntries(other.choices);
     const rows = [
       ...differing.map(([name, value]) => [name, value, before[name]]),
       ["right in 100", inHundred(one.right), inHundred(other.right)],

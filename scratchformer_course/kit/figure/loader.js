@@ -74,6 +74,11 @@ globalThis.course ??= (() => {
   const isPage = typeof document !== "undefined";
   const store = { recall, recallObject, keep };
   // `figures` build live figures, by name; `descriptions` are of models and texts, by their hash
-  const course = { define, program, isPage, el, store, figures: {}, descriptions: {} };
+  const descriptions = {};
+  function described(hash) {
+    if (!descriptions[hash]) throw new Error("the page does not hold the model's weights");
+    return descriptions[hash];
+  }
+  const course = { define, program, isPage, el, store, figures: {}, descriptions, described };
   return /** @type {Course} */ (/** @type {unknown} */ (course));
 })();

@@ -101,8 +101,8 @@ course.define("view_next", () => {
       draw();
     }
 
-    function write(id, told) {
-      drawn.textContent = told;
+    function write(id, how) {
+      drawn.textContent = how;
       written.push(id);
       predict();
     }

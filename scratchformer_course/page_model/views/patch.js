@@ -63,7 +63,7 @@ course.define("view_patch", () => {
 
   // ---- the view ----
 
-  const whole = (share) => String(Math.round(100 * share) || 0).replace("-", "−");
+  const percentOf = (share) => String(Math.round(100 * share) || 0).replace("-", "−");
   const rowName = (row) => (row ? `block ${row}` : "embedding");
 
   // A labelled choice between tokens
@@ -145,11 +145,11 @@ course.define("view_patch", () => {
       changed = [ids.findIndex(isDifferent), ids.findLastIndex(isDifferent)];
       const isLong = ids.length === others.length;
       body.hidden = !isLong || changed[0] < 0;
-      let told = altered?.told ?? "";
+      let said = altered?.said ?? "";
       if (!isLong) {
-        told += ` The prompt has ${ids.length}. A vector is carried over to its own place, so the two need equally many.`;
-      } else if (body.hidden) told += " It is the same as the prompt: change a letter or a word.";
-      field.say(told.trim());
+        said += ` The prompt has ${ids.length}. A vector is carried over to its own place, so the two need equally many.`;
+      } else if (body.hidden) said += " It is the same as the prompt: change a letter or a word.";
+      field.say(said.trim());
       if (!body.hidden) compute(others);
     }
 
@@ -194,8 +194,8 @@ course.define("view_patch", () => {
       return `At ${places} both texts are the same, so nothing there could restore anything.`;
     }
 
-    // The heads' runs at a place; `told` is said when they are made
-    function askHeads(t, told = "") {
+    // The heads' runs at a place; `news` is said when they are made
+    function askHeads(t, news = "") {
       stopHeads();
       heads = { t, ends: [] };
       const step = () => {
@@ -204,7 +204,7 @@ course.define("view_patch", () => {
       };
       const done = () => {
         drawHeads();
-        if (told) status.textContent = told;
+        if (news) status.textContent = news;
       };
       stopHeads = inFrames(L * H, step, () => {}, done);
     }
@@ -279,7 +279,7 @@ course.define("view_patch", () => {
 
     const toldShare = (logits) => {
       if (!logits) return "not computed yet";
-      return isOpen() ? `restores ${whole(share(logits))} %` : "no difference to restore";
+      return isOpen() ? `restores ${percentOf(share(logits))} %` : "no difference to restore";
     };
 
     function drawMap() {
@@ -287,7 +287,7 @@ course.define("view_patch", () => {
       for (const [row, all] of ends.entries()) {
         for (let t = first; t < all.length; t++) {
           const value = all[t] && isMeant ? share(all[t]) : 0;
-          const shown = whole(value) === "0" ? "·" : whole(value);
+          const shown = percentOf(value) === "0" ? "·" : percentOf(value);
           const cell = cells[row][t];
           cell.firstChild.textContent = all[t] && isMeant ? shown : "";
           cell.style.setProperty("--w", Math.min(1, Math.abs(value)).toFixed(3));
@@ -335,7 +335,13 @@ course.define("view_patch", () => {
         const length = bar(Math.min(1, Math.abs(value)));
         length.classList.toggle("sx-against", value < -0.005);
         const on = weight(i, h);
-        return [`${i + 1}, ${h + 1}`, `${whole(value)} %`, length, `${whole(on)} %`, bar(on)];
+        return [
+          `${i + 1}, ${h + 1}`,
+          `${percentOf(value)} %`,
+          length,
+          `${percentOf(on)} %`,
+          bar(on),
+        ];
       });
       ofHeads.replaceChildren(
         title(`The heads at place ${t + 1}, ${quoted(state.ids[t])}`),

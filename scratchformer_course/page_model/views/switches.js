@@ -158,14 +158,14 @@ course.define("view_switches", () => {
       const pair = [ids, altered.ids];
       const [was, is] = [{}, off()].map((switched) => pair.map((read) => end(read, switched)));
       const asked = question(...was);
-      const told = (logits) =>
+      const chance = (logits) =>
         `${percent(probabilities(logits)[asked.asked])}, ${format(logOdds(logits, asked), 2)}`;
       const rival = asked.rival === null ? "any other token" : `“${label(asked.rival)}”`;
       answers.replaceChildren(
         note(`How likely “${label(asked.asked)}” is next, and its log-odds against ${rival}`),
         table(
           ["after", "the model", "changed"],
-          ["the prompt", "the altered one"].map((name, i) => [name, told(was[i]), told(is[i])]),
+          ["the prompt", "the altered one"].map((name, i) => [name, chance(was[i]), chance(is[i])]),
         ),
       );
     }
