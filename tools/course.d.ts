@@ -23,7 +23,7 @@ interface Course {
   figures: Record<string, Figure>;
   descriptions: Record<string, any>;
   /** The one of this hash; throws if the page does not hold it (yet). */
-  described(hash: string): any;
+  described(hash: string, what?: string): any;
   live: Live;
   model: ModelScript;
   [part: string]: any;
@@ -135,6 +135,7 @@ interface Live {
   listed(names: string[]): string;
   sum(numbers: Numbers): number;
   mean(numbers: Numbers): number;
+  ranked(numbers: { keys(): Iterable<number> }): number[];
   start(): void;
 }
 

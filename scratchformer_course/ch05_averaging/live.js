@@ -3,7 +3,7 @@
 
 course.define("ch05_averaging", () => {
   const { el, format, slider, button, note, title, table, bar, wordMap } = course.live;
-  const { listed, choice, sum } = course.live;
+  const { listed, ranked, choice, sum } = course.live;
   const { softmax } = course.model;
 
   // ---- calculations ----
@@ -21,8 +21,7 @@ course.define("ch05_averaging", () => {
   // Who takes how much from whom, the largest share first
   function takings(words, row, weights, may) {
     const shares = new Map(); // a share -> the words that get it
-    const order = [...words.keys()].filter((s) => may[s]).sort((a, b) => weights[b] - weights[a]);
-    for (const s of order) {
+    for (const s of ranked(weights).filter((s) => may[s])) {
       const each = share(weights[s]);
       shares.set(each, [...(shares.get(each) ?? []), words[s]]);
     }

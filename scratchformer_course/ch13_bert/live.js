@@ -1,7 +1,7 @@
 // Fill the gap: two texts with worn-away words, and what the shipped BERT would write in each gap.
 
 course.define("ch13_bert", () => {
-  const { el, label, percent, button, table, bar, fold, title } = course.live;
+  const { el, label, percent, button, table, bar, fold, title, ranked } = course.live;
   const { load, row, gaps, MASK } = course.bert;
   const FEW = 5; // candidates that are shown for each gap
   const GAP = /^[_▢…?]+$/;
@@ -40,8 +40,8 @@ course.define("ch13_bert", () => {
   // The gaps of a reading, with the likeliest words first: [{text, piece, best: [[id, p], …]}]
   function candidates(model, read) {
     return gaps(model, read.row).map(({ p }, i) => {
-      const order = Array.from(p.keys()).sort((a, b) => p[b] - p[a]);
-      return { ...read.found[i], best: order.slice(0, FEW).map((id) => [id, p[id]]) };
+      const best = ranked(p).slice(0, FEW);
+      return { ...read.found[i], best: best.map((id) => [id, p[id]]) };
     });
   }
 

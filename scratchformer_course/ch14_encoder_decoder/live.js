@@ -2,7 +2,7 @@
 // the rows so far are the map of the attention.
 
 course.define("ch14_encoder_decoder", () => {
-  const { el, label, slider, note, listed, scrolling, table } = course.live;
+  const { el, label, slider, note, listed, scrolling, table, ranked } = course.live;
   const BEGIN = "⊢";
   const END = "⊣";
 
@@ -12,9 +12,8 @@ course.define("ch14_encoder_decoder", () => {
 
   // The places that one row reads, the largest share first, until they hold most of it
   function reads(row, most = 0.8) {
-    const order = [...row.keys()].sort((a, b) => row[b] - row[a]);
     let sum = 0;
-    return order.filter((s) => {
+    return ranked(row).filter((s) => {
       const isNeeded = sum < most;
       sum += row[s];
       return isNeeded;

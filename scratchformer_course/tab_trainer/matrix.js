@@ -103,11 +103,9 @@ course.define("matrix", () => {
       return [id, ...unsigned(bytes.length), ...bytes];
     };
     const body = [locals, code, END].flat(Infinity);
-    const magic = [0x00, 0x61, 0x73, 0x6d]; // "\0asm"
-    const version = [1, 0, 0, 0];
     return new Uint8Array([
-      ...magic,
-      ...version,
+      ...[0x00, 0x61, 0x73, 0x6d], // "\0asm"
+      ...[1, 0, 0, 0], // its version
       ...section(1, 1, 0x60, 10, Array(10).fill(I32), 0), // one type: ten integers, no result
       ...section(2, 1, 1, 0x6d, 1, 0x6d, 2, 0, 1), // import memory "m"."m" of at least a page
       ...section(3, 1, 0), // one function, of that type
@@ -118,34 +116,11 @@ course.define("matrix", () => {
 
   // ---- the product ---------------------------------------------------------------------------
 
-  // Rows from..m and columns first..n of C += A B, in plain JavaScript, four
-  // columns at a time; x and y are the places of the entries of A and B
+  // Rows from..m and columns first..n of C += A B, in plain JavaScript; x and y are the places of the
+  // entries of A and B
   function plain(C, A, B, from, m, first, n, k) {
     for (let i = from; i < m; i++) {
-      let j = first;
-      for (; j + 3 < n; j += 4) {
-        let s0 = 0;
-        let s1 = 0;
-        let s2 = 0;
-        let s3 = 0;
-        let x = A.start + i * A.row;
-        let y = B.start + j;
-        for (let p = 0; p < k; p++) {
-          const value = A.data[x];
-          s0 += value * B.data[y];
-          s1 += value * B.data[y + 1];
-          s2 += value * B.data[y + 2];
-          s3 += value * B.data[y + 3];
-          x += A.column;
-          y += B.row;
-        }
-        const to = C.start + i * C.row + j;
-        C.data[to] += s0;
-        C.data[to + 1] += s1;
-        C.data[to + 2] += s2;
-        C.data[to + 3] += s3;
-      }
-      for (; j < n; j++) {
+      for (let j = first; j < n; j++) {
         let sum = 0;
         let x = A.start + i * A.row;
         let y = B.start + j;
@@ -188,19 +163,9 @@ course.define("matrix", () => {
       const rows = program ? m - (m % ROWS) : 0;
       const columns = program ? n - (n % COLUMNS) : 0;
       if (rows && columns && k) {
-        const address = ({ data, start }) => data.byteOffset + 4 * start;
-        program(
-          address(C),
-          address(A),
-          address(B),
-          rows,
-          columns,
-          k,
-          4 * C.row,
-          4 * A.row,
-          4 * A.column,
-          4 * B.row,
-        );
+        const places = [C, A, B].map(({ data, start }) => data.byteOffset + 4 * start);
+        const steps = [C.row, A.row, A.column, B.row].map((numbers) => 4 * numbers);
+        program(...places, rows, columns, k, ...steps);
       }
       plain(C, A, B, 0, rows, columns, n, k);
       plain(C, A, B, rows, m, 0, n, k);

@@ -41,8 +41,7 @@ course.define("race", () => {
   // ---- the figure ----------------------------------------------------------------------------
 
   function build(settings, host) {
-    const packed = course.descriptions[host.dataset.models];
-    if (!packed) throw new Error("the page does not hold the text");
+    const packed = course.described(host.dataset.models, "the text");
     const { curves, goal, floor, prompt } = settings;
     let send = null; // the way to the workers
     let lastText = null; // what the run before was trained on

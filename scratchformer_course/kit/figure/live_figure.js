@@ -314,17 +314,17 @@ course.define("live", () => {
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const mean = (numbers) => sum(numbers) / numbers.length;
 
+  // The places of some numbers, that of the largest first
+  const ranked = (numbers) => Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a]);
+
   const title = (text = "") => el("p.sx-title", text);
   const note = (text) => el("p.sx-caption", text);
 
   // A box that may scroll, and so is a tab stop with a name
-  const scrolling = (kind, name) =>
-    el(kind === "sx-scroll" ? "div" : "p", {
-      class: kind,
-      tabindex: 0,
-      role: "group",
-      "aria-label": name,
-    });
+  function scrolling(kind, name) {
+    const tag = kind === "sx-scroll" ? "div" : "p";
+    return el(tag, { class: kind, tabindex: 0, role: "group", "aria-label": name });
+  }
 
   // A table of texts or elements, or of cells that are made already; the first of each row is its
   // header. `sums` are rows at its foot
@@ -435,6 +435,6 @@ course.define("live", () => {
   const boxes = { scrolling, fold, tabs, bars, named };
   const moves = { roving, rovingLine, gridCursor, press, player, draggable, placeIn, turnable };
   const drawings = { drawing, words, line, circle, way, path, describe };
-  const texts = { format, grouped, percent, visible, listed, sum, mean };
+  const texts = { format, grouped, percent, visible, listed, sum, mean, ranked };
   return { ...parts, ...fields, ...boxes, ...moves, ...drawings, ...texts, start };
 });

@@ -75,8 +75,8 @@ globalThis.course ??= (() => {
   const store = { recall, recallObject, keep };
   // `figures` build live figures, by name; `descriptions` are of models and texts, by their hash
   const descriptions = {};
-  function described(hash) {
-    if (!descriptions[hash]) throw new Error("the page does not hold the model's weights");
+  function described(hash, what = "the model's weights") {
+    if (!descriptions[hash]) throw new Error(`the page does not hold ${what}`);
     return descriptions[hash];
   }
   const course = { define, program, isPage, el, store, figures: {}, descriptions, described };

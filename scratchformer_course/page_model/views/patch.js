@@ -2,19 +2,8 @@
 // altered text, and the answer at the end tells how much of the difference it restores.
 
 course.define("view_patch", () => {
-  const {
-    el,
-    label: named,
-    format,
-    percent,
-    gridCursor,
-    button,
-    title,
-    note,
-    table,
-    bar,
-  } = course.live;
-  const { sum, describe } = course.live;
+  const { el, format, percent, gridCursor, button, title, note, table, bar } = course.live;
+  const { sum, ranked, describe } = course.live;
   const { promptField, inFrames, last, question, logOdds } = course.explorer;
   const { newCache, forward, probabilities } = course.model;
   const PLACES = 48; // how many are asked: of texts that differ earlier, the last ones
@@ -69,7 +58,7 @@ course.define("view_patch", () => {
   // A labelled choice between tokens
   function tokenChoice(text, onchange) {
     const field = el("select", { onchange });
-    return { field, element: el("span", named(`${text} `, field), field) };
+    return { field, element: el("span", course.live.label(`${text} `, field), field) };
   }
 
   function build({ model, label, settings, alter }) {
@@ -85,11 +74,8 @@ course.define("view_patch", () => {
     let stopMap = () => {};
     let stopHeads = () => {};
 
-    const field = promptField(
-      { prompt: settings.altered ?? settings.prompt },
-      alter,
-      "Altered text",
-    );
+    const prompt = settings.altered ?? settings.prompt;
+    const field = promptField({ prompt }, alter, "Altered text");
     const copy = button("Copy the prompt here", () => {
       field.field.value = state.text;
       alter(state.text);
@@ -213,10 +199,9 @@ course.define("view_patch", () => {
     // what the other does
     function fillChoices() {
       const [p, q] = [runs.clean.end, runs.altered.end].map((logits) => probabilities(logits));
-      const best = (each) => [...each.keys()].sort((a, b) => each[b] - each[a]).slice(0, OFFERED);
-      const ids = [...new Set([...best(p), ...best(q)])].sort(
-        (a, b) => Math.max(p[b], q[b]) - Math.max(p[a], q[a]),
-      );
+      const best = [p, q].flatMap((each) => ranked(each).slice(0, OFFERED));
+      const chance = (id) => Math.max(p[id], q[id]);
+      const ids = [...new Set(best)].sort((a, b) => chance(b) - chance(a));
       const options = () => ids.map((id) => el("option", { value: id }, quoted(id)));
       const first = question(runs.clean.end, runs.altered.end);
       asked.field.replaceChildren(...options());
@@ -227,7 +212,7 @@ course.define("view_patch", () => {
 
     // ---- the map: the last block on top, the texts at the bottom ----
     function newMap(others) {
-      const shown = state.ids.map((_, t) => t).slice(first);
+      const shown = [...state.ids.keys()].slice(first);
       cells = ends.map((_, row) =>
         state.ids.map((_, t) => {
           const place = { "data-row": L - row, "data-column": t - first };
