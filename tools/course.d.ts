@@ -123,7 +123,7 @@ interface Live {
   drawing(width: number, height: number, attributes: Attributes, ...children: Child[]): any;
   words(text: string | number, x: number, y: number, anchor?: string): SVGTextElement;
   line(...ends: any[]): SVGLineElement; // x, y of both, and a class
-  circle(...place: any[]): SVGCircleElement; // x, y, radius, and a class
+  circle(...place: any[]): any; // x, y, radius, and a class
   way(d: string, kind?: string): SVGPathElement;
   named(name: Child, colour: string): HTMLElement;
   path(points: Numbers[]): string;

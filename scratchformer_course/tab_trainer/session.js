@@ -101,11 +101,11 @@ course.define("session", () => {
           resume = then;
         });
       }
-      if (message.do === "resume" || message.do === "start" || message.do === "stop") {
+      if (["resume", "start", "stop"].includes(message.do)) {
         resume?.();
         resume = null;
       }
-      if (message.do === "start" || message.do === "stop") current += 1;
+      if (["start", "stop"].includes(message.do)) current += 1;
       if (message.do === "start") start(message, current);
     }
 
@@ -118,12 +118,8 @@ course.define("session", () => {
         return own === current;
       }
       try {
-        const text = Text.prepare(
-          await Text.read(order),
-          order.prompt,
-          order.config,
-          order.settings,
-        );
+        const read = await Text.read(order);
+        const text = Text.prepare(read, order.prompt, order.config, order.settings);
         const { characters, config, first } = text;
         post({ is: "begun", characters, config, first });
         const isDone = await train({ ...order, ...text, name }, post, turn);
