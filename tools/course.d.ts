@@ -15,10 +15,13 @@ interface Course {
   /** Whether this is a page, and neither Node.js nor a worker. */
   isPage: boolean;
   el(name: string, ...rest: (Attributes | Child)[]): any;
+  button(text: Child, onclick: () => void, attributes?: Attributes): HTMLButtonElement;
   store: {
     recall(key: string): string | null;
     recallObject(key: string): any;
     keep(key: string, text: string | null): boolean;
+    /** Calls this when what is kept may be another. */
+    follow(show: () => void): void;
   };
   figures: Record<string, Figure>;
   descriptions: Record<string, any>;
@@ -47,7 +50,7 @@ interface Checked {
 interface Live {
   el: Course["el"];
   newId(name: string): string;
-  button(text: Child, onclick: () => void, attributes?: Attributes): HTMLButtonElement;
+  button: Course["button"];
   title(text?: Child): HTMLElement;
   note(text: Child): HTMLElement;
   table(columns: Child[], rows: Child[][], attributes?: Attributes, sums?: Child[][]): HTMLTableElement;

@@ -49,12 +49,10 @@ course.define("progress", () => {
     return new Set(content.done);
   }
 
-  const toFile = (done) =>
-    JSON.stringify(
-      { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() },
-      null,
-      1,
-    );
+  function toFile(done) {
+    const content = { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() };
+    return JSON.stringify(content, null, 1);
+  }
 
   // Whether a stored text is of a newer edition, whose ticks this page can neither read nor change
   function isNewer(text) {
@@ -68,14 +66,10 @@ course.define("progress", () => {
 
   // Those ids that are a chapter or an exercise of the course
   function known(chapters, ids) {
-    const all = new Set(
-      chapters.flatMap(({ number, exercises }) => [
-        number,
-        ...exercises,
-        ...exercises.map(workedOut),
-      ]),
-    );
-    return new Set([...ids].filter((id) => all.has(id)));
+    const all = chapters.flatMap(({ number, exercises }) => {
+      return [number, ...exercises, ...exercises.map(workedOut)];
+    });
+    return new Set([...ids].filter((id) => all.includes(id)));
   }
 
   const chapterOf = (id) => (id.includes(".") ? id.split(".")[0].padStart(2, "0") : id);
@@ -198,8 +192,7 @@ course.define("progress", () => {
     }
     end?.before(el("p.course-tick-end", tick(number, "I am done with this chapter", "")));
     showTicks();
-    addEventListener("storage", showTicks);
-    addEventListener("pageshow", showTicks); // a page that comes back from the browser's cache
+    store.follow(showTicks);
   }
 
   function onWelcome(host) {
@@ -227,21 +220,16 @@ course.define("progress", () => {
       onchange: () => read(),
     });
     file.hidden = true;
-    const button = (text, onclick) =>
-      el("button", { type: "button", class: "course-button", onclick }, text);
+    const button = (text, onclick) => course.button(text, onclick, { class: "course-button" });
     const importing = button("Import a file", () => file.click());
+    function clear() {
+      if (newerIsStored()) throw new Error(NEWER);
+      store.keep(KEY, null);
+      dispatchEvent(new Event("course-progress"));
+      return "All ticks are cleared.";
+    }
     const clearing = button("Clear all ticks", () =>
-      ask("Clear all ticks in this browser?", clearing, [
-        [
-          "Clear them",
-          () => {
-            if (newerIsStored()) throw new Error(NEWER);
-            store.keep(KEY, null);
-            dispatchEvent(new Event("course-progress"));
-            return "All ticks are cleared.";
-          },
-        ],
-      ]),
+      ask("Clear all ticks in this browser?", clearing, [["Clear them", clear]]),
     );
     const exporting = button("Export to a file", () => {
       const url = URL.createObjectURL(new Blob([toFile(load())], { type: "application/json" }));
@@ -357,8 +345,7 @@ course.define("progress", () => {
     }
 
     show();
-    addEventListener("storage", show);
-    addEventListener("pageshow", show);
+    store.follow(show);
   }
 
   if (course.isPage) {

@@ -15,9 +15,7 @@ course.define("exercise", () => {
   function judgeNumber({ right, wrong, digits }, text) {
     const typed = parse(digits ? text : joined(text));
     if (!text.trim()) return none("Write a number first.");
-    if (Number.isNaN(typed)) {
-      return none(`“${text.trim()}” is not a number.`);
-    }
+    if (Number.isNaN(typed)) return none(`“${text.trim()}” is not a number.`);
     const rounded = Number(typed.toFixed(digits));
     const known = Object.keys(wrong).find((number) => Number(number) === rounded);
     if (rounded === Number(right)) return { state: "right", text: `${right} is right.` };
@@ -148,7 +146,7 @@ course.define("exercise", () => {
           hint.open = true;
           hint.querySelector("summary").focus();
         };
-        status.append(" ", el("button", { type: "button", onclick: open }, "Look at hint 1"));
+        status.append(" ", course.button("Look at hint 1", open));
       }
       return verdict.state;
     }
@@ -156,10 +154,7 @@ course.define("exercise", () => {
     function submit(event) {
       event.preventDefault();
       const state = tell();
-      if (state === "none") {
-        parts.toFill().focus();
-        return;
-      }
+      if (state === "none") return parts.toFill().focus();
       store.keep(keyOf(exercise), JSON.stringify(parts.given())); // or it holds for this visit
       if (state === "right" && course.progress.setWorkedOut(exercise)) {
         status.append(" The exercise is ticked as worked out.");

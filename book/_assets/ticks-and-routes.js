@@ -10,8 +10,7 @@ course.define("ticks_and_routes", () => {
     .map((place) => `${place} a`)
     .join(", ");
 
-  const button = (text, onclick) =>
-    el("button", { type: "button", class: "course-button", onclick }, text);
+  const button = (text, onclick) => course.button(text, onclick, { class: "course-button" });
 
   // The chapter that a link leads to, "05"; the links of the map are SVG's
   function numberOf(link) {
@@ -164,6 +163,5 @@ course.define("ticks_and_routes", () => {
   }
   show();
   addEventListener("course-progress", showTicks);
-  addEventListener("storage", show);
-  addEventListener("pageshow", show);
+  store.follow(show);
 });

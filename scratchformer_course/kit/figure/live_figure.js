@@ -5,7 +5,7 @@
 // It replaces the still figure in the page. Where anything fails, the still figure stays.
 
 course.define("live", () => {
-  const { el, figures } = course;
+  const { el, button, figures } = course;
   const PAUSE = 700; // milliseconds between two stops that are played
   const NONE = /** @type {any} */ (null); // no class
   let count = 0; // of what needs an id of its own
@@ -248,9 +248,6 @@ course.define("live", () => {
   // A slider over the places of a list, whose entries it shows as texts
   const sliderOver = (name, texts, oninput, value = 0) =>
     slider(name, { max: texts.length - 1, value, show: (i) => texts[i] }, oninput);
-
-  const button = (text, onclick, attributes = {}) =>
-    el("button", { type: "button", onclick, ...attributes }, text);
 
   // A button that plays the stops of a slider, of which next() is the one behind that on show, until
   // the last. Where a reader wants nothing to move by itself, a press takes one step: the button has
