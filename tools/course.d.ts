@@ -15,13 +15,18 @@ interface Course {
   /** Whether this is a page, and neither Node.js nor a worker. */
   isPage: boolean;
   el(name: string, ...rest: (Attributes | Child)[]): any;
+  button(text: Child, onclick: () => void, attributes?: Attributes): HTMLButtonElement;
   store: {
     recall(key: string): string | null;
     recallObject(key: string): any;
     keep(key: string, text: string | null): boolean;
+    /** Calls this when what is kept may be another. */
+    follow(show: () => void): void;
   };
   figures: Record<string, Figure>;
   descriptions: Record<string, any>;
+  /** The one of this hash; throws if the page does not hold it (yet). */
+  described(hash: string, what?: string): any;
   live: Live;
   model: ModelScript;
   [part: string]: any;
@@ -45,7 +50,7 @@ interface Checked {
 interface Live {
   el: Course["el"];
   newId(name: string): string;
-  button(text: Child, onclick: () => void, attributes?: Attributes): HTMLButtonElement;
+  button: Course["button"];
   title(text?: Child): HTMLElement;
   note(text: Child): HTMLElement;
   table(columns: Child[], rows: Child[][], attributes?: Attributes, sums?: Child[][]): HTMLTableElement;
@@ -54,9 +59,13 @@ interface Live {
   wordMap(
     words: string[],
     does: string,
-    kind: string,
+    colour: string,
     choose: (t: number) => void,
-  ): { element: HTMLTableElement; names: HTMLButtonElement[]; cells: HTMLElement[][] };
+  ): {
+    element: HTMLTableElement;
+    cells: HTMLElement[][];
+    show(weights: Numbers[], asks: number, isClosed: (t: number, s: number) => boolean): void;
+  };
   slider(
     name: string,
     range: {
@@ -75,8 +84,8 @@ interface Live {
     onchoose: (i: number) => void,
     chosen?: number,
   ): { element: HTMLElement; buttons: HTMLButtonElement[]; at(): number };
-  check(text: Child, onchange?: (isOn: boolean) => void, attributes?: Attributes): Checked;
-  newSwitch(text: Child, onchange?: (isOn: boolean) => void, attributes?: Attributes): Checked;
+  check(text: Child, onchange?: (isOn: boolean) => void, attributes?: Attributes, isOn?: boolean): Checked;
+  newSwitch(text: Child, onchange?: (isOn: boolean) => void, attributes?: Attributes, isOn?: boolean): Checked;
   seedField(
     value: number,
     onchange?: () => void,
@@ -87,7 +96,7 @@ interface Live {
     parts: { title: string; panel: HTMLElement; tab?: HTMLElement }[],
     show: (part: any) => void,
   ): { list: HTMLElement; choose(part: any): void };
-  bars(numbers: Numbers, colour: string, name: string, height?: number): HTMLElement;
+  bars(numbers: Numbers, colour: string, name: string): HTMLElement;
   roving(
     host: HTMLElement,
     at: (row: number, column: number) => HTMLElement | null | undefined,
@@ -107,6 +116,7 @@ interface Live {
     start: (place: DOMPoint) => void,
     move: (place: DOMPoint) => void,
   ): void;
+  placeIn(svg: SVGSVGElement, event: MouseEvent): DOMPoint;
   turnable(
     svg: SVGSVGElement,
     grip: SVGElement,
@@ -115,14 +125,20 @@ interface Live {
   ): void;
   drawing(width: number, height: number, attributes: Attributes, ...children: Child[]): any;
   words(text: string | number, x: number, y: number, anchor?: string): SVGTextElement;
+  line(...ends: any[]): SVGLineElement; // x, y of both, and a class
+  circle(...place: any[]): any; // x, y, radius, and a class
+  way(d: string, kind?: string): SVGPathElement;
+  named(name: Child, colour: string): HTMLElement;
   path(points: Numbers[]): string;
   describe(element: Element, text: string): void;
   format(number: number, digits?: number): string;
+  grouped(number: number): string;
   percent(p: number): string;
   visible(text: string): string;
   listed(names: string[]): string;
   sum(numbers: Numbers): number;
   mean(numbers: Numbers): number;
+  ranked(numbers: { keys(): Iterable<number> }): number[];
   start(): void;
 }
 

@@ -27,40 +27,38 @@ course.define("progress", () => {
   // The ids in a file's text; throws an Error in words that a reader can use
   function fromFile(text) {
     if (text.length > LARGEST) throw new Error("It is too large for a file of ticks.");
-    let told;
+    let content;
     try {
-      told = JSON.parse(text);
+      content = JSON.parse(text);
     } catch {
       throw new Error("It is not JSON, so this page did not write it.");
     }
-    if (told?.course !== COURSE || told?.what !== "progress") {
+    if (content?.course !== COURSE || content?.what !== "progress") {
       throw new Error("It is JSON, but it is not a file of this course's ticks.");
     }
-    if (told.version !== VERSION) {
+    if (content.version !== VERSION) {
       throw new Error(
-        `It has version ${brief(told.version)}, and this page reads version ${VERSION}.`,
+        `It has version ${brief(content.version)}, and this page reads version ${VERSION}.`,
       );
     }
-    if (!Array.isArray(told.done)) throw new Error("It has no list of what is done.");
-    const strange = told.done.find((id) => typeof id !== "string" || !ID.test(id));
+    if (!Array.isArray(content.done)) throw new Error("It has no list of what is done.");
+    const strange = content.done.find((id) => typeof id !== "string" || !ID.test(id));
     if (strange !== undefined) {
       throw new Error(`It lists ${brief(strange)}, which is no chapter and no exercise.`);
     }
-    return new Set(told.done);
+    return new Set(content.done);
   }
 
-  const toFile = (done) =>
-    JSON.stringify(
-      { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() },
-      null,
-      1,
-    );
+  function toFile(done) {
+    const content = { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() };
+    return JSON.stringify(content, null, 1);
+  }
 
   // Whether a stored text is of a newer edition, whose ticks this page can neither read nor change
   function isNewer(text) {
     try {
-      const told = JSON.parse(text);
-      return told?.course === COURSE && told.what === "progress" && told.version > VERSION;
+      const content = JSON.parse(text);
+      return content?.course === COURSE && content.what === "progress" && content.version > VERSION;
     } catch {
       return false;
     }
@@ -68,14 +66,10 @@ course.define("progress", () => {
 
   // Those ids that are a chapter or an exercise of the course
   function known(chapters, ids) {
-    const all = new Set(
-      chapters.flatMap(({ number, exercises }) => [
-        number,
-        ...exercises,
-        ...exercises.map(workedOut),
-      ]),
-    );
-    return new Set([...ids].filter((id) => all.has(id)));
+    const all = chapters.flatMap(({ number, exercises }) => {
+      return [number, ...exercises, ...exercises.map(workedOut)];
+    });
+    return new Set([...ids].filter((id) => all.includes(id)));
   }
 
   const chapterOf = (id) => (id.includes(".") ? id.split(".")[0].padStart(2, "0") : id);
@@ -198,8 +192,7 @@ course.define("progress", () => {
     }
     end?.before(el("p.course-tick-end", tick(number, "I am done with this chapter", "")));
     showTicks();
-    addEventListener("storage", showTicks);
-    addEventListener("pageshow", showTicks); // a page that comes back from the browser's cache
+    store.follow(showTicks);
   }
 
   function onWelcome(host) {
@@ -227,21 +220,16 @@ course.define("progress", () => {
       onchange: () => read(),
     });
     file.hidden = true;
-    const button = (text, onclick) =>
-      el("button", { type: "button", class: "course-button", onclick }, text);
+    const button = (text, onclick) => course.button(text, onclick, { class: "course-button" });
     const importing = button("Import a file", () => file.click());
+    function clear() {
+      if (newerIsStored()) throw new Error(NEWER);
+      store.keep(KEY, null);
+      dispatchEvent(new Event("course-progress"));
+      return "All ticks are cleared.";
+    }
     const clearing = button("Clear all ticks", () =>
-      ask("Clear all ticks in this browser?", clearing, [
-        [
-          "Clear them",
-          () => {
-            if (newerIsStored()) throw new Error(NEWER);
-            store.keep(KEY, null);
-            dispatchEvent(new Event("course-progress"));
-            return "All ticks are cleared.";
-          },
-        ],
-      ]),
+      ask("Clear all ticks in this browser?", clearing, [["Clear them", clear]]),
     );
     const exporting = button("Export to a file", () => {
       const url = URL.createObjectURL(new Blob([toFile(load())], { type: "application/json" }));
@@ -357,8 +345,7 @@ course.define("progress", () => {
     }
 
     show();
-    addEventListener("storage", show);
-    addEventListener("pageshow", show);
+    store.follow(show);
   }
 
   if (course.isPage) {

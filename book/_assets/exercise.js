@@ -15,9 +15,7 @@ course.define("exercise", () => {
   function judgeNumber({ right, wrong, digits }, text) {
     const typed = parse(digits ? text : joined(text));
     if (!text.trim()) return none("Write a number first.");
-    if (Number.isNaN(typed)) {
-      return none(`“${text.trim()}” is not a number.`);
-    }
+    if (Number.isNaN(typed)) return none(`“${text.trim()}” is not a number.`);
     const rounded = Number(typed.toFixed(digits));
     const known = Object.keys(wrong).find((number) => Number(number) === rounded);
     if (rounded === Number(right)) return { state: "right", text: `${right} is right.` };
@@ -137,29 +135,26 @@ course.define("exercise", () => {
 
     // Says what is thought of the answer that stands there
     function tell() {
-      const told = parts.judge();
-      status.className = `course-${told.state}`;
+      const verdict = parts.judge();
+      status.className = `course-${verdict.state}`;
       status.replaceChildren(
-        ...inline(told.state === "wrong" ? `Not yet. ${told.text}` : told.text),
+        ...inline(verdict.state === "wrong" ? `Not yet. ${verdict.text}` : verdict.text),
       );
       const hint = box.parentElement.querySelector(".course-hint");
-      if (told.isUnknown && hint) {
+      if (verdict.isUnknown && hint) {
         const open = () => {
           hint.open = true;
           hint.querySelector("summary").focus();
         };
-        status.append(" ", el("button", { type: "button", onclick: open }, "Look at hint 1"));
+        status.append(" ", course.button("Look at hint 1", open));
       }
-      return told.state;
+      return verdict.state;
     }
 
     function submit(event) {
       event.preventDefault();
       const state = tell();
-      if (state === "none") {
-        parts.toFill().focus();
-        return;
-      }
+      if (state === "none") return parts.toFill().focus();
       store.keep(keyOf(exercise), JSON.stringify(parts.given())); // or it holds for this visit
       if (state === "right" && course.progress.setWorkedOut(exercise)) {
         status.append(" The exercise is ticked as worked out.");

@@ -19,7 +19,7 @@ course.define("experiment", () => {
   };
   const home = el("p.course-do-home", { hidden: "" }, [
     "The figure stands at one of the experiments below. ",
-    el("button", { type: "button", onclick: bring }, "Bring it back"),
+    course.button("Bring it back", bring),
   ]);
   figure.before(home);
 
@@ -40,7 +40,7 @@ course.define("experiment", () => {
 
   function build(box) {
     const steps = box.dataset.press.split(" | ");
-    const button = el("button", { type: "button", onclick }, "Do it");
+    const button = course.button("Do it", onclick);
     const status = el("span", { role: "status" });
     box.append(button, status);
     function onclick() {

@@ -85,8 +85,11 @@ course.define("covers", () => {
       veil.outer.tabIndex = -1;
       veil.outer.focus({ preventScroll: true });
     };
-    const button = el("button", { type: "button", onclick: show }, "Just show me");
-    return el("div.course-cover", el("span", "Guess first, or "), button);
+    return el(
+      "div.course-cover",
+      el("span", "Guess first, or "),
+      course.button("Just show me", show),
+    );
   }
 
   // A browser that can find hidden text does not lay it out, so the page says how high it is
@@ -178,8 +181,7 @@ course.define("covers", () => {
       box.checked = recall(NEVER) !== null;
       refresh();
     };
-    addEventListener("storage", follow); // another tab
-    addEventListener("pageshow", follow); // back from the browser's cache
+    course.store.follow(follow);
     box.checked = recall(NEVER) !== null;
     return el("label.course-guess-never", box, "Never cover answers");
   }

@@ -16,7 +16,7 @@ course.define("verdicts", () => {
       options: choices ? parts(choices) : [],
       answers,
       unit,
-      told: answerIs === "prose" ? "the answer is" : "the output shows",
+      source: answerIs === "prose" ? "the answer is" : "the output shows",
     };
   }
 
@@ -75,9 +75,9 @@ course.define("verdicts", () => {
   }
 
   // A guess beside its answer: the first line says the guess, the others how good it is
-  function lines({ kind, asks, answers, unit, told }, values) {
+  function lines({ kind, asks, answers, unit, source }, values) {
     const number = (text) => (unit ? `${text}\u00a0${unit}` : text);
-    const upper = told[0].toUpperCase() + told.slice(1);
+    const upper = source[0].toUpperCase() + source.slice(1);
     if (kind === "numbers" && asks.length === 1) {
       const sentence = `${upper} ${number(answers[0])}.`;
       return [
@@ -88,7 +88,7 @@ course.define("verdicts", () => {
     if (kind === "numbers") {
       const each = asks.map(
         (ask, i) =>
-          `${ask}: your guess is ${number(values[i])}, ${told} ${number(answers[i])}. ` +
+          `${ask}: your guess is ${number(values[i])}, ${source} ${number(answers[i])}. ` +
           verdict(values[i], answers[i], unit),
       );
       return ["Your guesses.", ...each];

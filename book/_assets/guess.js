@@ -31,19 +31,18 @@ course.define("guess", () => {
       );
       const shown = (i) => (unit ? `${asks[i]}, in ${unit}` : asks[i]);
       const label = (i, ...before) => el("label", { for: inputs[i].id }, ...before, shown(i));
-      const rows = inputs.map((input, i) => el("div", label(i), input));
+      const one = () => [label(0, first()), el("div.course-guess-row", inputs[0], send)];
+      const several = () =>
+        el("fieldset", [
+          el("legend", el("strong", "Guess first")),
+          el(
+            "div.course-guess-numbers",
+            inputs.map((input, i) => el("div", label(i), input)),
+          ),
+          el("div.course-guess-row", send),
+        ]);
       return {
-        content:
-          inputs.length === 1
-            ? [label(0, first()), el("div.course-guess-row", inputs[0], send)]
-            : [
-                el(
-                  "fieldset",
-                  el("legend", el("strong", "Guess first")),
-                  el("div.course-guess-numbers", ...rows),
-                  el("div.course-guess-row", send),
-                ),
-              ],
+        content: inputs.length === 1 ? one() : several(),
         typed: () => inputs.map((input) => input.value),
         fill: (values) => {
           for (const [i, input] of inputs.entries()) input.value = values[i] ?? "";
@@ -65,14 +64,10 @@ course.define("guess", () => {
       );
       const chosen = () => inputs.find((input) => input.checked);
       return {
-        content: [
-          el(
-            "fieldset",
-            { "aria-describedby": status.id },
-            el("legend", first(), ask),
-            el("div.course-guess-row", ...labels, send),
-          ),
-        ],
+        content: el("fieldset", { "aria-describedby": status.id }, [
+          el("legend", first(), ask),
+          el("div.course-guess-row", labels, send),
+        ]),
         typed: () => [chosen()?.value ?? ""],
         fill: ([value]) => {
           for (const input of inputs) input.checked = input.value === value;
@@ -96,9 +91,7 @@ course.define("guess", () => {
     const status = el("p.course-guess-status", { role: "status", id: name("status") });
     const send = el("button", { type: "submit" }, "Keep my guess");
     const control = controls[asked.kind](asked, name, status, send);
-    box.replaceChildren(
-      el("form", { novalidate: "", onsubmit: submit }, ...control.content, status),
-    );
+    box.replaceChildren(el("form", { novalidate: "", onsubmit: submit }, control.content, status));
 
     function submit(event) {
       event.preventDefault();
@@ -125,31 +118,21 @@ course.define("guess", () => {
 
     // The guess beside what answers it, which is open from now on
     function show() {
-      const [guess, ...told] = lines(asked, guessed());
+      const [guess, ...verdicts] = lines(asked, guessed());
       if (store.isLost(key)) {
-        told.push("This browser keeps no guesses, so this one is lost when you leave the page.");
+        verdicts.push(
+          "This browser keeps no guesses, so this one is lost when you leave the page.",
+        );
       }
       const button = (text, onclick) =>
-        el(
-          "button",
-          { type: "button", "aria-label": `${text} the guess: ${asked.ask}`, onclick },
-          text,
-        );
-      const fresh = el(
-        "div.course-guess-line",
-        { id: name("result"), role: "group", "aria-label": `Guess: ${asked.ask}` },
-        el(
-          "p",
-          { tabindex: -1 },
-          el("strong", guess),
-          ...told.flatMap((text) => [" ", el("span", text)]),
-        ),
-        el(
-          "div",
-          button("Change", () => control.start().focus()),
-          button("Forget", drop),
-        ),
-      );
+        course.button(text, onclick, { "aria-label": `${text} the guess: ${asked.ask}` });
+      const spans = verdicts.map((text) => [" ", el("span", text)]);
+      const change = button("Change", () => control.start().focus());
+      const names = { id: name("result"), role: "group", "aria-label": `Guess: ${asked.ask}` };
+      const fresh = el("div.course-guess-line", names, [
+        el("p", { tabindex: -1 }, el("strong", guess), spans),
+        el("div", change, button("Forget", drop)),
+      ]);
       send.textContent = "Change my guess";
       fresh.classList.toggle("course-guess-several", asked.asks.length > 1);
       if (line) line.replaceWith(fresh);

@@ -10,8 +10,7 @@ course.define("ticks_and_routes", () => {
     .map((place) => `${place} a`)
     .join(", ");
 
-  const button = (text, onclick) =>
-    el("button", { type: "button", class: "course-button", onclick }, text);
+  const button = (text, onclick) => course.button(text, onclick, { class: "course-button" });
 
   // The chapter that a link leads to, "05"; the links of the map are SVG's
   function numberOf(link) {
@@ -97,7 +96,7 @@ course.define("ticks_and_routes", () => {
     };
   }
 
-  function onChapter(here, pages) {
+  function onChapter(chapter, pages) {
     const area = document.querySelector(".prev-next-area");
     const own = [...area.children];
     const line = el("p.course-route-line", { tabindex: -1 });
@@ -117,7 +116,7 @@ course.define("ticks_and_routes", () => {
     return () => {
       const route = load();
       const chapters = (route?.chapters ?? []).filter((number) => pages.has(number));
-      const place = chapters.indexOf(here);
+      const place = chapters.indexOf(chapter);
       area.replaceChildren(...own);
       line.replaceChildren();
       if (!chapters.length) return;
@@ -155,15 +154,14 @@ course.define("ticks_and_routes", () => {
     const page = { href: link.href.split("#")[0], title: link.textContent };
     if (numberOf(link)) pages.set(numberOf(link), page);
   }
-  const here = numberOf(location);
+  const chapter = numberOf(location);
   document.querySelectorAll(".course-machine").forEach(joinStops);
-  const showRoute = here ? onChapter(here, pages) : onWelcome();
+  const showRoute = chapter ? onChapter(chapter, pages) : onWelcome();
   function show() {
     showTicks();
     showRoute();
   }
   show();
   addEventListener("course-progress", showTicks);
-  addEventListener("storage", show);
-  addEventListener("pageshow", show);
+  store.follow(show);
 });

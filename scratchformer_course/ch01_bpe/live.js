@@ -79,13 +79,10 @@ course.define("ch01_bpe", () => {
   // A token as a reader can see it; bytes that are no text are written as numbers
   function label(bytes) {
     const numbers = Array.from(bytes, (byte) => byte.charCodeAt(0));
+    const signs = { " ": "·", "\n": "⏎", "\t": "⇥" };
     try {
       const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-      const text = decoder
-        .decode(Uint8Array.from(numbers))
-        .replaceAll(" ", "·")
-        .replaceAll("\n", "⏎")
-        .replaceAll("\t", "⇥");
+      const text = decoder.decode(Uint8Array.from(numbers)).replaceAll(/[ \n\t]/g, (c) => signs[c]);
       if (!/[\p{C}\p{Z}]/u.test(text)) return text;
     } catch {
       // a part of a character
@@ -97,26 +94,14 @@ course.define("ch01_bpe", () => {
 
   // ---- drawing -----------------------------------------------------------------------------
 
-  const {
-    el,
-    label: named,
-    button,
-    slider,
-    note,
-    title,
-    scrolling,
-    table,
-    rovingLine,
-    fold,
-  } = course.live;
-  const { drawing, press, player } = course.live;
-  const words = (x, y, text, rest = {}) => el("svg:text", { x, y, ...rest }, text);
+  const { el, button, slider, note, title, scrolling, table, rovingLine, fold } = course.live;
+  const { drawing, words, line, circle, way, press, player, grouped } = course.live;
 
   // Bytes above, the piece below, a line from each part to what it became
   function tree(root) {
     const parts = [];
     const lines = [];
-    const told = [];
+    const merges = [];
     const level = 62;
     const wide = [...root.bytes].some((byte) => label(byte).length > 1) ? 52 : 36;
     let leaves = 0;
@@ -128,24 +113,22 @@ course.define("ch01_bpe", () => {
       const text = label(piece.bytes);
       const width = Math.max(text.length * 8.6, String(piece.id).length * 8) + 8;
       for (const part of from) {
-        lines.push(el("svg:line", { x1: part.x, y1: 44 + part.height * level, x2: x, y2: y }));
+        lines.push(line(part.x, 44 + part.height * level, x, y));
       }
       parts.push(
         el("svg:rect", { x: x - width / 2, y, width, height: 42, rx: 5, class: "sx-token" }),
-        words(x, y + 17, text, { class: "sx-mono" }),
-        words(x, y + 35, piece.id),
+        el("svg:text.sx-mono", { x, y: y + 17, "text-anchor": "middle" }, text),
+        words(piece.id, x, y + 35),
       );
-      if (from.length) told.push(`${piece.from.map((p) => label(p.bytes)).join(" + ")} = ${text}`);
+      if (from.length)
+        merges.push(`${piece.from.map((p) => label(p.bytes)).join(" + ")} = ${text}`);
       return { x, height };
     }
-    const { height } = place(root);
-    const size = [leaves * wide + 40, 48 + height * level];
-    const name = told.length ? `Merges, first to last: ${told.join("; ")}` : "A single byte";
-    const frame = { viewBox: `-20 0 ${size.join(" ")}`, width: size[0], height: size[1] };
-    return el("svg:svg", { ...frame, role: "img", "aria-label": `${name}, id ${root.id}.` }, [
-      lines,
-      parts,
-    ]);
+    const tall = 48 + place(root).height * level;
+    const width = leaves * wide + 40;
+    const name = merges.length ? `Merges, first to last: ${merges.join("; ")}` : "A single byte";
+    const frame = { viewBox: `-20 0 ${width} ${tall}`, width, height: tall };
+    return drawing(0, 0, { ...frame, "aria-label": `${name}, id ${root.id}.` }, lines, parts);
   }
 
   // The number of tokens against the number of merges
@@ -154,24 +137,27 @@ course.define("ch01_bpe", () => {
     const x = (n) => x0 + (n / most) * width;
     const y = (n) => y0 - (n / (bytes || 1)) * height;
     const path = rows.map((row) => `H${x(row.step).toFixed(1)}V${y(row.left).toFixed(1)}`);
-    const end = { class: "sx-end" };
     const late = step > 0.85 * most; // where the number has no room on the right
-    const side = { class: late ? "sx-left sx-end" : "sx-left sx-start" };
     const name =
       `Tokens of the text against merges: ${bytes} without a merge, ` +
       `${left} after ${step}, ${rows.at(-1)?.left ?? bytes} after all ${most}.`;
     return drawing(320, 174, { width: 320, "aria-label": name }, [
-      el("svg:path.sx-axis", { d: `M${x0} ${y0 - height}V${y0}H${x0 + width}` }),
-      el("svg:path.sx-curve", { d: `M${x0} ${y(bytes)}${path.join("")}H${x0 + width}` }),
-      el("svg:line.sx-now", { x1: x(step), x2: x(step), y1: y0, y2: y(left) }),
-      el("svg:circle", { cx: x(step), cy: y(left), r: 5 }),
-      step > 0 && bytes ? words(x(step) + (late ? 5 : 8), y(left) - 9, left, side) : null,
-      words(x0 - 6, y(bytes) + 4, bytes, end),
-      words(x0 - 6, y0 + 4, 0, end),
-      words(x0, y0 + 19, 0),
-      words(x0 + width, y0 + 19, most),
-      words(x0 + width / 2, y0 + 37, "merges learned"),
-      words(x0 - 36, y0 - height - 18, "tokens of the text", { class: "sx-start" }),
+      way(`M${x0} ${y0 - height}V${y0}H${x0 + width}`, "sx-axis"),
+      way(`M${x0} ${y(bytes)}${path.join("")}H${x0 + width}`, "sx-curve"),
+      line(x(step), y0, x(step), y(left), "sx-now"),
+      circle(x(step), y(left), 5),
+      step > 0 && bytes
+        ? el(
+            "svg:g.sx-left",
+            words(left, x(step) + (late ? 5 : 8), y(left) - 9, late ? "end" : "start"),
+          )
+        : null,
+      words(bytes, x0 - 6, y(bytes) + 4, "end"),
+      words(0, x0 - 6, y0 + 4, "end"),
+      words(0, x0, y0 + 19),
+      words(most, x0 + width, y0 + 19),
+      words("merges learned", x0 + width / 2, y0 + 37),
+      words("tokens of the text", x0 - 36, y0 - height - 18, "start"),
     ]);
   }
 
@@ -224,12 +210,10 @@ course.define("ch01_bpe", () => {
       }
       const faults = [];
       if (letters.length > settings.longest) {
-        faults.push(
-          `Only the first ${settings.longest.toLocaleString("en")} of ` +
-            `${letters.length.toLocaleString("en")} characters are read.`,
-        );
+        const [read, all] = [settings.longest, letters.length].map(grouped);
+        faults.push(`Only the first ${read} of ${all} characters are read.`);
       }
-      if (tokenizer.whole(text) !== text) faults.push("Half a character was read as �.");
+      if (tokenizer.wellFormed(text) !== text) faults.push("Half a character was read as �.");
       if (!bytes) faults.push("Type a text.");
       warning.textContent = faults.join(" ");
       drawHistory();
@@ -248,22 +232,17 @@ course.define("ch01_bpe", () => {
 
     function said(step, now) {
       if (step === 0) return "No merge yet: each byte is a piece.";
-      if (now.length) {
-        return `Merge ${step}: ${now
-          .map((row) => `${joined(row)}, ${times(row.times)} in this text`)
-          .join("; ")}.`;
-      }
+      const found = now.map((row) => `${joined(row)}, ${times(row.times)} in this text`);
+      if (now.length) return `Merge ${step}: ${found.join("; ")}.`;
       const id = step + BYTES - 1;
       const chunk = tokenizer.tokens[id];
       const from = piecesAt({ chunk, changes: changesOf(tokenizer, chunk) }, step - 1);
-      return (
-        `Merge ${step}: ${joined({ from: from.map((piece) => piece.id), id })}, ` +
-        "not in this text."
-      );
+      return `Merge ${step}: ${joined({ from: from.map((piece) => piece.id), id })}, not in this text.`;
     }
 
     function drawPieces(pieces, step) {
       let place = 0;
+      let reached = /** @type {any} */ (null); // what choose() is given
       buttons = [];
       list.replaceChildren(
         ...pieces.flatMap((some) => {
@@ -271,30 +250,25 @@ course.define("ch01_bpe", () => {
             const at = place;
             const column = buttons.length;
             place += piece.bytes.length;
-            const choice = button("", () => choose(piece, at, choice), {
-              "data-row": 0,
-              "data-column": column,
-              tabindex: -1,
-              "aria-pressed": "false",
-              class:
-                `sx-piece${column % 2 ? " sx-odd" : ""}` +
-                (step > 0 && piece.step === step ? " sx-new" : ""),
-            });
-            choice.append(el("span", label(piece.bytes)), el("small", String(piece.id)));
-            buttons.push(choice);
-            if (at <= chosen && chosen < place) choose(piece, at, choice);
-            return choice;
+            const parts = [el("span", label(piece.bytes)), el("small", piece.id)];
+            const one = button(parts, () => choose(piece, at, column), { "data-column": column });
+            one.classList.add("sx-piece", column % 2 ? "sx-odd" : "sx-even");
+            one.classList.toggle("sx-new", step > 0 && piece.step === step);
+            buttons.push(one);
+            if (at <= chosen && chosen < place) reached = [piece, at, column];
+            return one;
           });
           const ends = some.some((piece) => piece.bytes.includes("\n"));
           return [el("span.sx-chunk", drawn), ...(ends ? [el("span.sx-break")] : [])];
         }),
       );
-      if (!buttons.length) for (const element of [heading, made]) element.replaceChildren();
+      if (reached) choose(...reached);
+      else for (const element of [heading, made]) element.replaceChildren();
     }
 
-    function choose(piece, place, choice) {
+    function choose(piece, place, column) {
       chosen = place;
-      press(buttons, buttons.indexOf(choice), true);
+      press(buttons, column, true);
       const n = piece.bytes.length;
       heading.textContent = piece.from.length
         ? `${label(piece.bytes)} was made of ${n} bytes`
@@ -305,25 +279,14 @@ course.define("ch01_bpe", () => {
     function drawHistory() {
       history.replaceChildren();
       if (!details.open) return; // it may be long
-      history.append(
-        table(
-          ["merge", "pieces", "token", "id", "times", "tokens left"],
-          rows.map((row) =>
-            [
-              row.step,
-              row.from.map(name).join(" + "),
-              name(row.id),
-              row.id,
-              row.times,
-              row.left,
-            ].map(String),
-          ),
-        ),
-      );
+      const lines = rows.map(({ step, from, id, times, left }) => {
+        return [step, from.map(name).join(" + "), name(id), id, times, left];
+      });
+      history.append(table(["merge", "pieces", "token", "id", "times", "tokens left"], lines));
     }
 
     const element = el("div.sx-merges", [
-      el("div.sx-prompt", named("Text", field), field, warning),
+      el("div.sx-prompt", course.live.label("Text", field), field, warning),
       merge.element,
       el("div.sx-bar", [
         play.button,

@@ -3,19 +3,8 @@
 // chapter's vectors, which are stored as signed bytes.
 
 course.define("ch02_embeddings", () => {
-  const {
-    el,
-    newId,
-    label: named,
-    button,
-    bar,
-    note,
-    title,
-    table,
-    format,
-    percent,
-    describe,
-  } = course.live;
+  const { el, newId, button, bar, note, title, table, format, percent } = course.live;
+  const { describe, line, circle, way, placeIn } = course.live;
   const CHANNELS = 32;
   const NEAREST = 8;
   const ANSWERS = 5;
@@ -118,30 +107,26 @@ course.define("ch02_embeddings", () => {
 
   // Labels that do not cover each other, in the order of the ids given: [{id, x, y}]
   function labels({ words, places }, order, width, height) {
-    const taken = [];
-    const free = (box) =>
-      box[0] >= 2 &&
-      box[2] <= width - 2 &&
-      box[1] >= 0 &&
-      box[3] <= height &&
-      taken.every((b) => box[0] > b[2] || b[0] > box[2] || box[1] > b[3] || b[1] > box[3]);
     const shown = [];
+    /** @type {(label: any) => boolean} */
+    const free = ({ box: [left, top, right, bottom] }) => {
+      const apart = ({ box: b }) => left > b[2] || b[0] > right || top > b[3] || b[1] > bottom;
+      const fits = left >= 2 && right <= width - 2 && top >= 0 && bottom <= height;
+      return fits && shown.every(apart);
+    };
     for (const id of new Set(order)) {
       const half = (words[id].length * LETTER) / 2 + 2;
       const [x, y] = at(places[id], width, height);
-      const ways = [
-        [0, -11],
-        [0, 12],
-        [half + 3, 0],
-        [-half - 3, 0],
-      ];
-      for (const [dx, dy] of ways) {
-        const box = [x + dx - half, y + dy - LINE / 2, x + dx + half, y + dy + LINE / 2];
-        if (!free(box)) continue;
-        taken.push(box);
-        shown.push({ id, x: x + dx, y: y + dy, box });
-        break;
-      }
+      const boxAt = (x, y) => [x - half, y - LINE / 2, x + half, y + LINE / 2];
+      const [above, below] = [y - 11, y + 12].map((y) => ({ id, x, y, box: boxAt(x, y) }));
+      const [right, left] = [x + half + 3, x - half - 3].map((x) => ({
+        id,
+        x,
+        y,
+        box: boxAt(x, y),
+      }));
+      const label = [above, below, right, left].find(free);
+      if (label) shown.push(label);
     }
     return shown;
   }
@@ -167,16 +152,8 @@ course.define("ch02_embeddings", () => {
     // -- the map
 
     const svg = el("svg:svg", { role: "img", class: "sx-words", onclick: press });
-    const stage = el(
-      "div.sx-stage",
-      {
-        tabindex: 0,
-        role: "group",
-        "aria-label": "Map of words: an arrow key goes to the next word in its direction",
-        onkeydown: step,
-      },
-      svg,
-    );
+    const stage = el("div.sx-stage", { tabindex: 0, role: "group", onkeydown: step }, svg);
+    describe(stage, "Map of words: an arrow key goes to the next word in its direction");
 
     function step(event) {
       const ways = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -186,46 +163,38 @@ course.define("ch02_embeddings", () => {
     }
 
     function press(event) {
-      const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(
-        svg.getScreenCTM().inverse(),
-      );
+      const { x, y } = placeIn(svg, event);
       const label = placed.find(({ box }) => x > box[0] && x < box[2] && y > box[1] && y < box[3]);
       if (label) return choose(label.id);
-      const far = (a, b) => Math.hypot(a - x, b - y);
-      const places = map.places.map((place) => {
-        const [a, b] = at(place, width, height);
-        return far(a, b);
-      });
-      const nearest = places.indexOf(Math.min(...places));
-      if (places[nearest] <= REACH) choose(nearest);
+      const far = words.map((_, id) => Math.hypot(spot(id)[0] - x, spot(id)[1] - y));
+      const nearest = far.indexOf(Math.min(...far));
+      if (far[nearest] <= REACH) choose(nearest);
     }
+    const spot = (id) => at(map.places[id], width, height);
 
     function drawMap() {
-      const order = [chosen, ...near.map(({ id }) => id), ...words.keys()];
-      const centre = at(map.places[chosen], width, height);
       const names = near.map(({ id }) => id);
-      const dots = map.places.map((place) => {
-        const [x, y] = at(place, width, height);
-        return `M${x.toFixed(1)} ${y.toFixed(1)}h0`;
-      });
-      placed = labels(map, order, width, height);
+      const dots = words.map(
+        (_, id) =>
+          `M${spot(id)
+            .map((x) => x.toFixed(1))
+            .join(" ")}h0`,
+      );
+      placed = labels(map, [chosen, ...names, ...words.keys()], width, height);
       svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       svg.replaceChildren(
-        el("svg:path", { d: dots.join(""), class: "sx-dots" }),
-        ...names.map((id) => {
-          const [x, y] = at(map.places[id], width, height);
-          return el("svg:line", { x1: centre[0], y1: centre[1], x2: x, y2: y, class: "sx-tie" });
-        }),
-        el("svg:circle", { cx: centre[0], cy: centre[1], r: 5, class: "sx-chosen" }),
+        way(dots.join(""), "sx-dots"),
+        ...names.map((id) => line(...spot(chosen), ...spot(id), "sx-tie")),
+        circle(...spot(chosen), 5, "sx-chosen"),
         ...placed.map(({ id, x, y }) => {
           const kind = id === chosen ? "sx-chosen" : names.includes(id) ? "sx-near" : "sx-far";
           return el("svg:text", { x, y, class: kind }, words[id]);
         }),
       );
+      const nearest = names.map((id) => words[id]).join(", ");
       describe(
         svg,
-        `A map of ${words.length} words. Chosen: ${words[chosen]}. Nearest: ` +
-          `${names.map((id) => words[id]).join(", ")}.`,
+        `A map of ${words.length} words. Chosen: ${words[chosen]}. Nearest: ${nearest}.`,
       );
     }
 
@@ -242,13 +211,12 @@ course.define("ch02_embeddings", () => {
     const all = newId("words");
     const field = wordField("Word", "sx-typed", () => {
       const id = ids.get(read(field));
-      if (id === undefined) tell(missing(read(field)));
+      if (id === undefined) status.textContent = missing(read(field));
       else choose(id);
     });
-    const said = el("p.sx-status", { role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const listTitle = title();
     const list = el("div");
-    const tell = (text) => said.replaceChildren(text);
 
     function wordField(name, kind, onchange) {
       const input = el("input", {
@@ -261,18 +229,17 @@ course.define("ch02_embeddings", () => {
         oninput: () => ids.has(read(element)) && onchange(),
         onchange,
       });
-      const element = el("span.sx-field", named(name, input), input);
+      const element = el("span.sx-field", course.live.label(name, input), input);
       return element;
     }
     const inputOf = (element) => element.querySelector("input");
     const read = (element) => inputOf(element).value.trim().toLowerCase().replaceAll("’", "'");
 
     function missing(word) {
-      const alike = words.filter((known) => word && known.startsWith(word.slice(0, 2)));
+      if (!word) return "Type a word.";
+      const alike = words.filter((known) => known.startsWith(word.slice(0, 2)));
       const others = alike.length ? ` Some that are: ${alike.slice(0, 6).join(", ")}.` : "";
-      return word
-        ? `“${word}” is not among the ${words.length} words of this map.${others}`
-        : "Type a word.";
+      return `“${word}” is not among the ${words.length} words of this map.${others}`;
     }
 
     function choose(id) {
@@ -280,19 +247,15 @@ course.define("ch02_embeddings", () => {
       chosen = id;
       near = ranked(map, map.unit[id], [id]).slice(0, NEAREST);
       inputOf(field).value = words[id];
-      tell(`Nearest to ${words[id]}: ${near.map((each) => words[each.id]).join(", ")}.`);
+      const names = near.map((each) => words[each.id]).join(", ");
+      status.textContent = `Nearest to ${words[id]}: ${names}.`;
       listTitle.textContent = `Nearest to “${words[id]}”`;
-      list.replaceChildren(
-        table(
-          ["word", "cosine", ""],
-          near.map((each) => [
-            button(words[each.id], () => choose(each.id)),
-            format(each.cosine, 2),
-            bar(Math.max(0, each.cosine)),
-          ]),
-          { class: "sx-bars sx-list" },
-        ),
-      );
+      const rows = near.map(({ id, cosine }) => [
+        button(words[id], () => choose(id)),
+        format(cosine, 2),
+        bar(Math.max(0, cosine)),
+      ]);
+      list.replaceChildren(table(["word", "cosine", ""], rows, { class: "sx-bars sx-list" }));
       if (focused) list.querySelector("button").focus();
       if (width) drawMap();
     }
@@ -304,19 +267,18 @@ course.define("ch02_embeddings", () => {
       wordField(name, "sx-asked", answer),
     );
     const answers = el("div", { role: "status" });
-    const questions = Object.entries(settings.relations).map(([name, line]) => ({
-      name,
-      all: questionsOf(pairsOf(map, line)),
-    }));
+    const lines = Object.values(settings.relations);
+
+    function ask(question) {
+      for (const [i, field] of fields.entries()) inputOf(field).value = question[i];
+      answer();
+    }
 
     function another() {
-      const { all: some } = questions[nextQuestion % questions.length];
+      const some = questionsOf(pairsOf(map, lines[nextQuestion % lines.length]));
       const question = some[(nextQuestion * 37 + 11) % some.length];
       nextQuestion++;
-      fields.forEach((element, i) => {
-        inputOf(element).value = words[question[i]];
-      });
-      answer();
+      ask(question.map((id) => words[id]));
     }
 
     function answer() {
@@ -328,17 +290,12 @@ course.define("ch02_embeddings", () => {
       const found = ranked(map, wanted, [a, b, c]);
       const known = expected(map, settings.relations, a, b, c);
       const first = ranked(map, wanted)[0].id;
+      const rows = found.slice(0, ANSWERS).map(({ id, cosine }, i) => {
+        const answer = known?.d === id ? el("b", `${words[id]} ✓`) : words[id];
+        return [`${i + 1}.`, answer, format(cosine, 2)];
+      });
       answers.replaceChildren(
-        table(
-          ["place", "answer", "cosine"],
-          found
-            .slice(0, ANSWERS)
-            .map(({ id, cosine }, i) => [
-              `${i + 1}.`,
-              known?.d === id ? el("b", `${words[id]} ✓`) : words[id],
-              format(cosine, 2),
-            ]),
-        ),
+        table(["place", "answer", "cosine"], rows),
         verdict(known, found),
         note(
           `If the words of the question could be answers too, the first would be ${words[first]}.`,
@@ -365,11 +322,11 @@ course.define("ch02_embeddings", () => {
       el(
         "datalist",
         { id: all },
-        [...words].sort().map((word) => el("option", { value: word })),
+        [...words].sort().map((value) => el("option", { value })),
       ),
       el("div.sx-columns", [
         el("div.sx-main.sx-wide", stage, note("Press a word, or move with arrow keys.")),
-        el("div.sx-detail.sx-nearest", field, said, listTitle, list),
+        el("div.sx-detail.sx-nearest", field, status, listTitle, list),
       ]),
       el("div.sx-analogy", [
         title("Ask for an analogy"),
@@ -380,14 +337,9 @@ course.define("ch02_embeddings", () => {
         answers,
       ]),
     ]);
-    settings.question.split(" ").forEach((word, i) => {
-      inputOf(fields[i]).value = word;
-    });
     choose(chosen);
-    answer();
+    ask(settings.question.split(" "));
     new ResizeObserver(fit).observe(stage);
-    width = 0;
-    requestAnimationFrame(fit);
     return element;
   }
 

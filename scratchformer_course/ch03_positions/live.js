@@ -2,7 +2,8 @@
 // the hand at two places. The angle between the hands depends on the distance of the places alone.
 
 course.define("ch03_positions", () => {
-  const { el, slider, note, table, format, turnable, drawing, describe, sum } = course.live;
+  const { el, slider, note, table, format, turnable, sum, named } = course.live;
+  const { drawing, words, line, circle, way, describe } = course.live;
   // Of a clock, in units of the drawing
   const STEP = 90;
   const RADIUS = 37;
@@ -29,15 +30,12 @@ course.define("ch03_positions", () => {
 
   // ---- the figure ----
 
-  const show = (number) => format(number, 2).replace(/^−0\.00$/, "0.00");
+  const show = (number) => format(number, 2);
   const three = (number) => String(Number(number.toPrecision(3))); // its first three digits
 
   function hand(x, right, up, name) {
     const [tipX, tipY] = [x + RADIUS * right, MIDDLE - RADIUS * up];
-    return [
-      el("svg:line", { x1: x, y1: MIDDLE, x2: tipX, y2: tipY, class: name }),
-      el("svg:circle", { cx: tipX, cy: tipY, r: 4, class: name }),
-    ];
+    return [line(x, MIDDLE, tipX, tipY, name), circle(tipX, tipY, 4, name)];
   }
 
   // A piece of a circle, clockwise from one hand to the other
@@ -46,27 +44,19 @@ course.define("ch03_positions", () => {
     const to = from + turn;
     const at = (a) => `${x + SMALL * Math.sin(a)} ${MIDDLE - SMALL * Math.cos(a)}`;
     const large = turn > Math.PI ? 1 : 0;
-    return el("svg:path", {
-      d: `M${at(from)}A${SMALL} ${SMALL} 0 ${large} 1 ${at(to)}`,
-      class: "sx-between",
-    });
+    return way(`M${at(from)}A${SMALL} ${SMALL} 0 ${large} 1 ${at(to)}`, "sx-between");
   }
 
   function build(settings) {
     const { d_model, base } = settings;
     const speed = speeds(d_model, base);
     const place = slider("Place", { max: settings.most_place, value: settings.place }, draw);
-    const distance = slider(
-      "Distance",
-      { max: settings.most_distance, value: settings.distance },
-      draw,
-    );
+    const { most_distance: max, distance: value } = settings;
+    const distance = slider("Distance", { max, value }, draw);
     const clocks = el("svg:g");
     const svg = drawing(STEP * speed.length, HEIGHT, { class: "sx-clocks" }, clocks);
     svg.append(...speed.map(face));
-    const names = ["position", "stream"].map((colour) =>
-      el("span.sx-name", { style: `--colour: var(--sx-${colour})` }),
-    );
+    const names = ["position", "stream"].map((colour) => named("", colour));
     const status = el("p.sx-status", { role: "status" });
     const list = el("div");
 
@@ -74,13 +64,12 @@ course.define("ch03_positions", () => {
     // moves its own. Where the two nearly lie on each other, the first is meant.
     function face(_, i) {
       const middle = { x: STEP * (i + 0.5), y: MIDDLE };
-      const grip = el("svg:circle", { cx: middle.x, cy: middle.y, r: RADIUS + 7 });
+      const grip = circle(middle.x, MIDDLE, RADIUS + 7);
       turnable(svg, grip, middle, ({ x, y }) => {
         const pointer = Math.atan2(x - middle.x, middle.y - y);
         const away = (a, b) => 1 - Math.cos(a - b);
-        const [first, second] = [place.get(), place.get() + distance.get()].map(
-          (p) => p * speed[i],
-        );
+        const first = place.get() * speed[i];
+        const second = first + distance.get() * speed[i];
         const isSecond = away(first, second) > 0.02 && away(pointer, second) < away(pointer, first);
         return { sliders: [isSecond ? distance : place], radians: speed[i] };
       });
@@ -89,15 +78,14 @@ course.define("ch03_positions", () => {
 
     function clock(i, t, k, a, b) {
       const x = STEP * (i + 0.5);
-      const text = (words, y) => el("svg:text", { x, y }, words);
       return [
-        text(`hand ${i}`, 15),
-        text(`speed ${three(speed[i])}`, 33),
-        el("svg:circle", { cx: x, cy: MIDDLE, r: RADIUS, class: "sx-face" }),
+        words(`hand ${i}`, x, 15),
+        words(`speed ${three(speed[i])}`, x, 33),
+        circle(x, MIDDLE, RADIUS, "sx-face"),
         between(x, t * speed[i], k * speed[i]),
         hand(x, a[2 * i], a[2 * i + 1], "sx-first"),
         hand(x, b[2 * i], b[2 * i + 1], "sx-second"),
-        text(`${three(k * speed[i])} rad`, HEIGHT - 7),
+        words(`${three(k * speed[i])} rad`, x, HEIGHT - 7),
       ].flat();
     }
 
@@ -108,11 +96,11 @@ course.define("ch03_positions", () => {
       const [a, b] = [encoding(t, d_model, base), encoding(u, d_model, base)];
       const product = products(a, b);
       clocks.replaceChildren(...speed.flatMap((_, i) => clock(i, t, k, a, b)));
+      const angles = speed.map((s) => three(k * s)).join(", ");
       describe(
         svg,
-        `${speed.length} clocks with the hand at place ${t} and, ` +
-          `dashed, at place ${u}. The angles between the two are ` +
-          `${speed.map((s) => three(k * s)).join(", ")} radians.`,
+        `${speed.length} clocks with the hand at place ${t} and, dashed, at place ${u}. ` +
+          `The angles between the two are ${angles} radians.`,
       );
       names[0].textContent = `place ${t}`;
       names[1].textContent = `place ${u}, dashed`;

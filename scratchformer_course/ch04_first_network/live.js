@@ -2,8 +2,9 @@
 // sees the path, the slope at its end and the numbers of every step.
 
 course.define("ch04_first_network", () => {
-  const { el, newId, slider, button, note, scrolling, table, format, draggable } = course.live;
-  const { drawing, words, describe } = course.live;
+  const { el, newId, slider, button, note, scrolling, table, format, draggable, press } =
+    course.live;
+  const { drawing, words, line, circle, way, describe } = course.live;
   const WIDTH = 340;
   const HEIGHT = 240;
   const LEFT = 36;
@@ -31,13 +32,10 @@ course.define("ch04_first_network", () => {
   // ---- the figure ----
 
   // Numbers that fly away are written with a power of ten, as Python prints them
-  const show = (number, digits = 2) => {
-    if (Math.abs(number) >= 1e4) {
-      return number.toExponential(1).replace("-", "−").replace("e+", "e");
-    }
-    const text = format(number, digits);
-    return Number(text.replace("−", "-")) === 0 ? text.replace("−", "") : text; // no −0.00
-  };
+  const show = (number, digits = 2) =>
+    Math.abs(number) >= 1e4
+      ? number.toExponential(1).replace("-", "−").replace("e+", "e")
+      : format(number, digits);
 
   function build(settings) {
     const { lowest, most_steps } = settings;
@@ -48,28 +46,10 @@ course.define("ch04_first_network", () => {
     const points = (places) =>
       places.map((w) => `${x(w).toFixed(2)},${y(lossAt(w, lowest)).toFixed(2)}`).join(" ");
 
-    const rate = slider(
-      "Learning rate",
-      {
-        min: 0.01,
-        max: settings.largest_rate,
-        step: 0.01,
-        value: settings.rates[0],
-        show: (r) => r.toFixed(2),
-      },
-      draw,
-    );
-    const start = slider(
-      "Start w",
-      {
-        min: lowest - 5,
-        max: lowest + 5,
-        step: 0.1,
-        value: settings.start,
-        show: (w) => show(w, 1),
-      },
-      draw,
-    );
+    const rates = { min: 0.01, max: settings.largest_rate, step: 0.01, value: settings.rates[0] };
+    const rate = slider("Learning rate", { ...rates, show: (r) => r.toFixed(2) }, draw);
+    const places = { min: lowest - 5, max: lowest + 5, step: 0.1, value: settings.start };
+    const start = slider("Start w", { ...places, show: (w) => show(w, 1) }, draw);
     const choices = settings.rates.map((r) => button(String(r), () => rate.set(r)));
     const go = (more) => () => {
       steps = more ? Math.min(steps + more, most_steps) : 0;
@@ -80,15 +60,11 @@ course.define("ch04_first_network", () => {
     const grip = el("svg:circle", { r: 22, "clip-path": `url(#${clip})` });
     const svg = bowl();
     // Where the ball is put, the steps begin
-    draggable(
-      svg,
-      grip,
-      () => {},
-      (to) => {
-        steps = 0;
-        start.set(lowest + ((to.x - LEFT) / (RIGHT - LEFT)) * 2 * REACH - REACH);
-      },
-    );
+    const move = (to) => {
+      steps = 0;
+      start.set(lowest + ((to.x - LEFT) / (RIGHT - LEFT)) * 2 * REACH - REACH);
+    };
+    draggable(svg, grip, () => {}, move);
     const status = el("p.sx-status", { role: "status" });
     const list = scrolling("sx-scroll", "Steps");
 
@@ -98,7 +74,7 @@ course.define("ch04_first_network", () => {
         el("svg:clipPath", { id: clip }, [
           el("svg:rect", { x: LEFT, y: 0, width: RIGHT - LEFT, height: BOTTOM + 6 }),
         ]),
-        el("svg:path", { d: `M${LEFT} ${TOP}V${BOTTOM}H${RIGHT}`, class: "sx-frame" }),
+        way(`M${LEFT} ${TOP}V${BOTTOM}H${RIGHT}`, "sx-frame"),
         [-6, -3, 0, 3, 6].map((d) => words(show(lowest + d, 0), x(lowest + d), BOTTOM + 19)),
         [0, 12, 24, 36].map((loss) => words(loss, LEFT - 6, y(loss) + 5, "end")),
         words("w", (LEFT + RIGHT) / 2, BOTTOM + 38),
@@ -114,46 +90,33 @@ course.define("ch04_first_network", () => {
       const w = places[steps];
       const loss = lossAt(w, lowest);
       const slope = slopeAt(w, lowest);
+      const tangent = (away) => [x(w + away), y(loss + away * slope)];
       moving.replaceChildren(
         el("svg:polyline", { points: points(places), class: "sx-path" }),
-        ...places
-          .slice(0, -1)
-          .map((p) =>
-            el("svg:circle", { cx: x(p), cy: y(lossAt(p, lowest)), r: 4, class: "sx-place" }),
-          ),
-        el("svg:line", {
-          x1: x(w - TANGENT),
-          y1: y(loss - TANGENT * slope),
-          x2: x(w + TANGENT),
-          y2: y(loss + TANGENT * slope),
-          class: "sx-tangent",
-        }),
-        el("svg:circle", { cx: x(w), cy: y(loss), r: 5.5, class: "sx-now" }),
+        ...places.slice(0, -1).map((p) => circle(x(p), y(lossAt(p, lowest)), 4, "sx-place")),
+        line(...tangent(-TANGENT), ...tangent(TANGENT), "sx-tangent"),
+        circle(x(w), y(loss), 5.5, "sx-now"),
       );
       grip.setAttribute("cx", x(w));
       grip.setAttribute("cy", y(loss));
       const outside = Math.abs(w - lowest) > REACH ? " It lies outside the drawing." : "";
       const taken = `After ${steps} ${steps === 1 ? "step" : "steps"} w is ${show(w)}.${outside}`;
+      const r = rate.get();
       describe(
         svg,
-        `The bowl (w − ${lowest})² and a path from w = ` +
-          `${show(places[0])} with learning rate ${rate.get().toFixed(2)}. ${taken} The slope ` +
-          `there is ${show(slope)}, and a line with this slope touches the bowl.`,
+        `The bowl (w − ${lowest})² and a path from w = ${show(places[0])} with learning rate ` +
+          `${r.toFixed(2)}. ${taken} The slope there is ${show(slope)}, and a line with this ` +
+          "slope touches the bowl.",
       );
       status.textContent =
         `${taken} Each step multiplies w − ${lowest} by ` +
-        `1 − 2 · ${rate.get().toFixed(2)} = ${show(1 - 2 * rate.get())}.`;
-      const rows = places.map((p, step) =>
-        [step, show(p), show(slopeAt(p, lowest)), show(lossAt(p, lowest), 3)].map(String),
-      );
+        `1 − 2 · ${r.toFixed(2)} = ${show(1 - 2 * r)}.`;
+      const rows = places.map((p, step) => {
+        return [step, show(p), show(slopeAt(p, lowest)), show(lossAt(p, lowest), 3)];
+      });
       list.replaceChildren(table(["step", "w", "slope", "loss"], rows));
       list.scrollTop = list.scrollHeight;
-      choices.forEach((choice, i) => {
-        choice.setAttribute(
-          "aria-pressed",
-          String(Math.abs(settings.rates[i] - rate.get()) < 1e-9),
-        );
-      });
+      press(choices, settings.rates.indexOf(r));
     }
 
     draw();

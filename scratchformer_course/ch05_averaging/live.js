@@ -3,7 +3,7 @@
 
 course.define("ch05_averaging", () => {
   const { el, format, slider, button, note, title, table, bar, wordMap } = course.live;
-  const { listed, choice, press, sum } = course.live;
+  const { listed, ranked, choice, sum } = course.live;
   const { softmax } = course.model;
 
   // ---- calculations ----
@@ -19,10 +19,9 @@ course.define("ch05_averaging", () => {
   const share = (weight) => (weight < 0.005 ? "less than 1 %" : `${Math.round(100 * weight)} %`);
 
   // Who takes how much from whom, the largest share first
-  function told(words, row, weights, may) {
+  function takings(words, row, weights, may) {
     const shares = new Map(); // a share -> the words that get it
-    const order = [...words.keys()].filter((s) => may[s]).sort((a, b) => weights[b] - weights[a]);
-    for (const s of order) {
+    for (const s of ranked(weights).filter((s) => may[s])) {
       const each = share(weights[s]);
       shares.set(each, [...(shares.get(each) ?? []), words[s]]);
     }
@@ -38,21 +37,19 @@ course.define("ch05_averaging", () => {
 
   // ---- the figure ----
 
-  const digits = (number) => format(number, 2).replace("−0.00", "0.00");
+  const digits = (number) => format(number, 2);
 
   function build(settings) {
-    const { words, x, gives, masks, largest } = settings;
-    const names = Object.keys(masks);
+    const { words, x, gives, largest } = settings;
+    const names = Object.keys(settings.masks);
     const scores = words.map(() => words.map(() => 0)); // (T, T), each row has its own
     let looks = settings.looks;
-    let isMoving = false; // while sliders follow a change of the row
 
     const sliders = words.map((word, s) =>
       slider(
         `Score of ${word}`,
         { min: -largest, max: largest, step: 0.1, value: 0, show: (n) => format(n, 1) },
         () => {
-          if (isMoving) return;
           scores[looks][s] = sliders[s].get();
           draw();
         },
@@ -70,18 +67,14 @@ course.define("ch05_averaging", () => {
     const sentence = el("p.sx-past-told", { role: "status" });
 
     // The map: its rows' names choose the word that looks
-    const map = wordMap(words, "looks", "sx-past-map", choose);
-    const { names: choices, cells } = map;
+    const map = wordMap(words, "looks", "value", choose);
     const masking = choice("Mask", names, () => draw());
-    const maskNow = () => masks[names[masking.at()]];
+    const maskNow = () => settings.masks[names[masking.at()]];
     const gets = el("div");
 
     function choose(t) {
       looks = t;
-      isMoving = true;
-      for (const [s, each] of sliders.entries()) each.set(scores[t][s]);
-      isMoving = false;
-      draw();
+      for (const [s, each] of sliders.entries()) each.set(scores[t][s]); // which draws
     }
 
     function draw() {
@@ -91,7 +84,7 @@ course.define("ch05_averaging", () => {
       head.textContent = `1 · The scores of ${words[looks]}`;
       for (const [s, line] of lines.entries()) {
         const [, , after, power, weight, length] = line.children;
-        after.textContent = may[s] ? format(masked[s], 1) : "−∞";
+        after.textContent = format(masked[s], 1);
         power.textContent = digits(powers[s]);
         weight.textContent = digits(weights[s]);
         length.replaceChildren(weights[s] ? bar(weights[s]) : "");
@@ -99,22 +92,15 @@ course.define("ch05_averaging", () => {
       }
       sums[0].textContent = digits(sum(powers));
       sums[1].textContent = digits(sum(weights));
-      sentence.textContent = told(words, looks, weights, may);
-      for (const [t, row] of cells.entries()) {
-        for (const [s, cell] of row.entries()) {
-          cell.textContent = digits(runs[t].weights[s]);
-          cell.style.setProperty("--w", runs[t].weights[s].toFixed(4));
-          cell.className = maskNow()[t][s] ? "" : "sx-past-closed";
-        }
-        choices[t].closest("tr").classList.toggle("sx-past-looks", t === looks);
-      }
-      press(choices, looks, true);
+      sentence.textContent = takings(words, looks, weights, may);
+      const all = runs.map((run) => run.weights);
+      map.show(all, looks, (t, s) => !maskNow()[t][s]);
       const mixed = table(
         ["weight × vector", ...gives],
-        words.map((word, s) => [
-          `${digits(weights[s])} × ${word}`,
-          ...x[s].map((number) => String(number).replace("-", "−")),
-        ]),
+        words.map((word, s) => {
+          const vector = x[s].map((number) => String(number).replace("-", "−"));
+          return [`${digits(weights[s])} × ${word}`, ...vector];
+        }),
         {},
         [[`${words[looks]} gets`, ...mixture.map(digits)]],
       );
@@ -125,22 +111,15 @@ course.define("ch05_averaging", () => {
       for (const row of scores) row.fill(0);
       choose(looks);
     };
+    const masks = [el("span", "Mask:"), masking.buttons];
     draw();
     return el("div.sx-past", [
-      el("div.sx-past-row", [
-        head,
-        note("Drag a score, or move it by arrow keys."),
-        steps,
-        sentence,
-      ]),
+      el("div.sx-past-row", head, note("Drag a score, or move it by arrow keys."), steps, sentence),
       el("div", [
         title("2 · The weights of all words"),
         note("Rows look, columns are looked at. Choose a row."),
         map.element,
-        el("div.sx-bar.sx-past-masks", { role: "group", "aria-label": "Mask" }, [
-          el("span", "Mask:"),
-          masking.buttons,
-        ]),
+        el("div.sx-bar.sx-past-masks", { role: "group", "aria-label": "Mask" }, masks),
         button("All scores 0", restore),
       ]),
       gets,
@@ -148,5 +127,5 @@ course.define("ch05_averaging", () => {
   }
 
   course.figures.weighted_past = build;
-  return { mix, told };
+  return { mix, takings };
 });

@@ -4,6 +4,7 @@
 
 course.define("ch06_self_attention", () => {
   const { el, button, note, title, table, bar, check, press, wordMap } = course.live;
+  const { format, listed, named } = course.live;
   const { softmax } = course.model;
   const LARGEST = 99; // the size of a number that can be typed
   const SEEN = 0.005; // a weight that changes by less looks the same
@@ -42,18 +43,13 @@ course.define("ch06_self_attention", () => {
   function most(weights, words) {
     const largest = Math.max(...weights);
     const names = words.filter((_, s) => largest - weights[s] < SEEN);
-    const last = names.pop();
-    const listed = names.length ? `${names.join(", ")} and ${last}` : last;
-    return `${listed}: ${digits(largest)}${names.length ? " each" : ""}`;
+    return `${listed(names)}: ${digits(largest)}${names.length > 1 ? " each" : ""}`;
   }
 
   // ---- numbers as text ---------------------------------------------------------------------
 
-  const digits = (number) => number.toFixed(2).replace("-0.00", "0.00").replace("-", "−");
-  const short = (number) =>
-    Math.abs(number - Math.round(number)) < 1e-9
-      ? String(Math.round(number) + 0).replace("-", "−")
-      : digits(number);
+  const digits = (number) => format(number, 2);
+  const short = (number) => format(number, Math.abs(number - Math.round(number)) < 1e-9 ? 0 : 2);
   const vector = (numbers) => `(${numbers.map(short).join(", ")})`;
 
   // ---- the figure --------------------------------------------------------------------------
@@ -128,18 +124,17 @@ course.define("ch06_self_attention", () => {
     const bars = words.map(() => el("div.sx-att-fill"));
     const shares = words.map(() => el("div"));
     const readers = words.map((word, t) => button(word, () => choose(t)));
-    const told = el("p", { role: "status" });
+    const largest = el("p", { role: "status" }); // what the pressed word reads most
     const sentence = el("div.sx-att-sentence", [
       note("Press a word. The bars show what it reads."),
       el("div", { role: "group", "aria-label": "The sentence" }, [
         words.map((_, s) => el("div", shares[s], el("div.sx-att-rail", bars[s]), readers[s])),
       ]),
-      told,
+      largest,
     ]);
 
     // The map: its rows' names choose the word that asks
-    const map = wordMap(words, "asks", "sx-att-map", choose);
-    const { names: choices, cells } = map;
+    const map = wordMap(words, "asks", "query", choose);
 
     function hide(isMasked) {
       before = run.weights;
@@ -199,33 +194,27 @@ course.define("ch06_self_attention", () => {
     function draw() {
       run = attend({ x, W_v, ...matrices }, mask.checked);
       const marks = changed ? difference(before, run.weights).cells : null;
-      for (const [t, line] of cells.entries()) {
+      map.show(run.weights, asks, (t, s) => mask.checked && s > t);
+      for (const [t, line] of map.cells.entries()) {
         for (const [s, cell] of line.entries()) {
-          cell.textContent = digits(run.weights[t][s]);
-          cell.style.setProperty("--w", run.weights[t][s].toFixed(4));
-          cell.className = mask.checked && s > t ? "sx-att-closed" : "";
           cell.classList.toggle("sx-att-changed", Boolean(marks?.[t][s]));
         }
       }
+      press(readers, asks);
       mark();
       drawRow();
     }
 
     function choose(t) {
       asks = t;
-      press(choices, t, true);
-      press(readers, t);
-      choices.forEach((choice, i) => {
-        choice.closest("tr").classList.toggle("sx-att-asks", i === t);
-      });
-      drawRow();
+      draw();
     }
 
     // The bars, and all steps from the query of the word that asks to what it gets
     function drawRow() {
       const isMasked = mask.checked;
       const weights = run.weights[asks];
-      told.textContent = `${words[asks]} reads ${most(weights, words)}`;
+      largest.textContent = `${words[asks]} reads ${most(weights, words)}`;
       for (const [s, weight] of weights.entries()) {
         bars[s].style.height = `${(100 * weight).toFixed(2)}%`;
         shares[s].textContent = digits(weight);
@@ -253,19 +242,12 @@ course.define("ch06_self_attention", () => {
         {},
         [[`${words[asks]} gets`, ...run.context[asks].map(digits)]],
       );
-      const named = (colour, text) =>
-        el("span.sx-att-name", { style: `--colour: var(--sx-${colour})` }, text);
-      const query = [
-        "The query of ",
-        el("em", words[asks]),
-        " is ",
-        el("b", vector(run.q[asks])),
-        ".",
-      ];
+      const [word, q] = [el("em", words[asks]), el("b", vector(run.q[asks]))];
+      const query = ["The query of ", word, " is ", q, "."];
       summary.textContent = `3 · Every step for ${words[asks]}`;
       steps.replaceChildren(
-        el("div", el("p", named("query", query)), found),
-        el("div", el("p", named("value", "The weights mix the values.")), mixture),
+        el("div", el("p", named(query, "query")), found),
+        el("div", el("p", named("The weights mix the values.", "value")), mixture),
       );
     }
 
@@ -281,7 +263,6 @@ course.define("ch06_self_attention", () => {
 
     asks = settings.asks;
     restore();
-    choose(asks);
     return element;
   }
 

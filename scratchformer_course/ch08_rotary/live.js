@@ -2,7 +2,8 @@
 // their places. Move both, and the arrows turn while the score stays.
 
 course.define("ch08_rotary", () => {
-  const { el, slider, button, note, table, format, turnable, drawing, describe } = course.live;
+  const { el, slider, button, note, table, format, turnable } = course.live;
+  const { drawing, line, circle, words, describe } = course.live;
   // Of the drawing
   const SIZE = 284;
   const MIDDLE = SIZE / 2;
@@ -20,8 +21,7 @@ course.define("ch08_rotary", () => {
     a * Math.sin(angle) + b * Math.cos(angle),
   ];
 
-  /** @type {(one: number[], other: number[]) => number} */
-  const dot = ([a, b], [c, d]) => a * c + b * d;
+  const dot = (one, other) => one[0] * other[0] + one[1] * other[1];
 
   const score = (query, key, speed, m, n) => dot(rotate(query, m * speed), rotate(key, n * speed));
 
@@ -31,8 +31,8 @@ course.define("ch08_rotary", () => {
 
   // ---- the figure ----
 
-  const show = (number, digits = 2) => format(number, digits).replace(/^−(0\.0+)$/, "$1");
-  const shown = (pair) => `(${pair.map((x) => show(x)).join(", ")})`;
+  const show = (number) => format(number, 2);
+  const shown = (pair) => `(${pair.map(show).join(", ")})`;
 
   function build(settings) {
     const { query, key, further, most_place } = settings;
@@ -41,16 +41,8 @@ course.define("ch08_rotary", () => {
     const placed = (place) => String(place + before);
     const m = slider("Query at m", { max: most_place, value: settings.m, show: placed }, draw);
     const n = slider("Key at n", { max: most_place, value: settings.n, show: placed }, draw);
-    const speed = slider(
-      "Radians a place",
-      {
-        max: settings.largest_speed,
-        step: 0.01,
-        value: settings.speed,
-        show: (x) => x.toFixed(2),
-      },
-      draw,
-    );
+    const speeds = { max: settings.largest_speed, step: 0.01, value: settings.speed, show };
+    const speed = slider("Radians a place", speeds, draw);
     const on = button("Move both by 1", () => move(1));
     const back = button("Move both back by 1", () => move(-1));
     const front = button("", () => {
@@ -72,9 +64,7 @@ course.define("ch08_rotary", () => {
     // An arrow turns by its places, so dragging it moves its word; the disc in the middle moves both
     function grip(sliders) {
       const isHub = sliders.length > 1;
-      const element = isHub
-        ? el("svg:circle", { cx: MIDDLE, cy: MIDDLE, r: HUB })
-        : el("svg:path.sx-shaft");
+      const element = isHub ? circle(MIDDLE, MIDDLE, HUB) : el("svg:path.sx-shaft");
       turnable(svg, element, { x: MIDDLE, y: MIDDLE }, () => ({ sliders, radians: -speed.get() }));
       svg.append(element);
       return element;
@@ -93,21 +83,18 @@ course.define("ch08_rotary", () => {
       const angle = Math.atan2(y - MIDDLE, x - MIDDLE);
       const corner = (turn) =>
         `${x - HEAD * Math.cos(angle + turn)},${y - HEAD * Math.sin(angle + turn)}`;
-      const [endX, endY] = [x - 8 * Math.cos(angle), y - 8 * Math.sin(angle)];
-      return [
-        el("svg:line", { x1: MIDDLE, y1: MIDDLE, x2: endX, y2: endY, class: name }),
-        el("svg:polygon", { points: `${x},${y} ${corner(0.42)} ${corner(-0.42)}`, class: name }),
-        el(
-          "svg:text",
-          { x: x + 16 * Math.cos(angle), y: y + 16 * Math.sin(angle), class: name },
-          letter,
-        ),
-      ];
+      const beyond = (length) => [x + length * Math.cos(angle), y + length * Math.sin(angle)];
+      const [textX, textY] = beyond(16);
+      return el("svg:g", { class: name }, [
+        line(MIDDLE, MIDDLE, ...beyond(-8), name),
+        el("svg:polygon", { points: `${x},${y} ${corner(0.42)} ${corner(-0.42)}` }),
+        words(letter, textX, textY),
+      ]);
     }
     // Where the arrow stands at place 0
     function ghost(pair, name) {
       const [x, y] = at(pair);
-      return el("svg:line", { x1: MIDDLE, y1: MIDDLE, x2: x, y2: y, class: `${name} sx-before` });
+      return line(MIDDLE, MIDDLE, x, y, `${name} sx-before`);
     }
     // A piece of a circle from key to query, the short way
     function between(k, q) {
@@ -123,24 +110,18 @@ course.define("ch08_rotary", () => {
       const [at_m, at_n, theta] = [m.get() + before, n.get() + before, speed.get()];
       const q = rotate(query, at_m * theta);
       const k = rotate(key, at_n * theta);
-      const ring = (pair) =>
-        el("svg:circle", {
-          cx: MIDDLE,
-          cy: MIDDLE,
-          r: unit * Math.hypot(...pair),
-          class: "sx-ring",
-        });
+      const ring = (pair) => circle(MIDDLE, MIDDLE, unit * Math.hypot(...pair), "sx-ring");
       hold(gripM, q);
       hold(gripN, k);
       drawn.replaceChildren(
-        el("svg:circle", { cx: MIDDLE, cy: MIDDLE, r: HUB, class: "sx-hub" }),
+        circle(MIDDLE, MIDDLE, HUB, "sx-hub"),
         ring(query),
         ring(key),
         ghost(query, "sx-q"),
         ghost(key, "sx-k"),
         between(k, q),
-        ...arrow(q, "sx-q", "q"),
-        ...arrow(k, "sx-k", "k"),
+        arrow(q, "sx-q", "q"),
+        arrow(k, "sx-k", "k"),
       );
       const angle = show(Math.abs(angleBetween(k, q)));
       describe(
@@ -149,21 +130,18 @@ course.define("ch08_rotary", () => {
           `the key at place ${at_n} at ${shown(k)}. The angle between them is ${angle} radians.`,
       );
       status.replaceChildren(
-        `Distance m − n = ${show(at_m - at_n, 0)}, `,
-        el("b", `score ${show(score(query, key, theta, at_m, at_n), 3)}`),
+        `Distance m − n = ${format(at_m - at_n, 0)}, `,
+        el("b", `score ${format(score(query, key, theta, at_m, at_n))}`),
       );
+      const rows = [
+        [`query at ${at_m}`, shown(query), show(at_m * theta), shown(q)],
+        [`key at ${at_n}`, shown(key), show(at_n * theta), shown(k)],
+      ];
       list.replaceChildren(
-        table(
-          ["", "at place 0", "turn", "turned"],
-          [
-            [`query at ${at_m}`, shown(query), show(at_m * theta), shown(q)],
-            [`key at ${at_n}`, shown(key), show(at_n * theta), shown(k)],
-          ],
-        ),
+        table(["", "at place 0", "turn", "turned"], rows),
         note(
-          "The score is the dot product of the turned pairs. " +
-            `The angle between them is ${angle} ` +
-            "radians. Dashed: where the arrows stand at place 0.",
+          "The score is the dot product of the turned pairs. The angle between them is " +
+            `${angle} radians. Dashed: where the arrows stand at place 0.`,
         ),
       );
       on.setAttribute("aria-disabled", String(!fits(1)));

@@ -2,73 +2,53 @@
 // feed-forward network, with any part switched off, and with the same block several times.
 
 course.define("ch09_block", () => {
-  const { el, slider, note, title, table, newSwitch, choice, mean } = course.live;
-  const { softmax } = course.model;
-  const EPS = 1e-5; // of the norms
+  const { el, slider, note, title, table, newSwitch, choice } = course.live;
+  const { newCache } = course.model;
+  const { norm, apply, add, attend, activate } = course.model.parts;
+  const OPEN = { causal: true, heads: [] }; // the causal mask is off, and no head is
 
   // ---- calculations ----
 
-  const dot = (a, b) => a.reduce((sum, number, i) => sum + number * b[i], 0);
-
-  // x (T, C), with the weight (outputs, C) and the bias (outputs) of that name -> (T, outputs)
-  const linear = (w, name, x) =>
-    x.map((row) => w[`${name}.weight`].map((line, o) => dot(row, line) + w[`${name}.bias`][o]));
-
-  function norm(w, name, x) {
-    const [weight, bias] = [w[`${name}.weight`], w[`${name}.bias`]];
-    return x.map((row) => {
-      const middle = mean(row);
-      const variance = mean(row.map((n) => (n - middle) ** 2));
-      return row.map((n, c) => ((n - middle) / Math.sqrt(variance + EPS)) * weight[c] + bias[c]);
+  // The block `count` times: at each, the stream at three stations, and the weights of attention; `on`
+  // says which parts are switched on
+  function stack(weights, x, on, count) {
+    const [T, C] = [x.length, x[0].length];
+    const config = { n_layers: 1, n_heads: 1, d_model: C, context_length: T, vocab_size: 0 };
+    const named = Object.entries(weights).map(([name, w]) => {
+      return [`h.0.${name}`, Float32Array.from(w.flat())];
     });
-  }
-
-  const gelu = (n) => 0.5 * n * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (n + 0.044715 * n ** 3)));
-
-  // One head without a mask: what it writes, and its weights
-  function attention(w, x) {
-    const C = x[0].length;
-    const qkv = linear(w, "attn.c_attn", x); // (T, 3C)
-    const [q, k, v] = [0, C, 2 * C].map((from) => qkv.map((row) => row.slice(from, from + C)));
-    const map = q.map((query) => softmax(k.map((key) => dot(query, key) / Math.sqrt(C))));
-    const heads = map.map((row) => v[0].map((_, c) => row.reduce((n, p, s) => n + p * v[s][c], 0)));
-    return { map, written: linear(w, "attn.c_proj", heads) };
-  }
-
-  const feedForward = (w, x) =>
-    linear(
-      w,
-      "mlp.c_proj",
-      linear(w, "mlp.c_fc", x).map((row) => row.map(gelu)),
-    );
-
-  // A sublayer that reads x and writes; `on` says which parts are switched on
-  function sublayer(w, name, x, on, run) {
-    const written = run(on.norm && !on.post ? norm(w, name, x) : x);
-    const sum = on.stream ? x.map((row, t) => row.map((n, c) => n + written[t][c])) : written;
-    return on.norm && on.post ? norm(w, name, sum) : sum;
-  }
-
-  // The block `count` times: at each, the stream at three stations, and the weights of attention
-  function stack(w, x, on, count) {
-    const blocks = [];
-    for (let i = 0; i < count; i++) {
-      let map = null;
-      let middle = x;
-      if (on.attention) {
-        middle = sublayer(w, "ln_1", x, on, (read) => {
-          const found = attention(w, read);
-          map = found.map;
-          return found.written;
-        });
-      }
-      const end = on.network
-        ? sublayer(w, "ln_2", middle, on, (read) => feedForward(w, read))
-        : middle;
-      blocks.push({ stations: [x, middle, end], map });
-      x = end;
+    const model = { config, weights: Object.fromEntries(named) };
+    const layer = (name, x) => apply(model, `h.0.${name}`, x, T);
+    const normed = (name, x) => norm(model, `h.0.${name}`, x, T);
+    const rows = (x, width) =>
+      Array.from({ length: T }, (_, t) => [...x.slice(t * width, (t + 1) * width)]);
+    let map = null;
+    const parts = {
+      // one head without a mask
+      attention(x) {
+        const { heads, weights } = attend(model, 0, x, [], newCache(model), OPEN);
+        map = rows(weights, T);
+        return layer("attn.c_proj", heads);
+      },
+      network(x) {
+        const inner = layer("mlp.c_fc", x).map((n) => activate("gelu", n));
+        return layer("mlp.c_proj", inner);
+      },
+    };
+    function sublayer(part, ln, x) {
+      if (!on[part]) return x;
+      const written = parts[part](on.norm && !on.post ? normed(ln, x) : x);
+      const sum = on.stream ? add(x, written) : written;
+      return on.norm && on.post ? normed(ln, sum) : sum;
     }
-    return blocks;
+    let stream = Float32Array.from(x.flat());
+    return Array.from({ length: count }, () => {
+      const middle = sublayer("attention", "ln_1", stream);
+      const end = sublayer("network", "ln_2", middle);
+      const stations = [stream, middle, end].map((x) => rows(x, C));
+      stream = end;
+      return { stations, map };
+    });
   }
 
   // How far the two nearest of the words are apart
@@ -103,7 +83,7 @@ course.define("ch09_block", () => {
   };
   const STATIONS = ["into the block", "after attention", "after the network"];
 
-  function build({ words, channels, x, weights, counts, told }) {
+  function build({ words, channels, x, weights, counts, told: word }) {
     const on = { attention: true, network: true, stream: true, norm: true, post: false };
     let count = 1;
     const switches = Object.entries(PARTS).map(([part, name]) => {
@@ -111,9 +91,7 @@ course.define("ch09_block", () => {
         on[part] = isOn;
         draw();
       };
-      const { box, element } = newSwitch(name, turn, { class: "sx-blk-switch" });
-      box.checked = true;
-      return element;
+      return newSwitch(name, turn, { class: "sx-blk-switch" }, true).element;
     });
     const places = choice("Where the norm stands", ["pre-norm", "post-norm"], (i) => {
       on.post = i === 1;
@@ -179,10 +157,10 @@ course.define("ch09_block", () => {
           ),
         );
       });
-      const knows = words.filter((_, t) => end[t][channels.indexOf(told)] > 0.5);
+      const knows = words.filter((_, t) => end[t][channels.indexOf(word)] > 0.5);
       status.textContent =
         `${count === 1 ? "After the block" : `After ${count} blocks`}: ` +
-        `“${told}” above 0.5 at ${knows.join(", ") || "no word"}; ` +
+        `“${word}” above 0.5 at ${knows.join(", ") || "no word"}; ` +
         `largest number ${short(largest(end))}; ` +
         `nearest two words ${short(nearest(end))} apart.`;
     }

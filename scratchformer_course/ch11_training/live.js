@@ -4,10 +4,9 @@
 
 course.define("ch11_training", () => {
   const { el, format, percent, visible, sliderOver, title, note, scrolling, table } = course.live;
-  const { fold, listed, mean, player, describe } = course.live;
+  const { fold, listed, mean, player, describe, way, grouped } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const TALLEST = 6; // nats: the loss whose bar is full
-  const thousands = (step) => step.toLocaleString("en-US");
 
   // ---- calculations ----
 
@@ -57,33 +56,29 @@ course.define("ch11_training", () => {
     const dot = el("span.sx-dot");
     // A name on the right would stand in the way of a curve that is above it here
     const late = losses[Math.floor((3 * losses.length) / 4)];
-    const lines = counted.map(([name, loss]) => [
-      el("span.sx-counted", { style: style(0, loss) }),
-      el(
-        "span",
-        {
-          class:
-            `sx-counted-name ${losses[last] < loss ? "sx-above" : ""} ` +
-            `${late > loss ? "sx-left" : ""}`,
-          style: style(last, loss),
-        },
-        `${name}: ${format(loss, 2)}`,
-      ),
-    ]);
+    const lines = counted.map(([name, loss]) => {
+      const text = `${name}: ${format(loss, 2)}`;
+      const label = el("span.sx-counted-name", { style: style(last, loss) }, text);
+      label.classList.toggle("sx-above", losses[last] < loss);
+      label.classList.toggle("sx-left", late > loss);
+      return [el("span.sx-counted", { style: style(0, loss) }), label];
+    });
     // Numbers of both axes: round ones beside the curve, some of the steps below it
     const first = Math.ceil(y.lowest);
-    const whole = Array.from({ length: Math.floor(y.highest) - first + 1 }, (_, i) => first + i);
+    const count = Math.floor(y.highest) - first + 1;
     const numbers = [
-      ...whole.map((loss) => el("span.sx-across", { style: style(0, loss) }, String(loss))),
-      ...[0, 0.25, 0.5, 0.75, 1].map((part) => {
+      Array.from({ length: count }, (_, i) =>
+        el("span.sx-across", { style: style(0, first + i) }, first + i),
+      ),
+      [0, 0.25, 0.5, 0.75, 1].map((part) => {
         const i = Math.round(part * last);
-        return el("span.sx-down", { style: `--x: ${i / last}` }, thousands(steps[i]));
+        return el("span.sx-down", { style: `--x: ${i / last}` }, grouped(steps[i]));
       }),
     ];
     const path = losses.map((loss, i) => `${i ? "L" : "M"}${i / last} ${y(loss)}`).join("");
     const element = el("div.sx-run", { role: "img" }, [
       el("svg:svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, [
-        el("svg:path", { d: path }),
+        way(path),
       ]),
       el("span.sx-axis-name", "loss, in nats a character"),
       numbers,
@@ -92,11 +87,11 @@ course.define("ch11_training", () => {
     ]);
     function mark(i) {
       dot.setAttribute("style", style(i, losses[i]));
-      const marked = `${format(losses[i], 2)} at step ${thousands(steps[i])}`;
+      const marked = `${format(losses[i], 2)} at step ${grouped(steps[i])}`;
       describe(
         element,
         `The loss on the validation text, from ${format(losses[0], 2)} before the first step to ` +
-          `${format(losses[last], 2)} after step ${thousands(steps[last])}; marked: ${marked}`,
+          `${format(losses[last], 2)} after step ${grouped(steps[last])}; marked: ${marked}`,
       );
     }
     return { element, mark };
@@ -116,7 +111,7 @@ course.define("ch11_training", () => {
 
     const curve = lossCurve(settings);
 
-    const step = sliderOver("Steps of training", steps.map(thousands), () => {
+    const step = sliderOver("Steps of training", steps.map(grouped), () => {
       chosen = step.get();
       show();
       play.moved();
@@ -126,10 +121,7 @@ course.define("ch11_training", () => {
     step.element.append(play.button);
 
     const status = el("p.sx-status", { role: "status" });
-    const {
-      model: { config },
-    } = modelOf(hashes[chosen]);
-    const heads = views.attention.headChoice(config, (i, h) => {
+    const heads = views.attention.headChoice(modelOf(hashes[0]).model.config, (i, h) => {
       [layer, head] = [i, h];
       drawMap();
     });
@@ -141,14 +133,6 @@ course.define("ch11_training", () => {
     const lineMean = title();
     const weightTable = scrolling("sx-scroll", "What each character looks at most");
     const lossTable = scrolling("sx-scroll", "The loss of each character, in numbers");
-    const lookedAt = el("div.sx-detail", [
-      title("It looks back"),
-      note("Every head, on the prompt. Rows: blocks. Choose one."),
-      heads.element,
-      name,
-      map,
-      fold("The largest weights as a table", weightTable),
-    ]);
     const element = el("div.sx-time", [
       curve.element,
       step.element,
@@ -167,14 +151,21 @@ course.define("ch11_training", () => {
           ),
           fold("Every character as a table", lossTable),
         ]),
-        lookedAt,
+        el("div.sx-detail", [
+          title("It looks back"),
+          note("Every head, on the prompt. Rows: blocks. Choose one."),
+          heads.element,
+          name,
+          map,
+          fold("The largest weights as a table", weightTable),
+        ]),
       ]),
     ]);
 
     function read(typed) {
       const { model, tokenizer } = modelOf(hashes[chosen]);
       prompt = reading(tokenizer, typed, model.config.context_length);
-      field.say(prompt.told);
+      field.say(prompt.said);
       show();
     }
 
@@ -184,7 +175,7 @@ course.define("ch11_training", () => {
       const names = passed(counted, loss);
       curve.mark(chosen);
       status.textContent =
-        `After ${thousands(steps[chosen])} ` +
+        `After ${grouped(steps[chosen])} ` +
         `${steps[chosen] === 1 ? "step" : "steps"}: ${format(loss, 2)} nats a character on the ` +
         `validation text${names.length ? `, better than counted ${listed(names)}` : ""}.`;
       heads.show(seen.attention, prompt.ids.length);
@@ -204,7 +195,7 @@ course.define("ch11_training", () => {
       heads.mark(layer, head);
       name.textContent = `Block ${layer + 1}, head ${head + 1}`;
       const top = strongest(weights, T, first);
-      const told = top
+      const said = top
         .slice(-3)
         .map(([t, s, w]) => `“${names[t]}” at “${names[s]}”, ${percent(w)}`);
       const cell = (t, s) =>
@@ -218,7 +209,7 @@ course.define("ch11_training", () => {
       describe(
         picture,
         `${name.textContent}: a row for each character, ` +
-          `coloured where it looks. Largest weights of the last rows: ${told.join("; ")}`,
+          `coloured where it looks. Largest weights of the last rows: ${said.join("; ")}`,
       );
       map.replaceChildren(
         picture,
@@ -227,17 +218,10 @@ course.define("ch11_training", () => {
             "Each row is a character. The fuller the colour of a cell, the more it looks there.",
         ),
       );
-      weightTable.replaceChildren(
-        table(
-          ["character", "looks most at", "place", "weight"],
-          top.map(([t, s, w]) => [
-            names[t],
-            names[s],
-            t === s ? "itself" : `${t - s} back`,
-            percent(w),
-          ]),
-        ),
-      );
+      const lines = top.map(([t, s, w]) => {
+        return [names[t], names[s], t === s ? "itself" : `${t - s} back`, percent(w)];
+      });
+      weightTable.replaceChildren(table(["character", "looks most at", "place", "weight"], lines));
     }
 
     function drawLine() {
@@ -250,12 +234,8 @@ course.define("ch11_training", () => {
           return el("span", { style: `--w: ${height.toFixed(3)}` }, text);
         }),
       );
-      lossTable.replaceChildren(
-        table(
-          ["character", "loss"],
-          seen.losses.map((loss, t) => [letters[t + 1], format(loss)]),
-        ),
-      );
+      const lines = seen.losses.map((loss, t) => [letters[t + 1], format(loss)]);
+      lossTable.replaceChildren(table(["character", "loss"], lines));
     }
 
     read(settings.prompt);

@@ -1,7 +1,7 @@
 // Fill the gap: two texts with worn-away words, and what the shipped BERT would write in each gap.
 
 course.define("ch13_bert", () => {
-  const { el, label, percent, button, table, bar, fold, title } = course.live;
+  const { el, label, percent, button, table, bar, fold, title, ranked } = course.live;
   const { load, row, gaps, MASK } = course.bert;
   const FEW = 5; // candidates that are shown for each gap
   const GAP = /^[_▢…?]+$/;
@@ -19,8 +19,7 @@ course.define("ch13_bert", () => {
     if (GAP.test(piece)) return MASK;
     const lower = piece.toLowerCase();
     const ways = [piece, lower, lower.charAt(0).toUpperCase() + lower.slice(1)];
-    const known = ways.map((way) => words.indexOf(way, MASK + 1)).find((id) => id >= 0);
-    return known;
+    return ways.map((way) => words.indexOf(way, MASK + 1)).find((id) => id >= 0);
   }
 
   // What the model reads of two texts: its row; for each gap its text and piece; and the words that
@@ -41,8 +40,8 @@ course.define("ch13_bert", () => {
   // The gaps of a reading, with the likeliest words first: [{text, piece, best: [[id, p], …]}]
   function candidates(model, read) {
     return gaps(model, read.row).map(({ p }, i) => {
-      const order = Array.from(p.keys()).sort((a, b) => p[b] - p[a]);
-      return { ...read.found[i], best: order.slice(0, FEW).map((id) => [id, p[id]]) };
+      const best = ranked(p).slice(0, FEW);
+      return { ...read.found[i], best: best.map((id) => [id, p[id]]) };
     });
   }
 
@@ -52,8 +51,7 @@ course.define("ch13_bert", () => {
   // ---- the figure --------------------------------------------------------------------------
 
   function build({ texts, names, examples }, host) {
-    const description = course.descriptions[host.dataset.models];
-    if (!description) throw new Error("the page does not hold the model's weights");
+    const description = course.described(host.dataset.models);
     const { words } = description;
     const model = load(description);
     const most = model.config.context_length;
@@ -61,18 +59,9 @@ course.define("ch13_bert", () => {
     let read;
     let shown;
 
-    const fields = names.map((name, i) => {
-      const input = el("input", {
-        type: "text",
-        value: texts[i],
-        spellcheck: "false",
-        autocomplete: "off",
-        autocapitalize: "off",
-        oninput: draw,
-      });
-      return { input, element: el("div", label(name, input), input) };
-    });
-    const second = fields[1].input;
+    const plain = { type: "text", spellcheck: "false", autocomplete: "off", autocapitalize: "off" };
+    const fields = texts.map((value) => el("input", { ...plain, value, oninput: () => draw() }));
+    const second = fields[1];
     const hide = button(`Hide the ${names[1]} text`, () => {
       second.disabled = !second.disabled;
       hide.setAttribute("aria-pressed", String(second.disabled));
@@ -86,7 +75,7 @@ course.define("ch13_bert", () => {
     const list = el("div.sx-fill-gaps");
     const known = words.slice(MASK + 1);
     const element = el("div.sx-fill", [
-      fields.map((field) => field.element),
+      fields.map((field, i) => el("div", label(names[i], field), field)),
       el("div.sx-bar", [
         fill,
         hide,
@@ -101,16 +90,14 @@ course.define("ch13_bert", () => {
     ]);
 
     function set(values) {
-      values.forEach((value, i) => {
-        fields[i].input.value = value;
-      });
+      for (const [i, field] of fields.entries()) field.value = values[i];
       draw();
     }
 
     // A word into a gap: the likeliest, or the one that was chosen
     function write({ text, piece, best }, id = best[0][0]) {
-      const { input } = fields[text];
-      input.value = read.pieces[text].map((own, i) => (i === piece ? words[id] : own)).join(" ");
+      const pieces = read.pieces[text].map((own, i) => (i === piece ? words[id] : own));
+      fields[text].value = pieces.join(" ");
       draw(`Wrote ${words[id]}, which had ${percent(best.find(([own]) => own === id)[1])}.`);
     }
 
@@ -121,8 +108,9 @@ course.define("ch13_bert", () => {
       return [before ? `${before} ` : "", el("b", "▢"), after ? ` ${after}` : ""];
     }
 
-    function draw(told = "") {
-      const typed = fields.map(({ input }) => (input.disabled ? "" : input.value));
+    // With a sentence on what was written
+    function draw(written = "") {
+      const typed = fields.map((field) => (field.disabled ? "" : field.value));
       read = reading(words, typed, most);
       shown = candidates(model, read);
       const focused = list.contains(document.activeElement) && document.activeElement.dataset.place;
@@ -140,23 +128,24 @@ course.define("ch13_bert", () => {
           return el("div", name, table(["word", "probability", ""], rows, { class: "sx-bars" }));
         }),
       );
-      status.textContent = say(typeof told === "string" ? told : "");
+      status.textContent = say(written);
       if (focused) (list.querySelector(`[data-place="${focused}"]`) ?? fill).focus();
     }
 
-    function say(told) {
-      const found = [told];
+    function say(written) {
+      const found = [written];
       if (read.unknown.length) {
         const which = [...new Set(read.unknown)].map((word) => `“${word}”`).join(", ");
         found.push(`It does not know ${which} and reads a gap there.`);
       }
       if (read.dropped) found.push(`Only ${most} tokens fit: the end is left out.`);
       if (!shown.length) found.push("No gap: type _ in place of a word.");
-      else if (shown.length > 1) {
-        const best = surest(shown);
-        const [id, p] = best.best[0];
-        found.push(`Surest of gap ${shown.indexOf(best) + 1}: ${words[id]}, ${percent(p)}.`);
-      } else found.push(`${words[shown[0].best[0][0]]}, ${percent(shown[0].best[0][1])}.`);
+      else {
+        const gap = surest(shown);
+        const [id, p] = gap.best[0];
+        const where = shown.length > 1 ? `Surest of gap ${shown.indexOf(gap) + 1}: ` : "";
+        found.push(`${where}${words[id]}, ${percent(p)}.`);
+      }
       return found.filter(Boolean).join(" ");
     }
 

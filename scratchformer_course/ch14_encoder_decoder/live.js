@@ -2,7 +2,7 @@
 // the rows so far are the map of the attention.
 
 course.define("ch14_encoder_decoder", () => {
-  const { el, label, slider, note, listed, scrolling, table } = course.live;
+  const { el, label, slider, note, listed, scrolling, table, ranked } = course.live;
   const BEGIN = "⊢";
   const END = "⊣";
 
@@ -12,17 +12,16 @@ course.define("ch14_encoder_decoder", () => {
 
   // The places that one row reads, the largest share first, until they hold most of it
   function reads(row, most = 0.8) {
-    const order = [...row.keys()].sort((a, b) => row[b] - row[a]);
     let sum = 0;
-    return order.filter((s) => {
+    return ranked(row).filter((s) => {
       const isNeeded = sum < most;
-      if (isNeeded) sum += row[s];
+      sum += row[s];
       return isNeeded;
     });
   }
 
   // What happens at a step, in a sentence
-  function told(written, word, source, row) {
+  function sentence(written, word, source, row) {
     const from = reads(row).slice(0, 3);
     const list = listed(from.map((s) => `${source[s]} (${share(row[s])})`));
     return `After ${written.join(" ")} it reads mostly ${list} and writes ${word}.`;
@@ -51,9 +50,8 @@ course.define("ch14_encoder_decoder", () => {
     }
 
     function cell(weight, isWritten) {
-      const whole = Math.round(100 * weight);
-      const text = isWritten && whole >= 5 ? String(whole) : "";
-      return el("td", { style: `--w: ${isWritten ? weight : 0}` }, text);
+      const percent = isWritten ? Math.round(100 * weight) : 0;
+      return el("td", { style: `--w: ${isWritten ? weight : 0}` }, percent >= 5 ? percent : "");
     }
 
     function draw() {
@@ -72,12 +70,9 @@ course.define("ch14_encoder_decoder", () => {
       const grid = table(["", ...heads], rows, { class: "sx-map" });
       grid.tBodies[0].rows[now].className = "sx-now";
       map.replaceChildren(grid);
-      status.textContent = told(
-        [BEGIN, ...target.slice(0, now)],
-        target[now] === END ? "⊣, the end" : target[now],
-        source,
-        weights[now],
-      );
+      const written = [BEGIN, ...target.slice(0, now)];
+      const word = target[now] === END ? "⊣, the end" : target[now];
+      status.textContent = sentence(written, word, source, weights[now]);
     }
 
     choose();
@@ -95,5 +90,5 @@ course.define("ch14_encoder_decoder", () => {
   }
 
   course.figures.translation_steps = build;
-  return { reads, told };
+  return { reads, sentence };
 });

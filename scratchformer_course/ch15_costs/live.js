@@ -2,7 +2,7 @@
 // of a step, part by part, from six sizes. The formulas are those of the chapter.
 
 course.define("ch15_costs", () => {
-  const { el, percent, sliderOver, choice, note, table, press, title } = course.live;
+  const { el, percent, sliderOver, choice, note, table, press, title, grouped } = course.live;
   const sum = (parts) => course.live.sum(Object.values(parts));
   const PRECISIONS = { float32: false, "mixed precision": true };
   const OPTIMIZERS = { AdamW: 2, "SGD, momentum": 1, SGD: 0 }; // numbers kept for each parameter
@@ -70,7 +70,6 @@ course.define("ch15_costs", () => {
 
   // ---- numbers in words --------------------------------------------------------------------
 
-  const grouped = (number) => number.toLocaleString("en-US");
   const short = (number) => grouped(Number(number.toPrecision(3)));
   function scaled(number, units) {
     const place = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(number || 1) / 3)));
@@ -123,29 +122,26 @@ course.define("ch15_costs", () => {
       vocab_size: "Vocabulary, V",
       batch_size: "Texts",
     };
-    let quiet = false; // while several sliders move at once
+
     const sliders = Object.fromEntries(
       Object.entries(names).map(([name, label]) => {
         const scale = scales[name];
         const value = scale.indexOf(presets[start][name]);
-        return [name, sliderOver(label, scale.map(grouped), () => quiet || draw(), value)];
+        return [name, sliderOver(label, scale.map(grouped), () => draw(), value)];
       }),
     );
     /** @type {() => any} */
-    const now = () =>
-      Object.fromEntries(
-        Object.entries(sliders).map(([name, one]) => [name, scales[name][one.get()]]),
-      );
+    function now() {
+      const sizes = Object.entries(sliders).map(([name, one]) => [name, scales[name][one.get()]]);
+      return Object.fromEntries(sizes);
+    }
 
     const sizesOnly = ["vocab_size", "context_length", "d_model", "n_layers"];
     const isChosen = (preset) => sizesOnly.every((name) => preset[name] === now()[name]);
     function choosePreset(i) {
-      quiet = true;
       for (const name of Object.keys(sliders)) {
-        sliders[name].set(scales[name].indexOf(presets[i][name]));
+        sliders[name].set(scales[name].indexOf(presets[i][name])); // which draws
       }
-      quiet = false;
-      draw();
     }
     const models = presets.map((preset) => preset.name);
     const model = choice("Model", models, choosePreset);

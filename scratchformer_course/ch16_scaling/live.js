@@ -2,8 +2,8 @@
 // budget the best size would not have needed.
 
 course.define("ch16_scaling", () => {
-  const { el, newId, sliderOver, button, note, table, drawing, words, path, describe } =
-    course.live;
+  const { el, newId, sliderOver, button, note, table } = course.live;
+  const { drawing, words, way, path, describe } = course.live;
   const POINTS = 80; // of the curve
 
   // ---- the law -----------------------------------------------------------------------------
@@ -52,10 +52,10 @@ course.define("ch16_scaling", () => {
       el("svg:clipPath", { id: clip }, [
         el("svg:rect", { x: left, y: top, width: right - left, height: bottom - top }),
       ]),
-      el("svg:path", { d: `M${left} ${top}V${bottom}H${right}`, class: "sx-frame" }),
+      way(`M${left} ${top}V${bottom}H${right}`, "sx-frame"),
       [1e4, 1e5].map((N) => [
-        words(N === 1e4 ? "10 k" : "100 k", px(N), bottom + 18),
-        el("svg:path", { d: `M${px(N)} ${bottom}v4`, class: "sx-frame" }),
+        words(`${N / 1000} k`, px(N), bottom + 18),
+        way(`M${px(N)} ${bottom}v4`, "sx-frame"),
       ]),
       ticks.map((v) => words(v.toFixed(2), left - 6, py(v) + 5, "end")),
       words("parameters, N", (left + right) / 2, bottom + 38),
@@ -67,7 +67,7 @@ course.define("ch16_scaling", () => {
         const N = from * (to / from) ** (i / POINTS);
         return [px(N), py(Math.min(f(N), 2 * high))];
       });
-      return el("svg:path", { d: path(points), class: "sx-curve" });
+      return way(path(points), "sx-curve");
     };
     const shapes = {
       tried: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
@@ -80,9 +80,8 @@ course.define("ch16_scaling", () => {
         transform: `translate(${px(N).toFixed(1)} ${Math.max(py(v), top + 8).toFixed(1)})`,
         class: `sx-${kind}`,
       });
-    const here = (N) =>
-      el("svg:path", { d: `M${px(N).toFixed(1)} ${top}V${bottom}`, class: "sx-here" });
-    return { svg, inner, curve, mark, here };
+    const chosenLine = (N) => way(`M${px(N).toFixed(1)} ${top}V${bottom}`, "sx-here");
+    return { svg, inner, curve, mark, chosenLine };
   }
 
   // ---- the figure --------------------------------------------------------------------------
@@ -98,7 +97,7 @@ course.define("ch16_scaling", () => {
       draw();
     }
     const reads = el("p.sx-caption");
-    const told = el("p.sx-status", { role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const chartAt = el("div");
     const triesAt = el("div");
     const train = button("Train it", () => {
@@ -131,7 +130,7 @@ course.define("ch16_scaling", () => {
       reads.textContent =
         `${grouped(N)} parameters can read ${millions(D)} characters, ` +
         `${grouped(D / N)} for each parameter.`;
-      c.inner.append(c.here(N));
+      c.inner.append(c.chosenLine(N));
       const stars = shown ? (tested.find((test) => test[0] === budget)?.[1] ?? []) : [];
       if (shown) c.inner.append(c.curve((n) => reached(law, budget, n)));
       c.inner.append(
@@ -139,7 +138,7 @@ course.define("ch16_scaling", () => {
         ...tries.map((n) => c.mark(n, reached(law, budget, n), "tried")),
       );
       const last = tries[tries.length - 1];
-      told.textContent = last
+      status.textContent = last
         ? `${grouped(last)} parameters. ${verdict(budget, last)}`
         : "Nothing is trained yet.";
       const chosen = shown ? `The best size is ${grouped(best(law, budget))}. ` : "";
@@ -151,18 +150,11 @@ course.define("ch16_scaling", () => {
           (shown ? `The law is a bowl. ${chosen}${measured}` : "The law is hidden."),
       );
       chartAt.replaceChildren(c.svg, note(`${chosen}${measured}`));
+      const rows = tries.map((n) => {
+        return [grouped(n), nats(reached(law, budget, n)), percent(wasted(law, budget, n))];
+      });
       triesAt.replaceChildren(
-        tries.length
-          ? table(
-              ["size", "loss", "wasted"],
-              tries.map((n) => [
-                grouped(n),
-                nats(reached(law, budget, n)),
-                percent(wasted(law, budget, n)),
-              ]),
-              { class: "sx-tries" },
-            )
-          : "",
+        rows.length ? table(["size", "loss", "wasted"], rows, { class: "sx-tries" }) : "",
       );
       show.setAttribute("aria-pressed", String(shown));
       show.textContent = shown ? "Hide the law" : "Show all sizes";
@@ -176,7 +168,7 @@ course.define("ch16_scaling", () => {
           size.element,
           reads,
           el("div.sx-bar", [train, show]),
-          told,
+          status,
           triesAt,
         ]),
         el("section.sx-half", [chartAt]),

@@ -2,7 +2,8 @@
 // those that were trained.
 
 course.define("ch19_since_gpt2", () => {
-  const { el, button, note, format, newSwitch, drawing, words, mean, sum } = course.live;
+  const { el, button, note, format, newSwitch, mean, sum, grouped } = course.live;
+  const { drawing, words, way, circle } = course.live;
   const STUDENT = { 2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365 };
 
   // ---- calculations ----
@@ -82,7 +83,7 @@ course.define("ch19_since_gpt2", () => {
       draw();
     });
     const counts = el("p.sx-chg-counts");
-    const told = el("p.sx-status", { role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const scaleAt = el("div");
 
     // All measured losses on one line, the chosen one marked
@@ -94,13 +95,9 @@ course.define("ch19_since_gpt2", () => {
         `The losses of ${runs.length} models from ${format(low)} to ${format(high)}` +
         (losses ? `; marked: ${format(mean(losses))}.` : ".");
       return drawing(400, 60, { class: "sx-chg-scale", "aria-label": name }, [
-        el("svg:path", { d: "M12 24H388", class: "sx-chg-axis" }),
-        means.map((loss) =>
-          el("svg:path", { d: `M${x(loss).toFixed(1)} 17v14`, class: "sx-chg-run" }),
-        ),
-        losses
-          ? el("svg:circle", { cx: x(mean(losses)).toFixed(1), cy: 24, r: 7, class: "sx-chg-dot" })
-          : null,
+        way("M12 24H388", "sx-chg-axis"),
+        means.map((loss) => way(`M${x(loss).toFixed(1)} 17v14`, "sx-chg-run")),
+        losses ? circle(x(mean(losses)).toFixed(1), 24, 7, "sx-chg-dot") : null,
         words(`${format(low, 2)} (better)`, 12, 52, "start"),
         words(format(high, 2), 388, 52, "end"),
       ]);
@@ -114,23 +111,22 @@ course.define("ch19_since_gpt2", () => {
         );
       const against = on.size ? ` Against GPT-2: ${verdict(difference(losses, base))}.` : "";
       const all = found(runs, new Set(six));
-      const differs = all && on.size > 1 && losses !== all;
-      const others = differs
-        ? ` Against the first six together: ${verdict(difference(losses, all))}.`
-        : "";
+      const others =
+        on.size > 1 && losses !== all
+          ? ` Against the first six together: ${verdict(difference(losses, all))}.`
+          : "";
       return `Loss ${format(mean(losses))} nats, mean of ${losses.length} seeds.${against}${others}`;
     }
 
     function draw() {
       for (const { refresh } of rows) refresh();
       counts.textContent =
-        `${weights(sizes, on).toLocaleString("en")} weights. After ` +
-        `${cached.toLocaleString("en")} tokens the cache holds ` +
-        `${cache(sizes, on, cached).toLocaleString("en")} bytes.`;
+        `${grouped(weights(sizes, on))} weights. After ${grouped(cached)} tokens the cache holds ` +
+        `${grouped(cache(sizes, on, cached))} bytes.`;
       const losses = found(runs, on);
       show.textContent = shown ? "Hide the loss" : "Show the loss";
       show.setAttribute("aria-pressed", String(shown));
-      told.textContent = shown ? says(losses) : "Which switch lowers the loss most? Guess first.";
+      status.textContent = shown ? says(losses) : "Which switch lowers the loss most? Guess first.";
       scaleAt.replaceChildren(shown ? scale(losses) : "");
     }
 
@@ -144,7 +140,7 @@ course.define("ch19_since_gpt2", () => {
           show,
         ]),
         counts,
-        told,
+        status,
         scaleAt,
         note("Small models, 64 wide with two blocks, on Tiny Shakespeare. Every rate was tuned."),
       ]),

@@ -5,6 +5,7 @@
 
 course.define("inference", () => {
   const { newCache, forward, probabilities, losses, generator, pick, generate } = course.model;
+  const { sum, mean } = course.live;
 
   // ---- guessing ahead ----
 
@@ -17,11 +18,9 @@ course.define("inference", () => {
         for (let i = length; i < entry.length; i += 2) {
           row.push([entry[i], Number.parseInt(entry[i + 1], 16)]);
         }
-        const total = row.reduce((sum, [, n]) => sum + n, 0);
-        table.set(
-          entry.slice(0, length),
-          row.map(([character, n]) => [character, n / total]),
-        );
+        const total = sum(row.map(([, n]) => n));
+        const shares = row.map(([character, n]) => [character, n / total]);
+        table.set(entry.slice(0, length), shares);
       }
       return table;
     });
@@ -41,14 +40,14 @@ course.define("inference", () => {
     const p = new Float64Array(V);
     if (temperature === 0) p[idOf(row[0][0])] = 1;
     else for (const [character, share] of row) p[idOf(character)] = share ** (1 / temperature);
-    const total = p.reduce((a, b) => a + b);
+    const total = sum(p);
     return p.map((value) => value / total);
   }
 
   // What the model wants more than the draft does: max(0, p - q), to sum 1
   function residual(p, q) {
     const more = p.map((value, id) => Math.max(0, value - q[id]));
-    const total = more.reduce((a, b) => a + b);
+    const total = sum(more);
     return total > 0 ? more.map((value) => value / total) : p; // p = q: never asked for
   }
 
@@ -131,8 +130,8 @@ course.define("inference", () => {
       for (let i = start; i < start + n; i++) largest = Math.max(largest, Math.abs(weight[i]));
       const scale = half(largest / most);
       for (let i = start; i < start + n; i++) {
-        const whole = Math.floor(weight[i] / (scale || 1) + 0.5);
-        result[i] = scale * Math.max(-most, Math.min(most, whole));
+        const steps = Math.floor(weight[i] / (scale || 1) + 0.5);
+        result[i] = scale * Math.max(-most, Math.min(most, steps));
       }
     }
     return result;
@@ -161,10 +160,7 @@ course.define("inference", () => {
     return total;
   }
 
-  function meanLoss(model, ids) {
-    const each = losses(forward(model, ids).logits, ids);
-    return each.reduce((a, b) => a + b) / each.length;
-  }
+  const meanLoss = (model, ids) => mean(losses(forward(model, ids).logits, ids));
 
   const drafting = { unpack, guess, asProbabilities, residual, onePass, writer };
   const rounding = { half, rounded, roundedModel, bytes, meanLoss };
@@ -183,36 +179,28 @@ course.define("draft_ahead", () => {
   function build(settings, host) {
     const [hash, countsHash] = host.dataset.models.split(" ");
     const { model, tokenizer } = modelOf(hash);
-    if (!course.descriptions[countsHash]) throw new Error("the page does not hold the counts");
-    const tables = unpack(course.descriptions[countsHash].tables);
+    const tables = unpack(course.described(countsHash, "the counts").tables);
     const { prompt, written: most } = settings;
     let alone;
     let ahead;
     let interrupt = null; // while both write: what stops them
 
+    const longest = tables.length - 1;
+    const heat = { max: 1.5, step: 0.1, value: settings.temperature, show: (x) => x.toFixed(1) };
     const controls = {
-      length: slider("Draft", { min: 1, max: settings.longest, value: settings.length }, () =>
-        restart(),
-      ),
-      longest: slider("It reads", { max: tables.length - 1, value: tables.length - 1 }, () =>
-        restart(),
-      ),
-      temperature: slider(
-        "Temperature",
-        { max: 1.5, step: 0.1, value: settings.temperature, show: (x) => x.toFixed(1) },
-        () => restart(),
-      ),
+      length: slider("Draft", { min: 1, max: settings.longest, value: settings.length }, restart),
+      longest: slider("It reads", { max: longest, value: longest }, restart),
+      temperature: slider("Temperature", heat, restart),
     };
-    const seed = seedField(settings.seed, () => restart());
-    const refused = check("Show what was refused", () => draw());
-    refused.box.checked = true;
+    const seed = seedField(settings.seed, restart);
+    const refused = check("Show what was refused", draw, {}, true);
     const run = button("Write", () => (interrupt ? stop() : start()));
     const one = button("One pass", () => {
       stop();
       step();
       draw();
     });
-    const told = el("p.sx-status", { role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const [aloneText, aheadText] = ["Without a draft", "With a draft"].map((name) =>
       scrolling("sx-text", name),
     );
@@ -239,7 +227,7 @@ course.define("draft_ahead", () => {
 
     function start() {
       if (isDone()) restart();
-      told.setAttribute("aria-live", "off"); // a reader aloud would have to say each pass
+      status.setAttribute("aria-live", "off"); // a reader aloud would have to say each pass
       run.textContent = "Stop";
       if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
         interrupt = inFrames(most, () => isDone() || step(), draw, stop);
@@ -257,7 +245,7 @@ course.define("draft_ahead", () => {
       interrupt?.();
       interrupt = null;
       run.textContent = "Write";
-      told.removeAttribute("aria-live");
+      status.removeAttribute("aria-live");
     }
 
     const name = (ids) => `“${visible(tokenizer.decode(ids))}”`;
@@ -267,8 +255,7 @@ course.define("draft_ahead", () => {
       if (!drafted.length) return `The model wrote ${name([own])}; there was no room for a draft.`;
       const said = `The draft said ${name(drafted)}.`;
       if (isBonus) return `${said} The model kept all of it and added ${name([own])}.`;
-      const rest = drafted.length - kept - 1;
-      const after = rest ? ` What followed it was dropped.` : "";
+      const after = drafted.length > kept + 1 ? " What followed it was dropped." : "";
       const all = kept ? `kept ${name(drafted.slice(0, kept))} and ` : "";
       return `${said} The model ${all}wrote ${name([own])} in place of ${name([drafted[kept]])}.${after}`;
     }
@@ -304,8 +291,8 @@ course.define("draft_ahead", () => {
         const [tokens, passes] = [each.written().length, each.passes.length];
         return [
           i ? "with a draft" : "without",
-          String(tokens),
-          String(passes),
+          tokens,
+          passes,
           passes ? format(tokens / passes, 2) : "",
           i && drafted ? `${sum(ahead.passes.map((pass) => pass.kept))} of ${drafted}` : "",
         ];
@@ -315,7 +302,7 @@ course.define("draft_ahead", () => {
       );
       const last = ahead.left() > 0 || !isDone() ? ahead.passes.at(-1) : null;
       const words = [last && ahead.left() > 0 ? says(last) : "", compared()].filter(Boolean);
-      told.textContent = words.join(" ") || "Nothing is written yet.";
+      status.textContent = words.join(" ") || "Nothing is written yet.";
     }
 
     restart();
@@ -328,7 +315,7 @@ course.define("draft_ahead", () => {
       el("span", el(kind === "del" ? "del" : "span", { class: kind }, "abc"), ` ${words}`),
     );
     return el("div", [
-      el("div.sx-bar", [run, one, button("Start again", () => restart()), told]),
+      el("div.sx-bar", [run, one, button("Start again", () => restart()), status]),
       el("div.sx-inf-two", [
         el("div", [note("The model alone: a character a pass"), aloneText]),
         el("div", [note("The same model, with a table of counts ahead of it"), aheadText]),
@@ -355,7 +342,7 @@ course.define("draft_ahead", () => {
 
 course.define("fewer_bits", () => {
   const { el, sliderOver, note, format, scrolling, table } = course.live;
-  const { choice, drawing, words, path } = course.live;
+  const { choice, drawing, words, way, circle, path, grouped } = course.live;
   const { modelOf, inFrames } = course.explorer;
   const { roundedModel, bytes, meanLoss, generate } = course.inference;
   const SHARED = [
@@ -368,7 +355,7 @@ course.define("fewer_bits", () => {
   function build(settings, host) {
     const hash = host.dataset.models;
     const { model, tokenizer } = modelOf(hash);
-    const { tensors } = course.descriptions[hash];
+    const { tensors } = course.described(hash);
     const { prompt, bits: stops, losses, written: most, temperature, seed } = settings;
     const ids = tokenizer.encode(settings.passage);
     const results = new Map(); // "bits shared" -> {loss, text}, computed once
@@ -380,20 +367,16 @@ course.define("fewer_bits", () => {
     const amount = sliderOver("Bits", rising.map(String), () => change(), rising.indexOf(8));
     const bitsNow = () => rising[amount.get()];
     const scales = SHARED.map(([, words]) => words);
-    const kinds = choice(
-      "A scale for",
-      scales,
-      (i) => {
-        [shared, sharedName] = SHARED[i];
-        change();
-      },
-      1,
-    );
-    const [wholeText, roundedText] = ["Written in 16 bits", "Written in fewer bits"].map((name) =>
+    function choose(i) {
+      [shared, sharedName] = SHARED[i];
+      change();
+    }
+    const kinds = choice("A scale for", scales, choose, 1);
+    const [exactText, roundedText] = ["Written in 16 bits", "Written in fewer bits"].map((name) =>
       scrolling("sx-text", name),
     );
     const roundedName = note("");
-    const told = el("p.sx-status", { role: "status" });
+    const status = el("p.sx-status", { role: "status" });
     const numbers = el("div");
     const chart = el("div");
 
@@ -405,16 +388,13 @@ course.define("fewer_bits", () => {
       const loss = meanLoss(smaller, ids);
       const text = generate(smaller, tokenizer.encode(prompt), { temperature, seed });
       const found = [];
-      interrupt = inFrames(
-        most,
-        () => found.push(text.next().value),
-        () => {},
-        () => {
-          interrupt = null;
-          results.set(key, { loss, text: tokenizer.decode(found) });
-          next(results.get(key));
-        },
-      );
+      const step = () => found.push(text.next().value);
+      const done = () => {
+        interrupt = null;
+        results.set(key, { loss, text: tokenizer.decode(found) });
+        next(results.get(key));
+      };
+      interrupt = inFrames(most, step, () => {}, done);
     }
 
     function change() {
@@ -422,32 +402,32 @@ course.define("fewer_bits", () => {
       interrupt = null;
       clearTimeout(waiting);
       drawStored();
-      told.textContent = "The page is rounding the weights …";
+      status.textContent = "The page is rounding the weights …";
       waiting = setTimeout(() => {
-        compute(16, "row", (whole) => compute(bitsNow(), shared, (own) => draw(whole, own)));
+        compute(16, "row", (exact) => compute(bitsNow(), shared, (own) => draw(exact, own)));
       }, WAIT);
     }
 
     const place = () => stops.indexOf(bitsNow());
     function rise(difference) {
-      const size = Math.abs(difference).toFixed(3);
-      return Number(size) === 0 ? size : `${difference < 0 ? "−" : "+"}${size}`;
+      const text = format(difference);
+      return Number(text) > 0 ? `+${text}` : text;
     }
 
-    function rows(own, whole) {
+    function rows(own, exact) {
       const size = bytes(tensors, bitsNow(), shared);
       const [stored, base] = [losses[shared][place()], losses[shared][0]];
       return [
         [
           "weights and scales",
-          `${Math.round(size / 1000).toLocaleString("en")} kB`,
+          `${grouped(Math.round(size / 1000))} kB`,
           `${((100 * size) / bytes(tensors, 16, shared)).toFixed(0)} %`,
         ],
         ["loss, whole validation split", format(stored), rise(stored - base)],
         [
           "loss, a passage of it, in this page",
           own ? format(own.loss) : "…",
-          own ? rise(own.loss - whole.loss) : "",
+          own ? rise(own.loss - exact.loss) : "",
         ],
       ];
     }
@@ -458,23 +438,18 @@ course.define("fewer_bits", () => {
       chart.replaceChildren(curves());
     }
 
-    function draw(whole, own) {
-      numbers.replaceChildren(table(["", "now", "against 16 bits"], rows(own, whole)));
+    function draw(exact, own) {
+      numbers.replaceChildren(table(["", "now", "against 16 bits"], rows(own, exact)));
       let same = 0;
-      while (same < own.text.length && own.text[same] === whole.text[same]) same++;
-      const before = () => el("b", prompt);
-      wholeText.replaceChildren(before(), whole.text);
-      roundedText.replaceChildren(
-        before(),
-        own.text.slice(0, same),
-        el("mark", own.text.slice(same)),
-      );
-      const isSame = same === own.text.length;
-      told.textContent = isSame
-        ? `All ${same} characters are those of 16 bits.`
-        : same
-          ? `The first ${same} characters are those of 16 bits; what follows is marked.`
-          : "It differs from the text of 16 bits from the first character on.";
+      while (same < own.text.length && own.text[same] === exact.text[same]) same++;
+      exactText.replaceChildren(el("b", prompt), exact.text);
+      const [shared, rest] = [own.text.slice(0, same), el("mark", own.text.slice(same))];
+      roundedText.replaceChildren(el("b", prompt), shared, rest);
+      if (same === own.text.length)
+        status.textContent = `All ${same} characters are those of 16 bits.`;
+      else if (same)
+        status.textContent = `The first ${same} characters are those of 16 bits; what follows is marked.`;
+      else status.textContent = "It differs from the text of 16 bits from the first character on.";
     }
 
     // The stored losses: bits to the right, a line for each kind of scale
@@ -484,12 +459,9 @@ course.define("fewer_bits", () => {
       const [low, high] = [Math.min(...all), Math.max(...all)];
       const x = (i) => right - (i * (right - left)) / (stops.length - 1);
       const y = (loss) => bottom - 8 - ((loss - low) / (high - low)) * (bottom - top - 8);
-      const line = SHARED.map(([kind]) => {
+      const lines = SHARED.map(([kind]) => {
         const d = path(losses[kind].map((loss, i) => [x(i), y(loss)]));
-        return el("svg:path", {
-          d,
-          class: `sx-inf-line ${kind === shared ? "sx-inf-chosen" : ""}`,
-        });
+        return way(d, `sx-inf-line ${kind === shared ? "sx-inf-chosen" : ""}`);
       });
       const loss = losses[shared][place()];
       const name =
@@ -497,9 +469,9 @@ course.define("fewer_bits", () => {
         `${sharedName}: ` +
         stops.map((bits, i) => `${format(losses[shared][i])} in ${bits}`).join(", ");
       return drawing(width, height, { class: "sx-inf-chart", "aria-label": name }, [
-        el("svg:path", { d: `M${left} ${top}V${bottom}H${width}`, class: "sx-inf-axis" }),
-        line,
-        el("svg:circle", { cx: x(place()), cy: y(loss), r: 6.5, class: "sx-inf-dot" }),
+        way(`M${left} ${top}V${bottom}H${width}`, "sx-inf-axis"),
+        lines,
+        circle(x(place()), y(loss), 6.5, "sx-inf-dot"),
         stops.map((bits, i) => words(String(bits), x(i), bottom + 18)),
         words("bits", (left + right) / 2, height - 8),
         words(format(high, 1), left - 6, y(high) + 5, "end"),
@@ -520,9 +492,9 @@ course.define("fewer_bits", () => {
           chart,
         ]),
       ]),
-      told,
+      status,
       el("div.sx-inf-two", [
-        el("div", [note("In 16 bits"), wholeText]),
+        el("div", [note("In 16 bits"), exactText]),
         el("div", [roundedName, roundedText]),
       ]),
     ]);

@@ -3,7 +3,7 @@
 
 course.define("ch21_answers", () => {
   const { el, button, sliderOver, note, format, title, table } = course.live;
-  const { newSwitch, choice, drawing, words, sum: total } = course.live;
+  const { newSwitch, choice, drawing, words, way, sum: total } = course.live;
   const visible = (text) => text.replaceAll("\n", "⏎");
 
   // Whether "47+38" answers 85, and whether it needs a borrow; null for what is no sum
@@ -19,9 +19,9 @@ course.define("ch21_answers", () => {
       "ul.sx-ans-list",
       texts.map((text) => {
         const found = judge(n, text);
-        const kind = found ? (found.right ? "right" : "wrong") : "none";
-        const word = found ? (found.right ? "right" : "wrong") : "no sum";
-        return el("li", { class: `sx-ans-${kind}` }, [el("code", visible(text)), el("span", word)]);
+        const kind = found ? (found.right ? "right" : "wrong") : "no sum";
+        const parts = [el("code", visible(text)), el("span", kind)];
+        return el("li", { class: found ? `sx-ans-${kind}` : null }, parts);
       }),
     );
   }
@@ -33,32 +33,28 @@ course.define("ch21_answers", () => {
     const width = 440 / (n + 1);
     const all = right.map((r, a) => r + wrong[a]);
     const top = Math.max(...all, 1);
-    const path = (numbers, from) =>
-      numbers
-        .map((p, a) => {
-          const [h, y] = [(80 * p) / top, 90 - (80 * (from ? from[a] : 0)) / top];
-          return h < 0.2
-            ? ""
-            : `M${(width * a).toFixed(1)} ${y.toFixed(1)}h${(0.86 * width).toFixed(1)}v${(-h).toFixed(1)}h${(-0.86 * width).toFixed(1)}z`;
-        })
-        .join("");
-    const marks = all
-      .map((_, a) =>
-        n % 10 < a % 10
-          ? `M${(width * a).toFixed(1)} 93h${width.toFixed(1)}v4h${(-width).toFixed(1)}z`
-          : "",
-      )
-      .join("");
+    // A box over the number a, from y on
+    const box = (a, y, wide, tall) => {
+      const [x, down, right, up] = [width * a, y, wide, tall].map((size) => size.toFixed(1));
+      return `M${x} ${down}h${right}v${up}h-${right}z`;
+    };
+    const boxes = (numbers, from) =>
+      numbers.map((p, a) => {
+        const tall = (80 * p) / top;
+        const y = 90 - (80 * (from ? from[a] : 0)) / top;
+        return tall < 0.2 ? "" : box(a, y, 0.86 * width, -tall);
+      });
+    const marks = all.map((_, a) => (n % 10 < a % 10 ? box(a, 93, width, 4) : ""));
     const sum = (numbers) => total(numbers) / 1e4;
     const hard = sum(right.filter((_, a) => n % 10 < a % 10));
-    const told =
+    const about =
       `First numbers of the answers to ${n} by the ${name}: ${format(sum(right), 2)} right, ` +
       `of which ${format(hard, 2)} need a borrow, ${format(sum(wrong), 2)} wrong.`;
-    return drawing(440, 120, { class: "sx-ans-bars", "aria-label": told }, [
-      el("svg:path", { d: path(right), fill: "var(--sx-value)" }),
-      el("svg:path", { d: path(wrong, right), fill: "var(--sx-key)" }),
-      el("svg:path", { d: marks, class: "sx-ans-mark" }),
-      el("svg:path", { d: "M0 90.5H440", class: "sx-ans-axis" }),
+    return drawing(440, 120, { class: "sx-ans-bars", "aria-label": about }, [
+      el("svg:path", { d: boxes(right).join(""), fill: "var(--sx-value)" }),
+      el("svg:path", { d: boxes(wrong, right).join(""), fill: "var(--sx-key)" }),
+      way(marks.join(""), "sx-ans-mark"),
+      way("M0 90.5H440", "sx-ans-axis"),
       [0, Math.round(n / 2), n].map((a, i) =>
         words(a, width * (a + 0.5), 113, ["start", "middle", "end"][i]),
       ),
@@ -78,7 +74,7 @@ course.define("ch21_answers", () => {
       const sums = total(chances.flat()) / 1e4;
       const right = total(chances[0]) / 1e4;
       const hard = total(chances[0].filter((_, a) => n % 10 < a % 10)) / 1e4;
-      const told =
+      const chance =
         sums < 0.01
           ? "It goes on with questions: the chance of a sum is below 0.01."
           : `Right: ${format(right, 2)}. Of the right answers ${format(hard / Math.max(right, 1e-9), 2)} need a borrow.`;
@@ -87,7 +83,7 @@ course.define("ch21_answers", () => {
           el("div.sx-ans-left", title(`${n}?`), listed(n, texts)),
           el("div.sx-ans-side", [
             sums < 0.01 ? null : bars(n, chances, name),
-            el("p.sx-status", { role: "status" }, told),
+            el("p.sx-status", { role: "status" }, chance),
           ]),
         ]),
       );
@@ -133,9 +129,8 @@ course.define("ch21_answers", () => {
         isShown = false;
         draw();
       };
-      const { box, element } = newSwitch(el("span", text), turn, { class: "sx-ans-rule" });
-      box.checked = on.has(rule);
-      return element;
+      const words = el("span", text);
+      return newSwitch(words, turn, { class: "sx-ans-rule" }, on.has(rule)).element;
     });
     const show = button("Train on this reward", () => {
       isShown = true;

@@ -3,7 +3,7 @@
 
 course.define("ch22_inside", () => {
   const { el, button, sliderOver, note, format, listed, title, table } = course.live;
-  const { drawing, words, path, describe } = course.live;
+  const { drawing, words, way, circle, path, describe } = course.live;
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"; // of a weight, from 0 to 1
   const SHADES = 5; // in which weights are drawn
   const [WIDTH, HEIGHT, LEFT, BOTTOM] = [330, 170, 34, 142]; // of the loss curve
@@ -50,18 +50,15 @@ course.define("ch22_inside", () => {
     return { ...frame, loss, best, after, maps: [...frame.maps.slice(0, 4), ...maps] };
   }
 
-  const named = (heads, silenced) => heads.filter((_, i) => (silenced >> i) & 1);
-
-  function told({ heads, song, frames }, frame, silenced) {
+  function sentence({ heads, song, frames }, frame, silenced) {
     const [right, total] = copied(song, frame.best);
     const loss = format(frame.loss, 2);
-    const names = named(heads, silenced);
-    if (!names.length) {
-      return `Step ${frame.step}, all heads: loss ${loss}, ${right} of ${total} repeated notes expected.`;
-    }
+    const names = heads.filter((_, i) => (silenced >> i) & 1);
+    const end = `${right} of ${total} repeated notes expected.`;
+    if (!names.length) return `Step ${frame.step}, all heads: loss ${loss}, ${end}`;
     const before = format(frames.at(-1).loss, 2);
     const who = names.length === heads.length ? "any head" : `head ${listed(names)}`;
-    return `Without ${who}: loss ${loss} instead of ${before}, ${right} of ${total} repeated notes expected.`;
+    return `Without ${who}: loss ${loss} instead of ${before}, ${end}`;
   }
 
   // ---- the figure ----
@@ -71,14 +68,14 @@ course.define("ch22_inside", () => {
     const x = (step) => LEFT + (step / last) * (WIDTH - LEFT - 12);
     const y = (loss) => BOTTOM - (loss / TOP_LOSS) * (BOTTOM - 10);
     const points = frames.map(({ step, loss }) => [x(step), y(loss)]);
-    const dot = el("svg:circle", { r: 6, class: "sx-song-dot" });
+    const dot = circle(0, 0, 6, "sx-song-dot");
     const line = el("svg:path.sx-song-up");
     const svg = drawing(WIDTH, HEIGHT, { class: "sx-song-curve" }, [
-      el("svg:path", { d: `M${LEFT} 10V${BOTTOM}H${WIDTH - 12}`, class: "sx-song-axis" }),
+      way(`M${LEFT} 10V${BOTTOM}H${WIDTH - 12}`, "sx-song-axis"),
       [0, 1, 2, 3].map((loss) => words(loss, LEFT - 7, y(loss) + 5, "end")),
       [0, 100, 200, 300].map((step) => words(step, x(step), BOTTOM + 19)),
       words("loss where notes repeat", WIDTH - 14, 20, "end"),
-      el("svg:path", { d: path(points), class: "sx-song-line" }),
+      way(path(points), "sx-song-line"),
       line,
       dot,
     ]);
@@ -97,10 +94,8 @@ course.define("ch22_inside", () => {
   }
 
   function build(settings) {
-    const { song, frames, heads, losses, second } = settings;
-    if (losses.length !== 2 ** heads.length || second.length !== 16) {
-      throw new Error("a choice of heads is missing");
-    }
+    const { song, frames, heads } = settings;
+
     const [n, last, again] = [song.length - 1, frames.length - 1, repeats(song)];
     let silenced = 0; // a bit for each head
     const run = curve(settings);
@@ -114,12 +109,10 @@ course.define("ch22_inside", () => {
     const tiles = heads.map((name, i) => {
       const picture = el("svg:svg", { viewBox: `0 0 ${n} ${n}`, "aria-hidden": "true" });
       const score = el("span.sx-song-score");
-      const tile = button(el("b", name), () => {
+      const tile = button([el("b", name), score, picture], () => {
         silenced ^= 1 << i;
-        if (at.get() === last) draw();
-        else at.set(last);
+        at.set(last); // which draws
       });
-      tile.append(score, picture);
       return { tile, picture, score, name };
     });
     const all = button("All heads back", () => {
@@ -151,12 +144,10 @@ course.define("ch22_inside", () => {
     }
 
     function drawNotes(frame) {
-      const kind = (i) =>
-        again[i]
-          ? frame.best[i] === song[i + 1]
-            ? "sx-song-right"
-            : "sx-song-wrong"
-          : "sx-song-new";
+      function kind(i) {
+        if (!again[i]) return "sx-song-new";
+        return frame.best[i] === song[i + 1] ? "sx-song-right" : "sx-song-wrong";
+      }
       const expected = [...frame.best].map((letter, i) => el("td", { class: kind(i) }, letter));
       const rows = [
         ["song", ...song],
@@ -170,7 +161,7 @@ course.define("ch22_inside", () => {
       drawTiles(frame);
       drawNotes(frame);
       run.mark(frame, frames[at.get()].loss);
-      status.textContent = told(settings, frame, silenced);
+      status.textContent = sentence(settings, frame, silenced);
     }
 
     const row = (name, from) =>
@@ -197,5 +188,5 @@ course.define("ch22_inside", () => {
   }
 
   course.figures.silence = build;
-  return { repeats, copied, shades, shown, told };
+  return { repeats, copied, shades, shown, sentence };
 });

@@ -2,7 +2,8 @@
 // five diagnoses, and what speaks against each wrong one.
 
 course.define("ch23_silent_bugs", () => {
-  const { el, button, note, title, format, press, choice, drawing, words, path } = course.live;
+  const { el, button, note, title, format, press, choice } = course.live;
+  const { drawing, words, way, path } = course.live;
 
   const signed = (x, digits = 2) => (x < 0 ? "" : "+") + format(x, digits);
   const range = ([mean, least, most]) =>
@@ -39,16 +40,14 @@ course.define("ch23_silent_bugs", () => {
     const ticks = [high, (high + low) / 2, low];
     const last = curves.map((curve, i) => `${names[i]} ends at ${format(curve.at(-1), 2)}`);
     const line = (d, i) => {
-      const look = {
-        style: `stroke: var(--sx-${colours[i]})`,
-        "stroke-dasharray": i ? "7 5" : null,
-      };
-      return el("svg:path", { d, class: "sx-bug-line", ...look });
+      const style = `stroke: var(--sx-${colours[i]})`;
+      const dashes = { "stroke-dasharray": i ? "7 5" : null };
+      return el("svg:path.sx-bug-line", { d, style, ...dashes });
     };
-    const told = `Training loss over ${steps} steps: ${last.join(", ")}.`;
-    return drawing(W, H, { class: "sx-bug-plot", "aria-label": told }, [
+    const about = `Training loss over ${steps} steps: ${last.join(", ")}.`;
+    return drawing(W, H, { class: "sx-bug-plot", "aria-label": about }, [
       ticks.map((tick) => [
-        el("svg:path", { d: `M44 ${y(tick)}H${W - 14}`, class: "sx-bug-axis" }),
+        way(`M44 ${y(tick)}H${W - 14}`, "sx-bug-axis"),
         words(format(tick, 1), 38, y(tick) + 5, "end"),
       ]),
       curves.map((curve, i) => line(path(curve.map((loss, k) => [x(k), y(loss)])), i)),

@@ -5,15 +5,14 @@
 // prompt has changed and the view is in sight.
 
 course.define("explorer", () => {
-  const { el, newId, label, visible, tabs } = course.live;
+  const { el, newId, label, visible, tabs, sum } = course.live;
   const views = {};
   const models = {}; // hash -> {model, tokenizer}, made when first needed
 
   // ---- the page's models -------------------------------------------------------------------
 
   function modelOf(hash) {
-    const description = course.descriptions[hash];
-    if (!description) throw new Error("the page does not hold the model's weights");
+    const description = course.described(hash);
     models[hash] ??= {
       model: course.model.load(description),
       tokenizer: course.tokenizer.load(description.tokenizer),
@@ -46,15 +45,11 @@ course.define("explorer", () => {
   // say(text) tells what was read.
   function promptField(settings, read, name = "Prompt") {
     let waiting = 0;
-    const field = el("textarea", {
-      rows: 2,
-      spellcheck: "false",
-      autocomplete: "off",
-      oninput: () => {
-        clearTimeout(waiting);
-        waiting = setTimeout(() => read(field.value), 150);
-      },
-    });
+    const oninput = () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => read(field.value), 150);
+    };
+    const field = el("textarea", { rows: 2, spellcheck: "false", autocomplete: "off", oninput });
     field.value = settings.prompt;
     const status = el("p.sx-status", { role: "status" });
     const element = el("div.sx-prompt", [label(name, field), field, status]);
@@ -65,30 +60,31 @@ course.define("explorer", () => {
   }
 
   // What of a text is read as something else or not at all, in words
-  function toldChanges(changes) {
+  function changesInWords(changes) {
     const replaced = changes
       .filter(([, to]) => to)
       .map(([from, to]) => `${from} as ${visible(to)}`);
     const left = changes.filter(([, to]) => !to).map(([from]) => from);
-    const told = [
+    const parts = [
       replaced.length ? `reads ${replaced.join(", ")}` : "",
       left.length ? `leaves out ${left.join(" ")}` : "",
     ].filter(Boolean);
-    return told.length ? `Some characters it has never met: it ${told.join(", and it ")}.` : "";
+    return parts.length ? `Some characters it has never met: it ${parts.join(", and it ")}.` : "";
   }
 
   // What a model reads of any text: the last tokens that fit, or a new line if nothing is left; and
   // in words what was read
   function reading(tokenizer, typed, length) {
     const { text, changes } = tokenizer.fit(typed);
-    let ids = tokenizer.encode(text || tokenizer.fit("\n").text);
-    if (!ids.length) ids = [0];
-    const all = ids.length;
-    ids = ids.slice(-length);
-    const dropped = all > length ? `, the last of ${all}: more do not fit` : "";
+    const all = tokenizer.encode(text || tokenizer.fit("\n").text);
+    const ids = all.length ? all.slice(-length) : [0];
+    const dropped = all.length > length ? `, the last of ${all.length}: more do not fit` : "";
     const count = `${ids.length} ${ids.length === 1 ? "token" : "tokens"}${dropped}.`;
-    const told = [text ? count : "Nothing to read, so it begins a new line.", toldChanges(changes)];
-    return { ids, text: tokenizer.decode(ids), told: told.filter(Boolean).join(" ") };
+    const said = [
+      text ? count : "Nothing to read, so it begins a new line.",
+      changesInWords(changes),
+    ];
+    return { ids, text: tokenizer.decode(ids), said: said.filter(Boolean).join(" ") };
   }
 
   // ---- a question on two texts: is it this token, or that one? -------------------------------
@@ -106,9 +102,8 @@ course.define("explorer", () => {
   // ln of p(asked) / p(rival), or of p(asked) / (1 - p(asked))
   function logOdds(logits, { asked, rival }) {
     if (rival !== null) return logits[asked] - logits[rival];
-    return -Math.log(
-      logits.reduce((sum, z, id) => sum + (id === asked ? 0 : Math.exp(z - logits[asked])), 0),
-    );
+    const odds = Array.from(logits, (z, id) => (id === asked ? 0 : Math.exp(z - logits[asked])));
+    return -Math.log(sum(odds));
   }
 
   function build(settings, host) {
@@ -119,14 +114,14 @@ course.define("explorer", () => {
     let inSight = null;
 
     function read(typed) {
-      const { ids, text, told } = readText(typed);
+      const { ids, text, said } = readText(typed);
       const seen = {};
       const hook = (name, array) => {
         seen[name] = array;
       };
       const run = course.model.forward(model, ids, { hook });
       state = { text, ids, run, seen, altered };
-      prompt.say(told);
+      prompt.say(said);
       update(inSight);
     }
     const prompt = promptField(settings, read);
@@ -158,17 +153,15 @@ course.define("explorer", () => {
     const element = el("div", prompt.element);
     if (parts.length > 1) {
       const { list, choose } = tabs(parts, show);
-      element.append(list, ...parts.map((part) => part.panel));
+      element.append(list);
       choose(parts[0]);
-    } else {
-      element.append(parts[0].panel);
-      show(parts[0]);
-    }
+    } else show(parts[0]);
+    element.append(...parts.map(({ panel }) => panel));
     read(settings.prompt);
     return element;
   }
 
   course.figures.explorer = build;
-  const pairs = { last, question, logOdds };
-  return { views, modelOf, promptField, reading, toldChanges, inFrames, ...pairs };
+  const pairs = { last, likeliest, question, logOdds };
+  return { views, modelOf, promptField, reading, changesInWords, inFrames, ...pairs };
 });

@@ -24,7 +24,7 @@ course.define("model", () => {
     let n = 0; // bytes read so far
     const byte = () => text.charCodeAt(n++);
     const half = () => float16(byte() | (byte() << 8));
-    const whole = () => (byte() << 24) >> 24; // -128 to 127
+    const signed = () => (byte() << 24) >> 24; // -128 to 127
     for (const { name, shape } of tensors) {
       const tensor = new Float32Array(shape.reduce((a, b) => a * b));
       const columns = tensor.length / shape[0];
@@ -32,7 +32,7 @@ course.define("model", () => {
       else {
         const scales = Float32Array.from({ length: shape[0] }, half);
         weights[name] = tensor.map(
-          (_, i) => scales[Math.floor(i / columns)] * whole(),
+          (_, i) => scales[Math.floor(i / columns)] * signed(),
         );
       }
     }
@@ -405,7 +405,7 @@ course.define("model", () => {
     }
   }
 
-  const parts = { norm, apply, add, attend };
+  const parts = { norm, apply, add, attend, activate };
   const text = { softmax, losses, probabilities, generator, pick, generate };
   return { load, newCache, forward, readOut, parts, ...text };
 });

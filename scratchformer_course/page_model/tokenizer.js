@@ -83,12 +83,12 @@ course.define("tokenizer", () => {
     }
 
     // The ids of a chunk's pieces when no merge is left. A chunk that is a token becomes it, even
-    // if no merges lead to it. told(place, n, id), if given, hears of each step: at this place, n
+    // if no merges lead to it. onmerge(place, n, id), if given, hears of each step: at this place, n
     // pieces become the token `id`.
-    /** @param {null | ((place: number, n: number, id: number) => void)} [told] */
-    function merge(bytes, told = null) {
-      const whole = idOf.get(bytes) ?? Infinity;
-      if (!told && whole < Infinity) return [whole];
+    /** @param {null | ((place: number, n: number, id: number) => void)} [onmerge] */
+    function merge(bytes, onmerge = null) {
+      const own = idOf.get(bytes) ?? Infinity;
+      if (!onmerge && own < Infinity) return [own];
       const pieces = [...bytes];
       for (;;) {
         let best = Infinity;
@@ -98,9 +98,9 @@ course.define("tokenizer", () => {
           const id = idOf.get(pieces[i] + pieces[i + 1]) ?? Infinity;
           if (id < best) [best, place] = [id, i];
         }
-        if (whole < best && pieces.length > 1) [best, place, n] = [whole, 0, pieces.length];
+        if (own < best && pieces.length > 1) [best, place, n] = [own, 0, pieces.length];
         if (place < 0) return pieces.map((piece) => idOf.get(piece));
-        if (told) told(place, n, best);
+        onmerge?.(place, n, best);
         pieces.splice(place, n, pieces.slice(place, place + n).join(""));
       }
     }
@@ -114,11 +114,11 @@ course.define("tokenizer", () => {
     }
 
     // half of a pair of UTF-16, which is no character, becomes U+FFFD first
-    const whole = (text) => read(new TextEncoder().encode(text));
-    const cut = (text) => (whole(text).match(chunks) ?? []).map(toBytes);
+    const wellFormed = (text) => read(new TextEncoder().encode(text));
+    const cut = (text) => (wellFormed(text).match(chunks) ?? []).map(toBytes);
     const encode = (text) => cut(text).flatMap((chunk) => merge(chunk));
     const fit = (text) => ({ text, changes: [] }); // bytes have room for all characters
-    return { encode, fit, decode, whole, cut, merge, tokens: all };
+    return { encode, fit, decode, wellFormed, cut, merge, tokens: all };
   }
 
   // A description of Python -> {encode, decode}

@@ -27,7 +27,7 @@ course.define("opening_film", () => {
   function build({ frames, curve }, host) {
     const film = host.querySelector(".film");
     const part = (name) => film.querySelector(`.film-${name}`);
-    const [told, text, run] = [part("told"), part("text").lastChild, part("curve")];
+    const [caption, text, run] = [part("told"), part("text").lastChild, part("curve")];
     const line = run.querySelector("path:last-child");
     const cells = [...part("map").querySelectorAll("[style]")];
     const last = frames.length - 1;
@@ -44,7 +44,7 @@ course.define("opening_film", () => {
       const frame = frames[i];
       if (i !== at) {
         at = i;
-        told.replaceChildren(
+        caption.replaceChildren(
           ...(i
             ? ["Recorded: after ", el("b", steps(frame))]
             : ["Recorded: before its ", el("b", "first step")]),

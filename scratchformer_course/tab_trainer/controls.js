@@ -27,7 +27,7 @@ course.define("controls", () => {
     };
   }
 
-  // read() gives a run's configuration, settings and seed, told() the same in words, as pairs;
+  // read() gives a run's configuration, settings and seed, inWords() the same in words, as pairs;
   // allow(may) says whether they can be changed
   function newControls(settings) {
     const { config, training, rival } = settings;
@@ -68,7 +68,7 @@ course.define("controls", () => {
         },
       };
     }
-    const told = () => [
+    const inWords = () => [
       ...Object.values(sliders).map(({ element: one }) => [
         one.querySelector("label").textContent,
         one.querySelector("output").textContent,
@@ -79,7 +79,7 @@ course.define("controls", () => {
     function allow(may) {
       fields.disabled = !may;
     }
-    return { element, read, told, allow };
+    return { element, read, inWords, allow };
   }
 
   return { newControls };

@@ -1,27 +1,16 @@
 // A trained model for others: a description that model.js runs, and a file that Python opens.
 
 course.define("export", () => {
-  const number = new Float32Array(1);
-  const bitsOf = new Uint32Array(number.buffer);
-
   // A number of float32 -> sign, 5 bits of exponent, 10 bits of fraction; halves go to the even one
   function float16(x) {
     if (!(Math.abs(x) < 65520)) throw new Error(`a weight is ${x}, which float16 cannot hold`);
-    number[0] = x;
-    const bits = bitsOf[0];
-    const sign = (bits >>> 16) & 0x8000;
-    const size = bits & 0x7fffffff;
-    // Below 2^-14 float16 counts in steps of 2^-24
-    if (size < 0x38800000) {
-      const steps = Math.abs(x) * 2 ** 24;
-      const low = Math.floor(steps);
-      const rest = steps - low;
-      return sign | (low + (rest > 0.5 || (rest === 0.5 && low % 2) ? 1 : 0));
-    }
-    // the exponent's zero moves, and 13 bits go
-    const kept = (size - 0x38000000) >>> 13;
-    const rest = size & 0x1fff;
-    return sign | (kept + (rest > 0x1000 || (rest === 0x1000 && kept % 2) ? 1 : 0));
+    // Below 2^-14 float16 counts in steps of 2^-24, then in 1024 steps from one power of 2 to the next
+    const power = Math.max(0, Math.floor(Math.log2(Math.abs(x))) + 14);
+    const steps = Math.abs(x) * 2 ** (24 - power);
+    const low = Math.floor(steps);
+    const rest = steps - low;
+    const up = rest > 0.5 || (rest === 0.5 && low % 2) ? 1 : 0;
+    return (x < 0 || Object.is(x, -0) ? 0x8000 : 0) + 1024 * power + low + up;
   }
 
   function base64(bytes) {

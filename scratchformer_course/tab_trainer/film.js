@@ -2,7 +2,8 @@
 // the end, and can be looked at again.
 
 course.define("film", () => {
-  const { el, format, button, rovingLine, title, note, scrolling, table, press } = course.live;
+  const { el, format, button, rovingLine, title, note, scrolling, table } = course.live;
+  const { drawing, fold, press } = course.live;
   const FAINTEST = 0.02; // weights that are no larger are not drawn
   const OPENING = 60; // characters of a sample that stand in the table
 
@@ -20,8 +21,7 @@ course.define("film", () => {
       }
     }
     const label = `Attention weights of ${name}: rows ask, columns answer`;
-    const frame = { viewBox: `0 0 ${T} ${T}`, role: "img", "aria-label": label };
-    return el("svg:svg", frame, cells);
+    return drawing(T, T, { "aria-label": label }, cells);
   }
 
   // start(run) begins a new film, add(frame) shows its next frame: {step, right, loss, ids, maps},
@@ -35,15 +35,13 @@ course.define("film", () => {
     const strip = el("div.sx-strip", { role: "group", "aria-label": "The film" });
     const maps = el("div.sx-maps");
     const element = el("div.sx-film", [heading, sample, strip, about]);
-    const looks = el("details", { hidden: "" }, [
-      el("summary", "What its heads look at"),
-      maps,
-      note(
-        "Each row is a character of the shaded words, from the first to the last. Its cells are " +
-          "the characters up to it. A stronger colour is more attention.",
-      ),
-    ]);
-    const list = el("div", { hidden: "" });
+    const help = note(
+      "Each row is a character of the shaded words, from the first to the last. Its cells are " +
+        "the characters up to it. A stronger colour is more attention.",
+    );
+    const looks = fold("What its heads look at", maps, help);
+    const list = el("div");
+    for (const part of [looks, list]) part.hidden = true;
     let run = null;
     let frames = [];
     let buttons = [];
@@ -85,11 +83,10 @@ course.define("film", () => {
     }
 
     function drawList() {
-      const rows = frames.map(({ step, right, text }) => [
-        String(step),
-        String(inHundred(right)),
-        el("code", text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ")),
-      ]);
+      const rows = frames.map(({ step, right, text }) => {
+        const opening = text.trim().slice(0, OPENING).replaceAll(/\s+/g, " ");
+        return [step, inHundred(right), el("code", opening)];
+      });
       list.replaceChildren(
         title("The whole film"),
         table(["step", "right in 100", "it writes"], rows, { class: "sx-frames" }),

@@ -103,11 +103,9 @@ course.define("matrix", () => {
       return [id, ...unsigned(bytes.length), ...bytes];
     };
     const body = [locals, code, END].flat(Infinity);
-    const magic = [0x00, 0x61, 0x73, 0x6d]; // "\0asm"
-    const version = [1, 0, 0, 0];
     return new Uint8Array([
-      ...magic,
-      ...version,
+      ...[0x00, 0x61, 0x73, 0x6d], // "\0asm"
+      ...[1, 0, 0, 0], // its version
       ...section(1, 1, 0x60, 10, Array(10).fill(I32), 0), // one type: ten integers, no result
       ...section(2, 1, 1, 0x6d, 1, 0x6d, 2, 0, 1), // import memory "m"."m" of at least a page
       ...section(3, 1, 0), // one function, of that type
@@ -188,19 +186,9 @@ course.define("matrix", () => {
       const rows = program ? m - (m % ROWS) : 0;
       const columns = program ? n - (n % COLUMNS) : 0;
       if (rows && columns && k) {
-        const address = ({ data, start }) => data.byteOffset + 4 * start;
-        program(
-          address(C),
-          address(A),
-          address(B),
-          rows,
-          columns,
-          k,
-          4 * C.row,
-          4 * A.row,
-          4 * A.column,
-          4 * B.row,
-        );
+        const places = [C, A, B].map(({ data, start }) => data.byteOffset + 4 * start);
+        const steps = [C.row, A.row, A.column, B.row].map((numbers) => 4 * numbers);
+        program(...places, rows, columns, k, ...steps);
       }
       plain(C, A, B, 0, rows, columns, n, k);
       plain(C, A, B, rows, m, 0, n, k);

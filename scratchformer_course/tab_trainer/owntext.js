@@ -24,12 +24,12 @@ course.define("owntext", () => {
       tell();
       field.focus();
     });
-    const told = note("");
-    told.setAttribute("role", "status");
+    const status = note("");
+    status.setAttribute("role", "status");
     const element = el("div.sx-prompt.sx-own-text", [
       label("Teach it your text", field),
       field,
-      el("div.sx-bar", el("span", choose, " ", clear), file, told),
+      el("div.sx-bar", el("span", choose, " ", clear), file, status),
     ]);
 
     const read = () => field.value.replaceAll("\r\n", "\n");
@@ -42,7 +42,7 @@ course.define("owntext", () => {
       clear.hidden = length === 0;
       field.rows = length ? 5 : 2;
       field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more`;
-      told.textContent =
+      status.textContent =
         length === 0
           ? `Empty: it learns from ${corpus}.`
           : isShort
@@ -53,7 +53,7 @@ course.define("owntext", () => {
     async function take(chosen) {
       if (!chosen) return;
       if (chosen.size > LARGEST) {
-        told.textContent = `${chosen.name} is larger than ${say(LARGEST / 1e6)} MB.`;
+        status.textContent = `${chosen.name} is larger than ${say(LARGEST / 1e6)} MB.`;
         return;
       }
       field.value = await chosen.text();

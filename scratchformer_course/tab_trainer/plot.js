@@ -2,7 +2,7 @@
 // grows.
 
 course.define("plot", () => {
-  const { el, format, table } = course.live;
+  const { el, format, table, drawing, words, line, way } = course.live;
   // Of the plot, in pixels
   const HEIGHT = 230;
   const LEFT = 40;
@@ -22,31 +22,26 @@ course.define("plot", () => {
       return TOP + ((highest - seen) / (highest - lowest)) * (HEIGHT - TOP - BOTTOM);
     };
     const path = (points) =>
-      points
-        .map(([s, loss], i) => `${i ? "L" : "M"}${x(s).toFixed(1)} ${y(loss).toFixed(1)}`)
-        .join("");
+      points.length ? course.live.path(points.map(([s, loss]) => [x(s), y(loss)])) : "";
     return { x, y, path };
   }
 
   // Lines and numbers of both axes
   function axes({ x, y }, width, longest, lowest, highest) {
-    const text = (words, tx, ty, anchor) =>
-      el("svg:text", { x: tx, y: ty, "text-anchor": anchor }, words);
-    const line = (x1, y1, x2, y2) => el("svg:line", { x1, x2, y1, y2, class: "sx-axis" });
     const seconds = [0.1, 1, 10, 100, 1000, 10000].filter((s) => s < longest);
     const apart = highest < 13 ? 1 : Math.ceil(highest / 30) * 5;
     const losses = Array.from({ length: 13 }, (_, i) => apart * i);
     const shown = losses.filter((loss) => loss >= lowest && loss < highest);
     return [
       seconds.map((s) => [
-        line(x(s), TOP, x(s), HEIGHT - BOTTOM),
-        text(`${s} s`, x(s), HEIGHT - 10, "middle"),
+        line(x(s), TOP, x(s), HEIGHT - BOTTOM, "sx-axis"),
+        words(`${s} s`, x(s), HEIGHT - 10),
       ]),
       shown.map((loss) => [
-        line(LEFT, y(loss), width - RIGHT, y(loss)),
-        text(String(loss), LEFT - 8, y(loss) + 4, "end"),
+        line(LEFT, y(loss), width - RIGHT, y(loss), "sx-axis"),
+        words(loss, LEFT - 8, y(loss) + 4, "end"),
       ]),
-      text("loss, nats a character", 4, 13, "start"),
+      words("loss, nats a character", 4, 13, "start"),
     ];
   }
 
@@ -70,19 +65,17 @@ course.define("plot", () => {
     const lowest = goal ? Math.floor(10 * goal.loss - 2) / 10 : 0;
     const scales = newScales(width, longest, lowest, top);
     const { x, y, path } = scales;
-    const level = (loss, kind) =>
-      el("svg:line", { x1: LEFT, x2: width - RIGHT, y1: y(loss), y2: y(loss), class: kind });
+    const level = (loss, kind) => line(LEFT, y(loss), width - RIGHT, y(loss), kind);
     const own = el("svg:path.sx-own");
     const point = el("svg:circle", { r: 4, class: "sx-point", cx: -9, cy: 0 });
-    const frame = { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", class: "sx-plot" };
-    const svg = el("svg:svg", frame, [
+    const svg = drawing(width, HEIGHT, { class: "sx-plot" }, [
       axes(scales, width, longest, lowest, top),
       goal ? level(goal.loss, "sx-level") : [],
       floor ? level(floor, "sx-level sx-floor") : [],
       curves.map(({ seconds, losses }, i) =>
-        el("svg:path", { d: path(seconds.map((s, n) => [s, losses[n]])), class: `sx-stored-${i}` }),
+        way(path(seconds.map((s, n) => [s, losses[n]])), `sx-stored-${i}`),
       ),
-      el("svg:path", { d: path(before), class: "sx-before" }),
+      way(path(before), "sx-before"),
       own,
       point,
     ]);

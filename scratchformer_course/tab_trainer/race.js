@@ -41,8 +41,7 @@ course.define("race", () => {
   // ---- the figure ----------------------------------------------------------------------------
 
   function build(settings, host) {
-    const packed = course.descriptions[host.dataset.models];
-    if (!packed) throw new Error("the page does not hold the text");
+    const packed = course.described(host.dataset.models, "the text");
     const { curves, goal, floor, prompt } = settings;
     let send = null; // the way to the workers
     let lastText = null; // what the run before was trained on
@@ -66,11 +65,11 @@ course.define("race", () => {
     const label = "How much of the training is done";
     const progress = el("progress", { max: 1, value: 0, "aria-label": label });
     const status = el("p.sx-status", { role: "status" }, "Nothing is trained yet.");
-    const told = el("p.sx-status");
+    const progressText = el("p.sx-status");
     const numbers = el("div", note("Nothing is trained yet."));
     const element = el("div", [
       el("div.sx-stage", [
-        el("div", el("div.sx-bar.sx-start", go, again, progress), status, told),
+        el("div", el("div.sx-bar.sx-start", go, again, progress), status, progressText),
         ownText.element,
         film.element,
         el("div.sx-curve", [
@@ -110,9 +109,9 @@ course.define("race", () => {
       const text = ownText.read();
       const { config, training, seed } = controls.read();
       const own = text !== "";
-      const told = [["Text", own ? "your own" : settings.corpus], ...controls.told()];
+      const choices = [["Text", own ? "your own" : settings.corpus], ...controls.inWords()];
       const started = performance.now();
-      now = { run: ++runs, training, own, text, told, started, paused: 0, drawn: 0 };
+      now = { run: ++runs, training, own, text, choices, started, paused: 0, drawn: 0 };
       Object.assign(found, { last: null, counts: null });
       allow(false);
       send ??= startWork(receive);
@@ -157,7 +156,7 @@ course.define("race", () => {
       if (document.activeElement === again) go.focus();
       again.hidden = true;
       progress.value = 0;
-      told.textContent = "";
+      progressText.textContent = "";
       say(words);
     }
 
@@ -195,16 +194,15 @@ course.define("race", () => {
       if (seconds + left > plot.longest && step > 3) {
         redraw(plot.points, 10 * plot.longest, plot.highest);
       }
-      if (loss > plot.highest && Number.isFinite(loss)) {
-        redraw(plot.points, plot.longest, 1.3 * loss);
-      }
-      plot.points.push([seconds, loss]);
-      const isBad = !Number.isFinite(loss) || (step > 8 && loss > Math.log(V) + 1);
+      const isNumber = Number.isFinite(loss);
+      if (isNumber && loss > plot.highest) redraw(plot.points, plot.longest, 1.3 * loss);
+      if (isNumber) plot.points.push([seconds, loss]); // or the curve ends before it
+      const isBad = !isNumber || (step > 8 && loss > Math.log(V) + 1);
       if (performance.now() > now.drawn + DRAWN_EVERY || step === steps || isBad) {
         now.drawn = performance.now();
         plot.draw();
         progress.value = (0.9 * step) / steps;
-        told.textContent =
+        progressText.textContent =
           `Step ${step} of ${steps}, loss ${format(loss)}, ${format(seconds, 1)} s, ` +
           (left ? `about ${format(left, 1)} s of training left` : "trained");
       }
@@ -224,13 +222,13 @@ course.define("race", () => {
     }
 
     function isScoring({ share }) {
-      told.textContent = `Trained. It is being asked about text it has not read: ${Math.round(100 * share)} %`;
+      progressText.textContent = `Trained. It is being asked about text it has not read: ${Math.round(100 * share)} %`;
       progress.value = 0.9 + 0.1 * share;
     }
 
     function finished({ loss, right, weights, description }) {
-      const { run, characters, first, started, own, paused, kind, together, usual, text } = now;
-      const { told } = now;
+      const { run, characters, first, started, own, paused, kind, together, usual, text, choices } =
+        now;
       if (!Number.isFinite(loss)) {
         return stop("The run ended with a loss that is no number. Choose lower rates.");
       }
@@ -245,7 +243,7 @@ course.define("race", () => {
       const untrained = frames[0].right;
       const reads = config.context_length;
       const sample = frames.at(-1).text;
-      const ended = { told, untrained, reads, own, text, right, loss, seconds, sample };
+      const ended = { choices, untrained, reads, own, text, right, loss, seconds, sample };
       found.last = { loss, right, seconds, all, kind, together, usual, curve };
       scored = run;
       stop(

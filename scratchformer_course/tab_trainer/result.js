@@ -60,7 +60,7 @@ course.define("result", () => {
     function show(
       { config, weights, characters, loss, seconds, given, description },
       rivals,
-      told,
+      how,
       draw,
     ) {
       const views = el("div");
@@ -85,7 +85,7 @@ course.define("result", () => {
         views,
         title("The run in numbers"),
         table(["", "training, s", "nats"], rows),
-        note(told),
+        note(how),
         note(
           "The file opens in Python with this course’s package: " +
             "from scratchformer_course.page_model.speedrun import SpeedrunGPT, then " +

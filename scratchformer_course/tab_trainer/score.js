@@ -9,17 +9,14 @@ course.define("score", () => {
 
   // The model among the tables of counts, from the worst to the best
   function ladder({ right, loss, reads }, tables) {
-    const rows = tables.map((one, n) => ({
-      name: `counts, ${n} back`,
-      ...one,
-    }));
+    const rows = tables.map((one, n) => ({ name: `counts, ${n} back`, ...one }));
     rows.push({ name: `your GPT, ${reads} back`, right, nats: loss, isOwn: true });
     rows.sort((a, b) => a.right - b.right);
-    const element = table(
-      ["", "right in 100", "", "nats"],
-      rows.map((one) => [one.name, inHundred(one.right), bar(one.right), format(one.nats, 2)]),
-      { class: "sx-bars sx-ladder" },
-    );
+    const cells = rows.map(({ name, right, nats }) => {
+      return [name, inHundred(right), bar(right), format(nats, 2)];
+    });
+    const look = { class: "sx-bars sx-ladder" };
+    const element = table(["", "right in 100", "", "nats"], cells, look);
     const own = element.tBodies[0].rows[rows.findIndex((one) => one.isOwn)];
     own.classList.add("sx-own-row");
     return element;
@@ -42,27 +39,24 @@ course.define("score", () => {
     );
   }
 
-  // Two runs {told: [[name, value]], right, loss, seconds, text, sample}, side by side
+  // Two runs {choices: [[name, value]], right, loss, seconds, text, sample}, side by side
   function comparison(one, other) {
-    const differing = one.told.filter(([, value], i) => value !== other.told[i][1]);
-    const before = Object.fromEntries(other.told);
+    const differing = one.choices.filter(([, value], i) => value !== other.choices[i][1]);
+    const before = Object.fromEntries(other.choices);
     const rows = [
       ...differing.map(([name, value]) => [name, value, before[name]]),
       ["right in 100", inHundred(one.right), inHundred(other.right)],
       ["nats a character", format(one.loss), format(other.loss)],
       ["seconds of training", format(one.seconds, 1), format(other.seconds, 1)],
-      ...[[one.sample, other.sample].map((text) => el("code", text.slice(0, OPENING)))].map(
-        (both) => ["it writes", ...both],
-      ),
+      ["it writes", ...[one, other].map(({ sample }) => el("code", sample.slice(0, OPENING)))],
     ];
-    const isSame = one.text === other.text;
+    const alike = differing.length ? "All other settings are" : "All settings are";
     return el("div", [
       title("This run and the one before"),
       table(["", "this run", "the run before"], rows, { class: "sx-two-runs" }),
       note(
-        isSame
-          ? `${differing.length ? "All other settings are" : "All settings are"} the same. ` +
-              "In the plot, the run before is the grey line."
+        one.text === other.text
+          ? `${alike} the same. In the plot, the run before is the grey line.`
           : "The two learned from different texts, so their scores are no contest.",
       ),
     ]);

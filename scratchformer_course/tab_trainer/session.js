@@ -101,15 +101,15 @@ course.define("session", () => {
           resume = then;
         });
       }
-      if (message.do === "resume" || message.do === "start" || message.do === "stop") {
+      if (["resume", "start", "stop"].includes(message.do)) {
         resume?.();
         resume = null;
       }
-      if (message.do === "start" || message.do === "stop") current += 1;
+      if (["start", "stop"].includes(message.do)) current += 1;
       if (message.do === "start") start(message, current);
     }
 
-    async function start({ run: name, ...told }, own) {
+    async function start({ run: name, ...order }, own) {
       const post = (message, transfer) => send({ ...message, run: name }, transfer);
       // Read messages, wait while the run is paused; false if it is not wanted any more
       async function turn() {
@@ -118,10 +118,11 @@ course.define("session", () => {
         return own === current;
       }
       try {
-        const text = Text.prepare(await Text.read(told), told.prompt, told.config, told.settings);
+        const read = await Text.read(order);
+        const text = Text.prepare(read, order.prompt, order.config, order.settings);
         const { characters, config, first } = text;
         post({ is: "begun", characters, config, first });
-        const isDone = await train({ ...told, ...text, name }, post, turn);
+        const isDone = await train({ ...order, ...text, name }, post, turn);
         if (!isDone) return;
         const before = performance.now(); // the rival is counted when the run is scored
         const tables = Counts.judge(text.ids, text.cut, text.characters.length);
@@ -133,7 +134,7 @@ course.define("session", () => {
     }
 
     // Whether it came to its end
-    async function train({ name, config, settings, seed, train: ids, ...told }, post, turn) {
+    async function train({ name, config, settings, seed, train: ids, ...order }, post, turn) {
       const { context_length: T } = config;
       const { batch_size, steps } = settings;
       let helper = partner;
@@ -157,9 +158,9 @@ course.define("session", () => {
       // What the model writes, where it looks, and how it does on one batch of what is kept apart
       function look() {
         const maps = [];
-        run.logits(told.first, (_, weights) => maps.push(weights.slice()));
-        const ids = sample(model, run, told.first, seed);
-        const [piece] = Tr.pieces(told.validation, T, batch_size);
+        run.logits(order.first, (_, weights) => maps.push(weights.slice()));
+        const ids = sample(model, run, order.first, seed);
+        const [piece] = Tr.pieces(order.validation, T, batch_size);
         post({ is: "look", step: run.done(), maps, ids, ...run.judge(piece) });
       }
       if (!(await turn())) return false;
@@ -179,16 +180,16 @@ course.define("session", () => {
         const { kind } = run.tape;
         post({ is: "step", step: run.done(), loss, seconds, kind, together, usual });
         if (!Number.isFinite(loss)) return false; // the page says why
-        if (run.done() % told.every === 0 || run.done() === steps) look();
+        if (run.done() % order.every === 0 || run.done() === steps) look();
       }
-      const scored = await score(run, helper, name, told.validation, post, turn);
+      const scored = await score(run, helper, name, order.validation, post, turn);
       if (scored === null) return false;
       const weights = Object.entries(run.weights).map(([own, W]) => ({
         name: own,
         shape: [W.rows, W.columns],
         data: W.data.slice(),
       }));
-      const description = describe({ ...told.fixed, ...config }, weights, told.characters);
+      const description = describe({ ...order.fixed, ...config }, weights, order.characters);
       post(
         { is: "done", ...scored, seconds, weights, description },
         weights.map(({ data }) => data.buffer),

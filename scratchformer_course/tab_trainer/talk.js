@@ -2,7 +2,7 @@
 
 course.define("talk", () => {
   const { el, label, title, scrolling } = course.live;
-  const { inFrames, toldChanges } = course.explorer;
+  const { inFrames, changesInWords } = course.explorer;
   const LONGEST = 200; // characters of an answer
   const TEMPERATURE = 0.8;
 
@@ -26,7 +26,7 @@ course.define("talk", () => {
         status.textContent = "Type a line that it can read: some letters of its text.";
         return;
       }
-      status.textContent = toldChanges(changes);
+      status.textContent = changesInWords(changes);
       const own = el("mark", text);
       const rest = document.createTextNode("");
       if (turns) said.append("\n\n");

@@ -64,20 +64,27 @@ course.define("trainer", () => {
 
     // ---- operations: each gives a new tensor and says where its gradient goes
 
-    const whole = (data, columns) => view(data, columns);
+    const matrixOf = (data, columns) => view(data, columns);
 
     // x Wᵀ: x (N, inputs), W (outputs, inputs) -> (N, outputs)
     function linear(x, W) {
       const { rows: N, columns: inputs } = x;
       const outputs = W.rows;
       const y = tensor(N, outputs);
-      const w = whole(W.data, inputs);
-      const from = whole(x.data, inputs);
-      product(whole(y.data, outputs), from, transposed(w), N, outputs, inputs);
+      const w = matrixOf(W.data, inputs);
+      const from = matrixOf(x.data, inputs);
+      product(matrixOf(y.data, outputs), from, transposed(w), N, outputs, inputs);
       then(() => {
-        const dy = whole(y.grad, outputs);
-        product(whole(x.grad, inputs), dy, w, N, inputs, outputs);
-        product(whole(W.grad, inputs), transposed(dy), from, outputs, inputs, N);
+        const dy = matrixOf(y.grad, outputs);
+        product(matrixOf(x.grad, inputs), dy, w, N, inputs, outputs);
+        product(
+          matrixOf(W.grad, inputs),
+          transposed(dy),
+          from,
+          outputs,
+          inputs,
+          N,
+        );
       });
       return y;
     }

@@ -54,6 +54,6 @@ def test_weights_follow_the_scores_each_row_keeps_its_own_and_none_gets_past_the
     assert compare(page, "old", scores, "none").startswith("old takes 94 % from king")
     press(page, "window of 2", "sleeps looks")
     compare(page, "sleeps", scores, "window of 2")
-    assert page.locator(".sx-past-closed").count() == 9
+    assert page.locator(".sx-closed").count() == 9
     press(page, "All scores 0")
     compare(page, "sleeps", {}, "window of 2")

@@ -13,7 +13,7 @@ WORDS = SETTINGS["words"]
 SHOWN = """() => {
   const texts = (table) => [...table.querySelectorAll("tr")].map((row) =>
     [...row.children].map((cell) => cell.textContent));
-  return [...document.querySelectorAll(".live-figure .sx-att-map, .sx-att-row table")].map(texts);
+  return [...document.querySelectorAll(".live-figure .sx-word-map, .sx-att-row table")].map(texts);
 }"""
 
 
@@ -89,10 +89,10 @@ def test_all_numbers_follow_the_words_the_edits_and_the_mask(page):
     for word in ("sleeps", "old"):
         press(page, f"{word} asks")
         compare(page, word, edits, causal=True)
-    assert page.locator(".sx-att-closed").count() == 6
+    assert page.locator(".sx-closed").count() == 6
     press(page, "As in the chapter")
     compare(page, "old")
-    assert page.locator(".sx-att-changed, .sx-att-edited, .sx-att-closed").count() == 0
+    assert page.locator(".sx-att-changed, .sx-att-edited, .sx-closed").count() == 0
 
 
 def test_what_is_no_number_changes_nothing_and_the_row_follows_what_is_asked(page):
@@ -108,6 +108,6 @@ def test_what_is_no_number_changes_nothing_and_the_row_follows_what_is_asked(pag
     compare(page, "king", edits)
     edits["W_k, noun to noun"] = 0  # which does not reach the row of king
     edit(page, **edits)
-    asks = page.locator(".sx-att-asks button").inner_text()
+    asks = page.locator(".sx-asks button").inner_text()
     assert asks in page.locator(".sx-att-weights .sx-status").inner_text().split("rows: ")[1]
     compare(page, asks, edits)

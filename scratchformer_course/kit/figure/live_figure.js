@@ -5,17 +5,25 @@
 // It replaces the still figure in the page. Where anything fails, the still figure stays.
 
 course.define("live", () => {
-  const { el, figures } = course;
+  const { el, button, figures } = course;
   const PAUSE = 700; // milliseconds between two stops that are played
+  const NONE = /** @type {any} */ (null); // no class
   let count = 0; // of what needs an id of its own
 
   // ---- building blocks ---------------------------------------------------------------------
 
   const newId = (name) => `sx-${name}-${++count}`;
 
+  // No number is −0.00
   const format = (number, digits = 3) =>
-    number === -Infinity ? "−∞" : number.toFixed(digits).replace(/^-/, "−");
+    number === -Infinity
+      ? "−∞"
+      : number
+          .toFixed(digits)
+          .replace(/^-(?=.*[1-9])/, "−")
+          .replace("-", "");
 
+  const grouped = (number) => number.toLocaleString("en-US"); // 1,234,567
   const percent = (p) => (p > 0 && p < 0.001 ? "<0.1 %" : `${(100 * p).toFixed(1)} %`);
 
   // Arrow keys move the focus in a row or a grid of elements, of which one is a tab stop:
@@ -44,8 +52,9 @@ course.define("live", () => {
       (to) => to.click(),
     );
 
-  // A map of all words by all words; the names of its rows are buttons, and choose(t) hears of them
-  function wordMap(words, does, kind, choose) {
+  // A map of the weights of all words by all words. The names of its rows are buttons, and choose(t)
+  // hears of them. show(weights, asks, isClosed) draws it, with the row of one word chosen
+  function wordMap(words, does, colour, choose) {
     const names = words.map((word, t) =>
       button(word, () => choose(t), {
         "data-row": t,
@@ -55,13 +64,25 @@ course.define("live", () => {
     );
     const cells = words.map(() => words.map(() => el("td")));
     const rows = names.map((name, t) => [name, ...cells[t]]);
-    const element = table(["", ...words], rows, { class: kind });
+    const style = `--colour: var(--sx-${colour})`;
+    const element = table(["", ...words], rows, { class: "sx-word-map", style });
     roving(
       element,
       (row, column) => (column === 0 ? names[row] : undefined),
       (to) => to.click(),
     );
-    return { element, names, cells };
+    function show(weights, asks, isClosed) {
+      press(names, asks, true);
+      for (const [t, row] of cells.entries()) {
+        names[t].closest("tr").classList.toggle("sx-asks", t === asks);
+        for (const [s, cell] of row.entries()) {
+          cell.textContent = format(weights[t][s], 2);
+          cell.style.setProperty("--w", weights[t][s].toFixed(4));
+          cell.className = isClosed(t, s) ? "sx-closed" : "";
+        }
+      }
+    }
+    return { element, cells, show };
   }
 
   // A grid whose cells know their data-row and data-column: to point at one, or to move to it by the
@@ -108,11 +129,14 @@ course.define("live", () => {
     return el("label", { for: field.id }, text);
   }
 
-  // A drawing of this size, and words at a place in it
+  // A drawing of this size, and what stands in it: words, lines, circles, ways
   const drawing = (width, height, attributes, ...children) =>
     el("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", ...attributes }, children);
   const words = (text, x, y, anchor = "middle") =>
     el("svg:text", { x, y, "text-anchor": anchor }, text);
+  const line = (x1, y1, x2, y2, kind = NONE) => el("svg:line", { x1, y1, x2, y2, class: kind });
+  const circle = (cx, cy, r, kind = NONE) => el("svg:circle", { cx, cy, r, class: kind });
+  const way = (d, kind = NONE) => el("svg:path", { d, class: kind });
   // The way of a line through points [x, y], and of the two lines of its axes
   const path = (points) =>
     `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`;
@@ -121,53 +145,45 @@ course.define("live", () => {
   const describe = (element, text) => element.setAttribute("aria-label", text);
 
   // Bars up and down from a middle line, each number one bar: for vectors
-  function bars(numbers, colour, name, height = 34) {
-    const n = numbers.length;
-    const width = 320;
-    const half = height / 2;
+  function bars(numbers, colour, name) {
+    const [width, half] = [320, 17];
     const largest = numbers.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
-    const path = Array.from(numbers, (number, i) => {
+    const step = width / numbers.length;
+    const wide = Math.max(0.5, 0.8 * step).toFixed(1);
+    const d = Array.from(numbers, (number, i) => {
       const tall = (Math.abs(number) / (largest || 1)) * (half - 1);
-      const x = (i * width) / n;
-      const bar = Math.max(0.5, (width / n) * 0.8);
-      return (
-        `M${x.toFixed(1)} ${(number > 0 ? half - tall : half).toFixed(1)}h${bar.toFixed(1)}` +
-        `v${tall.toFixed(1)}h-${bar.toFixed(1)}z`
-      );
-    }).join("");
+      const top = (number > 0 ? half - tall : half).toFixed(1);
+      return `M${(i * step).toFixed(1)} ${top}h${wide}v${tall.toFixed(1)}h-${wide}z`;
+    });
+    const about = `${name}: ${numbers.length} numbers, at most ${format(largest)} in size`;
     return el("div.sx-vector", [
-      el("span.sx-name", { style: `--colour: var(--sx-${colour})` }, name),
-      el(
-        "svg:svg",
-        {
-          viewBox: `0 0 ${width} ${height}`,
-          preserveAspectRatio: "none",
-          role: "img",
-          "aria-label": `${name}: ${n} numbers, at most ${format(largest)} in size`,
-        },
-        [
-          el("svg:line", { x1: 0, x2: width, y1: half, y2: half, class: "sx-axis" }),
-          el("svg:path", { d: path, fill: `var(--sx-${colour})` }),
-        ],
-      ),
+      named(name, colour),
+      drawing(width, 2 * half, { preserveAspectRatio: "none", "aria-label": about }, [
+        line(0, half, width, half, "sx-axis"),
+        el("svg:path", { d: d.join(""), fill: `var(--sx-${colour})` }),
+      ]),
     ]);
   }
+
+  // A name with a line of its colour
+  const named = (name, colour) =>
+    el("span.sx-name", { style: `--colour: var(--sx-${colour})` }, name);
 
   // A part of a drawing that follows the pointer, by mouse, pen or finger. Both functions get the
   // place in the drawing's own units. The part has to stay in the drawing while it is held.
   function draggable(svg, grip, start, move) {
-    const place = ({ clientX, clientY }) =>
-      new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
     grip.classList.add("sx-grip");
     grip.addEventListener("pointerdown", (event) => {
       if (event.button) return;
       grip.setPointerCapture(event.pointerId);
-      start(place(event));
+      start(placeIn(svg, event));
     });
     grip.addEventListener("pointermove", (event) => {
-      if (grip.hasPointerCapture(event.pointerId)) move(place(event));
+      if (grip.hasPointerCapture(event.pointerId)) move(placeIn(svg, event));
     });
   }
+  const placeIn = (svg, { clientX, clientY }) =>
+    new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
 
   // A grip that is turned about a middle, over any number of turns, and moves sliders by it.
   // begin(place) gives the sliders, and how many radians clockwise a step of theirs is worth. All
@@ -192,8 +208,8 @@ course.define("live", () => {
       const steps = Math.min(Math.max(turned / held.radians, down), up);
       exact = exact.map((number) => number + steps);
       held.sliders.forEach((each, i) => {
-        const whole = Math.round(exact[i]);
-        if (whole !== each.get()) each.set(whole);
+        const stop = Math.round(exact[i]);
+        if (stop !== each.get()) each.set(stop);
       });
     }
     draggable(svg, grip, start, move);
@@ -233,9 +249,6 @@ course.define("live", () => {
   const sliderOver = (name, texts, oninput, value = 0) =>
     slider(name, { max: texts.length - 1, value, show: (i) => texts[i] }, oninput);
 
-  const button = (text, onclick, attributes = {}) =>
-    el("button", { type: "button", onclick, ...attributes }, text);
-
   // A button that plays the stops of a slider, of which next() is the one behind that on show, until
   // the last. Where a reader wants nothing to move by itself, a press takes one step: the button has
   // the name `still` then, or is hidden. moved() is told of each change of the slider.
@@ -269,23 +282,23 @@ course.define("live", () => {
   }
 
   // A box to tick, with its name behind it
-  function check(text, onchange = (_isOn) => {}, attributes = {}) {
+  function check(text, onchange = (_isOn) => {}, attributes = {}, isOn = false) {
     const box = el("input", { type: "checkbox", onchange: () => onchange(box.checked) });
+    box.checked = isOn;
     return { box, element: el("label", attributes, box, " ", text) };
   }
 
   // A switch, which is a box to tick that acts at once
   /** @type {Live["newSwitch"]} */
-  function newSwitch(...given) {
-    const made = check(...given);
+  function newSwitch(...options) {
+    const made = check(...options);
     made.box.setAttribute("role", "switch");
     return made;
   }
 
   // A seed for what is drawn at random
   function seedField(value, onchange = () => {}) {
-    const range = { min: 0, max: 9999, step: 1 };
-    const input = el("input", { type: "number", ...range, value, onchange });
+    const input = el("input", { type: "number", min: 0, max: 9999, step: 1, value, onchange });
     const element = el("div.sx-slider", label("Seed", input), input);
     return { element, input, get: () => Math.max(0, Math.floor(Number(input.value)) || 0) };
   }
@@ -298,17 +311,17 @@ course.define("live", () => {
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const mean = (numbers) => sum(numbers) / numbers.length;
 
+  // The places of some numbers, that of the largest first
+  const ranked = (numbers) => Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a]);
+
   const title = (text = "") => el("p.sx-title", text);
   const note = (text) => el("p.sx-caption", text);
 
   // A box that may scroll, and so is a tab stop with a name
-  const scrolling = (kind, name) =>
-    el(kind === "sx-scroll" ? "div" : "p", {
-      class: kind,
-      tabindex: 0,
-      role: "group",
-      "aria-label": name,
-    });
+  function scrolling(kind, name) {
+    const tag = kind === "sx-scroll" ? "div" : "p";
+    return el(tag, { class: kind, tabindex: 0, role: "group", "aria-label": name });
+  }
 
   // A table of texts or elements, or of cells that are made already; the first of each row is its
   // header. `sums` are rows at its foot
@@ -416,9 +429,9 @@ course.define("live", () => {
 
   const parts = { el, newId, button, title, note, table, bar, label, wordMap };
   const fields = { slider, sliderOver, choice, check, newSwitch, seedField };
-  const boxes = { scrolling, fold, tabs, bars };
-  const moves = { roving, rovingLine, gridCursor, press, player, draggable, turnable };
-  const drawings = { drawing, words, path, describe };
-  const texts = { format, percent, visible, listed, sum, mean };
+  const boxes = { scrolling, fold, tabs, bars, named };
+  const moves = { roving, rovingLine, gridCursor, press, player, draggable, placeIn, turnable };
+  const drawings = { drawing, words, line, circle, way, path, describe };
+  const texts = { format, grouped, percent, visible, listed, sum, mean, ranked };
   return { ...parts, ...fields, ...boxes, ...moves, ...drawings, ...texts, start };
 });

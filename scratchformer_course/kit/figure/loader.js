@@ -42,6 +42,9 @@ globalThis.course ??= (() => {
     return element;
   }
 
+  const button = (text, onclick, attributes = {}) =>
+    el("button", { type: "button", onclick, ...attributes }, text);
+
   // What the browser keeps under a name, a text or null; it keeps nothing where that is forbidden
   function recall(key) {
     try {
@@ -71,9 +74,29 @@ globalThis.course ??= (() => {
     }
   }
 
+  // Another tab may change what is kept, and a page may come back from the browser's cache
+  function follow(show) {
+    for (const event of ["storage", "pageshow"]) addEventListener(event, show);
+  }
+
   const isPage = typeof document !== "undefined";
-  const store = { recall, recallObject, keep };
+  const store = { recall, recallObject, keep, follow };
   // `figures` build live figures, by name; `descriptions` are of models and texts, by their hash
-  const course = { define, program, isPage, el, store, figures: {}, descriptions: {} };
+  const descriptions = {};
+  function described(hash, what = "the model's weights") {
+    if (!descriptions[hash]) throw new Error(`the page does not hold ${what}`);
+    return descriptions[hash];
+  }
+  const elements = { el, button };
+  const course = {
+    define,
+    program,
+    isPage,
+    ...elements,
+    store,
+    figures: {},
+    descriptions,
+    described,
+  };
   return /** @type {Course} */ (/** @type {unknown} */ (course));
 })();

@@ -4,7 +4,7 @@
 
 course.define("textSlider", () => {
   const { el, sliderOver, title, note, table, bar, format, visible } = course.live;
-  const { drawing, words, describe } = course.live;
+  const { drawing, words, way, describe } = course.live;
   const WIDTH = 340;
   const LEFT = 34;
   const RIGHT = 318;
@@ -38,14 +38,12 @@ course.define("textSlider", () => {
     const dot = el("svg:circle", { r: 6 });
     const points = frames.map((frame) => `${x(frame)},${y(frame.loss)}`).join(" ");
     const curve = drawing(WIDTH, HEIGHT, { class: "sx-curve" }, [
-      el("svg:path", { d: `M${LEFT} 4V${BOTTOM}H${WIDTH - 6}`, class: "sx-frame" }),
+      way(`M${LEFT} 4V${BOTTOM}H${WIDTH - 6}`, "sx-frame"),
       settings.marks.map((loss) => words(loss, LEFT - 7, y(loss) + 4, "end")),
       frames.map((frame) => words(frame.tick, x(frame), BOTTOM + 16)),
       words(settings.axis, (LEFT + RIGHT) / 2, HEIGHT - 5),
-      el("svg:path", { d: `M${LEFT} ${y(level)}H${RIGHT}`, class: "sx-guessing" }),
-      lowest
-        ? words(lineName, LEFT + 6, y(level) + 16, "start")
-        : words(lineName, RIGHT, y(level) + 16, "end"),
+      way(`M${LEFT} ${y(level)}H${RIGHT}`, "sx-guessing"),
+      words(lineName, lowest ? LEFT + 6 : RIGHT, y(level) + 16, lowest ? "start" : "end"),
       el("svg:polyline", { points, class: "sx-path" }),
       dot,
     ]);

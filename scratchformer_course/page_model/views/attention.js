@@ -2,7 +2,7 @@
 
 course.define("view_attention", () => {
   const { el, format, percent, roving, bars, button, title, note, scrolling, table } = course.live;
-  const { gridCursor, rovingLine, choice, press, fold, sum } = course.live;
+  const { gridCursor, rovingLine, choice, press, fold, sum, describe } = course.live;
   const WINDOW = 26; // how many tokens fit a phone: of a longer prompt the last ones are shown
   const LEVELS = 6; // shades of a small picture
 
@@ -24,8 +24,7 @@ course.define("view_attention", () => {
 
   // The way of an arc from a down to b, in a picture of this height
   function arcPath(a, b, height) {
-    const isLoop = a === b;
-    if (isLoop) {
+    if (a === b) {
       const top = height - 16;
       return `M${a - 4} ${height}C${a - 9} ${top} ${a + 9} ${top} ${a + 4} ${height}`;
     }
@@ -35,34 +34,27 @@ course.define("view_attention", () => {
 
   // The buttons that choose a head: rows are blocks, each with a small picture of its weights
   function headChoice({ n_layers: L, n_heads: H }, choose) {
-    const choices = [];
-    const element = el("div.sx-heads", {
-      role: "group",
-      style: `--columns: ${H}`,
-      "aria-label": "Heads: rows are blocks",
-    });
-    for (let i = 0; i < L; i++) {
-      element.append(el("span.sx-block-name", { "aria-hidden": "true" }, String(i + 1)));
-      for (let h = 0; h < H; h++) {
-        const choice = button("", () => choose(i, h), {
-          "data-row": i,
-          "data-column": h,
-          "aria-label": `Block ${i + 1}, head ${h + 1}`,
-        });
-        choices.push(choice);
-        element.append(choice);
-      }
-    }
-    roving(element, (row, column) =>
-      column >= 0 && column < H ? choices[row * H + column] : undefined,
+    const choice = (i, h) => {
+      const place = { "data-row": i, "data-column": h };
+      const name = { "aria-label": `Block ${i + 1}, head ${h + 1}` };
+      return button("", () => choose(i, h), { ...place, ...name });
+    };
+    const rows = Array.from({ length: L }, (_, i) =>
+      Array.from({ length: H }, (_, h) => choice(i, h)),
     );
-    const mark = (layer, head) => press(choices, layer * H + head, true);
+    const lines = rows.map((row, i) => {
+      return [el("span.sx-block-name", { "aria-hidden": "true" }, i + 1), row];
+    });
+    const element = el("div.sx-heads", { role: "group", style: `--columns: ${H}` }, lines);
+    describe(element, "Heads: rows are blocks");
+    roving(element, (row, column) => rows[row]?.[column]);
+    const mark = (layer, head) => press(rows.flat(), layer * H + head, true);
     function show(attention, T) {
-      choices.forEach((choice, n) => {
-        const start = (n % H) * T * T;
-        const weights = attention[Math.floor(n / H)].subarray(start, start + T * T);
-        choice.replaceChildren(picture(weights, T));
-      });
+      for (const [i, row] of rows.entries()) {
+        for (const [h, one] of row.entries()) {
+          one.replaceChildren(picture(attention[i].subarray(h * T * T, (h + 1) * T * T), T));
+        }
+      }
     }
     return { element, mark, show };
   }
@@ -86,18 +78,13 @@ course.define("view_attention", () => {
     const form = choice("Form", ["Heatmap", "Arcs"], () => draw());
     const name = title();
     const map = el("div.sx-map");
-    const detail = el("div.sx-detail", {
-      role: "group",
-      "aria-label": "The dot product behind the weight",
-    });
+    const detail = el("div.sx-detail", { role: "group" });
+    describe(detail, "The dot product behind the weight");
     const list = scrolling("sx-scroll", "All weights of the query");
     const rows = fold("The query’s weights as a table", list);
     rows.addEventListener("toggle", drawTable);
     const element = el("div.sx-columns", [
-      el("div.sx-side", [
-        note("Every head of the model. Rows: blocks. Choose one."),
-        heads.element,
-      ]),
+      el("div.sx-side", note("Every head of the model. Rows: blocks. Choose one."), heads.element),
       el("div.sx-main", el("div.sx-bar", name, form.element), map, rows),
       detail,
     ]);
@@ -152,12 +139,9 @@ course.define("view_attention", () => {
         text,
         ...names.map((_, c) => cell(first + r, first + c)),
       ]);
-      const grid = table(["", ...names], rows, {
-        class: "sx-grid",
-        role: "grid",
-        style: `--n: ${names.length}`,
-        "aria-label": "Attention: rows are queries, columns are keys",
-      });
+      const look = { class: "sx-grid", role: "grid", style: `--n: ${names.length}` };
+      const grid = table(["", ...names], rows, look);
+      describe(grid, "Attention: rows are queries, columns are keys");
       gridCursor(grid, (r, c) => select(first + r, first + c));
       const help = "Rows ask, columns answer. Point at a cell, or move with the arrow keys.";
       return [grid, note(shownNote() + help)];
@@ -212,15 +196,8 @@ course.define("view_attention", () => {
         });
       }
 
-      const line = el(
-        "div.sx-words",
-        {
-          role: "group",
-          style: `--n: ${n}`,
-          "aria-label": "Tokens: choose the query; up and down choose the key",
-        },
-        words,
-      );
+      const line = el("div.sx-words", { role: "group", style: `--n: ${n}` }, words);
+      describe(line, "Tokens: choose the query; up and down choose the key");
       rovingLine(line, () => words);
       line.addEventListener("keydown", (event) => {
         const move = { ArrowUp: 1, ArrowDown: -1 }[event.key];
@@ -246,30 +223,23 @@ course.define("view_attention", () => {
       const length = Math.hypot(...v);
       const sum = Math.exp(scaled) / w;
       const total = sum > 1e5 ? sum.toExponential(2) : format(sum, 2);
+      const part = `e to the ${format(scaled)}, of ${total} for all ${query + 1} keys`;
       const steps = [
         ["q · k", format(dot), `the sum of the ${D} products`],
         [`÷ √${D}`, format(scaled), ""],
         ["mask", isOpen ? "open" : "−∞", `the key is ${isOpen ? "not " : ""}later than the query`],
-        [
-          "softmax",
-          format(w, 4),
-          isOpen
-            ? `e to the ${format(scaled)}, of ${total} for all ${query + 1} keys`
-            : "nothing is taken from it",
-        ],
+        ["softmax", format(w, 4), isOpen ? part : "nothing is taken from it"],
         ["w × v", format(w * length), `is what it brings, of a value ${format(length)} long`],
       ];
-      const wasOpen = detail.querySelector("details")?.open;
-      const all = scrolling("sx-scroll", "Terms of the dot product");
-      all.append(
-        table(
-          ["channel", "q", "k", "q × k", "w × v"],
-          Array.from(q, (_, d) => [
-            String(d + 1),
-            ...[q[d], k[d], terms[d], w * v[d]].map((number) => format(number)),
-          ]),
-        ),
-      );
+      const brought = v.map((value) => value * w);
+      const isUnfolded = detail.querySelector("details")?.open ?? false;
+      const list = scrolling("sx-scroll", "Terms of the dot product");
+      const rows = Array.from(q, (_, d) => {
+        return [d + 1, format(q[d]), format(k[d]), format(terms[d]), format(w * v[d])];
+      });
+      list.append(table(["channel", "q", "k", "q × k", "w × v"], rows));
+      const all = fold(`The ${D} terms as a table`, list);
+      all.open = isUnfolded;
       detail.replaceChildren(
         title(`${quoted(query)} looks at ${quoted(key)}`),
         bars(q, "query", "q"),
@@ -281,39 +251,21 @@ course.define("view_attention", () => {
             el("div", [el("dt", step), el("dd", el("b", value), el("span", why))]),
           ),
         ),
-        bars(
-          v.map((value) => value * w),
-          "value",
-          "w × v",
-        ),
-        el("details", wasOpen ? { open: "" } : {}, [
-          el("summary", `The ${D} terms as a table`),
-          all,
-        ]),
+        bars(brought, "value", "w × v"),
+        all,
       );
     }
 
     function drawTable() {
       if (!rows.open) return;
       const columns = ["token", "key", "q · k", `÷ √${D}`, "mask", "weight"];
-      list.replaceChildren(
-        note(`Query ${quoted(query)}, token ${query + 1}`),
-        table(
-          columns,
-          state.ids.map((id, s) => {
-            const dot = score(query, s);
-            const isOpen = s <= query;
-            return [
-              String(s + 1),
-              label(id),
-              format(dot),
-              format(dot / Math.sqrt(D)),
-              isOpen ? "open" : "−∞",
-              format(isOpen ? weight(query, s) : 0, 4),
-            ];
-          }),
-        ),
-      );
+      const lines = state.ids.map((id, s) => {
+        const [dot, isOpen] = [score(query, s), s <= query];
+        const scores = [format(dot), format(dot / Math.sqrt(D)), isOpen ? "open" : "−∞"];
+        return [s + 1, label(id), ...scores, format(isOpen ? weight(query, s) : 0, 4)];
+      });
+      const about = note(`Query ${quoted(query)}, token ${query + 1}`);
+      list.replaceChildren(about, table(columns, lines));
     }
 
     // A new prompt: its last token and what that looks at most

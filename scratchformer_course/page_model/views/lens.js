@@ -1,12 +1,12 @@
 // The logit lens: what the model would predict if it stopped after each block.
 
 course.define("view_lens", () => {
-  const { el, percent, gridCursor, title, note, table, bar } = course.live;
+  const { el, percent, gridCursor, title, note, table, bar, ranked } = course.live;
+  const { likeliest } = course.explorer;
   const { readOut, probabilities } = course.model;
   const WINDOW = 16; // tokens side by side, fewer if long: of a longer prompt the last are shown
   const BARS = 6; // likeliest tokens that are shown of a cell
 
-  const best = (numbers) => numbers.indexOf(numbers.reduce((a, b) => Math.max(a, b)));
   const name = (i) => (i === 0 ? "embedding" : `block ${i}`);
 
   function build({ model, label }) {
@@ -31,15 +31,13 @@ course.define("view_lens", () => {
     function select(i, t) {
       const numbers = p[i][t];
       const next = state.ids[t + 1];
-      const order = Array.from(numbers.keys()).sort((a, b) => numbers[b] - numbers[a]);
+      const rows = ranked(numbers)
+        .slice(0, BARS)
+        .map((id) => [label(id), percent(numbers[id]), bar(numbers[id])]);
       detail.replaceChildren(
         title(`After “${label(state.ids[t])}” (token ${t + 1}), ${name(i)}`),
         note("The likeliest next tokens"),
-        table(
-          ["token", "probability", ""],
-          order.slice(0, BARS).map((id) => [label(id), percent(numbers[id]), bar(numbers[id])]),
-          { class: "sx-bars" },
-        ),
+        table(["token", "probability", ""], rows, { class: "sx-bars" }),
         note(
           next === undefined
             ? "The prompt ends here."
@@ -49,29 +47,23 @@ course.define("view_lens", () => {
     }
 
     function cell(i, t) {
-      const id = best(p[i][t]);
+      const id = likeliest(p[i][t]);
       const w = p[i][t][id];
-      const said = `${name(i)}, after “${label(state.ids[t])}”: “${label(id)}” ${percent(w)}`;
-      return el(
-        "td",
-        {
-          tabindex: i === L && t === state.ids.length - 1 ? 0 : -1,
-          "data-row": L - i,
-          "data-column": t - first,
-          style: `--w: ${w.toFixed(4)}`,
-          class: id === state.ids[t + 1] ? "sx-right" : null,
-          "aria-label": said,
-        },
-        [el("span", label(id))],
-      );
+      const attributes = {
+        tabindex: i === L && t === state.ids.length - 1 ? 0 : -1,
+        "data-row": L - i,
+        "data-column": t - first,
+        style: `--w: ${w.toFixed(4)}`,
+        class: id === state.ids[t + 1] ? "sx-right" : null,
+        "aria-label": `${name(i)}, after “${label(state.ids[t])}”: “${label(id)}” ${percent(w)}`,
+      };
+      return el("td", attributes, el("span", label(id)));
     }
 
     // The last block on top, the prompt at the bottom: read it upwards
     function lensGrid(longest) {
-      const shown = state.ids.map((_, t) => t).slice(first);
-      const rows = Array.from({ length: L + 1 }, (_, row) => {
-        return [name(L - row), ...shown.map((t) => cell(L - row, t))];
-      });
+      const shown = [...state.ids.keys()].slice(first);
+      const rows = p.map((_, i) => [name(i), ...shown.map((t) => cell(i, t))]).reverse();
       const prompt = shown.map((t) => el("th", { scope: "col" }, label(state.ids[t])));
       const attributes = {
         class: "sx-grid sx-lens-grid",

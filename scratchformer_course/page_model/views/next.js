@@ -1,7 +1,8 @@
 // The next token: its probabilities under the rules of sampling, and text, one draw at a time.
 
 course.define("view_next", () => {
-  const { el, percent, slider, button, note, scrolling, table, bar, seedField } = course.live;
+  const { el, percent, slider, button, note, scrolling, table, bar, seedField, ranked } =
+    course.live;
   const { inFrames } = course.explorer;
   const { newCache, forward, probabilities, generator, pick } = course.model;
   const [BARS, FEW] = [12, 8]; // likeliest tokens that are shown, and in a simple view
@@ -34,16 +35,13 @@ course.define("view_next", () => {
     let interrupt = null; // while text is being written: what stops it
 
     const orAll = (most) => (value) => (value === most ? "all" : String(value));
+    const heat = { max: 2, step: 0.05, value: 1, show: (x) => x.toFixed(2) };
     const rules = {
-      temperature: slider(
-        "Temperature",
-        { max: 2, step: 0.05, value: 1, show: (x) => x.toFixed(2) },
-        drawBars,
-      ),
+      temperature: slider("Temperature", heat, drawBars),
       top_k: slider("Top-k", { min: 1, max: V, value: V, show: orAll(V) }, drawBars),
       top_p: slider("Top-p", { min: 0.05, max: 1, step: 0.05, value: 1, show: orAll(1) }, drawBars),
     };
-    const seed = seedField(settings.seed, () => restart());
+    const seed = seedField(settings.seed, restart);
     const run = button("Generate", () => (interrupt ? stop() : start()));
     const text = scrolling(isSimple ? "sx-tokens sx-reading" : "sx-text", "Text");
     const drawn = el("p.sx-status", { role: "status" });
@@ -101,8 +99,8 @@ course.define("view_next", () => {
       draw();
     }
 
-    function write(id, told) {
-      drawn.textContent = told;
+    function write(id, how) {
+      drawn.textContent = how;
       written.push(id);
       predict();
     }
@@ -131,21 +129,16 @@ course.define("view_next", () => {
     function drawBars() {
       const full = probabilities(logits, { temperature: rules.temperature.get() });
       const kept = probabilities(logits, settingsNow());
-      const shown = Array.from(full.keys())
-        .sort((a, b) => full[b] - full[a])
-        .slice(0, isSimple ? FEW : BARS);
+      const shown = ranked(full).slice(0, isSimple ? FEW : BARS);
       const focused = list.contains(document.activeElement) && document.activeElement.dataset.place;
       const rows = shown.map((id, place) => {
-        const choice = button(
-          label(id),
-          () => {
-            stop();
-            write(id, `You chose “${label(id)}”, which had ${percent(full[id])}.`);
-            draw();
-          },
-          { "aria-label": `Write ${label(id)}`, "data-place": place },
-        );
-        return [choice, percent(kept[id]), bar(kept[id] || full[id])];
+        const choose = () => {
+          stop();
+          write(id, `You chose “${label(id)}”, which had ${percent(full[id])}.`);
+          draw();
+        };
+        const names = { "aria-label": `Write ${label(id)}`, "data-place": place };
+        return [button(label(id), choose, names), percent(kept[id]), bar(kept[id] || full[id])];
       });
       list.replaceChildren(table(["token", "probability", ""], rows, { class: "sx-bars" }));
       list.querySelectorAll("tbody tr").forEach((row, place) => {

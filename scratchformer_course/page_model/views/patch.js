@@ -2,19 +2,8 @@
 // altered text, and the answer at the end tells how much of the difference it restores.
 
 course.define("view_patch", () => {
-  const {
-    el,
-    label: named,
-    format,
-    percent,
-    gridCursor,
-    button,
-    title,
-    note,
-    table,
-    bar,
-  } = course.live;
-  const { sum, describe } = course.live;
+  const { el, format, percent, gridCursor, button, title, note, table, bar } = course.live;
+  const { sum, ranked, describe } = course.live;
   const { promptField, inFrames, last, question, logOdds } = course.explorer;
   const { newCache, forward, probabilities } = course.model;
   const PLACES = 48; // how many are asked: of texts that differ earlier, the last ones
@@ -63,13 +52,13 @@ course.define("view_patch", () => {
 
   // ---- the view ----
 
-  const whole = (share) => String(Math.round(100 * share) || 0).replace("-", "−");
+  const percentOf = (share) => String(Math.round(100 * share) || 0).replace("-", "−");
   const rowName = (row) => (row ? `block ${row}` : "embedding");
 
   // A labelled choice between tokens
   function tokenChoice(text, onchange) {
     const field = el("select", { onchange });
-    return { field, element: el("span", named(`${text} `, field), field) };
+    return { field, element: el("span", course.live.label(`${text} `, field), field) };
   }
 
   function build({ model, label, settings, alter }) {
@@ -85,11 +74,8 @@ course.define("view_patch", () => {
     let stopMap = () => {};
     let stopHeads = () => {};
 
-    const field = promptField(
-      { prompt: settings.altered ?? settings.prompt },
-      alter,
-      "Altered text",
-    );
+    const prompt = settings.altered ?? settings.prompt;
+    const field = promptField({ prompt }, alter, "Altered text");
     const copy = button("Copy the prompt here", () => {
       field.field.value = state.text;
       alter(state.text);
@@ -145,11 +131,11 @@ course.define("view_patch", () => {
       changed = [ids.findIndex(isDifferent), ids.findLastIndex(isDifferent)];
       const isLong = ids.length === others.length;
       body.hidden = !isLong || changed[0] < 0;
-      let told = altered?.told ?? "";
+      let said = altered?.said ?? "";
       if (!isLong) {
-        told += ` The prompt has ${ids.length}. A vector is carried over to its own place, so the two need equally many.`;
-      } else if (body.hidden) told += " It is the same as the prompt: change a letter or a word.";
-      field.say(told.trim());
+        said += ` The prompt has ${ids.length}. A vector is carried over to its own place, so the two need equally many.`;
+      } else if (body.hidden) said += " It is the same as the prompt: change a letter or a word.";
+      field.say(said.trim());
       if (!body.hidden) compute(others);
     }
 
@@ -194,8 +180,8 @@ course.define("view_patch", () => {
       return `At ${places} both texts are the same, so nothing there could restore anything.`;
     }
 
-    // The heads' runs at a place; `told` is said when they are made
-    function askHeads(t, told = "") {
+    // The heads' runs at a place; `news` is said when they are made
+    function askHeads(t, news = "") {
       stopHeads();
       heads = { t, ends: [] };
       const step = () => {
@@ -204,7 +190,7 @@ course.define("view_patch", () => {
       };
       const done = () => {
         drawHeads();
-        if (told) status.textContent = told;
+        if (news) status.textContent = news;
       };
       stopHeads = inFrames(L * H, step, () => {}, done);
     }
@@ -213,10 +199,9 @@ course.define("view_patch", () => {
     // what the other does
     function fillChoices() {
       const [p, q] = [runs.clean.end, runs.altered.end].map((logits) => probabilities(logits));
-      const best = (each) => [...each.keys()].sort((a, b) => each[b] - each[a]).slice(0, OFFERED);
-      const ids = [...new Set([...best(p), ...best(q)])].sort(
-        (a, b) => Math.max(p[b], q[b]) - Math.max(p[a], q[a]),
-      );
+      const best = [p, q].flatMap((each) => ranked(each).slice(0, OFFERED));
+      const chance = (id) => Math.max(p[id], q[id]);
+      const ids = [...new Set(best)].sort((a, b) => chance(b) - chance(a));
       const options = () => ids.map((id) => el("option", { value: id }, quoted(id)));
       const first = question(runs.clean.end, runs.altered.end);
       asked.field.replaceChildren(...options());
@@ -227,7 +212,7 @@ course.define("view_patch", () => {
 
     // ---- the map: the last block on top, the texts at the bottom ----
     function newMap(others) {
-      const shown = state.ids.map((_, t) => t).slice(first);
+      const shown = [...state.ids.keys()].slice(first);
       cells = ends.map((_, row) =>
         state.ids.map((_, t) => {
           const place = { "data-row": L - row, "data-column": t - first };
@@ -279,7 +264,7 @@ course.define("view_patch", () => {
 
     const toldShare = (logits) => {
       if (!logits) return "not computed yet";
-      return isOpen() ? `restores ${whole(share(logits))} %` : "no difference to restore";
+      return isOpen() ? `restores ${percentOf(share(logits))} %` : "no difference to restore";
     };
 
     function drawMap() {
@@ -287,7 +272,7 @@ course.define("view_patch", () => {
       for (const [row, all] of ends.entries()) {
         for (let t = first; t < all.length; t++) {
           const value = all[t] && isMeant ? share(all[t]) : 0;
-          const shown = whole(value) === "0" ? "·" : whole(value);
+          const shown = percentOf(value) === "0" ? "·" : percentOf(value);
           const cell = cells[row][t];
           cell.firstChild.textContent = all[t] && isMeant ? shown : "";
           cell.style.setProperty("--w", Math.min(1, Math.abs(value)).toFixed(3));
@@ -335,7 +320,13 @@ course.define("view_patch", () => {
         const length = bar(Math.min(1, Math.abs(value)));
         length.classList.toggle("sx-against", value < -0.005);
         const on = weight(i, h);
-        return [`${i + 1}, ${h + 1}`, `${whole(value)} %`, length, `${whole(on)} %`, bar(on)];
+        return [
+          `${i + 1}, ${h + 1}`,
+          `${percentOf(value)} %`,
+          length,
+          `${percentOf(on)} %`,
+          bar(on),
+        ];
       });
       ofHeads.replaceChildren(
         title(`The heads at place ${t + 1}, ${quoted(state.ids[t])}`),

@@ -2,7 +2,7 @@
 
 course.define("view_switches", () => {
   const { el, format, percent, roving, button, title, note, scrolling, table } = course.live;
-  const { check, fold, mean } = course.live;
+  const { check, fold, mean, describe } = course.live;
   const { inFrames, last, question, logOdds } = course.explorer;
   const { forward, losses, generate, probabilities } = course.model;
   const WRITTEN = 50; // tokens of text, for comparison
@@ -16,35 +16,30 @@ course.define("view_switches", () => {
   };
 
   const isOff = (toggle) => toggle.getAttribute("aria-pressed") === "true";
+  const set = (toggle, isOff) => toggle.setAttribute("aria-pressed", String(isOff));
 
   // A button for each block and each of its heads, (L, 1 + H)
   function partToggles({ n_layers: L, n_heads: H }, changed) {
-    const toggle = (row, column, text, name) =>
-      button(
-        text,
-        ({ target }) => {
-          target.setAttribute("aria-pressed", String(!isOff(target)));
-          changed();
-        },
-        {
-          "data-row": row,
-          "data-column": column,
-          "aria-pressed": "false",
-          tabindex: row || column ? -1 : 0,
-          "aria-label": `Switch off ${name}`,
-        },
+    function toggle(row, column, text, name) {
+      const one = button(text, turn, { "data-row": row, "data-column": column });
+      function turn() {
+        set(one, !isOff(one));
+        changed();
+      }
+      set(one, false);
+      describe(one, `Switch off ${name}`);
+      one.tabIndex = row || column ? -1 : 0;
+      return one;
+    }
+    const rows = Array.from({ length: L }, (_, i) => {
+      const block = `block ${i + 1}`;
+      const heads = Array.from({ length: H }, (_, h) =>
+        toggle(i, h + 1, h + 1, `head ${h + 1} of ${block}`),
       );
-    const rows = Array.from({ length: L }, (_, i) => [
-      toggle(i, 0, `block ${i + 1}`, `block ${i + 1}`),
-      ...Array.from({ length: H }, (_, h) =>
-        toggle(i, h + 1, String(h + 1), `head ${h + 1} of block ${i + 1}`),
-      ),
-    ]);
-    const element = el(
-      "div.sx-toggles",
-      { role: "group", style: `--columns: ${H}`, "aria-label": "Blocks and heads" },
-      rows,
-    );
+      return [toggle(i, 0, block, block), ...heads];
+    });
+    const element = el("div.sx-toggles", { role: "group", style: `--columns: ${H}` }, rows);
+    describe(element, "Blocks and heads");
     roving(element, (row, column) => rows[row]?.[column]);
     element.addEventListener("focusin", ({ target }) => {
       for (const one of rows.flat()) one.tabIndex = one === target ? 0 : -1;
@@ -65,7 +60,7 @@ course.define("view_switches", () => {
       boxes.map((one) => one.element),
     ]);
     const reset = button("All on again", () => {
-      for (const one of parts.rows.flat()) one.setAttribute("aria-pressed", "false");
+      for (const one of parts.rows.flat()) set(one, false);
       for (const { box } of boxes) box.checked = false;
       compare();
     });
@@ -112,13 +107,12 @@ course.define("view_switches", () => {
       const was = losses(forward(model, ids).logits, ids);
       const is = losses(forward(model, ids, { off: off() }).logits, ids);
       const means = { "the model": mean(was), changed: mean(is), difference: mean(is) - mean(was) };
+      const rows = Object.entries(means).map(([name, loss]) => {
+        return [name, was.length ? format(loss) : "–"];
+      });
       numbers.replaceChildren(
         note(`Mean loss over ${was.length} tokens, in nats`),
-        table(
-          ["", ""],
-          Object.entries(means).map(([name, loss]) => [name, was.length ? format(loss) : "–"]),
-          { class: "sx-losses" },
-        ),
+        table(["", ""], rows, { class: "sx-losses" }),
       );
       const changes = ids.map((_, t) => (t ? is[t - 1] - was[t - 1] : 0)); // none before the first
       const tallest = Math.max(TALLEST, ...changes.map(Math.abs));
@@ -133,17 +127,11 @@ course.define("view_switches", () => {
           return el("span", { class: kind, style: `--w: ${height}` }, label(id));
         }),
       );
-      list.replaceChildren(
-        table(
-          ["token", "the model", "changed", "difference"],
-          was.map((loss, t) => [
-            label(ids[t + 1]),
-            ...[loss, is[t], Number(format(is[t])) - Number(format(loss))].map((number) =>
-              format(number),
-            ),
-          ]),
-        ),
-      );
+      const lines = was.map((loss, t) => {
+        const difference = Number(format(is[t])) - Number(format(loss)); // of what stands there
+        return [label(ids[t + 1]), format(loss), format(is[t]), format(difference)];
+      });
+      list.replaceChildren(table(["token", "the model", "changed", "difference"], lines));
       drawAnswers();
       writeBoth();
     }
@@ -158,26 +146,23 @@ course.define("view_switches", () => {
       const pair = [ids, altered.ids];
       const [was, is] = [{}, off()].map((switched) => pair.map((read) => end(read, switched)));
       const asked = question(...was);
-      const told = (logits) =>
+      const chance = (logits) =>
         `${percent(probabilities(logits)[asked.asked])}, ${format(logOdds(logits, asked), 2)}`;
       const rival = asked.rival === null ? "any other token" : `“${label(asked.rival)}”`;
+      const rows = ["the prompt", "the altered one"].map((name, i) => {
+        return [name, chance(was[i]), chance(is[i])];
+      });
       answers.replaceChildren(
         note(`How likely “${label(asked.asked)}” is next, and its log-odds against ${rival}`),
-        table(
-          ["after", "the model", "changed"],
-          ["the prompt", "the altered one"].map((name, i) => [name, told(was[i]), told(is[i])]),
-        ),
+        table(["after", "the model", "changed"], rows),
       );
     }
 
     function writeBoth() {
       const writer = (place, switched) => {
         const rules = { seed: settings.seed, temperature: TEMPERATURE, off: switched };
-        return {
-          place,
-          ids: /** @type {number[]} */ ([]),
-          text: generate(model, state.ids, rules),
-        };
+        const ids = /** @type {number[]} */ ([]);
+        return { place, ids, text: generate(model, state.ids, rules) };
       };
       const writers = [writer(before, {}), writer(after, off())];
       status.textContent = "Writing …";
