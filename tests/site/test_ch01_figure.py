@@ -3,8 +3,6 @@
 import functools
 import re
 
-import pytest
-
 from scratchformer.tokenizers import ByteBPE
 from scratchformer_course.ch01_bpe.live import label
 from tests.site.browsing import rows
@@ -24,12 +22,12 @@ def after(n: int) -> ByteBPE:
     return ByteBPE(TOKENS[: 256 + n], pattern=SETTINGS["pattern"])
 
 
-def expected(text, n):
-    return [[named(i), i] for i in after(n).encode(text)]
-
-
 def named(i):
     return label(TOKENS[i]).replace(" ", "·")
+
+
+def expected(text, n):
+    return [[named(i), i] for i in after(n).encode(text)]
 
 
 def shown(page):
@@ -50,11 +48,9 @@ def changing():
     return [n for n in range(1, len(ids)) if ids[n] != ids[n - 1]]
 
 
-def test_it_opens_half_merged_and_plays_until_a_reader_takes_over(page):
+def test_it_plays_until_a_reader_takes_over(page):
     start = SETTINGS["start"]
     assert step(page) == start and shown(page) == expected(TEXT, start)
-    half = (len(TEXT.encode()) + len(after(ALL).encode(TEXT))) / 2
-    assert len(shown(page)) == pytest.approx(half, abs=1)
     play = page.get_by_role("button", name="Play", exact=True)
     assert play.count() == 0, "nothing offers to move by itself where the reader wants no motion"
     page.emulate_media(reduced_motion="no-preference")
@@ -69,30 +65,21 @@ def test_it_opens_half_merged_and_plays_until_a_reader_takes_over(page):
 
 
 def test_each_click_does_the_next_merge_of_the_text(page):
-    steps, border = changing(), "(e, pseudo) => getComputedStyle(e, pseudo).borderTopColor"
+    steps, before = changing(), len(TEXT.encode())
     fill(page, Merges=0)
-    before = len(TEXT.encode())
-    for n in steps[:8]:
+    for n in steps[:4]:
         press(page, "Next merge")
-        now = expected(TEXT, n)
-        assert step(page) == n and shown(page) == now
-        times = before - len(now)
+        pieces = expected(TEXT, n)
+        assert step(page) == n and shown(page) == pieces
+        times = before - len(pieces)
         often = {1: "once", 2: "twice"}.get(times, f"{times} times")
-        said = rf"→ {re.escape(named(255 + n))}, id {255 + n}, {often} in this text\. "
-        assert re.search(rf"Merge {n}: .+ {said}{len(now)} tokens\.$", status(page)), status(page)
+        words = f"→ {named(255 + n)}, id {255 + n}, {often} in this text. {len(pieces)} tokens."
+        assert status(page).startswith(f"Merge {n}: ") and status(page).endswith(words)
         new = page.locator(".sx-piece.sx-new small").all_inner_texts()
         assert new == [str(255 + n)] * times
-        before = len(now)
-    page.locator(".sx-piece:not(.sx-new)").first.click()
-    pieces = (".sx-new", "[aria-pressed=true]", ":not(.sx-new, [aria-pressed=true])")
-    borders = [page.locator(f".sx-piece{kind}").first.evaluate(border) for kind in pieces]
-    signs = page.locator(".sx-legend span").all()
-    assert len(set(borders)) == 3
-    assert [sign.evaluate(border, "::before") for sign in signs] == borders[:2], "in the legend"
+        before = len(pieces)
     press(page, "Back")
-    assert step(page) == steps[6] and shown(page) == expected(TEXT, steps[6])
-    press(page, "All merges")
-    assert step(page) == ALL and shown(page) == expected(TEXT, ALL)
+    assert step(page) == steps[2] and shown(page) == expected(TEXT, steps[2])
     unused = next(n for n in range(1, ALL + 1) if n not in steps)
     fill(page, Merges=unused)
     assert f"→ {named(255 + unused)}, id {255 + unused}, not in this text." in status(page)
@@ -113,37 +100,24 @@ def test_what_is_typed_is_cut_into_the_tokens_of_python(page):
     assert "Half a character was read as �." in said.inner_text()
 
 
-def test_the_tree_of_a_piece_has_its_bytes_and_all_that_was_made_on_the_way(page):
+def test_tree_curve_and_table_are_those_of_python(page):
+    page.get_by_text("All merges of this text as a table").click()
+    lengths = [[n, 255 + n, len(after(n).encode(TEXT))] for n in changing()]
+    table = rows(page, "details table")[1:]
+    assert [[int(row[i]) for i in (0, 3, 5)] for row in table] == lengths
+    n, _, left = lengths[9]
+    fill(page, Merges=n)
+    label = page.locator(".sx-main svg").get_attribute("aria-label")
+    assert [int(found) for found in re.findall(r"\d+", label)] == [
+        len(TEXT.encode()), left, n, lengths[-1][2], ALL
+    ]  # fmt: skip
     press(page, "All merges")
-    longest = max(after(ALL).encode(TEXT), key=lambda i: len(TOKENS[i]))
     svg = page.locator(".sx-detail svg")
-    pressed = page.locator(".sx-piece[aria-pressed=true]")
-    assert pressed.locator("small").inner_text() == str(longest), "the longest is looked at first"
-    for n, (text, i) in enumerate(shown(page)[:9]):
-        page.locator(".sx-piece").nth(n).click()
+    for place in range(6):
+        page.locator(".sx-piece").nth(place).click()
+        i = shown(page)[place][1]
         made = [int(t) for t in svg.locator("text:not(.sx-mono)").all_text_contents()]
         assert sorted(i for i in made if i < 256) == sorted(TOKENS[i])
         assert made[-1] == i and len(made) == 2 * len(TOKENS[i]) - 1, "two parts each"
-        one = len(TOKENS[i]) == 1
-        told = f"A single byte, id {i}." if one else f"= {text}, id {i}."
-        assert svg.get_attribute("aria-label").endswith(told)
-    page.locator(".sx-piece", has_text="·the").click()
-    fill(page, Merges=0)
-    assert pressed.locator("span").inner_text() == "·", "the place stays chosen, not the piece"
-
-
-def test_the_curve_and_the_table_have_the_lengths_of_python(page):
-    page.get_by_text("All merges of this text as a table").click()
-    steps = changing()
-    assert [[int(row[i]) for i in (0, 3, 5)] for row in rows(page, "details table")[1:]] == [
-        [n, 255 + n, len(after(n).encode(TEXT))] for n in steps
-    ]
-    n = steps[9]
-    fill(page, Merges=n)
-    left, chart = len(after(n).encode(TEXT)), page.locator(".sx-main svg")
-    told = [int(found) for found in re.findall(r"\d+", chart.get_attribute("aria-label"))]
-    assert told == [len(TEXT.encode()), left, n, len(after(ALL).encode(TEXT)), ALL]
-    x, y = (float(chart.locator("circle").get_attribute(name)) for name in ("cx", "cy"))
-    assert (x, y) == pytest.approx((44 + 250 * n / ALL, 132 - 100 * left / told[0]))
     fill(page, Text="ha, ha")
-    assert len(rows(page, "details table")) < len(steps), "the table follows the text"
+    assert len(rows(page, "details table")) < len(table), "the table follows the text"

@@ -37,23 +37,16 @@ def check(page, m, n, speed=0.3):
     return said
 
 
-def move(page, m, n, speed=0.3):
-    fill(page, Query_at_m=m, Key_at_n=n, Radians_a_place=speed)
-
-
 def test_arrows_and_score_are_pythons_and_moving_both_leaves_the_score(page):
     first = check(page, 2, 1)
-    for m, n, speed in ((3, 20, 0.31), (5, 5, 1), (9, 2, 0), (18, 17, 0.3)):
-        move(page, m, n, speed)
+    for m, n, speed in ((3, 20, 0.31), (9, 2, 0), (18, 17, 0.3)):
+        fill(page, Query_at_m=m, Key_at_n=n, Radians_a_place=speed)
         check(page, m, n, speed)
     press(page, "Move both by 1", "Move both by 1")
-    button = page.get_by_role("button", name="Move both by 1", exact=True)
-    assert button.get_attribute("aria-disabled") == "true"
-    button.click(force=True)
+    page.get_by_role("button", name="Move both by 1", exact=True).click(force=True)
     assert check(page, 20, 19) == first, "the slider ends there"
     press(page, "Move both back by 1", "100 words in front")
     assert check(page, 119, 118) == first
-    assert page.get_by_role("slider", name="Query at m").get_attribute("aria-valuetext") == "119"
     press(page, "Take the 100 words away")
     assert check(page, 19, 18) == first
     fill(page, Query_at_m=13)
@@ -72,10 +65,5 @@ def test_a_finger_on_an_arrow_moves_its_word_and_on_the_disc_both(page):
     assert check(page, 9, 4) != first
     turn("query", 9, -4)
     assert check(page, 5, 4) == first
-    turn("query", 0, 8, 30)
-    assert check(page, 13, 12) == first, "both"
     turn("query", 0, -30, 30)
     assert check(page, 1, 0) == first, "both stop where one comes to its end"
-    fill(page, Radians_a_place=0)
-    drag(page, around((142, 142), 100, -math.atan2(1, 2), 1), "touch")
-    check(page, 1, 0, 0)

@@ -52,7 +52,6 @@ def test_the_bars_follow_what_is_typed_and_what_is_pressed(page):
     compare(page, english, german)  # it is read as a gap
     press(page, "Hide the German text")
     compare(page, english)
-    assert page.get_by_label("German", exact=True).is_disabled()
     press(page, "Hide the German text", "Another sentence")
     compare(page, *settings["examples"][1])
 
@@ -66,4 +65,3 @@ def test_the_bars_follow_what_is_typed_and_what_is_pressed(page):
     assert len(page.evaluate(SHOWN)) == 1
     press(page, "Fill the surest gap")
     assert "No gap" in said.inner_text()
-    press(page, "Fill the surest gap")  # nothing is left to do

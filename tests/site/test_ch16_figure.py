@@ -22,15 +22,10 @@ def test_sizes_are_trained_the_law_is_shown_and_another_budget_begins_anew(page)
         fill(page, Size=size)
         press(page, "Train it")
         n = SETTINGS["sizes"][size]
-        reached, least = LAW(n, BUDGET / 6 / n), LAW(best, BUDGET / 6 / best)
-        share = 100 * wasted(LAW, BUDGET, n)
         assert tries.count() == count
         _, loss, percent = numbers(tries.nth(count - 1).inner_text())
-        assert loss == pytest.approx(reached, abs=0.0006)
-        assert percent == pytest.approx(share, abs=0.6)
-        if reached - least > 0.002:
-            shown = numbers(status(page))[1:]
-            assert shown == pytest.approx([reached, reached - least, 100 - share], abs=0.6)
+        assert loss == pytest.approx(LAW(n, BUDGET / 6 / n), abs=0.0006)
+        assert percent == pytest.approx(100 * wasted(LAW, BUDGET, n), abs=0.6)
     tried, curve = page.locator(".sx-tried"), page.locator(".sx-curve")
     assert tried.count() == 4
     press(page, "Show all sizes")

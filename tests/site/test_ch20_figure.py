@@ -43,13 +43,11 @@ def counted(page):
 def test_a_pass_writes_several_characters_and_the_same_text_again(page):
     refused = page.locator(".sx-text del")
     assert written(page) == ["", ""] and "Nothing" in status(page)
-    for n in (1, 2, 3):
-        press(page, "One pass")
-        alone, ahead = counted(page)
-        assert alone == [n, n, 1] and ahead[1] == n and ahead[0] >= n
-        assert [len(text) for text in written(page)] == [n, ahead[0]]
-        assert status(page).startswith("The draft said “")
-        assert refused.count() == page.locator(".sx-text .sx-own").count()
+    press(page, "One pass", "One pass")
+    alone, ahead = counted(page)
+    assert alone == [2, 2, 1] and ahead[1] == 2 <= ahead[0]
+    assert [len(text) for text in written(page)] == [2, ahead[0]]
+    assert status(page).startswith("The draft said “")
     write_ahead(page, None)
     first, reads_five = written(page), counted(page)[1][1]
     assert first[0] != first[1] and refused.count() > 5
@@ -61,10 +59,6 @@ def test_a_pass_writes_several_characters_and_the_same_text_again(page):
     fill(page, It_reads=0)
     write_ahead(page, None)
     assert counted(page)[1][1] > reads_five and counted(page)[1][0] == WRITTEN
-    fill(page, Seed=2)
-    page.keyboard.press("Tab")
-    write_ahead(page, None)
-    assert written(page)[1] != first[1]
 
 
 def test_greedy_texts_are_the_same_and_pythons(page):
@@ -93,14 +87,9 @@ def test_in_fewer_bits_sizes_and_losses_are_pythons_and_two_bits_write_another_t
             press(page, names[shared])
             choose(number)
             cells = page.locator("tbody td").all_inner_texts()
-            kilobytes, _, loss, more, passage, *_ = (
-                float(re.sub(r"[^\d.]", "", cell)) for cell in cells
-            )
-            expected = stored[shared][str(number)]
+            kilobytes, _, loss, *_ = (float(re.sub(r"[^\d.]", "", cell)) for cell in cells)
             assert kilobytes == round(size(model, number, shared) / 1000)
-            assert loss == pytest.approx(expected, abs=6e-4)
-            assert more == pytest.approx(abs(expected - stored["16"]), abs=6e-4)
-            assert abs(passage - loss) < 0.35, "a passage of the same split"
+            assert loss == pytest.approx(stored[shared][str(number)], abs=6e-4)
         differs = page.locator("mark:not(:empty)")
         choose(16)
         exact, own = page.locator(".sx-text").all_text_contents()

@@ -21,13 +21,11 @@ def test_the_run_and_silenced_heads_show_their_own_loss_and_notes(page):
 
     end = film["frames"][-1]
     assert shown() == (round(end["loss"], 2), end["best"])
-    assert page.locator('.sx-song-tiles button[aria-pressed="true"]').count() == 0
     number = 0
     for i in (2, 1, 6):
         heads.nth(i).click()
         number |= 1 << i
         assert shown() == without(number)
-    assert heads.nth(2).inner_text().endswith("off")
     press(page, "All heads back")
     assert shown() == without(0)
     fill(page, Steps=0)

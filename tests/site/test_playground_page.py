@@ -33,8 +33,6 @@ def test_the_clicks_of_the_experiments_show_what_is_told_and_do_it_brings_the_fi
         page.locator(LIVE).first.wait_for()
         assert page.get_by_label("Prompt").first.input_value() == given["prompt"]
         page.get_by_role("tab", name="Switch off").first.click()
-        tokens = page.locator(".sx-tokens").first
-        assert tokens.locator("span").count() == len(given["text"])
         losses = [loss(page)]
         press(page, "Switch off head 3 of block 1")
         losses.append(loss(page))
@@ -62,12 +60,6 @@ def test_the_clicks_of_the_experiments_show_what_is_told_and_do_it_brings_the_fi
                 answers = page.locator(".course-do + .live-figure ~ .course-veil")
                 text = answers.first.evaluate("veil => veil.textContent")
                 assert not absent(text, loss(page)), (text, loss(page))
-            if number == 4:
-                heights = tokens.locator("span").evaluate_all(
-                    "all => all.map(one => Number(one.style.getPropertyValue('--w')))"
-                )
-                assert sorted(heights)[-2] < max(heights) == 1, "one token loses the most"
-                assert tokens.evaluate("e => e.scrollHeight <= e.clientHeight + 1"), "none is cut"
         press(page, "Bring it back")
         beside.wait_for(state="detached")
         assert page.evaluate("document.activeElement.closest('.live-figure') !== null")
@@ -91,19 +83,16 @@ def check_patching(figure):
 STILL = '<div class="live-figure" data-figure="law" data-models="" data-settings="{}">Still.</div>'
 
 
-def notebook():
-    """A notebook whose stored output is a live figure."""
-    data = {"text/html": STILL}
-    output = nbformat.v4.new_output("execute_result", data, execution_count=1)
-    cell = nbformat.v4.new_code_cell(outputs=[output], execution_count=1)
-    return nbformat.writes(nbformat.v4.new_notebook(cells=[cell]))
-
-
 def built(folder, text):
-    """What Sphinx complains of when it builds a page of this text, and the page."""
+    """What Sphinx complains of when it builds a page of this text, and the page.
+
+    It may show a live figure, `01_a law`, which is the stored output of a notebook.
+    """
     extension = str(ROOT / "book" / "_ext")
+    output = nbformat.v4.new_output("execute_result", {"text/html": STILL}, execution_count=1)
+    cell = nbformat.v4.new_code_cell(outputs=[output], execution_count=1)
     (folder / "notebooks").mkdir()
-    (folder / "notebooks" / "01_a.ipynb").write_text(notebook())
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "notebooks" / "01_a.ipynb")
     (folder / "conf.py").write_text(
         f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {extension!r}]\n"
         "extensions = ['myst_parser', 'live_ext']\nmyst_enable_extensions = ['colon_fence']\n"

@@ -19,15 +19,11 @@ def read(path: str | Path):
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_actions_are_pinned_by_commit_and_name_their_version(path):
+def test_actions_are_pinned_by_commit_and_only_the_job_that_deploys_may_write(path):
     uses = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
     pinned = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
     assert uses
     assert [use for use in uses if not use.startswith("./") and not pinned.fullmatch(use)] == []
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_only_the_job_that_deploys_may_write(path):
     workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
     may_write = {

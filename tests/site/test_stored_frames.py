@@ -1,6 +1,5 @@
 """Two sliders over stored frames, in a browser: each stop shows what is stored for it."""
 
-import math
 from statistics import fmean
 
 import pytest
@@ -25,8 +24,6 @@ def check(page, settings, frame):
 
 def test_the_network_that_learns_to_write_shows_each_step(browser, saved):
     frames = RUN["frames"]
-    last = frames[-1]["step"]
-    highest = max(math.log(RUN["settings"]["vocab_size"]), *(each["loss"] for each in frames))
     with opened(browser, saved("first_sample")) as page:
         page.locator(LIVE).wait_for()
         for i, frame in enumerate(frames):
@@ -36,16 +33,10 @@ def test_the_network_that_learns_to_write_shows_each_step(browser, saved):
             assert f"the loss is {frame['loss']:.2f}, as if it gave {share}" in status(page)
             label = page.locator("svg.sx-curve").get_attribute("aria-label")
             assert f"marked: {frame['loss']:.2f} after {frame['step']:,} " in label
-            dot = page.locator("svg.sx-curve circle")
-            x, y = (float(dot.get_attribute(name)) for name in ("cx", "cy"))
-            assert (x - 34) / 284 == pytest.approx(math.log1p(frame["step"]) / math.log1p(last))
-            assert (150 - y) / 136 * highest == pytest.approx(frame["loss"], abs=1e-3)
         slider = page.get_by_role("slider", name="Steps of training")
-        assert slider.get_attribute("aria-valuetext") == f"{last:,}"
-        box = slider.bounding_box()
-        page.mouse.click(box["x"] + 3, box["y"] + box["height"] / 2)
-        check(page, RUN["settings"], frames[0])
-        page.keyboard.press("ArrowRight")
+        assert slider.get_attribute("aria-valuetext") == f"{frames[-1]['step']:,}"
+        slider.press("Home")
+        slider.press("ArrowRight")
         check(page, RUN["settings"], frames[1])
 
 
@@ -58,5 +49,4 @@ def test_each_rung_shows_its_text_its_loss_and_what_it_expects(browser, saved):
             assert status(page).startswith(f"{TOLD[rung['name']]} the loss is ")
             loss = number(status(page).split(" the loss is ")[1].split(", ")[0])
             assert loss == pytest.approx(fmean(rung["losses"]), abs=6e-4)
-            slider = page.get_by_role("slider", name="Rung")
-            assert slider.get_attribute("aria-valuetext") == rung["name"]
+            assert page.get_by_label("Rung").get_attribute("aria-valuetext") == rung["name"]
