@@ -13,8 +13,7 @@ MAP = load_map()
 def check(page, word):
     """The list, the status and the map show this word and its nearest."""
     expected = MAP.nearest(word, 8)
-    names = page.locator(".sx-list button").all_text_contents()
-    assert names == [name for name, _ in expected]
+    assert page.locator(".sx-list button").all_text_contents() == [name for name, _ in expected]
     cosines = page.locator(".sx-list td:nth-child(2)").all_text_contents()
     assert [number(c) for c in cosines] == pytest.approx([c for _, c in expected], abs=6e-3)
     assert f"Chosen: {word}." in page.locator("svg").get_attribute("aria-label")
@@ -25,24 +24,19 @@ def check(page, word):
 def test_a_word_is_chosen_by_typing_keys_mouse_and_touch(page):
     chosen, field = page.locator("text.sx-chosen"), page.get_by_label("Word", exact=True)
     check(page, "tears")
-    for typed, found in (("kingfisher", "tears"), ("Sword", "sword"), ("tears", "tears")):
-        field.fill(typed)
-        field.press("Enter")
-        assert chosen.text_content() == found
-        if typed == "kingfisher":
-            said = page.locator(".sx-nearest > .sx-status").inner_text()
-            assert "“kingfisher” is not among the 600 words" in said
+    field.fill("kingfisher")
+    field.press("Enter")
+    said = page.locator(".sx-nearest > .sx-status").inner_text()
+    assert "“kingfisher” is not among the 600 words" in said and chosen.text_content() == "tears"
     page.locator(".sx-stage").focus()
     page.keyboard.press("ArrowLeft")
     name = chosen.text_content()
     check(page, name)
     left, right = (MAP.places[MAP.words.index(word)][0] for word in (name, "tears"))
     assert left <= right and name != "tears"
-    neighbour = page.locator(".sx-list button").nth(2)
-    name = neighbour.text_content()
-    neighbour.press("Enter")
-    check(page, name)
-    assert page.evaluate("document.activeElement.tagName") == "BUTTON"
+    field.fill("Sword")
+    field.press("Enter")
+    check(page, "sword")
     for by in ("mouse", "touch"):
         label = page.locator("text.sx-far").nth(5)
         name = label.text_content()
@@ -68,11 +62,11 @@ def test_an_analogy_is_answered_with_the_place_of_the_expected_word(page):
     similar[[a, b, c]] = -9
     place = 1 + int((similar > similar[d]).sum())
     fill(page, First_word="brother", Second_word="sister", Third_word="father")
-    verdict = page.locator(".sx-verdict").inner_text()
-    assert f"Expected: mother, which comes at place {place} of 597" in verdict
-    table = rows(page, ".sx-analogy table")
-    assert table[1][1].removesuffix(" ✓") == MAP.words[int(similar.argmax())]
+    verdict = page.locator(".sx-verdict")
+    assert f"Expected: mother, which comes at place {place} of 597" in verdict.inner_text()
+    answer = rows(page, ".sx-analogy table")[1][1]
+    assert answer.removesuffix(" ✓") == MAP.words[int(similar.argmax())]
     fill(page, Third_word="sword")
     assert "Nobody has written down" in page.locator(".sx-analogy").inner_text()
     press(page, "Another question")
-    assert "Expected:" in page.locator(".sx-verdict").inner_text()
+    assert "Expected:" in verdict.inner_text()

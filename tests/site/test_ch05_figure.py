@@ -3,14 +3,12 @@
 import pytest
 import torch
 
-from tests.site.browsing import number
+from tests.site.browsing import number, tables
 from tests.site.figures import fill, press, stored
 
 FIGURE = "weighted_past"
 SETTINGS = stored("05", FIGURE).settings
 WORDS = SETTINGS["words"]
-SHOWN = """() => [...document.querySelectorAll(".live-figure table")].map((table) =>
-  [...table.querySelectorAll("tr")].map((row) => [...row.children].map((c) => c.textContent)))"""
 
 
 def compare(page, looks, scores, mask="causal"):
@@ -21,7 +19,7 @@ def compare(page, looks, scores, mask="causal"):
     may = torch.tensor(SETTINGS["masks"][mask])
     weights = table.masked_fill(~may, -torch.inf).softmax(dim=1)
     row = WORDS.index(looks)
-    steps, shown_map, mixed = page.evaluate(SHOWN)
+    steps, shown_map, mixed = tables(page, ".live-figure table")
     found = torch.tensor([[number(text) for text in line[1:]] for line in shown_map[1:]])
     assert (found - weights).abs().max() < 0.0051
     for s, (word, _, masked, _, weight, _) in enumerate(steps[1:5]):
@@ -40,9 +38,7 @@ def test_weights_follow_the_scores_each_row_keeps_its_own_and_none_gets_past_the
     scores = {("sleeps", "king"): 3, ("sleeps", "old"): -4}
     fill(page, Score_of_king=3, Score_of_old=-4)
     compare(page, "sleeps", scores)
-    page.get_by_role("button", name="sleeps looks").focus()
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowUp")
+    press(page, "old looks")
     scores["old", "king"] = 3.9
     fill(page, Score_of_king=3.9)
     said = compare(page, "old", scores)

@@ -29,9 +29,6 @@ def check(page, *out):
 
 def test_the_losses_without_heads_are_pytorchs_for_a_line_of_the_readers_own_too(page):
     check(page)
-    press(page, "Switch off head 3 of block 1")
-    check(page, (1, 3))
-    press(page, "Switch off head 3 of block 1")
     press(page, "Switch off head 1 of block 1", "Switch off head 2 of block 4")
     line = "JULIET:\nO Romeo, Romeo"
     page.get_by_label("Prompt").fill(line)
@@ -40,11 +37,8 @@ def test_the_losses_without_heads_are_pytorchs_for_a_line_of_the_readers_own_too
     page.get_by_text("Both: temperature").wait_for(timeout=60_000)
     before, after = page.locator(".sx-text").all_text_contents()
     assert before.startswith(line) and after.startswith(line) and before != after
-    assert len(before) == len(after) == len(line) + 50
     press(page, "All on again")
     check(page)
-    box = page.get_by_label("the division by √D")
-    assert not box.is_visible(), "the other parts wait in a fold"
     page.get_by_text("Other parts").click()
-    box.check()
+    page.get_by_label("the division by √D").check()
     assert number(page.locator(".sx-losses tbody td").last.inner_text()) > 0.05

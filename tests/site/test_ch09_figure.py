@@ -4,13 +4,11 @@ import torch
 
 from scratchformer_course.ch09_block.live import CHANNELS, WORDS, reading_block, sentence
 from tests.chapters.test_ch09_live import PARTS, by_pytorch
-from tests.site.browsing import number
+from tests.site.browsing import number, tables
 from tests.site.figures import fill, press, status
 
 FIGURE = "block_switches"
 ALL_ON = dict.fromkeys(PARTS, True) | {"post": False}
-SHOWN = """() => [...document.querySelectorAll(".live-figure .sx-blk table")].map((table) =>
-  [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1).map((c) => c.textContent)))"""
 
 
 def check(page, count=1, at=1, **changed):
@@ -18,10 +16,8 @@ def check(page, count=1, at=1, **changed):
     on = ALL_ON | changed
     stations, weights = by_pytorch(reading_block(), sentence(), on, at)
     expected = ([weights[0, 0]] if on["attention"] else []) + [each.T for each in stations[-1]]
-    tables = page.evaluate(SHOWN)
-    assert len(tables) == len(expected)
-    for table, numbers in zip(tables, expected, strict=True):
-        shown = torch.tensor([[number(text) for text in row] for row in table]).double()
+    for table, numbers in zip(tables(page, ".sx-blk table"), expected, strict=True):
+        shown = torch.tensor([[number(text) for text in row[1:]] for row in table[1:]]).double()
         assert ((shown - numbers).abs() <= 0.0051 + 0.006 * numbers.abs()).all()
     end = by_pytorch(reading_block(), sentence(), on, count)[0][-1, 2]
     knows = [word for word, n in zip(WORDS, end[:, CHANNELS.index("hush")], strict=True) if n > 0.5]

@@ -39,9 +39,8 @@ def check(page, place):
     assert (shown - expected).abs().max() < 2e-4
     cells = page.locator(".sx-main details tbody td").all_text_contents()
     assert [number(text) for text in cells] == pytest.approx(nats.tolist(), abs=1e-3)
-    mean = page.get_by_text("It reads: ").inner_text()
-    assert number(mean.split()[2]) == pytest.approx(nats.mean().item(), abs=1e-3)
     assert f" {LOSSES[place]:.2f} nats" in status(page)
+    assert f"{STEPS[place]:,} step" in status(page)
 
 
 def test_every_step_shows_pytorchs_numbers_and_is_unpacked_when_first_shown(browser, saved):
@@ -53,7 +52,6 @@ def test_every_step_shows_pytorchs_numbers_and_is_unpacked_when_first_shown(brow
             check(page, place)
             passed = [name for name, counted in SETTINGS["counted"] if LOSSES[place] < counted]
             assert [name for name, _ in SETTINGS["counted"] if name in status(page)] == passed
-            assert f"{STEPS[place]:,} step" in status(page)
 
 
 def test_what_is_typed_is_read_at_every_step(page):
@@ -78,20 +76,18 @@ def test_play_takes_one_step_where_nothing_may_move_and_all_where_it_may(page):
 
     page.clock.install()
     assert place_after(60_000) == 0, "nothing moves until it is asked to"
-    for place in (1, 2):
-        play.click()
-        assert place_after(60_000) == place
+    play.click()
+    assert place_after(60_000) == 1
     page.emulate_media(reduced_motion="no-preference")
     page.get_by_role("button", name="Play", exact=True).wait_for()
-    name = play.inner_text()
     play.click()
-    assert 2 < place_after(3_000) < LAST and play.inner_text() != name
+    assert 1 < place_after(3_000) < LAST
     play.click()
     paused = place_after(0)
-    assert place_after(60_000) == paused and play.inner_text() == name
+    assert place_after(60_000) == paused
     play.click()
-    assert place_after(60_000) == LAST and play.inner_text() == name
+    assert place_after(60_000) == LAST
     play.click()
     page.clock.run_for(1_000)
     fill(page, Steps_of_training=11)
-    assert place_after(60_000) == 11 and play.inner_text() == name
+    assert place_after(60_000) == 11

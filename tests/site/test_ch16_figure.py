@@ -17,7 +17,6 @@ def test_sizes_are_trained_the_law_is_shown_and_another_budget_begins_anew(page)
     tries = page.locator(".sx-tries tbody tr")
     assert tries.count() == 1  # a size that wastes half of the budget
     assert numbers(tries.first.inner_text())[2] == pytest.approx(50, abs=5)
-    best = LAW.best_size(BUDGET)
     for count, size in enumerate((3, 12, 25), 2):
         fill(page, Size=size)
         press(page, "Train it")
@@ -30,7 +29,7 @@ def test_sizes_are_trained_the_law_is_shown_and_another_budget_begins_anew(page)
     assert tried.count() == 4
     press(page, "Show all sizes")
     note = page.locator(".sx-chart + .sx-caption").inner_text()
-    assert numbers(note)[0] == pytest.approx(best, rel=0.01)
+    assert numbers(note)[0] == pytest.approx(LAW.best_size(BUDGET), rel=0.01)
     stars = page.locator(".sx-star")
     assert stars.count() == len(dict(SETTINGS["tested"])[BUDGET]) and curve.count() == 1
     press(page, "Hide the law")
