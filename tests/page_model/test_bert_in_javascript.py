@@ -1,7 +1,6 @@
 """The BERT in JavaScript is PyTorch's, and what is typed becomes the row that PyTorch reads."""
 
 import json
-import math
 import re
 from html import unescape
 
@@ -50,12 +49,6 @@ def test_logits_are_pytorchs(sizes):
         )
 
 
-def test_the_error_function_is_pythons():
-    xs = [-4.0, -1.0, -0.3, 0.0, 1e-4, 0.5, 2.0, 6.0]
-    shown = in_node("return input.xs.map(course.bert.erf)", xs=xs)
-    assert shown == pytest.approx([math.erf(x) for x in xs], abs=2e-7)
-
-
 def test_the_shipped_model_gives_the_same_candidates_at_every_gap():
     model, words = BERT.pretrained(NAME), shipped_words(NAME)
     told = describe_bert(model, words)
@@ -71,13 +64,10 @@ def test_the_shipped_model_gives_the_same_candidates_at_every_gap():
             logits = model(torch.tensor([ids]), torch.tensor([of]))[0]
         logits[:, : MASK + 1] = -torch.inf
         places = [t for t, i in enumerate(ids) if i == MASK]
-        assert len(shown) == len(places)
         for gap, place in zip(shown, places, strict=True):
             top = logits[place].softmax(dim=-1).topk(5)
             assert [p for _, p in gap["best"]] == pytest.approx(top.values.tolist(), abs=1e-4)
             assert gap["best"][0][0] == top.indices[0]
-            own = texts[gap["text"]].replace(",", " , ").split()
-            assert own[gap["piece"]] == "_"
 
 
 WORDS = ["·", "[CLS]", "[SEP]", "[MASK]", ",", "the", "dog", "Hund", "sees"]
@@ -89,7 +79,6 @@ WORDS = ["·", "[CLS]", "[SEP]", "[MASK]", ",", "the", "dog", "Hund", "sees"]
         (("the _ sees", "Hund"), [1, 5, 3, 8, 2, 7, 2], []),
         (("The DOG, sees.", ""), [1, 5, 6, 4, 8, 2], []),
         (("", "hund ___"), [1, 7, 3, 2], []),
-        (("the tiger sees", ""), [1, 5, 3, 8, 2], ["tiger"]),
         (("", ""), [1], []),
         (("[SEP] the", "·"), [1, 3, 5, 2, 3, 2], ["[SEP]", "·"]),  # no special token from outside
     ],

@@ -71,8 +71,6 @@ def test_each_click_does_the_next_merge_of_the_text(page):
         assert status(page).startswith(f"Merge {n}: ")
         assert status(page).endswith(f" in this text. {len(pieces)} tokens.")
         before = len(pieces)
-    press(page, "Back")
-    assert step(page) == steps[1] and shown(page) == expected(TEXT, steps[1])
 
 
 def test_what_is_typed_is_cut_into_the_tokens_of_python(page):

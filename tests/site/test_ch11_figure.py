@@ -56,9 +56,6 @@ def test_every_step_shows_pytorchs_numbers_and_is_unpacked_when_first_shown(brow
 
 def test_what_is_typed_is_read_at_every_step(page):
     field, said = page.get_by_label("Prompt"), page.locator(".sx-prompt .sx-status")
-    field.fill("abc " * 60)
-    said.filter(has_text="the last of 240").wait_for()
-    assert page.locator(".sx-grid tbody tr").count() == 26, "what a phone can show"
     field.fill("To be")
     fill(page, Steps_of_training=12)
     said.filter(has_text=re.compile(r"^5 tokens\.$")).wait_for()
@@ -82,12 +79,7 @@ def test_play_takes_one_step_where_nothing_may_move_and_all_where_it_may(page):
     page.get_by_role("button", name="Play", exact=True).wait_for()
     play.click()
     assert 1 < place_after(3_000) < LAST
-    play.click()
-    paused = place_after(0)
-    assert place_after(60_000) == paused
-    play.click()
-    assert place_after(60_000) == LAST
-    play.click()
-    page.clock.run_for(1_000)
     fill(page, Steps_of_training=11)
     assert place_after(60_000) == 11
+    play.click()
+    assert place_after(60_000) == LAST

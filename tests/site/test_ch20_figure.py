@@ -57,7 +57,7 @@ def test_greedy_texts_are_the_same_and_pythons(page):
     assert written(page) == [text[len(PROMPT) :]] * 2
     assert f"the same {WRITTEN} characters" in status(page)
     passes = greedy_passes(text, len(PROMPT), unpacked(describe_counts()["tables"]), 4)
-    assert counted(page)[1] == [WRITTEN, passes, pytest.approx(WRITTEN / passes, abs=0.006)]
+    assert counted(page)[1][:2] == [WRITTEN, passes]
 
 
 def test_in_fewer_bits_sizes_and_losses_are_pythons_and_two_bits_write_another_text(browser, saved):
@@ -75,11 +75,8 @@ def test_in_fewer_bits_sizes_and_losses_are_pythons_and_two_bits_write_another_t
         kilobytes, _, loss, *_ = (float(re.sub(r"[^\d.]", "", cell)) for cell in cells)
         assert kilobytes == round(size(model, 4, "tensor") / 1000)
         assert loss == pytest.approx(stored["tensor"]["4"], abs=6e-4)
-        differs = page.locator("mark:not(:empty)")
-        choose(16)
-        exact, own = page.locator(".sx-text").all_text_contents()
-        assert exact == own and differs.count() == 0 and "All 120 characters" in status(page)
         choose(2)
+        differs = page.locator("mark:not(:empty)")
         differs.wait_for()
         exact, own = page.locator(".sx-text").all_text_contents()
         assert exact != own and own.endswith(differs.inner_text())

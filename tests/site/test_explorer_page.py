@@ -70,11 +70,6 @@ def test_attention_and_the_dot_product_behind_a_cell_are_the_models(page):
     assert number(steps["÷ √32"]) == pytest.approx(score / 32**0.5, abs=6e-4)
     assert steps["mask"] == "open" and number(steps["softmax"]) == pytest.approx(weight, abs=6e-5)
     assert number(steps["w × v"]) == pytest.approx(weight * v[s, head].norm().item(), abs=6e-4)
-    page.get_by_text("The 32 terms as a table").click()
-    table = rows(page, ".sx-detail details table")[1:]
-    terms = torch.tensor([[number(text) for text in row[1:]] for row in table])
-    q, k, v = q[t, head], k[s, head], v[s, head]
-    assert (terms - torch.stack([q, k, q * k, weight * v], dim=1)).abs().max() < 6e-4
 
 
 def test_next_tokens_switches_and_lens_on_screen_are_the_models(page):
@@ -99,7 +94,6 @@ def test_next_tokens_switches_and_lens_on_screen_are_the_models(page):
     fill(page, **{"Top-p": 1, "Temperature": 0.5, "Top-k": 2})
     p = (logits[-1] / 0.5).softmax(dim=0)
     likeliest(p * (p >= p.topk(2).values[-1]) / p.topk(2).values.sum(), 2)
-    assert page.locator(".sx-next tbody tr.sx-dropped").count() == 10
     fill(page, Temperature=0)
     generates = page.get_by_role("button", name="Generate")
     generates.click()
@@ -122,27 +116,17 @@ def test_next_tokens_switches_and_lens_on_screen_are_the_models(page):
     hook = MODEL.h[2].register_forward_hook(lambda _, args, output: args[0])
     changed = logits_of(ids, hook)
     was, now = (F.cross_entropy(z[:-1], torch.tensor(ids[1:])).item() for z in (logits, changed))
-
-    def losses():
-        return [number(row[1]) for row in rows(page, ".sx-losses")[-3:]]
-
-    assert losses() == pytest.approx([was, now, now - was], abs=2e-3) and now > was
-    press(page, "All on again")
-    assert losses()[2] == 0
+    losses = [number(row[1]) for row in rows(page, ".sx-losses")[-3:]]
+    assert losses == pytest.approx([was, now, now - was], abs=2e-3) and now > was
 
 
 def test_what_is_typed_is_read_and_what_is_changed_is_said(page):
     field = page.get_by_label("Prompt")
     status = page.locator(".sx-status").first
     letters = page.locator(".sx-grid thead th")
-    for typed, read, said in (
-        ("To be", "To␣be", r"^5 tokens\.$"),
-        ("naïve", "naive", r"ï as i"),
-        ("", "⏎", r"^Nothing"),
-    ):
-        field.fill(typed)
-        status.filter(has_text=re.compile(said)).wait_for()
-        assert letters.all_inner_texts() == list(read)
+    field.fill("naïve")
+    status.filter(has_text="ï as i").wait_for()
+    assert letters.all_inner_texts() == list("naive")
     field.fill("a" * 300)
     status.filter(has_text="256 tokens, the last of 300").wait_for()
 
@@ -229,15 +213,10 @@ def test_keys_read_the_map_and_other_questions_and_texts_are_answered_or_refused
     for key in ("ArrowUp", "ArrowRight"):
         pair.keyboard.press(key)
     assert pair.evaluate(label).startswith("block 1, place 13, “u”")
-    titles = pair.locator(".sx-patch .sx-detail .sx-title")
-    assert titles.first.inner_text().startswith("After block 1, place 13, “u”: restores")
     pair.keyboard.press("Enter")
+    titles = pair.locator(".sx-patch .sx-detail .sx-title")
     titles.last.get_by_text("The heads at place 13, “u”").wait_for()
 
-    before = cell(pair, 3, 21).inner_text()
-    pair.get_by_label("against").select_option("any other")
-    assert cell(pair, 4, 21).inner_text() == "100"
-    assert cell(pair, 3, 21).inner_text() != before
     pair.get_by_label("against").select_option("“t”")  # against itself: nothing to restore
     assert "no difference" in cell(pair, 4, 21).get_attribute("aria-label")
 
@@ -248,9 +227,6 @@ def test_keys_read_the_map_and_other_questions_and_texts_are_answered_or_refused
     press(pair, "Copy the prompt here")
     status.filter(has_text="It is the same as the prompt").wait_for()
     assert field.input_value() == CLEAN and not grid.is_visible()
-    field.fill("and when thou offer's")
-    computed(pair)
-    assert grid.locator("tbody tr").first.locator("td").count() == 15
 
 
 # ---- keys, frames, other models ----
@@ -264,9 +240,6 @@ WALK = [
     ("ArrowDown ArrowRight Enter", "Block 2, head 2"),
     ("Tab Tab Tab Home", "“h” at “R”"),
     ("ArrowUp ArrowRight", "“g” at “O”"),
-    ("Arcs", "Arcs"),
-    ("Enter Tab", "Query “g”, token 24"),
-    ("ArrowLeft ArrowUp", "Query “u”, token 23"),
     ("Attention", "Attention"),
     *(("ArrowRight", name) for name in TABS[1:]),
     ("ArrowLeft Tab", "block 4, after “h”"),
@@ -279,9 +252,7 @@ WALK = [
 
 def test_arrow_keys_move_in_every_grid(page):
     for keys, name in WALK:
-        if keys == "Arcs":
-            page.get_by_role("button", name=keys).focus()
-        elif keys in TABS:
+        if keys in TABS:
             tab(page, keys)
         else:
             for key in keys.split():

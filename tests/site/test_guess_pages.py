@@ -1,7 +1,7 @@
 """Guesses in a real browser: kept, shown beside what answers, changed and forgotten.
 
 What answers them is covered: until a guess, or until it is wanted, searched for or linked to. How
-the scripts do it is seen on a small page; test_browser.py gives the guesses of three real ones.
+the scripts do it is seen on a small page; test_browser.py asks real ones for their secrets.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scratchformer_course.kit.figure.live_figure import LOADER, PACKAGE
-from tests.chapters.test_guesses import ALL, GUESSES, parts, printed
+from tests.chapters.test_guesses import ALL, GUESSES, printed
 from tests.site.browsing import PHONE, WIDE, opened, parsed, reload
 from tests.site.conftest import toc_pages
 
@@ -57,44 +57,6 @@ def asked_on(name):
     for key, attrs in ALL:
         if re.match(f"{key.split('/')[0]}(_|$)", name.split("/")[-1]):
             yield attrs, printed(cells[key]) if key in cells else []
-
-
-def give(page, attrs, values):
-    """Keep a guess of these values, by whatever form asks for it."""
-    form = box(page, attrs["data-question"])
-    if "data-choices" in attrs:
-        form.get_by_role("radio", name=values[0], exact=True).check()
-    else:
-        for field, value in zip(form.get_by_role("textbox").all(), values, strict=True):
-            field.fill(value)
-    form.locator("button[type=submit]").click()
-
-
-def low_controls(page):
-    """Those too low for a finger."""
-    yield from page.evaluate("""() => [...document.querySelectorAll(`.course-guess-row label,
-      .course-guess-never, :is(.course-guess, .course-guess-line, .course-cover) button`)]
-      .filter(e => e.getBoundingClientRect().height < 24).map(e => `too low: ${e.textContent}`)""")
-
-
-def wrong_guesses(page, name):
-    """Each answer, given as the guess, must be right, and stand above the output that was meant."""
-    asked = list(asked_on(name))
-    if page.locator(".course-guess form").count() != len(asked):
-        yield f"{len(asked)} guesses are asked, the page has others"
-    for attrs, texts in asked:
-        question = attrs["data-question"]
-        values = parts(attrs["data-answer"])
-        give(page, attrs, values)
-        line = page.locator(f"#course-guess-{question}-result")
-        verdict = line.locator("p").inner_text()
-        if verdict.count("right.") != len(values):
-            yield f"{question}: {verdict}"
-        shown = "".join(below(line).split())
-        if not all("".join(text.split()) in shown for text in texts):
-            yield f"{question}: another output stands below the guess"
-    if page.locator(COVER).count():
-        yield "after all guesses something is still covered"
 
 
 # a word that no page has and a button in each veil, which take no space
