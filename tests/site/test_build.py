@@ -27,6 +27,7 @@ root: book/welcome
 chapters:
   - file: notebooks/07_small
   - file: book/small
+  - file: book/plain
 """
 WELCOME = """# A small book
 
@@ -103,11 +104,11 @@ from math import pi
 """
 
 
-def lay_out(folder: Path, toc: str, pages: dict[str, str], owner: str = "YOUR_ACCOUNT") -> Path:
+def lay_out(folder: Path, pages: dict[str, str], owner: str) -> None:
     """A book of these pages, by their files, in a folder that may hold one already."""
     config = (ROOT / "_config.yml").read_text(encoding="utf-8")
     address = re.sub(r"(github\.com/)[\w-]+", rf"\1{owner}", config)
-    for name, text in {"_config.yml": address, "_toc.yml": toc, **pages}.items():
+    for name, text in {"_config.yml": address, "_toc.yml": TOC, **pages}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     for name in ("book/_ext", "book/_assets"):
@@ -115,7 +116,6 @@ def lay_out(folder: Path, toc: str, pages: dict[str, str], owner: str = "YOUR_AC
     for name in ("book/references.bib", "scratchformer_course/kit/figure/loader.js"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    return folder
 
 
 def build(book: Path) -> subprocess.CompletedProcess:
@@ -124,7 +124,7 @@ def build(book: Path) -> subprocess.CompletedProcess:
     return subprocess.run([program, *course.BUILD], cwd=book, capture_output=True, text=True)
 
 
-def test_figures_are_numbered_by_file_and_links_to_the_repository_need_an_address(tmp_path):
+def test_figures_are_numbered_links_need_an_address_and_a_bad_reference_fails_each_time(tmp_path):
     title = {"cell_type": "markdown", "metadata": {}, "source": "# Small"}
     python = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
     html = tmp_path / "_build" / "html"
@@ -136,8 +136,10 @@ def test_figures_are_numbered_by_file_and_links_to_the_repository_need_an_addres
             "book/welcome.md": WELCOME,
             "notebooks/07_small.md": CHAPTER,
             "book/small.ipynb": json.dumps(notebook),  # no chapter of the map
+            "book/plain.md": "# A page\n",
         }
-        run = build(lay_out(tmp_path, TOC, names, owner))
+        lay_out(tmp_path, names, owner)
+        run = build(tmp_path)
         assert run.returncode == 0, run.stdout + run.stderr
         welcome, small, chapter = (
             BeautifulSoup((html / f"{name}.html").read_text("utf-8"), "html.parser").body
@@ -158,14 +160,10 @@ def test_figures_are_numbered_by_file_and_links_to_the_repository_need_an_addres
         for body in (welcome, small):
             assert bool(body.select(f"a[href*='github.com/{owner}']")) == has_one
             assert bool(body.select(".course-report a")) == has_one
-
-
-def test_a_bad_reference_fails_the_build_each_time(tmp_path):
-    # on a page that Sphinx does not write again of itself, as it does those with figures
-    page = "# A page\n\n{ref}`no-such-place`\n"
-    book = lay_out(tmp_path, "format: jb-book\nroot: book/plain\n", {"book/plain.md": page})
+    # a bad reference, on a page that Sphinx does not write again of itself, as those with figures
+    (tmp_path / "book" / "plain.md").write_text("# A page\n\n{ref}`no-such-place`\n")
     for _ in range(2):
-        run = build(book)
+        run = build(tmp_path)
         assert run.returncode != 0 and "no-such-place" in run.stderr
 
 

@@ -135,9 +135,8 @@ def test_a_silent_bug_shows_a_described_curve_and_hides_its_diagnosis(site):
     assert len(patients) == 30
     for patient in patients:
         (fold,), (curve,) = patient.select("details"), patient.select("svg[role=img]")
-        assert not fold.has_attr("open") and len(curve["aria-label"]) > 80
-        assert fold.select_one(".highlight-diff") and fold.select_one("table")
-        assert len(fold.select('a[href^="https://github.com/"]')) == 1  # who has met it
+        assert not fold.has_attr("open") and fold.select_one(".highlight-diff")
+        assert len(curve["aria-label"]) > 80
 
 
 def test_links_and_anchors_lead_somewhere_and_nothing_is_loaded_from_other_servers(site, pages):

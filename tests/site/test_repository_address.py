@@ -90,11 +90,9 @@ def test_a_repository_that_is_its_owners_site_has_that_sites_address(copy):
 
 
 def test_an_address_changed_by_hand_in_config_alone_is_repaired(copy):
-    config = copy / "_config.yml"
+    config, notebook = copy / "_config.yml", copy / "99_x.ipynb"
     text = config.read_text(encoding="utf-8")
     config.write_text(text.replace(tool.current(copy), "a/b"), encoding="utf-8")
-    notebook = copy / "notebooks" / "99_x.ipynb"
-    notebook.parent.mkdir(exist_ok=True)
     notebook.write_text('"!pip install git+https://github.com/c/d"', encoding="utf-8")
     tool.set_repository(copy, f"https://github.com/{FORK}")
     assert tool.current(copy) == FORK
