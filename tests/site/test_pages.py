@@ -97,6 +97,9 @@ def test_a_chapter_numbers_and_describes_its_figures_and_hands_out_its_notebook(
     number = int(chapter.split("/")[1].split("_")[0])
     expected = [f"Fig. {number}.{i}" for i in range(1, len(captions) + 1)]
     assert [caption.get_text().strip() for caption in captions] == expected
+    for link in article.select('a.internal[href^="#"]:has(.std-numref)'):
+        (named,) = article.select(f"[id='{link['href'][1:]}'] .caption-number")
+        assert named.get_text().strip() == link.get_text()
 
     cells = nbformat.read(ROOT / path, as_version=4).cells
     outputs = [out for cell in cells for out in cell.get("outputs", [])]
