@@ -224,7 +224,3 @@ def open_folds(page: Any, selector: str) -> None:
         }""",
         selector,
     )
-
-
-def axe_script(package: Any) -> str:
-    return next(Path(package.__file__).parent.rglob("axe.min.js")).read_text(encoding="utf-8")

@@ -3,11 +3,8 @@
 import re
 
 import pytest
-import torch
 
-from scratchformer.generation import generate
-from scratchformer_course.ch20_inference.counts import describe_counts, unpacked
-from scratchformer_course.ch20_inference.live import BITS, PROMPT, WRITTEN, greedy_passes, size
+from scratchformer_course.ch20_inference.live import BITS, size
 from scratchformer_course.measurements import load_measurements
 from tests.site.browsing import LIVE, opened, rows
 from tests.site.figures import fill, press, shipped, status, write_ahead
@@ -46,18 +43,6 @@ def test_a_pass_writes_several_characters_and_the_same_text_again(page):
     press(page, "Start again")
     write_ahead(page)
     assert written(page) == first, "a seed writes its text again"
-
-
-def test_greedy_texts_are_the_same_and_pythons(page):
-    fill(page, Temperature=0)
-    write_ahead(page)
-    model, tok = shipped()
-    ids = torch.tensor([tok.encode(PROMPT)])
-    text = tok.decode(generate(model, ids, WRITTEN, temperature=0.0)[0].tolist())
-    assert written(page) == [text[len(PROMPT) :]] * 2
-    assert f"the same {WRITTEN} characters" in status(page)
-    passes = greedy_passes(text, len(PROMPT), unpacked(describe_counts()["tables"]), 4)
-    assert counted(page)[1][:2] == [WRITTEN, passes]
 
 
 def test_in_fewer_bits_sizes_and_losses_are_pythons_and_two_bits_write_another_text(browser, saved):

@@ -31,7 +31,6 @@ GOOD = {"course": "Transformers from Scratch", "what": "progress", "version": 1,
         (json.dumps({**GOOD, "done": {"01": True}}), "no list"),
         (json.dumps({**GOOD, "done": ["01", 1]}), "lists 1, which"),
         (json.dumps({**GOOD, "done": ["001"]}), 'lists "001", which'),
-        (json.dumps({**GOOD, "done": ["01 worked out"]}), 'lists "01 worked out", which'),
         (json.dumps({**GOOD, "done": ["0" * 500]}), f'lists "{"0" * 38}…, which'),
         (json.dumps({**GOOD, "done": ["01"] * 50_000}), "too large"),
     ],
@@ -47,8 +46,7 @@ def test_a_broken_file_is_refused_in_words(text, words):
     [
         ([], None),
         (["02"], "03"),  # who began later is not sent back
-        (["1.2"], "01"),  # an exercise of a chapter that is not done
-        (["01", "2.1 worked out"], "02"),
+        (["01", "2.1 worked out"], "02"),  # an exercise of a chapter that is not done
         (["00", "2.1"], "02"),
         (["03"], "00"),  # at the end: what was left out
         (["00", "01", "02", "03"], None),
@@ -74,11 +72,6 @@ def test_only_what_the_course_has_is_counted():
 
 def test_ticks_of_a_newer_edition_are_known_as_such():
     newer = {**GOOD, "version": 2, "done": {"01": "yes"}}
-    for text, expected in (
-        (None, False),
-        ("{", False),
-        (json.dumps(GOOD), False),
-        (json.dumps(newer), True),
-        (json.dumps({**newer, "course": "Another"}), False),
-    ):
-        assert in_node("return P.isNewer(input.text);", text=text) is expected
+    others = [None, "{", json.dumps(GOOD), json.dumps({**newer, "course": "Another"})]
+    found = in_node("return input.texts.map(P.isNewer);", texts=[json.dumps(newer), *others])
+    assert found == [True, False, False, False, False]

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from book._ext.course_ext import leave_out_installation
-from tests.chapters.tables import EXERCISES
+from tests.chapters.tables import EXERCISES, exported
 from tests.node import Node
 from tests.site.browsing import (
     ARTICLE,
@@ -23,7 +23,7 @@ from tests.site.browsing import (
     parsed,
     reload,
 )
-from tests.site.conftest import ROOT, Quiet, serving
+from tests.site.conftest import ROOT
 from tools.set_repository import PLACEHOLDER, current
 
 in_node = Node("../book/_assets/guess-verdicts.js", E="../book/_assets/exercise.js")
@@ -104,10 +104,6 @@ def test_no_cell_is_lost_or_shown_twice_and_proofs_stand_in_the_checks_of_their_
     proofs = [code_of(cell.source) for cell in cells if title_of(cell).startswith("Proof: ")]
     folds = article.select(".course-checks")
     assert Counter(code for fold in folds for code in codes(fold)) == Counter(proofs)
-    for fold in folds:
-        assert fold.find_parent(class_="course-exercise") is None
-        later = [part for part in fold.find_next_siblings() if part.name != "section"]
-        assert later == [], "prose stands behind the checks of its section"
     (fold,) = article.select(".course-setup")  # what the opening sets up
     first = [cell for cell in cells if "hide-cell" in cell.metadata.get("tags", [])][:2]
     assert codes(fold)[:2] == [code_of(cell.source) for cell in first]
@@ -134,25 +130,14 @@ def test_what_choose_prints_is_one_quiet_line_and_the_rest_of_the_output_stays(a
 
 # ---- what is said of an answer ----------------------------------------------------------------
 
-NUMBER = {
+SHARE = {
     "kind": "number",
-    "ask": "How much does `old` give to `king`?",
     "digits": 2,
     "right": "0.85",
     "wrong": {"0.98": "Divide by √2 first", "4.00": "That is a score: take the softmax"},
 }
-COUNT = {**NUMBER, "digits": 0, "right": "1234", "wrong": {"-2": "Not below zero"}}
-WHICH = {
-    "kind": "which",
-    "ask": "One of these is wrong. Which one, and what is wrong with it?",
-    "answers": [
-        "def mean(x):\n    return x.sum(dim=0) / len(x)",
-        "def mean(x):\n    return x.sum()",
-    ],
-    "wrong": 1,
-    "reasons": ["It sums: divide by `len(x)`", "It has the wrong axis", "It is a median"],
-    "reason": 0,
-}
+ZERO = {**SHARE, "right": "0.00", "wrong": {}}
+COUNT = {**SHARE, "digits": 0, "right": "1234", "wrong": {"-2": "Not below zero"}}
 
 
 def judged(name, question, *answers):
@@ -163,15 +148,15 @@ def judged(name, question, *answers):
 @pytest.mark.parametrize(
     ("question", "answers", "state", "words"),
     [
-        (NUMBER, ["0.85", "0,853", " .8463 ", "17/20"], "right", ""),
+        (SHARE, ["0.85", "0,853", " .8463 ", "17/20"], "right", ""),
         (COUNT, ["1,234", "1234.4", "[1, 2, 3, 4]", "1 2 3 4", "1,2,3,4"], "right", ""),
-        ({**NUMBER, "right": "0.00", "wrong": {}}, ["-0.001", "0"], "right", ""),
+        (ZERO, ["-0.001", "0"], "right", ""),
         (COUNT, ["−2"], "wrong", "Not below zero."),
-        (NUMBER, ["0.98"], "wrong", "Divide by √2 first."),
-        (NUMBER, ["0.2"], "wrong", ""),
-        (NUMBER, ["4"], "wrong", "That is a score"),
-        (NUMBER, ["0.86", "0.84", "0.9"], "wrong", "2 digits"),  # nearly right
-        (NUMBER, ["", "much"], "none", ""),
+        (SHARE, ["0.98"], "wrong", "Divide by √2 first."),
+        (SHARE, ["0.2"], "wrong", ""),
+        (SHARE, ["4"], "wrong", "That is a score"),
+        (SHARE, ["0.86", "0.84", "0.9"], "wrong", "2 digits"),  # nearly right
+        (SHARE, ["", "much"], "none", ""),
     ],
 )
 def test_a_typed_number_is_rounded_and_a_wrong_one_gets_its_diagnosis(
@@ -183,7 +168,9 @@ def test_a_typed_number_is_rounded_and_a_wrong_one_gets_its_diagnosis(
 
 
 def test_a_choice_says_which_half_of_it_is_wrong():
-    found = judged("judgeWhich", WHICH, [-1, 0], [0, 0], [1, -1], [1, 2], [1, 0])
+    question = {"kind": "which", "answers": ["a", "b"], "wrong": 1, "reasons": ["c", "d", "e"]}
+    tries = [-1, 0], [0, 0], [1, -1], [1, 2], [1, 0]
+    found = judged("judgeWhich", {**question, "reason": 0}, *tries)
     states = [each["state"] for each in found]
     assert states == ["none", "wrong", "none", "wrong", "right"]
     assert len({each["text"] for each in found}) == 5
@@ -191,40 +178,14 @@ def test_a_choice_says_which_half_of_it_is_wrong():
 
 # ---- in a browser -------------------------------------------------------------------------------
 
-PAGE = "notebooks/06_self_attention"
-FIRST, SECOND = 'section[data-exercise="6.1"]', 'section[data-exercise="6.2"]'
-
-
-def planted(site):
-    """A chapter in whose first two boxes stand the questions above, and two hints."""
-    text = (site / f"{PAGE}.html").read_text(encoding="utf-8")
-    text = re.sub(r'<div class="course-question".*?</div>', "", text)
-    for question, number in ((NUMBER, "6.1"), (WHICH, "6.2")):
-        start = text.index(f'data-exercise="{number}"')
-        end = text.index("</p>", text.index('class="course-run"', start)) + 4
-        given = f'<script type="application/json">{json.dumps(question)}</script>'
-        hint = '<details class="course-fold course-hint"><summary>Hint 1</summary><p>Look.</p>'
-        box = f'<div class="course-question" data-exercise="{number}">{given}</div>{hint}</details>'
-        text = text[:end] + box + text[end:]
-    return text
+PAGE = "06_self_attention"
+FIRST, SECOND = 'section[data-exercise="6.4"]', 'section[data-exercise="6.1"]'
+NUMBER, WHICH = exported(EXERCISES[PAGE][3]), exported(EXERCISES[PAGE][0])
 
 
 @pytest.fixture(scope="module")
-def address(site):
-    """Where this chapter is: on a server that has all else from the site."""
-    text = planted(site).encode()
-
-    class Planted(Quiet):
-        def do_GET(self):
-            if self.path != f"/{PAGE}.html":
-                return super().do_GET()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.end_headers()
-            return self.wfile.write(text)
-
-    with serving(functools.partial(Planted, directory=str(site))) as base:
-        yield f"{base}{PAGE}.html"
+def address(server):
+    return f"{server}notebooks/{PAGE}.html"
 
 
 def status(page, box):
@@ -249,47 +210,45 @@ def test_answers_are_judged_kept_tick_what_was_worked_out_and_can_be_read(browse
             assert "number" in answer_number(page, text)
         page.locator(f"{SECOND} button[type=submit]").click()
         assert status(page, SECOND) != "" and ticks(page) == []
-        assert answer_number(page, "0.98") == "Not yet. Divide by √2 first."
+        wrong, words = next(iter(NUMBER["wrong"].items()))
+        assert answer_number(page, wrong) == f"Not yet. {words}."
         answer_number(page, "7")
         page.locator(f"{FIRST} .course-question").get_by_role("button", name="hint 1").click()
         assert page.evaluate("document.activeElement.textContent") == "Hint 1"
         assert page.locator(f"{FIRST} .course-hint p").first.is_visible() and ticks(page) == []
-        assert "right" in answer_number(page, "0.85")
-        assert ticks(page) == ["6.1 worked out"]
+        assert "right" in answer_number(page, NUMBER["right"])
+        assert ticks(page) == ["6.4 worked out"]
         page.locator(f"{SECOND} input[type=radio]").first.focus()  # a choice by keys alone
+        assert (WHICH["wrong"], WHICH["reason"]) == (2, 0)
         for key in ("Space", "Tab", "Space", "Enter"):  # Tab: to the reasons
             page.keyboard.press(key)
         assert "passes the check" in status(page, SECOND)
-        for key in ("Shift+Tab", "ArrowDown", "Enter"):
+        for key in ("Shift+Tab", "ArrowDown", "ArrowDown", "Enter"):
             page.keyboard.press(key)
-        assert ticks(page) == ["6.1 worked out", "6.2 worked out"]
+        assert ticks(page) == ["6.1 worked out", "6.4 worked out"]
         reload(page)  # the answers are kept, and so are the ticks
-        assert page.locator(f"{FIRST} .course-question input").input_value() == "0.85"
+        assert page.locator(f"{FIRST} .course-question input").input_value() == NUMBER["right"]
         assert "right" in status(page, FIRST) and "right" in status(page, SECOND)
-        page.get_by_label("Worked out on this page: exercise 6.1").uncheck()
-        page.get_by_label("Written in the notebook: exercise 6.2").check()
+        page.get_by_label("Worked out on this page: exercise 6.4").uncheck()
+        page.get_by_label("Written in the notebook: exercise 6.1").check()
         reload(page)
-        both = ["6.2 worked out", "6.2"]
+        both = ["6.1 worked out", "6.1"]
         assert ticks(page) == both, "a kept answer has set the tick again"
-        axe_finds_nothing_in_boxes_and_folds_which_stay_closed_on_paper(page, axe)
+
+        page.emulate_media(media="print")
+        for part in (".course-question", ".course-run", ".course-ticks", ".course-worked .cell"):
+            assert not page.locator(f"{FIRST} {part}").first.is_visible(), part
+        page.emulate_media(media="screen", color_scheme="dark")
+        open_folds(page, f"{ARTICLE} .course-fold")
+        for width in (PHONE, DESK):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(TOO_SMALL, ".course-exercise") == []
+        assert axe_finds(page, axe, ".course-exercise") == []
 
 
 def test_a_browser_that_keeps_nothing_still_answers(browser, address):
     with opened(browser, address, script=NO_STORE, faults=[]) as page:
-        assert "right" in answer_number(page, "0.85")
-
-
-def axe_finds_nothing_in_boxes_and_folds_which_stay_closed_on_paper(page, axe):
-    page.emulate_media(media="print")
-    for part in (".course-question", ".course-run", ".course-ticks", ".course-worked .cell"):
-        assert not page.locator(f"{FIRST} {part}").first.is_visible(), part
-    assert page.locator(f"{FIRST} h3").is_visible()
-    page.emulate_media(media="screen", color_scheme="dark")
-    open_folds(page, f"{ARTICLE} .course-fold")
-    for width in (PHONE, DESK):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate(TOO_SMALL, ".course-exercise") == []
-    assert axe_finds(page, axe, ".course-exercise") == []
+        assert "right" in answer_number(page, NUMBER["right"])
 
 
 def test_without_javascript_the_box_has_its_folds_and_no_trace_of_a_question(browser, address):

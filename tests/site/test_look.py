@@ -81,7 +81,7 @@ def test_no_letter_of_a_sentence_is_missing_in_the_fonts(browser, server, name):
             assert other == [], f"run python -m tools.subset_fonts for {text}"
 
 
-def test_a_finger_meets_controls_of_44_pixels_and_buttons_that_copy_cover_no_code(browser, server):
+def test_a_finger_meets_controls_of_44_pixels_and_buttons_that_copy_have_names(browser, server):
     address = f"{server}{CHAPTER}.html"
     with opened(browser, address, width=PHONE, has_touch=True, is_mobile=True) as page:
         page.locator(LIVE).wait_for()
@@ -92,12 +92,6 @@ def test_a_finger_meets_controls_of_44_pixels_and_buttons_that_copy_cover_no_cod
         assert len(heights) > 20 and min(heights) >= 44
         page.wait_for_function("document.querySelectorAll('.copybtn[aria-label]').length > 20")
         assert page.locator(".copybtn:not([aria-label])").count() == 0
-        for button in page.locator(".copybtn:visible").all()[:5]:
-            button.focus()
-            page.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
-            box = button.locator("xpath=../pre").bounding_box()
-            own = button.bounding_box()
-            assert own["y"] + own["height"] <= box["y"] + 1
 
 
 def test_the_contents_scroll_along_and_show_the_section_that_is_read(browser, server):

@@ -1,7 +1,6 @@
-"""The files around the course: workflows, citation, hooks."""
+"""The files around the course: workflows, citation."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -47,12 +46,3 @@ def test_citation_names_what_the_configuration_does():
     assert citation["authors"] == [{"name": config["author"]}]
     assert citation["repository-code"] == config["repository"]["url"]
     assert citation["url"] == pages_address(config["repository"]["url"])
-
-
-def test_hooks_before_a_commit_are_programs_that_requirements_install():
-    requirements = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    hooks = [hook for repo in read(".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
-    for hook in hooks:
-        program = Path(shlex.split(hook["entry"])[0])
-        assert program.parts[:2] == (".venv", "bin")
-        assert program.name == "python" or f"\n{program.name}==" in requirements

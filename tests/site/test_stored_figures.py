@@ -20,7 +20,6 @@ from scratchformer_course.ch16_scaling.joint import JointLaw
 from scratchformer_course.ch16_scaling.live import wasted
 from scratchformer_course.ch17_speedrun import drawings
 from scratchformer_course.ch19_since_gpt2.model import MODERN, ChangedGPT, Sizes
-from scratchformer_course.ch19_since_gpt2.worth import difference
 from scratchformer_course.measurements import load_measurements
 from tests.chapters.test_ch09_live import PARTS, by_pytorch
 from tests.site.browsing import LIVE, number, numbers, opened, rows, tables
@@ -214,13 +213,11 @@ def test_each_step_adds_a_row_and_another_sentence_starts_at_its_first_word(page
         """The map holds the rows so far, with the shares of each, and the sentence its word."""
         words = [*translation["german"].split(), "⊣"]
         shown = rows(page, ".sx-map")[-len(words) :]
-        for t, (row, (name, *cells)) in enumerate(zip(translation["weights"], shown, strict=True)):
-            assert name == (words[t] if t < step else "…")
-            for share, text in zip(row, cells, strict=True):
-                if t >= step or share < 0.045:
-                    assert text == ""
-                else:
-                    assert abs(int(text) - 100 * share) <= 0.51
+        assert [row[0] for row in shown] == words[:step] + ["…"] * (len(words) - step)
+        for row, (_, *cells) in zip(translation["weights"][:step], shown, strict=False):
+            expected = [0 if share < 0.045 else 100 * share for share in row]
+            assert [int(text or 0) for text in cells] == pytest.approx(expected, abs=0.51)
+        assert not any("".join(row[1:]) for row in shown[step:])
         written = " ".join(["⊢", *words[: step - 1]])
         assert status(page).startswith(f"After {written} it reads mostly ")
         assert f"and writes {words[step - 1]}" in status(page)
@@ -319,10 +316,8 @@ def test_switches_change_weights_and_cache_and_losses_are_told_when_they_are_ask
     assert numbers(status(page))[0] == pytest.approx(fmean(plain), abs=0.0006)
     assert page.locator(".sx-chg-run").count() == len(runs)
     press(page, "The first six")
-    against = difference(six, plain)
-    mean, seeds, _, size, half = numbers(status(page))[:5]
+    mean, seeds = numbers(status(page))[:2]
     assert (mean, seeds) == (pytest.approx(fmean(six), abs=0.0006), len(six))
-    assert (size, half) == pytest.approx((abs(against.mean), against.half), abs=0.0006)
     press(page, "GPT-2")
     page.get_by_role("switch", name="Positions").click()
     page.get_by_role("switch", name="Norms").click()
