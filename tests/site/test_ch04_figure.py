@@ -48,5 +48,3 @@ def test_steps_go_on_from_where_the_ball_is_put(page, by):
     check(page, 6.4, 0.3, 0)
     press(page, "Step", "Step")
     check(page, 6.4, 0.3, 2)
-    drag(page, [drawn(descend(6.4, 0.3, 2)[-1]), (-900, 80)], by)
-    check(page, -2.0, 0.3, 0)  # as far as the start goes

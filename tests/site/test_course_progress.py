@@ -36,9 +36,9 @@ GOOD = {"course": "Transformers from Scratch", "what": "progress", "version": 1,
     ],
 )
 def test_a_broken_file_is_refused_in_words(text, words):
-    with pytest.raises(JavaScriptError) as told:
+    with pytest.raises(JavaScriptError) as refusal:
         in_node("return [...P.fromFile(input.text)];", text=text)
-    assert words in str(told.value)
+    assert words in str(refusal.value)
 
 
 @pytest.mark.parametrize(

@@ -127,13 +127,9 @@ def pair(browser, tmp_path):
     path = tmp_path / "pair.html"
     explore(MODEL, TOK, CLEAN, altered=ALTERED, views=["patch", "switches"]).save(path)
     with opened(browser, path.as_uri()) as page:
-        computed(page)
+        page.locator(".sx-status", has_text="Computed").wait_for()
+        page.locator(".sx-carried").wait_for()
         yield page
-
-
-def computed(page):
-    page.locator(".sx-status", has_text="Computed").wait_for()
-    page.locator(".sx-carried").wait_for()
 
 
 def cell(page, block, place):

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from scratchformer import scaling
-from scratchformer.models import BERT, GPTConfig
+from scratchformer.models import GPTConfig
 from scratchformer.shipped import shipped_words
 from scratchformer_course.ch09_block.live import CHANNELS, WORDS, reading_block, sentence
 from scratchformer_course.ch10_bigram_to_gpt.live import TOLD
@@ -22,6 +22,7 @@ from scratchformer_course.ch17_speedrun import drawings
 from scratchformer_course.ch19_since_gpt2.model import MODERN, ChangedGPT, Sizes
 from scratchformer_course.measurements import load_measurements
 from tests.chapters.test_ch09_live import PARTS, by_pytorch
+from tests.page_model.test_bert_in_javascript import gaps
 from tests.site.browsing import LIVE, number, numbers, opened, rows, tables
 from tests.site.figures import fill, press, shipped, status, stored
 
@@ -168,17 +169,8 @@ def test_each_rung_shows_its_text_its_loss_and_what_it_expects(page):
 def test_the_bars_follow_what_is_typed_and_what_is_pressed(page):
     def best(texts):
         """The likeliest word of each gap, and its share in percent."""
-        name = "english-german"
-        model, words = BERT.pretrained(name), shipped_words(name)
-        ids, segments = [1], [0]
-        for segment, text in enumerate(texts):
-            ids += [*(3 if word == "_" else words.index(word) for word in text.split()), 2]
-            segments += [segment] * (len(ids) - len(segments))
-        with torch.no_grad():
-            logits = model(torch.tensor([ids]), torch.tensor([segments]))[0]
-        logits[:, :4] = -torch.inf
-        shares = logits[torch.tensor(ids) == 3].softmax(dim=-1)
-        return [(words[own.argmax()], 100 * own.max().item()) for own in shares]
+        words = shipped_words("english-german")
+        return [(words[p.argmax()], 100 * p.max().item()) for p in gaps(texts)]
 
     def compare(*texts):
         first = [table[1] for table in tables(page, ".sx-bars")]
