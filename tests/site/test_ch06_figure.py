@@ -56,7 +56,7 @@ def test_all_numbers_follow_the_words_the_edits_and_the_mask(page):
     edits = {"W_q, adjective to noun": 2.51, "W_q, royal to verb": -3.2, "W_k, noun to noun": 0.4}
     compare(page, "sleeps", edits, causal=True)
     press(page, "As in the chapter")
-    compare(page, "old")
+    compare(page, "sleeps")
     assert page.locator(".sx-att-changed, .sx-att-edited, .sx-att-closed").count() == 0
 
 

@@ -134,8 +134,8 @@ def test_on_each_page_what_answers_a_guess_stands_in_its_veil(site):
 def asking(question, below, **attributes):
     """A guess, and what stands below it to the end of its veil."""
     given = " ".join(f'data-{name}="{value}"' for name, value in attributes.items())
-    return f"""<div class="course-guess" data-question="{question}" data-answer-is="prose" {given}>
-</div>
+    return f"""<div class="course-guess" data-question="{question}" data-answer-is="prose"
+  {given}></div>
 
 {below}
 
@@ -336,8 +336,7 @@ def test_words_and_places_that_the_reader_looks_for_uncover_their_question(page,
         assert page.evaluate(SEEN) == FIRST, ending
     assert 0 <= place.evaluate("e => e.getBoundingClientRect().top") < 900
     page.add_init_script("localStorage.setItem('sphinx_highlight_terms', 'counted');")
-    page.goto("about:blank")
-    page.goto(small)
+    page.goto(f"{small}?anew")
     place.wait_for()
     assert page.evaluate(SEEN) == FIRST
 
