@@ -127,11 +127,6 @@ def test_site_carries_one_script_of_mathjax_and_its_fonts(site):
     assert (site / "_static" / "mathjax-LICENSE.txt").is_file()
 
 
-def test_first_page_leads_to_the_welcome_page(site):
-    root = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["root"]
-    assert f"{root}.html" in (site / "index.html").read_text(encoding="utf-8")
-
-
 def test_a_silent_bug_shows_a_described_curve_and_hides_its_diagnosis(site):
     article = parsed(site / "book" / "silent_bugs.html").article
     patients = [h3.find_parent("section") for h3 in article.select("h3")]
