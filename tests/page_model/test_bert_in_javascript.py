@@ -1,7 +1,6 @@
 """The BERT in JavaScript is PyTorch's, and what is typed becomes the row that PyTorch reads."""
 
 import json
-import math
 import re
 from html import unescape
 
@@ -14,12 +13,8 @@ from scratchformer_course.ch13_bert.live import EXAMPLES, MASK, describe_bert, f
 from tests.node import Node
 
 NAME = "english-german"
-in_node = Node(
-    "page_model/model.js",
-    "page_model/bert.js",
-    F="ch13_bert/live.js",
-)
-FORWARD = "return course.bert.forward(course.bert.load(input.told), input.ids, input.of)"
+in_node = Node("page_model/model.js", "page_model/bert.js", F="ch13_bert/live.js")
+FORWARD = "return course.bert.forward(course.bert.load(input.described), input.ids, input.of)"
 
 
 def random_bert(seed, **sizes):
@@ -42,7 +37,7 @@ def test_logits_are_pytorchs(sizes):
     for T in (1, 7):
         ids = torch.randint(9, (T,), generator=torch.Generator().manual_seed(T)).tolist()
         of = [int(t >= T // 2) for t in range(T)]
-        shown = in_node(FORWARD, told=described, ids=ids, of=of)
+        shown = in_node(FORWARD, described=described, ids=ids, of=of)
         with torch.no_grad():
             expected = model(torch.tensor([ids]), torch.tensor([of]))[0]
         torch.testing.assert_close(
@@ -50,34 +45,30 @@ def test_logits_are_pytorchs(sizes):
         )
 
 
-def test_the_error_function_is_pythons():
-    xs = [-4.0, -1.0, -0.3, 0.0, 1e-4, 0.5, 2.0, 6.0]
-    shown = in_node("return input.xs.map(course.bert.erf)", xs=xs)
-    assert shown == pytest.approx([math.erf(x) for x in xs], abs=2e-7)
+def gaps(texts):
+    """PyTorch's probabilities of all words at each gap."""
+    model, words = BERT.pretrained(NAME), shipped_words(NAME)
+    ids, of = [1], [0]
+    for segment, text in enumerate(texts):
+        ids += [*(MASK if w == "_" else words.index(w) for w in text.split()), 2]
+        of += [segment] * (len(ids) - len(of))
+    with torch.no_grad():
+        logits = model(torch.tensor([ids]), torch.tensor([of]))[0]
+    logits[:, : MASK + 1] = -torch.inf
+    return logits[torch.tensor(ids) == MASK].softmax(dim=-1)
 
 
 def test_the_shipped_model_gives_the_same_candidates_at_every_gap():
-    model, words = BERT.pretrained(NAME), shipped_words(NAME)
-    told = describe_bert(model, words)
-    body = """const model = course.bert.load(input.told);
-    return input.texts.map((both) =>
-      F.candidates(model, F.reading(input.told.words, both, model.config.context_length)))"""
-    for texts, shown in zip(EXAMPLES, in_node(body, told=told, texts=list(EXAMPLES)), strict=True):
-        ids, of = [1], [0]
-        for segment, text in enumerate(texts):
-            ids += [*(MASK if w == "_" else words.index(w) for w in text.split()), 2]
-            of += [segment] * (len(ids) - len(of))
-        with torch.no_grad():
-            logits = model(torch.tensor([ids]), torch.tensor([of]))[0]
-        logits[:, : MASK + 1] = -torch.inf
-        places = [t for t, i in enumerate(ids) if i == MASK]
-        assert len(shown) == len(places)
-        for gap, place in zip(shown, places, strict=True):
-            top = logits[place].softmax(dim=-1).topk(5)
+    described = describe_bert(BERT.pretrained(NAME), shipped_words(NAME))
+    body = """const { described, texts } = input, model = course.bert.load(described);
+    return texts.map((both) =>
+      F.candidates(model, F.reading(described.words, both, model.config.context_length)))"""
+    found = in_node(body, described=described, texts=list(EXAMPLES))
+    for texts, shown in zip(EXAMPLES, found, strict=True):
+        for gap, p in zip(shown, gaps(texts), strict=True):
+            top = p.topk(5)
             assert [p for _, p in gap["best"]] == pytest.approx(top.values.tolist(), abs=1e-4)
             assert gap["best"][0][0] == top.indices[0]
-            own = texts[gap["text"]].replace(",", " , ").split()
-            assert own[gap["piece"]] == "_"
 
 
 WORDS = ["·", "[CLS]", "[SEP]", "[MASK]", ",", "the", "dog", "Hund", "sees"]
@@ -89,7 +80,6 @@ WORDS = ["·", "[CLS]", "[SEP]", "[MASK]", ",", "the", "dog", "Hund", "sees"]
         (("the _ sees", "Hund"), [1, 5, 3, 8, 2, 7, 2], []),
         (("The DOG, sees.", ""), [1, 5, 6, 4, 8, 2], []),
         (("", "hund ___"), [1, 7, 3, 2], []),
-        (("the tiger sees", ""), [1, 5, 3, 8, 2], ["tiger"]),
         (("", ""), [1], []),
         (("[SEP] the", "·"), [1, 3, 5, 2, 3, 2], ["[SEP]", "·"]),  # no special token from outside
     ],

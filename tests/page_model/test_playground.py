@@ -12,7 +12,6 @@ import torch
 import torch.nn.functional as F
 import yaml
 
-from scratchformer.attention import causal_mask
 from scratchformer.data import load_corpus
 from scratchformer.models import GPT
 from scratchformer.shipped import shipped_record
@@ -20,6 +19,8 @@ from scratchformer.tokenizers import CharTokenizer
 from scratchformer_course.measurements import load_measurements
 from scratchformer_course.page_model import describe
 from scratchformer_course.page_model.fewer_bits import in_int8, round_model
+from scratchformer_course.page_model.speedrun import SpeedrunConfig, SpeedrunGPT
+from tests.page_model.test_page_model import in_torch, patched
 from tests.quoted_numbers import absent
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
@@ -39,56 +40,28 @@ def answer(question):
 
 @pytest.fixture(scope="module")
 def model():
-    return round_model(GPT.pretrained(NAME))
+    gpt = round_model(GPT.pretrained(NAME))
+    c = gpt.config
+    sizes = c.vocab_size, c.context_length, c.d_model, c.n_heads, c.n_layers
+    model = SpeedrunGPT(SpeedrunConfig(*sizes)).eval()  # whose parts `in_torch` switches off
+    model.load_state_dict(gpt.state_dict())
+    return model
 
 
-@pytest.fixture(scope="module")
-def ids():
-    return torch.tensor(CharTokenizer.pretrained(NAME).encode(TEXT))
+@pytest.fixture
+def loss_of(model, monkeypatch):
+    """A function: the mean loss with parts switched off, and the attention weights (L, H, T, T)."""
+    ids = CharTokenizer.pretrained(NAME).encode(TEXT)
+
+    def loss_of(**off):
+        logits, weights, _ = in_torch(model, ids, monkeypatch, off)
+        return F.cross_entropy(logits[:-1], torch.tensor(ids[1:])).item(), torch.stack(weights)
+
+    return loss_of
 
 
-@torch.no_grad()
-def run(model, ids, heads=(), positions=True, scale=True, causal=True, put=None, put_head=None):
-    """Logits (T, V), attention weights (L, H, T, T), the stream and the heads' values by block.
-
-    Parts may be switched off. At (block, place) or in (block, head) another run's are put.
-    """
-    T, H, weights, stream, outputs = len(ids), model.config.n_heads, [], [], []
-    x = model.wte(ids) + (model.wpe.weight[:T] if positions else 0)
-    for i, block in enumerate(model.h):
-        qkv = block.attn.c_attn(block.ln_1(x)).chunk(3, dim=-1)
-        q, k, v = (t.view(T, H, -1).transpose(0, 1) for t in qkv)  # (H, T, D)
-        scores = q @ k.mT / (math.sqrt(q.shape[-1]) if scale else 1)
-        if causal:
-            scores = scores.masked_fill(~causal_mask(T), -math.inf)
-        weights.append(scores.softmax(dim=-1))
-        found = weights[-1] @ v
-        for head in (head for layer, head in heads if layer == i):
-            found[head] = 0
-        if put_head and put_head[0] == i:
-            found[put_head[1], -1] = put_head[2][i][put_head[1], -1]
-        outputs.append(found)
-        x = x + block.attn.c_proj(found.transpose(0, 1).flatten(1))
-        x = x + block.mlp(block.ln_2(x))
-        if put and put[0] == i:
-            x[put[1]] = put[2][i][put[1]]
-        stream.append(x)
-    return model.lm_head(model.ln_f(x)), torch.stack(weights), stream, outputs
-
-
-def loss_of(model, ids, **changes):
-    """The mean loss and the attention weights."""
-    logits, weights, *_ = run(model, ids, **changes)
-    return F.cross_entropy(logits[:-1], ids[1:]).item(), weights
-
-
-@pytest.fixture(scope="module")
-def unchanged(model, ids):
-    return loss_of(model, ids)
-
-
-def test_the_passage_was_not_trained_on_and_is_as_long_as_told(ids):
-    assert not absent(PAGE, str(len(ids)))
+def test_the_passage_was_not_trained_on_and_is_as_long_as_told():
+    assert not absent(PAGE, str(len(TEXT)))
     corpus = load_corpus("tinyshakespeare")
     if not corpus.is_real:
         pytest.skip("Tiny Shakespeare is not here")
@@ -96,8 +69,8 @@ def test_the_passage_was_not_trained_on_and_is_as_long_as_told(ids):
     assert TEXT in corpus.text[cut:] and TEXT not in corpus.text[:cut]
 
 
-def test_the_heads_that_look_back(unchanged):
-    _, weights = unchanged
+def test_the_heads_that_look_back(loss_of):
+    _, weights = loss_of()
     back = torch.stack([weights.diagonal(-n, -2, -1).mean(dim=-1) for n in (1, 2)])  # (2, L, H)
     percent = 100 * back
     assert not absent(PAGE, f"{percent[0, 0, 2]:.0f}", f"{percent[1, 0, 0]:.0f}")
@@ -107,61 +80,57 @@ def test_the_heads_that_look_back(unchanged):
     assert percent.max() < 50
 
 
-def test_what_the_heads_are_worth(model, ids, unchanged):
-    base, _ = unchanged
-    changes = {
-        (i, h): loss_of(model, ids, heads=[(i, h)])[0] - base for i in range(4) for h in range(4)
-    }
+def test_what_the_heads_are_worth(loss_of):
+    base, _ = loss_of()
+    changes = {(i, h): loss_of(heads=[[i, h]])[0] - base for i in range(4) for h in range(4)}
     looks_back, other = changes.pop((0, 2)), changes.pop((0, 0))
     assert not absent(PAGE, f"{base:.3f}", f"{base + looks_back:.3f}", f"{other:.3f}")
     assert answer("worth-of-the-head") == f"{looks_back:.3f}"
     assert max(changes.values()) < 0.1 and sum(change < 0 for change in changes.values()) == 4
 
 
-def test_what_is_left_without_positions_division_and_mask(model, ids, unchanged):
-    without = {
-        name: loss_of(model, ids, **{name: False}) for name in ("positions", "scale", "causal")
-    }
+def test_what_is_left_without_positions_division_and_mask(loss_of):
+    base, weights = loss_of()
+    without = {name: loss_of(**{name: True}) for name in ("positions", "scale", "causal")}
     assert not absent(PAGE, *(f"{loss:.3f}" for loss, _ in without.values()))
     counted = shipped_record(NAME)["losses"]["counted"]["1"]
     assert not absent(PAGE, f"{counted:.3f}") and without["positions"][0] > counted
     assert answer("without-positions") == "no"
     assert without["scale"][0] < without["positions"][0] and answer("without-division") == "less"
-    assert without["causal"][0] > unchanged[0] and answer("without-mask") == "rises"
-    largest = (w.max(dim=-1).values.mean() for w in (unchanged[1], without["scale"][1]))
+    assert without["causal"][0] > base and answer("without-mask") == "rises"
+    largest = (w.max(dim=-1).values.mean() for w in (weights, without["scale"][1]))
     assert not absent(PAGE, f"{math.sqrt(32):.1f}", *(f"{x:.2f}" for x in largest))
-    future = without["causal"][1] * ~causal_mask(len(ids))
+    future = without["causal"][1].triu(1)
     shares = 100 * future.sum(dim=-1).mean(dim=(1, 2))  # (L,)
     assert not absent(PAGE, f"{shares.min():.0f}", f"{shares.max():.0f}")
 
 
-def test_what_is_carried_over_restores_the_shares_told(model):
-    """Activation patching by the parts of the model, without the view's code."""
+def test_what_is_carried_over_restores_the_shares_told(model, monkeypatch):
+    """Activation patching by hooks, without the view's code."""
     tok = CharTokenizer.pretrained(NAME)
     section = PAGE.split("### Is a head")[1].split("### ")[0].split("\n## ")[0]
     texts = re.search(r"Prompt = (.*?) \| Altered text = (.*?)\"", section).groups()
-    clean, altered = (torch.tensor(tok.encode(text)) for text in texts)
-    T = len(clean)
-    changed = (clean != altered).nonzero().flatten().tolist()
+    clean, altered = map(tok.encode, texts)
+    changed = [t for t, both in enumerate(zip(clean, altered, strict=True)) if len(set(both)) > 1]
     assert changed == [11, 12]
-    (end, weights, stream, outputs), (other, *_) = (run(model, ids) for ids in (clean, altered))
-    end, other = end[-1], other[-1]
+    logits, weights, _ = in_torch(model, clean, monkeypatch)
+    end, other = logits[-1], in_torch(model, altered, monkeypatch)[0][-1]
     one, two = end.argmax().item(), other.argmax().item()
     assert (tok.decode([one]), tok.decode([two])) == ("t", " ")
 
-    def share(logits):
-        now, full, none = ((z[one] - z[two]).item() for z in (logits, end, other))
+    def restores(*place):
+        moved = patched(model, clean, altered, *place)
+        now, full, none = ((z[one] - z[two]).item() for z in (moved, end, other))
         return 100 * (now - none) / (full - none)
 
-    def restores(**put):
-        return share(run(model, altered, **put)[0][-1])
-
-    heads = [(i, h) for i in range(4) for h in range(4)]
-    restored = {at: restores(put_head=(*at, outputs)) for at in heads}
-    on = {(i, h): 100 * weights[i, h, -1, changed].sum().item() for i, h in restored}
+    heads, T = [(i, h) for i in range(4) for h in range(4)], len(clean)
+    restored = {
+        (i, h): restores(f"h.{i}.attn.heads", T - 1, slice(32 * h, 32 * h + 32)) for i, h in heads
+    }
+    on = {(i, h): 100 * weights[i][h, -1, changed].sum().item() for i, h in heads}
     assert abs(restored[2, 0]) < 0.5 and answer("weight-and-worth") == "nothing"
     assert sorted(restored, key=restored.get)[-2:] == [(3, 2), (3, 3)]
-    cells = {(i, t): restores(put=(i, t, stream)) for i in (0, 2) for t in range(T)}
+    cells = {(i, t): restores(f"h.{i}", t) for i in (0, 2) for t in range(T)}
     numbers = [restored[3, 3], restored[3, 2], on[2, 0], on[3, 3]]
     numbers += [cells[at] for at in ((0, 12), (0, 11), (0, 13), (2, 20))]
     assert not absent(section, *(f"{n:.0f}" for n in numbers))

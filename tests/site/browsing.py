@@ -160,6 +160,8 @@ def parsed(path: Path) -> BeautifulSoup:
     return BeautifulSoup(plain, "html.parser")
 
 
+# as in a browser that keeps nothing
+NO_STORE = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('blocked'); }})"
 STORED = "JSON.stringify(Object.entries(localStorage).sort())"
 
 
@@ -198,11 +200,18 @@ def ends(page: Any, selector: str) -> list[list[float]]:
     )
 
 
-def rows(page: Any, selector: str = "table") -> list[list[str]]:
-    """The cells of each row of a table, as texts, its header's first."""
-    return page.locator(selector).evaluate(
-        "table => [...table.rows].map(row => [...row.cells].map(cell => cell.textContent))"
+def tables(page: Any, selector: str) -> list[list[list[str]]]:
+    """The cells of each row of each table, as texts, its header's first."""
+    return page.locator(selector).evaluate_all(
+        """tables => tables.map(table =>
+          [...table.rows].map(row => [...row.cells].map(cell => cell.textContent)))"""
     )
+
+
+def rows(page: Any, selector: str = "table") -> list[list[str]]:
+    """The rows of the only table."""
+    (table,) = tables(page, selector)
+    return table
 
 
 def open_folds(page: Any, selector: str) -> None:
@@ -215,7 +224,3 @@ def open_folds(page: Any, selector: str) -> None:
         }""",
         selector,
     )
-
-
-def axe_script(package: Any) -> str:
-    return next(Path(package.__file__).parent.rglob("axe.min.js")).read_text(encoding="utf-8")

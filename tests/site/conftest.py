@@ -6,7 +6,6 @@ SITE_DIR names another folder of built pages. Chromium is looked for on the PATH
 import contextlib
 import functools
 import http.server
-import importlib.util
 import os
 import shutil
 import threading
@@ -16,7 +15,7 @@ import pytest
 import yaml
 from side_by_side import file_of, together
 
-from tests.site.browsing import LIVE, axe_script, opened
+from tests.site.browsing import LIVE, opened
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -62,32 +61,13 @@ def pytest_xdist_make_scheduler(config, log):
 
 SITE = Path(os.environ.get("SITE_DIR") or ROOT / "_build" / "html").resolve()
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
-# what a machine may lack: the fixture that needs it, and what to say, once for all its tests
-LACKS = {}
-if CHROMIUM is None or importlib.util.find_spec("playwright") is None:
-    LACKS["browser"] = (
-        "no Chromium on the PATH, or no playwright: no page was looked at in a browser"
-    )
-if not (SITE / "index.html").is_file():
-    LACKS["site"] = f"no built site at {SITE}: run `make book` first"
-
-
-def pytest_collection_modifyitems(config, items):
-    """Leave out what cannot run here; a line for each test would bury all other lines."""
-    here = [item for item in items if item.path.parent == Path(__file__).parent]
-    out = [item for item in here if LACKS.keys() & set(item.fixturenames)]
-    items[:] = [item for item in items if item not in out]
-    config.hook.pytest_deselected(items=out)
-
-
-def pytest_terminal_summary(terminalreporter):
-    for reason in LACKS.values():
-        terminalreporter.write_line(f"SKIPPED tests/site: {reason}")
 
 
 @pytest.fixture(scope="session")
 def site() -> Path:
     """The folder of the built site."""
+    if not (SITE / "index.html").is_file():
+        pytest.skip(f"no built site at {SITE}: run `make book` first")
     return SITE
 
 
@@ -115,9 +95,10 @@ def server(site) -> str:
 @pytest.fixture(scope="session")
 def browser():
     """A headless Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on the PATH: no page was looked at in a browser")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="no playwright: no browser ran")
+    with sync_api.sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
         chromium.close()
@@ -126,7 +107,8 @@ def browser():
 @pytest.fixture(scope="session")
 def axe() -> str:
     package = pytest.importorskip("axe_playwright_python", reason="axe is not installed")
-    return axe_script(package)
+    (script,) = Path(package.__file__).parent.rglob("axe.min.js")
+    return script.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

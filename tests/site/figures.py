@@ -33,6 +33,7 @@ from tests.site.browsing import open_folds
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 NAME, PROMPT = "tiny-shakespeare", "ROMEO:\nWhat light through"  # the shipped model, and a prompt
+LONG_WORDS = "Donaudampfschifffahrtsgesellschaft " + "語" * 60 + "the king " * 30
 PARTS = r'data-models="(.*?)".*?data-settings="(.*?)">(.*)</div>$'
 
 
@@ -136,9 +137,14 @@ def around(
     return [(middle[0] + radius * math.cos(a), middle[1] + radius * math.sin(a)) for a in angles]
 
 
-def merge_long_words(page: Any) -> None:
-    fill(page, Text="Donaudampfschifffahrtsgesellschaft " + "語" * 60 + "the king " * 30)
-    press(page, "Next merge", "Next merge", "All merges")
+def doing(*names: str, **fields: Any) -> Callable[[Any], None]:
+    """Press these buttons, then fill these fields."""
+
+    def do(page: Any) -> None:
+        press(page, *names)
+        fill(page, **fields)
+
+    return do
 
 
 def edit_matrices(page: Any) -> None:
@@ -146,13 +152,6 @@ def edit_matrices(page: Any) -> None:
     page.get_by_label("W_q, royal to verb").fill("-98.75")
     page.get_by_label("Mask").check()
     press(page, "sleeps asks")
-
-
-def wear_away(page: Any) -> None:
-    """A row with as many gaps as fit, and words that the model does not know."""
-    fill(
-        page, English="a _ _ must _ _ the tiger", German="wir wissen , dass _ _ _ Donaudampfschiff"
-    )
 
 
 def explode(page: Any) -> None:
@@ -180,10 +179,8 @@ def train_and_look(page: Any) -> None:
     press(page, "Look inside")
 
 
-def write_ahead(page: Any, length: int | None = 8) -> None:
-    """Both texts to their end, with drafts of this length if it is given."""
-    if length is not None:
-        fill(page, Draft=length)
+def write_ahead(page: Any) -> None:
+    """Both texts to their end."""
     press(page, "Write")
     ended = page.locator(".sx-status", has_text=re.compile("At this temperature|Both have"))
     ended.wait_for(timeout=60_000)
@@ -202,59 +199,42 @@ class Figure(NamedTuple):
     use: Callable[[Any], Any]
 
 
-def pressing(*names: str) -> Callable[[Any], None]:
-    return lambda page: press(page, *names)
-
-
-def filling(**fields: Any) -> Callable[[Any], None]:
-    return lambda page: fill(page, **fields)
-
-
-def score_and_mask(page: Any) -> None:
-    fill(page, Score_of_king=-3.9)
-    press(page, "window of 2", "old looks")
-
-
-def rewarded(page: Any) -> None:
-    press(page, "after reward")
-    fill(page, Question=7)
-
-
 # what a chapter stores: its number, and what a reader does
 STORED = {
-    "merges": ("01", merge_long_words),
-    "word_map": ("02", pressing("Another question")),
-    "clock_hands": ("03", filling(Place=40, Distance=44)),
-    "first_sample": ("04", filling(Steps_of_training=7)),
-    "parabola": ("04", pressing("1.05", *["10 steps"] * 6)),
-    "weighted_past": ("05", score_and_mask),
+    "merges": ("01", doing("All merges", Text=LONG_WORDS)),
+    "word_map": ("02", doing("Another question")),
+    "clock_hands": ("03", doing(Place=40, Distance=44)),
+    "first_sample": ("04", doing(Steps_of_training=7)),
+    "parabola": ("04", doing("1.05", *["10 steps"] * 6)),
+    "weighted_past": ("05", doing("window of 2", "old looks", Score_of_king=-3.9)),
     "attention_steps": ("06", edit_matrices),
-    "turning_pairs": ("08", pressing("100 words in front")),
+    "turning_pairs": ("08", doing("100 words in front")),
     "block_switches": ("09", explode),
-    "rungs_write": ("10", filling(Rung=7)),
-    "time_machine": ("11", filling(Steps_of_training=15)),
-    "fill_gaps": ("13", wear_away),
-    "translation_steps": ("14", filling(Step=13)),
-    "costs": ("15", pressing("GPT-2 XL")),
-    "law": ("16", pressing("Train it", "Show all sizes")),
-    "changes": ("19", pressing("Show the loss", "The first six")),
-    "answers": ("21", rewarded),
-    "checker": ("21", pressing("Train on this reward")),
+    "rungs_write": ("10", doing(Rung=7)),
+    "time_machine": ("11", doing(Steps_of_training=15)),
+    # as many gaps as fit, and words that the model does not know
+    "fill_gaps": ("13", doing(English="a _ _ must _ _ the tiger", German="_ _ _ Donaudampfschiff")),
+    "translation_steps": ("14", doing(Step=13)),
+    "costs": ("15", doing("GPT-2 XL")),
+    "law": ("16", doing("Train it", "Show all sizes")),
+    "changes": ("19", doing("Show the loss", "The first six")),
+    "answers": ("21", doing("after reward", Question=7)),
+    "checker": ("21", doing("Train on this reward")),
     "silence": ("22", lambda page: page.locator(".sx-song-tiles button").nth(2).click()),
-    "two_curves": ("23", pressing("A is broken", "Next pair")),
-    "clinic": ("23", pressing("May a later token matter?", "Heads are merged by a bare reshape")),
+    "two_curves": ("23", doing("A is broken", "Next pair")),
+    "clinic": ("23", doing("May a later token matter?", "Heads are merged by a bare reshape")),
 }
 FIGURES = {
     name: Figure(functools.partial(stored, chapter, name), use)
     for name, (chapter, use) in STORED.items()
 } | {
-    "opening_film": Figure(opening_film, filling(Training=3)),
-    "heads_out": Figure(lambda: stored("07", "explorer"), pressing("Switch off head 3 of block 1")),
+    "opening_film": Figure(opening_film, doing(Training=3)),
+    "heads_out": Figure(lambda: stored("07", "explorer"), doing("Switch off head 3 of block 1")),
     "draft_ahead": Figure(lambda: draft_ahead(*shipped()), write_ahead),
     "fewer_bits": Figure(
         lambda: fewer_bits(*shipped(), load_measurements("page_bits")), three_bits
     ),
-    "explorer": Figure(lambda: explore(*shipped(), PROMPT), lambda page: None),
+    "explorer": Figure(lambda: explore(*shipped(), PROMPT), doing()),
     "patching": Figure(
         patching, lambda page: page.locator(".sx-status", has_text="Computed").wait_for()
     ),

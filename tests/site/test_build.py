@@ -1,4 +1,4 @@
-"""The build: a bad reference fails every time; the extension numbers figures and knows the site."""
+"""The build: a bad reference fails every time; the extension knows the site's address."""
 
 import json
 import re
@@ -25,37 +25,13 @@ from course_ext import (  # noqa: E402  (a Sphinx extension)
 TOC = """format: jb-book
 root: book/welcome
 chapters:
-  - file: notebooks/07_small
   - file: book/small
+  - file: book/plain
 """
 WELCOME = """# A small book
 
-See {numref}`fig-second`.
-
-```{figure} /book/_assets/logo.svg
-:name: fig-welcome
-:alt: The logo
-A figure on a page without a number.
-```
-
 ```{only} addressed
 A rocket.
-```
-"""
-CHAPTER = """# 07 · Small
-
-Between {numref}`fig-first` and {numref}`fig-second`.
-
-```{figure} /book/_assets/logo.svg
-:name: fig-first
-:alt: The logo
-The first.
-```
-
-```{figure} /book/_assets/logo.svg
-:name: fig-second
-:alt: The logo
-The second.
 ```
 """
 
@@ -75,7 +51,7 @@ PRINTED = {"output_type": "stream", "name": "stdout", "text": "3"}
 ERROR = {"output_type": "error", "ename": "NameError", "evalue": "x", "traceback": []}
 
 
-def test_a_chapter_that_was_not_run_to_its_end_is_told():
+def test_a_chapter_that_was_not_run_to_its_end_is_told_and_ends_the_build():
     good, silent = code_cell("print(3)", PRINTED), code_cell("x = 3")
     assert list(faults_of_outputs([good, silent])) == []
     assert list(faults_of_outputs([silent, silent])) == ["no cell has an output"]
@@ -85,9 +61,6 @@ def test_a_chapter_that_was_not_run_to_its_end_is_told():
     assert list(faults_of_outputs([good, code_cell("x = 3", count=None)])) == [
         "cell 1 (x = 3) was not run"
     ]
-
-
-def test_a_stored_error_ends_the_build_which_names_chapter_and_cell():
     title = {"cell_type": "markdown", "metadata": {}, "source": "# 07 · Small"}
     cells = [title, code_cell("print(3)", PRINTED), code_cell("y = x", ERROR)]
     env = SimpleNamespace(doc2path=lambda name: f"{name}.ipynb")
@@ -110,19 +83,18 @@ from math import pi
 """
 
 
-def lay_out(folder: Path, toc: str, pages: dict[str, str], owner: str = "YOUR_ACCOUNT") -> Path:
+def lay_out(folder: Path, pages: dict[str, str], owner: str) -> None:
     """A book of these pages, by their files, in a folder that may hold one already."""
     config = (ROOT / "_config.yml").read_text(encoding="utf-8")
     address = re.sub(r"(github\.com/)[\w-]+", rf"\1{owner}", config)
-    for name, text in {"_config.yml": address, "_toc.yml": toc, **pages}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
     for name in ("book/_ext", "book/_assets"):
         shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
+    files = {f"book/{name}": text for name, text in pages.items()}
+    for name, text in {"_config.yml": address, "_toc.yml": TOC, **files}.items():
+        (folder / name).write_text(text, encoding="utf-8")
     for name in ("book/references.bib", "scratchformer_course/kit/figure/loader.js"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    return folder
 
 
 def build(book: Path) -> subprocess.CompletedProcess:
@@ -131,33 +103,22 @@ def build(book: Path) -> subprocess.CompletedProcess:
     return subprocess.run([program, *course.BUILD], cwd=book, capture_output=True, text=True)
 
 
-def test_figures_are_numbered_by_file_and_links_to_the_repository_need_an_address(tmp_path):
+def test_links_to_the_repository_need_an_address_and_a_bad_reference_fails_each_time(tmp_path):
     title = {"cell_type": "markdown", "metadata": {}, "source": "# Small"}
+    built = tmp_path / "_build" / "html" / "book"
     python = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
-    html = tmp_path / "_build" / "html"
     for owner in ("YOUR_ACCOUNT", "a-teacher"):
         has_one = owner == "a-teacher"
         cells = [title, code_cell(SET_UP.replace("OWNER", owner)), code_cell("print(3)", PRINTED)]
         notebook = {"cells": cells, "metadata": python, "nbformat": 4, "nbformat_minor": 4}
-        names = {
-            "book/welcome.md": WELCOME,
-            "notebooks/07_small.md": CHAPTER,
-            "book/small.ipynb": json.dumps(notebook),  # no chapter of the map
-        }
-        run = build(lay_out(tmp_path, TOC, names, owner))
+        pages = {"welcome.md": WELCOME, "small.ipynb": json.dumps(notebook), "plain.md": "# A page"}
+        lay_out(tmp_path, pages, owner)
+        run = build(tmp_path)
         assert run.returncode == 0, run.stdout + run.stderr
-        welcome, small, chapter = (
-            BeautifulSoup((html / f"{name}.html").read_text("utf-8"), "html.parser").body
-            for name in ("book/welcome", "book/small", "notebooks/07_small")
+        welcome, small = (
+            BeautifulSoup((built / f"{name}.html").read_text("utf-8"), "html.parser").body
+            for name in ("welcome", "small")
         )
-        for page, captions, references in (
-            (chapter, ["Fig. 7.1", "Fig. 7.2"], ["Fig. 7.1", "Fig. 7.2"]),
-            (welcome, ["Fig. 1"], ["Fig. 7.2"]),
-        ):
-            found = page.article.select(".caption-number")
-            assert [caption.get_text().strip() for caption in found] == captions
-            found = page.article.select("a.internal .std-numref")
-            assert [reference.get_text() for reference in found] == references
         assert "from math import pi" in small.get_text()
         assert ("importlib" in small.get_text()) == has_one
         assert bool(small.select("a[href*='colab.research']")) == has_one
@@ -165,14 +126,10 @@ def test_figures_are_numbered_by_file_and_links_to_the_repository_need_an_addres
         for body in (welcome, small):
             assert bool(body.select(f"a[href*='github.com/{owner}']")) == has_one
             assert bool(body.select(".course-report a")) == has_one
-
-
-def test_a_bad_reference_fails_the_build_each_time(tmp_path):
     # on a page that Sphinx does not write again of itself, as it does those with figures
-    page = "# A page\n\n{ref}`no-such-place`\n"
-    book = lay_out(tmp_path, "format: jb-book\nroot: book/plain\n", {"book/plain.md": page})
+    (tmp_path / "book" / "plain.md").write_text("# A page\n\n{ref}`no-such-place`\n")
     for _ in range(2):
-        run = build(book)
+        run = build(tmp_path)
         assert run.returncode != 0 and "no-such-place" in run.stderr
 
 

@@ -1,29 +1,32 @@
-"""`make bundle`: the zip holds what a reader without a network needs, and opens from a disk."""
+"""`make bundle`: the zip holds what a reader without a network needs, and opens from a disk.
 
+`make downloads`: the site offers the PDF and the bundle once they are there.
+"""
+
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from test_pages import Page, faults_of_links
 
 from tests.site.browsing import parsed
+from tools import downloads
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def unpacked(site, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bundle")
-    command = [sys.executable, "-m", "tools.bundle", folder / "course.zip"]
+def test_the_bundle_holds_site_notebooks_and_package_and_its_links_lead_to_its_pages(
+    site, tmp_path
+):
+    command = [sys.executable, "-m", "tools.bundle", tmp_path / "course.zip"]
     subprocess.run(command, cwd=ROOT, check=True)
-    with zipfile.ZipFile(folder / "course.zip") as archive:
-        archive.extractall(folder)
-    return folder / "transformers-from-scratch"
-
-
-def test_the_bundle_holds_site_notebooks_and_package(unpacked):
+    with zipfile.ZipFile(tmp_path / "course.zip") as archive:
+        archive.extractall(tmp_path)
+    unpacked = tmp_path / "transformers-from-scratch"
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         assert (unpacked / "notebooks" / path.name).read_bytes() == path.read_bytes()
     (wheel,) = unpacked.glob("*.whl")
@@ -34,10 +37,29 @@ def test_the_bundle_holds_site_notebooks_and_package(unpacked):
     files = [path for package in packages for path in package.rglob("*") if path.is_file()]
     kept = {str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts}
     assert names == kept
-
-
-def test_the_pages_of_the_bundle_lead_to_pages_of_the_bundle(unpacked):
-    files = (unpacked / "site" / "book").rglob("*.html")
-    pages = {path: Page(parsed(path)) for path in files}
+    pages = {path: Page(parsed(path)) for path in (unpacked / "site" / "book").rglob("*.html")}
     welcome = unpacked / "site" / "book" / "welcome.html"
     assert list(faults_of_links(welcome, pages[welcome], pages)) == []
+
+
+def test_the_page_offers_files_that_are_there_and_commands_before(site, tmp_path):
+    page = tmp_path / "site" / downloads.PAGE
+    page.parent.mkdir(parents=True)
+    shutil.copy(site / downloads.PAGE, page)
+
+    def place():
+        return BeautifulSoup(page.read_text("utf-8"), "html.parser").select_one(".course-downloads")
+
+    commands = {code.get_text() for code in place().select("code")}
+    assert {"make pdf", "make bundle"} <= commands and not place().select("a")
+    files = [(tmp_path / name, name) for name in ("course.pdf", "course.zip")]
+    with pytest.raises(FileNotFoundError):
+        downloads.offer(tmp_path / "site", files)
+    assert not place().select("a")
+    for path, _ in files:
+        path.write_bytes(b"x" * 2_000_000)
+    for _ in range(2):
+        downloads.offer(tmp_path / "site", files)
+        links = place().select("a")
+        assert [(page.parent / a["href"]).resolve().stat().st_size for a in links] == [2e6, 2e6]
+        assert place().get_text().count("2 MB") == 2

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from scratchformer.positions import sinusoidal
 from tests.site.browsing import ends, number, rows
@@ -27,28 +28,20 @@ def check(page, t, k):
     assert (cells - expected).abs().max() < 5.1e-3
     assert number(shown_product(page)) == pytest.approx((PE[t] @ PE[t + k]).item(), abs=5.1e-3)
     for name, hands in (("first", a), ("second", b)):
-        for (x1, y1, x2, y2), hand in zip(ends(page, f"line.sx-{name}"), hands, strict=True):
-            length = math.hypot(x2 - x1, y2 - y1)
-            assert [(x2 - x1) / length, (y1 - y2) / length] == pytest.approx(
-                hand.tolist(), abs=1e-5
-            )
-    angles = page.locator("svg text").all_text_contents()[2::3]
-    assert [float(angle.removesuffix(" rad")) for angle in angles] == pytest.approx(
-        [k * 10.0**-i for i in range(4)]
-    )
+        x1, y1, x2, y2 = torch.tensor(ends(page, f"line.sx-{name}")).double().T
+        drawn = F.normalize(torch.stack([x2 - x1, y1 - y2], dim=1))
+        assert (drawn - hands).abs().max() < 1e-5
     label = page.locator("svg").get_attribute("aria-label")
     assert f"at place {t} and, dashed, at place {t + k}" in label
 
 
 def test_hands_and_numbers_are_those_of_the_package_and_only_the_distance_counts(page):
     check(page, 3, 5)
-    products = {}
-    for t, k in ((0, 0), (49, 50), (17, 1), (30, 5), (20, 44), (0, 44), (7, 5)):
+    product = shown_product(page)
+    for t, k in ((0, 0), (49, 50), (7, 5)):
         fill(page, Place=t, Distance=k)
         check(page, t, k)
-        arcs = page.locator(".sx-between").evaluate_all("all => all.map(a => a.getTotalLength())")
-        product, pieces = products.setdefault(k, (shown_product(page), arcs))
-        assert shown_product(page) == product and pieces == pytest.approx(arcs, abs=1e-2)
+    assert shown_product(page) == product
 
 
 def places(page):
@@ -75,10 +68,7 @@ def test_a_hand_that_is_turned_moves_its_place_and_stops_at_the_ends(page, by):
     assert places(page) == (0, 5)
     turn(2, 5, 300)  # the two hands nearly lie on each other
     assert places(page) == (49, 5)
-    check(page, 49, 5)
-
-
-def test_a_hand_that_has_come_to_an_end_turns_back_at_once(page):
+    fill(page, Place=3)
     there = around((45, 80), 30, 3 - math.pi / 2, -5)
-    drag(page, there + around((45, 80), 30, -2 - math.pi / 2, 4))
-    assert places(page) == (4, 5)
+    drag(page, there + around((45, 80), 30, -2 - math.pi / 2, 4), by)
+    assert places(page) == (4, 5), "it turns back at once from the end"

@@ -28,34 +28,24 @@ def check(page, m, n, speed=0.3):
             shown = [number(part) for part in re.findall(r"−?\d+\.\d+", text)]
             assert shown == pytest.approx(pair, abs=5.1e-3)
         ((x1, y1, x2, y2),) = ends(page, f"line.sx-{word[0]}:not(.sx-before)")
-        right, up = x2 - x1, y1 - y2
-        stretch = math.hypot(a, b) / math.hypot(right, up)
-        assert [right * stretch, up * stretch] == pytest.approx(tips[-1], abs=1e-6)
+        drawn, exact = math.atan2(y1 - y2, x2 - x1), math.atan2(*tips[-1][::-1])
+        assert math.cos(drawn - exact) == pytest.approx(1)
         assert f"{word} at place {place} " in page.locator("svg").get_attribute("aria-label")
     score = sum(a * b for a, b in zip(*tips, strict=True))
     assert number(said.split("score ")[1]) == pytest.approx(score, abs=5.1e-4)
     return said
 
 
-def move(page, m, n, speed=0.3):
-    fill(page, Query_at_m=m, Key_at_n=n, Radians_a_place=speed)
-
-
 def test_arrows_and_score_are_pythons_and_moving_both_leaves_the_score(page):
     first = check(page, 2, 1)
-    for m, n, speed in ((3, 20, 0.31), (5, 5, 1), (9, 2, 0), (18, 17, 0.3)):
-        move(page, m, n, speed)
+    for m, n, speed in ((3, 20, 0.31), (20, 19, 0.3)):
+        fill(page, Query_at_m=m, Key_at_n=n, Radians_a_place=speed)
         check(page, m, n, speed)
-    press(page, "Move both by 1", "Move both by 1")
-    button = page.get_by_role("button", name="Move both by 1", exact=True)
-    assert button.get_attribute("aria-disabled") == "true"
-    button.click(force=True)
+    page.get_by_role("button", name="Move both by 1", exact=True).click(force=True)
     assert check(page, 20, 19) == first, "the slider ends there"
     press(page, "Move both back by 1", "100 words in front")
     assert check(page, 119, 118) == first
-    assert page.get_by_role("slider", name="Query at m").get_attribute("aria-valuetext") == "119"
     press(page, "Take the 100 words away")
-    assert check(page, 19, 18) == first
     fill(page, Query_at_m=13)
     assert check(page, 13, 18) != first, "a query that moves alone changes it"
 
@@ -72,10 +62,5 @@ def test_a_finger_on_an_arrow_moves_its_word_and_on_the_disc_both(page):
     assert check(page, 9, 4) != first
     turn("query", 9, -4)
     assert check(page, 5, 4) == first
-    turn("query", 0, 8, 30)
-    assert check(page, 13, 12) == first, "both"
     turn("query", 0, -30, 30)
     assert check(page, 1, 0) == first, "both stop where one comes to its end"
-    fill(page, Radians_a_place=0)
-    drag(page, around((142, 142), 100, -math.atan2(1, 2), 1), "touch")
-    check(page, 1, 0, 0)

@@ -23,38 +23,28 @@ GOOD = {"course": "Transformers from Scratch", "what": "progress", "version": 1,
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is not JSON"),
         ("{", "is not JSON"),
-        ("null", "not a file of this course"),
-        ("[]", "not a file of this course"),
         ('"01"', "not a file of this course"),
         (json.dumps({**GOOD, "course": "Another"}), "not a file of this course"),
         (json.dumps({**GOOD, "version": 2}), "version 2, and this page reads version 1"),
-        (json.dumps({**GOOD, "version": "1"}), 'version "1", and'),
         (json.dumps({**GOOD, "done": {"01": True}}), "no list"),
         (json.dumps({**GOOD, "done": ["01", 1]}), "lists 1, which"),
-        (json.dumps({**GOOD, "done": ["01", "<b>"]}), 'lists "<b>", which'),
-        (json.dumps({**GOOD, "done": ["001"]}), 'lists "001", which'),
-        (json.dumps({**GOOD, "done": ["01 worked out"]}), 'lists "01 worked out", which'),
         (json.dumps({**GOOD, "done": ["0" * 500]}), f'lists "{"0" * 38}…, which'),
         (json.dumps({**GOOD, "done": ["01"] * 50_000}), "too large"),
     ],
 )
 def test_a_broken_file_is_refused_in_words(text, words):
-    with pytest.raises(JavaScriptError) as told:
+    with pytest.raises(JavaScriptError) as refusal:
         in_node("return [...P.fromFile(input.text)];", text=text)
-    assert words in str(told.value)
+    assert words in str(refusal.value)
 
 
 @pytest.mark.parametrize(
     ("done", "expected"),
     [
         ([], None),
-        (["00"], "01"),
         (["02"], "03"),  # who began later is not sent back
-        (["1.2"], "01"),  # an exercise of a chapter that is not done
-        (["01", "2.1 worked out"], "02"),
-        (["01", "1.2"], "02"),
+        (["01", "2.1 worked out"], "02"),  # an exercise of a chapter that is not done
         (["00", "2.1"], "02"),
         (["03"], "00"),  # at the end: what was left out
         (["00", "01", "02", "03"], None),
@@ -68,30 +58,18 @@ def test_the_way_goes_on_behind_the_last_tick(done, expected):
 
 
 def test_only_what_the_course_has_is_counted():
-    body = "return P.count(input.chapters, new Set(input.done));"
-    done = ["00", "77", "1.1", "1.2", "8.1", "1.2 worked out", "8.1 worked out"]
-    counted = in_node(body, chapters=CHAPTERS, done=done)
+    body = """const ids = new Set(input.done);
+      return [P.count(input.chapters, ids), [...P.known(input.chapters, ids)]];"""
+    done = ["00", "77", "1.1", "1.2", "8.1", "1.3", "1.2 worked out", "8.1 worked out"]
+    counted, known = in_node(body, chapters=CHAPTERS, done=done)
     assert counted == {
         "chapters": 1, "allChapters": 4, "workedOut": 1, "written": 2, "allExercises": 8
     }  # fmt: skip
+    assert known == ["00", "1.1", "1.2", "1.2 worked out"]
 
 
-def test_ids_of_no_chapter_and_no_exercise_are_told_apart():
-    body = "return [...P.known(input.chapters, new Set(input.ids))];"
-    ids = ["00", "99", "9.99", "1.2", "1.3", "77.77", "1.1 worked out", "1.3 worked out"]
-    assert in_node(body, chapters=CHAPTERS, ids=ids) == ["00", "1.2", "1.1 worked out"]
-
-
-@pytest.mark.parametrize(
-    ("text", "newer"),
-    [
-        (None, False),
-        ("", False),
-        ("{", False),
-        (json.dumps(GOOD), False),
-        (json.dumps({**GOOD, "version": 2, "done": {"01": "yes"}}), True),
-        (json.dumps({**GOOD, "version": 2, "course": "Another"}), False),
-    ],
-)
-def test_ticks_of_a_newer_edition_are_known_as_such(text, newer):
-    assert in_node("return P.isNewer(input.text);", text=text) is newer
+def test_ticks_of_a_newer_edition_are_known_as_such():
+    newer = {**GOOD, "version": 2, "done": {"01": "yes"}}
+    others = [None, "{", json.dumps(GOOD), json.dumps({**newer, "course": "Another"})]
+    found = in_node("return input.texts.map(P.isNewer);", texts=[json.dumps(newer), *others])
+    assert found == [True, False, False, False, False]

@@ -1,9 +1,18 @@
-"""What is true of every live figure: it fits, can be read, answers to keys, and leaves a still."""
+"""What is true of every live figure: it fits, can be read, and answers to keys.
+
+And of several in one page: all come to life, and none changes how another one looks.
+"""
+
+import copy
+import time
 
 import pytest
 
+from scratchformer_course.kit.figure.live_figure import PAGE
+from scratchformer_course.page_model import explore
 from tests.site.browsing import HEIGHT, LIVE, PHONE, TOO_SMALL, WIDE, axe_finds, open_folds, opened
-from tests.site.figures import FIGURES
+from tests.site.conftest import Quiet, serving
+from tests.site.figures import FIGURES, shipped
 
 FIGURE = ".live-figure"
 # every control that keys must reach; of a row whose elements take turns only one is a stop
@@ -14,13 +23,10 @@ STOPS = f"""[...document.querySelector('{FIGURE}').querySelectorAll('{CONTROLS}'
 MOVING = """all => all.filter(e => { const s = getComputedStyle(e);
   return e.isConnected && (s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0);
 }).length"""
+WAIT = 1.3  # seconds between a figure's still form and its scripts: longer than any try waits
 
 
-@pytest.fixture(params=FIGURES)
-def name(request) -> str:
-    return request.param
-
-
+@pytest.mark.parametrize("name", FIGURES)
 def test_keys_reach_every_control_it_fits_can_be_read_and_axe_finds_nothing(
     browser, saved, axe, name
 ):
@@ -58,31 +64,17 @@ def test_keys_reach_every_control_it_fits_can_be_read_and_axe_finds_nothing(
             assert page.evaluate("document.activeElement !== document.body")
 
 
-def test_without_javascript_a_described_figure_with_numbers_stays(browser, saved, name):
-    with opened(browser, saved(name), width=PHONE, javascript=False) as page:
-        figure = page.locator(FIGURE)
-        text = figure.inner_text() + " ".join(figure.locator("svg text").all_text_contents())
-        assert "JavaScript" in text and sum(c.isdigit() for c in text) > 8
-        for svg in figure.locator("svg").all():
-            assert svg.get_attribute("role") == "img" and len(svg.get_attribute("aria-label")) > 20
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
-
-
 @pytest.mark.parametrize(
-    ("name", "old", "new", "why"),
+    ("old", "new", "why"),
     [
-        ("merges", 'data-settings="{', 'data-settings="{no', "could not start"),
-        ("explorer", '"weights": "', '"weights": "AAAA', "bytes of weights, expected"),
-        ("explorer", 'data-models="', 'data-models="x', "does not hold the model's weights"),
+        ('data-settings="{', 'data-settings="{no', "could not start"),
+        ('"weights": "', '"weights": "AAAA', "bytes of weights, expected"),
     ],
 )
-def test_a_figure_that_cannot_start_stays_still_and_says_why(
-    browser, tmp_path, name, old, new, why
-):
-    figure = FIGURES[name].make()
-    html = figure.html()
+def test_a_figure_that_cannot_start_stays_still_and_says_why(browser, tmp_path, old, new, why):
+    figure = FIGURES["explorer"].make()
+    html, path = figure.html(), tmp_path / "broken.html"
     assert old in html
-    path = tmp_path / "broken.html"
     path.write_text(f"<title>x</title>{html.replace(old, new)}", encoding="utf-8")
     with opened(browser, path.as_uri()) as page:
         shown = page.locator(f"{FIGURE}[data-live=failed]")
@@ -90,3 +82,43 @@ def test_a_figure_that_cannot_start_stays_still_and_says_why(
         for part in ("<svg", "<tr"):
             assert shown.inner_html().count(part) == figure.still.count(part)
         assert why in shown.locator("> p").last.inner_text()
+
+
+def parts_of(figures):
+    """A page with these figures, cut before the scripts of each but the first."""
+    first, *rest = (figure.html() for figure in figures)
+    head, end = PAGE.format(title="Several", body="BODY").split("BODY")
+    parts, part = [], head + first
+    for html in rest:
+        still, script = html.split("<style>", 1)
+        parts.append(part + still)
+        part = f"<style>{script}"
+    return [*parts, part + end]
+
+
+def test_figures_wait_for_what_is_still_being_read_and_tell_what_never_comes(browser):
+    """The second lacks its view alone, the third the weights of another model, the last its own."""
+    model, tok = shipped()
+    other = copy.deepcopy(model)
+    other.ln_f.weight.data[0] += 1.0
+    views = (model, "next"), (model, "attention"), (other, "lens"), (model, "next")
+    parts = parts_of([explore(gpt, tok, "ROMEO", views=[view]) for gpt, view in views])
+    parts[-2] = 'data-models="x'.join(parts[-2].rsplit('data-models="', 1))
+
+    class Slow(Quiet):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            for part in parts if self.path == "/page.html" else ():
+                self.wfile.write(part.encode())
+                self.wfile.flush()
+                time.sleep(WAIT)
+
+    with serving(Slow) as base, opened(browser, f"{base}page.html") as page:
+        page.wait_for_function("document.querySelectorAll('[data-live]').length === 4")
+        figures = page.locator(FIGURE)
+        found = figures.evaluate_all("all => all.map(one => one.dataset.live)")
+        assert found == ["yes"] * 3 + ["failed"]
+        why = "could not start: the page does not hold the model's weights"
+        assert why in figures.last.inner_text()

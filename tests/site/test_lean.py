@@ -4,7 +4,6 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
 from fontTools.ttLib import TTFont
 
 from tests.site.browsing import opened, parsed
@@ -24,8 +23,8 @@ FILES = {
     ('"Font Awesome 6 Free"', "400"): "fa-regular-400.woff",
     ('"Font Awesome 6 Brands"', "400"): "fa-brands-400.woff",
 }
-LOOKS = """() => [document.documentElement.dataset.theme,
-  ...getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)]"""
+BACKGROUND = """getComputedStyle(document.body).backgroundColor.match(/\\d+/g)
+  .slice(0, 3).map(Number)"""
 
 
 def test_rules_for_what_no_page_has_are_dropped_and_all_others_stay():
@@ -40,9 +39,7 @@ def test_rules_for_what_no_page_has_are_dropped_and_all_others_stay():
         "@media print{.card>p[data-a=.gone]{g:h}}"
         "@keyframes k{from{i:j}50%{k:l}}.sm\\:card{o:p}@font-face{q:r}.bs-tip{s:t}"
     )
-
-
-def test_of_icons_those_stay_that_a_page_names_and_the_themes_own():
+    # of icons those that a page names, and the theme's own
     sheet = r""":root{--info:"\f05a"}.note::after{content:"\f107"}.fa-bell:before{content:"\f0f3"}
         .fa-times:before,.fa-xmark:before{content:"\f00d"}"""
     shown = without_unused_rules(sheet, {"note", "fa-xmark"})
@@ -60,9 +57,6 @@ def test_the_head_waits_for_no_script_and_asks_for_no_search_but_on_its_page():
     assert found == f'{expected}</script></head><script src="e.js"></script>'
     assert '<script defer src="searchindex.js"></script>' in without_delay(head, True, "o()")
     assert without_delay(found, False, "o()") == found, "a second build changes it again"
-
-
-def test_a_page_says_light_until_a_script_knows_better():
     page = with_theme('<html data-theme="auto"><script data-cfasync="false">old()</script><p>')
     assert page.startswith('<html data-theme="light"><meta') and "old()" not in page
     assert with_theme(page) == page
@@ -83,21 +77,15 @@ def test_every_built_page_is_lean(site):
         assert page.html["data-theme"] == "light"
 
 
-def test_the_fonts_of_icons_are_small(site):
+def test_each_icon_is_in_its_font_and_these_are_small(browser, site):
     assert sorted(path.name for path in (site / FONTS).iterdir()) == sorted(FILES.values())
     assert all(500 < path.stat().st_size < 20_000 for path in (site / FONTS).iterdir())
-
-
-@pytest.mark.parametrize("javascript", [True, False])
-def test_each_icon_is_in_its_font(browser, site, javascript):
     fonts = {name: TTFont(site / FONTS / name).getBestCmap() for name in FILES.values()}
     seen = set()
-    names = ("book/welcome", "book/how_to_use", "book/runs_that_survive", "notebooks/01_bpe")
-    address = (site / f"{names[0]}.html").as_uri()
     # who leaves a page before its model has come gives it up
-    with opened(browser, address, javascript=javascript, faults=[]) as page:
-        for name in names:
-            page.goto((site / f"{name}.html").as_uri())
+    with opened(browser, "about:blank", faults=[]) as page:
+        for name in ("welcome", "how_to_use", "runs_that_survive", "../notebooks/01_bpe"):
+            page.goto((site / "book" / f"{name}.html").as_uri())
             for family, weight, character in page.evaluate(SHOWN):
                 seen.add(character)
                 assert ord(character) in fonts[FILES[family, weight]], f"{name}: {character!r}"
@@ -106,31 +94,11 @@ def test_each_icon_is_in_its_font(browser, site, javascript):
 
 def test_a_page_is_light_or_dark_before_any_script_has_come(browser, server):
     chosen = "localStorage.setItem('mode', 'dark')"  # what a reader chose
-    for prefers, script, theme in (
-        ("light", "", "light"),
-        ("dark", "", "dark"),
-        ("light", chosen, "dark"),
-    ):
+    for prefers, script in (("dark", ""), ("light", chosen)):
         with opened(browser, "about:blank", prefers, script=script, faults=[]) as page:
             page.route("**/*.js*", lambda route: route.abort())
             page.goto(f"{server}book/glossary.html")
-            found, *background = page.evaluate(LOOKS)
-            assert found == theme
-            assert all((part < 60) == (theme == "dark") for part in background), background
-
-
-def test_without_javascript_a_page_is_light(browser, server):
+            assert page.locator("html").get_attribute("data-theme") == "dark"
+            assert max(page.evaluate(BACKGROUND)) < 60
     with opened(browser, f"{server}book/glossary.html", "dark", javascript=False) as page:
         assert page.locator("html").get_attribute("data-theme") == "light"
-        page.locator("article").wait_for()
-
-
-def test_models_are_fetched_after_the_first_paint(browser, server):
-    with opened(browser, f"{server}book/welcome.html") as page:
-        page.locator(".course-first .live-figure[data-live=yes]").wait_for()
-        painted, asked = page.evaluate(
-            """() => [performance.getEntriesByName("first-contentful-paint")[0].startTime,
-              performance.getEntriesByType("resource").filter(r => r.name.includes("/model-"))
-                .map(r => r.startTime)]"""
-        )
-    assert asked and min(asked) > painted

@@ -5,21 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from bs4 import BeautifulSoup
 from pypdf import PdfReader
 
+from tests.site.browsing import parsed
 from tools import pdf
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = [("", ["book/glossary"]), ("Text", ["notebooks/01_bpe"]), ("Reference", ["book/notation"])]
-
-
-@pytest.fixture(scope="module")
-def printed(site, browser, tmp_path_factory) -> PdfReader:
-    path = tmp_path_factory.mktemp("pdf") / "course.pdf"
-    pdf.make_pdf(browser, path, PARTS, site)
-    return PdfReader(path)
 
 
 def words(text: str) -> str:
@@ -27,7 +19,11 @@ def words(text: str) -> str:
     return "".join(text.split())
 
 
-def test_the_outline_has_parts_and_pages_and_every_link_leads_into_the_file_or_to_the_web(printed):
+def test_the_outline_has_parts_and_pages_links_lead_somewhere_and_guesses_are_uncovered(
+    site, browser, tmp_path
+):
+    pdf.make_pdf(browser, tmp_path / "course.pdf", PARTS, site)
+    printed = PdfReader(tmp_path / "course.pdf")
     glossary, text, (chapter,), reference, (notation,) = printed.outline
     titles = ["Glossary", "Text", "01 · Byte-pair encoding", "Reference", "Notation and names"]
     assert [item.title for item in (glossary, text, chapter, reference, notation)] == titles
@@ -43,14 +39,8 @@ def test_the_outline_has_parts_and_pages_and_every_link_leads_into_the_file_or_t
     assert len(inside) > 50
     outside = [str(link["/A"]["/URI"]) for link in links if "/Dest" not in link]
     assert [uri for uri in outside if not uri.startswith("https://")] == []
-
-
-def test_guesses_are_uncovered(printed, site):
-    html = (site / "notebooks" / "01_bpe.html").read_text(encoding="utf-8")
-    covered = [
-        words(p.find(string=True))[:40]
-        for p in BeautifulSoup(html, "html.parser").select(".course-veiled > p")
-    ]
+    veiled = parsed(site / "notebooks" / "01_bpe.html").select(".course-veiled > p")
+    covered = [words(p.find(string=True))[:40] for p in veiled]
     text = "".join(words(page.extract_text()) for page in printed.pages)
     assert len(covered) > 3 and [part for part in covered if part not in text] == []
 

@@ -17,18 +17,16 @@ from book._ext import race_ext
 from lab import gradients, tab
 from lab.firefox import PROGRAM, Firefox
 from scratchformer.cli import read_config
-from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
 from scratchformer_course.page_model.speedrun import SpeedrunGPT
-from scratchformer_course.tab_trainer import race
 from scratchformer_course.tab_trainer.race import CONFIG, FIXED, TRAINING
 from tests.node import COURSE
-from tests.site.browsing import LIVE, PHONE, opened, reload, rows
-from tests.site.figures import fill, press, small, trained
+from tests.site.browsing import opened, reload, rows
+from tests.site.figures import press, small, trained
 
 FIGURE = "race"
 TRAIN = "Train a GPT in this tab"
-OWN, OWN_TEXT = "Teach it your text", "abcd efgh\n" * 1000
+OWN = "Teach it your text"
 
 
 def train(page, **settings):
@@ -43,15 +41,6 @@ def status(page):
     return page.locator(".sx-stage [role=status]").first
 
 
-def refused(page, words):
-    press(page, TRAIN)
-    status(page).filter(has_text=words).wait_for()
-
-
-def two_runs(page):
-    return {row[0]: row[1:] for row in rows(page, ".sx-two-runs")}
-
-
 # ---- one run, and all that a reader can do with it ----
 
 
@@ -60,18 +49,12 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
 ):
     run = train(page, steps=30)
     losses = [loss for _, loss in run["curve"]]
-    settings = json.loads(page.locator(".live-figure").get_attribute("data-settings"))
-    assert len(losses) == 30 and losses[0] == pytest.approx(settings["guess"], abs=1e-3)
-    assert max(losses[-1], run["loss"]) < losses[0] - 1 and 0 < run["seconds"] < run["all"]
+    assert len(losses) == 30 and max(losses[-1], run["loss"]) < losses[0] - 1
     assert f"{100 * run['right']:.0f} times in 100" in status(page).inner_text()
     assert f"{run['loss']:.3f}" in page.get_by_role("row", name="this tab").inner_text()
-    assert page.locator(".sx-maps svg rect").count() > 10
-    assert page.locator(".sx-two-runs").count() == 0
 
     # keys step through the film, from the last sample to the noise
     steps, box = page.locator(".sx-strip button"), page.get_by_label("What the model writes")
-    assert steps.first.inner_text() == "0" and steps.last.inner_text() == "30"
-    assert page.locator(".sx-frames tbody tr").count() == steps.count()
     seen = [box.inner_text()]
     steps.last.focus()
     for _ in range(steps.count() - 1):
@@ -79,30 +62,18 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
         seen.append(box.inner_text())
     assert len(set(seen)) == steps.count() > 7 and len(seen[0]) > 150
     assert steps.first.get_attribute("aria-pressed") == "true"
-    page.keyboard.press("End")
-    assert box.inner_text() == seen[0]
 
     # its score stands among those of tables of counts
     page.wait_for_function("course.race.counts !== null")
-    tables = page.evaluate("course.race.counts")
+    counts = page.evaluate("course.race.counts")
     ladder = rows(page, ".sx-ladder")[1:]
-    shares = [int(row[1]) for row in ladder]
-    assert shares == sorted(shares) and len(ladder) == 7
-    scores = {f"{score:.2f}" for score in (run["loss"], *(one["nats"] for one in tables))}
-    assert {row[3] for row in ladder} == scores
-    own = int(page.locator(".sx-own-row td").first.inner_text())
-    assert own == round(100 * run["right"]) > 100 * tables[0]["right"]
+    scores = {f"{score:.2f}" for score in (run["loss"], *(one["nats"] for one in counts))}
+    assert len(ladder) == 7 and {row[3] for row in ladder} == scores
 
-    talk, said = (page.get_by_label(f"{which}, and") for which in ("Type a line", "What you said"))
-    for turn, (line, unknown) in enumerate((("“Anna” 漢", "漢"), ("the", "")), start=1):
-        talk.fill(line)
-        press(page, "Go on")
-        page.locator(f"[data-turns='{turn}']").wait_for()
-        assert unknown in page.locator(".sx-talk + [role=status]").inner_text()
-    assert len(said.inner_text()) > 350 and said.locator("mark").last.inner_text() == "the"
-    talk.fill("漢")
+    page.get_by_label("Type a line, and").fill("“Anna” 漢")
     press(page, "Go on")
-    assert said.locator("mark").count() == 2, "nothing that it could read"
+    page.locator("[data-turns='1']").wait_for()
+    assert len(page.get_by_label("What you said, and").inner_text()) > 150
 
     paths = {}
     for button in ("Picture of this run", "Save for Python"):
@@ -112,13 +83,11 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
         download.value.save_as(paths[button])
     picture = imread(paths["Picture of this run"])
     assert picture.shape[:2] == (630, 1200) and picture.std() > 0.1
-    assert "times in 100" in page.locator(".sx-picture canvas").get_attribute("aria-label")
     model, ids = SpeedrunGPT.from_pretrained(paths["Save for Python"]), list(range(4))
-    description = json.loads(page.evaluate("localStorage.getItem('scratchformer-trained')"))
     shown = page.evaluate(
-        """([description, ids]) => Array.from(
-             course.model.forward(course.model.load(description), ids).logits)""",
-        [description, ids],
+        """(ids) => Array.from(course.model.forward(course.model.load(
+             JSON.parse(localStorage.getItem("scratchformer-trained"))), ids).logits)""",
+        ids,
     )
     with torch.no_grad():
         expected = model(torch.tensor([ids]))[0]
@@ -132,7 +101,7 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
     press(page, "Look inside")
     page.get_by_role("tab", name="Logit lens").wait_for()
     press(page, "Forget it")
-    for stored in (None, '{"weights": 1}', "[", "null", '{"loss": null}'):
+    for stored in (None, '{"weights": 1}', "["):
         if stored:
             page.evaluate("it => localStorage.setItem('scratchformer-trained', it)", stored)
         reload(page)
@@ -142,45 +111,32 @@ def test_a_run_is_told_filmed_ranked_and_kept_and_its_model_talks_and_opens_in_p
 
 def test_runs_with_other_ideas_and_texts_stand_beside_those_before(page, tmp_path):
     first = train(page)
-    assert page.locator(".sx-before").count() == 1, "an empty line before any other run"
     legend, field = page.locator(".sx-legend"), page.get_by_label(OWN)
     written = page.locator(".sx-own-text [role=status]")
-    for idea in ("rotary", "a vector", "smear", "Muon"):
-        page.get_by_label(re.compile(f"^ ?{idea}")).uncheck()
+    page.get_by_label(re.compile("^ ?smear")).uncheck()
     second = train(page, steps=24)
-    table = two_runs(page)
+    table = {row[0]: row[1:] for row in rows(page, ".sx-two-runs")}
     assert table["Steps"] == ["24", "20"] and table["Smear"] == ["off", "on"]
     assert table["nats a character"] == [f"{run['loss']:.3f}" for run in (second, first)]
     assert "Width" not in table and "Text" not in table
-    assert page.locator("path.sx-before").get_attribute("d").count("L") == 19
     assert "your run before" in legend.inner_text() and "nanoGPT" in legend.inner_text()
 
     field.fill("Too short.")
     assert "10" in written.inner_text() and field.get_attribute("aria-invalid") == "true"
-    refused(page, "10 ")
-    assert page.get_by_role("button", name="Look inside").is_visible(), "the model before"
+    press(page, TRAIN)
+    status(page).filter(has_text="10 ").wait_for()
     path = tmp_path / "mine.txt"
     path.write_text("Zwölf Boxkämpfer, oh 🙂\n" * 300, encoding="utf-8")
     page.get_by_label("A file with your text").set_input_files(path)
     written.filter(has_text="6,900").wait_for()
-    assert field.get_attribute("aria-invalid") == "false"
     run = train(page, steps=40)
     characters = len(set(path.read_text(encoding="utf-8")))
     assert run["curve"][0][1] == pytest.approx(math.log(characters), abs=1e-3) and run["loss"] < 2
-    prompt = page.get_by_label("What the model writes").locator("mark").inner_text()
-    assert prompt and prompt in path.read_text(encoding="utf-8")
-    assert "Text" in two_runs(page) and "your run before" not in legend.inner_text()
+    assert "your run before" not in legend.inner_text()
     assert "nanoGPT" not in page.locator(".live-figure").inner_text(), "it has no rival"
-    press(page, "Look inside")
-    page.get_by_role("tab", name="Attention").wait_for()
-    assert page.locator(".sx-grid").count() >= 1
-    press(page, "Clear")
-    assert field.input_value() == "" and page.get_by_role("button", name="Clear").count() == 0
-    fill(page, **{"Width": 7, OWN: "".join(map(chr, range(0x4E00, 0x4E00 + 3000))) * 3})
-    refused(page, "3,000")
 
 
-def test_a_run_waits_goes_on_stops_and_leaves_an_older_sample_in_sight(page):
+def test_a_run_waits_goes_on_and_stops(page):
     small(page, steps=400)
     press(page, TRAIN)
     page.get_by_text(re.compile(r"Step \d+ of 400")).wait_for()
@@ -194,74 +150,27 @@ def test_a_run_waits_goes_on_stops_and_leaves_an_older_sample_in_sight(page):
     press(page, "Stop")
     page.wait_for_function("document.querySelector('progress').value === 0")
     assert width.is_enabled()
-    small(page, steps=200)
-    press(page, TRAIN)
-    page.get_by_role("button", name="Step 25", exact=True).wait_for()
-    press(page, "Step 0")
-    noise = page.get_by_label("What the model writes").inner_text()
-    assert len(trained(page)["curve"]) == 200
-    assert page.get_by_label("What the model writes").inner_text() == noise
-
-
-def test_the_floor_of_a_made_up_text_goes_when_it_learns_another(browser, tmp_path):
-    race(Corpus("playhouse", Playhouse().text(30_000), "embedded")).save(tmp_path / "race.html")
-    floor = f"{Playhouse().entropy_per_char():.2f}"
-    with opened(browser, (tmp_path / "race.html").as_uri()) as page:
-        legend = page.locator(".sx-legend")
-        assert floor in legend.inner_text() and "nanoGPT" not in legend.inner_text()
-        small(page)
-        fill(page, **{OWN: OWN_TEXT})
-        train(page)
-        assert floor not in legend.inner_text()
-
-
-def test_what_it_writes_and_the_curve_stand_on_the_first_screen(browser, site):
-    with opened(browser, (site / "book" / "train_in_this_tab.html").as_uri()) as page:
-        page.locator(LIVE).wait_for()
-        train(page)
-        for width, height in ((1280, 800), (PHONE, 844)):
-            page.set_viewport_size({"width": width, "height": height})
-            page.evaluate("scrollTo(0, 0)")
-            sample, curve = (
-                page.locator(part).evaluate("e => e.getBoundingClientRect().bottom")
-                for part in (".sx-film .sx-text", ".sx-plot")
-            )
-            assert sample <= height
-            assert curve > sample if width == PHONE else curve <= height
 
 
 # ---- workers ----
 
 
-def processors(count):
-    return f"Object.defineProperty(navigator, 'hardwareConcurrency', {{ get: () => {count} }})"
+PROCESSORS = "Object.defineProperty(navigator, 'hardwareConcurrency', { get: () => COUNT })"
 
 
-SECOND_FAILS = """let count = 0;
-const Real = window.Worker;
-window.Worker = class extends Real {
-  constructor(address) {
-    super(count++ ? "data:text/javascript,throw new Error('no')" : address);
-  }
-};"""
-
-
-def test_one_worker_two_and_a_second_that_fails_give_the_same_run_of_a_seed(browser, saved):
+def test_one_worker_and_two_give_the_same_run_of_a_seed(browser, saved):
     runs = []
-    for script in (processors(1), processors(2), f"{processors(2)};{SECOND_FAILS}"):
-        with opened(browser, saved(FIGURE), script=script, faults=[]) as page:
+    for count in "12":
+        script = PROCESSORS.replace("COUNT", count)
+        with opened(browser, saved(FIGURE), script=script) as page:
             runs.append(train(page, steps=24))
-            if len(runs) == 1:
-                page.get_by_label("Seed").first.fill("4")
-                other = train(page, steps=24)
-    results = [([loss for _, loss in run["curve"]], run["loss"]) for run in runs]
-    assert results[0] == results[1] == results[2] and results[0][1] != other["loss"]
+            page.get_by_label("Seed").first.fill("4")
+            other = train(page, steps=24)
+    one, two = (([loss for _, loss in run["curve"]], run["loss"]) for run in runs)
+    assert one == two and one[1] != other["loss"]
     assert not runs[0]["together"] and runs[1]["usual"]["together"] > 0
 
 
-BEGUN = """worker.say({ is: "begun", run: RUN, characters: ["a", "b"],
-  config: { vocab_size: 2, context_length: 9, n_heads: 1, n_layers: 1 },
-  first: Int32Array.of(0, 1) })"""
 FAKE = """window.Worker = class {
   constructor() { window.worker ??= this; this.got = []; }
   postMessage(message) { this.got.push(message); }
@@ -277,21 +186,14 @@ def test_messages_of_a_stopped_run_are_not_those_of_the_next(browser, saved):
         page.get_by_role("button", name="Stop", exact=True).wait_for()
         runs = page.evaluate("worker.got.filter(m => m.do === 'start').map(m => m.run)")
         assert runs == [1, 2, 3]
-        page.evaluate(BEGUN.replace("RUN", "3"))
+        page.evaluate("""worker.say({ is: "begun", run: 3, characters: ["a", "b"],
+          config: { vocab_size: 2, context_length: 9, n_heads: 1, n_layers: 1 },
+          first: Int32Array.of(0, 1) })""")
         page.evaluate("worker.say({ is: 'step', run: 2, step: 3, loss: 2, seconds: 9 })")
         page.evaluate("worker.say({ is: 'done', run: 1, loss: 1, seconds: 9, weights: [] })")
         assert page.get_by_text("Step 3").count() == 0
-        page.evaluate("worker.say({ is: 'step', run: 3, step: 3, loss: 2, seconds: 500 })")
-        page.evaluate("worker.say({ is: 'step', run: 3, step: 4, loss: 2, seconds: 600 })")
-        assert "1000 s" in page.locator(".sx-plot").text_content(), "the axis grows with the run"
         page.evaluate("worker.say({ is: 'done', run: 3, loss: NaN, seconds: 9, weights: [] })")
         assert "no number" in status(page).inner_text()
-        press(page, TRAIN)
-        page.evaluate(BEGUN.replace("RUN", "4"))
-        page.evaluate("worker.say({ is: 'step', run: 4, step: 9, loss: 50, seconds: 9 })")
-        assert "50.00 at step 9" in status(page).inner_text()
-        labels = page.locator(".sx-plot text").all_text_contents()
-        assert max(int(text) for text in labels if text.isdecimal()) > 5, "and with the loss"
         assert page.get_by_role("button", name=TRAIN).is_enabled()
 
 
@@ -311,29 +213,6 @@ def test_the_page_does_the_work_without(browser, saved, without):
         assert (run["kind"] == "plain") == ("WebAssembly" in without)
 
 
-# what a reader does with a run, for a browser that playwright does not drive
-FILM = """[...document.querySelectorAll(".sx-strip button")].map((one) => {
-  one.click();
-  return document.querySelector(".sx-film .sx-text").textContent;
-})"""
-TALK = """async () => {
-  document.querySelector(".sx-talk input").value = "the";
-  document.querySelector(".sx-talk button").click();
-  const said = () => document.querySelector("[data-turns]");
-  while (!said()) await new Promise((then) => setTimeout(then, 50));
-  return said().textContent;
-}"""
-OWN_RUN = """(async () => {
-  const field = document.querySelector(".sx-own-text textarea");
-  field.value = "abcd efgh\\n".repeat(1000);
-  field.dispatchEvent(new Event("input"));
-  document.querySelector(".sx-go").click();
-  while (!course.race.counts) await new Promise((then) => setTimeout(then, 50));
-  return { tables: course.race.counts,
-    prompt: document.querySelector(".sx-film mark").textContent };
-})()"""
-
-
 @pytest.mark.skipif(PROGRAM is None, reason="no Firefox on the PATH: nothing was trained in it")
 def test_in_firefox_too_it_trains_and_its_gradients_are_pytorchs(saved):
     with Firefox() as page:
@@ -343,13 +222,7 @@ def test_in_firefox_too_it_trains_and_its_gradients_are_pytorchs(saved):
             lambda asked: page.evaluate(f"({gradients.COMPUTE})({json.dumps(asked)})"),
             **gradients.IDEAS,
         )
-        step_through, answer = page.evaluate(FILM), page.evaluate(f"({TALK})()")
-        fewer = page.evaluate(OWN_RUN)
     assert len(run["curve"]) == 20 and run["loss"] < run["curve"][0][1] - 1
-    assert 0 < run["right"] < 1
-    assert len(step_through) == len(set(step_through)) == 8, "each frame has a text of its own"
-    assert answer.startswith("the") and len(answer) > 150
-    assert set(fewer["prompt"]) <= set(OWN_TEXT) and len(fewer["tables"]) == 6
     for name, (difference, largest) in found["weights"].items():
         assert difference < 1e-4 and largest > 1e-3, name
 
@@ -366,14 +239,13 @@ def test_the_setting_is_that_of_the_stored_recipe():
             assert config["training"][name] == (tuple(value) if name == "betas" else value), name
 
 
-@pytest.mark.parametrize("name", ["tinyshakespeare", "playhouse"])
-def test_prose_about_a_text_stands_only_where_the_site_is_built_with_it(monkeypatch, name):
+@pytest.mark.parametrize(
+    ("name", "kind"), [("tinyshakespeare", "shakespeare"), ("playhouse", "other")]
+)
+def test_prose_about_a_text_stands_only_where_the_site_is_built_with_it(monkeypatch, name, kind):
     corpus = Corpus(name, "", "embedded")
     monkeypatch.setattr("scratchformer.data.load_corpus", lambda _: corpus)
     directives.register_directive("race-if", race_ext.IfDirective)
     kinds = ("shakespeare", "other")
-    text = "".join(f".. race-if:: {one}\n\n   About {one}.\n\n" for one in kinds)
-    assert (
-        publish_doctree(text).astext()
-        == f"About {'shakespeare' if name == 'tinyshakespeare' else 'other'}."
-    )
+    text = "".join(f".. race-if:: {each}\n\n   About {each}.\n\n" for each in kinds)
+    assert publish_doctree(text).astext() == f"About {kind}."

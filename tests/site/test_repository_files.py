@@ -1,7 +1,6 @@
-"""The files around the course: workflows, citation, hooks."""
+"""The files around the course: workflows, citation."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -19,15 +18,11 @@ def read(path: str | Path):
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_actions_are_pinned_by_commit_and_name_their_version(path):
+def test_actions_are_pinned_by_commit_and_only_the_job_that_deploys_may_write(path):
     uses = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
     pinned = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
     assert uses
     assert [use for use in uses if not use.startswith("./") and not pinned.fullmatch(use)] == []
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_only_the_job_that_deploys_may_write(path):
     workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
     may_write = {
@@ -51,12 +46,3 @@ def test_citation_names_what_the_configuration_does():
     assert citation["authors"] == [{"name": config["author"]}]
     assert citation["repository-code"] == config["repository"]["url"]
     assert citation["url"] == pages_address(config["repository"]["url"])
-
-
-def test_hooks_before_a_commit_are_programs_that_requirements_install():
-    requirements = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    hooks = [hook for repo in read(".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
-    for hook in hooks:
-        program = Path(shlex.split(hook["entry"])[0])
-        assert program.parts[:2] == (".venv", "bin")
-        assert program.name == "python" or f"\n{program.name}==" in requirements
