@@ -188,8 +188,9 @@ def execute(*names: str) -> None:
 @command
 def measure(name: str, *options: str) -> None:
     """run the script lab/NAME.py, with its OPTIONS, and store what it measures"""
-    if not (ROOT / "lab" / f"{name}.py").is_file():
-        raise SystemExit(f"measure {name}: there is no lab/{name}.py; lab/README.md lists them")
+    script = ROOT / "lab" / f"{name}.py"
+    if not script.is_file() or "__main__" not in script.read_text("utf-8"):
+        raise SystemExit(f"measure {name}: lab/README.md lists what can be measured")
     if name == "ship" and not options:
         raise SystemExit("measure ship: expected a model's name too, such as tiny-shakespeare")
     tool(f"lab.{name}", *options, "--write")

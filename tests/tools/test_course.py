@@ -102,11 +102,13 @@ def test_what_is_no_command_ends_with_2(root, ran, words, capsys):
 def test_a_measurement_is_stored_and_its_options_are_handed_on(root, ran):
     (root / "lab").mkdir()
     for name in ("forecast", "ship"):
-        (root / "lab" / f"{name}.py").touch()
+        (root / "lab" / f"{name}.py").write_text('if __name__ == "__main__":')
+    (root / "lab" / "topic.py").touch()  # it only lends its rows to another script
     course.main(["measure", "forecast", "--large"])
     assert ran[-1].endswith("-m lab.forecast --large --write")
     made = len(ran)
-    for name, words in (("ship", "expected a model's name"), ("lwa", "there is no lab/lwa")):
+    refused = {"ship": "expected a model's name", "lwa": "README", "topic": "README"}
+    for name, words in refused.items():
         with pytest.raises(SystemExit, match=words):
             course.main(["measure", name])
     assert len(ran) == made
