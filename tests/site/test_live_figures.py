@@ -29,7 +29,8 @@ def test_each_has_a_still_figure_that_says_so_and_is_described(live_pages):
         for holder in holders:
             words = holder.get_text() + " ".join(str(tag) for tag in holder.select("svg"))
             assert "JavaScript" in words, f"{name}: the still figure does not say that it is still"
-            assert sum(c.isdigit() for c in words) > 8, f"{name}: no numbers"
+            if holder["data-figure"] != "race":  # its numbers come from the reader's own processor
+                assert sum(c.isdigit() for c in words) > 8, f"{name}: no numbers"
             for svg in holder.select("svg"):
                 labelled = svg.find_parent(attrs={"aria-label": True}) or svg
                 assert labelled.get("aria-label") or svg.get("aria-hidden"), f"{name}: {svg}"[:99]
