@@ -466,9 +466,11 @@ def test_float16_is_pythons_for_any_number():
 
 def test_the_race_names_its_text_and_only_shakespeare_has_rivals():
     text = "To be, or not to be: that is the question.\n" * 100
-    for name, curves, has_floor in (("tinyshakespeare", 2, False), ("playhouse", 0, True)):
+    shakespeare = ("tinyshakespeare", "Tiny Shakespeare", 2, False)
+    playhouse = ("playhouse", "Playhouse, a text written for this course", 0, True)
+    for name, shown, curves, has_floor in (shakespeare, playhouse):
         settings = race(Corpus(name, text, "directory")).settings
-        assert len(settings["curves"]) == curves and settings["corpus"] == name
+        assert len(settings["curves"]) == curves and settings["corpus"] == shown
         assert (settings["goal"] is not None) == (curves > 0)
         assert (settings["floor"] is not None) == has_floor
     with pytest.raises(ValueError, match="0 characters of text, expected at least 3,000"):
