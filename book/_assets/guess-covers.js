@@ -92,7 +92,7 @@ course.define("covers", () => {
     const veil = target?.closest(".course-veil:not(.course-open)");
     if (!veil) return;
     open(veil.dataset.question);
-    target.scrollIntoView();
+    target?.scrollIntoView();
   }
 
   // What the site's search, or a link to a text, has brought the reader here for

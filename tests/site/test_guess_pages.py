@@ -78,6 +78,8 @@ REACHED = """[...document.querySelectorAll('.probe button')].filter(e => {
   e.focus({preventScroll: true});
   return e === document.activeElement;
 }).length"""
+
+
 def read_in_veils(page):
     return "".join(veil.aria_snapshot() for veil in page.locator(".course-veil").all())
 
