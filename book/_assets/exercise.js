@@ -28,7 +28,7 @@ course.define("exercise", () => {
         `That is nearly it. Round to ${digits} ${digits === 1 ? "digit" : "digits"} behind the point.`,
       );
     }
-    return { state: "wrong", text: "That is not the number.", isUnknown: true };
+    return { ...wrongFor("Look again:"), isUnknown: true }; // and then asks what hint 1 asks
   }
 
   // [1, 1, 4, 6] and 1 1 4 6: whole numbers that are asked for one after the other
@@ -66,7 +66,7 @@ course.define("exercise", () => {
   const inline = (text) =>
     text.split(/(`[^`]+`|\*\w[^*]*\*)/).map((part, i) => {
       if (i % 2 === 0) return part;
-      return el(part.startsWith("`") ? "code" : "em", {}, part.slice(1, -1));
+      return el(part.startsWith("`") ? "code.literal" : "em", {}, part.slice(1, -1));
     });
 
   const lead = () => el("strong", "Work it out: ");
@@ -137,17 +137,10 @@ course.define("exercise", () => {
     function tell() {
       const verdict = parts.judge();
       status.className = `course-${verdict.state}`;
-      status.replaceChildren(
-        ...inline(verdict.state === "wrong" ? `Not yet. ${verdict.text}` : verdict.text),
-      );
-      const hint = box.parentElement.querySelector(".course-hint");
-      if (verdict.isUnknown && hint) {
-        const open = () => {
-          hint.open = true;
-          hint.querySelector("summary").focus();
-        };
-        status.append(" ", course.button("Look at hint 1", open));
-      }
+      status.replaceChildren(...inline(verdict.text));
+      if (verdict.state === "wrong") status.prepend(el("strong", "Not yet."), " ");
+      const hint = box.parentElement.querySelector(".course-hint p");
+      if (verdict.isUnknown) status.append(" ", ...hint.cloneNode(true).childNodes);
       return verdict.state;
     }
 

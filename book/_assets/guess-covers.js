@@ -1,6 +1,7 @@
 // What answers a guess is covered until the reader has guessed, or wants to be shown it. The build
-// has put it into veils (veil_ext.py), and a line in the page's head hides what stands in them before
-// anything is painted. The space is kept, so nothing jumps. Without JavaScript all is visible.
+// has put it into a veil (veil_ext.py), and a line in the page's head hides what stands in it before
+// anything is painted. A low bar stands there until the answer unfolds below it. Without JavaScript
+// all is visible.
 
 course.define("covers", () => {
   const { el } = course;
@@ -26,19 +27,17 @@ course.define("covers", () => {
   // ---- the covers --------------------------------------------------------------------------
 
   const root = document.documentElement;
-  const FINDABLE = "onbeforematch" in root; // hidden text that the browser's search finds
   const opened = new Set(); // the questions that are answered, shown, or found
   const veils = Array.from(document.querySelectorAll(".course-veil"), (outer) => ({
     outer,
     inner: outer.firstElementChild,
-    questions: outer.dataset.question.split(" "),
-    cover: /** @type {any} */ (null), // what stands over it
+    question: outer.dataset.question,
+    cover: /** @type {any} */ (null), // what stands in its place
   }));
   let started = false; // each form has said whether its question is open
-  let settled = false; // formulas and fonts are there: heights can be measured
 
-  function open(questions) {
-    for (const question of questions) opened.add(question);
+  function open(question) {
+    opened.add(question);
     refresh();
   }
 
@@ -51,14 +50,13 @@ course.define("covers", () => {
   function refresh() {
     if (!started) return;
     const covering = recall(NEVER) === null;
-    const fresh = [];
     for (const veil of veils) {
-      const covered = covering && !veil.questions.every((question) => opened.has(question));
+      const covered = covering && !opened.has(veil.question);
       veil.outer.classList.toggle("course-open", !covered);
       if (covered && !veil.cover) {
         veil.cover = coverOf(veil);
         veil.outer.append(veil.cover);
-        fresh.push(veil);
+        veil.inner.setAttribute("hidden", "until-found"); // by the browser's search, where it can
       } else if (!covered && veil.cover) {
         veil.cover.remove();
         veil.cover = null;
@@ -66,24 +64,15 @@ course.define("covers", () => {
       }
     }
     root.classList.toggle("course-covers", covering);
-    reserve(fresh);
   }
 
-  // The first cover of a question has the button
-  function coverOf(veil) {
-    const first = (question) => veils.find(({ questions }) => questions.includes(question));
-    const question = veil.questions.find((one) => first(one) === veil && !opened.has(one));
-    if (!question) {
-      const fold = veil.inner.querySelector(":scope > details > summary")?.textContent.trim();
-      const text = fold ? `${fold}: guess first` : "Guess first";
-      return el("div.course-cover", el("span", text));
-    }
+  function coverOf({ outer, question }) {
     const show = () => {
       keep(shownOf(question), "yes");
-      open([question]);
+      open(question);
       // where the button was, so that Tab and a screen reader go on from here
-      veil.outer.tabIndex = -1;
-      veil.outer.focus({ preventScroll: true });
+      outer.tabIndex = -1;
+      outer.focus({ preventScroll: true });
     };
     return el(
       "div.course-cover",
@@ -91,18 +80,6 @@ course.define("covers", () => {
       course.button("Just show me", show),
     );
   }
-
-  // A browser that can find hidden text does not lay it out, so the page says how high it is
-  function reserve(covered) {
-    if (!FINDABLE || !settled) return;
-    for (const { inner } of covered) inner.removeAttribute("hidden");
-    const heights = covered.map(({ inner }) => inner.getBoundingClientRect().height);
-    covered.forEach(({ inner }, i) => {
-      inner.style.containIntrinsicBlockSize = `${heights[i]}px`;
-      inner.setAttribute("hidden", "until-found");
-    });
-  }
-  const reserveAll = () => reserve(veils.filter(({ cover }) => cover));
 
   // A link to something that is covered, on this page or from another one
   function arrive(hash) {
@@ -112,8 +89,10 @@ course.define("covers", () => {
     } catch {
       // no address that this page has written
     }
-    const veil = target?.closest(".course-veil");
-    if (veil) open(veil.dataset.question.split(" "));
+    const veil = target?.closest(".course-veil:not(.course-open)");
+    if (!veil) return;
+    open(veil.dataset.question);
+    target?.scrollIntoView();
   }
 
   // What the site's search, or a link to a text, has brought the reader here for
@@ -126,20 +105,20 @@ course.define("covers", () => {
       .getAll("text")
       .map((text) => text.split(",").find((part) => !part.endsWith("-")) ?? "");
     const wanted = [...plain(marked ?? "").split(" "), ...starts.map(plain)].filter(Boolean);
-    const found = veils.filter(({ inner }) => {
-      const text = wanted.length ? plain(inner.textContent) : "";
-      return wanted.some((one) => text.includes(one));
-    });
-    open(found.flatMap(({ questions }) => questions));
+    for (const { inner, question } of wanted.length ? veils : []) {
+      const text = plain(inner.textContent);
+      if (wanted.some((one) => text.includes(one))) open(question);
+    }
   }
 
   function start() {
     started = true;
-    for (const question of veils.flatMap(({ questions }) => questions)) {
+    for (const { question } of veils) {
       if (recall(shownOf(question)) !== null) opened.add(question);
     }
-    arrive(location.hash);
+    refresh();
     sought();
+    arrive(location.hash);
     addEventListener("hashchange", () => arrive(location.hash));
     const targetOf = (event) => /** @type {Element} */ (event.target);
     document.addEventListener("click", (event) => {
@@ -148,22 +127,8 @@ course.define("covers", () => {
     });
     document.addEventListener("beforematch", (event) => {
       const veil = targetOf(event).closest(".course-veil");
-      if (veil) open(veil.dataset.question.split(" "));
+      if (veil) open(veil.dataset.question);
     });
-    const settle = async () => {
-      await window.MathJax?.startup?.promise;
-      await document.fonts.ready;
-      settled = true;
-      reserveAll();
-    };
-    if (document.readyState === "complete") settle();
-    else addEventListener("load", settle);
-    let width = 0;
-    const resized = new ResizeObserver(([{ contentRect }]) => {
-      if (width && width !== contentRect.width) requestAnimationFrame(reserveAll);
-      width = contentRect.width;
-    });
-    if (veils.length) resized.observe(veils[0].outer);
     root.dataset.courseGuess = "yes"; // the line in the page's head hides nothing for ever
   }
 
@@ -187,8 +152,7 @@ course.define("covers", () => {
   }
 
   // Where the answer of a question stands
-  const placeOf = (question) =>
-    veils.find(({ outer }) => outer.dataset.shows?.split(" ").includes(question))?.outer;
+  const placeOf = (question) => veils.find((veil) => veil.question === question)?.outer;
 
   const store = { guessOf, recall, keep, forget, isLost: (key) => visit.has(key) };
   return { store, open, close, start, neverSwitch, placeOf };

@@ -138,7 +138,7 @@ course.define("guess", () => {
       if (line) line.replaceWith(fresh);
       else place.before(fresh);
       line = fresh;
-      open([question]);
+      open(question);
     }
 
     const guessed = () => store.recall(key)?.split(" | ") ?? [];

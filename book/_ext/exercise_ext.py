@@ -3,9 +3,10 @@
 A notebook has an exercise's cells in the order in which they run: heading, task, stub, worked
 answer, and then the chapter goes on. On its page the exercise ends behind its worked answer: what
 follows moves out of its section. Its hints and its question come from its table
-(`scratchformer_course/chNN_name/exercises.py`) at each build. The first folded cells become one
-fold, *Set-up*; proofs become one fold at the end of their section, *Checks*. Cells keep their order
-within these folds. Nothing of this needs a change of a notebook.
+(`scratchformer_course/chNN_name/exercises.py`) at each build. Two folds end the page: *Set-up*, the
+folded cells of its opening, and *Checks of this page*, its proofs and checks. Cells keep their
+order within them. The folded code of a figure stands below the figure, so that no fold stands
+between a title and what the page shows first. Nothing of this needs a change of a notebook.
 """
 
 from __future__ import annotations
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
 HEADING = re.compile(r"Exercise (\d+\.\d+) · ")
 TITLE = re.compile(r"# @title (.*)\n")
 WORKED = re.compile(r"worked solution", re.IGNORECASE)
-PROOF = "Proof: "
+PROOF = re.compile(r"Proof: |Checks?\b")
 NOT_YET = re.compile(r"Exercise \d+\.\d+, not yet")
-INLINE = re.compile(r"`([^`]+)`|\*(\w[^*]*)\*")
 CHOSEN = re.compile(r"From here on: the worked .*\n")  # printed by `choose`, kit/checks/engine.py
 
 
@@ -94,12 +94,14 @@ def set_text(block: nodes.literal_block, text: str) -> None:
 
 
 def opened(cells: Iterable[nodes.container], headed: bool = False) -> list[nodes.Node]:
-    """Cells without folds of their own, each below its title if `headed`."""
+    """Cells without folds of their own, each below its title, or its section's, if `headed`."""
     shown: list[nodes.Node] = []
     for cell in cells:
         del cell["hide_mode"]
         if headed:
-            title = cell.get("title", "").removeprefix(PROOF)
+            title = cell.get("title", "").removeprefix("Proof: ")
+            if title == "Checks":
+                title = cell.parent[0].astext()
             shown.append(
                 nodes.paragraph("", title[:1].upper() + title[1:], classes=["course-fold-title"])
             )
@@ -108,12 +110,11 @@ def opened(cells: Iterable[nodes.container], headed: bool = False) -> list[nodes
 
 
 def fold_cell(cell: nodes.container) -> None:
-    """Put a cell, or its code alone, into a fold with the cell's own title."""
+    """Put a cell into a fold with its own title, or its code alone, below what it shows."""
     hidden = cell.children[:] if is_cell(cell, "all") else cell.children[:1]
     del cell["hide_mode"]
-    cell[: len(hidden)] = [
-        Fold("", *hidden, title=cell.get("title", "Code"), classes=["hide", "above-input"])
-    ]
+    cell[: len(hidden)] = []
+    cell += Fold("", *hidden, title=cell.get("title", "Code"), classes=["hide", "above-input"])
 
 
 def quieten_choice(block: nodes.literal_block) -> None:
@@ -132,10 +133,9 @@ def quieten_choice(block: nodes.literal_block) -> None:
 
 def inline(text: str) -> str:
     """HTML of a text with `code` and *words* in it, as a table has them."""
-    return INLINE.sub(
-        lambda found: f"<code>{found[1]}</code>" if found[1] else f"<em>{found[2]}</em>",
-        escape(text, quote=False),
-    )
+    marked = escape(text, quote=False)
+    marked = re.sub("`([^`]+)`", r'<code class="literal">\1</code>', marked)
+    return re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", marked)
 
 
 def sentence(text: str) -> str:
@@ -175,7 +175,7 @@ def box(section: nodes.section, exercise: Exercise, run: str) -> list[nodes.Node
 
 def how_to_run(docname: str, in_colab: bool) -> str:
     """One line on where the code of an exercise can be run."""
-    file = f"<code>{docname}.ipynb</code>"
+    file = f'<code class="literal">{docname}.ipynb</code>'
     jupyter = '<a href="../book/how_to_use.html#run-on-your-own-machine">in Jupyter</a>'
     where = f"{file} (download button, top right) {jupyter}"
     if in_colab:
@@ -206,32 +206,26 @@ def furnish_chapter(app: Sphinx, doctree: nodes.document) -> None:
         for section, number in found:
             at = section.parent.index(section)
             section.parent[at : at + 1] = box(section, tables[number], run)
-    for section in list(doctree.findall(nodes.section)):
-        gather_checks(section)
-    gather_setup(doctree[0])
+    gather_at_end(doctree[0])
     for cell in list(filter(is_cell, doctree.findall(nodes.container))):
         if is_cell(cell, "all") or is_cell(cell, "input"):
             fold_cell(cell)
 
 
-def gather_checks(section: nodes.section) -> None:
-    """Put a section's proofs into one fold behind its own text and boxes."""
-    proofs = [x for x in section if is_cell(x, "all") and x.get("title", "").startswith(PROOF)]
-    for proof in proofs:
-        section.remove(proof)
-    if proofs:
-        end = max(i for i, x in enumerate(section) if type(x) is not nodes.section) + 1
-        section.insert(end, fold("Checks", "checks", *opened(proofs, headed=True)))
-
-
-def gather_setup(chapter: nodes.section) -> None:
-    """Put the folded cells of a chapter's opening into one fold."""
-    cells = [x for x in chapter if is_cell(x, "all")]
-    if cells:
-        at = chapter.index(cells[0])
-        for cell in cells:
-            chapter.remove(cell)
-        chapter.insert(at, fold("Set-up", "setup", *opened(cells, headed=True)))
+def gather_at_end(chapter: nodes.section) -> None:
+    """Put the folded cells of a chapter's opening into a fold at its end, and its proofs below."""
+    cells = [x for x in chapter.findall(nodes.container) if is_cell(x, "all")]
+    proofs = [x for x in cells if PROOF.match(x.get("title", ""))]
+    setup = [x for x in cells if x.parent is chapter and x not in proofs]
+    for title, kind, found in (
+        ("Set-up", "setup", setup),
+        ("Checks of this page", "checks", proofs),
+    ):
+        shown = opened(found, headed=True)
+        for cell in found:
+            cell.parent.remove(cell)
+        if found:
+            chapter += fold(title, kind, *shown)
 
 
 def add_files(

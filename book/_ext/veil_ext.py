@@ -1,19 +1,18 @@
-"""A Sphinx extension: a guess covers its answer until the reader has guessed.
+"""A Sphinx extension: a guess covers its answer, and nothing else, until the reader has guessed.
 
 A page asks for a guess with an empty `<div class="course-guess" data-question="name" …>` (all its
-attributes: book/_assets/guess.js). Here, what answers it is put into veils:
+attributes: book/_assets/guess.js). Here, what answers it is put into one veil:
 
-- The answer is the next cell output that is neither folded nor a live figure, or the next one below
-  an empty `course-guess-result` with the same name. The veils begin at the guess, or there.
-- They end at an empty `course-guess-end` with the same name, or else with the first paragraph
-  below the answer, and at the latest at the next heading.
-- `data-answer-is="prose"`: no output answers. What is veiled begins below the guess and goes to
-  its `course-guess-end`.
+- The answer is the next output that is neither folded nor a live figure, or the next one below an
+  empty `course-guess-result` with the same name.
+- `data-answer-is="prose"`: no output answers. The answer is the next prose.
+- It goes on to an empty `course-guess-end` with the same name, or else to the first paragraph, and
+  at the latest to the next code, heading, exercise, live figure or other HTML.
+- Code and folds stay open: outputs move out of their cells, into the veil, which stands below the
+  code of the first, and above what is folded beside the others.
 
-Folded cells between a guess and the end of its answer are veiled as well, and so are the *Checks*
-of its section. Headings, code, exercises, live figures and other HTML stay as they are. What is
-veiled can be read without JavaScript: one line in the page's head hides it, and the scripts cover
-it.
+What is veiled can be read without JavaScript: one line in the page's head hides it, and the scripts
+put a low bar in its place.
 """
 
 import re
@@ -26,13 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 MARKER = re.compile(r'<div\s[^>]*\bclass="course-guess(-result|-end|)"[^>]*>')
-OUTSIDE = {
-    "course-exercise",
-    "course-setup",
-    "dropdown",
-    "toggle",
-}  # classes of what stays as it is
-FOLDS = {"course-fold", "hide"}  # see exercise_ext.py
+OUTSIDE = {"course-exercise", "course-fold", "dropdown", "toggle"}  # they stay as they are
 SCRIPTS = ("guess-verdicts.js", "guess-covers.js", "guess.js")
 # Before the first paint. If the scripts have not come when all else has, nothing is hidden.
 HIDE = """(() => {
@@ -47,13 +40,11 @@ HIDE = """(() => {
 
 
 class veil(nodes.General, nodes.Element):  # named as docutils names its nodes
-    """What answers one or more questions; `shows`: those whose answers stand in it."""
+    """What answers a question."""
 
 
 def visit_veil(self: Any, node: veil) -> None:
-    shows = {"data-shows": " ".join(node["shows"])} if node["shows"] else {}
-    questions = " ".join(node["questions"])
-    tag = self.starttag(node, "div", CLASS="course-veil", **{"data-question": questions}, **shows)
+    tag = self.starttag(node, "div", CLASS="course-veil", **{"data-question": node["question"]})
     self.body.append(f'{tag}<div class="course-veiled">\n')
 
 
@@ -61,32 +52,32 @@ def depart_veil(self: Any, node: veil) -> None:
     self.body.append("</div></div>\n")
 
 
-def blocks_of(parent: nodes.Element) -> Iterator[nodes.Node]:
-    """The blocks of a page in the order of reading: headings, prose, outputs, folds, raw HTML."""
+def blocks_of(parent: nodes.Element) -> Iterator[nodes.Element]:
+    """The blocks of a page in the order of reading: headings, prose, cells, folds, raw HTML."""
     for node in parent.children:
-        if not isinstance(node, nodes.Element) or OUTSIDE & set(node.get("classes", ())):
-            continue
-        if isinstance(node, nodes.section):
+        if isinstance(node, nodes.section) and not OUTSIDE & set(node["classes"]):
             yield from blocks_of(node)
-        elif node.get("nb_element") == "cell_code":
-            outputs = [child for child in node if is_output(child)]
-            yield from outputs or filter(is_fold, node)
-        elif not isinstance(node, (nodes.Invisible, nodes.target)):
+        elif isinstance(node, nodes.Element) and not isinstance(
+            node, (nodes.Invisible, nodes.target)
+        ):
             yield node
 
 
-def is_output(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Element) and node.get("nb_element") == "cell_code_output"
+def parts_of(block: nodes.Element, kind: str) -> list[nodes.Node]:
+    """What a cell shows as its "source" or "output", outside folds; nothing of any other block."""
+    children = (x for x in block.children if isinstance(x, nodes.Element))
+    return [x for x in children if x.get("nb_element") == f"cell_code_{kind}"]
 
 
-def is_fold(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Element) and bool(FOLDS & set(node.get("classes", ())))
+def is_cell(node: nodes.Element) -> bool:
+    return node.get("nb_element") == "cell_code"
 
 
-def is_veilable(node: nodes.Node) -> bool:
-    """Whether a block can be covered: no heading, no raw HTML of a page, no live figure."""
-    raw = (text for text in node.findall(nodes.raw) if "live-figure" in text.astext())
-    return not isinstance(node, (nodes.title, nodes.raw)) and next(raw, None) is None
+def can_answer(node: nodes.Element) -> bool:
+    """Whether a block belongs to an answer: no heading, exercise, HTML of a page, live figure."""
+    if isinstance(node, (nodes.section, nodes.title, nodes.raw)) or OUTSIDE & set(node["classes"]):
+        return False
+    return not any("live-figure" in text.astext() for text in node.findall(nodes.raw))
 
 
 def marker(node: nodes.Node) -> dict[str, str]:
@@ -98,10 +89,10 @@ def marker(node: nodes.Node) -> dict[str, str]:
     return {name: unescape(value) for name, value in attributes} | {"kind": found[1]}
 
 
-def ranges(blocks: list[nodes.Node]) -> Iterator[tuple[str, int, int, int]]:
-    """Each question of a page, and where its veils begin, where its answer is, and their end.
+def answers(blocks: list[nodes.Element]) -> Iterator[tuple[str, list[nodes.Element]]]:
+    """Each question of a page, and the blocks that answer it.
 
-    Raises ValueError, with the question, where there is no such place.
+    Raises ValueError, with the question, where there are none.
     """
     found = [(i, attrs) for i, node in enumerate(blocks) if (attrs := marker(node))]
     places = {(attrs["kind"], attrs["data-question"]): i for i, attrs in found}
@@ -117,56 +108,46 @@ def ranges(blocks: list[nodes.Node]) -> Iterator[tuple[str, int, int, int]]:
         prose = attrs.get("data-answer-is") == "prose"
         if prose and end is None:
             raise ValueError(f"the guess {question} is answered by prose and has no end")
-        after = range(begin + 1, len(blocks) if end is None else end)
-        can = (j for j in after if is_veilable(blocks[j]) and not is_fold(blocks[j]))
-        answer = next((j for j in can if prose or is_output(blocks[j])), None)
-        if answer is None:
+        after = blocks[begin + 1 : end]
+        begins = (lambda x: not is_cell(x)) if prose else (lambda x: parts_of(x, "output"))
+        can = (j for j, x in enumerate(after) if can_answer(x) and begins(x))
+        first = next(can, None)
+        if first is None:
             raise ValueError(f"nothing answers the guess {question}")
-        yield question, begin, answer, end_of_answer(blocks, answer) if end is None else end
+        yield question, list(up_to_end(after[first:], closed=end is not None))
 
 
-def end_of_answer(blocks: list[nodes.Node], answer: int) -> int:
-    """Behind the first paragraph below an output, but not behind a heading."""
-    for i, node in enumerate(blocks[answer + 1 :], start=answer + 1):
-        if isinstance(node, nodes.title):
-            return i
-        if isinstance(node, nodes.paragraph):
-            return i + 1
-    return len(blocks)
-
-
-def covered(blocks: list[nodes.Node]) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-    """The questions whose guess uncovers a block, and those it answers, by the block's number."""
-    questions: dict[int, list[str]] = {}
-    shows: dict[int, list[str]] = {}
-    for question, begin, answer, end in ranges(blocks):
-        shows.setdefault(answer, []).append(question)
-        section = blocks[begin].parent
-        for i, node in enumerate(blocks[begin + 1 :], start=begin + 1):
-            is_check = "course-checks" in node["classes"] and node.parent is section
-            if is_check or (i < end and is_veilable(node)):
-                questions.setdefault(i, []).append(question)
-    return questions, shows
+def up_to_end(blocks: list[nodes.Element], closed: bool) -> Iterator[nodes.Element]:
+    """An answer: its first block, and those that follow until something else begins."""
+    for i, node in enumerate(blocks):
+        if i and (parts_of(node, "source") or not can_answer(node)):
+            return
+        yield node
+        if isinstance(node, nodes.paragraph) and not closed:
+            return
 
 
 def veil_answers(app: Sphinx, doctree: nodes.document) -> None:
-    """`doctree-read`: blocks that stand next to each other and answer the same get one veil."""
-    blocks = list(blocks_of(doctree))
+    """`doctree-read`: what answers a question goes into its veil, without the code of its cells."""
     try:
-        questions, shows = covered(blocks)
+        found = list(answers(list(blocks_of(doctree))))
     except ValueError as error:
         logging.getLogger(__name__).warning(str(error), location=app.env.docname)
         return
-    last: veil | None = None
-    for i in sorted(questions):
-        node, parent = blocks[i], blocks[i].parent
-        at = parent.index(node)
-        beside = at > 0 and parent[at - 1] is last and i not in shows
-        if last is None or not beside or last["questions"] != questions[i]:
-            last = veil("", questions=questions[i], shows=shows.get(i, []))
-            parent.insert(at, last)
-        parent.remove(node)
-        last.append(node)
+    for question, blocks in found:
+        cover = veil("", question=question)
+        parent, at = blocks[0].parent, blocks[0].parent.index(blocks[0])
+        for node in blocks:
+            outputs = parts_of(node, "output")
+            if not is_cell(node) or outputs == node.children:
+                parent.remove(node)
+                cover += node
+            elif outputs:
+                for output in outputs:
+                    node.remove(output)
+                look = {"nb_element": "cell_code", "classes": node["classes"]}
+                cover += nodes.container("", *outputs, **look)
+        parent.insert(at + (blocks[0].parent is parent), cover)
 
 
 def add_files(

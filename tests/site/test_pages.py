@@ -120,8 +120,7 @@ def test_a_chapter_numbers_and_describes_its_figures_and_hands_out_its_notebook(
 def test_site_carries_one_script_of_mathjax_and_its_fonts(site):
     scripts = (site / "_static").rglob("*.js")
     names = {path.name for path in scripts if "MathJax" in path.read_text(encoding="utf-8")}
-    ours = {"course.js", "guess-covers.js"}  # they only ask it when it is done
-    assert names - ours == {"tex-chtml-full.js"}
+    assert names - {"course.js"} == {"tex-chtml-full.js"}  # which only asks it when it is done
     fonts = {path.name for path in (site / "_static" / "output" / "chtml").rglob("*.*")}
     assert {"MathJax_Main-Regular.woff", "MathJax_Math-Italic.woff"} < fonts
     assert (site / "_static" / "mathjax-LICENSE.txt").is_file()
