@@ -198,7 +198,7 @@ def first_sentences(app: Sphinx) -> dict[str, str]:
     """The beginning of each entry of the glossary, by its anchor."""
     glossary = app.env.get_doctree(GLOSSARY)
     return {
-        id: re.match(r"(.*?\.(?=\s|$)|.*)", " ".join(item.children[-1][0].astext().split()))[0]
+        id: re.split(r"(?<=\.) ", " ".join(item.children[-1][0].astext().split()))[0]
         for item in glossary.findall(nodes.definition_list_item)
         for term in item.findall(nodes.term)
         for id in term["ids"]

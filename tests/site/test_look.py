@@ -151,7 +151,7 @@ def test_a_control_of_the_theme_has_the_focus_ring_of_all_others(browser, site):
         page.keyboard.press("Tab")
         rings = []
         for label in ("Toggle primary sidebar", "Download this page", "Search"):
-            page.locator(f"button[aria-label='{label}']:visible").first.focus()
+            page.get_by_role("button", name=label, exact=True).first.focus()
             rings.append(page.evaluate(RING))
         page.locator("article a").first.focus()
         assert rings == [page.evaluate(RING)] * 3 and rings[0][0] == "solid"
