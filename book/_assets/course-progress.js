@@ -1,67 +1,38 @@
-// Ticks: for a chapter at its end, and two for an exercise at its heading. A reader sets them; the
-// question of an exercise sets "worked out", too (exercise.js), and a check in a notebook writes a
+// Where a reader is: ticks, and the last heading that was read. A chapter has a tick at its end, an
+// exercise two at its heading. A reader sets them; the question of an exercise sets "worked out", too
+// (exercise.js), Continue at a chapter's end that of the chapter, and a check in a notebook writes a
 // file with those that are "written" (kit/checks/ticks.py). The welcome page shows all ticks, and
-// writes them to a file or reads them from one. They stay in this browser (localStorage) and are
-// sent nowhere.
+// writes them to a file or reads them from one. All stays in this browser (localStorage).
 
 course.define("progress", () => {
   const { el, store } = course;
   const KEY = "course-progress";
+  const PLACE = "course-place";
   const VERSION = 1;
   const COURSE = "Transformers from Scratch";
-  // a chapter, "05", an exercise that is written, "5.1", or worked out, "5.1 worked out"
-  const ID = /^(\d\d|\d{1,2}\.\d{1,2}( worked out)?)$/;
+  // Ids: of a chapter, "05", an exercise that is written, "5.1", or worked out, "5.1 worked out"
   const workedOut = (exercise) => `${exercise} worked out`;
-  const LARGEST = 100000; // characters of a file: all ticks of the course are some 3,000
 
   // ---- calculations, which need no page ----------------------------------------------------
-
-  // A value of a file, as JSON and not long
-  function brief(value) {
-    const text = String(JSON.stringify(value));
-    return text.length > 40 ? `${text.slice(0, 39)}…` : text;
-  }
 
   const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
   // The ids in a file's text; throws an Error in words that a reader can use
   function fromFile(text) {
-    if (text.length > LARGEST) throw new Error("It is too large for a file of ticks.");
     let content;
     try {
       content = JSON.parse(text);
-    } catch {
-      throw new Error("It is not JSON, so this page did not write it.");
+    } catch {} // no JSON
+    const { course: name, what, version, done } = content ?? {};
+    if (name !== COURSE || what !== "progress" || version !== VERSION || !Array.isArray(done)) {
+      throw new Error("It is not a file of this course's ticks.");
     }
-    if (content?.course !== COURSE || content?.what !== "progress") {
-      throw new Error("It is JSON, but it is not a file of this course's ticks.");
-    }
-    if (content.version !== VERSION) {
-      throw new Error(
-        `It has version ${brief(content.version)}, and this page reads version ${VERSION}.`,
-      );
-    }
-    if (!Array.isArray(content.done)) throw new Error("It has no list of what is done.");
-    const strange = content.done.find((id) => typeof id !== "string" || !ID.test(id));
-    if (strange !== undefined) {
-      throw new Error(`It lists ${brief(strange)}, which is no chapter and no exercise.`);
-    }
-    return new Set(content.done);
+    return new Set(done.filter((id) => typeof id === "string"));
   }
 
   function toFile(done) {
     const content = { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() };
     return JSON.stringify(content, null, 1);
-  }
-
-  // Whether a stored text is of a newer edition, whose ticks this page can neither read nor change
-  function isNewer(text) {
-    try {
-      const content = JSON.parse(text);
-      return content?.course === COURSE && content.what === "progress" && content.version > VERSION;
-    } catch {
-      return false;
-    }
   }
 
   // Those ids that are a chapter or an exercise of the course
@@ -74,13 +45,24 @@ course.define("progress", () => {
 
   const chapterOf = (id) => (id.includes(".") ? id.split(".")[0].padStart(2, "0") : id);
 
-  // Where to go on: behind the last chapter that has a tick, or in it if it has none of its own;
-  // at the end, the first chapter without a tick; null if there is no tick, or none is missing
-  function next(chapters, done) {
+  // "done" of a chapter with its tick, "part" of one with a tick in it or the last heading read
+  function level(number, done, place) {
+    if (done.has(number)) return "done";
+    return place?.chapter === number || [...done].some((id) => chapterOf(id) === number)
+      ? "part"
+      : "";
+  }
+
+  // Where to go on: at the last heading read; if its chapter is done, behind the last chapter that
+  // has a tick, or in it if it has none of its own; at the end, the first chapter without a tick;
+  // null if there is nothing to go on with
+  function next(chapters, done, place) {
+    const open = ({ number }) => !done.has(number);
+    const reading = chapters.find(({ number }) => number === place?.chapter);
+    if (reading && open(reading)) return reading;
     const touched = new Set([...known(chapters, done)].map(chapterOf));
     const last = chapters.findLastIndex(({ number }) => touched.has(number));
     if (last < 0) return null;
-    const open = ({ number }) => !done.has(number);
     return chapters.slice(last).find(open) ?? chapters.find(open) ?? null;
   }
 
@@ -107,11 +89,10 @@ course.define("progress", () => {
       return new Set(); // written by nobody that this page knows
     }
   }
-  const newerIsStored = () => isNewer(store.recall(KEY));
+  const place = () => store.recallObject(PLACE); // { chapter: "06", id: "the-recipe" }, or null
 
   // Keeps the ticks, or throws an Error in words and changes nothing
   function save(done) {
-    if (newerIsStored()) throw new Error(NEWER);
     if (!store.keep(KEY, toFile(done))) throw new Error(FULL);
     dispatchEvent(new Event("course-progress")); // for ticks-and-routes.js
   }
@@ -123,10 +104,6 @@ course.define("progress", () => {
     "page inside another one), so ticks cannot be kept here.";
 
   const FULL = "This browser did not keep the ticks: its store is full or blocked.";
-
-  const NEWER =
-    "The ticks in this browser are of a newer edition of the course. This page cannot " +
-    "read them, and leaves them as they are.";
 
   const FROM_DISK =
     "These pages are opened from disk. Some browsers then keep the data of each page " +
@@ -158,8 +135,7 @@ course.define("progress", () => {
     return el("label.course-tick", box, ` ${text}`, el("span.course-unseen", hiddenText), fault);
   }
 
-  function showTicks() {
-    const done = load();
+  function showTicks(done) {
     for (const box of document.querySelectorAll("[data-tick]")) {
       box.checked = done.has(box.dataset.tick);
     }
@@ -173,16 +149,33 @@ course.define("progress", () => {
   }
 
   // Why no ticks can be shown or set here; nothing if they can
-  const hindranceOfTicks = () => (!storageWorks() ? NO_STORE : newerIsStored() ? NEWER : "");
+  const hindranceOfTicks = () => (storageWorks() ? "" : NO_STORE);
+
+  // Keeps the last heading above the middle of the window, once the reader scrolls
+  function keepPlace(chapter) {
+    const headings = [...document.querySelectorAll("article section[id] > :is(h2, h3)")];
+    let waiting = 0;
+    function keep() {
+      const isRead = (heading) => heading.getBoundingClientRect().top < innerHeight / 2;
+      const id = headings.findLast(isRead)?.parentElement.id;
+      if (id) store.keep(PLACE, JSON.stringify({ chapter, id }));
+    }
+    addEventListener("scroll", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(keep, 200);
+    });
+  }
 
   function onChapter(number) {
-    const end = document.querySelector(".course-report");
+    const end = document.querySelector(".course-end");
     const hindrance = hindranceOfTicks();
     if (hindrance) {
-      end?.before(el("p.course-tick-end", hindrance));
+      end.prepend(el("p", hindrance));
       return;
     }
-    for (const section of document.querySelectorAll("section[data-exercise]")) {
+    const sections = [...document.querySelectorAll("section[data-exercise]")];
+    const exercises = sections.map(({ dataset }) => dataset.exercise);
+    for (const section of sections) {
       const { exercise } = section.dataset;
       const ticks = [
         tick(workedOut(exercise), "Worked out on this page", `: exercise ${exercise}`),
@@ -190,9 +183,25 @@ course.define("progress", () => {
       ];
       section.querySelector("h3").after(el("p.course-ticks", ...ticks));
     }
-    end?.before(el("p.course-tick-end", tick(number, "I am done with this chapter", "")));
-    showTicks();
-    store.follow(showTicks);
+    end.prepend(el("p", tick(number, "I am done with this chapter", "")));
+    end.querySelector(".course-continue").addEventListener("click", () => {
+      store.keep(PLACE, null);
+      const box = end.querySelector("input");
+      if (!box.checked) box.click();
+    });
+    const solved = el("progress", { max: exercises.length, "aria-label": "Exercises" });
+    const words = el("span");
+    if (sections.length) document.querySelector("h1").after(el("p.course-solved", solved, words));
+    function show() {
+      const done = load();
+      showTicks(done);
+      solved.value = exercises.filter((id) => done.has(id) || done.has(workedOut(id))).length;
+      words.textContent = `${solved.value} of ${counted(exercises.length, "exercise")}`;
+    }
+    show();
+    addEventListener("course-progress", show);
+    store.follow(show);
+    keepPlace(number);
   }
 
   function onWelcome(host) {
@@ -210,9 +219,9 @@ course.define("progress", () => {
       return;
     }
     const summary = el("p", {});
-    const onward = el("p.course-onward");
     const status = el("p", { role: "status" });
-    const question = el("div.course-question", { role: "group", tabindex: -1 });
+    const start = document.querySelector(".course-start a");
+    const [startText, startAddress] = [start.textContent, start.href];
     const file = el("input", {
       type: "file",
       accept: ".json,application/json",
@@ -222,44 +231,35 @@ course.define("progress", () => {
     file.hidden = true;
     const button = (text, onclick) => course.button(text, onclick, { class: "course-button" });
     const importing = button("Import a file", () => file.click());
-    function clear() {
-      if (newerIsStored()) throw new Error(NEWER);
+    const clearing = button("Clear all ticks", () => {
+      if (!confirm("Clear all ticks in this browser?")) return;
       store.keep(KEY, null);
+      store.keep(PLACE, null);
       dispatchEvent(new Event("course-progress"));
-      return "All ticks are cleared.";
-    }
-    const clearing = button("Clear all ticks", () =>
-      ask("Clear all ticks in this browser?", clearing, [["Clear them", clear]]),
-    );
+      status.textContent = "All ticks are cleared.";
+      show();
+      importing.focus(); // since the button cannot be pressed now
+    });
     const exporting = button("Export to a file", () => {
       const url = URL.createObjectURL(new Blob([toFile(load())], { type: "application/json" }));
       el("a", { href: url, download: "transformers-from-scratch-ticks.json" }).click();
       setTimeout(() => URL.revokeObjectURL(url), 1000);
       status.textContent = "The ticks were written to a file.";
     });
-    host.append(
-      summary,
-      onward,
-      el("p.course-buttons", exporting, importing, clearing, file),
-      question,
-      status,
-    );
+    host.append(summary, el("p.course-buttons", exporting, importing, clearing, file), status);
     if (location.protocol === "file:") host.append(el("p.course-aside", FROM_DISK));
 
     function show() {
       const done = load();
       const sums = count(chapters, done);
-      const to = next(chapters, done);
+      const to = next(chapters, done, place());
       summary.textContent =
         `You have ticked ${sums.chapters} of ${sums.allChapters} chapters. Of ` +
         `${sums.allExercises} exercises, ${sums.workedOut} worked out and ${sums.written} written.`;
       clearing.disabled = exporting.disabled = done.size === 0;
-      for (const place of [onward, document.getElementById("course-next")]) {
-        place.hidden = !to;
-        place.replaceChildren(
-          ...(to ? ["Go on with ", el("a", { href: to.link.href }, to.link.textContent), "."] : []),
-        );
-      }
+      start.textContent = to ? `Continue: ${to.link.textContent}` : startText;
+      start.href = to ? to.link.href : startAddress;
+      if (to && place()?.chapter === to.number) start.hash = place().id;
       for (const { card, number, exercises } of chapters) {
         const sums = count([{ number, exercises }], done);
         const words = [
@@ -272,73 +272,21 @@ course.define("progress", () => {
       }
     }
 
-    function putAway() {
-      question.replaceChildren();
-      question.removeAttribute("aria-label");
-    }
-
-    // A question with its answers as buttons; each answer does something and says what it did
-    function ask(text, from, answers) {
-      const close = (act) => {
-        putAway();
-        try {
-          status.textContent = act();
-        } catch (error) {
-          status.textContent = `Nothing was changed. ${error.message}`;
-        }
-        show();
-        (from.disabled ? importing : from).focus();
-      };
-      status.textContent = "";
-      question.setAttribute("aria-label", text);
-      question.replaceChildren(
-        el("p", text),
-        el(
-          "p.course-buttons",
-          ...answers.map(([name, act]) => button(name, () => close(act))),
-          button("Cancel", () => close(() => "Nothing was changed.")),
-        ),
-      );
-      question.focus();
-    }
-
+    // What a file lists is added to what is ticked: nothing is lost
     async function read() {
       const [chosen] = file.files;
       if (!chosen) return;
-      putAway(); // a question about another file
-      status.textContent = "";
       try {
         const listed = fromFile(await chosen.text());
         const found = known(chapters, listed);
-        const mine = known(chapters, load());
+        save(new Set([...load(), ...found]));
         const unknown = listed.size - found.size;
-        const leftOut = !unknown
-          ? ""
-          : ` ${counted(unknown, "id")} of no chapter or exercise of this course ` +
-            `${unknown === 1 ? "was" : "were"} left out.`;
-        const take = (done) => {
-          save(done);
-          return (
-            `${counted(found.size, "tick")} ${found.size === 1 ? "was" : "were"} read from ` +
-            `the file.${leftOut}`
-          );
-        };
-        const merge = () => take(new Set([...load(), ...found]));
-        if (!mine.size) {
-          status.textContent = merge();
-          show();
-          return;
-        }
-        ask(
-          `The file holds ${counted(found.size, "tick")}, and this browser has ${mine.size}.`,
-          importing,
-          [
-            ["Merge the two", merge],
-            ["Replace mine by the file’s", () => take(found)],
-          ],
-        );
+        status.textContent =
+          `${counted(found.size, "tick")} ${found.size === 1 ? "was" : "were"} read from the file.` +
+          (unknown ? ` It lists ${counted(unknown, "id")} that this course does not have.` : "");
+        show();
       } catch (error) {
-        status.textContent = `This file was not read. ${error.message}`;
+        status.textContent = `Nothing was changed. ${error.message}`;
       } finally {
         file.value = ""; // so that the same file can be chosen again
       }
@@ -354,5 +302,5 @@ course.define("progress", () => {
     if (host) onWelcome(host);
     else if (chapter) onChapter(chapter[1]);
   }
-  return { fromFile, toFile, isNewer, known, next, count, load, setWorkedOut };
+  return { fromFile, toFile, known, level, next, count, load, place, setWorkedOut };
 });

@@ -47,17 +47,24 @@ course.define("page", () => {
     page.theme = shown;
   });
 
-  // The contents at the side scroll along: the section that is read stays in sight.
-  const bar = document.querySelector(".bd-sidebar-secondary");
-  function follow() {
-    const link = bar.querySelector("a[aria-current]");
+  // What is current in the bars at the sides is in sight: the page, and the section that is read
+  function bringInSight(bar, link) {
     if (!link) return;
     const [box, line] = [bar.getBoundingClientRect(), link.getBoundingClientRect()];
     const isInSight = line.top > box.top && line.bottom < box.bottom;
     if (!isInSight) bar.scrollTop += line.top - box.top - box.height / 3;
   }
-  if (bar)
-    new MutationObserver(follow).observe(bar, { subtree: true, attributeFilter: ["aria-current"] });
+  const [pages, sections] = [".bd-sidebar-primary", ".bd-sidebar-secondary"].map((name) =>
+    document.querySelector(name),
+  );
+  // the theme puts the bar where it was on the page before
+  addEventListener("load", () => bringInSight(pages, pages.querySelector("li.current > a")));
+  const follow = () => bringInSight(sections, sections.querySelector("a[aria-current]"));
+  if (sections)
+    new MutationObserver(follow).observe(sections, {
+      subtree: true,
+      attributeFilter: ["aria-current"],
+    });
 
   // A name that is heard for each button that copies, beside the one that shows on hover
   for (const button of document.querySelectorAll(".copybtn")) {

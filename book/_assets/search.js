@@ -1,6 +1,7 @@
-// The search page: below each result the section in which the words stand, and a link that opens
-// there. Sphinx's own excerpts are of the whole page with its code, so they are switched off. From
-// disk a browser lets no page read another one: results stay links to whole pages.
+// The search page: results while a reader types, first the page that answers a usual question, and
+// words with one wrong letter are read as words of the course. Below each result is the section in which
+// the words stand, and its link opens there. Sphinx's own list gives way to this one. From disk a
+// browser lets no page read another one: results stay links to whole pages.
 
 course.define("search", () => {
   const AROUND = 120; // characters on each side of a word
@@ -8,7 +9,17 @@ course.define("search", () => {
     ".cell, .highlight, pre, details, nav, figure, form, table, .live-figure, .course-veil, " +
     ".course-guess, .course-question, .course-report, .headerlink, script, style, h1, h2, h3, h4";
 
+  // Pages that answer, whatever their words: a question is found by its words' beginnings
+  const ANSWERS = [
+    { words: /\b(instal|set.?up|colab|pip|requirements|jupyter)/, page: "book/how_to_use" },
+    { words: /\b(nans?\b|diverge|explo)/, page: "notebooks/11_training" },
+    { words: /\b(my|own|your) (own )?(text|data|file|corpus)/, page: "book/train_in_this_tab" },
+  ];
+
+  const GLOSSARY = "book/glossary";
+  const LINK = DOCUMENTATION_OPTIONS.LINK_SUFFIX;
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  let query = "";
 
   const plain = (element) => element.textContent.replace(/\s+/g, " ").trim();
 
@@ -30,7 +41,6 @@ course.define("search", () => {
   // For each word that was looked for, a pattern of it and of its other forms; Sphinx finds words
   // by their stems, and parts of words if there is no such word
   function patterns(edge) {
-    const query = new URLSearchParams(location.search).get("q");
     const [, stems, , words] = Search._parseQuery(query);
     const stemmer = new Stemmer();
     const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -78,10 +88,12 @@ course.define("search", () => {
     return course.el("p.context", name, prose ? " · " : "", text);
   }
 
+  const pageTexts = {};
   async function describe(item) {
     const link = item.querySelector("a");
-    const response = await fetch(link.href.split("#")[0]);
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const address = link.href.split("#")[0];
+    pageTexts[address] ??= fetch(address).then((response) => response.text());
+    const page = new DOMParser().parseFromString(await pageTexts[address], "text/html");
     const within = link.hash ? page.getElementById(decodeURIComponent(link.hash.slice(1))) : null;
     const places = within ? [within] : [...page.querySelectorAll("article :is(section, dt)[id]")];
     for (const edge of ["(?<![\\p{L}\\p{N}])", ""]) {
@@ -91,7 +103,7 @@ course.define("search", () => {
       if (found.place !== page.querySelector("article section[id]")) link.hash = found.place.id;
       const summary = excerpt(found, wanted);
       item.append(summary);
-      for (const word of Search._parseQuery(new URLSearchParams(location.search).get("q"))[3]) {
+      for (const word of Search._parseQuery(query)[3]) {
         _highlightText(summary, word, "highlighted");
       }
       return;
@@ -104,14 +116,85 @@ course.define("search", () => {
     if (!target.closest("#search-results")) localStorage.removeItem("sphinx_highlight_terms");
   });
 
-  const results = document.getElementById("search-results");
-  if (location.protocol === "file:" || !results) return;
-  new MutationObserver((changes) => {
-    for (const { addedNodes } of changes) {
-      for (const node of addedNodes) {
-        if (node instanceof Element && node.matches("#search-results li"))
-          describe(node).catch(() => {}); // the link is there
-      }
+  // Whether two words differ in one letter, or in the order of two
+  function isTypo(word, other) {
+    if (Math.abs(word.length - other.length) > 1 || word === other) return false;
+    let start = 0;
+    while (start < word.length && word[start] === other[start]) start++;
+    const [a, b] = [word.slice(start), other.slice(start)];
+    const isSwapped = a.length > 1 && a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2);
+    const [longer, shorter] = a.length >= b.length ? [a, b] : [b, a];
+    return isSwapped || longer.slice(1) === shorter.slice(a.length === b.length ? 1 : 0);
+  }
+
+  // A word that no page has becomes the commonest one that differs in a letter
+  function corrected(word, stemmer) {
+    const { terms, titleterms } = Search._index;
+    const stem = stemmer.stemWord(word.toLowerCase());
+    const all = Object.keys(terms);
+    const has = [...all, ...Object.keys(titleterms)].some((term) => term.startsWith(stem));
+    if (stem.length < 4 || has) return word;
+    const pages = (term) => [terms[term]].flat().length;
+    const isNear = (term) => isTypo(stem, term) || (term.length > 4 && stem.startsWith(term));
+    const [best] = all.filter(isNear).sort((a, b) => pages(b) - pages(a));
+    const within = all.filter((term) => term.includes(stem)).map(pages); // a part of longer words
+    return best && pages(best) > 5 * Math.max(0, ...within) ? best : word;
+  }
+
+  // The results, the best first, each once: [address, title]
+  function find() {
+    const { docnames, titles } = Search._index;
+    const answers = ANSWERS.filter(({ words }) => words.test(query.toLowerCase())).map(
+      ({ page }) => [page, titles[docnames.indexOf(page)], ""],
+    );
+    const found = new Map();
+    const results = Search._performSearch(...Search._parseQuery(query)).reverse();
+    const isEntry = ([page, , anchor]) => page === GLOSSARY && anchor;
+    for (const [page, title, anchor] of [...answers, ...results]) {
+      // an entry of the glossary is found as such, and the glossary once more by its words
+      if (page === GLOSSARY && !anchor && results.some(isEntry)) continue;
+      const entry =
+        isEntry([page, title, anchor]) && anchor.replace("#term-", "").replaceAll("-", " ");
+      const key = page + anchor;
+      if (!found.has(key))
+        found.set(key, [page + LINK + anchor, entry ? `${entry} · ${title}` : title]);
     }
-  }).observe(results, { childList: true, subtree: true });
+    return [...found.values()];
+  }
+
+  const status = course.el("p.search-summary", { role: "status" });
+  const list = course.el("ul.search");
+
+  function show(text) {
+    const stemmer = new Stemmer();
+    query = text.trim().replace(/[\p{L}\p{N}]+/gu, (word) => corrected(word, stemmer));
+    const all = query.length > 1 ? find() : [];
+    const places = all.length === 1 ? "place" : "places";
+    const read = query === text.trim() ? "" : `, read as “${query}”`;
+    status.textContent = query.length > 1 ? `${all.length} ${places}${read}` : "";
+    list.replaceChildren(
+      ...all.map(([href, title]) => {
+        const link = course.el("a", { href });
+        link.innerHTML = title; // Sphinx escapes it
+        return course.el("li", link);
+      }),
+    );
+    if (location.protocol !== "file:")
+      for (const item of list.children) describe(item).catch(() => {}); // the link is there
+  }
+
+  // Once the index is there; Sphinx goes on filling its own list, which nobody sees
+  document.addEventListener("DOMContentLoaded", () => {
+    const results = document.getElementById("search-results");
+    const field = document.querySelector(".bd-search-container input[name=q]");
+    if (!results || !field) return;
+    results.replaceChildren(status, list);
+    Search.output = course.el("ul");
+    let waiting = 0;
+    field.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => show(field.value), 150);
+    });
+    show(field.value);
+  });
 });

@@ -1,14 +1,17 @@
-// Ticks beside the links to chapters, in the side bar, the machine, the map and the routes; and the
-// route that a reader follows. It is chosen on the welcome page and kept in this browser; at a
-// chapter's end, previous and next lead along it.
+// Ticks beside the links to chapters, in the machine, the map and the routes, and circles in the side
+// bar; and the route that a reader follows. It is chosen on the welcome page and kept in this browser;
+// at a chapter's end, Continue leads along it.
 
 course.define("ticks_and_routes", () => {
   const { el, store } = course;
   const KEY = "course-route";
-  const LINKS = ".bd-sidebar-primary, .course-machine, .course-map, .course-route"
+  const LINKS = ".course-machine, .course-map, .course-route"
     .split(", ")
     .map((place) => `${place} a`)
     .join(", ");
+
+  /** @type {{name: string, chapters: string[]}} */
+  const NO_ROUTE = { name: "", chapters: [] };
 
   const button = (text, onclick) => course.button(text, onclick, { class: "course-button" });
 
@@ -24,8 +27,21 @@ course.define("ticks_and_routes", () => {
     const done = course.progress.load();
     for (const link of document.querySelectorAll(LINKS)) {
       link.querySelector(".course-check")?.remove();
+      const isDone = done.has(numberOf(link));
+      if (link instanceof SVGElement) link.classList.toggle("course-done", isDone);
       // in the machine it hangs on the number
-      if (done.has(numberOf(link))) (link.querySelector("b") ?? link).append(check(link));
+      if (isDone) (link.querySelector("b") ?? link).append(check(link));
+    }
+    const place = course.progress.place();
+    for (const link of document.querySelectorAll(".bd-sidebar-primary a")) {
+      const number = numberOf(link);
+      if (!number) continue;
+      const level = course.progress.level(number, done, place);
+      const words = { done: " (done)", part: " (begun)" }[level];
+      link.querySelector(".course-circle")?.remove();
+      link.prepend(el("span.course-circle", { "data-level": level }));
+      link.querySelector(".course-unseen")?.remove();
+      if (words) link.append(el("span.course-unseen", words));
     }
   }
 
@@ -35,7 +51,7 @@ course.define("ticks_and_routes", () => {
       return el("span.course-check", " ✓", unseen);
     }
     const box = link.querySelector("rect").getBBox();
-    const place = { x: box.x + box.width - 9, y: box.y + 14 };
+    const place = { x: box.x + box.width - 9, y: box.y + box.height - 6 };
     return el("svg:text.course-check", { ...place }, "✓");
   }
 
@@ -58,6 +74,30 @@ course.define("ticks_and_routes", () => {
       event.preventDefault();
       next.focus();
     });
+  }
+
+  // ---- the map -----------------------------------------------------------------------------
+
+  // What a chapter needs, and what that needs, are marked while it is pointed at or has the focus
+  function markNeeds(map) {
+    const boxes = new Map([...map.querySelectorAll("a")].map((box) => [numberOf(box), box]));
+    function mark({ type, target }) {
+      const needed = new Set();
+      const add = (number) => {
+        needed.add(number);
+        boxes.get(number).dataset.needs.split(" ").filter(Boolean).forEach(add);
+      };
+      const box = type.endsWith("out") ? null : target.closest("a");
+      if (box) add(numberOf(box));
+      for (const [number, each] of boxes)
+        each.classList.toggle("course-before", needed.has(number));
+      for (const path of map.querySelectorAll("[data-from]")) {
+        const { from, to } = path.dataset;
+        path.classList.toggle("course-before", needed.has(from) && needed.has(to));
+      }
+    }
+    for (const event of ["mouseover", "mouseout", "focusin", "focusout"])
+      map.addEventListener(event, mark);
   }
 
   // ---- the route ---------------------------------------------------------------------------
@@ -87,7 +127,7 @@ course.define("ticks_and_routes", () => {
         section.classList.toggle("course-followed", isFollowed());
         choose.textContent = isFollowed() ? "Leave this route" : "Follow this route";
         status.textContent = isFollowed()
-          ? "You follow it: at the end of a chapter, “next” leads along it. This browser keeps that."
+          ? "You follow it: at the end of a chapter, “Continue” leads along it. This browser keeps that."
           : "";
       };
     });
@@ -97,55 +137,21 @@ course.define("ticks_and_routes", () => {
   }
 
   function onChapter(chapter, pages) {
-    const area = document.querySelector(".prev-next-area");
-    const own = [...area.children];
-    const line = el("p.course-route-line", { tabindex: -1 });
-    const routes = `${document.querySelector(".navbar-brand").href.split("#")[0]}#where-to-start`;
-    area.before(line);
-
-    // One of the theme's two buttons, which leads elsewhere
-    function leading(button, subtitle, page) {
-      const link = button.cloneNode(true);
-      link.href = page.href;
-      link.title = subtitle;
-      link.querySelector(".prev-next-subtitle").textContent = subtitle;
-      link.querySelector(".prev-next-title").textContent = page.title;
-      return link;
-    }
-
+    const onward = document.querySelector(".course-continue");
+    const title = onward.querySelector("span");
+    const own = { href: onward.href, title: title.textContent };
+    const href = `${document.querySelector(".navbar-brand").href.split("#")[0]}#where-to-start`;
+    const line = el("a", { href });
+    onward.before(el("p.course-route-line", line));
     return () => {
-      const route = load();
-      const chapters = (route?.chapters ?? []).filter((number) => pages.has(number));
+      const { name, chapters } = load() ?? NO_ROUTE;
       const place = chapters.indexOf(chapter);
-      area.replaceChildren(...own);
-      line.replaceChildren();
-      if (!chapters.length) return;
-      const name = `“${route?.name}”`;
-      const leave = button("Leave the route", () => {
-        keep(null);
-        area.replaceChildren(...own);
-        line.replaceChildren("You left the route.");
-        line.focus();
-      });
-      if (place < 0) {
-        const done = course.progress.load();
-        const page = pages.get(chapters.find((number) => !done.has(number)) ?? chapters[0]);
-        const back = el("a", { href: page.href }, page.title);
-        line.append(`This chapter is not on your route ${name}, which goes on with `, back, leave);
-        return;
-      }
-      line.append(`Your route is ${name}: chapter ${place + 1} of ${chapters.length}.`, leave);
-      const before = pages.get(chapters[place - 1]) ?? { href: routes, title: "All routes" };
-      const after = pages.get(chapters[place + 1]) ?? { href: routes, title: "Choose another" };
-      const isLast = place === chapters.length - 1;
-      area.replaceChildren(
-        leading(own[0], place ? `Previous on the route ${name}` : "Before the route", before),
-        leading(
-          own[1],
-          isLast ? `The end of the route ${name}` : `Next on the route ${name}`,
-          after,
-        ),
-      );
+      const after = pages.get(chapters[place + 1]) ?? { href, title: "Choose another route" };
+      const next = place < 0 ? own : after;
+      onward.href = next.href;
+      title.textContent = next.title;
+      line.textContent =
+        place < 0 ? "" : `Your route: ${name}, chapter ${place + 1} of ${chapters.length}`;
     };
   }
 
@@ -156,6 +162,7 @@ course.define("ticks_and_routes", () => {
   }
   const chapter = numberOf(location);
   document.querySelectorAll(".course-machine").forEach(joinStops);
+  document.querySelectorAll(".course-map").forEach(markNeeds);
   const showRoute = chapter ? onChapter(chapter, pages) : onWelcome();
   function show() {
     showTicks();

@@ -1,21 +1,26 @@
 """A Sphinx extension: on every chapter, the whole machine with a mark where the reader is.
 
-It stands below the chapter's line of facts.
+It stands below the chapter's line of facts; at the chapter's end a card leads on. On each page the
+side bar is folded but for the reader's part, and links to the glossary carry a preview.
 `WAY` and `BESIDE` name the parts of the machine and the chapters about each. Titles and addresses
 come from the chapters, and a build in which a chapter is in no part, or in two, ends. The picture
 comes into the written page alone, so the search index does not hold its words for each chapter.
 """
 
+import re
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from scratchformer_course.kit.facts import Chapter, chapters
 
 HEIGHT = 26  # of a picture, in pixels
+GLOSSARY = "book/glossary"
 LETTER = 8  # width of a letter in a token
 
 Parts = dict[str, tuple[str, str]]  # a name, its chapters, and its picture
@@ -142,11 +147,81 @@ def add_machine(
     before, tag, rest = context["body"].partition('<p class="course-facts">')
     if current and tag:
         facts, end, after = rest.partition("</p>")
-        context["body"] = f"{before}{tag}{facts}{end}\n{machine(current, known)}{after}"
+        body = f"{before}{tag}{facts}{end}\n{machine(current, known)}{after}"
+        card = end_card(current, known, context["next"])
+        context["body"] = body + card
+        if f'href="{context["next"]["link"]}"' in card:
+            context["next"] = None  # otherwise it would stand below the card again
+
+
+def end_card(chapter: Chapter, known: dict[str, Chapter], after: dict[str, str]) -> str:
+    """What a reader can do now, and the next chapter; `after` the last one, the next page."""
+    link, title = after["link"], after["title"]
+    if following := known.get(f"{int(chapter.number) + 1:02}"):
+        link = f"{Path(following.docname).name}.html"
+        title = f"{following.number} · {escape(following.title)}, {following.minutes} minutes"
+    can = f"<p>You can now {escape(chapter.can)}</p>" if chapter.can else ""
+    return (
+        f'<section class="course-end" aria-label="The end of the chapter">{can}'
+        f'<a class="course-continue" href="{link}"><b>Continue</b> <span>{title}</span>'
+        "</a></section>"
+    )
+
+
+def fold_parts(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """`html-page-context`: each part of the side bar is a fold, and that of the page is open.
+
+    A page of no part (the welcome page, the search) opens all.
+    """
+    generate = context["generate_toctree_html"]
+
+    def folded(*args: Any, **named: Any) -> Any:
+        soup = generate(*args, **named)
+        all_open = not soup.select_one("li.current")
+        for caption in soup.select("p.caption"):
+            pages = caption.find_next_sibling("ul")
+            fold = soup.new_tag("details", attrs={"class": "course-part-fold"})
+            if all_open or pages.select_one("li.current"):
+                fold["open"] = ""
+            caption.wrap(fold)
+            caption.name, caption.attrs = "summary", {}
+            fold.append(pages.extract())
+        return soup
+
+    context["generate_toctree_html"] = folded
+
+
+@cache
+def first_sentences(app: Sphinx) -> dict[str, str]:
+    """The beginning of each entry of the glossary, by its anchor."""
+    glossary = app.env.get_doctree(GLOSSARY)
+    return {
+        id: re.split(r"(?<=\.) ", " ".join(item.children[-1][0].astext().split()))[0]
+        for item in glossary.findall(nodes.definition_list_item)
+        for term in item.findall(nodes.term)
+        for id in term["ids"]
+    }
+
+
+def add_previews(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """`html-page-context`: links to the glossary carry what previews.js shows."""
+    if doctree is not None and pagename != GLOSSARY:
+        context["body"] = re.sub(
+            r'(?<=glossary\.html#)(term-[^"]+)"',
+            lambda found: f'{found[0]} data-preview="{escape(first_sentences(app)[found[1]])}"',
+            context["body"],
+        )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the hook and the styles."""
     app.add_css_file("map.css")
-    app.connect("html-page-context", add_machine)
+    app.connect("html-page-context", add_machine, priority=400)  # before the link for reports
+    app.add_js_file("previews.js", defer="defer")
+    app.connect("html-page-context", add_previews)
+    app.connect("html-page-context", fold_parts, priority=900)  # after the theme's function
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,7 +26,9 @@ from scratchformer_course.kit import facts
 from scratchformer_course.kit.facts import Chapter
 
 # the map, in units of a pixel: a phone of 390 px has room for 358
-COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 120, 68, 106, 46
+COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT = 120, 76, 104, 46
+MARGIN = 8  # at both sides, for arrows
+TRACK = 5  # between two arrows beside each other
 
 
 class FromChapters(Directive):
@@ -169,17 +171,21 @@ class Map(FromChapters):
             if number != "."
         }
         self.check_all(places)
-        width, height = COLUMN * max(map(len, rows)), ROW * len(rows) - ROW + BOX_HEIGHT + 2
+        width = COLUMN * max(map(len, rows)) + 2 * MARGIN
+        height = ROW * len(rows) - ROW + BOX_HEIGHT + 2
         left_out = implied_arrows(self.chapters)
-        arrows = "".join(
-            arrow(places[need], places[c.number], dashed=need in c.helped_by)
-            for c in self.chapters.values()
-            for need in (*c.needs, *c.helped_by)
-            if (need, c.number) not in left_out
+        arrows = draw_arrows(
+            places,
+            [
+                (need, chapter.number, need in chapter.helped_by)
+                for chapter in self.chapters.values()
+                for need in (*chapter.needs, *chapter.helped_by)
+                if (need, chapter.number) not in left_out
+            ],
         )
         boxes = "".join(self.box(self.chapters[n], *place) for n, place in places.items())
         return raw(
-            f'<svg class="course-map" viewBox="0 0 {width} {height}" role="group" '
+            f'<svg class="course-map" viewBox="{-MARGIN} 0 {width} {height}" role="group" '
             'aria-label="Map of the chapters: an arrow leads from a chapter to one that needs it">'
             '<defs><marker id="course-map-head" viewBox="0 0 8 8" refX="7" refY="4" '
             'markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
@@ -231,20 +237,47 @@ def two_lines(text: str) -> list[str]:
     return [text[:cut].strip(), text[cut:]]
 
 
-def arrow(start: tuple[int, int], end: tuple[int, int], dashed: bool) -> str:
-    """A line between two places of the map: from below a box to above another, or sideways."""
-    (from_column, from_row), (to_column, to_row) = start, end
-    x1, x2 = ((column + 0.5) * COLUMN for column in (from_column, to_column))
-    if from_row == to_row:
-        way = 1 if to_column > from_column else -1
-        y = from_row * ROW + 1 + BOX_HEIGHT / 2
-        path = f"M{x1 + way * BOX_WIDTH / 2:g} {y:g}H{x2 - way * (BOX_WIDTH / 2 + 1):g}"
-    else:
-        y1, y2 = from_row * ROW + 1 + BOX_HEIGHT, to_row * ROW
-        middle = (y1 + y2) / 2
-        path = f"M{x1:g} {y1:g}C{x1:g} {middle:g} {x2:g} {middle:g} {x2:g} {y2:g}"
-    dashes = ' stroke-dasharray="4 3"' if dashed else ""
-    return f'<path class="course-arrow" marker-end="url(#course-map-head)" d="{path}"{dashes}/>'
+def draw_arrows(places: dict[str, tuple[int, int]], needed: list[tuple[str, str, bool]]) -> str:
+    """Arrows that go around boxes: below its own box, each chapter has a track in the gaps between
+    rows and, where its arrow is longer than a row, in those between columns. Two chapters share no
+    track, so no arrow seems to come from another chapter.
+    """
+    last = max(column for column, _ in places.values())
+    tracks: dict[tuple[str, int], list[str]] = {}
+    ports: dict[tuple[str, int], int] = {}
+
+    def track(gap: str, place: int, chapter: str) -> int:
+        users = tracks.setdefault((gap, place), [])
+        if chapter not in users:
+            users.append(chapter)
+        return users.index(chapter) * TRACK
+
+    drawn = ""
+    for need, number, dashed in needed:
+        (column, row), (to_column, to_row) = places[need], places[number]
+        x, y = (column + 0.5) * COLUMN, row * ROW + 1 + BOX_HEIGHT
+        to_x, to_y = (to_column + 0.5) * COLUMN, to_row * ROW
+        if row == to_row:
+            way = 1 if to_column > column else -1
+            y -= BOX_HEIGHT / 2
+            path = f"M{x + way * BOX_WIDTH / 2:g} {y:g}H{to_x - way * (BOX_WIDTH / 2 + 1):g}"
+        elif to_row == row + 1 and column == to_column:
+            path = f"M{x:g} {y:g}V{to_y:g}"
+        else:
+            path = f"M{x:g} {y:g}V{y + 5 + track('row', row, need):g}"
+            if to_row > row + 1:
+                lane = max(column, to_column) + (column == to_column == last)
+                x = lane * COLUMN - TRACK / 2 + track("column", lane, need)
+                path += f"H{x:g}V{to_y - ROW + BOX_HEIGHT + 6 + track('row', to_row - 1, need):g}"
+            side = 1 if x > to_x else -1
+            ports[number, side] = ports.get((number, side), 0) + 1
+            path += f"H{to_x + side * 14 * ports[number, side]:g}V{to_y:g}"
+        dashes = ' stroke-dasharray="4 3"' if dashed else ""
+        drawn += (
+            f'<path class="course-arrow" data-from="{need}" data-to="{number}" '
+            f'marker-end="url(#course-map-head)" d="{path}"{dashes}/>'
+        )
+    return drawn
 
 
 # ---- a model -----------------------------------------------------------------------------------

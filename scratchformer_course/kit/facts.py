@@ -3,8 +3,8 @@
 A notebook's metadata holds, under `course`, what cannot be computed: the chapters it needs
 (`needs`), those that help (`helped_by`), the words of its line of needs where they say more than
 chapters (`needs_text`, with "{05}" for a link), and the seconds of its last execution (`seconds`,
-which `tools/execute.py` writes). Title, exercises and minutes come from its cells, its part from
-`_toc.yml`.
+which `tools/execute.py` writes). `can` may go on after "You can now" at the chapter's end. Title,
+exercises and minutes come from its cells, its part from `_toc.yml`.
 
 Minutes of reading count what is open on the built page: no folded code, no live or drawn figure
 but its caption. An exercise is told apart, from its heading to its worked answer.
@@ -51,6 +51,7 @@ class Chapter(NamedTuple):
     minutes: int  # of reading, without exercises
     seconds: int  # of running
     exercises: tuple[str, ...]  # "5.1", …
+    can: str = ""  # what goes on after "You can now"
 
     @property
     def exercise_minutes(self) -> int:
@@ -89,6 +90,7 @@ def read(path: Path) -> Chapter:
         minutes=minutes(cells),
         seconds=facts["seconds"],
         exercises=tuple(EXERCISES.findall(prose)),
+        can=facts.get("can", ""),
     )
 
 

@@ -113,3 +113,45 @@ def test_the_contents_scroll_along_and_show_the_section_that_is_read(browser, se
             )
             read.add(shown.json_value())
         assert bar.evaluate("e => e.scrollTop > 0")
+
+
+TERM = "article a[data-preview]"
+
+
+def test_a_term_shows_its_first_sentence_on_hover_focus_and_tap(browser, site):
+    """From disk; Escape puts it away, and a second tap follows the link."""
+    address = (site / "notebooks" / "06_self_attention.html").as_uri()
+    with opened(browser, address, has_touch=True) as page:
+        term, box = page.locator(TERM).first, page.get_by_role("tooltip")
+        (entry,) = term.get_attribute("href").split("#")[1:]
+        glossary = parsed(site / "book" / "glossary.html")
+        definition = glossary.select_one(f"[id='{entry}'] ~ dd p").get_text().replace("\n", " ")
+        page.locator("h1").scroll_into_view_if_needed()
+        for act in (term.hover, term.focus, term.tap):
+            assert not box.is_visible()
+            act()
+            assert definition.startswith(box.inner_text()) and len(box.inner_text()) > 10
+            assert term.get_attribute("aria-describedby") == box.get_attribute("id")
+            page.keyboard.press("Escape")
+            page.mouse.move(0, 0)
+        term.tap()
+        term.tap()
+        page.wait_for_url(f"**/glossary.html#{entry}")
+
+
+RING = """() => {
+  const style = getComputedStyle(document.activeElement);
+  return [style.outlineStyle, style.outlineColor];
+}"""
+
+
+def test_a_control_of_the_theme_has_the_focus_ring_of_all_others(browser, site):
+    address = (site / "notebooks" / "06_self_attention.html").as_uri()
+    with opened(browser, address) as page:
+        page.keyboard.press("Tab")
+        rings = []
+        for label in ("Toggle primary sidebar", "Download this page", "Search"):
+            page.get_by_role("button", name=label, exact=True).first.focus()
+            rings.append(page.evaluate(RING))
+        page.locator("article a").first.focus()
+        assert rings == [page.evaluate(RING)] * 3 and rings[0][0] == "solid"

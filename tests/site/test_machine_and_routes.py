@@ -122,7 +122,8 @@ def test_a_ticked_chapter_has_a_mark_beside_its_links_at_once(browser, site):
         tick = page.get_by_label("I am done with this chapter")
         for act, expected in ((tick.check, ["05"]), (tick.uncheck, []), (tick.check, ["05"])):
             act()
-            assert checked(page, ".bd-sidebar-primary") == checked(page, MACHINE) == expected
+            full = page.locator(".bd-sidebar-primary a:has([data-level=done])").all_inner_texts()
+            assert [text[:2] for text in full] == checked(page, MACHINE) == expected
         page.goto((site / "book" / "welcome.html").as_uri())
         listed = page.locator(".course-route:has(li .course-check)")
         expected = [r for r in routes(site) if "05" in r and r != list(CHAPTERS)]
@@ -137,44 +138,77 @@ def test_the_first_route_takes_nothing_for_granted(site):
     assert welcome_ext.taken_for_granted(routes(site)[0], CHAPTERS) == []
 
 
-def buttons(page):
-    links = page.locator(".prev-next-area a")
-    return links.evaluate_all("all => all.map(a => a.href.split('/').pop())")
+def onward(page):
+    return page.locator(".course-continue").evaluate("a => a.href.split('/').pop()")
 
 
-def test_previous_and_next_lead_along_the_chosen_route_until_it_is_left(browser, site):
+def test_continue_leads_along_the_chosen_route_until_it_is_left(browser, site):
     """From disk, as over http: the browser keeps the route."""
     route = routes(site)[1]
     skipped = next(n for n in CHAPTERS if n not in route)
-    files = [site / f"{CHAPTERS[n].docname}.html" for n in route]
-    pages = [file.as_uri() for file in files]
+    pages = [(site / f"{CHAPTERS[n].docname}.html").as_uri() for n in route]
     with opened(browser, (site / "book" / "welcome.html").as_uri(), faults=[]) as page:
         choice = page.locator(".course-route").nth(1)
         name = choice.locator("h3").evaluate("e => e.firstChild.textContent.trim()")
         choice.get_by_role("button", name="Follow this route").click()
         assert choice.locator("[role=status]").inner_text()
         reload(page)  # with what was chosen, though a busy browser may not yet have stored it
+        ends = [*(address.split("/")[-1] for address in pages), "welcome.html#where-to-start"]
         for i in (0, len(pages) - 1):
             page.goto(pages[i])
-            assert name in page.locator(".prev-next-footer").inner_text()
-            start = "welcome.html#where-to-start"
-            ends = [start, *(address.split("/")[-1] for address in pages), start]
-            assert buttons(page) == [ends[i], ends[i + 2]]
-        page.goto((site / f"{CHAPTERS[skipped].docname}.html").as_uri())
-        assert not any(end.startswith("welcome") for end in buttons(page))
-        assert page.locator(".course-route-line a").get_attribute("href") == pages[0]
+            assert name in page.locator(".course-end").inner_text()
+            assert onward(page) == ends[i + 1]
         # where the next on the route is not the next chapter
         place = next(i for i, (a, b) in enumerate(itertools.pairwise(route)) if int(b) - int(a) > 1)
         page.goto(pages[place])
-        on_route = buttons(page)
-        page.get_by_role("button", name="Leave the route").click()
-        links = parsed(files[place]).select(".prev-next-area a")
-        without = [link["href"].split("/")[-1] for link in links]
-        assert buttons(page) == without != on_route
-        assert page.evaluate("localStorage.getItem('course-route')") is None
-        for kept in ("{", '{"name": "x", "chapters": [9]}'):  # which no page wrote
-            page.evaluate("kept => localStorage.setItem('course-route', kept)", kept)
-            reload(page)
-            page.locator(MACHINE).wait_for()
-            assert page.locator(".course-route-line").inner_text() == ""
-            assert buttons(page) == without
+        assert onward(page) == ends[place + 1]
+        without = f"{int(route[place]) + 1:02}_"  # as in a chapter that is not on the route
+        page.goto((site / f"{CHAPTERS[skipped].docname}.html").as_uri())
+        assert onward(page).startswith(f"{int(skipped) + 1:02}_")
+        page.goto(pages[place])
+        page.locator(".course-route-line a").click()
+        page.get_by_role("button", name="Leave this route").click()
+        for kept in (None, "{", '{"name": "x", "chapters": [9]}'):  # which no page wrote
+            if kept:
+                page.evaluate("kept => localStorage.setItem('course-route', kept)", kept)
+            page.goto(pages[place])
+            assert onward(page).startswith(without)
+            assert not page.locator(".course-route-line").is_visible()
+
+
+# ---- where the reader is ------------------------------------------------------------------------
+
+
+def test_the_side_bar_opens_the_part_of_the_page_alone_and_shows_its_entry(browser, site):
+    """Also after a page on which it was scrolled elsewhere."""
+    with opened(browser, (site / "book" / "welcome.html").as_uri(), faults=[]) as page:
+        bar = page.locator(".bd-sidebar-primary")
+        assert bar.locator("details:not([open])").count() == 0
+        bar.evaluate("bar => { bar.scrollTop = bar.scrollHeight; }")
+        for number in ("06", "22"):
+            page.goto((site / f"{CHAPTERS[number].docname}.html").as_uri())
+            assert bar.locator("details[open] li.current").count() == 1
+            assert bar.locator("details[open]").count() == 1
+            page.wait_for_function("document.readyState === 'complete'")
+            box = bar.locator("li.current a").bounding_box()
+            assert 0 <= box["y"] < 900 - box["height"]
+
+
+def test_a_chapter_counts_its_exercises_and_its_circle_fills(browser, site):
+    with opened(browser, (site / f"{CHAPTERS['05'].docname}.html").as_uri(), faults=[]) as page:
+        circle = page.locator(".bd-sidebar-primary li.current .course-circle")
+        solved = page.locator(".course-solved")
+        count = len(CHAPTERS["05"].exercises)
+        assert solved.inner_text() == f"0 of {count} exercises"
+        page.get_by_label("Written in the notebook: exercise 5.1").check()
+        assert solved.inner_text() == f"1 of {count} exercises"
+        assert circle.get_attribute("data-level") == "part"
+        assert page.locator(".bd-sidebar-primary").get_by_role("link", name="(begun)").count() == 1
+        page.get_by_label("I am done with this chapter").check()
+        assert circle.get_attribute("data-level") == "done"
+
+
+def test_the_card_at_a_chapters_end_says_what_the_reader_can_do_now():
+    chapter = CHAPTERS["23"]._replace(can="find a bug & laugh.")
+    card = machine_ext.end_card(chapter, CHAPTERS, {"link": "after.html", "title": "After"})
+    assert "You can now find a bug &amp; laugh." in card and 'href="after.html"' in card

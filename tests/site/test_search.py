@@ -38,3 +38,27 @@ def test_a_result_opens_at_the_section_with_the_words_and_shows_prose_alone(brow
 def test_a_search_from_disk_lists_pages_and_complains_of_nothing(browser, site):
     with opened(browser, (site / "search.html").as_uri() + "?q=softmax") as page:
         page.locator("#search-results li a").nth(5).wait_for()
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("install", "book/how_to_use"),
+        ("colab", "book/how_to_use"),
+        ("loss is nan", "notebooks/11_training"),
+        ("train on my own text", "book/train_in_this_tab"),
+        ("atention", "notebooks/06_self_attention"),  # a letter is missing
+        ("sfotmax", "notebooks/05_averaging"),  # two have changed places
+    ],
+)
+def test_a_search_answers_while_one_types_and_reads_a_typo(browser, site, words, answer):
+    with opened(browser, (site / "search.html").as_uri()) as page:
+        page.locator(".bd-search-container input").press_sequentially(words)
+        page.locator(f"#search-results li:nth-child(-n + 3) a[href^='{answer}']").wait_for()
+
+
+def test_an_entry_of_the_glossary_is_found_once_by_its_name(browser, site):
+    with opened(browser, (site / "search.html").as_uri() + "?q=perplexity") as page:
+        found = page.locator("#search-results li a[href^='book/glossary']")
+        found.first.wait_for()
+        assert found.all_inner_texts() == ["perplexity · Glossary"]

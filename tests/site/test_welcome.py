@@ -114,6 +114,44 @@ def test_the_map_draws_what_the_chapters_need(article):
     assert len(article.select(".course-map path.course-arrow")) == count
 
 
+# For each arrow, the boxes other than its own that it touches, and the arrows of other chapters in
+# whose line it runs
+CROSSED = """() => {
+  const boxes = [...document.querySelectorAll('.course-map a')].map(a =>
+    [a.href.baseVal.match(/(\\d\\d)_/)[1], a.querySelector('rect').getBoundingClientRect()]);
+  const lines = [...document.querySelectorAll('.course-map path[data-from]')].map(path => {
+    const turn = path.getScreenCTM(), points = [];
+    for (let at = 0; at <= path.getTotalLength(); at += 2)
+      points.push(path.getPointAtLength(at).matrixTransform(turn));
+    return {...path.dataset, points};
+  });
+  const near = (p, q) => Math.hypot(p.x - q.x, p.y - q.y) < 1.5;
+  return lines.flatMap(({from, to, points}) => [
+    ...boxes.filter(([number, box]) => number !== from && number !== to && points.some(({x, y}) =>
+      x > box.left && x < box.right && y > box.top && y < box.bottom)),
+    ...lines.filter(line => line.from !== from && line.to !== to &&
+      points.filter(p => line.points.some(q => near(p, q))).length > 4),
+  ].map(fault => [from, to, fault[0] ?? `${fault.from} to ${fault.to}`]));
+}"""
+
+
+def test_no_arrow_of_the_map_crosses_a_box_or_runs_along_one_of_another_chapter(page):
+    for width in (390, 768, 1200, 1600):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(CROSSED) == [], width
+
+
+def test_the_map_marks_what_a_chapter_needs_and_what_that_needs(page):
+    marked = """all => all.map(a => a.href.baseVal.match(/(\\d\\d)_/)[1]).sort()"""
+    box = page.locator(".course-map a[href*='/05_']")
+    for act in (box.hover, box.focus):
+        act()
+        found = page.locator(".course-map a.course-before").evaluate_all(marked)
+        assert found == ["00", "01", "02", "03", "04", "05"]
+        assert page.locator(".course-map path.course-before").count() == 6
+        page.locator("h1").hover()
+
+
 def test_the_pictures_on_the_way_hold_the_models_numbers(article):
     model, tokenizer = shipped()
     prompt, live = (
@@ -228,8 +266,32 @@ def test_ticks_survive_a_reload_and_the_welcome_page_leads_on(page):
     assert numbers(summary(page)) == [1, len(CHAPTERS), exercises, 1, 0]
     card = page.locator('[data-chapter="04"] .course-ticked').inner_text()
     assert numbers(card) == [1]
-    page.locator("#course-next a").click()
+    start = page.locator(".course-start a").first
+    assert start.inner_text().startswith("Continue: 05 · ")
+    start.click()
     page.wait_for_url("**/notebooks/05_averaging.html")
+
+
+def test_the_first_button_leads_to_the_heading_that_was_read_last_until_continue_ends_the_chapter(
+    page,
+):
+    start = page.locator(".course-start a").first
+    go(page, CHAPTERS["06"].docname)
+    heading = page.locator("article h2").nth(3)
+    heading.evaluate("e => e.scrollIntoView()")
+    page.wait_for_function("localStorage.getItem('course-place') !== null")
+    id = heading.evaluate("e => e.parentElement.id")
+    go(page, "book/welcome")
+    assert start.inner_text().startswith("Continue: 06 · ")
+    start.click()
+    page.wait_for_url(f"**/{CHAPTERS['06'].docname}.html#{id}")
+    page.locator(".course-continue").click()
+    page.wait_for_url(f"**/{CHAPTERS['07'].docname}.html")
+    go(page, "book/welcome")
+    assert stored(page) == ["06"] and start.inner_text().startswith("Continue: 07 · ")
+    page.once("dialog", lambda question: question.accept())
+    press(page, "Clear all ticks")
+    assert start.inner_text() == "Start chapter 01"
 
 
 def test_export_clear_and_import_restore_the_ticks_that_the_course_has(page, tmp_path):
@@ -239,62 +301,38 @@ def test_export_clear_and_import_restore_the_ticks_that_the_course_has(page, tmp
         press(page, "Export to a file")
     file = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(file)
-    press(page, "Clear all ticks", "Cancel")
+    page.once("dialog", lambda question: question.dismiss())
+    press(page, "Clear all ticks")
     assert stored(page) == ids
-    press(page, "Clear all ticks", "Clear them")
+    page.on("dialog", lambda question: question.accept())
+    press(page, "Clear all ticks")
     assert stored(page) == [] and "0 of" in summary(page)
-    assert not page.locator("#course-next").is_visible()
     page.get_by_label("File of ticks").set_input_files(file)
     page.wait_for_function("localStorage.getItem('course-progress') !== null")
     assert stored(page) == ids and page.locator(STATUS).inner_text().startswith("3 ")
-    press(page, "Clear all ticks", "Clear them")
+    press(page, "Clear all ticks")
     choose_file(page, tmp_path, ["01", "99", "9.99", "77.77"])
     page.wait_for_function("localStorage.getItem('course-progress') !== null")
     assert numbers(page.locator(STATUS).inner_text()) == [1, 3] and stored(page) == ["01"]
 
 
-def test_an_import_asks_before_it_touches_ticks_and_a_broken_file_or_full_store_changes_nothing(
+def test_an_import_adds_to_the_ticks_and_a_broken_file_or_full_store_changes_nothing(
     page, tmp_path
 ):
     seed_ticks(page, ["01", "02"])
-    question = page.get_by_role("group", name="The file holds 2 ticks, and this browser has 2.")
     choose_file(page, tmp_path, ["02", "03"])
-    question.wait_for()
+    page.locator(STATUS, has_text="2 ticks were read").wait_for()
+    assert stored(page) == ["01", "02", "03"]
     broken = tmp_path / "broken.json"
     broken.write_text("{", encoding="utf-8")
     page.get_by_label("File of ticks").set_input_files(broken)
-    page.locator(STATUS, has_text="not JSON").wait_for()
-    assert page.locator(".course-question").inner_text() == "", "it asks about another file"
-    before = ["01", "02"]
-    for answer, ids, expected in (
-        ("Cancel", ["02", "03"], before),
-        ("Replace mine by the file’s", ["02", "03"], ["02", "03"]),
-        ("Merge the two", ["03", "04"], ["02", "03", "04"]),
-    ):
-        choose_file(page, tmp_path, ids)
-        question.wait_for()
-        assert stored(page) == before, "it was changed before the answer"
-        press(page, answer)
-        before = expected
-        assert stored(page) == expected
-    choose_file(page, tmp_path, ["05"])
+    page.locator(STATUS, has_text="not a file of this course").wait_for()
     page.evaluate("""() => {
       Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };
     }""")
-    press(page, "Merge the two")
-    status = page.locator(STATUS).inner_text()
-    assert status.startswith("Nothing was changed.") and "its store is full" in status
-    assert stored(page) == expected
-
-
-def test_ticks_of_a_newer_edition_are_left_as_they_are(page):
-    newer = '{"course": "Transformers from Scratch", "what": "progress", "version": 2}'
-    page.evaluate("text => localStorage.setItem('course-progress', text)", newer)
-    for name in ("book/welcome", CHAPTERS["04"].docname):
-        go(page, name)
-        page.get_by_text("are of a newer edition of the course").wait_for()
-        assert page.locator("[data-tick], #course-progress .course-button").count() == 0
-    assert page.evaluate("localStorage.getItem('course-progress')") == newer
+    choose_file(page, tmp_path, ["05"])
+    page.locator(STATUS, has_text="Nothing was changed. This browser did not keep").wait_for()
+    assert stored(page) == ["01", "02", "03"]
 
 
 def test_a_browser_without_a_store_is_told_so(browser, site):
