@@ -259,8 +259,8 @@ def draw_arrows(places: dict[str, tuple[int, int]], needed: list[tuple[str, str,
         to_x, to_y = (to_column + 0.5) * COLUMN, to_row * ROW
         if row == to_row:
             way = 1 if to_column > column else -1
-            y -= BOX_HEIGHT / 2
-            path = f"M{x + way * BOX_WIDTH / 2:g} {y:g}H{to_x - way * (BOX_WIDTH / 2 + 1):g}"
+            middle = y - BOX_HEIGHT / 2
+            path = f"M{x + way * BOX_WIDTH / 2:g} {middle:g}H{to_x - way * (BOX_WIDTH / 2 + 1):g}"
         elif to_row == row + 1 and column == to_column:
             path = f"M{x:g} {y:g}V{to_y:g}"
         else:
