@@ -191,7 +191,7 @@ course.define("progress", () => {
     });
     const solved = el("progress", { max: exercises.length, "aria-label": "Exercises" });
     const words = el("span");
-    if (sections.length) document.querySelector("h1").after(el("p.course-solved", solved, words));
+    if (sections.length) document.querySelector("h1").after(el("div.course-solved", solved, words));
     function show() {
       const done = load();
       showTicks(done);

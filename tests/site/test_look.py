@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.browsing import ARTICLE, DESK, HEIGHT, LIVE, PHONE, WIDE, open_folds, opened
+from tests.site.browsing import (
+    ARTICLE,
+    DESK,
+    HEIGHT,
+    LIVE,
+    PHONE,
+    WIDE,
+    open_folds,
+    opened,
+    parsed,
+)
 
 FONTS = Path(__file__).resolve().parents[2] / "book" / "_assets" / "fonts"
 CHAPTER = "notebooks/06_self_attention"
