@@ -30,6 +30,16 @@ course.define("progress", () => {
     return new Set(done.filter((id) => typeof id === "string"));
   }
 
+  // Whether a stored text is of a newer edition, whose ticks this page can neither read nor change
+  function isNewer(text) {
+    try {
+      const { course: name, what, version } = JSON.parse(text) ?? {};
+      return name === COURSE && what === "progress" && version > VERSION;
+    } catch {
+      return false;
+    }
+  }
+
   function toFile(done) {
     const content = { course: COURSE, what: "progress", version: VERSION, done: [...done].sort() };
     return JSON.stringify(content, null, 1);
@@ -103,6 +113,10 @@ course.define("progress", () => {
     "This browser keeps no data for this page (private mode, a blocked store, or a " +
     "page inside another one), so ticks cannot be kept here.";
 
+  const NEWER =
+    "The ticks in this browser are of a newer edition of the course. This page cannot " +
+    "read them, and leaves them as they are.";
+
   const FULL = "This browser did not keep the ticks: its store is full or blocked.";
 
   const FROM_DISK =
@@ -149,7 +163,8 @@ course.define("progress", () => {
   }
 
   // Why no ticks can be shown or set here; nothing if they can
-  const hindranceOfTicks = () => (storageWorks() ? "" : NO_STORE);
+  const hindranceOfTicks = () =>
+    !storageWorks() ? NO_STORE : isNewer(store.recall(KEY)) ? NEWER : "";
 
   // Keeps the last heading above the middle of the window, once the reader scrolls
   function keepPlace(chapter) {
@@ -302,5 +317,5 @@ course.define("progress", () => {
     if (host) onWelcome(host);
     else if (chapter) onChapter(chapter[1]);
   }
-  return { fromFile, toFile, known, level, next, count, load, place, setWorkedOut };
+  return { fromFile, toFile, isNewer, known, level, next, count, load, place, setWorkedOut };
 });
