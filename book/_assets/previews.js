@@ -22,10 +22,12 @@ course.define("previews", () => {
     box.style.left = `${Math.max(8, Math.min(left, document.body.clientWidth - box.offsetWidth - 8))}px`;
   }
 
-  for (const event of ["mouseover", "focusin"])
-    document.addEventListener(event, (e) => {
-      if (e.target !== box) show(linkOf(e) ?? null);
-    });
+  const follow = (event) => event.target !== box && show(linkOf(event) ?? null);
+  document.addEventListener("focusin", follow);
+  // not "mouseover", which a browser sends for a finger, too, and for a mouse that lies still
+  document.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "mouse") follow(event);
+  });
   document.addEventListener("keydown", ({ key }) => {
     if (key === "Escape") show(null);
   });

@@ -136,6 +136,8 @@ def test_a_term_shows_its_first_sentence_on_hover_focus_and_tap(browser, site):
         (entry,) = term.get_attribute("href").split("#")[1:]
         glossary = parsed(site / "book" / "glossary.html")
         definition = glossary.select_one(f"[id='{entry}'] ~ dd p").get_text().replace("\n", " ")
+        page.locator(LIVE).wait_for()
+        page.evaluate("MathJax.startup.promise.then(() => 0)")  # nothing moves under the pointer
         page.locator("h1").scroll_into_view_if_needed()
         for act in (term.hover, term.focus, term.tap):
             assert not box.is_visible()
