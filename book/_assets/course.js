@@ -29,8 +29,10 @@ course.define("page", () => {
   // MathJax weighs more than the rest of a page: it comes when figures, questions and models are there,
   // and formulas have their room meanwhile. Whoever waits for it may wait for this promise.
   const root = document.documentElement;
-  const formulas = /** @type {HTMLElement | null} */ (document.querySelector("script[data-formulas]"));
-  /** @param {() => void} written */
+  const formulas = /** @type {HTMLElement | null} */ (
+    document.querySelector("script[data-formulas]")
+  );
+  /** @param {(value?: any) => void} written */
   async function writeFormulas(written) {
     await course.live?.fetchLast();
     const done = () => {
@@ -38,10 +40,14 @@ course.define("page", () => {
       written();
     };
     const onload = () => window.MathJax.startup.promise.then(done);
-    document.head.append(course.el("script", { src: formulas?.dataset.formulas, onload, onerror: done }));
+    document.head.append(
+      course.el("script", { src: formulas?.dataset.formulas, onload, onerror: done }),
+    );
   }
   if (formulas) {
-    const promise = new Promise((written) => addEventListener("load", () => writeFormulas(written)));
+    const promise = new Promise((written) =>
+      addEventListener("load", () => writeFormulas(written)),
+    );
     window.MathJax.startup = { promise };
   }
   addEventListener("load", async () => {

@@ -43,7 +43,9 @@ THEMES_OWN = re.compile(r'<script data-cfasync="false">.*?</script>', re.DOTALL)
 SCRIPT = re.compile(r'<script(?=[^>]*\ssrc="([^"]*)")[^>]*></script>\n?')
 MATHJAX = re.compile(r'<script [^>]*\ssrc="([^"]*/tex-chtml-full\.js[^"]*)"[^>]*></script>')
 FORMULA = re.compile(r'(<(span|div) class="math notranslate nohighlight")>(.*?)</\2>', re.DOTALL)
-SIGNS = re.compile(r"\\(?:mathrm|text|mathbf|left|right|operatorname|begin|end|,|;|[()\[\]])|[{}^_&\s]")
+SIGNS = re.compile(
+    r"\\(?:mathrm|text|mathbf|left|right|operatorname|begin|end|,|;|[()\[\]])|[{}^_&\s]"
+)
 PRELOAD = re.compile(r'<link(?=[^>]*rel="preload")[^>]*>\n?')
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # the search page has its own
 OPTIONS = "documentation_options.js"  # the scripts in the head's text need it at once: it is short

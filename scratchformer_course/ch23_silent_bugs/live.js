@@ -156,11 +156,7 @@ course.define("ch23_silent_bugs", () => {
             title("Ask"),
             el("ul.sx-bug-list", asks),
           ]),
-          el("div.sx-bug-side", [
-            title("Diagnosis"),
-            el("ul.sx-bug-list", choices),
-            told,
-          ]),
+          el("div.sx-bug-side", [title("Diagnosis"), el("ul.sx-bug-list", choices), told]),
         ]),
       );
       if (focus) host.querySelector(`[data-name=${focus}]`).focus();

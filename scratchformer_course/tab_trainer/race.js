@@ -170,7 +170,10 @@ course.define("race", () => {
       if (message.is === "counted" && message.run === scored) counted(message);
       if (!now || now.run !== (message.run ?? now.run)) return; // of a run that was stopped
       if (message.is === "failed") stop(`It did not work: ${message.why}.`);
-      if (message.is === "refused") stop((refusal = message.why));
+      if (message.is === "refused") {
+        refusal = message.why;
+        stop(refusal);
+      }
       if (message.is === "begun") begun(message);
       if (message.is === "step") stepped(message);
       if (message.is === "look") looked(message);

@@ -37,10 +37,12 @@ USED = """async keepsTexts => {
     : keepsTexts ? [] : [e.value + 'x', 'Zürich ' + 'word '.repeat(20), e.value];
   for (let i = 0; i < Math.min(all().length, 40); i++) {
     const control = all()[i], name = control.outerHTML.slice(0, 120);
+    control.focus();
     if (control.matches('button:not(.sx-go), [type=checkbox]')) control.click();
     else if (control.localName !== 'button') for (const value of values(control)) {
       control.value = value;
-      for (const kind of ['input', 'change']) control.dispatchEvent(new Event(kind, {bubbles: true}));
+      for (const kind of ['input', 'change'])
+        control.dispatchEvent(new Event(kind, {bubbles: true}));
       await drawn(control.matches('textarea, [type=text]') ? 150 : 0);
     }
     await drawn();

@@ -99,7 +99,12 @@ course.define("view_patch", () => {
           ),
           status,
         ]),
-        el("div.sx-detail", { tabindex: 0, role: "group", "aria-label": "Details" }, detail, ofHeads),
+        el(
+          "div.sx-detail",
+          { tabindex: 0, role: "group", "aria-label": "Details" },
+          detail,
+          ofHeads,
+        ),
       ]),
     ]);
     const element = el("div", field.element, el("div.sx-side", copy), body);
