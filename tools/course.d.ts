@@ -140,6 +140,7 @@ interface Live {
   mean(numbers: Numbers): number;
   ranked(numbers: { keys(): Iterable<number> }): number[];
   start(): void;
+  fetchLast(): Promise<void>;
 }
 
 /** A model as Python writes it (`page_model.describe`), its weights in base64. */
@@ -228,7 +229,7 @@ interface Document {
   activeElement: any;
 }
 interface Window {
-  MathJax?: { startup?: { promise?: Promise<void> } };
+  MathJax?: any;
 }
 // Sphinx's, on its page of search
 declare var DOCUMENTATION_OPTIONS: any;

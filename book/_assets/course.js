@@ -26,6 +26,30 @@ course.define("page", () => {
     clearTimeout(waiting);
     waiting = setTimeout(update, 100);
   };
+  // MathJax weighs more than the rest of a page: it comes when figures, questions and models are there,
+  // and formulas have their room meanwhile. Whoever waits for it may wait for this promise.
+  const root = document.documentElement;
+  const formulas = /** @type {HTMLElement | null} */ (
+    document.querySelector("script[data-formulas]")
+  );
+  /** @param {(value?: any) => void} written */
+  async function writeFormulas(written) {
+    await course.live?.fetchLast();
+    const done = () => {
+      root.dataset.formulas = "written";
+      written();
+    };
+    const onload = () => window.MathJax.startup.promise.then(done);
+    document.head.append(
+      course.el("script", { src: formulas?.dataset.formulas, onload, onerror: done }),
+    );
+  }
+  if (formulas) {
+    const promise = new Promise((written) =>
+      addEventListener("load", () => writeFormulas(written)),
+    );
+    window.MathJax.startup = { promise };
+  }
   addEventListener("load", async () => {
     update();
     await Promise.all([document.fonts.ready, window.MathJax?.startup?.promise]);
@@ -36,7 +60,7 @@ course.define("page", () => {
   });
 
   // Paper is white: what is printed in the dark is printed as by daylight, and dark again after it.
-  const page = document.documentElement.dataset;
+  const page = root.dataset;
   /** @type {string | undefined} */
   let shown = "light";
   addEventListener("beforeprint", () => {

@@ -41,6 +41,11 @@ html[data-theme="dark"] { color-scheme: dark }</style>
 PRINT_TITLE = re.compile(r'(<div id="jb-print-docs-body"[^>]*>\s*)<h1>(.*?)</h1>', re.DOTALL)
 THEMES_OWN = re.compile(r'<script data-cfasync="false">.*?</script>', re.DOTALL)
 SCRIPT = re.compile(r'<script(?=[^>]*\ssrc="([^"]*)")[^>]*></script>\n?')
+MATHJAX = re.compile(r'<script [^>]*\ssrc="([^"]*/tex-chtml-full\.js[^"]*)"[^>]*></script>')
+FORMULA = re.compile(r'(<(span|div) class="math notranslate nohighlight")>(.*?)</\2>', re.DOTALL)
+SIGNS = re.compile(
+    r"\\(?:mathrm|text|mathbf|left|right|operatorname|begin|end|,|;|[()\[\]])|[{}^_&\s]"
+)
 PRELOAD = re.compile(r'<link(?=[^>]*rel="preload")[^>]*>\n?')
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # the search page has its own
 OPTIONS = "documentation_options.js"  # the scripts in the head's text need it at once: it is short
@@ -104,6 +109,22 @@ def without_delay(page: str, is_search: bool, options: str) -> str:
     return SCRIPT.sub(script, PRELOAD.sub("", head)) + end + rest
 
 
+def with_formulas_last(page: str) -> str:
+    """The page, which names MathJax for `course.js` to fetch, and the room of each formula.
+
+    Estimates: an inline one has so many signs, one on display so many lines.
+    """
+
+    def room(found: re.Match[str]) -> str:
+        start, tag, tex = found.groups()
+        signs = len(re.sub(r"\\[a-zA-Z]+", "x", SIGNS.sub("", tex)))
+        lines = 2.6 + 1.9 * tex.count(r"\\") + ("frac" in tex or "sum" in tex) * 1.2
+        return f'{start} style="--signs: {signs}; --lines: {lines:.1f}">{tex}</{tag}>'
+
+    page = MATHJAX.sub(r'<script type="text/plain" data-formulas="\1"></script>', page)
+    return FORMULA.sub(room, page)
+
+
 def is_used(selector: list[Node], words: set[str]) -> bool:
     """Whether all classes and ids of a selector are among the `words`.
 
@@ -161,7 +182,7 @@ def cut_down(app: Sphinx, error: Exception | None) -> None:
     for path in out.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         page = with_theme(repaired(text))
-        page = without_delay(page, path.name == "search.html", options)
+        page = with_formulas_last(without_delay(page, path.name == "search.html", options))
         words.update(" ".join(re.findall(r'\b(?:class|id)="([^"]*)"', page)).split())
         if page != text:
             path.write_text(page, encoding="utf-8")

@@ -128,8 +128,8 @@ def add_files(
         elif name in fetched_last:  # no script to the browser, but a name for `start`
             named = {"type": "text/plain", "data-src": fetched_last[name]}
             app.add_js_file(None, body="", **named)
-        else:  # run in this order, when the page is there
-            app.add_js_file(f"{FOLDER}/{name}", defer="defer")
+        else:  # run in this order, before the theme's, when the page is there
+            app.add_js_file(f"{FOLDER}/{name}", priority=150, defer="defer")
 
 
 class ExplorerDirective(Directive):

@@ -77,7 +77,7 @@ PICTURES = {
     "feed-forward": picture(48, shape("value", "M2 9L14 2H34L46 9V17L34 24H14L2 17z", 0.15)),
     "bars": picture(46, shape("stream", "M2 2h42v5h-42zM2 10h14v5h-14zM2 18h8v5h-8z", 0.3)),
     "longer": tokens("sleeps"),
-    "training": picture(30, shape("muted", "M2 7C6 18 10 19 28 20")),
+    "training": picture(30, shape("muted", "M2 2V22H28M6 4C8 15 14 17 27 18")),
 }
 WAY: Parts = {
     "tokens": ("01", PICTURES["sentence"]),

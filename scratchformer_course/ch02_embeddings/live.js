@@ -202,7 +202,7 @@ course.define("ch02_embeddings", () => {
       const wide = Math.round(stage.clientWidth) || 560;
       if (wide === width) return;
       width = wide;
-      height = Math.round(wide < 450 ? wide * 1.15 : wide * 0.8);
+      height = Math.round(wide < 450 ? wide : wide * 0.8);
       drawMap();
     }
 
@@ -266,7 +266,7 @@ course.define("ch02_embeddings", () => {
     const fields = ["First word", "Second word", "Third word"].map((name) =>
       wordField(name, "sx-asked", answer),
     );
-    const answers = el("div", { role: "status" });
+    const answers = el("div.sx-answers", { role: "status", tabindex: 0 });
     const lines = Object.values(settings.relations);
 
     function ask(question) {

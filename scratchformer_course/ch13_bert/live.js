@@ -1,7 +1,7 @@
 // Fill the gap: two texts with worn-away words, and what the shipped BERT would write in each gap.
 
 course.define("ch13_bert", () => {
-  const { el, label, percent, button, table, bar, fold, title, ranked } = course.live;
+  const { el, label, percent, button, table, bar, fold, title, ranked, scrolling } = course.live;
   const { load, row, gaps, MASK } = course.bert;
   const FEW = 5; // candidates that are shown for each gap
   const GAP = /^[_▢…?]+$/;
@@ -72,7 +72,8 @@ course.define("ch13_bert", () => {
       if (shown.length) write(surest(shown));
     });
     const status = el("p.sx-status", { role: "status" });
-    const list = el("div.sx-fill-gaps");
+    const list = scrolling("sx-scroll", "Gaps");
+    list.classList.add("sx-fill-gaps");
     const known = words.slice(MASK + 1);
     const element = el("div.sx-fill", [
       fields.map((field, i) => el("div", label(names[i], field), field)),

@@ -65,13 +65,13 @@ course.define("ch22_inside", () => {
 
   function curve({ frames }) {
     const last = frames.at(-1).step;
-    const x = (step) => LEFT + (step / last) * (WIDTH - LEFT - 12);
+    const x = (step) => LEFT + (step / last) * (WIDTH - LEFT - 16);
     const y = (loss) => BOTTOM - (loss / TOP_LOSS) * (BOTTOM - 10);
     const points = frames.map(({ step, loss }) => [x(step), y(loss)]);
     const dot = circle(0, 0, 6, "sx-song-dot");
     const line = el("svg:path.sx-song-up");
     const svg = drawing(WIDTH, HEIGHT, { class: "sx-song-curve" }, [
-      way(`M${LEFT} 10V${BOTTOM}H${WIDTH - 12}`, "sx-song-axis"),
+      way(`M${LEFT} 10V${BOTTOM}H${WIDTH - 16}`, "sx-song-axis"),
       [0, 1, 2, 3].map((loss) => words(loss, LEFT - 7, y(loss) + 5, "end")),
       [0, 100, 200, 300].map((step) => words(step, x(step), BOTTOM + 19)),
       words("loss where notes repeat", WIDTH - 14, 20, "end"),

@@ -96,7 +96,7 @@ CLINIC = {
         others={
             "mask_one_off": "Then each position would see the very token that it must predict, and "
             "the loss would fall to 0.1. This one stops near 1.4.",
-            "not_shifted": "The targets are the next tokens: the fourth question says so.",
+            "not_shifted": "The targets are the next tokens: the text is what it should be.",
             "positions_forgotten": "Then a single call without a cache would be right, but here a "
             "later token changes it.",
             "missing_root": "Larger scores are wrong scores, but no later token gets into a logit "

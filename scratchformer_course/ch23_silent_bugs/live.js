@@ -2,7 +2,7 @@
 // five diagnoses, and what speaks against each wrong one.
 
 course.define("ch23_silent_bugs", () => {
-  const { el, button, note, title, format, press, choice } = course.live;
+  const { el, button, note, title, format, press, choice, scrolling } = course.live;
   const { drawing, words, way, path } = course.live;
 
   const signed = (x, digits = 2) => (x < 0 ? "" : "+") + format(x, digits);
@@ -117,34 +117,37 @@ course.define("ch23_silent_bugs", () => {
   const answered = (found) => (found ? `✗ ${found}` : "✓ as it should be");
 
   function clinic({ patients, questions, steps }) {
-    const state = patients.map(() => ({ asked: new Set(), chosen: new Set() }));
+    const state = patients.map(() => ({ asked: new Set(), chosen: new Set(), verdict: "" }));
     const host = el("div.sx-bug-out");
     const names = patients.map((_, i) => `Patient ${i + 1}`);
     const tabs = choice("Patients", names, () => draw());
 
     function draw(focus = "") {
       const patient = patients[tabs.at()];
-      const { asked, chosen } = state[tabs.at()];
+      const mine = state[tabs.at()];
+      const { asked, chosen } = mine;
       const right = patient.choices.findIndex(([, why]) => why === null);
       const isFound = chosen.has(right);
-      // A button, and what is found once it was pressed
-      const item = (text, name, pressed, i, found) => {
-        const isPressed = pressed.has(i);
+      const item = (text, name, pressed, i, verdict = mine.verdict) => {
         const onpress = () => {
           pressed.add(i);
+          mine.verdict = verdict;
           draw(name);
         };
-        return el("li", [
-          button(text, onpress, { "data-name": name, "aria-pressed": isPressed }),
-          isPressed ? el("p.sx-bug-found", found) : null,
-        ]);
+        return button(text, onpress, { "data-name": name, "aria-pressed": pressed.has(i) });
       };
+      // What is found takes the room that it will have once the question was asked
       const asks = questions.map((question, i) =>
-        item(question, `ask${i}`, asked, i, answered(patient.asked[i])),
+        el("li", [
+          item(question, `ask${i}`, asked, i),
+          el("p.sx-bug-found", asked.has(i) ? answered(patient.asked[i]) : ""),
+        ]),
       );
       const choices = patient.choices.map(([name, why], i) =>
-        item(name, `choose${i}`, chosen, i, why ? `No. ${why}` : `Yes. ${patient.says}`),
+        el("li", item(name, `choose${i}`, chosen, i, why ? `No. ${why}` : `Yes. ${patient.says}`)),
       );
+      const told = scrolling("sx-scroll", "Verdict");
+      told.append(el("p", { role: "status" }, mine.verdict), ...(isFound ? repair(patient) : []));
       host.replaceChildren(
         el("p", patient.symptom),
         el("div.sx-columns", [
@@ -153,11 +156,7 @@ course.define("ch23_silent_bugs", () => {
             title("Ask"),
             el("ul.sx-bug-list", asks),
           ]),
-          el("div.sx-bug-side", [
-            title("Diagnosis"),
-            el("ul.sx-bug-list", choices),
-            isFound ? repair(patient) : null,
-          ]),
+          el("div.sx-bug-side", [title("Diagnosis"), el("ul.sx-bug-list", choices), told]),
         ]),
       );
       if (focus) host.querySelector(`[data-name=${focus}]`).focus();
@@ -166,7 +165,7 @@ course.define("ch23_silent_bugs", () => {
     function repair(patient) {
       const lines = (sign, code) => code.map((line) => `${sign} ${line}`);
       const diff = [...lines("−", patient.broken), ...lines("+", patient.repaired)];
-      return el("div", { role: "status" }, [
+      return [
         title("Repair"),
         el("pre.sx-bug-code", { tabindex: 0 }, diff.join("\n")),
         el("p", truth(patient)),
@@ -175,7 +174,7 @@ course.define("ch23_silent_bugs", () => {
           patient.near ? "Others have met a near relation: " : "Others have met it: ",
           el("a", { href: patient.thread }, patient.found),
         ]),
-      ]);
+      ];
     }
 
     draw();

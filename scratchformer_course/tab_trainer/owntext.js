@@ -8,9 +8,9 @@ course.define("owntext", () => {
   const say = (n) => n.toLocaleString("en");
 
   // read() gives the text, which is empty for the page's; allow(may) says whether it can be changed;
-  // needed() gives how many characters the settings ask for
-  function newOwnText(corpus, needed) {
-    const field = el("textarea", { rows: 2, spellcheck: "false", oninput: () => tell() });
+  // needed() gives how many characters the settings ask for; changed() hears of a change of either
+  function newOwnText(corpus, needed, changed) {
+    const field = el("textarea", { rows: 3, spellcheck: "false", oninput: () => tell() });
     const file = el("input", {
       type: "file",
       hidden: "",
@@ -39,8 +39,7 @@ course.define("owntext", () => {
       const least = needed();
       const isShort = length > 0 && length < least;
       field.setAttribute("aria-invalid", String(isShort));
-      clear.hidden = length === 0;
-      field.rows = length ? 5 : 2;
+      clear.disabled = length === 0;
       field.placeholder = `Paste a story, a song book, your mail … of ${say(least)} characters or more`;
       status.textContent =
         length === 0
@@ -48,6 +47,7 @@ course.define("owntext", () => {
           : isShort
             ? `${say(length)} characters: too short. It needs ${say(least)} or more.`
             : `${say(length)} characters${length < GOOD ? `: enough, but ${say(GOOD)} are better` : ""}.`;
+      changed();
     }
 
     async function take(chosen) {
@@ -62,7 +62,8 @@ course.define("owntext", () => {
     }
 
     function allow(may) {
-      for (const one of [field, choose, clear]) one.disabled = !may;
+      for (const one of [field, choose]) one.disabled = !may;
+      clear.disabled = !may || !field.value;
     }
     return { element, read, allow, tell };
   }

@@ -4,7 +4,6 @@ course.define("picture", () => {
   const { inHundred } = course.film;
   const [WIDTH, HEIGHT] = [1200, 630]; // what pages that show a link's picture ask for
   const [INK, PAPER, FAINT, LINE] = ["#1d2733", "#fdfcf8", "#5c6773", "#b34700"];
-  const COURSE = "Transformers from Scratch";
 
   // Words in lines of at most `width` pixels, at most `most` of them
   function wrapped(context, text, width, most) {
@@ -69,7 +68,8 @@ course.define("picture", () => {
         say(line, 500, top + 48 + 29 * i, MONO);
       });
     }
-    say(COURSE, 50, 596, `600 24px ${SANS}`);
+    const address = location.host && ` · ${location.host}${location.pathname}`; // from disk it has none
+    say(`Transformers from Scratch${address}`, 50, 596, `600 24px ${SANS}`);
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `${named}. ${how}.`);
     return canvas;

@@ -14,6 +14,7 @@ course.define("race", () => {
   const { newScore } = course.score;
   const { newResult } = course.result;
   const TRAIN = "Train a GPT in this tab";
+  const UNTRAINED = "Nothing is trained yet.";
   const DRAWN_EVERY = 100; // milliseconds: the workers need the processor
 
   // ---- words ---------------------------------------------------------------------------------
@@ -48,6 +49,7 @@ course.define("race", () => {
     let runs = 0; // how many there were
     let now = null; // the run that is under way
     let scored = null; // the number of the run whose counts are on the way
+    let refusal = ""; // why the last text or settings were not taken
 
     let plot = newPlot({ curves, goal, floor, guess: settings.guess });
     const controls = newControls(settings);
@@ -55,7 +57,9 @@ course.define("race", () => {
       const { config, training } = controls.read();
       return course.text.needed(config, training);
     };
-    const ownText = newOwnText(settings.corpus, needed);
+    const ownText = newOwnText(settings.corpus, needed, () => {
+      if (status.textContent === refusal) say(UNTRAINED);
+    });
     const film = newFilm();
     const score = newScore();
     const result = newResult();
@@ -64,9 +68,9 @@ course.define("race", () => {
     const again = button("Stop", () => stop(), { hidden: "" });
     const label = "How much of the training is done";
     const progress = el("progress", { max: 1, value: 0, "aria-label": label });
-    const status = el("p.sx-status", { role: "status" }, "Nothing is trained yet.");
+    const status = el("p.sx-status", { role: "status" }, UNTRAINED);
     const progressText = el("p.sx-status");
-    const numbers = el("div", note("Nothing is trained yet."));
+    const numbers = el("div", note(UNTRAINED));
     const element = el("div", [
       el("div.sx-stage", [
         el("div", el("div.sx-bar.sx-start", go, again, progress), status, progressText),
@@ -166,7 +170,10 @@ course.define("race", () => {
       if (message.is === "counted" && message.run === scored) counted(message);
       if (!now || now.run !== (message.run ?? now.run)) return; // of a run that was stopped
       if (message.is === "failed") stop(`It did not work: ${message.why}.`);
-      if (message.is === "refused") stop(message.why);
+      if (message.is === "refused") {
+        refusal = message.why;
+        stop(refusal);
+      }
       if (message.is === "begun") begun(message);
       if (message.is === "step") stepped(message);
       if (message.is === "look") looked(message);

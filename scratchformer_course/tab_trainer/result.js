@@ -27,6 +27,18 @@ course.define("result", () => {
 
   // ---- using a model -------------------------------------------------------------------------
 
+  // A button that opens a look inside the model, and closes it again. prompt() is what it reads first
+  function newLook(describe, prompt, attempt = (action) => action()) {
+    const views = el("div");
+    const toggle = button("Look inside", () => attempt(press));
+    function press() {
+      if (views.firstChild) views.replaceChildren();
+      else open(views, describe(), prompt());
+      toggle.textContent = views.firstChild ? "Close" : "Look inside";
+    }
+    return { toggle, views };
+  }
+
   function open(place, description, prompt) {
     const hash = `own-${newId("model")}`;
     course.descriptions[hash] = description;
@@ -63,26 +75,28 @@ course.define("result", () => {
       how,
       draw,
     ) {
-      const views = el("div");
+      const image = el("div.sx-picture");
       const model = [config, weights, characters];
       const talk = description && newTalk(description, given);
-      const look = () => open(views, course.export.describe(...model), talk?.line() || given);
+      const describe = () => course.export.describe(...model);
+      const look = newLook(describe, () => talk?.line() || given, attempt);
       const bytes = () => course.export.safetensors(...model);
       const save = () => download(new Blob([bytes()], { type: "application/octet-stream" }), FILE);
       const share = () => {
         const canvas = draw();
-        views.replaceChildren(el("div.sx-picture", canvas));
+        image.replaceChildren(canvas);
         canvas.toBlob((blob) => download(blob, PICTURE));
       };
       const rows = [["this tab", format(seconds, 1), format(loss)], ...rivals];
       element.replaceChildren(
         talk?.element ?? "",
         el("div.sx-bar.sx-use", [
-          button("Look inside", () => attempt(look)),
+          look.toggle,
           button("Save for Python", save),
           button("Picture of this run", () => attempt(share)),
         ]),
-        views,
+        image,
+        look.views,
         title("The run in numbers"),
         table(["", "training, s", "nats"], rows),
         note(how),
@@ -99,19 +113,19 @@ course.define("result", () => {
     }
 
     function showKept(old) {
-      const views = el("div");
       const talk = newTalk(old, old.given ?? old.tokenizer.characters.at(-1));
+      const look = newLook(() => old, talk.line);
       element.append(
         note(`This browser keeps the model that you trained last: loss ${format(old.loss)}.`),
         talk.element,
         el("div.sx-bar", [
-          button("Look inside", () => open(views, old, talk.line())),
+          look.toggle,
           button("Forget it", () => {
             forget();
             clear();
           }),
         ]),
-        views,
+        look.views,
       );
     }
     const clear = () => element.replaceChildren();

@@ -23,6 +23,33 @@ STOPS = f"""[...document.querySelector('{FIGURE}').querySelectorAll('{CONTROLS}'
 MOVING = """all => all.filter(e => { const s = getComputedStyle(e);
   return e.isConnected && (s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0);
 }).length"""
+# Each control is used, at most 40 of them, and the figure's height noted with the control's name.
+# What a field asks for a moment later has then been asked before.
+USED = """async keepsTexts => {
+  const figure = document.querySelector('.live-figure');
+  const all = () => [...figure.querySelectorAll('button, input:not([type=file]), select, textarea')]
+    .filter(e => e.checkVisibility() && !e.disabled && !e.closest('[role=tablist], [inert]'));
+  const drawn = (ms = 0) => new Promise(then => setTimeout(() => requestAnimationFrame(then), ms));
+  const heights = [['start', figure.getBoundingClientRect().height]];
+  const values = e => e.localName === 'select' ? [...e.options].map(o => o.value)
+    : e.type === 'range' ? [e.min, e.max, (Number(e.min) + Number(e.max)) / 2]
+    : e.type === 'number' ? [e.min || -9, e.max || 9]
+    : keepsTexts ? [] : [e.value + 'x', 'Zürich ' + 'word '.repeat(20), e.value];
+  for (let i = 0; i < Math.min(all().length, 40); i++) {
+    const control = all()[i], name = control.outerHTML.slice(0, 120);
+    control.focus();
+    if (control.matches('button:not(.sx-go), [type=checkbox]')) control.click();
+    else if (control.localName !== 'button') for (const value of values(control)) {
+      control.value = value;
+      for (const kind of ['input', 'change'])
+        control.dispatchEvent(new Event(kind, {bubbles: true}));
+      await drawn(control.matches('textarea, [type=text]') ? 150 : 0);
+    }
+    await drawn();
+    heights.push([name, figure.getBoundingClientRect().height]);
+  }
+  return heights;
+}"""
 WAIT = 1.3  # seconds between a figure's still form and its scripts: longer than any try waits
 
 
@@ -62,6 +89,17 @@ def test_keys_reach_every_control_it_fits_can_be_read_and_axe_finds_nothing(
                 continue  # since another one was pressed
             button.press("Enter")
             assert page.evaluate("document.activeElement !== document.body")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+def test_it_keeps_its_height_while_its_controls_are_used(browser, saved, name, width):
+    """A page below it would jump. The explorer's views are as high as the prompt that they show."""
+    with opened(browser, saved(name), width=width) as page:
+        page.locator(LIVE).wait_for()
+        heights = page.evaluate(USED, name in ("explorer", "heads_out", "patching", "race"))
+        least, most = (pick(height for _, height in heights) for pick in (min, max))
+        assert most - least <= 2, heights
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,14 @@ from tests.site.browsing import opened, parsed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
 
-from lean_ext import FONTS, ICON, with_theme, without_delay, without_unused_rules
+from lean_ext import (
+    FONTS,
+    ICON,
+    with_formulas_last,
+    with_theme,
+    without_delay,
+    without_unused_rules,
+)
 
 # each character that a style shows before or after an element, and the font that it asks for
 SHOWN = """[...document.querySelectorAll("*")].flatMap(element =>
@@ -102,3 +109,12 @@ def test_a_page_is_light_or_dark_before_any_script_has_come(browser, server):
             assert max(page.evaluate(BACKGROUND)) < 60
     with opened(browser, f"{server}book/glossary.html", "dark", javascript=False) as page:
         assert page.locator("html").get_attribute("data-theme") == "light"
+
+
+def test_mathjax_is_only_named_and_formulas_have_room_by_their_source():
+    formula = '<span class="math notranslate nohighlight">\\(\\alpha + x_2\\)</span>'
+    page = f'<script defer src="../_static/tex-chtml-full.js?v=1"></script>{formula}'
+    found = with_formulas_last(page)
+    assert 'data-formulas="../_static/tex-chtml-full.js?v=1"' in found and " src=" not in found
+    assert "--signs: 4;" in found
+    assert with_formulas_last(found) == found, "a second build changes it again"

@@ -404,7 +404,9 @@ course.define("live", () => {
 
   // The site only names what is large, models and texts: it is fetched when the rest of the page is
   // there and painted. Settles when each has been run, or is not to be had.
-  async function fetchLast() {
+  let fetching = NONE;
+  const fetchLast = () => (fetching ??= fetchAll());
+  async function fetchAll() {
     await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
     const fetched = [...document.querySelectorAll("script[data-src]")].map(
       ({ dataset }) =>
@@ -433,5 +435,5 @@ course.define("live", () => {
   const moves = { roving, rovingLine, gridCursor, press, player, draggable, placeIn, turnable };
   const drawings = { drawing, words, line, circle, way, path, describe };
   const texts = { format, grouped, percent, visible, listed, sum, mean, ranked };
-  return { ...parts, ...fields, ...boxes, ...moves, ...drawings, ...texts, start };
+  return { ...parts, ...fields, ...boxes, ...moves, ...drawings, ...texts, start, fetchLast };
 });

@@ -75,7 +75,10 @@ course.define("view_attention", () => {
       [layer, head] = [i, h];
       draw();
     });
-    const form = choice("Form", ["Heatmap", "Arcs"], () => draw());
+    const form = choice("Form", ["Heatmap", "Arcs"], () => {
+      map.style.minHeight ||= `${map.offsetHeight}px`; // arcs are lower
+      draw();
+    });
     const name = title();
     const map = el("div.sx-map");
     const detail = el("div.sx-detail", { role: "group" });
@@ -271,6 +274,7 @@ course.define("view_attention", () => {
     // A new prompt: its last token and what that looks at most
     function update(newState) {
       state = newState;
+      map.style.minHeight = "";
       first = Math.max(0, T() - WINDOW);
       query = key = T() - 1;
       for (let s = first; s < T(); s++) if (weight(query, s) > weight(query, key)) key = s;

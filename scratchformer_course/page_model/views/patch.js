@@ -99,7 +99,12 @@ course.define("view_patch", () => {
           ),
           status,
         ]),
-        el("div.sx-detail", detail, ofHeads),
+        el(
+          "div.sx-detail",
+          { tabindex: 0, role: "group", "aria-label": "Details" },
+          detail,
+          ofHeads,
+        ),
       ]),
     ]);
     const element = el("div", field.element, el("div.sx-side", copy), body);
@@ -130,13 +135,13 @@ course.define("view_patch", () => {
       const isDifferent = (id, t) => id !== others[t];
       changed = [ids.findIndex(isDifferent), ids.findLastIndex(isDifferent)];
       const isLong = ids.length === others.length;
-      body.hidden = !isLong || changed[0] < 0;
+      body.inert = !isLong || changed[0] < 0; // the last map stays, faded: the page keeps its height
       let said = altered?.said ?? "";
       if (!isLong) {
         said += ` The prompt has ${ids.length}. A vector is carried over to its own place, so the two need equally many.`;
-      } else if (body.hidden) said += " It is the same as the prompt: change a letter or a word.";
+      } else if (body.inert) said += " It is the same as the prompt: change a letter or a word.";
       field.say(said.trim());
-      if (!body.hidden) compute(others);
+      if (!body.inert) compute(others);
     }
 
     function compute(others) {
