@@ -157,7 +157,7 @@ course.define("ch15_costs", () => {
         return el("div.sx-choice", el("span", name), group);
       },
     );
-    const cards = el("div.sx-cards");
+    const cards = el("div.sx-cards", { tabindex: 0, role: "group", "aria-label": "Costs" });
     const status = el("p.sx-status", { role: "status" });
 
     function devices(size, parts) {

@@ -81,7 +81,7 @@ course.define("view_attention", () => {
     });
     const name = title();
     const map = el("div.sx-map");
-    const detail = el("div.sx-detail", { role: "group" });
+    const detail = el("div.sx-detail", { tabindex: 0, role: "group" });
     describe(detail, "The dot product behind the weight");
     const list = scrolling("sx-scroll", "All weights of the query");
     const rows = fold("The query’s weights as a table", list);

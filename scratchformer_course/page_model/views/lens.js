@@ -15,7 +15,7 @@ course.define("view_lens", () => {
     let first;
     let p; // p[i][t]: probabilities after i blocks, for the token after t
     const map = el("div.sx-scroll");
-    const detail = el("div.sx-detail");
+    const detail = el("div.sx-detail", { tabindex: 0, role: "group", "aria-label": "Details" });
     const element = el("div.sx-columns", [
       el("div.sx-main.sx-wide", [
         map,

@@ -82,7 +82,7 @@ course.define("view_switches", () => {
         settings.simple ? fold("Other parts", checks) : null,
       ]),
       el("div.sx-main", [numbers, answers, about, tokens, fold("Every token as a table", list)]),
-      el("div.sx-detail", [
+      el("div.sx-detail", { tabindex: 0, role: "group", "aria-label": "What it writes" }, [
         title("The model writes"),
         before,
         title("Changed, it writes"),
