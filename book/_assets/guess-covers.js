@@ -66,7 +66,16 @@ course.define("covers", () => {
     root.classList.toggle("course-covers", covering);
   }
 
-  function coverOf({ outer, question }) {
+  // "about 40 words and a picture", so that a reader knows what waits below a low bar
+  function sizeOf(inner) {
+    const pictures = inner.querySelectorAll("svg:not(svg svg), img, table").length;
+    const words = inner.textContent.split(/\s+/).filter((word) => /[a-z]/i.test(word)).length;
+    const size = [`about ${Math.max(10, 10 * Math.round(words / 10))} words`];
+    if (pictures) size.unshift(pictures === 1 ? "a picture" : `${pictures} pictures`);
+    return `(${size.join(", ")})`;
+  }
+
+  function coverOf({ outer, inner, question }) {
     const show = () => {
       keep(shownOf(question), "yes");
       open(question);
@@ -78,6 +87,7 @@ course.define("covers", () => {
       "div.course-cover",
       el("span", "Guess first, or "),
       course.button("Just show me", show),
+      el("span.course-cover-size", sizeOf(inner)),
     );
   }
 

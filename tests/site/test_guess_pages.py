@@ -88,6 +88,8 @@ def keeps_its_secrets(page):
     """What a page does not tell before it is asked; then nothing moves above what it tells."""
     page.evaluate(PROBES)
     assert page.locator(COVER).evaluate_all(LOW)
+    sizes = page.locator(COVER).all_inner_texts()
+    assert all(re.search(r"\(.*about [1-9]\d*0 words\)", size) for size in sizes), sizes
     read = read_in_veils(page)
     assert not any(page.evaluate(SEEN)) and "xyzzy" not in read and "plugh" not in read
     assert page.evaluate(REACHED) == 0
