@@ -226,12 +226,6 @@ def downloads() -> None:
 
 
 @command
-def pictures() -> None:
-    """draw the picture of shared links"""
-    tool("tools.draw_social")
-
-
-@command
 def constraints() -> None:
     """fix what requirements bring along, for each Python: constraints/X.Y.txt (with a network)"""
     environment, files = ROOT / "build" / "uv", ("requirements.txt", "requirements-lab.txt")

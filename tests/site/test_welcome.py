@@ -27,7 +27,6 @@ from tests.site.browsing import (
     rows,
 )
 from tests.site.figures import NAME, fill, press, shipped
-from tools import draw_social
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -168,12 +167,6 @@ def test_the_pictures_on_the_way_hold_the_models_numbers(article):
     values, best = p.topk(5)
     assert texts[4][1::2] == [f"{100 * value:.1f} %" for value in values.tolist()]
     assert texts[4][0::2] == [tokenizer.decode([i]).replace(" ", "␣") for i in best.tolist()]
-
-
-def test_the_shared_picture_is_drawn_by_the_script_as_it_stands():
-    data = draw_social.FILE.read_bytes()
-    assert len(data) <= 150_000
-    assert draw_social.digest().encode() in data, "draw it anew: make pictures"
 
 
 # ---- in a browser -------------------------------------------------------------------------------
