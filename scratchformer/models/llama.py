@@ -18,11 +18,25 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from scratchformer.attention import KeyValueCache
 from scratchformer.blocks import check_sizes
-from scratchformer.models.llama_files import from_hugging_face, to_hugging_face
-from scratchformer.models.pretrained import load_tensors, read_model, write_model
+from scratchformer.gguf import read_gguf, unpack
+from scratchformer.models.llama_files import (
+    from_hugging_face,
+    gguf_name,
+    gguf_sizes,
+    halves_together,
+    to_hugging_face,
+)
+from scratchformer.models.pretrained import (
+    load_tensors,
+    read_model,
+    refuse_other_shapes,
+    write_model,
+)
+from scratchformer.real_model import find_real_model
 
 
 @dataclass(frozen=True)
@@ -203,6 +217,15 @@ class LlamaBlock(nn.Module):
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
+class NothingDrawn(TorchFunctionMode):
+    """Where it holds, `torch.nn.init` leaves weights alone, which no memory holds yet."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if getattr(function, "__module__", "") == "torch.nn.init":
+            return kwargs["tensor"]
+        return function(*args, **(kwargs or {}))
+
+
 class Llama(nn.Module):
     """A decoder-only transformer of today: logits at position t depend on tokens up to t only."""
 
@@ -260,6 +283,46 @@ class Llama(nn.Module):
     def save(self, folder: str | Path) -> None:
         """Write config.json and model.safetensors in Hugging Face's format to `folder`."""
         write_model(folder, *to_hugging_face(self.config, self.named_parameters()), format="pt")
+
+    @classmethod
+    def pretrained(cls, name: str) -> "Llama":
+        """A published model: "smollm2-135m-instruct", 134,515,008 weights, kept in 4 and 8 bits.
+
+        Its tokenizer is `ByteBPE.pretrained(name)`. Errors are those of `find_real_model`.
+        """
+        return cls.from_gguf(find_real_model(name))
+
+    @classmethod
+    def from_gguf(cls, path: str | Path) -> "Llama":
+        """A Llama with the weights of a GGUF file, unpacked to float32.
+
+        Raises ValueError for another architecture or a file that does not fit.
+        """
+        settings, tensors = read_gguf(path)
+        try:
+            with torch.device("meta"), NothingDrawn():  # the weights below take their places
+                model = cls(LlamaConfig(**gguf_sizes(settings, tensors)))
+            names = {name: gguf_name(name) for name, _ in model.named_parameters()}
+            if unused := sorted(set(tensors) - set(names.values())):
+                raise ValueError(f"{unused[0]} is in it, which Llama does not have")
+            weights = {}
+            for name, theirs in names.items():
+                weight = torch.from_numpy(unpack(tensors[theirs]))
+                if name.endswith("q_proj.weight"):
+                    weight = halves_together(weight, model.config.n_heads)
+                elif name.endswith("k_proj.weight"):
+                    weight = halves_together(weight, model.config.kv_heads)
+                weights[name] = weight
+            own = dict(model.named_parameters())
+            refuse_other_shapes(own, weights, path)
+        except KeyError as error:
+            raise ValueError(f"{path} is of another model: {error} is missing in it") from error
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+        model.load_state_dict(weights, strict=False, assign=True)  # a tied head is named once
+        if model.config.tied:
+            model.lm_head.weight = model.embed_tokens.weight
+        return model.eval()
 
     @classmethod
     def from_pretrained(cls, source: str | Path) -> "Llama":

@@ -9,6 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
+from scratchformer.gguf import Packed
+
 # Our names of the settings -> Hugging Face's
 SETTINGS = {"vocab_size": "vocab_size", "context_length": "max_position_embeddings"}
 SETTINGS |= {"d_model": "hidden_size", "n_heads": "num_attention_heads"}
@@ -34,6 +36,51 @@ def to_hugging_face(
         theirs |= {"use_sliding_window": True, "max_window_layers": 0}  # in all layers
     own = ("lm_head.weight",)
     return theirs, {n if n in own else f"model.{n}": p for n, p in parameters}
+
+
+# Our names of a part's weights -> GGUF's
+GGUF_NAMES = {"q_proj": "attn_q", "k_proj": "attn_k", "v_proj": "attn_v", "o_proj": "attn_output"}
+GGUF_NAMES |= {"gate_proj": "ffn_gate", "up_proj": "ffn_up", "down_proj": "ffn_down"}
+GGUF_NAMES |= {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
+GGUF_NAMES |= {"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output"}
+# Our names of the settings -> GGUF's
+GGUF_SETTINGS = {"context_length": "context_length", "d_model": "embedding_length"}
+GGUF_SETTINGS |= {"n_heads": "attention.head_count", "n_layers": "block_count"}
+GGUF_SETTINGS |= {"n_kv_heads": "attention.head_count_kv", "d_ff": "feed_forward_length"}
+GGUF_SETTINGS |= {"rope_base": "rope.freq_base", "norm_eps": "attention.layer_norm_rms_epsilon"}
+
+
+def gguf_sizes(settings: dict[str, Any], tensors: dict[str, Packed]) -> dict[str, Any]:
+    """What a GGUF file says of its model, as a LlamaConfig's arguments.
+
+    Raises ValueError for an architecture that `llama.py` does not compute, or tensors that it
+    would not use.
+    """
+    if (kind := settings.get("general.architecture")) != "llama":
+        raise ValueError(f"general.architecture={kind!r}, expected 'llama'")
+    for key in settings:
+        if key.startswith("llama.rope.scaling") or key.startswith("llama.expert"):
+            raise ValueError(f"{key}={settings[key]!r}, expected no such setting")
+    sizes = {ours: settings["llama." + theirs] for ours, theirs in GGUF_SETTINGS.items()}
+    table = tensors[GGUF_NAMES["embed_tokens"] + ".weight"]
+    sizes |= {"vocab_size": table.shape[0], "tied": "output.weight" not in tensors}
+    width = sizes["d_model"] // sizes["n_heads"]
+    sizes["head_dim"] = settings.get("llama.attention.key_length", width)
+    if (turned := settings.get("llama.rope.dimension_count", width)) != sizes["head_dim"]:
+        raise ValueError(f"{turned} of {sizes['head_dim']} channels turn, expected all")
+    return sizes
+
+
+def gguf_name(name: str) -> str:
+    """GGUF's name of one of our parameters."""
+    *block, part, kind = name.split(".")
+    place = f"blk.{block[1]}." if block else ""
+    return f"{place}{GGUF_NAMES[part]}.{kind}"
+
+
+def halves_together(weight: Tensor, heads: int) -> Tensor:
+    """The rows of queries or keys in our order: llama.cpp turns neighbours, we turn halves."""
+    return weight.view(heads, -1, 2, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
 
 
 def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, dict[str, Tensor]]:

@@ -19,6 +19,8 @@ import tiktoken
 
 from scratchformer.data import Playhouse
 from scratchformer.files import is_offline
+from scratchformer.gguf import read_gguf
+from scratchformer.real_model import find_real_model
 from scratchformer.tokenizers.char import check_ids
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
 from scratchformer.tokenizers.saved import read_json, write_json
@@ -26,6 +28,13 @@ from scratchformer.tokenizers.saved import read_json, write_json
 # English contractions, letters, digits, other signs; a space belongs to the word after it
 # (Radford et al. 2019, their code)
 GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+# SmolLM2's cuts off each digit, and the spaces before it
+SMOLLM2_PATTERN = (
+    r"\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+"
+)
+GGUF_PATTERNS = {"smollm": SMOLLM2_PATTERN, "gpt-2": GPT2_PATTERN}  # by llama.cpp's name
+ORDINARY = 1  # the kind of a token in a GGUF file; all others are special
 
 BYTES = [bytes([b]) for b in range(256)]
 STORE = "https://openaipublic.blob.core.windows.net/"
@@ -45,7 +54,10 @@ PUBLISHED = {  # name -> the files that tiktoken downloads for it, each with its
 
 class ByteBPE:
     """A token's id is also its rank: of all adjacent pairs, the one whose join has the lowest id
-    is merged first. Special tokens have the last ids and never arise from ordinary text.
+    is merged first. Special tokens never arise from ordinary text. They have the last ids, or ids
+    whose places in `tokens` are theirs, as where a published tokenizer begins with them.
+
+    Without `every_byte` single bytes may lack a token; they are left out of what is encoded.
     """
 
     def __init__(
@@ -53,16 +65,19 @@ class ByteBPE:
         tokens: list[bytes],
         special_tokens: dict[str, int] | None = None,
         pattern: str = GPT2_PATTERN,
+        every_byte: bool = True,
     ):
         self.tokens = tokens  # id -> bytes
-        self.ids = {token: i for i, token in enumerate(tokens)}
         self.special_tokens = special_tokens or {}  # text -> id
-        self.pattern = pattern
+        special_ids = set(self.special_tokens.values())
+        self.ids = {token: i for i, token in enumerate(tokens) if i not in special_ids}
+        self.pattern, self.every_byte = pattern, every_byte
         missing = [b for b in range(256) if BYTES[b] not in self.ids]
-        if missing:
+        if missing and every_byte:
             raise ValueError(f"bytes {missing[:5]} have no token; expected all 256")
-        expected = list(range(len(tokens), self.vocab_size))
-        if sorted(self.special_tokens.values()) != expected:
+        distinct = len(special_ids) == len(self.special_tokens)
+        if not distinct or not special_ids <= set(range(self.vocab_size)):
+            expected = list(range(len(tokens), self.vocab_size))
             raise ValueError(f"special tokens {self.special_tokens}; expected the ids {expected}")
         self._split = regex.compile(pattern)
         self._cache: dict[str, list[int]] = {}  # chunk -> its ids
@@ -97,7 +112,8 @@ class ByteBPE:
     @property
     def vocab_size(self) -> int:
         """How many tokens there are, special ones included."""
-        return len(self.tokens) + len(self.special_tokens)
+        inside = sum(i < len(self.tokens) for i in self.special_tokens.values())
+        return len(self.tokens) + len(self.special_tokens) - inside
 
     def encode(self, text: str, allow_special: bool = False) -> list[int]:
         """The ids of `text`. The name of a special token in it is ordinary text, unless
@@ -118,7 +134,8 @@ class ByteBPE:
         if chunk in self.ids:  # a token, even one that no merges lead to
             return [self.ids[chunk]]
         id_of = self.ids.get
-        pieces = apply_merges(map(BYTES.__getitem__, chunk), lambda a, b: id_of(a + b))
+        known = (BYTES[b] for b in chunk if self.every_byte or BYTES[b] in self.ids)
+        pieces = apply_merges(known, lambda a, b: id_of(a + b))
         return [self.ids[piece] for piece in pieces]
 
     def token_bytes(self, i: int) -> bytes:
@@ -169,6 +186,39 @@ class ByteBPE:
         tokens = [encoding.decode_single_token_bytes(i) for i in range(n)]
         return cls(tokens, special, encoding._pat_str)
 
+    @classmethod
+    def pretrained(cls, name: str) -> "ByteBPE":
+        """The tokenizer of `Llama.pretrained(name)`: "smollm2-135m-instruct".
+
+        Errors are those of `find_real_model`.
+        """
+        return cls.from_gguf(find_real_model(name))
+
+    @classmethod
+    def from_gguf(cls, path: str | Path) -> "ByteBPE":
+        """The tokenizer in a GGUF file, if it is of this kind.
+
+        Bytes without a token are left out, as `tokenizers` does it. Raises ValueError for another
+        kind of tokenizer or another file.
+        """
+        settings, _ = read_gguf(path)
+        kind = settings.get("tokenizer.ggml.model"), settings.get("tokenizer.ggml.pre")
+        if kind[0] != "gpt2" or kind[1] not in GGUF_PATTERNS:
+            known = ", ".join(GGUF_PATTERNS)
+            raise ValueError(f"{path} has the tokenizer {kind}, expected gpt2 with {known}")
+        names = settings["tokenizer.ggml.tokens"]
+        special = {
+            name: i
+            for i, name in enumerate(names)
+            if settings["tokenizer.ggml.token_type"][i] != ORDINARY
+        }
+        byte_of = _gpt2_alphabet()
+        tokens = [
+            name.encode() if name in special else bytes(map(byte_of.__getitem__, name))
+            for name in names
+        ]
+        return cls(tokens, special, GGUF_PATTERNS[kind[1]], every_byte=False)
+
     def save(self, path: str | Path) -> None:
         """Write readable JSON: each byte of a token is the character of the same number."""
         write_json(
@@ -176,6 +226,7 @@ class ByteBPE:
             "ByteBPE",
             {
                 "pattern": self.pattern,
+                "every_byte": self.every_byte,
                 "special_tokens": self.special_tokens,
                 "tokens": [token.decode("latin-1") for token in self.tokens],
             },
@@ -185,8 +236,11 @@ class ByteBPE:
     def load(cls, path: str | Path) -> "ByteBPE":
         """Read what `save` wrote."""
         keys = ("tokens", "special_tokens", "pattern")
-        tokens, special_tokens, pattern = read_json(path, "ByteBPE", *keys)
-        return cls([token.encode("latin-1") for token in tokens], special_tokens, pattern)
+        tokens, special_tokens, pattern, every_byte = read_json(
+            path, "ByteBPE", *keys, every_byte=True
+        )
+        tokens = [token.encode("latin-1") for token in tokens]
+        return cls(tokens, special_tokens, pattern, every_byte)
 
 
 def load_gpt2_tokenizer() -> ByteBPE:
@@ -198,6 +252,13 @@ def load_gpt2_tokenizer() -> ByteBPE:
             f"{error} A tokenizer of 1,024 tokens, trained on Playhouse, stands in.", stacklevel=2
         )
         return ByteBPE.train(Playhouse().text(200_000), 1024, ("<|endoftext|>",))
+
+
+def _gpt2_alphabet() -> dict[str, int]:
+    """The printable character that stands for each byte in GPT-2's files, and the byte."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [b for b in range(256) if b not in printable]
+    return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}
 
 
 def _cut(text: str, names: Iterable[str]) -> list[str]:

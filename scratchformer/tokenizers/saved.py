@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from scratchformer.files import atomic_write
 
@@ -13,8 +14,11 @@ def write_json(path: str | Path, kind: str, content: dict) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def read_json(path: str | Path, kind: str, *keys: str) -> list:
-    """The values of `keys` in a file that `write_json` wrote; ValueError if it is no such file."""
+def read_json(path: str | Path, kind: str, *keys: str, **optional: Any) -> list:
+    """The values of `keys` in a file that `write_json` wrote; ValueError if it is no such file.
+
+    Then those of the `optional` keys; older files lack them, and the given value holds.
+    """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         found = content["tokenizer"]
@@ -24,4 +28,4 @@ def read_json(path: str | Path, kind: str, *keys: str) -> list:
         raise ValueError(f"{path} holds a {found}, expected a {kind}")
     if missing := [key for key in keys if key not in content]:
         raise ValueError(f"{path} is not a whole {kind}: {missing[0]!r} is missing")
-    return [content[key] for key in keys]
+    return [content[key] for key in keys] + [content.get(k, v) for k, v in optional.items()]
