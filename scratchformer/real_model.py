@@ -34,12 +34,11 @@ def find_real_model(name: str = NAME, download: bool = True) -> Path:
     """
     if name != NAME:
         raise ValueError(f"no model {name!r}: there is {NAME}")
-    notes = []
-    if folder := os.environ.get("SCRATCHFORMER_DATA"):
-        if _is_right(path := Path(folder).expanduser() / FILE, notes):
+    notes: list[str] = []
+    data = os.environ.get("SCRATCHFORMER_DATA")
+    for folder in [Path(data), cache_folder()] if data else [cache_folder()]:
+        if _is_right(path := folder.expanduser() / FILE, notes):
             return path
-    if _is_right(path := cache_folder() / FILE, notes):
-        return path
     if download and not is_offline():
         try:
             with _one_process_at_a_time(path.parent):
@@ -63,9 +62,9 @@ def _is_right(path: Path, notes: list[str]) -> bool:
     with path.open("rb") as file:
         while part := file.read(1 << 20):
             digest.update(part)
-    if digest.hexdigest() != SHA256:
-        notes.append(f"{path} is another file (sha256 {digest.hexdigest()[:12]}…, not {SHA256[:12]}…)")
-    return digest.hexdigest() == SHA256
+    if (found := digest.hexdigest()) != SHA256:
+        notes.append(f"{path} is another file (sha256 {found[:12]}…, not {SHA256[:12]}…)")
+    return found == SHA256
 
 
 @contextmanager

@@ -313,7 +313,7 @@ class Llama(nn.Module):
                 elif name.endswith("k_proj.weight"):
                     weight = halves_together(weight, model.config.kv_heads)
                 weights[name] = weight
-            own = dict(model.named_parameters())
+            own: dict[str, Tensor] = dict(model.named_parameters())
             refuse_other_shapes(own, weights, path)
         except KeyError as error:
             raise ValueError(f"{path} is of another model: {error} is missing in it") from error
