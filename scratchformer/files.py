@@ -68,11 +68,13 @@ def locked(folder: str | Path) -> Iterator[None]:
     """Keep other processes out of a folder while the block runs; makes it if it is missing.
 
     The system releases the lock when the process ends, in whatever way; an empty file `.lock`
-    stays. Raises BlockingIOError if another process has locked the folder.
+    stays. Folders that were made and in which nothing was written go again. Raises BlockingIOError
+    if another process has locked the folder.
     """
     from filelock import FileLock, Timeout  # imported where it is used: most rooms lock nothing
 
     folder = Path(folder)
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
     try:
@@ -82,7 +84,12 @@ def locked(folder: str | Path) -> Iterator[None]:
     try:
         yield
     finally:
+        if made and [path.name for path in folder.iterdir()] == [".lock"]:
+            (folder / ".lock").unlink()
         lock.release()
+        with suppress(OSError):  # one that is not empty
+            for path in made:
+                path.rmdir()
 
 
 def cache_folder() -> Path:

@@ -25,6 +25,7 @@ from scratchformer.cli.run_config import (
 from scratchformer.cli.run_folder import RunFolder, best_of, lock_folder
 from scratchformer.cli.tokenizer_names import tokenizer_of
 from scratchformer.data import load_corpus, scored_split
+from scratchformer.data.folders import refuse_another_owner
 from scratchformer.data.token_files import fingerprint, read_header, read_tokens
 from scratchformer.training import History, TrainingConfig, TrainingState, distributed, train_on
 
@@ -70,25 +71,33 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
             f"[training] has windows of {batches.context_length}, expected at most the model's "
             f"context_length, {model.context_length}"
         )
+    refuse_another_owner(out, "a run")
     with lock_folder(out):
         folder = RunFolder(out)
         described = {**config, "sums": data.sums}
         header = folder.check(described, resume)
         distributed.barrier()  # all have looked before one writes
         model.to(device)
-        if distributed.rank() == 0:
-            folder.begin(described, data.tokenizer)
-            if header:
-                folder.save_best_of(header, model)
-            n = distributed.world_size()
-            several = f" × {n} processes" if n > 1 else ""
-            ids = f"{len(data.train_ids):,} ids to train on"
-            print(f"{out}: {n_parameters:,} parameters on {device.type}{several}, {ids}")
         tokens = [len(data.train_ids), len(data.val_ids)]
         identity = {"context_length": T, **sampling, "tokens": tokens}
         sampled = batches, model, data.val_ids, training, windows.batch_size, identity
         learn = functools.partial(train_on, *sampled)
-        _train(learn, model, folder, training.steps, header.get("step", 0))
+        try:
+            if distributed.rank() == 0:
+                folder.begin(described, data.tokenizer)
+                if header:
+                    folder.save_best_of(header, model)
+                n = distributed.world_size()
+                several = f" × {n} processes" if n > 1 else ""
+                ids = f"{len(data.train_ids):,} ids to train on"
+                print(f"{out}: {n_parameters:,} parameters on {device.type}{several}, {ids}")
+            _train(learn, model, folder, training.steps, header.get("step", 0))
+        except BaseException as error:
+            folder.undo()
+            if type(error).__module__.startswith(("torch._inductor", "torch._dynamo")):
+                reason = str(error).strip().split("\n")[0]
+                raise ValueError(f"compile = true does not work: {reason}") from error
+            raise
 
 
 def _train(
@@ -100,6 +109,7 @@ def _train(
 
         def after_step(state: TrainingState) -> None:
             bar.update()
+            folder.has_stepped = True
             if not state.evaluated:
                 return
             history = state.history

@@ -194,7 +194,9 @@ def find_device(device: str = "auto") -> torch.device:
                 raise ValueError(f"process {own} of this machine has no GPU: it has {there}")
             device = f"cuda:{own}"
     try:
-        return torch.empty(0, device=device).device
+        place = torch.ones(1, device=device)
+        place.item()  # "meta" has shapes and no numbers
+        return place.device
     except (RuntimeError, AssertionError) as error:
         raise ValueError(f"device={device!r}: {error}") from error
 
