@@ -4,6 +4,8 @@ It knows no format and no corpus.
 """
 
 import glob
+import json
+import math
 import os
 import shutil
 import time
@@ -47,6 +49,19 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         part.replace(path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def to_json(value: object, indent: int | None = None) -> str:
+    """JSON, which knows no infinity: floats that are not finite are written as words ("inf")."""
+
+    def plain(x: object) -> object:
+        if isinstance(x, float) and not math.isfinite(x):
+            return str(x)
+        if isinstance(x, dict):
+            return {key: plain(each) for key, each in x.items()}
+        return [plain(each) for each in x] if isinstance(x, list | tuple) else x
+
+    return json.dumps(plain(value), indent=indent, allow_nan=False)
 
 
 def remove_parts(path: str | Path, older_than: float = 0.0) -> None:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure  # not pyplot: no window, no screen needed
 from torch import nn
 
 from scratchformer.data.folders import RUN_FILES, names_in, refuse_another_owner
-from scratchformer.files import atomic_write, locked, remove_parts
+from scratchformer.files import atomic_write, locked, remove_parts, to_json
 from scratchformer.plots import loss_curves
 from scratchformer.training import History, distributed
 from scratchformer.training.checkpoints import load_weights, read_header
@@ -77,7 +77,7 @@ class RunFolder:
                     f"replace {trained[0]}: choose another --out"
                 )
             return {}
-        for table, entries in json.loads(json.dumps(settings)).items():
+        for table, entries in json.loads(to_json(settings)).items():
             for key in {**before.get(table, {}), **entries}.keys() - {*MAY_CHANGE}:
                 was, now = (d.get(key, "nothing") for d in (before.get(table, {}), entries))
                 if was != now:
@@ -90,7 +90,7 @@ class RunFolder:
     def _read_settings(self) -> dict[str, dict]:
         path = self.path / "run.json"
         try:
-            before = json.loads(path.read_text(encoding="utf-8"))
+            before = json.loads(to_json(json.loads(path.read_text(encoding="utf-8"))))
             if not all(isinstance(before[table], dict) for table in ("data", "model", "training")):
                 raise ValueError("not a table")
             return before
@@ -106,7 +106,7 @@ class RunFolder:
         for name in RUN_FILES:
             remove_parts(self.path / name)
         with atomic_write(self.path / "run.json") as part:
-            part.write_text(json.dumps(settings, indent=1), encoding="utf-8")
+            part.write_text(to_json(settings, indent=1), encoding="utf-8")
         with atomic_write(self.path / "tokenizer.json") as part:
             tokenizer.save(part)
 
@@ -132,7 +132,7 @@ class RunFolder:
     def write_losses(self, history: History) -> None:
         """history.json and loss.png, replaced as a whole, so that one can watch a run."""
         with atomic_write(self.path / "history.json") as part:
-            part.write_text(json.dumps(asdict(history), indent=1), encoding="utf-8")
+            part.write_text(to_json(asdict(history), indent=1), encoding="utf-8")
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")
         loss_curves(history, figure.subplots())
         with atomic_write(self.path / "loss.png") as part:
