@@ -9,6 +9,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -25,6 +26,7 @@ from scratchformer.data.folders import PARTS, TOKEN_FILES, names_in, refuse_anot
 from scratchformer.files import locked
 
 FORMAT, HEADER = "scratchformer tokens 1", 4096
+LONG_BLANK = re.compile(r"\s{100000}")
 NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
@@ -166,8 +168,7 @@ def _write_ids(
     on_bytes: Callable[[int], None] | None,
 ) -> tuple[int, str]:
     """Write the ids of all documents; returns how many there are, and the text's sha256."""
-    fast = hasattr(tokenizer, "to_tiktoken")  # the same ids, sooner
-    encode = tokenizer.to_tiktoken().encode_ordinary if fast else tokenizer.encode
+    encode = _quick_encoder(tokenizer)
     end = getattr(tokenizer, "special_tokens", {}).get("<|endoftext|>")
     tokens, text, is_first = 0, hashlib.sha256(), True
     for begins, piece in _pieces(documents):
@@ -180,6 +181,27 @@ def _write_ids(
         if on_bytes:
             on_bytes(len(data))
     return tokens, text.hexdigest()
+
+
+def _quick_encoder(tokenizer) -> Callable[[str], list[int]]:
+    """tiktoken's `encode`, the same ids sooner, and the tokenizer's own where that fails.
+
+    It knows no pattern with a look behind, and panics, at length, at a row of a million blanks.
+    """
+    try:
+        quick = tokenizer.to_tiktoken().encode_ordinary
+    except Exception:  # there is none, or it refuses the pattern
+        return tokenizer.encode
+
+    def encode(text: str) -> list[int]:
+        try:
+            return tokenizer.encode(text) if LONG_BLANK.search(text) else quick(text)
+        except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+            raise
+        except BaseException:  # Rust's panics are no Exception
+            return tokenizer.encode(text)
+
+    return encode
 
 
 def _put_in_place(parts: Path, folder: Path) -> None:

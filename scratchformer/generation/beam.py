@@ -92,8 +92,8 @@ def _best(
     equals the likelier is better.
     """
     K = log_p.shape[1]
-    scale = penalty * ((5 + length.double()) / 6).log()  # (B, K)
-    scale = scale - scale.amax(dim=1, keepdim=True)
+    x = ((5 + length.double()) / 6).log()  # (B, K)
+    scale = (penalty * (x - x.amax(dim=1, keepdim=True))).clamp(min=-1e300)
     cost = (-log_p).double().log() - scale[..., None]  # (B, K, V)
     likelier = log_p.flatten(1).argsort(dim=1, descending=True, stable=True)  # (B, K*V)
     order = cost.flatten(1).gather(1, likelier).argsort(dim=1, stable=True)[:, :K]

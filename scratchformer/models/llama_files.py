@@ -99,8 +99,8 @@ def _window(kind: str, config: dict) -> tuple[int | None, str]:
     window = config.get("sliding_window") if kind != "llama" else None
     if kind != "qwen3":  # it is in all layers or in none, and layer_types may only agree
         all_layers = "full_attention" if window is None else "sliding_attention"
-        kinds = {*(config.get("layer_types") or [all_layers])}
-        return window, "none or all" if kinds == {all_layers} else "some"
+        found = {*(config.get("layer_types") or [all_layers])}
+        return window, "none or all" if found == {all_layers} else "some"
     if not config.get("use_sliding_window", False):
         window = None
     n, first = config["num_hidden_layers"], config["max_window_layers"]

@@ -191,15 +191,21 @@ def _tensors(model: nn.Module) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in state.items() if first[id(tensor)] == name}
 
 
-def refuse_shared_memory(model: nn.Module) -> None:
-    """Raise ValueError if tensors of the model overlap in memory: no file could tell them apart.
+def refuse_what_cannot_be_saved(model: nn.Module) -> None:
+    """Raise ValueError if what a checkpoint would hold could not be put back.
 
-    One that is the same under two names is no such case.
+    That is if tensors overlap in memory (one under two names does not), or if `state_dict` leaves
+    out a parameter or holds a copy of it.
     """
-    areas = []
-    for name, tensor in _tensors(model).items():
+    areas, tensors = [], _tensors(model)
+    saved = {id(tensor) for tensor in tensors.values()}
+    if lost := [name for name, p in model.named_parameters() if id(p) not in saved]:
+        raise ValueError(f"the model's state_dict has no {lost[0]}, expected every parameter")
+    for name, tensor in tensors.items():
         if tensor.numel():
-            size = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+            size = sum(
+                (n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
+            )
             if size + 1 < tensor.numel():
                 raise ValueError(f"{name} shares memory with itself, expected no expanded tensor")
             start = tensor.data_ptr()

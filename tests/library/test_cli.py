@@ -22,6 +22,7 @@ from scratchformer.data.hugging_face import dataset_rows
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
 from scratchformer.models import GPT
+from scratchformer.models.tensor_files import read_record
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
 from scratchformer.training import evaluate
 
@@ -369,6 +370,26 @@ def test_a_failure_before_the_first_step_leaves_the_folder_as_it_was(tokens, cap
     changes = ("--set", "training.steps=5", "--set", "training.compile=true")
     assert "not today" in refused(capsys, *call, *changes, "--resume")
     assert contents("runs/out") == before
+
+
+def test_a_loss_that_is_no_number_ends_the_command_and_keeps_the_best_model(tokens, capsys):
+    calls = []
+
+    def nan_at_last(*arguments, **options):
+        calls.append(evaluate(*arguments, **options))
+        return calls[-1] if len(calls) < 3 else float("nan")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scratchformer.training.loop.evaluate", nan_at_last)
+        assert cli.main(f"{TRAIN} out --set training.clip=inf".split()) == 1
+    said = capsys.readouterr().err
+    assert "the validation loss is nan at step 12, with a learning rate of" in said
+    for name in ("run.json", "history.json"):
+        json.loads(Path("out", name).read_text(), parse_constant=pytest.fail)
+    assert losses(Path("out"))["steps"] == [5, 10]
+    assert read_record("out/checkpoint.safetensors")["step"] == 10
+    ids = read_tokens("tokens/val.bin", CharTokenizer.load("tokens/tokenizer.json"))
+    assert evaluate(GPT.from_pretrained("out/best"), ids, 16) == pytest.approx(min(calls[:2]), 1e-4)
 
 
 def test_prepare_never_reads_what_it_writes(place, capsys):
