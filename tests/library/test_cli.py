@@ -6,11 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
 from short_run import CONFIG, losses, weights
+from test_devices import Device
 
 from scratchformer import cli
 from scratchformer.cli import run
@@ -390,6 +392,23 @@ def test_a_loss_that_is_no_number_ends_the_command_and_keeps_the_best_model(toke
     assert read_record("out/checkpoint.safetensors")["step"] == 10
     ids = read_tokens("tokens/val.bin", CharTokenizer.load("tokens/tokenizer.json"))
     assert evaluate(GPT.from_pretrained("out/best"), ids, 16) == pytest.approx(min(calls[:2]), 1e-4)
+
+
+def test_on_a_gpu_that_lies_the_command_says_so_and_trains_on_the_cpu(
+    tokens, straight, capsys, monkeypatch
+):
+    @contextmanager
+    def with_a_gpu(name):
+        yield torch.device("cuda")
+
+    monkeypatch.setattr(run.distributed, "process_group", with_a_gpu)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Liar 3000")
+    with Device(lambda x: x.flip(1) + 3):
+        assert cli.main(f"{TRAIN} out".split()) == 0
+    said = capsys.readouterr().out
+    assert "cuda (Liar 3000) does not compute as the CPU does: the loss of a small batch" in said
+    assert "Training on the CPU\n" in said and "parameters on cpu, " in said
+    assert weights(Path("out")) == weights(straight)
 
 
 def test_prepare_never_reads_what_it_writes(place, capsys):
