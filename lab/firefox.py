@@ -56,7 +56,7 @@ class Firefox:
     def _port(self, file: Path, until: float) -> int:
         """The port, which Firefox writes into its profile."""
         while time.monotonic() < until and self.process.poll() is None:
-            if file.is_file() and (text := file.read_text().strip()):
+            if file.is_file() and (text := file.read_text(encoding="utf-8").strip()):
                 return int(text)
             time.sleep(0.1)
         raise TimeoutError("Firefox has not opened a port for Marionette")

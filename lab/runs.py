@@ -181,7 +181,7 @@ def machine() -> dict:
     affinity = getattr(os, "sched_getaffinity", None)
     processor = platform.processor() or platform.machine()
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         processor = next(li.split(":")[1].strip() for li in lines if li.startswith("model name"))
     except (OSError, StopIteration):
         pass  # no Linux

@@ -33,6 +33,9 @@ def scaled_dot_product_attention(
         raise ValueError(f"q is {q.shape[-1]} wide and k {k.shape[-1]}, expected equal widths")
     if k.shape[-2] != v.shape[-2]:
         raise ValueError(f"got {k.shape[-2]} keys and {v.shape[-2]} values, expected one for one")
+    dtype = q.dtype
+    wide = torch.promote_types(dtype, torch.float32)  # 16 bits would overflow, or lose digits
+    q, k, v = q.to(wide), k.to(wide), v.to(wide)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (*batch, T, S)
     if mask is None:
         weights = scores.softmax(dim=-1)
@@ -44,7 +47,7 @@ def scaled_dot_product_attention(
         scores = scores.masked_fill(~(mask | empty), -math.inf)
         weights = scores.softmax(dim=-1).masked_fill(empty, 0.0)
     weights = F.dropout(weights, dropout)
-    return weights @ v, weights
+    return (weights @ v).to(dtype), weights.to(dtype)
 
 
 def causal_mask(T: int, device: torch.device | str | None = None) -> Bool[Tensor, "T T"]:

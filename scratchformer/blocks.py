@@ -92,11 +92,15 @@ def check_sizes(config: Any, *more: str) -> None:
     """Raise ValueError if a transformer of this config cannot be built.
 
     The five sizes that all have, and those named in `more` unless they are None, must be at least
-    1. The heads must share d_model evenly. A dropout must be a probability below 1.
+    1, and whole. The heads must share d_model evenly. A dropout must be a probability below 1.
     """
     for name in ("vocab_size", "context_length", "d_model", "n_heads", "n_layers", *more):
         value = getattr(config, name)
-        if not (value is None and name in more) and value < 1:
+        if value is None and name in more:
+            continue
+        if not isinstance(value, int):
+            raise ValueError(f"{name}={value!r}, expected a whole number")
+        if value < 1:
             raise ValueError(f"{name}={value}, expected at least 1")
     if config.d_model % config.n_heads != 0:
         raise ValueError(f"d_model={config.d_model} is not divisible by n_heads={config.n_heads}")

@@ -4,6 +4,8 @@ It knows no format and no corpus.
 """
 
 import glob
+import json
+import math
 import os
 import shutil
 import time
@@ -49,6 +51,19 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def to_json(value: object, indent: int | None = None) -> str:
+    """JSON, which knows no infinity: floats that are not finite are written as words ("inf")."""
+
+    def plain(x: object) -> object:
+        if isinstance(x, float) and not math.isfinite(x):
+            return str(x)
+        if isinstance(x, dict):
+            return {key: plain(each) for key, each in x.items()}
+        return [plain(each) for each in x] if isinstance(x, list | tuple) else x
+
+    return json.dumps(plain(value), indent=indent, allow_nan=False)
+
+
 def remove_parts(path: str | Path, older_than: float = 0.0) -> None:
     """Delete what killed writers of `path` have left.
 
@@ -68,11 +83,13 @@ def locked(folder: str | Path) -> Iterator[None]:
     """Keep other processes out of a folder while the block runs; makes it if it is missing.
 
     The system releases the lock when the process ends, in whatever way; an empty file `.lock`
-    stays. Raises BlockingIOError if another process has locked the folder.
+    stays. Folders that were made and in which nothing was written go again. Raises BlockingIOError
+    if another process has locked the folder.
     """
     from filelock import FileLock, Timeout  # imported where it is used: most rooms lock nothing
 
     folder = Path(folder)
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
     try:
@@ -82,7 +99,12 @@ def locked(folder: str | Path) -> Iterator[None]:
     try:
         yield
     finally:
+        if made and [path.name for path in folder.iterdir()] == [".lock"]:
+            (folder / ".lock").unlink()
         lock.release()
+        with suppress(OSError):  # one that is not empty
+            for path in made:
+                path.rmdir()
 
 
 def cache_folder() -> Path:

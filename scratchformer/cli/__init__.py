@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not rank:
             print(f"\n{stop.args[0] if stop.args else 'stopped'}", file=sys.stderr)
         return 130
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError, FloatingPointError) as error:
         who = f"scratchformer (process {rank})" if rank else "scratchformer"
         print(f"{who}: {error}", file=sys.stderr)
         return 1

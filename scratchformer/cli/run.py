@@ -25,8 +25,10 @@ from scratchformer.cli.run_config import (
 from scratchformer.cli.run_folder import RunFolder, best_of, lock_folder
 from scratchformer.cli.tokenizer_names import tokenizer_of
 from scratchformer.data import load_corpus, scored_split
+from scratchformer.data.folders import refuse_another_owner
 from scratchformer.data.token_files import fingerprint, read_header, read_tokens
 from scratchformer.training import History, TrainingConfig, TrainingState, distributed, train_on
+from scratchformer.training.devices import difference_from_cpu, name_of
 
 
 def run(options: argparse.Namespace) -> None:
@@ -53,8 +55,6 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
         data = _read_data(DataConfig(**config["data"]))
     training = TrainingConfig(**_entries_of(TrainingConfig, config))
     windows = RunConfig(**_entries_of(RunConfig, config))
-    if device.type == "cuda":
-        torch.set_float32_matmul_precision("high")  # TF32, where bfloat16 is not asked for
     torch.manual_seed(training.seed)
     sizes = dict(config["model"])
     model_class, config_class = model_classes(sizes.pop("type", "gpt"))
@@ -70,25 +70,36 @@ def _run(config: dict[str, dict], out: Path, device: torch.device, resume: bool)
             f"[training] has windows of {batches.context_length}, expected at most the model's "
             f"context_length, {model.context_length}"
         )
+    refuse_another_owner(out, "a run")
+    device = _checked(device, model, data.train_ids, T)
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")  # TF32, where bfloat16 is not asked for
     with lock_folder(out):
         folder = RunFolder(out)
         described = {**config, "sums": data.sums}
         header = folder.check(described, resume)
         distributed.barrier()  # all have looked before one writes
         model.to(device)
-        if distributed.rank() == 0:
-            folder.begin(described, data.tokenizer)
-            if header:
-                folder.save_best_of(header, model)
-            n = distributed.world_size()
-            several = f" × {n} processes" if n > 1 else ""
-            ids = f"{len(data.train_ids):,} ids to train on"
-            print(f"{out}: {n_parameters:,} parameters on {device.type}{several}, {ids}")
         tokens = [len(data.train_ids), len(data.val_ids)]
         identity = {"context_length": T, **sampling, "tokens": tokens}
         sampled = batches, model, data.val_ids, training, windows.batch_size, identity
         learn = functools.partial(train_on, *sampled)
-        _train(learn, model, folder, training.steps, header.get("step", 0))
+        try:
+            if distributed.rank() == 0:
+                folder.begin(described, data.tokenizer)
+                if header:
+                    folder.save_best_of(header, model)
+                n = distributed.world_size()
+                several = f" × {n} processes" if n > 1 else ""
+                ids = f"{len(data.train_ids):,} ids to train on"
+                print(f"{out}: {n_parameters:,} parameters on {name_of(device)}{several}, {ids}")
+            _train(learn, model, folder, training.steps, header.get("step", 0))
+        except BaseException as error:
+            folder.undo()
+            if type(error).__module__.startswith(("torch._inductor", "torch._dynamo")):
+                reason = str(error).strip().split("\n")[0]
+                raise ValueError(f"compile = true does not work: {reason}") from error
+            raise
 
 
 def _train(
@@ -100,6 +111,7 @@ def _train(
 
         def after_step(state: TrainingState) -> None:
             bar.update()
+            folder.has_stepped = True
             if not state.evaluated:
                 return
             history = state.history
@@ -120,6 +132,23 @@ def _train(
         print(f"{folder.path}: {files}")
         best = folder.path / "best"
         print(f"{best}: the model of step {step:,}, best on validation with {loss:.4f}")
+
+
+def _checked(device: torch.device, model: Any, ids: Tensor, context_length: int) -> torch.device:
+    """The device if it computes as the CPU does, and else the CPU, with a sentence.
+
+    Of several processes none can go on elsewhere than the others: ValueError.
+    """
+    if device.type == "cpu":
+        return device
+    found = difference_from_cpu(model, ids, context_length, device)
+    if not distributed.any_process(found is not None):
+        return device
+    said = f"{name_of(device)} does not compute as the CPU does: {found or 'see another process'}"
+    if distributed.world_size() > 1:
+        raise ValueError(f"{said}. Expected a device that does, such as cpu")
+    print(f"{said}. Training on the CPU")
+    return torch.device("cpu")
 
 
 def _entries_of(config_class: type, config: dict[str, dict]) -> dict:

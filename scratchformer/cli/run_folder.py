@@ -10,14 +10,14 @@ from pathlib import Path
 from matplotlib.figure import Figure  # not pyplot: no window, no screen needed
 from torch import nn
 
-from scratchformer.files import atomic_write, locked, remove_parts
+from scratchformer.data.folders import RUN_FILES, names_in, refuse_another_owner
+from scratchformer.files import atomic_write, locked, remove_parts, to_json
 from scratchformer.plots import loss_curves
 from scratchformer.training import History, distributed
 from scratchformer.training.checkpoints import load_weights, read_header
 from scratchformer.training.loop import MAY_CHANGE
 
-WRITTEN = ["run.json", "tokenizer.json", "history.json", "loss.png", "checkpoint.safetensors"]
-WRITTEN += ["config.json", "model.safetensors"]
+BEGUN = ("run.json", "tokenizer.json")  # written before the first step
 
 
 @contextmanager
@@ -47,22 +47,37 @@ class RunFolder:
 
     def __init__(self, path: Path):
         self.path, self.checkpoint = path, path / "checkpoint.safetensors"
+        self.before: dict[Path, bytes | None] = {}  # what `begin` has replaced
+        self.has_stepped = False
 
     def check(self, settings: dict, resume: bool) -> dict:
         """The header of the checkpoint to go on from, {} without one.
 
         Raises ValueError if the folder holds a run that is not to be resumed, or was begun with
-        other settings or other data; FileNotFoundError if it does not say with which.
+        other settings or other data; FileNotFoundError if it does not say with which, or has lost
+        its checkpoint; FileExistsError if it holds the files of another owner.
         """
-        used = ("run.json", "checkpoint.safetensors", "model.safetensors")
-        if not resume and any((self.path / name).exists() for name in used):
+        refuse_another_owner(self.path, "a run")
+        if not (found := names_in(self.path, RUN_FILES)):
+            return {}
+        if not names_in(self.path, ("run.json", self.checkpoint.name)):
+            raise FileExistsError(
+                f"{self.path} holds a {found[0]}, and no run that it belongs to: "
+                "choose another --out"
+            )
+        if not resume:
             raise ValueError(
                 f"{self.path} holds a run: go on with --resume, or choose another --out"
             )
-        if not self.checkpoint.exists():
-            return {}
         before = self._read_settings()
-        for table, entries in json.loads(json.dumps(settings)).items():
+        if not self.checkpoint.exists():  # killed before the first was written, or deleted
+            if trained := [name for name in found if name not in BEGUN]:
+                raise FileNotFoundError(
+                    f"{self.checkpoint} is missing, and without it --resume would begin anew and "
+                    f"replace {trained[0]}: choose another --out"
+                )
+            return {}
+        for table, entries in json.loads(to_json(settings)).items():
             for key in {**before.get(table, {}), **entries}.keys() - {*MAY_CHANGE}:
                 was, now = (d.get(key, "nothing") for d in (before.get(table, {}), entries))
                 if was != now:
@@ -75,7 +90,7 @@ class RunFolder:
     def _read_settings(self) -> dict[str, dict]:
         path = self.path / "run.json"
         try:
-            before = json.loads(path.read_text(encoding="utf-8"))
+            before = json.loads(to_json(json.loads(path.read_text(encoding="utf-8"))))
             if not all(isinstance(before[table], dict) for table in ("data", "model", "training")):
                 raise ValueError("not a table")
             return before
@@ -86,13 +101,21 @@ class RunFolder:
 
     def begin(self, settings: dict, tokenizer) -> None:
         """Write what a run needs to be resumed; remove what killed writers have left."""
-        for name in WRITTEN:
+        paths = [self.path / name for name in BEGUN]
+        self.before = {path: path.read_bytes() if path.exists() else None for path in paths}
+        for name in RUN_FILES:
             remove_parts(self.path / name)
-            remove_parts(self.path / "best" / name)
         with atomic_write(self.path / "run.json") as part:
-            part.write_text(json.dumps(settings, indent=1), encoding="utf-8")
+            part.write_text(to_json(settings, indent=1), encoding="utf-8")
         with atomic_write(self.path / "tokenizer.json") as part:
             tokenizer.save(part)
+
+    def undo(self) -> None:
+        """After a failure: take `begin` back if no step has been done, or nothing saved."""
+        saved = set(names_in(self.path, RUN_FILES)) - {*BEGUN}
+        if not (self.has_stepped and saved):
+            for path, data in self.before.items():
+                path.unlink(missing_ok=True) if data is None else path.write_bytes(data)
 
     def save_best_of(self, header: dict, model: nn.Module) -> None:
         """Save the checkpoint's model as the best if it is: the run may have died just before."""
@@ -109,7 +132,7 @@ class RunFolder:
     def write_losses(self, history: History) -> None:
         """history.json and loss.png, replaced as a whole, so that one can watch a run."""
         with atomic_write(self.path / "history.json") as part:
-            part.write_text(json.dumps(asdict(history), indent=1), encoding="utf-8")
+            part.write_text(to_json(asdict(history), indent=1), encoding="utf-8")
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")
         loss_curves(history, figure.subplots())
         with atomic_write(self.path / "loss.png") as part:

@@ -4,10 +4,12 @@ A file begins with 4,096 bytes of JSON that say what its ids mean, so that the t
 together and cannot be mixed up. Where the documents come from is for the caller to say.
 """
 
+import codecs
 import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -20,37 +22,53 @@ import torch
 from jaxtyping import UInt16
 from torch import Tensor
 
+from scratchformer.data.folders import PARTS, TOKEN_FILES, names_in, refuse_another_owner
 from scratchformer.files import locked
 
 FORMAT, HEADER = "scratchformer tokens 1", 4096
+LONG_BLANK = re.compile(r"\s{100000}")
 NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def text_pieces(path: str | Path, size: int = 2**20) -> Iterator[str]:
-    """A UTF-8 text in pieces of about `size` characters, cut before blanks; "-" is stdin.
+    """A UTF-8 text in pieces of about `size` bytes, cut before blanks; "-" is stdin.
 
     GPT-2's tokenizer never joins a blank to what precedes it, so the ids of the pieces are those
     of the text. A line longer than 8 pieces is cut where it stands. A byte order mark at the
-    beginning is not part of the text. Raises ValueError if the file is not UTF-8.
+    beginning is not part of the text. Raises ValueError, with the place, if the file is not UTF-8
+    or holds a byte 0: then it is no text, or UTF-16.
     """
     rest = ""  # what has been read and not yielded
     source = 0 if path == "-" else path
-    with open(source, encoding="utf-8-sig", newline="", closefd=path != "-") as file:
-        try:
-            while new := file.read(size):
-                rest += new
-                cut = rest.rfind("\n")
-                while cut > 0 and rest[cut - 1].isspace():  # to the start of a row of blanks
-                    step = rest[cut - 1] in " \t\r\n"
-                    cut = cut - 1 if step else rest.rfind("\n", 0, cut)
-                if cut > 0 or len(rest) > 8 * size:
-                    cut = cut if cut > 0 else len(rest)
-                    yield rest[:cut]
-                    rest = rest[cut:]
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path} is not UTF-8 text ({error})") from error
+    with open(source, "rb", closefd=path != "-") as file:
+        for new in _decoded(file, path, size):
+            rest += new
+            cut = rest.rfind("\n")
+            while cut > 0 and rest[cut - 1].isspace():  # to the start of a row of blanks
+                step = rest[cut - 1] in " \t\r\n"
+                cut = cut - 1 if step else rest.rfind("\n", 0, cut)
+            if cut > 0 or len(rest) > 8 * size:
+                cut = cut if cut > 0 else len(rest)
+                yield rest[:cut]
+                rest = rest[cut:]
     if rest:
         yield rest
+
+
+def _decoded(file: BinaryIO, path: str | Path, size: int) -> Iterator[str]:
+    """The characters of a UTF-8 file, `size` bytes at a time."""
+    decoder, read, data = codecs.getincrementaldecoder("utf-8-sig")(), 0, b"-"
+    while data:
+        data = file.read(size)
+        if (zero := data.find(b"\0")) >= 0:
+            raise ValueError(f"{path} is not UTF-8 text: byte {read + zero:,} is 0")
+        read += len(data)
+        try:
+            yield decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:  # it counts from the last character that was whole
+            place = read - len(error.object) + error.start
+            what = f"byte {place:,} is {error.object[error.start]:#04x}, {error.reason}"
+            raise ValueError(f"{path} is not UTF-8 text: {what}") from error
 
 
 def write_tokens(
@@ -73,20 +91,24 @@ def write_tokens(
     that, such as a full disk, or a kill leaves the older ones as they are.
 
     Returns the header of train.bin. Raises ValueError for a vocabulary that 16 bits cannot hold and
-    for too little text; FileExistsError if the folder holds token files, unless `overwrite` is set;
-    OSError if the disk is full, or another process is writing to the folder.
+    for too little text; FileExistsError if a file would be replaced, unless `overwrite` is
+    set, or if the folder holds a run; OSError if the disk is full, or another process is writing
+    to the folder.
     """
     folder = Path(folder)
     if tokenizer.vocab_size > 2**16:
         raise ValueError(f"vocab_size={tokenizer.vocab_size}, expected at most 65536")
     if not 0 <= validation < 1:
         raise ValueError(f"validation={validation}, expected 0 <= validation < 1")
+    refuse_another_owner(folder, "token files")
     with locked(folder):
-        if (folder / "train.bin").exists() and not overwrite:
+        refuse_another_owner(folder, "token files")  # nobody has written since
+        if not overwrite and (held := names_in(folder, TOKEN_FILES)):
+            what = "token files" if "train.bin" in held else f"a {held[0]}"
             raise FileExistsError(
-                f"{folder} holds token files already: overwrite them, or choose another folder"
+                f"{folder} holds {what} already: overwrite them, or choose another folder"
             )
-        parts = folder / ".tokens.part"
+        parts = folder / PARTS
         shutil.rmtree(parts, ignore_errors=True)  # of a call that was killed
         try:
             parts.mkdir()
@@ -146,8 +168,7 @@ def _write_ids(
     on_bytes: Callable[[int], None] | None,
 ) -> tuple[int, str]:
     """Write the ids of all documents; returns how many there are, and the text's sha256."""
-    fast = hasattr(tokenizer, "to_tiktoken")  # the same ids, sooner
-    encode = tokenizer.to_tiktoken().encode_ordinary if fast else tokenizer.encode
+    encode = _quick_encoder(tokenizer)
     end = getattr(tokenizer, "special_tokens", {}).get("<|endoftext|>")
     tokens, text, is_first = 0, hashlib.sha256(), True
     for begins, piece in _pieces(documents):
@@ -162,6 +183,27 @@ def _write_ids(
     return tokens, text.hexdigest()
 
 
+def _quick_encoder(tokenizer) -> Callable[[str], list[int]]:
+    """tiktoken's `encode`, the same ids sooner, and the tokenizer's own where that fails.
+
+    It knows no pattern with a look behind, and panics, at length, at a row of a million blanks.
+    """
+    try:
+        quick = tokenizer.to_tiktoken().encode_ordinary
+    except Exception:  # there is none, or it refuses the pattern
+        return tokenizer.encode
+
+    def encode(text: str) -> list[int]:
+        try:
+            return tokenizer.encode(text) if LONG_BLANK.search(text) else quick(text)
+        except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+            raise
+        except BaseException:  # Rust's panics are no Exception
+            return tokenizer.encode(text)
+
+    return encode
+
+
 def _put_in_place(parts: Path, folder: Path) -> None:
     """Move the files of `parts` to `folder`.
 
@@ -170,7 +212,7 @@ def _put_in_place(parts: Path, folder: Path) -> None:
     """
     (folder / "train.bin").unlink(missing_ok=True)  # from here on, nothing needs room on the disk
     (folder / "val.bin").unlink(missing_ok=True)
-    for name in ("tokenizer.json", "val.bin", "train.bin"):
+    for name in TOKEN_FILES:
         if (parts / name).exists():
             (parts / name).replace(folder / name)
 

@@ -56,8 +56,8 @@ def beam_search(
     _check(model, max_new_tokens)
     if beam_width < 1:
         raise ValueError(f"beam_width={beam_width}, expected at least 1")
-    if not length_penalty >= 0:
-        raise ValueError(f"length_penalty={length_penalty}, expected 0 or more")
+    if not 0 <= length_penalty < math.inf:
+        raise ValueError(f"length_penalty={length_penalty}, expected 0 or more, and finite")
     c, K, source = model.config, beam_width, source.to(model.positions.device)
     B, V = len(source), c.vocab_size
     with eval_mode(model):
@@ -75,8 +75,7 @@ def beam_search(
             new[..., c.pad_id].masked_fill_(ended, 0.0)  # it can only be padded, at no cost
             log_p = log_p[..., None] + new  # (B, K, V)
             length = (ids[..., 1:] != c.pad_id).sum(dim=2) + ~ended  # (B, K)
-            score = log_p / ((5 + length[..., None]) / 6) ** length_penalty
-            best = score.flatten(1).topk(K).indices  # (B, K), each parent * V + token
+            best = _best(log_p, length, length_penalty)  # (B, K), each parent * V + token
             log_p = log_p.flatten(1).gather(1, best)
             parent = ids[torch.arange(B)[:, None], best // V]  # what each of the best continues
             ids = torch.cat((parent, (best % V)[..., None]), dim=2)
@@ -84,11 +83,30 @@ def beam_search(
     return best[:, (best != c.pad_id).any(dim=0)], log_p[:, 0]
 
 
+def _best(
+    log_p: Float[Tensor, "B K V"], length: Int[Tensor, "B K"], penalty: float
+) -> Int[Tensor, "B K"]:
+    """Places of the K best, the best first, by log_p / ((5 + length) / 6) ** penalty.
+
+    Compared by the logarithm of minus that, which no penalty makes too large or too small; of
+    equals the likelier is better.
+    """
+    K = log_p.shape[1]
+    x = ((5 + length.double()) / 6).log()  # (B, K)
+    scale = (penalty * (x - x.amax(dim=1, keepdim=True))).clamp(min=-1e300)
+    cost = (-log_p).double().log() - scale[..., None]  # (B, K, V)
+    likelier = log_p.flatten(1).argsort(dim=1, descending=True, stable=True)  # (B, K*V)
+    order = cost.flatten(1).gather(1, likelier).argsort(dim=1, stable=True)[:, :K]
+    return likelier.gather(1, order)
+
+
 def _next_log_p(
     model: Seq2Seq, ids: Int[Tensor, "N T"], memory: Float[Tensor, "N S C"], source: Tensor
 ) -> Float[Tensor, "N V"]:
     """ln of each next token's probability, given all of `ids`; padding and begin are no words."""
-    log_p = model.decode(ids, memory, source)[:, -1].log_softmax(dim=-1)  # (N, V)
+    logits = model.decode(ids, memory, source)[:, -1]
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    log_p = logits.log_softmax(dim=-1, dtype=wide)  # (N, V)
     log_p[:, [model.config.pad_id, model.config.begin_id]] = -math.inf
     return log_p
 

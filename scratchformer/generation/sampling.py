@@ -51,7 +51,9 @@ def generate(
                 logits = model(ids[:, len(cache[0]) :], cache)  # those it has not read yet
             else:
                 logits = model(ids[:, -context_length:])
-            logits = logits[:, -1]  # (B, V)
+            logits = _at_least_float32(logits[:, -1])  # (B, V)
+            if not logits.amax(dim=-1).isfinite().all():
+                raise ValueError("the model's logits are not numbers: nothing can be drawn")
             if repetition_penalty != 1:
                 logits = _penalise(logits, ids, repetition_penalty)
             if temperature == 0:
@@ -101,7 +103,13 @@ def _penalise(
     return logits.scatter(1, ids, torch.where(seen > 0, seen / penalty, seen * penalty))
 
 
+def _at_least_float32(x: Float[Tensor, "B V"]) -> Float[Tensor, "B V"]:
+    """Sums and draws among thousands of tokens need more digits than 16 bits have."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 def _probabilities(logits: Float[Tensor, "B V"], temperature: float) -> Float[Tensor, "B V"]:
+    logits = _at_least_float32(logits)
     # The largest becomes 0, so that no temperature makes it infinite. A temperature that float32
     # cannot tell from 0 is raised to the lowest that it can: 0 / 0 is no number.
     temperature = max(temperature, torch.finfo(torch.float32).tiny)

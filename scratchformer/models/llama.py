@@ -7,7 +7,7 @@ switches, since published models differ in them: `qk_norm` (Henry et al. 2020) a
 
 Names and files are those of Hugging Face's Llama, Qwen3 (with `qk_norm`) and Mistral (with a
 `window`), and any of the three opens what `save` writes. Not handled: experts, stretched rotations
-(`rope_scaling`), biases, and weights that lie in several files.
+(`rope_scaling`), and biases.
 """
 
 import math
@@ -30,12 +30,7 @@ from scratchformer.models.llama_files import (
     halves_together,
     to_hugging_face,
 )
-from scratchformer.models.pretrained import (
-    load_tensors,
-    read_model,
-    refuse_other_shapes,
-    write_model,
-)
+from scratchformer.models.pretrained import load_model, refuse_other_shapes, write_model
 from scratchformer.real_model import find_real_model
 
 
@@ -63,6 +58,9 @@ class LlamaConfig:
             raise ValueError(
                 f"n_heads={self.n_heads} is not divisible by n_kv_heads={self.kv_heads}"
             )
+        for name in ("rope_base", "norm_eps"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name}={getattr(self, name)}, expected more than 0, and finite")
         if self.D % 2:
             raise ValueError(f"heads are {self.D} wide, expected an even number: a pair turns")
 
@@ -90,7 +88,8 @@ class RMSNorm(nn.Module):
         self.weight, self.eps = nn.Parameter(torch.ones(width)), eps
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
-        wide = x.float()  # squares of 16-bit numbers would lose most of their digits
+        # squares of 16-bit numbers would lose most of their digits
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
         wide = wide * torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + self.eps)
         return self.weight * wide.to(x.dtype)
 
@@ -328,11 +327,9 @@ class Llama(nn.Module):
     def from_pretrained(cls, source: str | Path) -> "Llama":
         """A Llama with weights from a folder, `save`'s or Hugging Face's, or from their hub.
 
-        Reads the architectures llama, qwen3 and mistral, from a single file of weights. Raises
+        Reads the architectures llama, qwen3 and mistral, from one file of weights or several. A
+        head in the file counts, though the config call it tied. Raises
         ValueError for another architecture or files that do not fit, and OSError, which says what
         to do, if the source cannot be had.
         """
-        sizes, weights = from_hugging_face(*read_model(source))
-        model = cls(LlamaConfig(**sizes))
-        load_tensors(dict(model.named_parameters()), weights, source)
-        return model.eval()
+        return load_model(source, cls, LlamaConfig, from_hugging_face)

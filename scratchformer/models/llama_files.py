@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from scratchformer.gguf import Packed
+from scratchformer.models.pretrained import same, without_prefix
 
 # Our names of the settings -> Hugging Face's
 SETTINGS = {"vocab_size": "vocab_size", "context_length": "max_position_embeddings"}
@@ -17,6 +18,17 @@ SETTINGS |= {"d_model": "hidden_size", "n_heads": "num_attention_heads"}
 SETTINGS |= {"n_layers": "num_hidden_layers", "norm_eps": "rms_norm_eps"}
 CLASSES = {"llama": "LlamaForCausalLM", "qwen3": "Qwen3ForCausalLM"}
 CLASSES |= {"mistral": "MistralForCausalLM"}
+# What a key stands for in transformers where it is missing, if we do not ask for it
+DEFAULTS: dict[str, dict] = {
+    "llama": {},
+    "qwen3": {
+        "head_dim": 128,
+        "num_key_value_heads": 32,
+        "sliding_window": 4096,
+        "max_window_layers": 28,
+    },
+    "mistral": {"num_key_value_heads": 8, "sliding_window": 4096},
+}
 
 
 def to_hugging_face(
@@ -86,48 +98,64 @@ def halves_together(weight: Tensor, heads: int) -> Tensor:
 def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, dict[str, Tensor]]:
     """Hugging Face's config.json and weights as a LlamaConfig's arguments and our names.
 
-    Raises ValueError for an architecture that `llama.py` does not compute.
+    Which key counts, and what one that is missing means, is transformers 5's. Raises ValueError
+    for an architecture that `llama.py` does not compute.
     """
     kind = config.get("model_type")
     if kind not in CLASSES:
         raise ValueError(f"model_type={kind!r}, expected one of {', '.join(CLASSES)}")
     if missing := [name for name in SETTINGS.values() if name not in config]:
         raise ValueError(f"config.json has no {missing[0]}, expected a {kind}'s settings")
-    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    turns = rope.get("rope_type", rope.get("type", "default"))
+    config = DEFAULTS[kind] | config
+    # Who stretches a model adds rope_scaling to a file that may have rope_parameters already
+    rope = config.get("rope_scaling") or config.get("rope_parameters") or {}
+    if nested := [key for key, value in rope.items() if isinstance(value, dict)]:
+        raise ValueError(f"the rotation has settings of its own for {nested[0]}: not handled")
+    partial = rope.get("partial_rotary_factor", config.get("partial_rotary_factor"))
     window, windowed = _window(kind, config)
-    for name, found, expected in (
-        ("rope_type", turns, "default"),
-        ("hidden_act", config.get("hidden_act", "silu"), "silu"),
+    for name, found, *expected in (
+        ("rope_type", rope.get("rope_type", rope.get("type", "default")), "default"),
+        ("partial_rotary_factor", partial, None, 1.0),
+        ("hidden_act", config.get("hidden_act", "silu"), "swish", "silu"),
         ("attention_bias", config.get("attention_bias", False), False),
         ("mlp_bias", config.get("mlp_bias", False), False),
+        ("tie_word_embeddings", config.get("tie_word_embeddings", False), False, True),
         ("layers with a window", windowed, "none or all"),
     ):
-        if found != expected:
-            raise ValueError(f"{name}={found!r}, expected {expected!r}: others are not handled")
+        if found not in expected:
+            raise ValueError(f"{name}={found!r}, expected {expected[-1]!r}: others are not handled")
     ours = {name: config[theirs] for name, theirs in SETTINGS.items()}
     ours |= {"n_kv_heads": config.get("num_key_value_heads"), "head_dim": config.get("head_dim")}
     ours |= {"d_ff": config.get("intermediate_size"), "qk_norm": kind == "qwen3"}
     ours |= {"window": window, "tied": config.get("tie_word_embeddings", False)}
-    ours["rope_base"] = rope.get("rope_theta", config.get("rope_theta", 10_000.0))
-    renamed = {name.removeprefix("model."): tensor for name, tensor in weights.items()}
-    if ours["tied"]:
-        renamed.pop("lm_head.weight", None)  # the embedding, a second time
+    ours["rope_base"] = 1.0 * rope.get("rope_theta", config.get("rope_theta", 10_000))
+    weights = {k: t for k, t in weights.items() if not k.endswith("rotary_emb.inv_freq")}  # old
+    renamed = without_prefix(weights, "model.")
+    head, table = renamed.get("lm_head.weight"), renamed.get("embed_tokens.weight")
+    if ours["tied"] and head is not None and table is not None:
+        if same(head, table):
+            del renamed["lm_head.weight"]  # the embedding, a second time
+        else:  # a head of its own, whatever the config says: transformers keeps it
+            ours["tied"] = False
     return ours, renamed
 
 
 def _window(kind: str, config: dict) -> tuple[int | None, str]:
     """The window that the config asks for, and whether "none or all" layers have it, or "some"."""
-    window = config.get("sliding_window")
-    if kind == "llama" or (kind == "qwen3" and not config.get("use_sliding_window", False)):
+    window = config.get("sliding_window") if kind != "llama" else None
+    if kind != "qwen3":  # it is in all layers or in none, and layer_types may only agree
+        all_layers = "full_attention" if window is None else "sliding_attention"
+        found = {*(config.get("layer_types") or [all_layers])}
+        return window, "none or all" if found == {all_layers} else "some"
+    if not config.get("use_sliding_window", False):
+        window = None
+    n, first = config["num_hidden_layers"], config["max_window_layers"]
+    kinds = config.get("layer_types") or [
+        "sliding_attention" if window is not None and i >= first else "full_attention"
+        for i in range(n)
+    ]
+    if len(kinds) != n or not {*kinds} <= {"sliding_attention", "full_attention"}:
+        raise ValueError(f"layer_types={kinds}, expected {n} of full and sliding attention")
+    if "sliding_attention" not in kinds:
         return None, "none or all"
-    if kind == "qwen3" and window is not None:
-        kinds = config.get("layer_types") or [
-            "sliding_attention" if i >= config.get("max_window_layers", 28) else "full_attention"
-            for i in range(config["num_hidden_layers"])
-        ]
-        if set(kinds) == {"full_attention"}:
-            return None, "none or all"
-        if len(set(kinds)) > 1:
-            return window, "some"
-    return window, "none or all"
+    return window, "none or all" if window and "full_attention" not in kinds else "some"

@@ -3,6 +3,7 @@
 Only GPT-2's layout is translated. What is needed to go on with a training run is in checkpoints.
 """
 
+import hashlib
 import json
 import os
 import warnings
@@ -17,6 +18,7 @@ from scratchformer.files import atomic_write, is_offline, remove_parts
 from scratchformer.models.tensor_files import read_tensors, write_tensors
 
 FILES = ("config.json", "model.safetensors")
+INDEX = "model.safetensors.index.json"  # which of several files a tensor is in, for a large model
 # What our GPT computes, in Hugging Face's terms; a config that says otherwise is another model.
 GPT2 = {
     "model_type": "gpt2",
@@ -35,6 +37,9 @@ SIZES = {
     "n_heads": "n_head",
     "n_layers": "n_layer",
 }
+# Names that transformers knows these sizes by as well
+ALIASES = {"max_position_embeddings": "n_positions", "hidden_size": "n_embd"}
+ALIASES |= {"num_attention_heads": "n_head", "num_hidden_layers": "n_layer"}
 # The published models: blocks and width
 PUBLISHED = {
     "gpt2": (12, 768),
@@ -55,14 +60,26 @@ def write_model(
 ) -> None:
     """Write both files; at any moment `read_model` reads the old model or the new one.
 
-    The config stands in the header of the weights too, and counts there: one rename replaces
-    both. config.json follows, for people and for other programs. A kill between the two leaves
-    them an old config.json: save again.
+    The config stands in the header of the weights too, so that one rename replaces both.
+    config.json follows, for people and for other programs. The header knows the one that was there
+    before: after a kill between the two it does not count.
     """
-    write_tensors(Path(folder) / FILES[1], weights, {"config": config}, **metadata)
-    remove_parts(Path(folder) / FILES[0])
-    with atomic_write(Path(folder) / FILES[0]) as part:
-        part.write_text(json.dumps(config, indent=1), encoding="utf-8")
+    path = Path(folder) / FILES[0]
+    record: dict[str, Any] = {"config": config}
+    if path.is_file() and (stale := _digest(path)) != hashlib.sha256(_json(config)).hexdigest():
+        record["replaces"] = stale
+    write_tensors(Path(folder) / FILES[1], weights, record, **metadata)
+    remove_parts(path)
+    with atomic_write(path) as part:
+        part.write_text(_json(config).decode(), encoding="utf-8")
+
+
+def _json(config: dict) -> bytes:
+    return json.dumps(config, indent=1).encode()
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
@@ -70,16 +87,17 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
 
     A file of weights alone will do if its header holds the config, as those have that a browser
     saves (`tab_trainer/export.js`).
-    A config in the header of the weights counts more than config.json, which may be older after a
-    save that was interrupted.
+    config.json counts, as for any program, unless it is older than the weights after a save that
+    was interrupted; then the config in their header does. Weights may lie in several files, which
+    model.safetensors.index.json names. Raises ValueError for files that are damaged or disagree,
+    and FileNotFoundError for one that is missing.
     """
     if Path(source).is_file():
         weights, record = read_tensors(source)
         if "config" not in record:
             raise ValueError(f"{source} holds no config: pass the folder with its config.json")
         for name, tensor in weights.items():
-            if not tensor.is_floating_point() or not tensor.isfinite().all():
-                raise ValueError(f"{source}: {name} ({tensor.dtype}) is not of finite floats only")
+            _refuse_no_numbers(name, tensor, source)
         return record["config"], weights
     if str(source).endswith(".safetensors") and not Path(source).exists():
         raise FileNotFoundError(f"there is no file {source}")
@@ -87,38 +105,88 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
         config_path, weights_path = (Path(source) / name for name in FILES)
     else:
         config_path, weights_path = _downloaded(str(source))
-    if not weights_path.is_file():
+    index = weights_path.with_name(INDEX)
+    if not (weights_path.is_file() or index.is_file()):
         raise FileNotFoundError(f"{weights_path} is missing, expected a saved model there")
     try:
-        weights, record = read_tensors(weights_path)
-        if "config" in record:
-            return record["config"], weights
+        single = weights_path.is_file()
+        weights, record = read_tensors(weights_path) if single else (_read_shards(index), {})
         if not config_path.is_file():
+            if "config" in record:
+                return record["config"], weights
             raise FileNotFoundError(f"{config_path} is missing, expected a saved model there")
+        if "config" in record and record.get("replaces") == _digest(config_path):
+            return record["config"], weights
         return dict(json.loads(config_path.read_text(encoding="utf-8"))), weights
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{source} is not a complete saved model ({error})") from error
 
 
-def load_model(source: str | Path, model_class: type[Model], config_class: Any) -> Model:
-    """A model of `model_class` with config and weights from `source`; GPT's docstring has more."""
+def _shards(index: Path) -> dict[str, list[str]]:
+    """The files that an index names, all beside it, and the tensors in each."""
+    names: dict[str, list[str]] = {}
+    for tensor, file in json.loads(index.read_text(encoding="utf-8"))["weight_map"].items():
+        if Path(file).name != file or "\\" in file or ":" in file:
+            raise ValueError(f"{index.name} names {file!r}, expected a file beside it")
+        names.setdefault(file, []).append(tensor)
+    return names
+
+
+def _read_shards(index: Path) -> dict[str, Tensor]:
+    """All tensors of the files that an index names; each must hold those that the index says."""
+    weights: dict[str, Tensor] = {}
+    try:
+        shards = _shards(index)
+    except (KeyError, AttributeError) as error:
+        raise ValueError(f"{index.name} is no index of weights: {error!r}") from error
+    for file, names in shards.items():
+        found, _ = read_tensors(index.with_name(file))
+        if others := set(names) ^ set(found):
+            name = min(others)
+            where = "is" if name in found else "is not"
+            raise ValueError(f"{name} {where} in {file}, and {index.name} says otherwise")
+        weights |= found
+    return weights
+
+
+def load_model(
+    source: str | Path, model_class: type[Model], config_class: Any, translate: Any = None
+) -> Model:
+    """A model of `model_class` with config and weights from `source`; GPT's docstring has more.
+
+    `translate` makes ours of Hugging Face's config and weights; GPT-2's are known without.
+    """
     config, weights = read_model(source)
     try:
-        if "model_type" in config:  # Hugging Face's
-            config, weights = from_hugging_face(config, weights)
+        if translate or "model_type" in config:  # Hugging Face's
+            if config.get("quantization_config"):
+                raise ValueError("quantization_config is set, expected weights that are numbers")
+            config, weights = (translate or from_hugging_face)(config, weights)
         own = config_class(**config)
         _refuse_other_sizes(own, weights, source)
         model = model_class(own)
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, AttributeError) as error:
         name = model_class.__name__
         raise ValueError(f"{source} holds no {name}: {error!r} in its config") from error
     load_tensors(dict(model.named_parameters()), weights, source)
     return model.eval()
 
 
+def without_prefix(weights: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The weights under names without `prefix`; ValueError if two become one."""
+    renamed = {name.removeprefix(prefix): tensor for name, tensor in weights.items()}
+    if len(renamed) < len(weights):
+        name = next(
+            n for n in weights if n.startswith(prefix) and n.removeprefix(prefix) in weights
+        )
+        raise ValueError(f"{name} is there twice, with {prefix!r} and without")
+    return renamed
+
+
 def _refuse_other_sizes(config: Any, weights: dict[str, Tensor], source: str | Path) -> None:
     """Raise ValueError for sizes that are not those of the weights, before a model is built."""
-    expected = {"wte.weight": (config.vocab_size, config.d_model)}
+    table = "embed_tokens.weight" if "embed_tokens.weight" in weights else "wte.weight"
+    expected = {table: (config.vocab_size, config.d_model)}
     if "wpe.weight" in weights:
         expected["wpe.weight"] = (config.context_length, config.d_model)
     for name, shape in expected.items():
@@ -127,7 +195,7 @@ def _refuse_other_sizes(config: Any, weights: dict[str, Tensor], source: str | P
             raise ValueError(
                 f"{source} is of another model: {name} is {found} in it, expected {shape}"
             )
-    blocks = len({name.split(".")[1] for name in weights if name.startswith("h.")})
+    blocks = len({name.split(".")[1] for name in weights if name.startswith(("h.", "layers."))})
     if blocks != config.n_layers:
         raise ValueError(
             f"{source} is of another model: {blocks} blocks are in it, expected {config.n_layers}"
@@ -139,21 +207,35 @@ def _cached(name: str) -> list[Path] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tqdm's, in a notebook without ipywidgets
         from huggingface_hub import try_to_load_from_cache
-    paths = [try_to_load_from_cache(name, file) for file in FILES]
-    found = [Path(path) for path in paths if isinstance(path, str)]
-    return found if len(found) == len(FILES) else None
+
+    def cached(file: str) -> Path | None:
+        path = try_to_load_from_cache(name, file)
+        return Path(path) if isinstance(path, str) else None
+
+    config, weights = (cached(file) for file in FILES)
+    if weights is None and (index := cached(INDEX)) and all(map(cached, _shards(index))):
+        weights = index.with_name(FILES[1])  # which is not there: `read_model` finds the index
+    return [config, weights] if config and weights else None
 
 
 def _downloaded(name: str) -> list[Path]:
-    """Both files, downloaded unless they are in the cache."""
+    """Both files, downloaded unless they are in the cache. Of shards, where one file would be."""
     try:
         if is_offline():  # hf_hub_download would connect even for a file that it has
             if cached := _cached(name):
                 return cached
             raise FileNotFoundError("SCRATCHFORMER_OFFLINE forbids downloads")
         from huggingface_hub import hf_hub_download  # only a download needs it
+        from huggingface_hub.errors import EntryNotFoundError
 
-        return [Path(hf_hub_download(name, file)) for file in FILES]
+        config = Path(hf_hub_download(name, FILES[0]))
+        try:
+            return [config, Path(hf_hub_download(name, FILES[1]))]
+        except EntryNotFoundError:
+            index = Path(hf_hub_download(name, INDEX))
+            for file in _shards(index):
+                hf_hub_download(name, file)
+            return [config, index.with_name(FILES[1])]
     except Exception as error:  # whatever the network does, the reader learns what to do
         raise OSError(
             f"{name!r} is no folder, and Hugging Face's hub did not give it "
@@ -206,18 +288,30 @@ def from_hugging_face(config: dict, weights: dict[str, Tensor]) -> tuple[dict, d
     for key, value in GPT2.items():
         if config.get(key, value) != value:
             raise ValueError(f"{key}={config[key]!r}, expected {value!r}: GPT-2's architecture")
+    for other, key in ALIASES.items():
+        if config.get(other, config.get(key)) != config.get(key):
+            raise ValueError(
+                f"{other}={config[other]!r} and {key}={config.get(key)!r} are one size"
+            )
     ours = {name: config[theirs] for name, theirs in SIZES.items()}
     if (config.get("n_inner") or 4 * ours["d_model"]) != 4 * ours["d_model"]:
         raise ValueError(f"n_inner={config['n_inner']}, expected 4 n_embd = {4 * ours['d_model']}")
-    renamed = {}
+    renamed, weights = {}, without_prefix(weights, "transformer.")
+    head = weights.pop("lm_head.weight", None)
+    if head is not None and "wte.weight" in weights and not same(head, weights["wte.weight"]):
+        raise ValueError("lm_head.weight is not wte.weight, expected a tied head: GPT-2's")
     for name, tensor in weights.items():
-        name = name.removeprefix("transformer.")
-        if name.endswith((".attn.bias", ".attn.masked_bias")) or name == "lm_head.weight":
-            continue  # the causal mask, in old files; and the tied head, which is wte
+        if name.endswith((".attn.bias", ".attn.masked_bias")):
+            continue  # the causal mask, in old files
         # Hugging Face keeps the blocks' matrices as (in, out), a linear layer as (out, in).
         transposed = name.startswith("h.") and tensor.dim() == 2
         renamed[name] = tensor.T.contiguous() if transposed else tensor
     return ours, renamed
+
+
+def same(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors hold the same numbers, of whatever type."""
+    return a.shape == b.shape and bool((a == b).all())
 
 
 def save_as_gpt2(folder: str | Path, model: Any) -> None:
@@ -254,12 +348,22 @@ def refuse_other_shapes(own: dict[str, Tensor], given: dict[str, Tensor], source
         )
 
 
+def _refuse_no_numbers(name: str, tensor: Tensor, source: str | Path) -> None:
+    """Raise ValueError for a tensor that does not hold finite floats of 16 bits or more."""
+    fits = tensor.is_floating_point() and tensor.element_size() > 1  # 8 bits need a scale
+    if not (fits and tensor.isfinite().all()):
+        raise ValueError(f"{source}: {name} ({tensor.dtype}) is not of finite floats only")
+
+
 def load_tensors(own: dict[str, Tensor], given: dict[str, Tensor], source: str | Path) -> None:
     """Copy what was `given` by `source` into a model's `own` tensors of the same names.
 
-    Raises ValueError, and changes nothing, if names or shapes differ.
+    Raises ValueError, and changes nothing, if names or shapes differ, or if for a parameter there
+    are no finite floats.
     """
     refuse_other_shapes(own, given, source)
+    for name in (n for n, tensor in own.items() if isinstance(tensor, nn.Parameter)):
+        _refuse_no_numbers(name, given[name], source)
     with torch.no_grad():
         for name, tensor in own.items():
             tensor.copy_(given[name])

@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from scratchformer.files import atomic_write, remove_parts
+from scratchformer.files import atomic_write, remove_parts, to_json
 
 RECORD = "scratchformer"  # the header's entry that is ours
 
@@ -30,6 +30,7 @@ def write_tensors(
     """
     remove_parts(path)
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    record = json.loads(to_json(record))
     entry = {"crc32": _checksum(record, tensors), "record": record}
     try:
         with atomic_write(path) as part:

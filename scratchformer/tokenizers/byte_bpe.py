@@ -23,7 +23,7 @@ from scratchformer.gguf import read_gguf
 from scratchformer.real_model import find_real_model
 from scratchformer.tokenizers.char import check_ids
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
-from scratchformer.tokenizers.saved import read_json, write_json
+from scratchformer.tokenizers.saved import read_json, refuse_surrogates, write_json
 
 # English contractions, letters, digits, other signs; a space belongs to the word after it
 # (Radford et al. 2019, their code)
@@ -79,6 +79,8 @@ class ByteBPE:
         if not distinct or not special_ids <= set(range(self.vocab_size)):
             expected = list(range(len(tokens), self.vocab_size))
             raise ValueError(f"special tokens {self.special_tokens}; expected the ids {expected}")
+        for text in (*self.special_tokens, pattern):
+            refuse_surrogates(text, repr(text))
         self._split = regex.compile(pattern)
         self._cache: dict[str, list[int]] = {}  # chunk -> its ids
 

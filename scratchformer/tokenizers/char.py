@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scratchformer.shipped import shipped_folder
-from scratchformer.tokenizers.saved import read_json, write_json
+from scratchformer.tokenizers.saved import read_json, refuse_surrogates, write_json
 
 
 class CharTokenizer:
     """Ids are places in the sorted list of the characters of the training text."""
 
     def __init__(self, characters: str):
+        refuse_surrogates(characters, "the characters")
         self.characters = characters  # id -> character
         self.ids = {character: i for i, character in enumerate(characters)}
         if len(self.ids) != len(characters):
@@ -18,7 +19,8 @@ class CharTokenizer:
 
     @classmethod
     def train(cls, text: str) -> "CharTokenizer":
-        """Collect the distinct characters of `text`."""
+        """Collect the distinct characters of `text`; ValueError if one cannot be saved."""
+        refuse_surrogates(text, "the text")
         return cls("".join(sorted(set(text))))
 
     @property

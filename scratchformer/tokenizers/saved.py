@@ -7,6 +7,18 @@ from typing import Any
 from scratchformer.files import atomic_write
 
 
+def refuse_surrogates(text: str, what: str) -> None:
+    """Raise ValueError, with the place, for half a UTF-16 pair: no file could hold it as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        i = error.start
+        raise ValueError(
+            f"character {i:,} of {what} is {text[i]!r}, half of a pair of UTF-16, expected text "
+            "that was decoded without errors"
+        ) from None
+
+
 def write_json(path: str | Path, kind: str, content: dict) -> None:
     """Write `content`, marked as a tokenizer of this `kind`, replacing `path` in one step."""
     text = json.dumps({"tokenizer": kind, **content}, ensure_ascii=False, indent=1)

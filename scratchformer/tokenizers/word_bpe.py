@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scratchformer.tokenizers.char import check_ids
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
-from scratchformer.tokenizers.saved import read_json, write_json
+from scratchformer.tokenizers.saved import read_json, refuse_surrogates, write_json
 
 UNKNOWN, PADDING, END_OF_WORD = "</u>", "</p>", "</w>"
 
@@ -28,6 +28,8 @@ class WordBPE:
     """
 
     def __init__(self, tokens: list[str], merges: list[tuple[str, str]]):
+        for token in tokens:
+            refuse_surrogates(token, f"the token {token!r}")
         self.tokens = tokens  # id -> token
         self.merges = merges  # in the order they were learned
         self.ids = {token: i for i, token in enumerate(tokens)}
@@ -40,9 +42,13 @@ class WordBPE:
 
     @classmethod
     def train(cls, text: str, num_merges: int = 4000) -> "WordBPE":
-        """Learn at most `num_merges` merges; fewer if every word has become one token."""
+        """Learn at most `num_merges` merges; fewer if every word has become one token.
+
+        Raises ValueError for a text that cannot be saved.
+        """
         if num_merges < 0:
             raise ValueError(f"num_merges={num_merges}; expected 0 or more")
+        refuse_surrogates(text, "the text")
         table = Counter(text.split())
         words, counts = [[*word, END_OF_WORD] for word in table], list(table.values())
         steps = learn_merges(words, counts)

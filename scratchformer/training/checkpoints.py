@@ -4,6 +4,7 @@ The file is replaced as a whole. Tensors are in the safetensors format, everythi
 the same file's header: no pickle, and no second file that could disagree.
 """
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -12,6 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from scratchformer.files import to_json
 from scratchformer.models.pretrained import load_tensors, refuse_other_shapes
 from scratchformer.models.tensor_files import read_record, read_tensors, write_tensors
 from scratchformer.training import distributed
@@ -107,7 +109,7 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
     _refuse_other_settings(path, header["settings"], settings)
     tensors, _ = read_tensors(path)
     model, optimizer = state.model, state.optimizer
-    own, saved = _tensors(model), _model_tensors(tensors)
+    own, saved = _tensors(model), _model_tensors(tensors, model)
     refuse_other_shapes(own, saved, path)
     memories = _optimizer_memories(path, tensors, optimizer)
     load_tensors(own, saved, path)
@@ -128,11 +130,12 @@ def load_checkpoint(path: str | Path, state: TrainingState, settings: dict) -> N
 def load_weights(path: str | Path, model: nn.Module) -> None:
     """Put the model of a checkpoint into place, and nothing else. Raises as `load_checkpoint`."""
     tensors, _ = read_tensors(path)
-    load_tensors(_tensors(model), _model_tensors(tensors), path)
+    load_tensors(_tensors(model), _model_tensors(tensors, model), path)
 
 
 def _refuse_other_settings(path: str | Path, before: dict, settings: dict) -> None:
-    for name, value in json.loads(json.dumps(settings)).items():
+    before, settings = (json.loads(to_json(each)) for each in (before, settings))
+    for name, value in settings.items():
         if name not in before:
             raise ValueError(f"{path} says nothing of {name}: another version began the run")
         if before[name] != value:
@@ -158,9 +161,11 @@ def _optimizer_memories(
     return memories
 
 
-def _model_tensors(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The model's part of a checkpoint."""
-    return {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
+def _model_tensors(tensors: dict[str, Tensor], model: nn.Module) -> dict[str, Tensor]:
+    """The model's part of a checkpoint, without buffers that are not to be saved."""
+    saved = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
+    temporary = {name for name, _ in model.named_buffers()} - model.state_dict().keys()
+    return {name: tensor for name, tensor in saved.items() if name not in temporary}
 
 
 def _random_states(model: nn.Module) -> dict[str, Tensor]:
@@ -175,5 +180,37 @@ def _random_source(kind: str):
 
 
 def _tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Parameters and buffers by name, a shared one (a tied output head) only once."""
-    return {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    """What `state_dict` holds, a shared tensor (a tied output head) only once.
+
+    Raises ValueError if that is more than tensors.
+    """
+    state = model.state_dict(keep_vars=True)
+    if odd := [name for name, value in state.items() if not isinstance(value, Tensor)]:
+        raise ValueError(f"{odd[0]} of the model is no tensor, expected what a checkpoint can hold")
+    first = {id(tensor): name for name, tensor in reversed(state.items())}
+    return {name: tensor for name, tensor in state.items() if first[id(tensor)] == name}
+
+
+def refuse_what_cannot_be_saved(model: nn.Module) -> None:
+    """Raise ValueError if what a checkpoint would hold could not be put back.
+
+    That is if tensors overlap in memory (one under two names does not), or if `state_dict` leaves
+    out a parameter or holds a copy of it.
+    """
+    areas, tensors = [], _tensors(model)
+    saved = {id(tensor) for tensor in tensors.values()}
+    if lost := [name for name, p in model.named_parameters() if id(p) not in saved]:
+        raise ValueError(f"the model's state_dict has no {lost[0]}, expected every parameter")
+    for name, tensor in tensors.items():
+        if tensor.numel():
+            size = sum(
+                (n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True)
+            )
+            if size + 1 < tensor.numel():
+                raise ValueError(f"{name} shares memory with itself, expected no expanded tensor")
+            start = tensor.data_ptr()
+            areas.append((start, start + (size + 1) * tensor.element_size(), name))
+    areas.sort()
+    for (_, end, name), (start, _, other) in itertools.pairwise(areas):
+        if start < end:
+            raise ValueError(f"{name} and {other} share memory, expected tensors of their own")

@@ -123,7 +123,10 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Opti
     if config.muon_lr is not None:
         kind = Muon
         options |= {"momentum": config.muon_momentum, "dtype": getattr(torch, config.precision)}
-    optimizer = kind(groups, fused=True, **options)
+    try:
+        optimizer = kind(groups, fused=True, **options)
+    except RuntimeError:  # a device that has no fused step
+        optimizer = kind(groups, **options)
     for group in optimizer.param_groups:
         group["initial_lr"] = group["lr"]
     return optimizer

@@ -194,9 +194,12 @@ def find_device(device: str = "auto") -> torch.device:
                 raise ValueError(f"process {own} of this machine has no GPU: it has {there}")
             device = f"cuda:{own}"
     try:
-        return torch.empty(0, device=device).device
+        place = torch.empty(0, device=device).device
     except (RuntimeError, AssertionError) as error:
         raise ValueError(f"device={device!r}: {error}") from error
+    if place.type == "meta":
+        raise ValueError("device='meta' has shapes and no numbers, expected another")
+    return place
 
 
 def _launched_processes() -> int:

@@ -5,6 +5,7 @@
 callback to watch.
 """
 
+import math
 import signal
 import threading
 import time
@@ -25,6 +26,7 @@ from scratchformer.training.checkpoints import (
     History,
     TrainingState,
     load_checkpoint,
+    refuse_what_cannot_be_saved,
     save_checkpoint,
 )
 from scratchformer.training.config import TrainingConfig, make_optimizer
@@ -90,6 +92,7 @@ def fit(
     saves the run and raises KeyboardInterrupt. `resume=True` goes on from the file, if there is
     one, as if nothing had happened. `identity` holds more settings (JSON) that a resumed run must
     share: ValueError if they differ. FileExistsError rather than overwrite a checkpoint.
+    FloatingPointError, before anything is recorded or saved, if a loss or a weight is no number.
     """
     sampler = batches if isinstance(batches, Iterator) else RandomBatches(batches, config.seed)
     trained = distributed.parallelize(model, config.seed, config.compile)
@@ -112,18 +115,25 @@ def fit(
             state.totals.append(torch.stack(totals))
             state.step += 1
             state.evaluated = _is_due(state.step, config.evaluate_every, config)
+            saves = _is_due(state.step, config.checkpoint_every or config.evaluate_every, config)
+            saves |= state.evaluated and not state.history.steps  # what callbacks keep has one, too
+            if state.evaluated or saves:
+                _refuse_no_numbers(state, config)
             if state.evaluated:
                 train_loss = state.mean_loss()  # waits for the GPU: the clock is read after it
             state.seconds += time.perf_counter() - start
             if state.evaluated:
-                state.record(train_loss, validate() if validate else None)
-            saves = config.checkpoint_every or config.evaluate_every
-            if checkpoint and _is_due(state.step, saves, config):
+                val_loss = validate() if validate else None
+                if val_loss is not None and not math.isfinite(val_loss):
+                    raise _no_number("the validation loss", val_loss, state.step, config)
+                state.record(train_loss, val_loss)
+            if checkpoint and saves:
                 save_checkpoint(checkpoint, state, settings)
             for callback in callbacks:
                 callback(state)
             if distributed.any_process(bool(signals)):
                 if checkpoint:
+                    _refuse_no_numbers(state, config)
                     save_checkpoint(checkpoint, state, settings)
                 raise KeyboardInterrupt(f"stopped after step {state.step} of {config.steps}")
     return state.history
@@ -208,12 +218,33 @@ def _begin(checkpoint: str | Path, state: TrainingState, settings: dict, resume:
     """Go on from the checkpoint if it exists and `resume` is set; refuse what cannot be resumed."""
     if not (hasattr(state.batches, "state_dict") and hasattr(state.batches, "load_state_dict")):
         raise ValueError("the batches cannot be resumed, expected state_dict and load_state_dict")
+    refuse_what_cannot_be_saved(state.model)
     if Path(checkpoint).exists():
         if not resume:
             raise FileExistsError(f"{checkpoint} holds a run: pass resume=True, or move it away")
         load_checkpoint(checkpoint, state, settings)
     if distributed.rank() == 0:
         remove_parts(checkpoint)
+
+
+def _refuse_no_numbers(state: TrainingState, config: TrainingConfig) -> None:
+    """Raise FloatingPointError if a loss since the last evaluation, or a weight, is no number."""
+    first = state.step - len(state.totals)
+    for i, (nats, _) in enumerate(torch.stack(state.totals).tolist() if state.totals else []):
+        if not math.isfinite(nats):
+            raise _no_number("the loss", nats, first + i + 1, config)
+    for name, p in state.model.named_parameters():
+        if p.requires_grad and not p.isfinite().all():
+            worst = p[~p.isfinite()][0].item()
+            raise _no_number(f"a weight of {name}", worst, state.step, config)
+
+
+def _no_number(what: str, value: float, step: int, config: TrainingConfig) -> FloatingPointError:
+    rate = f"{config.learning_rate(step - 1):.3g}"
+    return FloatingPointError(
+        f"{what} is {value} at step {step}, with a learning rate of {rate}: the run ends, and what "
+        "was saved before it stays"
+    )
 
 
 def _is_due(step: int, every: int | None, config: TrainingConfig) -> bool:

@@ -20,9 +20,11 @@ def token_loss(
 ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
     """Cross-entropy summed over the targets, in nats, and how many targets there are.
 
-    Targets equal to IGNORED count in neither.
+    Targets equal to IGNORED count in neither. The sum is of 32 bits at least: in 16 it would
+    overflow, or stop growing.
     """
     logits = logits.reshape(-1, logits.shape[-1])
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     total = F.cross_entropy(logits, targets.flatten(), ignore_index=IGNORED, reduction="sum")
     return total, (targets != IGNORED).sum()
 

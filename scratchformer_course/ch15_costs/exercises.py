@@ -4,7 +4,7 @@ import math
 from functools import partial
 
 import torch
-import torch._dynamo  # checkpoint imports it at its first call: not within a check's time
+import torch._dynamo  # noqa: F401 -- checkpoint imports it at its first call, within a check
 from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 

@@ -184,3 +184,13 @@ def test_recorded_attention_is_what_each_layer_used_and_changes_nothing():
         raise ZeroDivisionError
     assert torch.equal(model(ids), before)  # the hooks are gone, and the fused kernel is back
     assert len(weights) == 2
+
+
+def test_scores_beyond_16_bits_are_weighed_all_the_same():
+    q = torch.full((1, 1, 64), 60.0)  # q kᵀ is 230,400, and the largest float16 is 65,504
+    k = torch.stack((torch.full((64,), 60.0), torch.full((64,), 59.0))).unsqueeze(0)
+    v = torch.tensor([[[1.0], [2.0]]])
+    expected = scaled_dot_product_attention(q, k, v)
+    half = scaled_dot_product_attention(q.half(), k.half(), v.half())
+    for a, b in zip(half, expected, strict=True):
+        assert a.dtype == torch.float16 and torch.equal(a.float(), b)

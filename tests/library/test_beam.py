@@ -77,6 +77,21 @@ def test_a_beam_wide_enough_finds_the_best_of_all_targets(seed, length_penalty):
         torch.testing.assert_close(found[i], p[best], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("length_penalty", [1e3, 1e30, 1e308])
+def test_a_penalty_of_any_size_takes_the_likeliest_of_the_longest(length_penalty):
+    ids, found = beam_search(small(3), SOURCE[:1], 4, 200, length_penalty)
+    longest = torch.tensor([row for row in targets(6, 4) if len(row) == 5])
+    p = log_p(small(3), SOURCE[:1].expand(len(longest), -1), longest)
+    assert found.item() == pytest.approx(p.max().item(), abs=1e-4)
+    assert ids[0].tolist() == longest[p.argmax()].tolist()
+
+
+def test_scores_of_16_bits_are_added_up_in_32():
+    half = beam_search(small(3).half(), SOURCE, 9)
+    assert half[1].dtype == torch.float32
+    assert half[1].tolist() == pytest.approx(beam_search(small(3), SOURCE, 9)[1].tolist(), abs=0.05)
+
+
 def test_a_batch_gives_what_its_rows_give_alone():
     model = small(2)
     greedy, (ids, found) = greedy_decode(model, SOURCE, 9), beam_search(model, SOURCE, 9, 3)

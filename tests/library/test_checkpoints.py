@@ -1,6 +1,7 @@
 """A run on disk: resuming is exact; a kill, a signal or a full disk loses an interval at most."""
 
 import json
+import math
 import os
 import signal
 import time
@@ -12,7 +13,8 @@ import torch
 
 from scratchformer.data.batches import WindowSampler
 from scratchformer.models import GPT, GPTConfig
-from scratchformer.training import TrainingState, checkpoints, train
+from scratchformer.models.tensor_files import read_tensors, write_tensors
+from scratchformer.training import TrainingConfig, TrainingState, checkpoints, train
 from scratchformer.training.checkpoints import read_header
 
 IDS = torch.randint(11, (600,), generator=torch.Generator().manual_seed(0))
@@ -157,6 +159,84 @@ def test_buffers_are_kept(tmp_path):
     interrupted(tmp_path / "run", 7, model=counting_gpt())
     run(resumed, checkpoint=tmp_path / "run", resume=True)
     assert resumed.calls == straight.calls > 48
+
+
+def test_what_state_dict_leaves_out_is_not_in_a_checkpoint(tmp_path):
+    """A table that the model computes on its way, in files of today and in older ones."""
+
+    def cached_gpt():
+        model = small_gpt()
+        model.register_buffer("table", torch.empty(0), persistent=False)
+        model.register_forward_pre_hook(lambda *_: setattr(model, "table", torch.ones(8)))
+        return model
+
+    interrupted(tmp_path / "run", 7, model=cached_gpt())
+    tensors, record = read_tensors(tmp_path / "run")
+    assert "model.table" not in tensors
+    straight = run(cached_gpt())
+    assert_same(run(cached_gpt(), checkpoint=tmp_path / "run", resume=True), straight)
+    tensors = {name: tensor.clone() for name, tensor in tensors.items()}
+    write_tensors(tmp_path / "run", tensors | {"model.table": torch.ones(8)}, record)
+    assert_same(run(cached_gpt(), checkpoint=tmp_path / "run", resume=True), straight)
+
+
+def test_a_model_that_no_checkpoint_could_bring_back_is_refused_before_the_first_step(tmp_path):
+    class Extra(GPT):
+        def get_extra_state(self):
+            return {"calls": 3}
+
+    overlapping, expanded, hidden = (small_gpt() for _ in range(3))
+    overlapping.lm_head.weight = torch.nn.Parameter(overlapping.wte.weight.detach()[:])
+    expanded.register_buffer("ones", torch.ones(1).expand(5))
+    hidden._register_state_dict_hook(lambda _, state, *rest: state.__delitem__("wpe.weight"))
+    more = Extra(small_gpt().config)
+    for model, words in (
+        (overlapping, "wte.weight and lm_head.weight share memory|lm_head.weight and wte.weight"),
+        (expanded, "ones shares memory with itself"),
+        (hidden, "state_dict has no wpe.weight"),
+        (more, "_extra_state of the model is no tensor"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            run(model, checkpoint=tmp_path / "run", callbacks=[stop_at(1)])
+        assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("what", ["loss", "weight", "validation"])
+def test_what_is_no_number_ends_a_run_and_is_neither_recorded_nor_saved(tmp_path, what, bad):
+    path, model, seen = tmp_path / "run", small_gpt(dropout=0.0), []
+
+    def spoil(state):
+        seen.append(state.history)
+        if state.step == 12 and what == "weight":  # one that no window of the next steps reads
+            with torch.no_grad():
+                model.ln_f.bias[0] = bad
+        if state.step == 12 and what == "loss":
+            model.register_forward_hook(lambda m, _, z: z * bad if m.training else z)
+        if state.step == 12 and what == "validation":
+            model.register_forward_hook(lambda m, _, z: z if m.training else z * bad)
+
+    rate = TrainingConfig(steps=24, lr=1e-2, seed=3, warmup=4, schedule="cosine").learning_rate
+    step = 20 if what == "validation" else 13
+    words = f"at step {step}, with a learning rate of {rate(step - 1):.3g}: the run ends"
+    with pytest.raises(FloatingPointError, match=words):
+        run(model, checkpoint=path, callbacks=[spoil])
+    assert read_header(path)["step"] == 10 and seen[-1].steps == [10]
+
+
+def test_the_first_evaluation_is_saved_whatever_the_interval_is(tmp_path):
+    with pytest.raises(Stop):
+        run(checkpoint=tmp_path / "run", checkpoint_every=20, callbacks=[stop_at(11)])
+    assert read_header(tmp_path / "run")["step"] == 10
+
+
+def test_settings_without_end_are_written_as_json(tmp_path, uninterrupted):
+    interrupted(tmp_path / "run", 7, clip=math.inf)
+    with safetensors.safe_open(tmp_path / "run", "pt") as file:
+        text = file.metadata()["scratchformer"]
+    assert json.loads(text, parse_constant=pytest.fail)["record"]["settings"]["clip"] == "inf"
+    straight = run(clip=math.inf)
+    assert_same(run(clip=math.inf, checkpoint=tmp_path / "run", resume=True), straight)
 
 
 def test_another_model_or_optimiser_is_refused_and_nothing_is_changed(tmp_path):

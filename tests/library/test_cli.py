@@ -6,11 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
 from short_run import CONFIG, losses, weights
+from test_devices import Device
 
 from scratchformer import cli
 from scratchformer.cli import run
@@ -22,6 +24,7 @@ from scratchformer.data.hugging_face import dataset_rows
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
 from scratchformer.models import GPT
+from scratchformer.models.tensor_files import read_record
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
 from scratchformer.training import evaluate
 
@@ -161,7 +164,7 @@ def test_prepare_after_ctrl_c_has_written_nothing(place, capsys, monkeypatch):
         patch.setattr(CharTokenizer, "encode", interrupted)
         assert cli.main(call) == 130
     assert "stopped: nothing has been written" in capsys.readouterr().err
-    assert [path.name for path in Path("out").iterdir()] == [".lock"]
+    assert not Path("out").exists()
     assert cli.main(call) == 0
 
 
@@ -275,8 +278,6 @@ def test_a_run_goes_on_with_nothing_but_what_it_began_with(tokens, capsys):
         assert "run.json is damaged" in refused(capsys, *call, "--resume")
     Path("out/run.json").unlink()
     assert "run.json is missing" in refused(capsys, *call, "--resume")
-    Path("out/checkpoint.safetensors").unlink()  # a folder with a model is not overwritten
-    assert "out holds a run: go on with --resume" in refused(capsys, *call)
     assert weights(Path("out")) == before
 
 
@@ -297,6 +298,148 @@ WRONG = [  # (what stands in the configuration, what is put there, what is said)
     ("seed = 0", "seed = -1", "seed=-1"),
     ("n_heads = 2", "n_heads = 3", "n_heads=3"),
 ]
+
+
+def contents(folder):
+    """Every file in a folder, but for its lock, with what it holds."""
+    files = (path for path in Path(folder).rglob("*") if path.is_file() and path.name != ".lock")
+    return {str(path): path.read_bytes() for path in files}
+
+
+TRAIN, PREPARE = "train --config small.toml --out", "prepare other.txt --tokenizer char --out"
+
+
+def test_no_command_replaces_what_another_owner_has_in_a_folder(tokens, straight, capsys):
+    Path("other.txt").write_text("another text, of other characters" * 9)
+    shutil.copytree(straight, "run")
+    for name in ("config.json", "best/config.json", "tokenizer.json", "loss.png"):
+        Path("mine", name).parent.mkdir(parents=True, exist_ok=True)
+        Path("mine", name).write_text("my own")
+        for call in (f"{TRAIN} mine", f"{TRAIN} mine --resume"):
+            before = contents("mine")
+            assert "no run that it belongs to" in refused(capsys, *call.split())
+            assert contents("mine") == before
+        if name == "tokenizer.json":
+            assert "holds a tokenizer.json already" in refused(capsys, *f"{PREPARE} mine".split())
+            assert contents("mine") == before
+        shutil.rmtree("mine")
+    for folder, call, words in (
+        ("run", PREPARE, "run holds a run, not token files: choose another folder"),
+        ("run", PREPARE.replace("--out", "--overwrite --out"), "run holds a run, not token files"),
+        ("run/best", PREPARE, "run/best holds a run, not token files"),
+        ("tokens", TRAIN, "tokens holds token files, not a run: choose another folder"),
+        ("tokens", TRAIN.replace("--out", "--resume --out"), "tokens holds token files, not a run"),
+    ):
+        before = contents(folder)
+        assert words in refused(capsys, *call.split(), folder)
+        assert contents(folder) == before
+
+
+@pytest.mark.parametrize("left", ["model.safetensors", "best/config.json", "history.json"])
+def test_a_run_without_its_checkpoint_is_not_begun_anew_over_its_models(
+    tokens, straight, capsys, left
+):
+    shutil.copytree(straight, "run")
+    for path in Path("run").iterdir():
+        if path.name not in (left.split("/")[0], "run.json", "tokenizer.json"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    Path("run/best/model.safetensors").unlink(missing_ok=True)
+    before = contents("run")
+    for more, words in (("--resume", f"and replace {left}"), ("", "holds a run: go on with")):
+        assert words in refused(capsys, *f"{TRAIN} run {more}".split())
+    assert contents("run") == before
+
+
+def test_a_failure_before_the_first_step_leaves_the_folder_as_it_was(tokens, capsys, monkeypatch):
+    call = f"{TRAIN} runs/out".split()
+
+    def fails(*arguments, **options):
+        raise ValueError("not today")
+
+    def without_a_compiler(*arguments, **options):
+        from torch._inductor.exc import InductorError
+
+        raise InductorError(RuntimeError("no C++ compiler\nand 40 lines more"), None)
+
+    with monkeypatch.context() as patch:
+        for failure, words in ((fails, "not today"), (without_a_compiler, "compile = true does")):
+            patch.setattr(run, "train_on", failure)
+            assert words in refused(capsys, *call) and not Path("runs").exists()
+    assert "device='meta' has shapes" in refused(capsys, *call, "--set", "training.device=meta")
+    assert cli.main([*call, "--set", "training.steps=5"]) == 0
+    before = contents("runs/out")
+    monkeypatch.setattr(run, "train_on", fails)
+    changes = ("--set", "training.steps=5", "--set", "training.compile=true")
+    assert "not today" in refused(capsys, *call, *changes, "--resume")
+    assert contents("runs/out") == before
+
+
+def test_a_loss_that_is_no_number_ends_the_command_and_keeps_the_best_model(tokens, capsys):
+    calls = []
+
+    def nan_at_last(*arguments, **options):
+        calls.append(evaluate(*arguments, **options))
+        return calls[-1] if len(calls) < 3 else float("nan")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scratchformer.training.loop.evaluate", nan_at_last)
+        assert cli.main(f"{TRAIN} out --set training.clip=inf".split()) == 1
+    said = capsys.readouterr().err
+    assert "the validation loss is nan at step 12, with a learning rate of" in said
+    for name in ("run.json", "history.json"):
+        json.loads(Path("out", name).read_text(), parse_constant=pytest.fail)
+    assert losses(Path("out"))["steps"] == [5, 10]
+    assert read_record("out/checkpoint.safetensors")["step"] == 10
+    ids = read_tokens("tokens/val.bin", CharTokenizer.load("tokens/tokenizer.json"))
+    assert evaluate(GPT.from_pretrained("out/best"), ids, 16) == pytest.approx(min(calls[:2]), 1e-4)
+
+
+def test_on_a_gpu_that_lies_the_command_says_so_and_trains_on_the_cpu(
+    tokens, straight, capsys, monkeypatch
+):
+    @contextmanager
+    def with_a_gpu(name):
+        yield torch.device("cuda")
+
+    monkeypatch.setattr(run.distributed, "process_group", with_a_gpu)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Liar 3000")
+    with Device(lambda x: x.flip(1) + 3):
+        assert cli.main(f"{TRAIN} out".split()) == 0
+    said = capsys.readouterr().out
+    assert "cuda (Liar 3000) does not compute as the CPU does: the loss of a small batch" in said
+    assert "Training on the CPU\n" in said and "parameters on cpu, " in said
+    assert weights(Path("out")) == weights(straight)
+
+
+def test_prepare_never_reads_what_it_writes(place, capsys):
+    Path("texts").mkdir()
+    Path("texts/play.txt").write_text(TEXT)
+    call = "prepare texts --tokenizer char --overwrite --out".split()
+    for out in ("texts", "texts/inside"):
+        for _ in range(2):
+            assert cli.main([*call, out]) == 0
+            assert read_header(f"{out}/train.bin")["tokens"] == 5400
+        for path in contents(out):
+            if not path.endswith("play.txt"):
+                Path(path).unlink()
+    assert cli.main([*call, "out"]) == 0
+    call = "prepare out/tokenizer.json --tokenizer char --overwrite --out out".split()
+    assert "no text but what is written" in refused(capsys, *call)
+
+
+def test_a_file_that_is_no_text_is_refused_with_its_byte(place, capsys):
+    for data, words in (
+        (b"To be\0 or not", "byte 5 is 0"),
+        ("To be".encode("utf-16-le"), "byte 1 is 0"),
+        ("\ufeffTo be".encode("utf-16-le"), "byte 3 is 0"),
+        (b"\xef\xbb\xbf" + "é".encode() * 700_000 + b"\xe9 or not", "byte 1,400,003 is 0xe9"),
+        ("é".encode() * 700_000 + b"\0", "byte 1,400,000 is 0"),
+        (b"caf\xc3", "byte 3 is 0xc3, unexpected end of data"),
+    ):
+        Path("no.txt").write_bytes(data)
+        call = "prepare no.txt --tokenizer char --out out"
+        assert f"no.txt is not UTF-8 text: {words}" in refused(capsys, *call.split())
+        assert not Path("out").exists()
 
 
 def test_a_wrong_configuration_is_refused_in_words_and_leaves_nothing_behind(tokens, capsys):
@@ -357,7 +500,7 @@ def test_a_folder_is_one_runs_and_what_killed_writers_left_is_removed(tokens, ca
         for resume in ([], ["--resume"]):
             assert "another run is writing to out: choose" in refused(capsys, *call, *resume)
     assert not Path("out/run.json").exists()
-    Path("out/best").mkdir()
+    Path("out/best").mkdir(parents=True)
     for name in (".run.json.1b.part", "best/.config.json.2.part"):
         Path("out", name).write_text("left")
     assert cli.main(call) == 0 and not list(Path("out").rglob("*.part"))

@@ -202,6 +202,26 @@ def test_repetition_penalty_equals_an_independent_implementation():
     assert not torch.equal(got, generate(model, PROMPT, 20, temperature=0.0))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_draws_have_the_digits_of_32_bits_whatever_the_models_type(dtype):
+    z = 3 * torch.randn(1, 20_000, generator=torch.Generator().manual_seed(0)).to(dtype)
+    p = sampling._probabilities(z, 1.0)
+    assert p.dtype == torch.promote_types(dtype, torch.float32)
+    kept = sampling._truncate(p, None, 0.9)[0] > 0
+    exact = z.double().softmax(dim=-1)[0]
+    ranked = exact.sort(descending=True).values
+    assert abs(int(kept.sum()) - int((ranked.cumsum(0) - ranked < 0.9).sum())) <= 1
+    assert exact[kept].sum() == pytest.approx(0.9, abs=1e-4)
+
+
+def test_logits_that_are_no_numbers_are_not_drawn_from():
+    for temperature in (0.0, 1.0):
+        with pytest.raises(ValueError, match="logits are not numbers"):
+            generate(Fixed([0.1, float("nan"), 0.2, 0.3]), torch.zeros(1, 1).long(), 1, temperature)
+    never = generate(Fixed([0.5, 0.0, 0.5, 0.0]), torch.zeros(99, 1).long(), 1, seed=0)
+    assert not {1, 3} & set(never[:, 1].tolist())  # a logit of -inf is one
+
+
 def test_top_p_of_one_keeps_the_rarest_token():
     logits = torch.tensor([[20.0, 3.0, 3.0, 3.0]])
     p = sampling._probabilities(logits, 1.0)

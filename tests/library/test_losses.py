@@ -33,3 +33,10 @@ def test_padding_changes_neither_loss_nor_gradient_nor_count():
     assert gradient[~real].abs().max() == 0 and gradient[real].abs().min() > 0
     louder = torch.where(real.unsqueeze(-1), logits, 100.0)  # whatever is said of the padding
     assert token_loss(louder, targets)[0].item() == pytest.approx(nats.item())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_sum_in_nats_is_of_32_bits_whatever_the_logits_are(dtype):
+    logits = torch.zeros(40_000, 7, dtype=dtype)
+    nats, _ = token_loss(logits, torch.zeros(40_000, dtype=torch.long))
+    assert nats.dtype == torch.float32 and nats.item() == pytest.approx(40_000 * 1.9459, rel=1e-4)

@@ -81,6 +81,34 @@ def test_pieces_are_the_text_and_give_the_ids_of_the_whole(tmp_path_factory, tex
         assert [i for piece in pieces for i in BPE.encode(piece)] == BPE.encode(text)
 
 
+class Panic(BaseException):
+    """What Rust raises through Python: no Exception."""
+
+
+@pytest.mark.parametrize("failure", [Panic, ValueError])
+def test_where_the_quick_encoder_fails_the_tokenizers_own_gives_the_ids(
+    tmp_path, monkeypatch, failure
+):
+    class Quick:
+        def encode_ordinary(self, text):
+            raise failure("no way")
+
+    def no_pattern(tokenizer):
+        raise failure("the pattern looks behind")
+
+    for i, to_tiktoken in enumerate((lambda tokenizer: Quick(), no_pattern)):
+        if not (i and failure is Panic):
+            monkeypatch.setattr(ByteBPE, "to_tiktoken", to_tiktoken)
+            write_tokens(tmp_path / str(i), [TEXT], BPE)
+            assert ids_in(tmp_path / str(i)) == BPE.encode(TEXT)
+
+
+def test_a_row_of_blanks_on_which_tiktoken_panics_is_encoded(tmp_path):
+    text = "a" + " " * 1_000_001 + "b"
+    write_tokens(tmp_path, [text], BPE, validation=0.0)
+    assert len(ids_in(tmp_path)) == len(BPE.encode(text))
+
+
 @pytest.mark.parametrize(
     ("documents", "validation", "words"),
     [([TEXT], 1.0, "validation=1.0, expected"), (["a"], 0.1, "got 1 tokens, too few")],

@@ -224,6 +224,18 @@ def test_training_reads_lone_surrogates_as_encoding_does():
     assert "\ufffd".encode() in ByteBPE.train("\ud800 \ud800 \ud800", 259).tokens
 
 
+def test_half_a_pair_of_utf16_is_refused_at_the_door_with_its_place():
+    for make, words in (
+        (lambda: CharTokenizer.train("na\udcefve"), "character 2 of the text is '\\\\udcef'"),
+        (lambda: CharTokenizer("ab\ud83d"), "character 2 of the characters"),
+        (lambda: WordBPE.train("caf\udce9 au lait", 3), "character 3 of the text"),
+        (lambda: WordBPE(["</u>", "</p>", "\ud83d"], []), "character 0 of the token"),
+        (lambda: ByteBPE.train("ab", 257, ("<\ud83d>",)), "character 1 of '<"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            make()
+
+
 def downloads(monkeypatch, answer):
     """What tiktoken asks the network for; `answer(url)` is what it gets."""
     asked = []

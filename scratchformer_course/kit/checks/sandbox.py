@@ -44,7 +44,7 @@ def own_randomness() -> Iterator[None]:
 def memory() -> int:
     """Bytes of memory that this process holds now; 0 where the system does not tell."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
         return pages * 4096
     except (OSError, ValueError):
         return 0

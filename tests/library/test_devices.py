@@ -1,0 +1,67 @@
+"""A device is believed only if it computes what the CPU does: here one that lies."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
+
+from scratchformer.models import GPT, GPTConfig
+from scratchformer.training.devices import difference_from_cpu
+
+GPU = torch.device("cuda")
+IDS = torch.randint(11, (200,), generator=torch.Generator().manual_seed(0))
+
+
+class Lie(torch.autograd.Function):
+    """Another gradient, by a tenth, of the right numbers."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 1.1 * gradient
+
+
+class Device(TorchFunctionMode):
+    """In place of a GPU: tensors sent there stay, and what is computed meanwhile is wrong."""
+
+    def __init__(self, wrong=lambda x: x):
+        super().__init__()
+        self.wrong, self.is_there = wrong, False
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func is torch.Tensor.to and isinstance(args[1], torch.device):
+            self.is_there = args[1].type == "cuda"
+            args = (args[0], torch.device("cpu"), *args[2:])
+        result = func(*args, **(kwargs or {}))
+        return self.wrong(result) if self.is_there and func is F.layer_norm else result
+
+
+def fails(x):
+    raise RuntimeError("no such operation here\nand a stack of frames")
+
+
+LIES = [
+    (lambda x: 3 * x, "the loss of a small batch is"),
+    (lambda x: x * torch.nan, "the loss of a small batch is nan there"),
+    (Lie.apply, "the gradient of wte.weight is another there"),
+    (fails, "no such operation here"),
+]
+
+
+@pytest.mark.parametrize(("lie", "words"), LIES)
+def test_a_device_that_lies_is_found_by_one_small_batch(lie, words):
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(11, 16, 16, 2, 2, dropout=0.3))
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.3 * torch.randn(p.shape))
+    for ids in (IDS, IDS[:20], IDS[:2]):
+        with Device():
+            assert difference_from_cpu(model, ids, 16, GPU) is None
+    with Device(lie):
+        found = difference_from_cpu(model, IDS, 16, GPU)
+    assert words in found and "\n" not in found
+    assert model.training and all(p.grad is None for p in model.parameters())
