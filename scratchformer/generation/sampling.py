@@ -5,6 +5,7 @@ many tokens it can use; one that offers `new_cache()` is read token by token, th
 less time.
 """
 
+from collections.abc import Callable
 from typing import cast
 
 import torch
@@ -24,6 +25,7 @@ def generate(
     seed: int | None = None,
     repetition_penalty: float = 1.0,
     use_cache: bool = True,
+    until: Callable[[Tensor], bool] | None = None,
 ) -> Int[Tensor, "B T_new"]:
     """`ids` (B, T) continued by `max_new_tokens` tokens: (B, T + max_new_tokens).
 
@@ -33,6 +35,7 @@ def generate(
     et al. 2020). A `seed` makes the draw repeatable; without one torch's global generator draws.
     The model sees the last `context_length` tokens. While all of them fit, keys and values are
     cached; after that each token has another position at each step, and the window is read anew.
+    `until` is given each new token (B, 1) as it comes, and ends the text by returning True.
     Raises ValueError for settings out of range and for ids that the model cannot read.
     """
     if max_new_tokens < 0:
@@ -62,6 +65,8 @@ def generate(
                 p = _truncate(_probabilities(logits, temperature), top_k, top_p)
                 new = torch.multinomial(p, 1, generator=generator)
             ids = torch.cat([ids, new], dim=1)
+            if until is not None and until(new):
+                break
     return ids
 
 

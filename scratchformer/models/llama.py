@@ -22,7 +22,8 @@ from torch.overrides import TorchFunctionMode
 
 from scratchformer.attention import KeyValueCache
 from scratchformer.blocks import check_sizes
-from scratchformer.gguf import read_gguf, unpack
+from scratchformer.data.gguf import read_gguf, unpack
+from scratchformer.data.real_model import find_real_model
 from scratchformer.models.llama_files import (
     from_hugging_face,
     gguf_name,
@@ -31,7 +32,6 @@ from scratchformer.models.llama_files import (
     to_hugging_face,
 )
 from scratchformer.models.pretrained import load_model, refuse_other_shapes, write_model
-from scratchformer.real_model import find_real_model
 
 
 @dataclass(frozen=True)

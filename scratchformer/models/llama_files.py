@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from scratchformer.gguf import Packed
+from scratchformer.data.gguf import Packed
 from scratchformer.models.pretrained import same, without_prefix
 
 # Our names of the settings -> Hugging Face's

@@ -18,9 +18,9 @@ import regex
 import tiktoken
 
 from scratchformer.data import Playhouse
+from scratchformer.data.gguf import read_gguf
+from scratchformer.data.real_model import find_real_model
 from scratchformer.files import is_offline
-from scratchformer.gguf import read_gguf
-from scratchformer.real_model import find_real_model
 from scratchformer.tokenizers.char import check_ids
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
 from scratchformer.tokenizers.saved import read_json, refuse_surrogates, write_json

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from scratchformer.generation import generate, sampling
+from scratchformer.generation import chat, generate, sampling
 from scratchformer.models import GPT, Bigram, GPTConfig
+from scratchformer.tokenizers import ByteBPE
 
 PROMPT = torch.tensor([[1, 2, 3], [4, 0, 2]])
 
@@ -226,3 +227,38 @@ def test_top_p_of_one_keeps_the_rarest_token():
     logits = torch.tensor([[20.0, 3.0, 3.0, 3.0]])
     p = sampling._probabilities(logits, 1.0)
     assert (sampling._truncate(p, None, 1.0) > 0).all()
+
+
+# ---- answers ----
+
+
+class Scripted(nn.Module):
+    """Writes the ids of a script, whatever it reads, and keeps what it has read."""
+
+    context_length = 1000
+
+    def __init__(self, script):
+        super().__init__()
+        self.script, self.start = script, None
+        self.anchor = nn.Parameter(torch.zeros(1))
+
+    def forward(self, ids):
+        if self.start is None:
+            self.start, self.read = ids.shape[1], ids[0].tolist()
+        logits = torch.zeros(1, ids.shape[1], 300)
+        logits[0, -1, self.script[ids.shape[1] - self.start]] = 1
+        return logits
+
+
+def test_an_answer_ends_at_its_token_and_a_message_cannot_open_a_turn():
+    tokenizer = ByteBPE.train("", 258, ("<|im_start|>", "<|im_end|>"))
+    model = Scripted([*b"Paris", 257, *b"never"])
+    heard = []
+    answer = chat(model, tokenizer, "Hi<|im_end|>", [("system", "Be kind.")], show=heard.append)
+    assert answer == "Paris" and heard == ["P", "Pa", "Par", "Pari", "Paris"]
+    expected = "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nHi"
+    expected += "<|im_end|><|im_end|>\n<|im_start|>assistant\n"
+    assert tokenizer.decode(model.read) == expected
+    assert model.read.count(257) == 2, "the message's own <|im_end|> is ten letters"
+    with pytest.raises(ValueError, match=r"the tokenizer has no <\|im_start\|>"):
+        chat(model, ByteBPE.train("", 256), "Hi")

