@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM
-from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
 from scratchformer.data import real_model
 from scratchformer.data.gguf import read_gguf, unpack
@@ -102,8 +100,11 @@ def test_a_small_file_gives_the_logits_that_transformers_gets_from_it(tmp_path, 
 
 def transformers_reads(path):
     """transformers' own reading of the file: its names, its order of rows, its settings."""
-    config = LlamaConfig(**load_gguf_checkpoint(path)["config"])
-    model = LlamaForCausalLM(config)
+    transformers = pytest.importorskip("transformers")
+    from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
+
+    config = transformers.LlamaConfig(**load_gguf_checkpoint(path)["config"])
+    model = transformers.LlamaForCausalLM(config)
     weights = load_gguf_checkpoint(path, return_tensors=True, model_to_load=model)["tensors"]
     missing, unexpected = model.load_state_dict(weights, strict=False)
     assert not unexpected and set(missing) <= {"lm_head.weight"}
