@@ -3,7 +3,8 @@
 With the real corpora at hand every output is compared, unless its cell says otherwise. Without
 them the chapters run on their stand-ins, and only cells tagged `nbval-check-output`, which hold
 on any corpus, are compared. The same holds for another budget than that of the stored outputs. What a
-trained model printed is compared up to its last digits where a cell's tag says so.
+trained model printed is compared up to its last digits where a cell's tag says so. Cells tagged
+`real-model` are left out, and nothing else, where SmolLM2 is not at hand.
 """
 
 import os
@@ -20,7 +21,7 @@ from last_digits import margin_of, within
 from side_by_side import file_of, together
 
 from scratchformer_course.kit.facts import read
-from tools.stand_ins import missing
+from tools.stand_ins import missing, real_model_is_missing
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # two kernels share the cores in peace
 
@@ -59,6 +60,11 @@ def pytest_collection_modifyitems(items):
     Chapter 02 does without gensim where there is none, and one cell then prints a line less.
     """
     items.sort(key=lambda item: -_seconds(item.path))
+    if real_model_is_missing():
+        marker = pytest.mark.skip(reason="SmolLM2 is not at hand")
+        for item in items:
+            if "real-model" in item.cell.metadata.get("tags", []):
+                item.add_marker(marker)
     for item in items if find_spec("gensim") is None else ():
         if "gensim_seeds]" in item.cell.source:
             item.options["check"] = False
@@ -78,6 +84,8 @@ def pytest_terminal_summary(terminalreporter, config):
     """Name the mode where a reader of the last lines sees it."""
     if mode := getattr(config, "nbval_mode", None):
         terminalreporter.write_line(mode)
+        if reason := real_model_is_missing():
+            terminalreporter.write_line(f"notebooks: no cell of the real model was run: {reason}")
 
 
 @pytest.hookimpl(trylast=True)  # by then the notebook's kernel is there

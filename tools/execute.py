@@ -16,7 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from tools.stand_ins import missing
+from tools.stand_ins import missing, real_model_is_missing
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -70,6 +70,9 @@ def main(wanted: list[str]) -> int:
         return 2
     if absent := missing():
         print(f"not found: {', '.join(absent)}. Connect once, or see book/how_to_use.md")
+        return 2
+    if reason := real_model_is_missing():  # its cells would lose their outputs
+        print(reason)
         return 2
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ["SCRATCHFORMER_BUDGET"] = "cpu"  # what is stored is the CPU's

@@ -4,7 +4,17 @@ import warnings
 
 from scratchformer.data import load_corpus
 from scratchformer.data.corpora import CORPORA
+from scratchformer.data.real_model import find_real_model
 from scratchformer.tokenizers import ByteBPE
+
+
+def real_model_is_missing() -> str:
+    """Why SmolLM2 is not at hand; empty if it is. Nothing stands in for it, nothing is fetched."""
+    try:
+        find_real_model(download=False)
+    except OSError as error:
+        return str(error)
+    return ""
 
 
 def missing() -> list[str]:
