@@ -161,6 +161,8 @@ def load_model(
         if translate or "model_type" in config:  # Hugging Face's
             if config.get("quantization_config"):
                 raise ValueError("quantization_config is set, expected weights that are numbers")
+            if not config.get("is_causal", True):
+                raise ValueError("is_causal=False, expected True: no token reads its future")
             config, weights = (translate or from_hugging_face)(config, weights)
         own = config_class(**config)
         _refuse_other_sizes(own, weights, source)
