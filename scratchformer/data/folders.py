@@ -13,7 +13,7 @@ RUN_FILES = (
 PARTS = ".tokens.part"  # where token files are written before they are put in their place
 MARKS = {  # what a folder holds -> the names that say so; a tokenizer.json may be anybody's
     "token files": ("train.bin", "val.bin", PARTS),
-    "a run": ("run.json", "checkpoint.safetensors", "model.safetensors"),
+    "a run": ("run.json", "checkpoint.safetensors", "model.safetensors", "best/model.safetensors"),
 }
 
 

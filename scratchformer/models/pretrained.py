@@ -15,10 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from scratchformer.files import atomic_write, is_offline, remove_parts
-from scratchformer.models.tensor_files import read_tensors, write_tensors
+from scratchformer.models.tensor_files import (
+    INDEX,
+    read_shards,
+    read_tensors,
+    shards_of,
+    write_tensors,
+)
 
 FILES = ("config.json", "model.safetensors")
-INDEX = "model.safetensors.index.json"  # which of several files a tensor is in, for a large model
 # What our GPT computes, in Hugging Face's terms; a config that says otherwise is another model.
 GPT2 = {
     "model_type": "gpt2",
@@ -110,7 +115,7 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
         raise FileNotFoundError(f"{weights_path} is missing, expected a saved model there")
     try:
         single = weights_path.is_file()
-        weights, record = read_tensors(weights_path) if single else (_read_shards(index), {})
+        weights, record = read_tensors(weights_path) if single else (read_shards(index), {})
         if not config_path.is_file():
             if "config" in record:
                 return record["config"], weights
@@ -120,33 +125,6 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
         return dict(json.loads(config_path.read_text(encoding="utf-8"))), weights
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{source} is not a complete saved model ({error})") from error
-
-
-def _shards(index: Path) -> dict[str, list[str]]:
-    """The files that an index names, all beside it, and the tensors in each."""
-    names: dict[str, list[str]] = {}
-    for tensor, file in json.loads(index.read_text(encoding="utf-8"))["weight_map"].items():
-        if Path(file).name != file or "\\" in file or ":" in file:
-            raise ValueError(f"{index.name} names {file!r}, expected a file beside it")
-        names.setdefault(file, []).append(tensor)
-    return names
-
-
-def _read_shards(index: Path) -> dict[str, Tensor]:
-    """All tensors of the files that an index names; each must hold those that the index says."""
-    weights: dict[str, Tensor] = {}
-    try:
-        shards = _shards(index)
-    except (KeyError, AttributeError) as error:
-        raise ValueError(f"{index.name} is no index of weights: {error!r}") from error
-    for file, names in shards.items():
-        found, _ = read_tensors(index.with_name(file))
-        if others := set(names) ^ set(found):
-            name = min(others)
-            where = "is" if name in found else "is not"
-            raise ValueError(f"{name} {where} in {file}, and {index.name} says otherwise")
-        weights |= found
-    return weights
 
 
 def load_model(
@@ -161,6 +139,8 @@ def load_model(
         if translate or "model_type" in config:  # Hugging Face's
             if config.get("quantization_config"):
                 raise ValueError("quantization_config is set, expected weights that are numbers")
+            if not config.get("is_causal", True):
+                raise ValueError("is_causal=False, expected True: no token reads its future")
             config, weights = (translate or from_hugging_face)(config, weights)
         own = config_class(**config)
         _refuse_other_sizes(own, weights, source)
@@ -213,7 +193,7 @@ def _cached(name: str) -> list[Path] | None:
         return Path(path) if isinstance(path, str) else None
 
     config, weights = (cached(file) for file in FILES)
-    if weights is None and (index := cached(INDEX)) and all(map(cached, _shards(index))):
+    if weights is None and (index := cached(INDEX)) and all(map(cached, shards_of(index))):
         weights = index.with_name(FILES[1])  # which is not there: `read_model` finds the index
     return [config, weights] if config and weights else None
 
@@ -233,7 +213,7 @@ def _downloaded(name: str) -> list[Path]:
             return [config, Path(hf_hub_download(name, FILES[1]))]
         except EntryNotFoundError:
             index = Path(hf_hub_download(name, INDEX))
-            for file in _shards(index):
+            for file in shards_of(index):
                 hf_hub_download(name, file)
             return [config, index.with_name(FILES[1])]
     except Exception as error:  # whatever the network does, the reader learns what to do

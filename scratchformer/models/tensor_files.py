@@ -1,5 +1,7 @@
 """Tensors and a record on disk: one safetensors file, written in one step, with a checksum.
 
+Those of others may lie in several, with an index.
+
 Models and checkpoints of training runs are such files. It knows neither; what the record says is
 for its writer to choose. There is no pickle.
 """
@@ -16,6 +18,7 @@ from torch import Tensor
 from scratchformer.files import atomic_write, remove_parts, to_json
 
 RECORD = "scratchformer"  # the header's entry that is ours
+INDEX = "model.safetensors.index.json"  # which of several files a tensor is in, for a large model
 
 
 def write_tensors(
@@ -55,6 +58,33 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict]:
     if "crc32" in entry and entry["crc32"] != _checksum(entry["record"], tensors):
         raise ValueError(f"{path} is damaged: its numbers are not those that were written")
     return tensors, entry["record"]
+
+
+def shards_of(index: Path) -> dict[str, list[str]]:
+    """The files that an index names, all beside it, and the tensors in each."""
+    names: dict[str, list[str]] = {}
+    for tensor, file in json.loads(index.read_text(encoding="utf-8"))["weight_map"].items():
+        if Path(file).name != file or "\\" in file or ":" in file:
+            raise ValueError(f"{index.name} names {file!r}, expected a file beside it")
+        names.setdefault(file, []).append(tensor)
+    return names
+
+
+def read_shards(index: Path) -> dict[str, Tensor]:
+    """All tensors of the files that an index names; each must hold those that the index says."""
+    weights: dict[str, Tensor] = {}
+    try:
+        shards = shards_of(index)
+    except (KeyError, AttributeError) as error:
+        raise ValueError(f"{index.name} is no index of weights: {error!r}") from error
+    for file, names in shards.items():
+        found, _ = read_tensors(index.with_name(file))
+        if others := set(names) ^ set(found):
+            name = min(others)
+            where = "is" if name in found else "is not"
+            raise ValueError(f"{name} {where} in {file}, and {index.name} says otherwise")
+        weights |= found
+    return weights
 
 
 def _read_entry(path: str | Path) -> dict:

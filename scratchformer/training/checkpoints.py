@@ -49,6 +49,11 @@ class TrainingState:
     totals: list[Tensor] = field(default_factory=list)
     evaluated: bool = False
 
+    @property
+    def is_first_evaluation(self) -> bool:
+        """Whether this step is the first that was evaluated: callbacks may keep its model."""
+        return self.evaluated and len(self.history.steps) == 1
+
     def mean_loss(self) -> float:
         """Nats per target since the last evaluation; waits for the GPU, and begins anew."""
         nats, targets = torch.stack(self.totals).sum(dim=0).tolist()

@@ -91,8 +91,8 @@ def fit(
     With a `checkpoint` path the run is saved there. Ctrl-C or `kill` lets the step in progress end,
     saves the run and raises KeyboardInterrupt. `resume=True` goes on from the file, if there is
     one, as if nothing had happened. `identity` holds more settings (JSON) that a resumed run must
-    share: ValueError if they differ. FileExistsError rather than overwrite a checkpoint.
-    FloatingPointError, before anything is recorded or saved, if a loss or a weight is no number.
+    share: ValueError if they differ. FileExistsError rather than overwrite a checkpoint,
+    FloatingPointError rather than save a weight, or record a loss, that is no number.
     """
     sampler = batches if isinstance(batches, Iterator) else RandomBatches(batches, config.seed)
     trained = distributed.parallelize(model, config.seed, config.compile)
@@ -115,26 +115,18 @@ def fit(
             state.totals.append(torch.stack(totals))
             state.step += 1
             state.evaluated = _is_due(state.step, config.evaluate_every, config)
-            saves = _is_due(state.step, config.checkpoint_every or config.evaluate_every, config)
-            saves |= state.evaluated and not state.history.steps  # what callbacks keep has one, too
-            if state.evaluated or saves:
-                _refuse_no_numbers(state, config)
             if state.evaluated:
-                train_loss = state.mean_loss()  # waits for the GPU: the clock is read after it
+                train_loss = _train_loss(state, config)  # waits for the GPU: then the clock is read
             state.seconds += time.perf_counter() - start
             if state.evaluated:
-                val_loss = validate() if validate else None
-                if val_loss is not None and not math.isfinite(val_loss):
-                    raise _no_number("the validation loss", val_loss, state.step, config)
-                state.record(train_loss, val_loss)
-            if checkpoint and saves:
-                save_checkpoint(checkpoint, state, settings)
+                state.record(train_loss, _validation_loss(validate, state.step, config))
+            saves = config.checkpoint_every or config.evaluate_every
+            if _is_due(state.step, saves, config) or state.is_first_evaluation:
+                _save(checkpoint, state, settings, config)
             for callback in callbacks:
                 callback(state)
             if distributed.any_process(bool(signals)):
-                if checkpoint:
-                    _refuse_no_numbers(state, config)
-                    save_checkpoint(checkpoint, state, settings)
+                _save(checkpoint, state, settings, config)
                 raise KeyboardInterrupt(f"stopped after step {state.step} of {config.steps}")
     return state.history
 
@@ -225,6 +217,28 @@ def _begin(checkpoint: str | Path, state: TrainingState, settings: dict, resume:
         load_checkpoint(checkpoint, state, settings)
     if distributed.rank() == 0:
         remove_parts(checkpoint)
+
+
+def _save(
+    checkpoint: str | Path | None, state: TrainingState, settings: dict, config: TrainingConfig
+) -> None:
+    if checkpoint:
+        _refuse_no_numbers(state, config)
+        save_checkpoint(checkpoint, state, settings)
+
+
+def _train_loss(state: TrainingState, config: TrainingConfig) -> float:
+    _refuse_no_numbers(state, config)
+    return state.mean_loss()
+
+
+def _validation_loss(
+    validate: Callable[[], float] | None, step: int, config: TrainingConfig
+) -> float | None:
+    loss = validate() if validate else None
+    if loss is not None and not math.isfinite(loss):
+        raise _no_number("the validation loss", loss, step, config)
+    return loss
 
 
 def _refuse_no_numbers(state: TrainingState, config: TrainingConfig) -> None:

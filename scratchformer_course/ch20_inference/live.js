@@ -128,7 +128,9 @@ course.define("inference", () => {
     for (let start = 0; start < weight.length; start += n) {
       let largest = 0;
       for (let i = start; i < start + n; i++) largest = Math.max(largest, Math.abs(weight[i]));
-      const scale = half(largest / most);
+      const exact = largest / most;
+      let scale = half(exact);
+      if (exact < 2 ** -14 && scale < exact) scale += 2 ** -24; // no weight is cut off, none gone
       for (let i = start; i < start + n; i++) {
         const steps = Math.floor(weight[i] / (scale || 1) + 0.5);
         result[i] = scale * Math.max(-most, Math.min(most, steps));

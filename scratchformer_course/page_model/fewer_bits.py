@@ -15,14 +15,15 @@ from torch import Tensor, nn
 
 SHARED = ("tensor", "row", "group")  # the weights that share a scale
 GROUP = 32
+SMALL, TINY = 2.0**-14, 2.0**-24  # below the first, float16's numbers are multiples of the second
 Model = TypeVar("Model", bound=nn.Module)
 
 
 def to_whole(weight: Tensor, bits: int, shared: str = "row") -> tuple[Tensor, Tensor]:
     """Whole numbers (parts, n) and the scales (parts, 1) of a matrix (rows, columns).
 
-    Raises ValueError for fewer than two bits, more than eight, an unknown `shared`, and a matrix
-    that groups do not fill.
+    Raises ValueError for fewer than two bits, more than eight, an unknown `shared`, a matrix that
+    groups do not fill, and weights too large for a scale.
     """
     if not 2 <= bits <= 8:
         raise ValueError(f"bits={bits}, expected 2 to 8")
@@ -32,7 +33,12 @@ def to_whole(weight: Tensor, bits: int, shared: str = "row") -> tuple[Tensor, Te
     if shared == "group" and weight[0].numel() % n:
         raise ValueError(f"rows of {weight[0].numel()} weights, expected groups of {GROUP}")
     parts, most = weight.double().reshape(-1, n), 2 ** (bits - 1) - 1
-    scales = (parts.abs().amax(dim=1, keepdim=True) / most).float().half().double()
+    exact = parts.abs().amax(dim=1, keepdim=True) / most
+    scales = exact.float().half().double()
+    if not scales.isfinite().all():
+        raise ValueError(f"weights reach {most * exact.max():.3g}: no float16 is their scale")
+    # Where float16 has few digits left, rather too large than one that cuts the weights off, or 0.
+    scales = torch.where((exact < SMALL) & (scales < exact), (scales + TINY), scales)
     levels = (parts / scales.where(scales > 0, 1) + 0.5).floor().clamp(-most, most)
     return levels, scales
 

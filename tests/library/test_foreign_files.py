@@ -101,7 +101,7 @@ SAME = [  # kind, changes of the config, and of the weights: our logits are thos
     ("mistral", {"rope_scaling": {"rope_type": "default", "rope_theta": 700.0}}),
     ("llama", {"rope_scaling": {"type": "default"}, "rope_theta": 500.0}),
     ("llama", {"rope_scaling": {"factor": 4.0}}),
-    ("llama", {"hidden_act": "swish"}),
+    ("llama", {"hidden_act": "swish", "is_causal": True}),
     ("llama", {"hidden_act": GONE, "attention_bias": GONE, "mlp_bias": GONE, "head_dim": GONE}),
     ("llama", {"head_dim": None, "pretraining_tp": 2, "torch_dtype": "float16"}),
     ("llama", {"rms_norm_eps": 0.1, "max_position_embeddings": 32, "sliding_window": 4}),
@@ -145,6 +145,7 @@ REFUSED = [  # the same, and a word of what is said
     ("llama", {"num_key_value_heads": GONE}, "is of another model"),
     ("mistral", {"num_key_value_heads": GONE}, "n_kv_heads=8"),
     ("qwen3", {"head_dim": GONE, "num_key_value_heads": 4}, "is of another model"),
+    *((kind, {"is_causal": False}, "is_causal=False, expected True") for kind in SIZES),
     ("llama", {"quantization_config": {"bits": 4}}, "quantization_config"),
     ("llama", {"tie_word_embeddings": GONE}, "lm_head.weight is missing", no_head),
     ("llama", {}, r"embed_tokens.weight \(torch.float8_e4m3fn\) is not of finite", eight_bits),
@@ -234,3 +235,31 @@ def test_weights_in_several_files_are_read_and_odd_ones_refused_in_a_line(bases,
     (tmp_path / other).unlink()
     with pytest.raises(FileNotFoundError, match=other):
         Llama.from_pretrained(tmp_path)
+
+
+def test_files_of_a_large_model_are_fetched_from_the_hub_as_its_index_names_them(
+    bases, tmp_path, monkeypatch
+):
+    from huggingface_hub.errors import EntryNotFoundError
+
+    where, asked = sharded(bases, tmp_path), []
+
+    def answer(name, file):
+        asked.append(file)
+        if not (tmp_path / file).is_file():
+            raise EntryNotFoundError(f"{name} has no {file}")
+        return str(tmp_path / file)
+
+    monkeypatch.delenv("SCRATCHFORMER_OFFLINE", raising=False)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", answer)
+    expected = Llama.from_pretrained(tmp_path)(IDS)
+    assert torch.equal(Llama.from_pretrained("somebody/large")(IDS), expected)
+    assert {*where.values()} < {*asked}
+
+    def cached(name, file):
+        return str(tmp_path / file) if (tmp_path / file).is_file() else None
+
+    monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", cached)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", lambda *a: pytest.fail("asked"))
+    monkeypatch.setenv("SCRATCHFORMER_OFFLINE", "1")
+    assert torch.equal(Llama.from_pretrained("somebody/large")(IDS), expected)

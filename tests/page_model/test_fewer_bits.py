@@ -54,6 +54,16 @@ def test_no_weight_moves_by_more_than_half_a_step(bits, shared):
     assert rounded(weight, bits, shared)[2].eq(0).all()
 
 
+@pytest.mark.parametrize("size", [3e-8, 1e-6, 3e-6, 1e-4])
+def test_small_weights_neither_vanish_nor_are_cut_off(size):
+    weight = size * torch.linspace(-1, 1, 33)[None, 1:]
+    _, scales = to_whole(weight, 8)
+    moved = (rounded(weight, 8) - weight).abs()
+    assert scales.min() > 0 and (moved <= scales * 0.5001 + size / 2048).all()
+    with pytest.raises(ValueError, match="no float16 is their scale"):
+        to_whole(weight * 1e30, 8)
+
+
 def test_by_hand():
     weight = torch.tensor([[0.5, -1.0, 0.25, 0.0], [3.0, 6.0, -1.5, 4.6]])
     assert rounded(weight, 3).tolist() == [
