@@ -17,7 +17,7 @@ __all__ = ["main", "read_config"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command. Returns its exit status: 0, 1 after an error or a fault, 130 after Ctrl-C."""
+    """Run one command. Returns 0, 1 after an error or a fault found, or 130 after Ctrl-C."""
     options = _parser().parse_args(arguments)
     rank = int(os.environ.get("RANK", "0"))  # torchrun's: only the first process tells all
     try:
