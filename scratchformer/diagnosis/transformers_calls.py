@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-CACHES = ("past_key_values", "cache_params", "state")  # attention's, a state space's, RWKV's
+CACHES = ("cache", "past_key_values", "cache_params", "state")  # by release and kind of model
 
 
 def cache_of_transformers(model: nn.Module) -> Callable | None:
