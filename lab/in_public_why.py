@@ -1,0 +1,57 @@
+"""Why a class of transformers does not pass a test of `diagnose`: by design, or by a fault.
+
+A test is named as in a report; "not built" stands for a class of which there is no small model.
+"""
+
+from typing import Any
+
+DESIGN: dict[tuple[str, str], str] = {
+    ("cpmant", "causality"): "what it is given is context, read in both directions",
+    ("cpmant", "initial loss"): "its biases of distances start with a deviation of 1 (`init_std`)",
+    ("falcon_mamba", "cache"): "after the first call, it goes on one token a call",
+    ("gpt_neo", "attention scale"): "scores are not divided, and its published weights know that",
+    ("jamba", "cache"): "after the first call, it goes on one token a call",
+    ("jetmoe", "attention sharing"): "the heads of an expert share keys with those of the next",
+    ("mamba", "cache"): "after the first call, it goes on one token a call",
+    ("reformer", "gradients"): "its own backward pass wants training mode",
+    ("reformer", "overfitting"): "its own backward pass wants training mode",
+    ("rwkv", "gradients"): "out of training it keeps a state, and changes it in place",
+    ("rwkv", "overfitting"): "out of training it keeps a state, and changes it in place",
+    ("xlm", "causality"): "it fills gaps unless its configuration says `causal=True`",
+    ("blt", "not built"): "it reads bytes, in patches that a second model cuts",
+    ("dots3_note", "not built"): "its widths are set for each layer, and stay large",
+    ("dots3_note_text", "not built"): "its widths are set for each layer, and stay large",
+    (
+        "gemma3n",
+        "not built",
+    ): "its eyes come from timm, which is not installed; `gemma3n_text` is built",
+    ("gemma4_assistant", "not built"): "it drafts for another model, whose states it reads",
+    ("gemma4_unified_assistant", "not built"): "it drafts for another model, whose states it reads",
+}
+FAULTS: dict[tuple[str, str], str] = {
+    ("bamba", "cache"): "positions of a call begin at 0 unless the caller gives them: "
+    "`torch.arange(hidden_states.shape[1])`, whatever the cache holds",
+    ("nemotron_h", "cache"): "the step of one token leaves out the least Δt (`time_step_min`) "
+    "that the scan over many tokens has",
+    ("prophetnet", "causality"): "distances of the second stream are ordered (time, stream, head) "
+    "by a `permute`, and read as (stream, head, time)",
+    ("rwkv", "cache"): "a state of B rows has no axis for time: with one new token, "
+    "logits have the shape (B, B, V)",
+}
+NOTED = {
+    "gradients": "weights that the class never uses, such as those for another model's states, "
+    "or that choose by rank alone, such as an indexer's",
+    "positions": "a norm with learned weights stands behind the rotation",
+}
+
+
+def explained(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with a verdict and a reason, both "" where nobody knows one."""
+    key, by_design, why = (row["kind"], row["test"]), "by design", DESIGN
+    if row["found"] == "noted":
+        return row | {"verdict": by_design, "why": NOTED.get(row["test"], "")}
+    if key in FAULTS:
+        return row | {"verdict": "fault", "why": FAULTS[key]}
+    if row["found"] == "not built":
+        by_design = row["found"]
+    return row | {"verdict": by_design if key in why else "", "why": why.get(key, "")}
