@@ -140,14 +140,11 @@ def classes() -> dict[str, str]:
 
 def examine(kind: str, name: str) -> list[dict[str, str]]:
     """What `diagnose` says of a class, a row a test, or why there is no small model of it."""
-    import resource  # which not every system has, and the build of the site can do without
-
     import transformers
 
     from scratchformer.diagnosis import diagnose
     from scratchformer.diagnosis.transformers_calls import cache_of_transformers
 
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     try:
         of_kind = getattr(transformers, name)
         config = small_config(of_kind.config_class or transformers.CONFIG_MAPPING[kind])
@@ -171,9 +168,15 @@ def not_built(why: str) -> dict[str, str]:
 
 def apart(kind: str, name: str) -> list[dict[str, str]]:
     """The rows of a class, found in a process of its own, which ends after SECONDS."""
+    import resource  # which not every system has, and the build of the site can do without
+
+    def work() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        yours.send(examine(kind, name))
+
     fork = multiprocessing.get_context("fork")
     mine, yours = fork.Pipe(duplex=False)
-    process = fork.Process(target=lambda: yours.send(examine(kind, name)))
+    process = fork.Process(target=work)
     process.start()
     yours.close()
     try:

@@ -39,7 +39,7 @@ FAULTS: dict[tuple[str, str], str] = {
     "logits have the shape (B, B, V)",
 }
 NOTED = {
-    "gradients": "weights that the class never uses, such as those for another model's states, "
+    "gradients": "weights that no text needs, such as those for pictures or another model's states, "
     "or that choose by rank alone, such as an indexer's",
     "positions": "a norm with learned weights stands behind the rotation",
 }
