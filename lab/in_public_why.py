@@ -19,6 +19,7 @@ DESIGN: dict[tuple[str, str], str] = {
     ("rwkv", "overfitting"): "out of training it keeps a state, and changes it in place",
     ("xlm", "causality"): "it fills gaps unless its configuration says `causal=True`",
     ("blt", "not built"): "it reads bytes, in patches that a second model cuts",
+    ("kimi_linear", "not built"): "its recurrence is a loop of Python, and slow at any size",
     ("dots3_note", "not built"): "its widths are set for each layer, and stay large",
     ("dots3_note_text", "not built"): "its widths are set for each layer, and stay large",
     (
@@ -39,8 +40,8 @@ FAULTS: dict[tuple[str, str], str] = {
     "logits have the shape (B, B, V)",
 }
 NOTED = {
-    "gradients": "weights that no text needs, such as those for pictures or another model's states, "
-    "or that choose by rank alone, such as an indexer's",
+    "gradients": "weights that no text needs, as those for pictures or another model's states, "
+    "or that choose by rank alone, as an indexer's",
     "positions": "a norm with learned weights stands behind the rotation",
 }
 

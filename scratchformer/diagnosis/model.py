@@ -54,7 +54,7 @@ def window_of(config: Any) -> int | None:
     window = getattr(config, "window", None) or getattr(config, "sliding_window", None)
     kinds = getattr(config, "layer_types", None) or ["sliding_attention"]
     is_on = getattr(config, "use_sliding_window", None) in (None, True)
-    return window if is_on and "sliding_attention" in kinds and window else None
+    return window if is_on and "sliding_attention" in kinds and (window or 0) > 0 else None
 
 
 def diagnose(

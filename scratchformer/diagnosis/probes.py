@@ -3,7 +3,7 @@
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from types import CellType, FunctionType, MethodType
 from typing import Any
@@ -74,7 +74,7 @@ def _deep_copy(model: nn.Module) -> nn.Module:
         seen.add(id(value))
         if isinstance(value, FunctionType):
             inside = [cell.cell_contents for cell in value.__closure__ or () if cell != CellType()]
-            if not visit([inside, value.__defaults__, value.__kwdefaults__]):
+            if not any_of([*inside, value.__defaults__, value.__kwdefaults__]):
                 return False
             cells = tuple(CellType() for _ in value.__closure__ or ())
             copy = FunctionType(value.__code__, value.__globals__, value.__name__, None, cells)
@@ -85,9 +85,13 @@ def _deep_copy(model: nn.Module) -> nn.Module:
         if isinstance(value, MethodType):
             return visit(value.__self__)
         if isinstance(value, functools.partial):
-            return visit([value.func, value.args, value.keywords])
-        parts = value.values() if isinstance(value, dict) else value
-        return isinstance(value, (dict, list, tuple)) and any(list(map(visit, parts)))
+            return any_of([value.func, value.args, value.keywords])
+        if isinstance(value, (dict, list, tuple)):
+            return any_of(value.values() if isinstance(value, dict) else value)
+        return False
+
+    def any_of(values: Iterable) -> bool:
+        return any(list(map(visit, values)))  # all are visited
 
     for module in model.modules():
         visit(vars(module))
