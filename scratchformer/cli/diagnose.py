@@ -15,6 +15,7 @@ from scratchformer.diagnosis.transformers_calls import (
     cache_of_transformers,
     padding_of_transformers,
 )
+from scratchformer.models import GPT
 
 
 def diagnose(options: argparse.Namespace) -> int:
@@ -42,6 +43,9 @@ def _made(source: str) -> tuple[Any, dict]:
             raise ValueError(f"{module} has no function {name}")
         made = function()
         return made if isinstance(made, tuple) else (made, {})
+    config = Path(source) / "config.json"
+    if config.is_file() and "model_type" not in json.loads(config.read_text(encoding="utf-8")):
+        return GPT.from_pretrained(source), {}  # as `scratchformer train` writes it
     try:
         from transformers import AutoModelForCausalLM
     except ImportError:

@@ -21,7 +21,7 @@ from scratchformer.data.corpora import Corpus
 from scratchformer.data.hugging_face import dataset_rows
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
-from scratchformer.models import GPT
+from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
 from scratchformer.training import evaluate
 
@@ -418,6 +418,8 @@ def test_a_folder_of_transformers_is_diagnosed_with_its_cache(place, capsys):
     out = capsys.readouterr().out
     assert "✓ cache" in out and "✓ padding" in out
     assert cli.main(["diagnose", str(place / "nothing")]) == 1
+    GPT(GPTConfig(11, 8, 8, 2, 1)).save(place / "ours")
+    assert cli.main(["diagnose", str(place / "ours")]) == 0
 
 
 def test_the_command_is_quick_to_say_what_it_does():
