@@ -29,7 +29,14 @@ DESIGN: dict[tuple[str, str], str] = {
     ("gemma4_assistant", "not built"): "it drafts for another model, whose states it reads",
     ("gemma4_unified_assistant", "not built"): "it drafts for another model, whose states it reads",
 }
+EVERY_TOKEN = "a decoder, too, gets the mask of `create_bidirectional_mask`"
 FAULTS: dict[tuple[str, str], str] = {
+    **{
+        (kind, "causality"): EVERY_TOKEN
+        for kind in ("big_bird", "megatron-bert", "rembert", "roformer")
+    },
+    ("doge", "causality"): "`create_causal_mask` leaves the mask to the kernel (`is_causal`), "
+    "which then gets the class's own mask of what to keep instead",
     ("bamba", "cache"): "positions of a call begin at 0 unless the caller gives them: "
     "`torch.arange(hidden_states.shape[1])`, whatever the cache holds",
     ("nemotron_h", "cache"): "the step of one token leaves out the least Δt (`time_step_min`) "

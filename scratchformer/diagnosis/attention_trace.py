@@ -67,7 +67,7 @@ class AttentionTrace(TorchDispatchMode):
             return factor > 0 and math.prod(shape) == self.scores
         D = self.keys.shape[-2]  # one head's width, or all heads stand together
         mine = D in shape[-2:] or math.isclose(factor, D**-0.5)
-        of_tokens = any(n % self.T == 0 for n in shape[:-1])  # of one stream, or of several
+        of_tokens = any(n % self.T == 0 for n in shape)  # of one stream, or of several
         return mine and of_tokens and 0 < factor <= 1
 
 
