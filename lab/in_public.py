@@ -77,13 +77,16 @@ OWN: dict[str, dict[str, Any]] = {
     "minicpm3": {"dim_model_base": 32},
     "musicgen_decoder": {"num_codebooks": 1},
     "musicgen_melody_decoder": {"num_codebooks": 1},
-    "qwen4_exp_text": {"indexer_budget": 8, "indexer_compress_ratio": 4},
+    "qwen4_exp_text": {"indexer_budget": 8, "indexer_compress_ratio": 4, "indexer_n_heads": 2}
+    | {"indexer_kv_heads": 1, "indexer_head_dim": 8},
     "recurrent_gemma": {
         "num_hidden_layers": 3,
         "block_types": ["recurrent", "recurrent", "attention"],
     },
     "reformer": {"axial_pos_shape": [4, 16], "axial_pos_embds_dim": [16, 16]},
     "roc_bert": {"pronunciation_embed_dim": 8, "shape_embed_dim": 8},
+    "xmod": {"default_language": "en_XX"},
+    "xlstm": {"hidden_size": 128, "embedding_dim": 128, "num_heads": 2},
     "xlnet": {"max_position_embeddings": None},
     "zamba": {"num_hidden_layers": 4, "layers_block_type": ["mamba", "hybrid"] * 2},
     "zaya": {"num_experts_per_tok": 1},

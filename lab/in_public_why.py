@@ -13,10 +13,15 @@ DESIGN: dict[tuple[str, str], str] = {
     ("jamba", "cache"): "after the first call, it goes on one token a call",
     ("jetmoe", "attention sharing"): "the heads of an expert share keys with those of the next",
     ("mamba", "cache"): "after the first call, it goes on one token a call",
+    ("recurrent_gemma", "cache"): "its layers keep their state themselves, and it returns no cache",
     ("reformer", "gradients"): "its own backward pass wants training mode",
     ("reformer", "overfitting"): "its own backward pass wants training mode",
     ("rwkv", "gradients"): "out of training it keeps a state, and changes it in place",
     ("rwkv", "overfitting"): "out of training it keeps a state, and changes it in place",
+    ("xlnet", "causality"): "all tokens are read unless `perm_mask` says which are not",
+    ("youtu", "initial loss"): "its table, the head as well, starts with a deviation of 4/√(5d)",
+    ("zamba", "cache"): "after the first call, it goes on one token a call",
+    ("zamba", "shared weights"): "its block of attention is one, which several layers share",
     ("xlm", "causality"): "it fills gaps unless its configuration says `causal=True`",
     ("blt", "not built"): "it reads bytes, in patches that a second model cuts",
     ("kimi_linear", "not built"): "its recurrence is a loop of Python, and slow at any size",
@@ -39,8 +44,11 @@ FAULTS: dict[tuple[str, str], str] = {
     "which then gets the class's own mask of what to keep instead",
     ("bamba", "cache"): "positions of a call begin at 0 unless the caller gives them: "
     "`torch.arange(hidden_states.shape[1])`, whatever the cache holds",
-    ("nemotron_h", "cache"): "the step of one token leaves out the least Δt (`time_step_min`) "
-    "that the scan over many tokens has",
+    **{
+        (kind, "cache"): "the step of one token leaves out the least Δt (`time_step_min`) "
+        "that the scan over many tokens has"
+        for kind in ("nemotron_h", "zamba2")
+    },
     ("prophetnet", "causality"): "distances of the second stream are ordered (time, stream, head) "
     "by a `permute`, and read as (stream, head, time)",
     ("rwkv", "cache"): "a state of B rows has no axis for time: with one new token, "
