@@ -34,7 +34,12 @@ SECONDS, LARGEST = 30, 8_000_000  # of processor time for one class, and its wei
 VOCABULARY, LENGTH = 67, 32
 SETTINGS = {"seconds": SECONDS, "largest": LARGEST, "vocabulary": VOCABULARY, "length": LENGTH}
 
-SMALL: dict[str, Any] = {"vocab_size": VOCABULARY, "pad_token_id": 0, "bos_token_id": 1}
+SMALL: dict[str, Any] = {
+    "vocab_size": VOCABULARY,
+    "unpadded_vocab_size": VOCABULARY,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+}
 SMALL |= {"eos_token_id": 2, "use_cache": True, "is_decoder": True, "rope_theta": 10_000.0}
 SMALL |= dict.fromkeys(["max_position_embeddings", "n_positions", "n_ctx", "context_length"], 64)
 WIDTHS = "hidden_size n_embd d_model embedding_size word_embed_proj_dim embed_dim dim emb_dim"
@@ -73,7 +78,8 @@ OWN: dict[str, dict[str, Any]] = {
     | {"layer_types": ["chunked_attention", "full_attention"]},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"], "num_dense_layers": 1},
     "mamba2": {"num_heads": 8, "n_groups": 1},
-    "dory": {"num_hidden_layers": 3, "n_input_layers": 1, "n_output_layers": 1},
+    "dory": {"num_hidden_layers": 3, "n_input_layers": 1, "n_output_layers": 1}
+    | {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
     "minicpm3": {"dim_model_base": 32},
     "musicgen_decoder": {"num_codebooks": 1},
     "musicgen_melody_decoder": {"num_codebooks": 1},

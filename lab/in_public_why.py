@@ -25,6 +25,7 @@ DESIGN: dict[tuple[str, str], str] = {
     ("xlm", "causality"): "it fills gaps unless its configuration says `causal=True`",
     ("blt", "not built"): "it reads bytes, in patches that a second model cuts",
     ("kimi_linear", "not built"): "its recurrence is a loop of Python, and slow at any size",
+    ("nemotron_h", "not built"): "its recurrence is a loop of Python; in other releases it is done",
     ("dots3_note", "not built"): "its widths are set for each layer, and stay large",
     ("dots3_note_text", "not built"): "its widths are set for each layer, and stay large",
     (
@@ -35,7 +36,10 @@ DESIGN: dict[tuple[str, str], str] = {
     ("gemma4_unified_assistant", "not built"): "it drafts for another model, whose states it reads",
 }
 EVERY_TOKEN = "a decoder, too, gets the mask of `create_bidirectional_mask`"
+REWRITTEN = "the class was rewritten before 5.23, where it passes; the line was not looked for"
 FAULTS: dict[tuple[str, str], str] = {
+    ("deepseek_v4", "cache"): REWRITTEN,
+    ("moshi", "cache"): REWRITTEN,
     **{
         (kind, "causality"): EVERY_TOKEN
         for kind in ("big_bird", "megatron-bert", "rembert", "roformer")
@@ -57,7 +61,7 @@ FAULTS: dict[tuple[str, str], str] = {
 NOTED = {
     "gradients": "weights that no text needs, as those for pictures or another model's states, "
     "or that choose by rank alone, as an indexer's",
-    "positions": "a norm with learned weights stands behind the rotation",
+    "positions": "a norm, or learned scales of channels, stand behind the rotation",
 }
 
 
