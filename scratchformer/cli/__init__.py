@@ -1,7 +1,8 @@
 """`scratchformer prepare` makes token files of texts, `scratchformer train` a model of a TOML file.
 
-Both show a progress bar and may be stopped at any time; `train` goes on with --resume. What they do
-is in the rooms data and training; torch is imported only once there is something to do.
+Both show a progress bar and may be stopped at any time; `train` goes on with --resume, and
+`scratchformer diagnose` tests whether a model is built right. What they do is in the rooms data,
+training and diagnosis; torch is imported only once there is something to do.
 """
 
 import argparse
@@ -16,14 +17,13 @@ __all__ = ["main", "read_config"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command. Returns its exit status: 0, 1 after an error, 130 after Ctrl-C."""
+    """Run one command. Returns 0, 1 after an error or a fault found, or 130 after Ctrl-C."""
     options = _parser().parse_args(arguments)
     rank = int(os.environ.get("RANK", "0"))  # torchrun's: only the first process tells all
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda w, *_: None if rank else print(w, file=sys.stderr)
-            options.run(options)
-        return 0
+            return options.run(options) or 0
     except KeyboardInterrupt as stop:
         if not rank:
             print(f"\n{stop.args[0] if stop.args else 'stopped'}", file=sys.stderr)
@@ -62,6 +62,14 @@ def _parser() -> argparse.ArgumentParser:
         help="instead of the configuration's value; may be repeated (training.lr=1e-3)",
     )
     add("--resume", action="store_true", help="go on where a run was stopped")
+    command = commands.add_parser("diagnose", help="test whether a causal model is built right")
+    command.set_defaults(run=_diagnose)
+    add = command.add_argument
+    source = "a folder or a name of Hugging Face's, or module:function, which returns a model"
+    add("source", metavar="SOURCE", help=f"{source}, or it and a dict of diagnose's arguments")
+    add("--vocab-size", type=int, metavar="N", help="where the model does not say it")
+    add("--context-length", type=int, metavar="N", help="likewise")
+    add("--json", action="store_true", help="print all findings as JSON")
     return parser
 
 
@@ -69,6 +77,12 @@ def _prepare(options: argparse.Namespace) -> None:
     from scratchformer.cli.prepare import prepare
 
     prepare(options)
+
+
+def _diagnose(options: argparse.Namespace) -> int:
+    from scratchformer.cli.diagnose import diagnose
+
+    return diagnose(options)
 
 
 def _train(options: argparse.Namespace) -> None:

@@ -31,6 +31,7 @@ class AttentionTrace(TorchDispatchMode):
         self.T = T
         self.found: list[Attention] = []
         self.keys: Tensor | None = None
+        self.scores = 0  # how many there are
         self.factors: list[tuple[tuple[int, ...], float]] = []  # (shape, what multiplied it)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -39,8 +40,9 @@ class AttentionTrace(TorchDispatchMode):
         if name in ("bmm", "baddbmm"):
             left, right = args[-2:]
             if out.shape[-2:] == square:
-                self.keys = right
-                self.factors.append((tuple(out.shape), float((kwargs or {}).get("alpha", 1))))
+                self.keys, self.scores = right, out.numel()
+                if name == "baddbmm":
+                    self.factors.append((tuple(out.shape), float((kwargs or {}).get("alpha", 1))))
             elif left.shape[-2:] == square and self.found and self.found[-1].used is None:
                 self.found[-1].used, self.found[-1].values = left.nan_to_num(), right
         elif name.rstrip("_") in ("mul", "div") and isinstance(args[0], Tensor):
@@ -48,7 +50,7 @@ class AttentionTrace(TorchDispatchMode):
             if isinstance(number, Tensor):  # one for each head, or a single one, on either side
                 scaled, number = sorted((scaled, number), key=Tensor.numel, reverse=True)
                 per_head = number.shape[-1:] in ((), (1,)) and self.T not in number.shape
-                number = abs(number.flatten()[0].item()) if per_head and number.numel() else 1
+                number = abs(number.flatten()[0].item()) if per_head and number.numel() else 0
             factor = 1 / number if "div" in name and number else number
             self.factors.append((tuple(scaled.shape), float(factor)))
         elif name in ("_softmax", "_safe_softmax") and out.shape[-2:] == square:
@@ -60,12 +62,13 @@ class AttentionTrace(TorchDispatchMode):
         return out
 
     def _scales(self, shape: tuple[int, ...], factor: float) -> bool:
-        """Whether a factor is one of scores, or a small one of queries or keys."""
+        """Whether a factor is one of scores, not of a bias, or a small one of queries or keys."""
         if shape[-2:] == (self.T, self.T) or self.keys is None:
-            return 0 < factor != 1
+            return factor > 0 and math.prod(shape) == self.scores
         D = self.keys.shape[-2]  # one head's width, or all heads stand together
         mine = D in shape[-2:] or math.isclose(factor, D**-0.5)
-        return mine and self.T in shape and 0 < factor < 1
+        of_tokens = any(n % self.T == 0 for n in shape)  # of one stream, or of several
+        return mine and of_tokens and 0 < factor <= 1
 
 
 def attention_of(model: nn.Module, ids: Tensor) -> list[Attention]:

@@ -1,6 +1,8 @@
 """What a diagnosis knows of a model: copies of it, what was given, and what the tests share."""
 
 import math
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from types import SimpleNamespace
 
@@ -8,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from scratchformer.diagnosis.attention_trace import Attention, attention_of
-from scratchformer.diagnosis.probes import copy_of, logits_of
+from scratchformer.diagnosis.probes import copy_of, logits_of, ordinary_ids
 
 
 class Case:
@@ -18,6 +20,7 @@ class Case:
         self.model, self.sharp = copy_of(model), copy_of(model, sharp=True)
         self.vocab_size, self.context_length = vocab_size, context_length
         self.given = SimpleNamespace(**given)
+        self.ordinary = ordinary_ids(model, vocab_size, self.given.pad_id)
         beyond = (given["window"] or 0) + 4  # so that what lies behind a window shows
         self.T = min(context_length, max(13, beyond | 1 if beyond < 64 else 0))  # odd: no width
         self.ids = self.random_ids(3, self.T)  # (B, T)
@@ -29,34 +32,52 @@ class Case:
         if found != (3, self.T, vocab_size):
             shapes = f"ids (3, {self.T}) gave logits {found}"
             raise ValueError(f"{shapes}, expected {(3, self.T, vocab_size)}")
+        self._refuse_shared(model)
+
+    def _refuse_shared(self, model: nn.Module) -> None:
+        """Raise ValueError if the copy computes with weights of the original."""
+        weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        z = logits_of(self.sharp(self.ids))
+        found: Sequence[Tensor | None] = []
+        if z.requires_grad and weights:
+            with suppress(RuntimeError):  # which the test of gradients will meet, and tell
+                found = torch.autograd.grad(z.sum(), [*weights.values()], allow_unused=True)
+        if shared := [name for name, g in zip(weights, found, strict=False) if g is not None]:
+            said = f"a copy of the model still computes with {shared[0]} of the original"
+            raise ValueError(f"{said}, expected parts that are reached through the model alone")
 
     def random_ids(self, B: int, T: int) -> Tensor:
-        """Random ids (B, T), without the padding."""
-        ids = torch.randint(self.vocab_size, (B, T))
-        if self.given.pad_id is not None:
-            ids = torch.where(ids == self.given.pad_id, (ids + 1) % self.vocab_size, ids)
-        return ids.to(next(self.model.parameters()).device)
+        """Random ids (B, T), none of which stands for padding, begin or end."""
+        return self.ordinary[torch.randint(len(self.ordinary), (B, T)).to(self.ordinary.device)]
+
+    @cached_property
+    def pad_id(self) -> int:
+        """What stands in a place that is padding."""
+        config = getattr(self.model, "config", None)
+        given = (self.given.pad_id, getattr(config, "pad_token_id", None))
+        return next((i for i in given if isinstance(i, int) and 0 <= i < self.vocab_size), 0)
 
     def logits(self, ids: Tensor) -> Tensor:
         """Of the sharp copy."""
         with torch.no_grad():
-            return logits_of(self.sharp(ids))
+            return logits_of(self.sharp(ids.contiguous()))
 
     def batch(self) -> tuple[Tensor, Tensor]:
         """A few rows of the first batch given, or of random ids and the next ones."""
         if not self.given.batches:
             ids = self.random_ids(8, self.T + 1)
-            return ids[:, :-1], ids[:, 1:]
+            return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
         x, y = (t[:8, : self.context_length].to(self.ids) for t in self.given.batches[0])
-        return x, y
+        return x.contiguous(), y.contiguous()
 
     @cached_property
     def felt(self) -> Tensor:
         """(T, T): how much the logits at each place (row) change with each token (column)."""
-        before, columns = self.logits(self.ids), []
+        before, columns, n = self.logits(self.ids), [], len(self.ordinary)
         for s in range(self.T):
             ids = self.ids.clone()
-            ids[:, s] = (ids[:, s] + 1 + self.vocab_size // 3) % self.vocab_size
+            place = torch.searchsorted(self.ordinary, ids[:, s].contiguous())
+            ids[:, s] = self.ordinary[(place + 1 + n // 3) % n]
             columns.append((self.logits(ids) - before).abs().amax(dim=(0, 2)))
         return (torch.stack(columns, dim=1) / before.abs().max()).nan_to_num(math.inf)
 

@@ -3,11 +3,11 @@
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from scratchformer.diagnosis.attention_trace import attention_of
 from scratchformer.diagnosis.case import Case
-from scratchformer.diagnosis.probes import gap, logits_of
+from scratchformer.diagnosis.probes import copy_of, gap, logits_of
 from scratchformer.diagnosis.report import Outcome
 
 SAME = 1e-4  # what rounding may change where the order of operations differs
@@ -96,9 +96,7 @@ def positions(case: Case) -> Outcome:
     ids = torch.full_like(case.ids[:1], case.ids[0, 0].item())
     z, layers = case.logits(ids), attention_of(case.sharp, ids)
     absolute = gap(z, z[:, :1].expand_as(z))
-    # (…, T, T): the log of each weight, less that of the token itself
-    logs = [a.weights.log() for a in layers]
-    logs = [w - w.diagonal(dim1=-2, dim2=-1).unsqueeze(-1) for w in logs]
+    logs = _logs(case.sharp, ids)
     relative = max(map(_largest, logs), default=0.0)
     said = f"over one repeated token logits differ by {absolute:.1g}, scores by {relative:.1g}"
     if absolute < SAME and relative < 10 * SAME:
@@ -112,7 +110,25 @@ def positions(case: Case) -> Outcome:
             return Outcome(False, said, ["values turn too: only queries and keys should"])
     bent = max(map(_bent, logs), default=0.0) if absolute < SAME else 0.0
     said += f", at equal distances by {bent:.1g}"
-    return Outcome(bent < 0.01, said, ["queries and keys turn apart"])
+    if bent < 0.01 or max(map(_bent, _logs(_even_vectors(case.sharp), ids))) > 0.01:
+        return Outcome(bent < 0.01, said, ["queries and keys turn apart"])
+    behind = "a norm behind the rotation (harmless): its weights treat the places of a pair apart"
+    return Outcome(False, f"{said}, by 0 where a norm's weights are equal", [behind], noted=True)
+
+
+def _logs(model: nn.Module, ids: Tensor) -> list[Tensor]:
+    """(…, T, T) for each layer: the log of each weight, less that of the token itself."""
+    logs = [a.weights.log() for a in attention_of(model, ids)]
+    return [w - w.diagonal(dim1=-2, dim2=-1).unsqueeze(-1) for w in logs]
+
+
+def _even_vectors(model: nn.Module) -> nn.Module:
+    """A copy in which all numbers of a vector, as of a norm's weights, are their mean."""
+    copy = copy_of(model)
+    for p in copy.parameters():
+        if p.dim() == 1:
+            p.data = torch.full_like(p, p.mean().item())
+    return copy
 
 
 def _bent(w: Tensor) -> float:
@@ -133,7 +149,7 @@ def padding(case: Case) -> Outcome:
     real = torch.ones_like(ids, dtype=torch.bool)
     real[0, :n] = False
     with torch.no_grad():
-        padded = ids.masked_fill(~real, max(case.given.pad_id or 0, 0))
+        padded = ids.masked_fill(~real, case.pad_id)
         z = logits_of(case.given.padding(case.sharp, padded, real))[0, n:]
     off = gap(z, case.logits(ids[:1, n:])[0])
     attended = "padding is attended to: no mask, or one turned round"
@@ -158,7 +174,7 @@ def cache(case: Case) -> Outcome:
         try:
             with torch.no_grad():
                 read = case.given.cache(case.sharp)
-                parts = [logits_of(read(part)) for part in ids.split(sizes, dim=1)]
+                parts = [logits_of(read(p.contiguous())) for p in ids.split(sizes, dim=1)]
             off = gap(torch.cat(parts, dim=1), all_at_once)
         except Exception as error:
             what, off = f"{what} (raised {type(error).__name__}: {error})", math.inf

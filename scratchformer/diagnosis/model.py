@@ -7,6 +7,7 @@ that a run was badly tuned.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +49,14 @@ TESTS = (
 )
 
 
+def window_of(config: Any) -> int | None:
+    """How many tokens a layer sees, as a configuration says; None where no window is on."""
+    window = getattr(config, "window", None) or getattr(config, "sliding_window", None)
+    kinds = getattr(config, "layer_types", None) or ["sliding_attention"]
+    is_on = getattr(config, "use_sliding_window", None) in (None, True)
+    return window if is_on and "sliding_attention" in kinds and (window or 0) > 0 else None
+
+
 def diagnose(
     model: nn.Module,
     vocab_size: int | None = None,
@@ -78,8 +87,7 @@ def diagnose(
     for what is no module, or a scripted one, and ValueError for sizes and shapes that do not fit.
     """
     V, length = sizes_of(model, vocab_size, context_length)
-    config = getattr(model, "config", None)
-    window = window or getattr(config, "window", None) or getattr(config, "sliding_window", None)
+    window = window or window_of(getattr(model, "config", None))
     with torch.random.fork_rng(), torch.inference_mode(False), torch.enable_grad():
         torch.manual_seed(0)
         pairs = [pair for pair, _ in zip(batches, range(2), strict=False)]

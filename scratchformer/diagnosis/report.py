@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-MARKS = {"failed": "✗", "passed": "✓", "left out": "–"}
+MARKS = {"failed": "✗", "noted": "•", "passed": "✓", "left out": "–"}
 
 
 @dataclass(frozen=True)
 class Finding:
     """One test: its name, a verdict out of MARKS, what was measured, and the usual mistakes.
 
+    What is noted is true of the model, and harmless if it is meant: it makes no report unhealthy.
     `suspects` are the mistakes that leave such a trace, the likeliest first. They are guesses.
     """
 
@@ -46,13 +47,16 @@ class Report:
         return {finding.test: finding for finding in self.findings}[test]
 
     def __str__(self) -> str:
-        failed_first = sorted(self.findings, key=lambda f: f.verdict != "failed")
-        return "\n".join([self._summary(), *map(str, failed_first)])
+        marks = ["failed", "noted"]
+        first = [f for mark in marks for f in self.findings if f.verdict == mark]
+        others = [f for f in self.findings if f.verdict not in marks]
+        return "\n".join([self._summary(), *map(str, first + others)])
 
     def _summary(self) -> str:
         n = {mark: sum(f.verdict == mark for f in self.findings) for mark in MARKS}
         head = "healthy" if self.healthy else f"{n['failed']} tests failed"
-        return f"{head}: {n['passed']} passed, {n['left out']} left out"
+        noted = f", {n['noted']} noted" if n["noted"] else ""
+        return f"{head}: {n['passed']} passed, {n['left out']} left out{noted}"
 
     def _repr_html_(self) -> str:
         style, row = "display:inline-block; margin:2px; padding:1px 6px; border-radius:4px;", ""
@@ -61,8 +65,9 @@ class Report:
             mark = f'<span role="img" aria-label="{f.verdict}">{MARKS[f.verdict]}</span>'
             row += f'<li title="{escape(f.measured)}" style="{box}">{mark} {escape(f.test)}</li>'
         row = f'<ul aria-label="tests" style="list-style:none; padding:0">{row}</ul>'
-        failed = escape("\n".join(str(self[test]) for test in self.faults))
-        return f'<p>{self._summary()}</p>{row}<pre style="white-space:pre-wrap">{failed}</pre>'
+        shown = [f for f in self.findings if f.verdict in ("failed", "noted")]
+        text = escape("\n".join(map(str, shown)))
+        return f'<p>{self._summary()}</p>{row}<pre style="white-space:pre-wrap">{text}</pre>'
 
 
 @dataclass(frozen=True)
@@ -70,11 +75,13 @@ class Outcome:
     """What a test returns: whether its sentence holds (None: left out), and what it measured.
 
     `suspects` are the mistakes that leave such a trace; a report names them if it does not hold.
+    With `noted` it does not, and is harmless if it is meant.
     """
 
     holds: bool | None
     measured: str
     suspects: Sequence[str] = ()
+    noted: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,11 +108,11 @@ def run_tests(tests: Iterable[Test], *case: Any) -> Report:
                 outcome = test.run(*case)
             except Exception as error:
                 outcome = Outcome(False, f"raised {type(error).__name__}: {error}")
-        failed = outcome.holds is not None and not outcome.holds
-        if failed or after:
+        verdict = "passed" if outcome.holds else "noted" if outcome.noted else "failed"
+        verdict = "left out" if outcome.holds is None else verdict
+        if verdict == "failed" or after:
             unjudged.add(test.run)
-        verdict = "failed" if failed else "left out" if outcome.holds is None else "passed"
-        suspects = tuple(outcome.suspects) if failed else ()
+        suspects = tuple(outcome.suspects) if verdict in ("failed", "noted") else ()
         findings.append(Finding(_name(test.run), verdict, outcome.measured, suspects))
     return Report(tuple(findings))
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from scratchformer.diagnosis.case import sizes_of
-from scratchformer.diagnosis.probes import copy_of, mean_loss
+from scratchformer.diagnosis.probes import copy_of, mean_loss, ordinary_ids
 from scratchformer.diagnosis.report import Outcome, Report, Test, run_tests
 
 
@@ -35,9 +35,16 @@ class Run:
 
         @functools.wraps(taken)
         def step(*args: Any, **kwargs: Any) -> Any:
-            self.gradients.append(self.flat([p.grad for p in self.weights.values()]))
+            received = self.flat([p.grad for p in self.weights.values()])
+            if (scale := getattr(self.optimizer, "grad_scale", None)) is not None:
+                received /= float(scale)  # a fused optimiser takes the scaler's factor out itself
             self.rates.append(float(self.optimizer.param_groups[0]["lr"]))
-            return taken(*args, **kwargs)
+            result = taken(*args, **kwargs)
+            after = self.flat([p.grad for p in self.weights.values()])
+            share = (after @ received / (received @ received).clamp(min=1e-300)).item()
+            unscaled = share > 0 and torch.allclose(after, share * received, rtol=1e-3, atol=0)
+            self.gradients.append(after if unscaled else received)
+            return result
 
         self.optimizer.step = step
 
@@ -81,9 +88,10 @@ def diagnose_training(
     V, length = sizes_of(model, vocab_size, context_length)
     with torch.random.fork_rng(), torch.inference_mode(False), torch.enable_grad():
         torch.manual_seed(0)
-        ids = torch.randint(V, (3, 4, min(16, length) + 1)).to(next(model.parameters()).device)
+        ordinary = ordinary_ids(model, V)
+        ids = ordinary[torch.randint(len(ordinary), (3, 4, min(16, length) + 1)).to(ordinary)]
         ids[0] = ids[0, 0, 0]  # one token, again and again: a much longer gradient
-        batches = [(rows[:, :-1], rows[:, 1:]) for rows in ids]
+        batches = [(rows[:, :-1].contiguous(), rows[:, 1:].contiguous()) for rows in ids]
         begin = functools.partial(Run, model, training, loss)
         begin()  # what is wrong with the arguments is no finding
         return run_tests(TESTS, begin, batches)

@@ -23,7 +23,7 @@ from scratchformer.data.corpora import Corpus
 from scratchformer.data.hugging_face import dataset_rows
 from scratchformer.data.token_files import read_header, read_tokens
 from scratchformer.generation import generate
-from scratchformer.models import GPT
+from scratchformer.models import GPT, GPTConfig
 from scratchformer.models.tensor_files import read_record
 from scratchformer.tokenizers import ByteBPE, CharTokenizer, WordBPE
 from scratchformer.training import evaluate
@@ -520,6 +520,49 @@ def test_the_configurations_of_the_course_are_understood(path):
     assert path.stem not in millions or round(n / 1e6, 1) == millions[path.stem]
     command = f"scratchformer train --config lab/configs/{path.name}"
     assert command in path.read_text(encoding="utf-8")
+
+
+MADE = """
+from scratchformer.models import Bigram, GPT, GPTConfig
+
+print("making it")
+size = dict(vocab_size=11, context_length=8, d_model=8, n_heads=2, n_layers=1)
+healthy = lambda: GPT(GPTConfig(**size))
+table = lambda: (Bigram(11), {"vocab_size": 11, "context_length": 8, "window": 1})
+
+
+def ill():
+    model = GPT(GPTConfig(**size))
+    model.register_forward_hook(lambda model, args, logits: logits / args[0].shape[1])
+    return model
+"""
+
+
+def test_a_model_is_diagnosed_by_its_address_and_a_fault_is_the_exit_status(place, capsys):
+    (place / "made.py").write_text(MADE)
+    assert cli.main(["diagnose", "made:healthy"]) == 0 == cli.main(["diagnose", "made:table"])
+    assert capsys.readouterr().out.startswith("healthy: ")
+    assert cli.main(["diagnose", "made:ill", "--json", "--context-length", "7"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["faults"] == ["prefix"] and not found["healthy"]
+    finding = next(f for f in found["findings"] if f["test"] == "prefix")
+    assert finding["verdict"] == "failed" and finding["measured"] and finding["suspects"]
+    for source, message in (("made:none", "made has no function none"), ("nowhere:f", "nowhere")):
+        assert cli.main(["diagnose", source]) == 1
+        assert message in capsys.readouterr().err
+
+
+def test_a_folder_of_transformers_is_diagnosed_with_its_cache(place, capsys):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    sizes = {"n_positions": 24, "n_embd": 16, "n_layer": 1, "n_head": 2, "vocab_size": 31}
+    config = transformers.GPT2Config(**sizes, bos_token_id=1, eos_token_id=2)
+    transformers.GPT2LMHeadModel(config).save_pretrained(place / "gpt2")
+    assert cli.main(["diagnose", str(place / "gpt2")]) == 0
+    out = capsys.readouterr().out
+    assert "✓ cache" in out and "✓ padding" in out
+    assert cli.main(["diagnose", str(place / "nothing")]) == 1
+    GPT(GPTConfig(11, 8, 8, 2, 1)).save(place / "ours")
+    assert cli.main(["diagnose", str(place / "ours")]) == 0
 
 
 def test_the_command_is_quick_to_say_what_it_does():

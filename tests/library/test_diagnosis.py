@@ -2,10 +2,12 @@
 
 import contextlib
 import copy
+import functools
 import math
 import re
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -20,6 +22,7 @@ from scratchformer.diagnosis import (
     diagnose,
     diagnose_sampling,
     diagnose_training,
+    weights,
 )
 from scratchformer.diagnosis.case import Case
 from scratchformer.diagnosis.model import TESTS
@@ -123,6 +126,9 @@ class Outside(nn.Module):
         return self.output(self.head(x))
 
 
+ELSEWHERE_HEAD = nn.Embedding(31, 31)
+
+
 class LastPlace(nn.Module):
     """All places are there if targets are given, as in nanoGPT."""
 
@@ -133,6 +139,78 @@ class LastPlace(nn.Module):
     def forward(self, ids, targets=None):
         logits = self.net(ids)
         return (logits[:, -1:], None) if targets is None else (logits, nll(logits, targets))
+
+
+class Sines(nn.Module):
+    """Fixed sines in a frozen table, as RoFormer keeps them, that turn queries and keys."""
+
+    def __init__(self):
+        super().__init__()
+        angles = torch.arange(24)[:, None] * 0.5 ** torch.arange(4)
+        table = torch.cat([angles.sin(), angles.cos()], dim=-1)
+        self.places = nn.Embedding.from_pretrained(table, freeze=True)
+        self.wte, self.qkv, self.head = nn.Embedding(31, 8), nn.Linear(8, 24), nn.Linear(8, 31)
+
+    def forward(self, ids):
+        x, T = self.wte(ids), ids.shape[1]
+        sin, cos = self.places(torch.arange(T)).chunk(2, dim=-1)
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        q, k = (
+            torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)
+            for a, b in (t.chunk(2, dim=-1) for t in (q, k))
+        )
+        later = torch.ones(T, T, dtype=torch.bool).triu(1)
+        weights = (q @ k.mT / 8**0.5).masked_fill(later, -math.inf).softmax(dim=-1)
+        return self.head(x + weights @ v)
+
+
+class Slopes(nn.Module):
+    """ALiBi whose slopes are learned. The product of two of them with 1/√8 is 1/√32."""
+
+    def __init__(self, scaled=True):
+        super().__init__()
+        self.scaled = scaled
+        self.slopes = nn.Parameter(torch.tensor([0.5, 0.25, 0.125, 0.0625]).view(1, 4, 1, 1))
+        self.wte, self.qkv, self.head = nn.Embedding(31, 32), nn.Linear(32, 96), nn.Linear(32, 31)
+
+    def forward(self, ids):
+        x, (B, T) = self.wte(ids), ids.shape
+        q, k, v = (t.view(B, T, 4, 8).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1))
+        scores = q / 8**0.5 @ k.mT if self.scaled else q @ k.mT
+        far = torch.arange(T)[:, None] - torch.arange(T)
+        scores = (scores - self.slopes * far).masked_fill(far < 0, -math.inf)
+        return self.head(x + (scores.softmax(dim=-1) @ v).transpose(1, 2).flatten(2))
+
+
+class FromPadding(nn.Module):
+    """Counts positions among what is not padding, as RoBERTa does, and needs rows in one piece."""
+
+    def __init__(self):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(31, 32, padding_idx=1), nn.Embedding(26, 32)
+        self.block, self.head = Attention(None), nn.Linear(32, 31)
+
+    def forward(self, ids):
+        flat = ids.view(-1)
+        places = (ids != 1).cumsum(dim=1) * (ids != 1) + 1
+        x = self.wte(flat).view(*ids.shape, 32) + self.wpe(places)
+        return self.head(x + self.block(x))
+
+
+class InClosures(nn.Module):
+    """Parts that are reached through a lambda, a default value, a partial and a wrapped forward."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = net = gpt()
+        self.gain, self.norm = nn.Linear(31, 31), nn.LayerNorm(31)
+        self.run = lambda ids: net(ids)
+        self.last = functools.partial(lambda part, x: part(x), self.norm)
+        inner = self.gain.forward
+        self.gain.forward = lambda x, inner=inner: inner(x)
+
+    def forward(self, ids):
+        return self.last(self.gain(self.run(ids)))
 
 
 RIGHT = {
@@ -156,6 +234,10 @@ ELSEWHERE = {
     "list": lambda: Outside(lambda logits: [logits, None], n_layers=6),
     "all places": lambda: page_names()["AllPlaces"](LastPlace()),
     "no fault": lambda: Faulty(None),
+    "frozen sines": Sines,
+    "learned slopes": Slopes,
+    "positions from padding": FromPadding,
+    "parts in closures": InClosures,
 }
 
 
@@ -175,7 +257,90 @@ def test_a_model_written_elsewhere_is_healthy(name):
     report = diagnose(model, 31, 24)
     assert_healthy(report)
     if isinstance(model, Wrapped):
-        assert report["attention scale"].verdict == "passed"
+        assert report["attention scale"].measured == "scores are multiplied by 0.354"
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_a_part_that_no_copy_can_reach_is_refused_by_name():
+    model = gpt(n_layers=1)
+    model.forward = lambda ids, call=model.forward: call(ids) + ELSEWHERE_HEAD(ids)
+    with pytest.raises(ValueError, match=r"still computes with shared\.weight of the original"):
+        model.shared = ELSEWHERE_HEAD
+        diagnose(model)
+
+
+def test_learned_slopes_are_no_scale():
+    assert "not divided" in diagnose(Slopes(scaled=False), 31, 24)["attention scale"].suspects[0]
+
+
+class Configured(nn.Module):
+    """A model with a configuration, as of transformers, beside its code."""
+
+    def __init__(self, **settings):
+        super().__init__()
+        self.net, self.config = gpt(n_layers=1), SimpleNamespace(**settings)
+
+    def forward(self, ids):
+        assert not {0, 7} & set(ids.flatten().tolist()), "an id that stands for no text"
+        return self.net(ids)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"sliding_window": 0},
+        {"sliding_window": 5, "use_sliding_window": False},
+        {"sliding_window": 5, "layer_types": ["full_attention"]},
+    ],
+)
+def test_a_window_that_is_off_is_none_and_ids_with_a_meaning_are_left_alone(settings):
+    settings |= {"pad_token_id": 0, "text_config": SimpleNamespace(image_token_id=7)}
+    report = diagnose(Configured(**settings), 31, 24)
+    assert report.faults == [] and "window" not in report["attention span"].measured
+
+
+class BehindTheRotation(Sines):
+    """A norm with learned weights between rotation and product."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.RMSNorm(8)
+
+    def forward(self, ids):
+        x, T = self.wte(ids), ids.shape[1]
+        angles = torch.arange(T)[:, None] * 0.5 ** torch.arange(4)
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        q, k = (
+            self.norm(torch.cat([a * angles.cos() - b * angles.sin(),
+                                 b * angles.cos() + a * angles.sin()], dim=-1))
+            for a, b in (t.chunk(2, dim=-1) for t in (q, k))
+        )  # fmt: skip
+        later = torch.ones(T, T, dtype=torch.bool).triu(1)
+        weights = (q @ k.mT / 8**0.5).masked_fill(later, -math.inf).softmax(dim=-1)
+        return self.head(x + weights @ v)
+
+
+class Unused(nn.Module):
+    """One layer that is never called, and one that only chooses, by rank, which features stay."""
+
+    def __init__(self):
+        super().__init__()
+        self.net, self.spare, self.ranks = gpt(n_layers=1), nn.Linear(4, 4), nn.Linear(31, 31)
+
+    def forward(self, ids):
+        z = self.net(ids)
+        chosen = self.ranks(z).topk(20, dim=-1).indices
+        return z + torch.zeros_like(z).scatter(-1, chosen, 1.0)
+
+
+def test_what_is_true_and_harmless_is_noted_and_no_fault():
+    torch.manual_seed(0)
+    report = diagnose(Unused(), 31, 24)
+    assert report.healthy and report["gradients"].verdict == "noted"
+    assert "spare.weight" in report["gradients"].measured and "1 noted" in str(report)
+    assert "never uses" in report["gradients"].suspects[0]
+    report = diagnose(BehindTheRotation(), 31, 24)
+    assert report.healthy and report["positions"].verdict == "noted", str(report)
 
 
 def test_a_table_of_pairs_is_healthy():
@@ -219,6 +384,15 @@ def test_models_of_transformers_are_healthy(kind, attention):
         assert report[test].verdict == "passed", test
 
 
+def test_a_large_model_that_cannot_learn_is_given_up_in_few_steps(monkeypatch):
+    model, calls = gpt(vocab_size=50_000, d_model=88, n_layers=1), []
+    given = dict.fromkeys(("cache", "padding", "window", "tokens", "loss", "pad_id", "reload"))
+    case = Case(model, 50_000, 24, **given, batches=[])
+    model.register_forward_hook(lambda *call: calls.append(1) or call[2].detach() + 0 * call[2])
+    monkeypatch.setattr(weights, "copy_of", lambda *_, **__: model)
+    assert not weights.overfitting(case).holds and len(calls) <= 33
+
+
 def test_a_trained_model_is_healthy():
     model = GPT.pretrained("tiny-shakespeare")
     report = diagnose(model)
@@ -233,6 +407,8 @@ def test_batches_and_losses_of_the_course_are_healthy():
     assert_healthy(report)
     assert report["padded targets"].verdict == "passed"
     assert_healthy(diagnose(gpt(), loss=lambda z, y: nll(z, y, ignore_index=0), pad_id=0))
+    in_one_piece = diagnose(gpt(), loss=lambda z, y: F.cross_entropy(z.view(-1, 31), y.view(-1)))
+    assert_healthy(in_one_piece)  # rows and targets, as a loss may expect them
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
@@ -455,6 +631,35 @@ def test_the_courses_own_step_is_healthy(settings):
 
     torch.manual_seed(0)
     assert_healthy(diagnose_training(training, gpt(dropout=0.1, n_layers=1)))
+
+
+@pytest.mark.parametrize("unscales", ["scaler", "fused", "step"])
+def test_an_optimiser_that_takes_the_scale_out_of_gradients_is_healthy(unscales):
+    class Unscaling(torch.optim.AdamW):
+        def step(self):
+            for p in [p for group in self.param_groups for p in group["params"]]:
+                p.grad /= 512
+            super().step()
+
+    def training(model):
+        kind = Unscaling if unscales == "step" else torch.optim.AdamW
+        groups = parameter_groups(model, 0.1)
+        optimizer = kind(groups, lr=1e-3, fused=unscales == "fused")
+        scaler = torch.amp.GradScaler("cpu", init_scale=512, enabled=unscales != "step")
+
+        def step(batches):
+            targets = sum(y.numel() for _, y in batches)
+            for x, y in batches:  # which stand in one piece, as those of a run
+                nats = F.cross_entropy(model(x).view(y.numel(), -1), y.view(-1), reduction="sum")
+                scaler.scale(nats / targets * (512 if unscales == "step" else 1)).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+
+        return optimizer, step
+
+    torch.manual_seed(0)
+    assert_healthy(diagnose_training(training, gpt(n_layers=1)))
 
 
 def test_a_loop_that_is_written_out_is_healthy():
