@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from scratchformer.positions import sinusoidal
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -40,6 +41,7 @@ turn_back = exercise(
     "7.1",
     "turn_back(b) -> (2, 2): [sin a, cos a] @ turn_back(b) is [sin(a − b), cos(a − b)] for every a",
     cases=(1.0, 0.3, 10_000**-0.5, -0.7, 4.0, 0.0),
+    more=drawn(6, lambda draw: (draw.uniform(-9, 9),)),
     right=[right_turn_back, by_two_hands],
     hints=[
         "A row times a matrix: which two numbers of the matrix make the sine, the first number of "
@@ -206,6 +208,11 @@ def right_split_heads(x, n_heads):
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
 
+def _wide(draw):
+    H = draw.randint(1, 4)
+    return normal(draw, draw.randint(1, 3), draw.randint(1, 4), H * draw.randint(1, 4)), H
+
+
 split_heads = exercise(
     "7.3",
     "split_heads(x: (B, T, C), n_heads) -> (B, H, T, D), D = C / H",
@@ -220,6 +227,7 @@ split_heads = exercise(
         (torch.arange(3.0).view(3, 1, 1), 1),
     ),
     slopes=["x"],
+    more=drawn(6, _wide),
     right=[right_split_heads, lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=1)],
     hints=[
         "Which part of the last axis counts faster, the head or its channels?",

@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from scratchformer.attention import MultiHeadAttention
 from scratchformer.blocks import FeedForward
+from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -48,6 +49,11 @@ def shift_by_lists(rows, begin_id, end_id, pad_id):
     return torch.tensor(inputs), torch.tensor(labels)
 
 
+def _ragged(draw):
+    rows = [draw.choices(range(9), k=draw.randint(0, 5)) for _ in range(draw.randint(1, 4))]
+    return rows, *draw.sample(range(12), 3)
+
+
 shift_right = exercise(
     "14.1",
     "shift_right(rows, begin_id, end_id, pad_id) -> (inputs, labels), both (B, T). `rows` are "
@@ -61,6 +67,7 @@ shift_right = exercise(
         ([[7, 6], [5]], 0, 1, 0),  # the begin token pads, as in T5
         ([[4], [5, 7, 6]], 1, 2, 2),  # the end token pads, as in GPT-2
     ),
+    more=drawn(12, _ragged),
     right=[right_shift_right, shift_by_lists],
     hints=[
         "Which token stands in front of the inputs, and which behind the labels?",

@@ -110,9 +110,9 @@ def plain(value: Any, example: Any) -> Any:
         key, item = next(iter(example.items()))
         return {plain(k, key): plain(v, item) for k, v in pairs}
     several = isinstance(example, tuple) and not all(isinstance(item, str) for item in example)
-    is_row = getattr(value, "ndim", 0) == 1 and len(value) == len(example or ())
-    if several and is_row and all(isinstance(item, int | float) for item in example):
-        value = value.tolist()  # a row of numbers, of NumPy's or PyTorch's
+    is_row = several and all(isinstance(item, int | float) for item in example)
+    if is_row and getattr(value, "shape", None) == (len(example),):
+        value = value.tolist()  # of NumPy's or PyTorch's
     items: list | None = None
     if isinstance(value, list) and (isinstance(example, list) or several):
         items = list(list.__iter__(value))
