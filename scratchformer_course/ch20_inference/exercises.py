@@ -171,8 +171,8 @@ quantise = exercise(
         "and turn `(w / scale).round()` into ...",
     ],
     question=number(
-        "A row is 0.5, −1.4, 0.3 and `bits` is 4. Which whole number stands for 0.5?",
-        lambda f: f(torch.tensor([[0.5, -1.4, 0.3], [2.8, 0.1, 0.0]]), 4)[0][0, 0],
+        "A row is 0.46, −1.4, 0.3 and `bits` is 4. Which whole number stands for 0.46?",
+        lambda f: f(torch.tensor([[0.46, -1.4, 0.3], [2.8, 0.1, 0.0]]), 4)[0][0, 0],
         digits=0,
     ),
     mistakes=[
