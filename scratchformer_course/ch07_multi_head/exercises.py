@@ -445,6 +445,17 @@ def _leaks_a_little(x):
     return out
 
 
+def _leaks_one_way(by, T=6, base=0):
+    """Place 0 sees the last of T places, which can only raise it, or only lower it; and places."""
+
+    def layer(x):
+        out = 2 * x + base
+        out[-1, 0, 1] += by * (x[-1, -1] - T).abs().sum()
+        return out
+
+    return layer, torch.arange(1.0, T + 1)[:, None].expand(3, T, 4).clone()
+
+
 def _leaks_behind_a_norm(x):
     """Place 1 sees place 3, but not what all of its channels have in common."""
     T, out = x.shape[1], F.layer_norm(x, x.shape[-1:])
@@ -545,6 +556,12 @@ sees_the_future = exercise(
         (_layer(_past(5)), TEXTS[1:, :5, :3]),
         (_leaks_behind_a_norm, TEXTS),
         (_is_sound_and_almost_0, TEXTS),
+    ),
+    more=(
+        *map(_leaks_one_way, (0.02, -0.02)),
+        _leaks_one_way(3e-4, T=40),  # in one of many numbers, and far back
+        (lambda x: x.cumsum(dim=1) + 100, TEXTS),
+        _leaks_one_way(0.1, base=100),
     ),
     praise="`sees_the_future` finds every leak, and accuses no layer that is sound.",
     right=[right_sees_the_future, by_cuts],

@@ -239,6 +239,10 @@ FAR = _Attention(
 FAINT = _Attention(
     "adds_very_little_of_the_place", lambda q, k, v, p: (q, k, v + 5e-6 * p[:, None])
 )
+FAINT_IN_ONE = _Attention(
+    "adds_very_little_of_the_place_in_one_channel",
+    lambda q, k, v, p: (q, k, v + 5e-6 * p[:, None] * (torch.arange(8) == 3)),
+)
 
 
 def _compared(by=100.0, atol=1e-4, of=torch.clone):
@@ -286,6 +290,7 @@ ignores_the_start = exercise(
         (FAR, *QKV),
         (FAINT, _q, _k, _v + 3),
     ),
+    more=[(FAINT_IN_ONE, _q, _k, _v)],
     right=[right_ignores_the_start, from_three_starts],
     hints=[
         "Which two calls of `attend` must give the same outputs?",

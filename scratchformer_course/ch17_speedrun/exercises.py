@@ -288,6 +288,7 @@ sees_the_future = exercise(
     more=(
         (RAISES, LONG[:, :5] + 2, 6),
         (LOWERS_ONE, LONG + 4, 6),
+        (_leaks(slice(1, 2), slice(0, 1), slice(2, 3), added=FALL / 200), LONG[:, :5] + 2, 6),
         (_loud(_past), TOKENS, 6),
         (_loud(_leaks(slice(1, 2), slice(3, 4), added=TABLE / 5)), TOKENS, 6),
         (_leaks(slice(1, 2), slice(0, 1), ahead=3), TOKENS.flip(0), 6),

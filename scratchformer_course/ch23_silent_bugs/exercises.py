@@ -42,15 +42,15 @@ class Rounded(Unnamed):
         return logits + 1e-6 * torch.randn_like(logits)
 
 
-def _leaking(by, row=-1, places=slice(None), ahead=1, times=1.0):
+def _leaking(by, row=-1, places=slice(None), ahead=1, times=1.0, logit=0):
     """A class in which a later token moves one logit of a text, by little, in some places."""
 
     class Leaking(Unnamed):
         def forward(self, ids, cache=None, mask=None):
             logits = times * super().forward(ids, cache, mask)
             later = torch.zeros(ids.shape[1])
-            later[:-ahead] = self.wte(ids)[row, ahead:, 0].abs()
-            logits[row, places, 0] += by * later[places]
+            later[:-ahead] = 1.0 + ids[row, ahead:] % 2
+            logits[row, places, logit] += by * later[places]
             return logits
 
     return Leaking
@@ -80,6 +80,9 @@ def _some_hide_it():
         _leaking(0.05, row=0, places=slice(0, 1)),
         _leaking(-0.05, row=1, places=slice(0, 1)),
         _leaking(0.05, row=1, places=slice(9, 10), ahead=2),
+        _leaking(0.05, places=slice(1, 2), logit=5),  # only the third token is seen
+        _leaking(-0.05, row=0, places=slice(10, 11), logit=-1),  # only the last one is
+        _leaking(4e-4, row=0, places=slice(2, 3)),
         _leaking(0.05, places=slice(1, 2), ahead=10),
         _leaking(0.5, row=0, times=50.0),
     )
