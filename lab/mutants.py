@@ -1,11 +1,11 @@
 """Wrong answers made by a program, each of which the check of its exercise must refuse.
 
-Usage: python -m lab.mutants [--only NUMBER] [--sample N]
+Usage: python -m lab.mutants [--only NUMBER]
 
 Every worked answer (those of the notebooks and those of the tables) is changed in one place at a
 time: an operator, a constant, an argument, a missing line. A change that its check accepts is a
-survivor. `mutants.json` holds those that are right answers too, each with its reason; any other
-survivor is printed, and the script ends with 1: a case is missing in the exercise's table.
+survivor. `mutants.json` explains those that are right answers too, by parts of `before -> after`
+for each reason; any other is printed, and the script ends with 1: a case is missing in a table.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -149,27 +149,30 @@ class Replace(ast.NodeTransformer):
         return self.new if node is self.old else self.generic_visit(node)
 
 
-def mutated(source: str) -> dict[str, str]:
-    """Source with one place changed, by the words of the change."""
-    tree, found = ast.parse(source), {}
+def mutated(source: str, most: int | None = None) -> dict[str, str]:
+    """Sources with one place changed, by their text; of more than `most`, some that are drawn."""
+    tree = ast.parse(source)
     names = sorted(
         {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         | {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)} - {"self"}
     )
-    original = ast.unparse(tree)
-    for i, node in enumerate(ast.walk(tree)):
-        for j in range(len(list(changes(node, names)))):
-            other = copy.deepcopy(tree)
-            old = list(ast.walk(other))[i]
-            new = list(changes(old, names))[j]
-            try:
-                text = ast.unparse(ast.fix_missing_locations(Replace(old, new).visit(other)))
-                compile(text, "<mutant>", "exec")
-            except (SyntaxError, ValueError, TypeError, AttributeError):
-                continue
-            if text != original:
-                found[text] = words(original, text)
-    return {place: text for text, place in found.items()}
+    counts = [len(list(changes(node, names))) for node in ast.walk(tree)]
+    places = [(i, j) for i, n in enumerate(counts) for j in range(n)]
+    if most is not None and most < len(places):
+        places = random.Random(source).sample(places, most)
+    original, found = ast.unparse(tree), {}
+    for i, j in places:
+        other = copy.deepcopy(tree)
+        old = list(ast.walk(other))[i]
+        new = list(changes(old, names))[j]
+        try:
+            text = ast.unparse(ast.fix_missing_locations(Replace(old, new).visit(other)))
+            compile(text, "<mutant>", "exec")
+        except (SyntaxError, ValueError, TypeError, AttributeError):
+            continue
+        if text != original:
+            found[text] = words(original, text)
+    return found
 
 
 def words(before: str, after: str) -> str:
@@ -228,36 +231,33 @@ def exercises(chapter: str) -> list[Exercise]:
 
 def worked(chapter: Path) -> Iterator[tuple[Exercise, str, dict[str, Any]]]:
     """Exercise, source and names of each worked answer of a notebook and of its table."""
-    cells = ["".join(c["source"]) for c in json.loads(chapter.read_text("utf-8"))["cells"]
-             if c["cell_type"] == "code"]  # fmt: skip
+    found = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
+    cells = ["".join(cell["source"]) for cell in found if cell["cell_type"] == "code"]
     cells = [re.sub(r"^( *)[%!].*", r"\1pass", cell, flags=re.MULTILINE) for cell in cells]
-    known = {each.name: each.right for each in exercises(chapter.stem)}
-    page = Page(cells, known)
+    page = Page(cells, {each.name: each.right for each in exercises(chapter.stem)})
     for each in exercises(chapter.stem):
         title = f"# @title Worked solution {each.number}\n"
         cell = next(cell for cell in cells if cell.startswith(title))
         yield each, ast.unparse(ast.parse(cell).body[0]), page
         for answer in each.solutions:
-            with_name = getattr(answer, "__name__", "<lambda>") != "<lambda>"
-            if (
-                with_name
-                and not getattr(answer, "__closure__", None)
-                and "." not in answer.__qualname__
-            ):
-                module = vars(sys.modules[answer.__module__])
-                yield each, textwrap.dedent(inspect.getsource(answer)), module
+            if answer.__qualname__.isidentifier():  # no lambda, and nothing that a function made
+                names = vars(sys.modules[answer.__module__])
+                yield each, textwrap.dedent(inspect.getsource(answer)), names
 
 
-def mutants(numbers: str = "") -> Iterator[Mutant]:
-    """All mutants of all worked answers of the exercises whose number begins so."""
+def mutants(number: str = "", most: int | None = None) -> Iterator[Mutant]:
+    """Mutants of the worked answers of one exercise, of a chapter's, or of all.
+
+    There are `most` for each answer, or all of them.
+    """
     for chapter in NOTEBOOKS:
         seen = set()
         for each, source, names in worked(chapter):
-            if not f"{each.number}.".startswith(f"{numbers}." if numbers else ""):
+            if not f"{each.number}.".startswith(f"{number}." if number else ""):
                 continue
             if isinstance(names, Page):
                 names.need(ast.parse(source))
-            for place, text in mutated(source).items():
+            for text, place in mutated(source, most).items():
                 if (each.number, text) not in seen:
                     seen.add((each.number, text))
                     yield Mutant(each, place, answer_of(text, names))
@@ -273,35 +273,39 @@ def answer_of(text: str, names: dict[str, Any]) -> Any:
     return own[ast.parse(text).body[0].name]  # type: ignore[attr-defined]
 
 
-def survivors(found: list[Mutant], limit: float = LIMIT) -> list[Mutant]:
-    """Those that their checks accept."""
-    return [mutant for mutant in found if mutant.exercise(mutant.answer, limit=limit)]
+def reason(mutant: Mutant) -> str:
+    """Why a change leaves the answer right, as `mutants.json` says; nothing if it does not."""
+    known = json.loads(EXPLAINED.read_text(encoding="utf-8"))
+    for number in ("any", mutant.exercise.number):
+        for why, parts in known.get(number, {}).items():
+            if any(part in mutant.place for part in parts):
+                return why
+    return ""
 
 
-def explained() -> dict[str, dict[str, str]]:
-    """By number of the exercise, why a change leaves the answer right."""
-    return json.loads(EXPLAINED.read_text(encoding="utf-8"))
+def survivors(found: Iterable[Mutant]) -> list[str]:
+    """The mutants that a check accepts and nothing explains, by number and place."""
+    return [
+        f"{mutant.exercise.number} {mutant.place}"
+        for mutant in found
+        if mutant.exercise(mutant.answer, limit=LIMIT) and not reason(mutant)
+    ]
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", metavar="NUMBER", help="an exercise or a chapter")
-    parser.add_argument("--sample", type=int, help="so many, drawn by a fixed seed")
     options = parser.parse_args(arguments)
-    found = list(mutants(options.only))
-    if options.sample:
-        found = random.Random(0).sample(found, options.sample)
-    known, counts = explained(), Counter[str]()
-    for mutant in found:
-        number, start = mutant.exercise.number, time.perf_counter()
-        state = "refused"
-        if mutant.exercise(mutant.answer, limit=LIMIT):
-            state = "right" if mutant.place in known.get(number, {}) else "survived"
+    counts = Counter[str]()
+    for mutant in mutants(options.only):
+        start, verdict = time.perf_counter(), mutant.exercise(mutant.answer, limit=LIMIT)
+        why = reason(mutant) if verdict else ""
+        state = ("explained" if why else "survived") if verdict else "refused"
         counts[state] += 1
         if state == "survived" or time.perf_counter() - start > LIMIT / 2:
-            print(f"{number} {state} {mutant.place}", flush=True)
-    print(f"{len(found)} mutants:", *(f"{n} {state}" for state, n in sorted(counts.items())))
-    return counts["survived"] > 0
+            print(f"{mutant.exercise.number} {state} {mutant.place}", flush=True)
+    print(f"{counts.total()} mutants:", *(f"{n} {state}" for state, n in sorted(counts.items())))
+    return int(counts["survived"] > 0)
 
 
 if __name__ == "__main__":
