@@ -183,6 +183,15 @@ def _some_forget():
     return tuple((model, inv.some(2, 7)) for model in (*models, _model(modern)))
 
 
+@cache
+def _some_forget_the_first():
+    """A model whose first token alone is at another place with a cache."""
+    first = Program().with_part(
+        "positions", lambda start, T: torch.arange(T) + int(start == 0 and T == 1)
+    )
+    return [(_model(first), inv.some(n, 5)) for n in (1, 3)]
+
+
 def largest_of_each(model, ids):
     logits, cache, off = model(ids), model.new_cache(), 0.0
     for t in range(ids.shape[1]):
@@ -224,6 +233,7 @@ cache_difference = exercise(
     "cache_difference(model, ids: (B, T)) -> the largest difference of a logit, token by token "
     "with a cache or all at once; model.new_cache() begins a text, model(ids, cache) goes on",
     cases=_some_forget,
+    more=_some_forget_the_first,
     praise="`cache_difference` is right: it is 0, but for rounding, where the cache is sound.",
     right=[_difference(), largest_of_each],
     hints=[

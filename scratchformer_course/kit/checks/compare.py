@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 TOLERANCE = 1e-4  # of the number, and of the largest beside it, but of no more than 1
-LEAST = 1e-6  # what float32 may leave where 0 is expected
+LEAST = 1e-7  # what float32 may leave where 0 is expected
 COARSE = {"torch.bfloat16": 8e-3, "torch.float16": 1e-3}  # these hold 2 or 3 digits
 LARGEST = 2**26  # numbers: a tensor of more is not looked at, unless so many are expected
 
