@@ -241,7 +241,14 @@ def loops_and_swallows(word, times):
             pass
 
 
-@pytest.mark.parametrize("function", [loops_plainly, loops_and_swallows])
+def replaces_what_the_engine_needs(word, times):
+    builtins.len = lambda x: loops_plainly(word, times)
+    return [word] * times
+
+
+@pytest.mark.parametrize(
+    "function", [loops_plainly, loops_and_swallows, replaces_what_the_engine_needs]
+)
 def test_an_endless_loop_is_stopped_and_its_thread_ends(function):
     threads = threading.active_count()
     verdict = repeat(function, limit=0.1)

@@ -47,8 +47,7 @@ def _states() -> Iterator[tuple[Callable, Callable, Callable]]:
     yield random.getstate, lambda: random.seed(SEED), random.setstate
     yield os.getcwd, as_it_is, os.chdir
     yield sys.getrecursionlimit, as_it_is, sys.setrecursionlimit
-    for changing in (os.environ, vars(builtins)):
-        yield changing.copy, as_it_is, lambda old, changing=changing: _restore(changing, old)
+    yield os.environ.copy, as_it_is, lambda old: _restore(os.environ, old)
     for owner, names in (
         (sys, ("stdin", "stdout", "stderr", "excepthook", "displayhook")),
         (warnings, ("showwarning", "formatwarning")),
@@ -68,6 +67,8 @@ def _states() -> Iterator[tuple[Callable, Callable, Callable]]:
         yield numpy.get_printoptions, as_it_is, lambda old: numpy.set_printoptions(**old)
     if torch := sys.modules.get("torch"):
         yield from _states_of_torch(torch)
+    own = vars(builtins)  # put back first, since all others need them
+    yield own.copy, as_it_is, lambda old: _restore(own, old)
 
 
 def _states_of_torch(torch: Any) -> Iterator[tuple[Callable, Callable, Callable]]:
