@@ -636,6 +636,18 @@ def test_a_class_is_an_exercise_too_and_must_be_trainable(cls, state, fragment):
     assert (verdict.state, fragment in verdict.message) == (state, True), verdict
 
 
+def test_a_class_that_keeps_the_first_input_of_a_shape_is_refused():
+    def keeps(self, x):
+        self.kept = self.kept or {}
+        return RightGate.forward(self, self.kept.setdefault(x.shape, x.detach()))
+
+    once = small(
+        "Gate(d_model): x", ({"d_model": 3}, torch.arange(6.0).view(2, 3)), right=RightGate
+    )
+    assert once(RightGate).message == "`Gate` gives the right answer."
+    assert not once(gate(keeps)) and not once(gate(lambda self, x: by_hand(self, x[:1])))
+
+
 class RightTable(nn.Module):
     def __init__(self, size):
         super().__init__()

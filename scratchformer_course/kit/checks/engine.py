@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from scratchformer_course.kit.checks.call import Call
-from scratchformer_course.kit.checks.classes import as_function
+from scratchformer_course.kit.checks.classes import as_function, upside_down
 from scratchformer_course.kit.checks.compare import (
     difference,
     error_in_words,
@@ -129,8 +129,12 @@ class Exercise:
 
     @property
     def cases(self) -> list[tuple]:
-        """Tuples of arguments; made anew, since a table may give a function for them."""
-        return [*_tuples(self._cases), *_tuples(self._more)]
+        """Tuples of arguments; made anew, since a table may give a function for them.
+
+        An object also meets each of its cases upside down: other inputs of the same shapes.
+        """
+        cases, more = _tuples(self._cases), _tuples(self._more)
+        return [*cases, *more, *(map(upside_down, cases) if self.is_class else ())]
 
     def __call__(
         self, function: Any, *given: Any, limit: float = LIMIT, run: Runner = in_thread
@@ -192,7 +196,7 @@ class Exercise:
                 self.explain(got, *fresh(case))
             why = f"{why}.\n" if why else ""
             raise Wrong(f"{why}`{call}` {difference(got, expected)}.")
-        call.count -= len(_tuples(self._more))
+        call.count -= len(self.cases) - len(_tuples(self._cases))
         return self.praise
 
     def _check_again(self, call: Call) -> None:
