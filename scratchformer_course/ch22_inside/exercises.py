@@ -146,7 +146,8 @@ def only_normalised(x, directions):
 
 erase = exercise(
     "22.2",
-    "erase(x: (N, C), directions: (K, C)) -> (N, C), x without its part along the directions",
+    "erase(x: (N, C), directions: (K, C), none made of others) -> (N, C), x without its part along "
+    "them",
     cases=_erased,
     more=drawn(12, _spanned),
     praise="`erase` is right: what it returns has a product of 0 with each direction.",

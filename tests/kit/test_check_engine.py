@@ -5,6 +5,7 @@ import os
 import pickle
 import random
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -360,6 +361,12 @@ def test_a_check_runs_where_its_runner_says():
     assert repeat(repeat.right, run=right_here)
     assert not repeat(lambda word, times: [], run=right_here)
     assert "within 5 seconds: is there a loop" in repeat(repeat.right, run=too_late).message
+
+
+def test_where_an_exercise_needs_no_torch_its_check_needs_none():
+    program = "import sys; from scratchformer_course.ch16_scaling.exercises import fit_power as f; "
+    program += "assert f(f.right) and not f(lambda x, y: (1, 1)) and 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
 
 
 def test_a_thread_that_still_runs_does_not_fill_the_memory_of_later_checks(monkeypatch):
