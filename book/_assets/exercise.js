@@ -13,29 +13,32 @@ course.define("exercise", () => {
 
   // What is said of a typed number: { state, text }, where state is "right", "wrong" or "none"
   function judgeNumber({ right, wrong, digits }, text) {
-    const typed = parse(digits ? text : joined(text));
+    const isRight = (number) => Number(digits ? number.toFixed(digits) : number) === Number(right);
+    const readings = [text, text.replace(",", ".")].map(parse); // 1,000 may be 1.000
+    const typed = digits ? (readings.find(isRight) ?? readings[0]) : parse(joined(text));
     if (!text.trim()) return none("Write a number first.");
     if (Number.isNaN(typed)) return none(`“${text.trim()}” is not a number.`);
+    if (isRight(typed)) return { state: "right", text: `${right} is right.` };
+    if (!digits && !Number.isInteger(typed)) return wrongFor("A whole number is asked for.");
     const rounded = Number(typed.toFixed(digits));
     const known = Object.keys(wrong).find((number) => Number(number) === rounded);
-    if (rounded === Number(right)) return { state: "right", text: `${right} is right.` };
     if (known !== undefined) return wrongFor(sentence(wrong[known]));
     const off = Math.abs(typed - right);
     const given = (text.match(/[.,](\d*)\s*$/)?.[1] ?? "").length;
     const isShort = given > 0 && given < digits && off <= 0.5 * 10 ** -given + 1e-9;
-    if (digits && (isShort || off < 1.5 * 10 ** -digits)) {
-      return wrongFor(
-        `That is nearly it. Round to ${digits} ${digits === 1 ? "digit" : "digits"} behind the point.`,
-      );
+    const asked = `${digits} ${digits === 1 ? "digit" : "digits"} behind the point`;
+    if (isShort) return wrongFor(`That is nearly it. Give ${asked}.`);
+    if (digits && off < 1.5 * 10 ** -digits) {
+      return wrongFor(`That is nearly it, but the last of ${asked} is another one.`);
     }
     return { ...wrongFor("Look again:"), isUnknown: true }; // and then asks what hint 1 asks
   }
 
-  // [1, 1, 4, 6] and 1 1 4 6: whole numbers that are asked for one after the other
+  // [1, 1, 4, 6], (1, 1, 4, 6) and 1 1 4 6: whole numbers, asked for one after the other
   function joined(text) {
     const list = text.trim();
-    const isList = /^\[?\s*\d+([\s,]+\d+)+\s*\]?$/.test(list);
-    const isNumber = /^(\d+,\d+|\d{1,3}(,\d{3})+)$/.test(list); // 0,5 or 1,234,567
+    const isList = /^[[(]?\s*\d+([\s,]+\d+)+\s*[\])]?$/.test(list);
+    const isNumber = /^[1-9]\d{0,2}(,\d{3})+$/.test(list); // 1,234,567
     return isList && !isNumber ? list.replace(/\D/g, "") : text;
   }
 

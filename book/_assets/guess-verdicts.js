@@ -27,9 +27,14 @@ course.define("verdicts", () => {
     return ends ? trimmed.slice(0, -unit.length).trim() : trimmed;
   }
 
-  // 1,234.5 and 0,5 and 1/256 and −2: a number, or NaN
+  // 1,234.5 and 0,5 and 1/256 and ½ and −2 and 2e3 and 70 %: a number, or NaN
   function parse(text) {
-    const typed = text.trim().replace(/[−–]/g, "-");
+    if (/\d\s*%\s*$/.test(text)) return parse(text.replace("%", "")) / 100;
+    const typed = text
+      .trim()
+      .replace(/^[−–‐‑]\s*|^-\s+/, "-")
+      .replace(/^(-?)([¼-¾⅐-⅞])$/, (_, sign, half) => sign + half.normalize("NFKD"))
+      .replace("⁄", "/");
     const fraction = typed.split("/");
     if (fraction.length === 2) {
       const share = parse(fraction[0]) / parse(fraction[1]);
@@ -37,7 +42,7 @@ course.define("verdicts", () => {
     }
     const english = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(typed); // commas by thousands
     const plain = english ? typed.replaceAll(",", "") : typed.replace(",", ".");
-    return /^[+-]?(\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : NaN;
+    return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
   }
 
   // What is wrong with a typed number; nothing if it will do

@@ -2,6 +2,7 @@
 
 import torch
 
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake
 from scratchformer_course.kit.checks.question import number
 
@@ -27,6 +28,11 @@ def by_two_loops(a, b):
     return out
 
 
+def _factors(draw):
+    n, k, m = (draw.randint(1, 5) for _ in range(3))
+    return normal(draw, n, k), normal(draw, k, m)
+
+
 matrix_product = exercise(
     "0.1",
     "matrix_product(a: (n, k), b: (k, m)) -> (n, m), by rows and columns",
@@ -39,6 +45,7 @@ matrix_product = exercise(
         (_random(2, 1), _random(1, 6)),
         (A.flip(0), 2 * B),
     ),
+    more=drawn(6, _factors),
     right=[
         lambda a, b: torch.stack([torch.stack([row @ column for column in b.T]) for row in a]),
         by_two_loops,
@@ -78,6 +85,11 @@ matrix_product = exercise(
 )
 
 
+def _columns(draw):
+    parts = draw.randint(1, 4)
+    return normal(draw, draw.randint(1, 4), parts * draw.randint(1, 4)), parts
+
+
 split_columns = exercise(
     "0.2",
     "split_columns(x: (T, C), parts: int) -> (parts, T, C // parts)",
@@ -91,6 +103,7 @@ split_columns = exercise(
         (TABLE[:, :1], 1),
         (TABLE.flip(0), 2),
     ),
+    more=drawn(6, _columns),
     right=[
         lambda x, parts: x.reshape(len(x), parts, -1).transpose(0, 1),
         lambda x, parts: torch.stack(x.chunk(parts, dim=1)),
@@ -156,6 +169,7 @@ standardise = exercise(
         torch.tensor([[1000.0, 1000.5, 1001.0]]),
         X.flip(0),
     ),
+    more=drawn(6, lambda draw: (3 * normal(draw, draw.randint(1, 5), draw.randint(2, 9)) - 1,)),
     right=[right_standardise, row_by_row],
     hints=[
         "Which shape must the means have, so that each row meets its own?",

@@ -10,6 +10,7 @@ import regex
 
 from scratchformer.data import Playhouse
 from scratchformer.tokenizers.byte_bpe import GPT2_PATTERN, ByteBPE
+from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.compare import brief, difference, kind, same
 from scratchformer_course.kit.checks.engine import Call, exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
@@ -59,6 +60,11 @@ def judge_count_pairs(call):
     return praise
 
 
+def _counted_words(draw):
+    words = ("".join(draw.choices("abc", k=draw.randint(0, 6))) for _ in range(4))
+    return ({tuple(word): draw.randint(1, 9) for word in words},)
+
+
 count_pairs = exercise(
     "1.1",
     "count_pairs(words: {a word in pieces: occurrences}) -> {pair of neighbours: occurrences}",
@@ -75,6 +81,7 @@ count_pairs = exercise(
         {(" ", "t", " t", " "): 2, ("é", "🎭", "é", "🎭"): 3},
     ),
     judge=judge_count_pairs,
+    more=drawn(10, _counted_words),
     right=[right_count_pairs, lambda words: _counted(words, pairwise)],
     hints=[
         "How many pairs has a word of five pieces, and what does each of them add to the counts "
@@ -169,6 +176,13 @@ merge_pair = exercise(
         ((" ", "t", " ", " t", "he"), (" ", "t")),
         ((b"a", b"b", b"\n", b"a", b"b"), (b"a", b"b")),
         (("a", "b", "c") * 4, ("a", "b")),
+    ),
+    more=drawn(
+        16,
+        lambda draw: (
+            tuple(draw.choices("ab", k=draw.randint(0, 9))),
+            tuple(draw.choices("ab", k=2)),
+        ),
     ),
     right=[lambda word, pair: _merge(word, pair), _recursive],
     hints=[

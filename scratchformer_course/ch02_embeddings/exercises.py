@@ -7,6 +7,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from scratchformer_course.ch02_embeddings.live import load_map
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -40,6 +41,7 @@ pairs_of = exercise(
         ([2, 7, 1, 8, 2, 8, 1, 8], 5),
         ([5, 5, 6, 8, 4], 2),
     ),
+    more=drawn(16, lambda draw: (draw.choices(range(6), k=draw.randint(0, 9)), draw.randint(0, 5))),
     right=[right_pairs_of, by_all_places],
     hints=[
         "At which places can the neighbours of place `i` stand, near the start of the text and "
@@ -142,6 +144,11 @@ def loops_over_the_pairs(v, u, n):
     return tuple(map(torch.cat, zip(*pairs, strict=True)))
 
 
+def _moved_vectors(draw):
+    B, K, C = (draw.randint(1, 4) for _ in range(3))
+    return normal(draw, B, C), normal(draw, B, C), normal(draw, B, K, C, scale=2.0)
+
+
 moves = exercise(
     "2.2",
     "moves(v: (B, C), u: (B, C), n: (B, K, C)) -> three moves, of the shapes of v, u and n",
@@ -156,6 +163,7 @@ moves = exercise(
         (30 * _vectors(4, 3), 30 * _vectors(2, 5)[:1, :3].expand(4, 3), 30 * _vectors(4, 2, 3)),
     ),
     judge=judge_moves,
+    more=drawn(8, _moved_vectors),
     right=[lambda v, u, n: _moved(v, u, n), by_einsum],
     hints=[
         "What is a real pair off by, what is an invented one off by, and along which vector does "
@@ -237,6 +245,13 @@ def word_by_word(vectors, i, k):
     return sorted(cosines, key=lambda j: -cosines[j])[:k]
 
 
+def _directions(draw):
+    """Vectors of very different length."""
+    V = draw.randint(2, 9)
+    vectors = normal(draw, V, draw.randint(2, 5)) * torch.linspace(0.1, 30, V)[:, None]
+    return vectors, draw.randrange(V), draw.randint(1, V - 1)
+
+
 nearest = exercise(
     "2.3",
     "nearest(vectors: (V, C), i: int, k: int) -> list of k ids, most similar to i first",
@@ -252,6 +267,7 @@ nearest = exercise(
         (torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]), 0, 2),  # its opposite comes last
         (torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 0, 1),  # its equal is another word
     ),
+    more=drawn(12, _directions),
     right=[lambda vectors, i, k: _largest(_cosines(vectors)[i], i, k), word_by_word],
     hints=[
         "What do you do to a vector, so that only its direction is left?",
@@ -326,6 +342,7 @@ mean_cosine = exercise(
         torch.tensor([[1.0, 0.0], [0.0, 2.0], [0.0, 3.0]]),  # a cosine of 1 belongs to the mean
         torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),  # and so does that of two equal rows
     ),
+    more=drawn(8, lambda draw: (_directions(draw)[0],)),
     right=[lambda vectors: _mean_of_pairs(_cosines(vectors)), by_loops],
     hints=[
         "How many cosines are in the table of all rows with all rows, and how many of them "

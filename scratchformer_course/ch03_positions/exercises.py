@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -39,6 +40,7 @@ sinusoidal = exercise(
     "3.1",
     "sinusoidal(T, d_model) -> (T, C), sine and cosine of a hand side by side",
     cases=((2, 4), (3, 6), (5, 8), (1, 2), (40, 10), (70, 64), (600, 4), (3, 2)),
+    more=drawn(8, lambda draw: (draw.randint(1, 60), 2 * draw.randint(1, 16))),
     right=[lambda T, d_model: _pairs(*_waves(T, d_model)), entry_by_entry],
     hints=[
         "Which two channels belong to hand `i`, and how fast does it turn?",
@@ -103,6 +105,11 @@ def by_a_loop(table, k):
     return max(products) - min(products)
 
 
+def _rows_and_distance(draw):
+    T = draw.randint(2, 9)
+    return normal(draw, T, draw.randint(1, 5)), draw.randint(1, T - 1)
+
+
 spread = exercise(
     "3.2",
     "spread(table: (T, C), k) -> float, how far the dot products of rows k apart differ",
@@ -114,6 +121,7 @@ spread = exercise(
         (_random_table(6, 4) + 1, 2),
         (_random_table(7, 1), 1),
     ),
+    more=drawn(12, _rows_and_distance),
     right=[lambda table, k: _range(_products(table, k)), by_a_loop],
     hints=[
         "Which row is the partner of row 0, and which rows have no partner `k` places later?",

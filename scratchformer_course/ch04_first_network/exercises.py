@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.compare import difference, error_in_words, same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
@@ -53,6 +54,11 @@ def right_cross_entropy(logits, targets):
     return -log_p[torch.arange(len(targets)), targets].mean()
 
 
+def _classified(draw):
+    B, V = draw.randint(1, 6), draw.randint(2, 9)
+    return normal(draw, B, V, scale=draw.choice([0.1, 3.0, 200.0])), integers(draw, V, B)
+
+
 cross_entropy = exercise(
     "4.1",
     "cross_entropy(logits: (B, V), targets: (B,)) -> the mean of −ln p[target], one number",
@@ -67,6 +73,7 @@ cross_entropy = exercise(
         (torch.tensor([[0.0, 150.0]]), torch.tensor([0])),
     ),
     judge=judge_cross_entropy,
+    more=drawn(10, _classified),
     right=[right_cross_entropy, lambda logits, targets: F.cross_entropy(logits, targets)],
     hints=[
         "ln of a softmax is a difference: which number is subtracted from the logit?",
@@ -131,6 +138,11 @@ def by_autograd(grad, a, b):
     return torch.autograd.grad(a @ b, (a, b), grad)
 
 
+def _backwards(draw):
+    B, N, M = (draw.randint(1, 4) for _ in range(3))
+    return normal(draw, B, M), normal(draw, B, N), normal(draw, N, M)
+
+
 product_back = exercise(
     "4.2",
     "product_back(grad: (B, M), a: (B, N), b: (N, M)) -> slope at a (B, N), slope at b (N, M)",
@@ -142,6 +154,7 @@ product_back = exercise(
         (_random(1, 6, seed=1), torch.zeros(1, 2), _random(6, 2, seed=2).T),
         (-GRAD, A, 1000 * B),
     ),
+    more=drawn(8, _backwards),
     right=[right_product_back, by_autograd],
     hints=[
         "Of which shape must each slope be, and which product of `grad` with `a` or `b` has it?",
@@ -424,6 +437,7 @@ forgetful_descent = exercise(
         (200.0, 0.1, 3),
         (1.0, 0.1, 4),
     ),
+    more=drawn(10, lambda draw: (draw.uniform(-9, 9), draw.uniform(0.01, 0.6), draw.randint(0, 7))),
     right=[lambda w, rate, steps: _descend(w, rate, steps, sum), with_a_running_sum],
     hints=[
         "In the example, −6 moves the second step. Where does it come from?",

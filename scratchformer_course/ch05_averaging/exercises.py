@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
@@ -32,6 +33,7 @@ running_mean = exercise(
         *(X, X[:1], 100 * _random(7, 3), _random(5, 1) - 10, _random(4, 9).T, 9 * _random(4, 4)),
         X.flip(0),
     ),
+    more=drawn(6, lambda draw: (normal(draw, draw.randint(1, 9), draw.randint(1, 4)),)),
     right=[
         right_running_mean,
         lambda x: torch.stack([x[: t + 1].mean(dim=0) for t in range(len(x))]),
@@ -169,6 +171,13 @@ def explain_masked_softmax(got, scores, mask):
         expect(not leak > 1e-6, f"Hidden positions get weights up to {leak:.2g}: {low_fill}.")
 
 
+def _masked_scores(draw):
+    """Any mask that lets each place look somewhere."""
+    T = draw.randint(1, 6)
+    mask = (normal(draw, T, T) > 0.4) | torch.eye(T).bool()[torch.tensor(draw.sample(range(T), T))]
+    return normal(draw, T, T, scale=draw.choice([1.0, 50.0])), mask
+
+
 masked_softmax = exercise(
     "5.3",
     "masked_softmax(scores: (T, T), mask: (T, T) bool, True = may look) -> (T, T)",
@@ -187,6 +196,7 @@ masked_softmax = exercise(
     ),
     explain=explain_masked_softmax,
     slopes=["scores"],
+    more=drawn(10, _masked_scores),
     right=[right_masked_softmax, by_exponentials],
     hints=[
         "Which score has the exponential 0?",

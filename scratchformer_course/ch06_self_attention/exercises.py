@@ -377,7 +377,7 @@ def explain_attention(got, q, k, v, mask):
         return
     sums = weights.sum(dim=-1)
     is_softmax = bool((weights >= 0).all()) and sums.sub(1).abs().max() < 1e-3
-    first = f"A row of weights sums to {sums.flatten()[sums.sub(1).abs().argmax()]:.3g}"
+    first = f"A row of weights sums to {sums.flatten()[sums.sub(1).abs().argmax()]:.5g}"
     expect(is_softmax, f"{first}, but 1 is expected.")
     if mask is not None:
         seen = f"A weight of {float(weights.masked_fill(mask, 0).max()):.2g} stands where"

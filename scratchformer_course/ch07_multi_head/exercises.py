@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from scratchformer.positions import sinusoidal
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -40,6 +41,7 @@ turn_back = exercise(
     "7.1",
     "turn_back(b) -> (2, 2): [sin a, cos a] @ turn_back(b) is [sin(a − b), cos(a − b)] for every a",
     cases=(1.0, 0.3, 10_000**-0.5, -0.7, 4.0, 0.0),
+    more=drawn(6, lambda draw: (draw.uniform(-9, 9),)),
     right=[right_turn_back, by_two_hands],
     hints=[
         "A row times a matrix: which two numbers of the matrix make the sine, the first number of "
@@ -206,6 +208,11 @@ def right_split_heads(x, n_heads):
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
 
+def _wide(draw):
+    H = draw.randint(1, 4)
+    return normal(draw, draw.randint(1, 3), draw.randint(1, 4), H * draw.randint(1, 4)), H
+
+
 split_heads = exercise(
     "7.3",
     "split_heads(x: (B, T, C), n_heads) -> (B, H, T, D), D = C / H",
@@ -220,6 +227,7 @@ split_heads = exercise(
         (torch.arange(3.0).view(3, 1, 1), 1),
     ),
     slopes=["x"],
+    more=drawn(6, _wide),
     right=[right_split_heads, lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=1)],
     hints=[
         "Which part of the last axis counts faster, the head or its channels?",
@@ -437,6 +445,17 @@ def _leaks_a_little(x):
     return out
 
 
+def _leaks_one_way(by, T=6, base=0):
+    """Place 0 sees the last of T places, which can only raise it, or only lower it; and places."""
+
+    def layer(x):
+        out = 2 * x + base
+        out[-1, 0, 1] += by * (x[-1, -1] - T).abs().sum()
+        return out
+
+    return layer, torch.arange(1.0, T + 1)[:, None].expand(3, T, 4).clone()
+
+
 def _leaks_behind_a_norm(x):
     """Place 1 sees place 3, but not what all of its channels have in common."""
     T, out = x.shape[1], F.layer_norm(x, x.shape[-1:])
@@ -537,6 +556,12 @@ sees_the_future = exercise(
         (_layer(_past(5)), TEXTS[1:, :5, :3]),
         (_leaks_behind_a_norm, TEXTS),
         (_is_sound_and_almost_0, TEXTS),
+    ),
+    more=(
+        *map(_leaks_one_way, (0.02, -0.02)),
+        _leaks_one_way(3e-4, T=40),  # in one of many numbers, and far back
+        (lambda x: x.cumsum(dim=1) + 100, TEXTS),
+        _leaks_one_way(0.1, base=100),
     ),
     praise="`sees_the_future` finds every leak, and accuses no layer that is sound.",
     right=[right_sees_the_future, by_cuts],

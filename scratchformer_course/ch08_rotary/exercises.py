@@ -5,6 +5,7 @@ import math
 
 import torch
 
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -47,6 +48,7 @@ rotate = exercise(
         (torch.tensor([0.0, -4.0]), 40.0),
         (torch.tensor([-3.0, 0.0]), 0.5),
     ),
+    more=drawn(8, lambda draw: (normal(draw, 2, scale=5.0), draw.uniform(-9, 9))),
     right=[right_rotate, by_a_complex_number],
     hints=[
         "Where do the small arrows (1, 0) and (0, 1) end, and how many steps do you take along "
@@ -124,6 +126,11 @@ def by_complex_numbers(x, positions):
     return torch.view_as_real(z * turns).flatten(-2)
 
 
+def _at_places(draw):
+    x = normal(draw, *[2, 3][: draw.randint(0, 2)], draw.randint(1, 5), 2 * draw.randint(1, 4))
+    return x, torch.tensor([draw.choice([0.0, 1.0, 2.5, 17.0]) for _ in range(x.shape[-2])])
+
+
 rotary = exercise(
     "8.2",
     "rotary(x: (…, T, D), positions: (T,)) -> (…, T, D), pairs turned by position times speed",
@@ -137,6 +144,7 @@ rotary = exercise(
         (_random(1, 1, 3, 4), torch.tensor([2.0, 0.0, 50.0])),
     ),
     slopes=["x"],
+    more=drawn(8, _at_places),
     right=[right_rotary, by_complex_numbers],
     hints=[
         "By which angle does pair i turn in row t? All of these angles make a table (T, D/2).",
@@ -231,6 +239,10 @@ FAR = _Attention(
 FAINT = _Attention(
     "adds_very_little_of_the_place", lambda q, k, v, p: (q, k, v + 5e-6 * p[:, None])
 )
+FAINT_IN_ONE = _Attention(
+    "adds_very_little_of_the_place_in_one_channel",
+    lambda q, k, v, p: (q, k, v + 5e-6 * p[:, None] * (torch.arange(8) == 3)),
+)
 
 
 def _compared(by=100.0, atol=1e-4, of=torch.clone):
@@ -278,6 +290,7 @@ ignores_the_start = exercise(
         (FAR, *QKV),
         (FAINT, _q, _k, _v + 3),
     ),
+    more=[(FAINT_IN_ONE, _q, _k, _v)],
     right=[right_ignores_the_start, from_three_starts],
     hints=[
         "Which two calls of `attend` must give the same outputs?",

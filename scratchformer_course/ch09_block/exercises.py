@@ -6,6 +6,7 @@ from torch.nn import functional as F
 
 from scratchformer import blocks
 from scratchformer.attention import MultiHeadAttention, causal_mask
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -112,6 +113,12 @@ def _layer_norm(**how):
     return lambda x, weight, bias, eps: _normed(x, eps, **how) * weight + bias
 
 
+def _to_norm(draw):
+    C, scale = draw.randint(2, 9), draw.choice([1e-3, 1.0, 40.0])
+    x = normal(draw, *[2, 3, 2][: draw.randint(0, 3)], C, scale=scale) + draw.choice([0, 3])
+    return x, normal(draw, C), normal(draw, C), draw.choice([1e-6, 1e-5, 0.1, 2.0])
+
+
 layer_norm = exercise(
     "9.2",
     "layer_norm(x: (..., C), weight: (C,), bias: (C,), eps) -> like x, equal to nn.LayerNorm's",
@@ -125,6 +132,7 @@ layer_norm = exercise(
         (_random(23, 2, 3, 2, 6), *_random(24, 2, 6), 1e-5),
         (torch.tensor([[1000.0, 1000.5, 1001.0]]), *_random(25, 2, 3), 1e-5),
     ),
+    more=drawn(10, _to_norm),
     right=[
         _layer_norm(),
         lambda x, weight, bias, eps: F.layer_norm(x, weight.shape, weight, bias, eps),

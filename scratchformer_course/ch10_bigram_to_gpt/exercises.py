@@ -13,6 +13,7 @@ from scratchformer.blocks import TransformerBlock
 from scratchformer.models.gpt import GPT as PackageGPT
 from scratchformer.models.gpt import GPTConfig
 from scratchformer.tokenizers import CharTokenizer
+from scratchformer_course.kit.checks.cases import drawn, integers
 from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
@@ -35,6 +36,11 @@ def counts_by_bincount(ids, vocab_size):
     return torch.bincount(codes, minlength=vocab_size**2).view(vocab_size, vocab_size)
 
 
+def _ids_of_few(draw):
+    V = draw.randint(1, 7)
+    return integers(draw, V, draw.randint(2, 60)), V + draw.randint(0, 2)
+
+
 bigram_counts = exercise(
     "10.1",
     "bigram_counts(ids: (N,) int64, vocab_size) -> (V, V) counts, row = current, column = next",
@@ -44,6 +50,7 @@ bigram_counts = exercise(
         (torch.tensor([6, 3]), 9),
         (torch.tensor([1, 0, *[1] * 700]), 2),  # more than a byte can count
     ),
+    more=drawn(8, _ids_of_few),
     right=[right_bigram_counts, counts_by_bincount],
     hints=[
         "How could one number stand for a pair, so that counting pairs is counting numbers?",

@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from scratchformer.training import token_loss
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.compare import difference, same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
@@ -54,6 +55,13 @@ def _first_update(adamw_step):
     return adamw_step(w, grad, torch.zeros(1), torch.zeros(1), 1, 0.5, 0.5)[0]
 
 
+def _updated(draw):
+    C = draw.randint(1, 4)
+    w, grad, m, v = (normal(draw, C) for _ in range(4))
+    rates = draw.choice([1e-3, 0.1, 0.5]), draw.choice([0.0, 0.1, 0.9])
+    return w, grad, m, v.square(), draw.choice([1, 2, 7, 300]), *rates
+
+
 adamw_step = exercise(
     "11.1",
     "adamw_step(w, grad, m, v, t, lr, decay) -> (w, m, v) after update number t = 1, 2, …",
@@ -64,6 +72,7 @@ adamw_step = exercise(
         (10 * W[:1], GRAD[:1], 0 * M[:1], 0 * V[:1], 1, 0.4, 0.1),
         (torch.ones(1), torch.tensor([1e-5]), ZERO[:1], ZERO[:1], 1, 0.1, 0.0),
     ),
+    more=drawn(12, _updated),
     right=[right_adamw_step, adamw_by_torch],
     hints=[
         "What are m and v after this slope, and by what must each be divided after t updates?",
@@ -128,6 +137,11 @@ def warmup_by_squared_cosine(step, lr, steps, warmup):
     return lr * rise * math.cos(quarter) ** 2
 
 
+def _scheduled(draw):
+    steps = draw.randint(2, 40)
+    return draw.randrange(steps), draw.choice([3e-5, 1e-3, 2.0]), steps, draw.randrange(steps)
+
+
 warmup_cosine = exercise(
     "11.2",
     "warmup_cosine(step, lr, steps, warmup) -> the rate of the update after `step` updates",
@@ -139,6 +153,7 @@ warmup_cosine = exercise(
         *((step, 0.7, 5, 1) for step in range(5)),
     ),
     praise="The rate rises to its peak at step 4, falls along a cosine, and is never 0.",
+    more=drawn(30, _scheduled),
     right=[_warmup_cosine(), warmup_by_squared_cosine],
     hints=[
         "At which step do the two formulas meet, and what does each of them give there?",

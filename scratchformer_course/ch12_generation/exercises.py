@@ -11,6 +11,7 @@ import torch
 from torch.nn import functional as F
 
 from scratchformer.data import Playhouse
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.compare import same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
@@ -48,6 +49,11 @@ def top_k_by_loop(p, k):
     return _rescaled(kept)
 
 
+def _chances(draw):
+    p = (2 * normal(draw, draw.randint(1, 4), draw.randint(1, 9))).softmax(dim=-1)
+    return p, draw.randint(1, p.shape[1])
+
+
 top_k = exercise(
     "12.1",
     "top_k(p: (B, V), k) -> (B, V), the k likeliest tokens of each row, rescaled, and zeros",
@@ -61,6 +67,7 @@ top_k = exercise(
         (torch.tensor([[0.0, 1.0], [0.6, 0.4]]), 1),
     ),
     praise="`top_k` is right: k tokens of each row, and each row sums to 1.",
+    more=drawn(10, _chances),
     right=[right_top_k, top_k_by_loop],
     hints=[
         "Which is the smallest number of a row that stays?",
@@ -147,6 +154,7 @@ nucleus = exercise(
     ),
     praise="`nucleus` is right: 2 tokens of a flat row, 1 of a sharp one, and all at top_p = 1.",
     judge=judge_nucleus,
+    more=drawn(12, lambda draw: (_chances(draw)[0], draw.choice([0.05, 0.4, 0.8, 1.0]))),
     right=[right_nucleus, nucleus_by_loop],
     hints=[
         "In a sorted row, how much probability stands before each token?",

@@ -12,6 +12,7 @@ from scratchformer.blocks import TransformerBlock
 from scratchformer.data import synthetic_pairs as grammar
 from scratchformer.models import BERT as BertOfThePackage
 from scratchformer.shipped import shipped_words
+from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.compare import error_in_words, same
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
@@ -87,6 +88,12 @@ def _with_targets(targets):
     return answer
 
 
+def _lots(draw):
+    B, T = draw.randint(1, 3), draw.randint(1, 9)
+    lot = normal(draw, B, T).sigmoid() * 0.5 + 0.5  # most are near the limits
+    return integers(draw, 9, B, T), normal(draw, B, T) > 0, lot, integers(draw, 9, B, T), 9
+
+
 hide = exercise(
     "13.1",
     "hide(ids, chosen, lot, other: all (B, T), mask_id) -> (inputs, targets), both (B, T)",
@@ -99,6 +106,7 @@ hide = exercise(
     ),
     praise="`hide` is right: 80 % masked, 10 % random, 10 % left, and targets only there.",
     explain=explain_hide,
+    more=drawn(10, _lots),
     right=[right_hide, hide_by_loop],
     hints=[
         "Which places become the mask, and which get the token in `other`? Each of the two rules "
@@ -531,6 +539,14 @@ def counts_among_the_gaps(logits, ids, mask_id):
 
 _THREE_TOKENS = torch.tensor([[[0.0, 1, 0], [2, 1, 0], [0, 0, 8], [1, 4, 0], [9, 8, 7], [1, 1, 2]]])
 
+
+def _with_gaps(draw):
+    T, V = draw.randint(1, 7), draw.randint(2, 6)
+    ids = integers(draw, 3, 1, T)
+    ids[0, draw.randrange(T)] = 1
+    return normal(draw, 1, T, V, scale=3.0), ids, 1
+
+
 surest_gap = exercise(
     "13.4",
     "surest_gap(logits (1, T, V), ids (1, T), mask_id) -> (place, token) of the surest gap",
@@ -540,6 +556,7 @@ surest_gap = exercise(
         *(_probabilities(*gaps, mask_id=0) for gaps in RIVALS),
         _probabilities(*RIVALS[1][::-1], (0.3, 0.3, 0.1, 0.1, 0.1, 0.1), mask_id=9, shift=500.0),
     ),
+    more=drawn(12, _with_gaps),
     right=[right_surest_gap, surest_gap_by_loop],
     hints=[
         "Which axis holds the vocabulary, and which places must not win, however sure they are?",
@@ -613,6 +630,13 @@ _WIDE, _CHANCES = _dropped(40, 5)
 _DEEP, _DEEP_CHANCES = _dropped(2, 3, 4, seed=5)
 _FOUR = torch.tensor([[4.0, 8.0, 12.0, 20.0]]), 0.2, torch.tensor([[0.5, 0.1, 0.9, 0.3]]), True
 
+
+def _dropping(draw):
+    x = normal(draw, *[3, 2, 4][: draw.randint(1, 3)])
+    chance = normal(draw, *x.shape).sigmoid()
+    return x, draw.choice([0.0, 0.2, 0.5, 0.9]), chance, draw.random() < 0.8
+
+
 dropout = exercise(
     "13.5",
     "dropout(x, p, chance: the shape of x, is_training) -> x, of which a share p is 0 in training",
@@ -625,6 +649,7 @@ dropout = exercise(
         (_WIDE[:3], 0.0, torch.zeros(3, 5), True),  # nothing is dropped
     ),
     slopes=["x"],
+    more=drawn(10, _dropping),
     right=[right_dropout, dropout_by_product],
     hints=[
         "Which numbers stay, and by how much do they have to grow, so that the sum stays the same "

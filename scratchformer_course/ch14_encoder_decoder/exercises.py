@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from scratchformer.attention import MultiHeadAttention
 from scratchformer.blocks import FeedForward
+from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -48,6 +49,11 @@ def shift_by_lists(rows, begin_id, end_id, pad_id):
     return torch.tensor(inputs), torch.tensor(labels)
 
 
+def _ragged(draw):
+    rows = [draw.choices(range(9), k=draw.randint(0, 5)) for _ in range(draw.randint(1, 4))]
+    return rows, *draw.sample(range(12), 3)
+
+
 shift_right = exercise(
     "14.1",
     "shift_right(rows, begin_id, end_id, pad_id) -> (inputs, labels), both (B, T). `rows` are "
@@ -61,6 +67,7 @@ shift_right = exercise(
         ([[7, 6], [5]], 0, 1, 0),  # the begin token pads, as in T5
         ([[4], [5, 7, 6]], 1, 2, 2),  # the end token pads, as in GPT-2
     ),
+    more=drawn(12, _ragged),
     right=[right_shift_right, shift_by_lists],
     hints=[
         "Which token stands in front of the inputs, and which behind the labels?",
@@ -490,6 +497,21 @@ def _adds_two(x, memory):
     return x + added
 
 
+def _sees_one_way(by):
+    """Place 0 sees the last place, which can only raise it, or only lower it; and its inputs."""
+
+    def block(x, memory):
+        out = 2 * x
+        out[-1, 0, 1] = out[-1, 0, 1] + by * (x[-1, -1] - 9).abs().sum()
+        return out
+
+    return block, torch.full((2, 5, 4), 8.9), torch.zeros(2, 3, 4)
+
+
+def _memory_in_one_place(x, memory):
+    return torch.cat((x[:, :1], x[:, 1:2] - memory.mean(dim=1, keepdim=True), x[:, 2:]), dim=1)
+
+
 depends_on = exercise(
     "14.4",
     "depends_on(block, x: (B, T, C), memory: (B, S, C)) -> three bools: past, future, source. "
@@ -500,6 +522,12 @@ depends_on = exercise(
             (block, _random(10, *of_x), _random(11, *of_memory))
             for block, of_x, of_memory in _SIZED
         ),
+    ),
+    more=(
+        *map(_sees_one_way, (0.1, -0.1)),
+        (_memory_in_one_place, torch.zeros(2, 5, 4), torch.zeros(2, 3, 4)),
+        (lambda x, memory: x.cumsum(dim=1), torch.zeros(2, 5, 4), torch.zeros(2, 3, 4)),
+        (lambda x, memory: x - x.cumsum(dim=1), *_random(3, 2, 2, 3, 4)),
     ),
     praise=f"`depends_on` is right about {len(_BLOCKS + _SIZED)} blocks, sound and faulty ones.",
     right=[right_depends_on, depends_on_by_gradient],

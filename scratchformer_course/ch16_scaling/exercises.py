@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 
 from scratchformer_course.ch16_scaling.joint import fit_joint
+from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -29,6 +30,13 @@ def fit_by_lstsq(x, y):
     return 2**start, -slope
 
 
+def _points(draw):
+    """Points in no order, with an x that comes twice, and y that may rise."""
+    x = draw.sample([0.25, 0.5, 1.0, 3.0, 4.0, 10.0, 600.0, 2e6], draw.randint(2, 5))
+    x.insert(draw.randrange(len(x)), draw.choice(x))
+    return x, [draw.choice([0.01, 1, 20]) * draw.uniform(1, 9) for _ in x]
+
+
 fit_power = exercise(
     "16.1",
     "fit_power(x, y) -> A and alpha of y = A / x ** alpha, by a line through the logarithms",
@@ -41,6 +49,7 @@ fit_power = exercise(
         ([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]),  # y rises
         ([2.0, 2.0, 8.0, 32.0], [5.0, 3.0, 1.0, 0.9]),  # an x comes twice
     ),
+    more=drawn(12, _points),
     praise="`fit_power` is right: a power is a straight line between logarithms.",
     right=[_power, fit_by_lstsq],
     hints=[
@@ -106,6 +115,15 @@ def floor_by_sorting(x, y, floors):
     return sorted(floors, key=misses)[0]
 
 
+def _curve(draw):
+    """Losses with valleys, and floors of both signs, above each of which the law is a number."""
+    while True:
+        x, y = _points(draw)
+        floors = [draw.uniform(-3, 0.99) * min(y) for _ in range(draw.randint(1, 6))]
+        if all((_law(x, y, floor) > 1e-3).all() for floor in floors):
+            return x, y, floors
+
+
 find_floor = exercise(
     "16.2",
     "find_floor(x, y, floors) -> that of `floors` above which a power fits best. The misses are "
@@ -124,6 +142,7 @@ find_floor = exercise(
         ([2.0, 4.0, 8.0, 1.0], [2.08, 1.6, 2.17, 3.76], [0.02, 0.51, 1.31, 1.56]),
         ([4.0, 1.0, 4.0, 2.0], [0.4, 3.0, 0.5, 1.2], [0.3, -0.2, 0.0, -0.1]),  # below 0, too
     ),
+    more=drawn(25, _curve),
     praise="`find_floor` is right: try all, keep the one with the smallest misses.",
     right=[right_find_floor, floor_by_sorting],
     hints=[
@@ -198,6 +217,16 @@ def best_size_by_sorting(law, operations, sizes):
     return N, operations / N / 6
 
 
+def _bumps(draw):
+    """A law with many valleys, sizes in no order, and few tokens for each."""
+    a, b, c = (draw.uniform(1, 9) for _ in range(3))
+
+    def law(N, D):
+        return 3 + math.sin(a * N + c) + math.sin(b * D)
+
+    return law, draw.randint(50, 3000), draw.sample(range(1, 40), draw.randint(1, 8))
+
+
 best_size = exercise(
     "16.3",
     "best_size(law, operations, sizes) -> N, D: of these sizes that of least loss for 6 N D. "
@@ -209,6 +238,7 @@ best_size = exercise(
         (_two_valleys, 1000, [3, 5, 9, 14, 20, 30]),  # D is no whole number
         (lambda N, D: _two_valleys(N, N), 1000, [3, 5, 9, 14, 20, 30]),  # the other valley
     ),
+    more=drawn(12, _bumps),
     praise="`best_size` is right: try each size with all the text that it can pay for.",
     right=[lambda law, operations, sizes: _best(law, operations, sizes), best_size_by_sorting],
     hints=[

@@ -5,6 +5,7 @@ from itertools import pairwise
 import torch
 from torch.nn import functional as F
 
+from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake
 from scratchformer_course.kit.checks.question import number, which
 
@@ -38,6 +39,11 @@ def normalises_at_every_step(G, steps):
     return G
 
 
+def _gradient(draw):
+    scale = draw.choice([1e-3, 1.0, 1e4])
+    return normal(draw, draw.randint(1, 5), draw.randint(1, 5), scale=scale), draw.randint(0, 4)
+
+
 newton_schulz = exercise(
     "17.1",
     "newton_schulz(G: (N, M), steps) -> (N, M), singular values drawn towards 1",
@@ -50,6 +56,7 @@ newton_schulz = exercise(
         (torch.tensor([[-0.02]]), 1),
         (GRADIENTS[0, 4:] / 5e6, 0),
     ),
+    more=drawn(10, _gradient),
     right=[right_newton_schulz, by_singular_values],
     hints=[
         "What happens before the first step, and what is repeated?",
@@ -119,6 +126,11 @@ def adds_what_was_smeared(x, matrices):
     return x
 
 
+def _smeared(draw):
+    T, C = draw.randint(2, 6), draw.randint(1, 4)
+    return normal(draw, draw.randint(1, 3), T, C), normal(draw, draw.randint(1, T - 1), C, C)
+
+
 smear = exercise(
     "17.2",
     "smear(x: (B, T, C), matrices: (n, C, C)) -> (B, T, C), with mixed earlier vectors added",
@@ -129,6 +141,7 @@ smear = exercise(
         (SMEARED[0, :1, :, :2].double(), MATRICES[:2, 1:, :2].double()),
         (SMEARED[1, :, :, :3].mT, GRADIENTS[:2]),  # 3 positions of 5 channels
     ),
+    more=drawn(8, _smeared),
     right=[right_smear, smear_by_slices],
     hints=[
         "Which vectors of the text have something k places before them, and what do the first k "
@@ -218,6 +231,12 @@ MODELS = (
 # In one text of four, the second position sees the last token: 0.05 less in one logit for each id
 FALL = -0.05 * torch.arange(6.0).unsqueeze(1)
 LOWERS_ONE = _leaks(slice(2, 3), slice(1, 2), slice(3, 4), ahead=148, added=FALL)
+RAISES = _leaks(slice(1, 2), slice(0, 1), slice(5, 6), added=-FALL)
+
+
+def _loud(model):
+    """The same, but with logits of hundreds, beside which the leak is small."""
+    return lambda ids: 100 * _past(ids) + (model(ids) - _past(ids))
 
 
 def _sees(
@@ -265,6 +284,15 @@ sees_the_future = exercise(
         (FAR, FLAT + 2, 5),
         (LOWERS_ONE, LONG + 2, 6),
         *((MODELS[1], ids, 2) for ids in 2 * PAIRS),  # a random change is none half of the time
+    ),
+    more=(
+        (RAISES, LONG[:, :5] + 2, 6),
+        (LOWERS_ONE, LONG + 4, 6),
+        (_leaks(slice(1, 2), slice(0, 1), slice(2, 3), added=FALL / 200), LONG[:, :5] + 2, 6),
+        (_loud(_past), TOKENS, 6),
+        (_loud(_leaks(slice(1, 2), slice(3, 4), added=TABLE / 5)), TOKENS, 6),
+        (_leaks(slice(1, 2), slice(0, 1), ahead=3), TOKENS.flip(0), 6),
+        (_leaks(slice(0, 1), slice(2, 3), ahead=1, added=-TABLE.abs()), TOKENS, 6),
     ),
     praise="`sees_the_future` finds ten leaks of ten kinds, and accuses no honest model.",
     right=[_sees(), reads_the_beginning_alone],
@@ -315,6 +343,12 @@ def pair_numbers_by_loop(ids, vocab_size):
     return torch.tensor([[a * vocab_size + b for a, b in row] for row in pairs])
 
 
+def _text(draw):
+    V = draw.choice([2, 10, 400, 50_257, 128_256])
+    text = integers(draw, V, draw.randint(1, 3), draw.randint(1, 6))
+    return text.masked_fill(integers(draw, 3, *text.shape) == 0, V - 1), V  # the last id is common
+
+
 pair_numbers = exercise(
     "17.4",
     "pair_numbers(ids: (B, T), vocab_size) -> (B, T), previous * vocab_size + current. The first "
@@ -326,6 +360,7 @@ pair_numbers = exercise(
         (IDS.T + 30, 47),
         (torch.tensor([[50_256, 50_255, 0]]), 50_257),
     ),
+    more=drawn(8, _text),
     right=[
         lambda ids, vocab_size: F.pad(ids[:, :-1], (1, 0)) * vocab_size + ids,
         pair_numbers_by_loop,

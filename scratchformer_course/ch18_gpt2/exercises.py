@@ -1,5 +1,6 @@
 """The exercises of chapter 18, GPT-2."""
 
+from collections import Counter
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any
@@ -10,6 +11,7 @@ from torch.nn import functional as F
 from scratchformer.models import GPT, GPTConfig
 from scratchformer.tokenizers import CharTokenizer
 from scratchformer.tokenizers.merging import apply_merges
+from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import Wrong, expect
@@ -172,6 +174,22 @@ def first_cuts(tokens):
     return [of_token[0] for of_token in known if of_token]
 
 
+def _vocabulary(draw):
+    """What byte pair encoding learns from a text of few letters."""
+    parts = [bytes([byte]) for byte in draw.choices(b"abcd", k=60)]
+    tokens = [bytes([byte]) for byte in draw.sample(b"abcd", 4)]
+    for _ in range(draw.randint(3, 12)):
+        pairs = Counter(pair for pair in pairwise(parts) if pair[0] + pair[1] not in tokens)
+        pair = max(pairs, key=lambda pair: (pairs[pair], pair))
+        tokens.append(pair[0] + pair[1])
+        i = 0
+        while i < len(parts) - 1:
+            if (parts[i], parts[i + 1]) == pair:
+                parts[i : i + 2] = [tokens[-1]]
+            i += 1
+    return tokens
+
+
 _EIGHT = [b"a", b"b", b"c", b"d", b"bc", b"abc", b"abcd", b"bcd"]
 
 find_merges = exercise(
@@ -188,6 +206,7 @@ find_merges = exercise(
         [b"o", b"h", b"oo", b"ooo", b"ooooo", b"oooo", b"hoo"],  # the leftmost of equal pairs
         _EIGHT,
     ),
+    more=drawn(12, lambda draw: (_vocabulary(draw),)),
     praise="`find_merges` is right in all 9 vocabularies, and it goes by the order of learning.",
     right=[lambda tokens: _merged(tokens), merges_by_tokenizer],
     hints=[
@@ -428,9 +447,22 @@ def _mask(*rows):
     return torch.tensor([[letter == "x" for letter in row] for row in rows])
 
 
-def positions_by_padding(mask):
-    n_padding = (~mask).sum(dim=1, keepdim=True)
-    return (torch.arange(mask.shape[1]) - n_padding).relu()
+def positions_by_loop(mask):
+    rows = [[max(0, sum(row[: t + 1]) - 1) for t in range(len(row))] for row in mask.tolist()]
+    return torch.tensor(rows)
+
+
+def judge_positions(call):
+    praise = positions.compare(call)
+    for mask in (_mask("x.xx", "xxxx"), _mask("xx..", ".x.x")):  # padding between, and behind
+        got = call(mask).like(mask.long())
+        right = torch.where(mask, mask.cumsum(dim=1) - 1, 0)
+        why = (
+            "Padding may also stand between or behind the real tokens, which count up all the same"
+        )
+        expect(got.shape == mask.shape and torch.equal(got * mask, right), f"{why}.")
+        expect(got.min() >= 0 and got.max() < mask.shape[1], "Padding gets no row of the table.")
+    return praise
 
 
 positions = exercise(
@@ -446,8 +478,9 @@ positions = exercise(
         _mask(300 * "x"),
         _mask(12 * "." + 25 * "x", 37 * "x", 36 * "." + "x", 5 * "." + 32 * "x"),
     ),
+    judge=judge_positions,
     praise="`positions` is right: the first real token of each row has position 0.",
-    right=[lambda mask: (mask.cumsum(dim=1) - 1).clamp(min=0), positions_by_padding],
+    right=[lambda mask: (mask.cumsum(dim=1) - 1).clamp(min=0), positions_by_loop],
     hints=[
         "How many real tokens stand up to a place, itself included?",
         "`mask.cumsum(dim=1)` counts from 1. Subtract 1, and then padding has a number that must "

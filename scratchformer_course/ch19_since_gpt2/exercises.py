@@ -6,9 +6,9 @@ from functools import cache
 import torch
 from torch.nn import functional as F
 
-from scratchformer_course.kit.checks.engine import exercise, mistake, refused
+from scratchformer_course.kit.checks.cases import drawn, normal
+from scratchformer_course.kit.checks.engine import exercise, mistake
 from scratchformer_course.kit.checks.question import number
-from scratchformer_course.kit.checks.verdict import expect
 
 EPS = 1e-5
 
@@ -29,6 +29,14 @@ def _norm_cases():
     )
 
 
+def _rows(draw):
+    shape = [draw.randint(1, 4) for _ in range(draw.randint(0, 3))]
+    C, scale = draw.randint(2, 9), draw.choice([1e-3, 1.0, 50.0])
+    x, weight = normal(draw, *shape, C, scale=scale), normal(draw, C)
+    dtype = draw.choice([torch.float32, torch.float32, torch.bfloat16])
+    return x.to(dtype), weight.to(dtype), draw.choice([0.0, 1e-6, 1e-5, 1e-2, 1.0])
+
+
 def _size(x, eps):
     return (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
@@ -41,23 +49,11 @@ def rms_norm_by_pytorch(x, weight, eps):
     return weight * F.rms_norm(x.float(), x.shape[-1:], eps=eps).to(x.dtype)
 
 
-def judge_rms_norm(call):
-    praise = rms_norm.compare(call)
-    for x, weight, eps in _norm_cases():
-        got = call(x, weight, eps).value
-        expect(
-            got.dtype == x.dtype,
-            f"The numbers are right, but x is {str(x.dtype)[6:]} and comes back as "
-            f"{str(got.dtype)[6:]}: turn it back before the weight multiplies it.",
-        )
-    return praise
-
-
 rms_norm = exercise(
     "19.1",
     "rms_norm(x: (…, C), weight: (C,), eps: a number) -> (…, C), as precise as x",
     cases=_norm_cases,
-    judge=judge_rms_norm,
+    more=drawn(16, _rows),
     praise="`rms_norm` is right: for zeros, for tiny numbers, and where squares overflow.",
     right=[lambda x, weight, eps: _normed(x, weight, eps), rms_norm_by_pytorch],
     hints=[
@@ -95,9 +91,10 @@ rms_norm = exercise(
             "This divides by the mean of the squares: take its root",
             lambda x, weight, eps: _normed(x, weight, eps, lambda x, eps: _size(x, eps).square()),
         ),
-        refused(
+        mistake(
             "stays in float32",
-            "x is float16 and comes back as float32",
+            "The numbers are right, but not their type: turn them back into that of x before the "
+            "weight multiplies them",
             lambda x, weight, eps: weight * _normed(x.float(), 1, eps),
         ),
     ],
@@ -115,6 +112,7 @@ swiglu_width = exercise(
     "19.2",
     "swiglu_width(d_model, multiple) -> a multiple; three matrices weigh what two of 4 d_model do",
     cases=((96, 1), (4096, 256), (64, 1), (12, 8), (5120, 256), (768, 64), (100, 32), (65, 1)),
+    more=drawn(30, lambda draw: (draw.randint(1, 700), draw.choice([1, 2, 3, 7, 64, 100]))),
     praise="`swiglu_width` is right, for Llama's 11,008 too.",
     right=[
         lambda d_model, multiple: math.ceil(8 * d_model / 3 / multiple) * multiple,
@@ -164,6 +162,11 @@ def share_by_expanding(k, n_heads):
     return k[:, :, None].expand(B, kv_heads, n_heads // kv_heads, T, D).flatten(1, 2)
 
 
+def _shared(draw):
+    B, kv_heads, T, D = (draw.randint(1, 3) for _ in range(4))
+    return normal(draw, B, kv_heads, T, D), kv_heads * draw.randint(1, 4)
+
+
 share_keys = exercise(
     "19.3",
     "share_keys(k: (B, kv_heads, T, D), n_heads) -> (B, n_heads, T, D), neighbours share a key",
@@ -175,6 +178,7 @@ share_keys = exercise(
         (_keys(2, 1, 3, 2), 4),
         (_keys(1, 2, 5, 2), 6),
     ),
+    more=drawn(8, _shared),
     praise="`share_keys` is right: queries 0 to group − 1 share key 0, and so on.",
     slopes=("k",),
     right=[
@@ -237,6 +241,7 @@ visible = exercise(
     "19.4",
     "visible(n_new, n_before, window) -> (n_new, n_before + n_new), True where a query may look",
     cases=((5, 0, 3), (1, 4, 3), (2, 6, 3), (3, 2, 1), (4, 0, 9), (1, 0, 2), (3, 7, 4)),
+    more=drawn(20, lambda draw: (draw.randint(1, 5), draw.randint(0, 7), draw.randint(1, 9))),
     praise="`visible` is right, with tokens in the cache and without.",
     right=[_visible, visible_by_loop],
     hints=[
@@ -295,6 +300,13 @@ def _routed():
     )
 
 
+def _sent(draw):
+    """Choices that are not the likeliest, of some experts only."""
+    N, E = draw.randint(1, 6), draw.randint(2, 6)
+    chosen = [draw.sample(range(E), k) for k in [draw.randint(1, E)] for _ in range(N)]
+    return normal(draw, N, E).softmax(dim=-1), torch.tensor(chosen)
+
+
 def _share(chance, chosen):
     return torch.zeros_like(chance).scatter(1, chosen, 1.0).mean(dim=0) / chosen.shape[1]
 
@@ -313,6 +325,7 @@ balance = exercise(
     "19.5",
     "balance(chance: (N, E), chosen: (N, k) of experts) -> E Σ share · mean chance, a number",
     cases=_routed,
+    more=drawn(10, _sent),
     praise="`balance` is right: 1 for even work, more where few get all, and it has slopes.",
     slopes=("chance",),
     right=[_balance, balance_by_counting],

@@ -7,6 +7,7 @@ from functools import cache
 import torch
 
 from scratchformer_course.ch20_inference.largest import LargestTensor
+from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -45,6 +46,10 @@ def whole_batches(lengths, slots):
     return ends
 
 
+def _requests(draw):
+    return [draw.randint(1, 9) for _ in range(draw.randint(0, 12))], draw.randint(1, 5)
+
+
 finish_steps = exercise(
     "20.1",
     "finish_steps(lengths, slots) -> for each request the step that writes its last token; "
@@ -58,6 +63,7 @@ finish_steps = exercise(
         ([6, 2, 3], 1),
         ([2, 2, 1, 1], 2),  # both slots are free at once
     ),
+    more=drawn(20, _requests),
     praise="`finish_steps` is right: no slot is empty while a request waits.",
     right=[_slots(), by_heap],
     hints=[
@@ -121,6 +127,14 @@ def _matrices():
     )
 
 
+def _matrix(draw):
+    """Rows of very different size, with zeros in them, and an outlier of either sign."""
+    R, C = draw.randint(1, 5), draw.randint(1, 6)
+    w = normal(draw, R, C) * torch.tensor([[10.0 ** draw.randint(-5, 3)] for _ in range(R)])
+    w[draw.randrange(R), draw.randrange(C)] *= draw.choice([0.0, -30.0, 30.0])
+    return w, draw.randint(2, 8)
+
+
 def _size(w):
     return w.abs().amax(dim=1, keepdim=True)
 
@@ -147,6 +161,7 @@ quantise = exercise(
     "20.2",
     "quantise(w: (R, C), bits) -> whole numbers (R, C) in int8, scale (R, 1); whole · scale ≈ w",
     cases=_matrices,
+    more=drawn(20, _matrix),
     praise="`quantise` is right: a scale for each row, one bit for the sign, and zeros stay zero.",
     right=[lambda w, bits: _quantised(w, bits), per_row_by_loop],
     hints=[
@@ -204,10 +219,17 @@ def _passes():
         (_P, _Q, [2, 2], [0.3, 0.9]),
         (_P, _Q, [2, 1], [0.9, 0.1]),  # the second would be kept, but comes too late
         (_P[:1], _Q[:0], [], []),
-        (torch.tensor([[0.0, 1.0], [0.5, 0.5]]), torch.tensor([[0.5, 0.5]]), [0], [0.0]),
+        (torch.tensor([[0.0, 1.0], [0.5, 0.5]]), torch.tensor([[0.5, 0.5]]), [0], [0.1]),
         (p, q, [*drafted[:3], unlikely], [0.6, 0.7, 0.8, 0.95]),
         (p, q, drafted, [0.9, 0.8, 0.7, 0.6]),
     )
+
+
+def _drafts(draw):
+    k, V = draw.randint(0, 4), draw.choice([2, 3, 5, 200])
+    p, q = (normal(draw, n, V, scale=1.5).softmax(dim=-1) for n in (k + 1, k))
+    drafted = [draw.choices(range(V), row.tolist())[0] for row in q]
+    return p, q, drafted, [draw.random() for _ in range(k)]
 
 
 def _keeping(rest=lambda p, q: (p - q).clamp(min=0) / (p - q).clamp(min=0).sum(), last=-1):
@@ -238,6 +260,7 @@ accepted = exercise(
     "accepted(p: (k + 1, V), q: (k, V), draft, u) -> n, rest: (V,); of k drafted tokens the first "
     "n are kept, and the next one is drawn from rest",
     cases=_passes,
+    more=drawn(30, _drafts),
     praise="`accepted` is right: it keeps, refuses, and has one token more when all are kept.",
     right=[keep, keep_by_ratio],
     hints=[
@@ -412,6 +435,15 @@ def _attended():
     )
 
 
+def _blocked(draw):
+    """Queries of very different size, and scores that lie far from 0, or grow from key to key."""
+    T, S, D, E = (draw.randint(1, 7) for _ in range(4))
+    q = normal(draw, T, D) * torch.tensor([[10.0 ** draw.randint(-2, 1)] for _ in range(T)])
+    k = normal(draw, S, D, scale=draw.choice([0.1, 1, 3])) + draw.choice([0, 0, 3, -20])
+    k = k * torch.linspace(draw.choice([1, 0.01]), 1, S)[:, None]
+    return q, k, normal(draw, S, E), draw.randint(1, 8)
+
+
 def _blocks(shrink_total=True, shrink_out=True, start=-math.inf):
     """The right answer, or one that keeps old sums as they are, or starts the maximum elsewhere."""
 
@@ -443,14 +475,20 @@ def by_logsumexp(q, k, v, size):
 
 def judge_in_blocks(call):
     praise = attend_in_blocks.compare(call)
-    q, k, v = torch.ones(20, 2), torch.ones(50, 2), torch.ones(50, 2)
-    with LargestTensor() as seen:
+    for T, S in ((20, 50), (2, 400)):  # with few queries, those of one query are too many
+        q, k, v = (torch.ones(n, 2) for n in (T, S, S))
         call(q, k, v, 5).like(q)
-    why = (
-        "The output is right, but a tensor holds more scores than those of a block: compute these, "
-        "use them, and keep only three things."
-    )
-    expect(seen.numbers < 2 * len(q) * 5, why)
+        with LargestTensor() as seen:
+            call.function(q, k, v, 5)
+        why = (
+            "The output is right, but a tensor holds more scores than those of a block: compute "
+            "these, use them, and keep only three things."
+        )
+        expect(seen.new < 2 * T * 5, why)
+        kept = (
+            "The output is right, but the weights of all blocks are kept: keep only three things."
+        )
+        expect(seen.most < 20 * T * 5, kept)
     return praise
 
 
@@ -463,6 +501,7 @@ attend_in_blocks = exercise(
     "attend_in_blocks(q: (T, D), k: (S, D), v: (S, E), size) -> (T, E), softmax(q kᵀ / √D) v with "
     "the scores of `size` keys at a time",
     cases=_attended,
+    more=drawn(12, _blocked),
     judge=judge_in_blocks,
     praise="`attend_in_blocks` is right, and never holds the scores of more than one block.",
     right=[_blocks(), by_logsumexp],

@@ -5,6 +5,7 @@ import math
 import torch
 from torch.nn import functional as F
 
+from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number
 
@@ -24,10 +25,16 @@ def targets_by_where(ids, prompt):
     return torch.where(place < prompt, -100, ids[:, 1:])
 
 
+def _asked(draw):
+    T = draw.randint(2, 9)
+    return integers(draw, 3, draw.randint(1, 3), T), draw.randint(1, T)
+
+
 answer_targets = exercise(
     "21.1",
-    "answer_targets(ids: (B, T), prompt) -> (B, T - 1), the next token of each place, or -100",
+    "answer_targets(ids: (B, T), prompt: 1 or more) -> (B, T - 1), the next token, or -100",
     cases=((_ids(2, 9, 0), 3), (_ids(3, 7, 1), 1), (_ids(1, 12, 2), 7), (_ids(2, 5, 3), 4)),
+    more=drawn(10, _asked),
     praise="`answer_targets` is right: the loss begins with the first character of the answer.",
     right=[right_targets, targets_by_where],
     hints=[
@@ -83,6 +90,12 @@ def _rewards():
     )
 
 
+def _groups(draw):
+    group, n = draw.randint(1, 4), draw.randint(1, 4)
+    r, log_p, log_start = (normal(draw, group * n, scale=3.0) - i for i in (0, 3, 5))
+    return r, log_p, log_start, draw.choice([0.0, 0.02, 0.5, 3.0]), group
+
+
 def advantages_by_loop(r, log_p, log_start, beta, group):
     found = []
     for i in range(0, len(r), group):
@@ -101,6 +114,7 @@ advantages = exercise(
     "21.2",
     "advantages(r, log_p, log_start: (N,), beta, group) -> (N,), penalised and without the mean",
     cases=_rewards,
+    more=drawn(12, _groups),
     praise="`advantages` is right: what all answers of a group have in common is gone.",
     right=[
         lambda r, log_p, log_start, beta, group: centred(r - beta * (log_p - log_start), group),
@@ -158,6 +172,11 @@ def pass_by_product(n, c, k):
     return 1 - missed
 
 
+def _counted(draw):
+    n = draw.choice([1, 2, 7, 30, 3000])
+    return n, draw.randint(0, n), draw.randint(1, n)
+
+
 pass_at = exercise(
     "21.3",
     "pass_at(n, c, k) -> the chance that k of the n answers hold a right one, if c are right",
@@ -171,6 +190,7 @@ pass_at = exercise(
         (3, 3, 3),
         (2000, 1, 1000),
     ),
+    more=drawn(30, _counted),
     praise="`pass_at` is right, and unbiased.",
     right=[lambda n, c, k: 1 - math.comb(n - c, k) / math.comb(n, k), pass_by_product],
     hints=[
@@ -219,6 +239,11 @@ def _pairs():
     return cases
 
 
+def _compared(draw):
+    N, scale = draw.randint(1, 5), draw.choice([0.1, 5.0, 300.0])
+    return *(normal(draw, N, scale=scale) for _ in range(4)), draw.choice([0.05, 0.3, 1.0, 4.0])
+
+
 def right_dpo_loss(chosen, rejected, chosen_start, rejected_start, beta):
     gain = (chosen - chosen_start) - (rejected - rejected_start)
     return -F.logsigmoid(beta * gain).mean()
@@ -233,6 +258,7 @@ dpo_loss = exercise(
     "21.4",
     "dpo_loss(chosen, rejected, chosen_start, rejected_start: (N,), beta) -> a number",
     cases=_pairs,
+    more=drawn(12, _compared),
     praise="`dpo_loss` is right, for pairs that lie 900 nats apart too.",
     slopes=("chosen", "rejected"),
     right=[right_dpo_loss, dpo_by_softplus],

@@ -4,6 +4,7 @@ import torch
 from torch.nn import functional as F
 
 from scratchformer_course.ch22_inside.songs import NOTES, heard, songs
+from scratchformer_course.kit.checks.cases import drawn, integers, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake
 from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong
@@ -23,6 +24,17 @@ def _probed():
         (_normal(2, 40, 3) - 2, _classes(1, 40), _normal(3, 40, 3), 5.0),
         (_normal(4, 12, 2) + 1, _classes(2, 12), _normal(5, 3, 2), 0.1),
         (_normal(6, 3, 5), _classes(3, 3), _normal(7, 1, 5), 2.0),
+    )
+
+
+def _learned(draw):
+    N, C, M = draw.randint(1, 20), draw.randint(1, 5), draw.randint(1, 4)
+    x = normal(draw, N, C) + draw.choice([-1, 0, 2])
+    return (
+        x,
+        integers(draw, draw.randint(1, 6), N),
+        normal(draw, M, C),
+        draw.choice([0.3, 1.0, 20.0]),
     )
 
 
@@ -51,6 +63,7 @@ probe = exercise(
     "22.1",
     "probe(x: (N, C), y: (N,), new: (M, C), ridge) -> (M, 6), scores of new vectors",
     cases=_probed,
+    more=drawn(10, _learned),
     praise="`probe` is right: it learns from `x`, and scores what it has not seen.",
     right=[right_probe, probe_by_kernel],
     hints=[
@@ -101,6 +114,16 @@ def _erased():
     )
 
 
+def _spanned(draw):
+    """Directions of any length, of which two may be nearly the same."""
+    C = draw.randint(3, 8)
+    directions = normal(draw, draw.randint(1, C - 1), C)
+    if len(directions) > 1:
+        directions[1] = directions[0] + draw.choice([0.03, 0.3, 1.0]) * directions[1]
+    size = draw.choice([0.01, 1.0, 40.0])
+    return normal(draw, draw.randint(1, 4), C), size * directions
+
+
 def right_erase(x, directions):
     q = torch.linalg.qr(directions.T).Q
     return x - x @ q @ q.T
@@ -123,8 +146,10 @@ def only_normalised(x, directions):
 
 erase = exercise(
     "22.2",
-    "erase(x: (N, C), directions: (K, C)) -> (N, C), x without its part along the directions",
+    "erase(x: (N, C), directions: (K, C), none made of others) -> (N, C), x without its part along "
+    "them",
     cases=_erased,
+    more=drawn(12, _spanned),
     praise="`erase` is right: what it returns has a product of 0 with each direction.",
     right=[right_erase, erase_by_pseudo_inverse],
     hints=[
@@ -178,6 +203,11 @@ def _patched():
     )
 
 
+def _places(draw):
+    B, T, C = (draw.randint(1, 5) for _ in range(3))
+    return normal(draw, B, T, C), normal(draw, B, T, C), draw.randrange(T)
+
+
 def right_patch(x, source, place):
     x = x.clone()
     x[:, place] = source[:, place]
@@ -193,6 +223,7 @@ patch = exercise(
     "22.3",
     "patch(x, source: (B, T, C), place) -> (B, T, C), x with the source's vectors in one place",
     cases=_patched,
+    more=drawn(10, _places),
     praise="`patch` is right: one place is the source's, and x itself has not changed.",
     right=[right_patch, patch_by_where],
     hints=[
@@ -249,6 +280,12 @@ def _maps():
     return [(_weights(ids, seed), ids) for seed, ids in enumerate(every)]
 
 
+def _heard(draw):
+    """Few notes in a short song, so that some come again."""
+    notes = integers(draw, draw.randint(1, 4), draw.randint(1, 3), draw.randint(5, 9))
+    return _weights(notes, draw.randrange(99), draw.randint(1, 3)), notes
+
+
 def _earlier(ids):
     """(B, T, T), True where an earlier note is the present one."""
     return (ids[:, :, None] == ids[:, None, :]).tril(-1)
@@ -299,6 +336,7 @@ induction_score = exercise(
     "22.4",
     "induction_score(weights: (B, H, T, T), ids: (B, T)) -> (H,), the mean weight on what followed",
     cases=_maps,
+    more=drawn(10, _heard),
     praise="`induction_score` is right, for notes that were played once before and more often.",
     right=[right_induction_score, score_by_loop],
     hints=[
@@ -402,6 +440,24 @@ PLAYERS = [Player(name, rule) for name, rule in (FOLLOW | FOLLOW_NOT).items()]
 FIVE = [PLAYERS[i] for i in (0, 3, 4, 6, 2)]
 
 
+def _copies(is_copied):
+    """Copies loops of some periods only: of those for which `is_copied` is true."""
+
+    def choose(ids):
+        period = torch.tensor([[len(set(row))] for row in ids.tolist()])
+        return torch.where(is_copied(period)[..., None], _after_latest(ids), _bag(ids))
+
+    return choose
+
+
+PARTLY = [
+    Player("copies loops of even length only", _copies(lambda period: period % 2 == 0)),
+    Player("copies loops of odd length only", _copies(lambda period: period % 2 == 1)),
+    Player("copies short loops only", _copies(lambda period: period < 7)),
+    Player("copies long loops only", _copies(lambda period: period > 5)),
+]
+
+
 def copy_loss(model, ids, where=heard):
     with torch.no_grad():
         logits = model(ids[:, :-1])
@@ -423,7 +479,7 @@ def judged(lengths=(4, 5, 6, 7, 8), limit=1.2, where=heard):
 
 
 def by_hits(model):
-    for ids in (loops_of(5), loops_of(7)):
+    for ids in map(loops_of, (4, 5, 6, 7, 8)):
         hits = model(ids[:, :-1]).argmax(dim=-1) == ids[:, 1:]
         if hits[heard(ids)].float().mean() < 0.6:
             return False
@@ -439,6 +495,7 @@ follows = exercise(
     "22.5",
     "follows(model) -> whether it goes on with a loop as it heard it. model: (B, T) -> (B, T, 32)",
     cases=lambda: [(player,) for player in PLAYERS],
+    more=[(player,) for player in PARTLY],
     praise="`follows` is right: no model is asked how it is built, only what it does.",
     right=[judged(), by_hits],
     explain=_say,

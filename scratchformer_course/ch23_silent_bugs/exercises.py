@@ -12,6 +12,7 @@ from scratchformer_course.ch23_silent_bugs import invariants as inv
 from scratchformer_course.ch23_silent_bugs.model import Parts, SmallGPT
 from scratchformer_course.ch23_silent_bugs.patients import PATIENTS
 from scratchformer_course.ch23_silent_bugs.program import Program
+from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
 from scratchformer_course.kit.checks.question import number, which
 from scratchformer_course.kit.checks.verdict import expect
@@ -41,14 +42,18 @@ class Rounded(Unnamed):
         return logits + 1e-6 * torch.randn_like(logits)
 
 
-class Leaking(Unnamed):
-    """The next token lowers one of the logits of the last text, by very little."""
+def _leaking(by, row=-1, places=slice(None), ahead=1, times=1.0, logit=0):
+    """A class in which a later token moves one logit of a text, by little, in some places."""
 
-    def forward(self, ids, cache=None, mask=None):
-        logits = super().forward(ids, cache, mask)
-        following = self.wte(ids)[-1, 1:, 0]  # (T - 1,)
-        logits[-1, :-1, 0] -= 0.01 * following.abs()
-        return logits
+    class Leaking(Unnamed):
+        def forward(self, ids, cache=None, mask=None):
+            logits = times * super().forward(ids, cache, mask)
+            later = torch.zeros(ids.shape[1])
+            later[:-ahead] = 1.0 + ids[row, ahead:] % 2
+            logits[row, places, logit] += by * later[places]
+            return logits
+
+    return Leaking
 
 
 def one_key_in_sight(query, key):
@@ -65,9 +70,26 @@ def _some_see_the_future():
     faulty = [_model(PATIENTS[name].program) for name in names]
     far = _model(Program().with_part("causal", one_key_in_sight))
     weak = _model(Program())
-    weak.__class__ = Leaking
+    weak.__class__ = _leaking(-0.01)
     ids = inv.some(2, 12)
     return tuple((model, ids) for model in (_model(Program()), rounded, *faulty, far, weak))
+
+
+def _some_hide_it():
+    leaks = (
+        _leaking(0.05, row=0, places=slice(0, 1)),
+        _leaking(-0.05, row=1, places=slice(0, 1)),
+        _leaking(0.05, row=1, places=slice(9, 10), ahead=2),
+        _leaking(0.05, places=slice(1, 2), logit=5),  # only the third token is seen
+        _leaking(-0.05, row=0, places=slice(10, 11), logit=-1),  # only the last one is
+        _leaking(4e-4, row=0, places=slice(2, 3)),
+        _leaking(0.05, places=slice(1, 2), ahead=10),
+        _leaking(0.5, row=0, times=50.0),
+    )
+    models = [_model(Program()) for _ in leaks]
+    for model, leak in zip(models, leaks, strict=True):
+        model.__class__ = leak
+    return [(model, inv.some(2, 12)) for model in models]
 
 
 def by_beginnings(model, ids):
@@ -108,6 +130,7 @@ future_changes_nothing = exercise(
     "future_changes_nothing(model, ids: (B, T)) -> True if no logit, beyond rounding, depends on a "
     "later token; model(ids) gives logits (B, T, V)",
     cases=_some_see_the_future,
+    more=cache(_some_hide_it),
     praise="`future_changes_nothing` is right: it clears both healthy models, and finds six "
     "others.",
     right=[by_beginnings, _by_other_tokens()],
@@ -160,6 +183,15 @@ def _some_forget():
     return tuple((model, inv.some(2, 7)) for model in (*models, _model(modern)))
 
 
+@cache
+def _some_forget_the_first():
+    """A model whose first token alone is at another place with a cache."""
+    first = Program().with_part(
+        "positions", lambda start, T: torch.arange(T) + int(start == 0 and T == 1)
+    )
+    return [(_model(first), inv.some(n, 5)) for n in (1, 3)]
+
+
 def largest_of_each(model, ids):
     logits, cache, off = model(ids), model.new_cache(), 0.0
     for t in range(ids.shape[1]):
@@ -201,6 +233,7 @@ cache_difference = exercise(
     "cache_difference(model, ids: (B, T)) -> the largest difference of a logit, token by token "
     "with a cache or all at once; model.new_cache() begins a text, model(ids, cache) goes on",
     cases=_some_forget,
+    more=_some_forget_the_first,
     praise="`cache_difference` is right: it is 0, but for rounding, where the cache is sound.",
     right=[_difference(), largest_of_each],
     hints=[
@@ -388,6 +421,14 @@ def by_text(training, validation, n):
     return sum(f",{window}," in text for window in found) / len(found)
 
 
+def _texts(draw):
+    """Two texts of few ids, some of two digits; the first may be shorter than a window."""
+    few = [1, 2, 11, 12, 112][: draw.randint(2, 5)]
+    n = draw.randint(1, 4)
+    training = draw.choices(few, k=draw.randint(0, 12))
+    return training, draw.choices(few, k=draw.randint(n, n + 9)), n
+
+
 shared = exercise(
     "23.4",
     "shared(training, validation, n) -> the share of the windows of n tokens in validation that "
@@ -404,6 +445,7 @@ shared = exercise(
         ([3, 1, 2, 9], [1, 3, 1, 9], 2),
         ([1, 23, 4], [12, 3, 4], 2),
     ),
+    more=drawn(20, _texts),
     praise="`shared` is right: it finds a window wherever it stands.",
     right=[by_set, by_text],
     hints=[

@@ -429,7 +429,8 @@ def test_typed_numbers():
     typed = {
         "30": 30, " 2.5 ": 2.5, "0,5": 0.5, "1,234,567": 1234567, "1,234.5": 1234.5, "−2": -2,
         "1/256": 1 / 256, ".5": 0.5, "0,125": 0.125, "12.": 12, "abc": None, "": None, "1/0": None,
-        "1e3": None, "1 2": None, "1/2/3": None, "0x10": None, "Infinity": None,
+        "1e3": 1000, "70 %": 0.7, "½": 0.5, "1 2": None,
+        "1/2/3": None, "0x10": None, "Infinity": None,
     }  # fmt: skip
     assert parsed(list(typed)) == list(typed.values())
 

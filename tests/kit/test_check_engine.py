@@ -1,12 +1,19 @@
 """The engine behind the exercises survives whatever a learner returns, and says what it was."""
 
+import builtins
+import os
+import pickle
 import random
 import re
+import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections import Counter, OrderedDict, namedtuple
 from itertools import permutations
+from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -15,11 +22,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from scratchformer_course.kit.checks import Verdict, exercise, expect, mistake, refused, sandbox
+from scratchformer_course.kit.checks.cases import drawn
 from scratchformer_course.kit.checks.compare import brief
 
 
-def small(task, *cases, right, mistakes=(), **more):
-    return exercise("0.1", task, cases=cases, right=[right], mistakes=mistakes, **more)
+def small(task, *given, right, mistakes=(), cases=(), **more):
+    return exercise("0.1", task, cases=[*given, *cases], right=[right], mistakes=mistakes, **more)
 
 
 def judge_any_divisor(call, n=12):
@@ -234,7 +242,14 @@ def loops_and_swallows(word, times):
             pass
 
 
-@pytest.mark.parametrize("function", [loops_plainly, loops_and_swallows])
+def replaces_what_the_engine_needs(word, times):
+    builtins.len = lambda x: loops_plainly(word, times)
+    return [word] * times
+
+
+@pytest.mark.parametrize(
+    "function", [loops_plainly, loops_and_swallows, replaces_what_the_engine_needs]
+)
 def test_an_endless_loop_is_stopped_and_its_thread_ends(function):
     threads = threading.active_count()
     verdict = repeat(function, limit=0.1)
@@ -292,6 +307,134 @@ def test_global_random_states_neither_matter_nor_change():
     assert len(messages) == 1
 
 
+def changes_everything(word, times):
+    torch.set_default_dtype(torch.float64)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.autograd.set_detect_anomaly(True)
+    torch.set_printoptions(precision=1)
+    torch.set_float32_matmul_precision("medium")
+    np.set_printoptions(precision=1)
+    warnings.simplefilter("error")
+    warnings.showwarning = os.environ["SEEN"] = "yes"
+    sys.setrecursionlimit(5000)
+    sys.path.insert(0, "nowhere")
+    os.chdir("/")
+    sys.stdout, builtins.sorted = None, None
+    os.environ.pop("KEPT", None)
+    return [word] * times
+
+
+def state():
+    yield torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled()
+    yield torch.is_anomaly_enabled(), torch.get_float32_matmul_precision(), [*sys.path]
+    yield repr(torch.tensor(1 / 3)), repr(np.array([1 / 3])), [*warnings.filters]
+    yield warnings.showwarning, dict(os.environ), sys.getrecursionlimit(), Path.cwd()
+    yield sys.stdout, builtins.sorted
+
+
+def test_a_check_gives_back_every_state_that_it_changes(monkeypatch, tmp_path):
+    monkeypatch.setenv("KEPT", "yes")
+    monkeypatch.chdir(tmp_path)
+    before = [*state()]
+    assert repeat(changes_everything)
+    assert [*state()] == before
+
+
+def test_a_verdict_depends_on_no_setting_of_the_notebook():
+    check = small("ones(n) -> (n,)", 3, right=lambda n: torch.ones(n) / 3)
+    torch.set_default_dtype(torch.float64)
+    try:
+        for answer in (check.right, lambda n: torch.tensor([1 / 3] * n)):
+            assert check(answer), check(answer)
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_a_check_runs_where_its_runner_says():
+    def right_here(work, limit):  # as in a page, which has no threads
+        return sandbox.Ended(pickle.loads(pickle.dumps(work())))  # or from another process
+
+    def too_late(work, limit):
+        return sandbox.Ended(problem=f"did not come back within {limit:g} seconds")
+
+    assert repeat(repeat.right, run=right_here)
+    assert not repeat(lambda word, times: [], run=right_here)
+    assert "within 5 seconds: is there a loop" in repeat(repeat.right, run=too_late).message
+
+
+def test_where_an_exercise_needs_no_torch_its_check_needs_none():
+    program = "import sys; from scratchformer_course.ch16_scaling.exercises import fit_power as f; "
+    program += "assert f(f.right) and not f(lambda x, y: (1, 1)) and 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
+
+
+def test_a_thread_that_still_runs_does_not_fill_the_memory_of_later_checks(monkeypatch):
+    monkeypatch.setattr(sandbox, "MEMORY", 0)
+    monkeypatch.setattr(sandbox, "_left", [threading.current_thread()])
+    assert repeat(lambda word, times: [(bytes(10**7) and time.sleep(0.1)) or word, word])
+
+
+# ---- what is equal -------------------------------------------------------------------------------
+
+far = small("far() -> ids", right=lambda: torch.tensor([2_500_000_000]), cases=[()])
+near_0 = small("near_0() -> rates", right=lambda: (3e-4, torch.tensor([3e-4])), cases=[()])
+bits = small("bits() -> (2,) in int8", right=lambda: torch.tensor([1, 2]).char(), cases=[()])
+halves = small("halves() -> (2,)", right=lambda: torch.tensor([1.0, 2.0]).half(), cases=[()])
+flags = small("flags() -> (2,) bool", right=lambda: torch.tensor([True, False]), cases=[()])
+two = small("two() -> two numbers", right=lambda: (1.5, 2.5), cases=[()])
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "fragment"),
+    [
+        (far, lambda: torch.tensor([2_500_000_100]), "returned 2500000100 at [0], expected 25000"),
+        (near_0, lambda: (0.0003, torch.tensor([0.0004])), "`(0.0003, tensor([0.0004]))`"),
+        (near_0, lambda: (0.00031, torch.tensor([0.0003])), "0.00031"),
+        (bits, lambda: torch.tensor([1, 2]), "int64 tensor of shape (2,), but an int8 one is"),
+        (halves, lambda: torch.tensor([1.0, 2.0]), "but a float16 one is expected"),
+        (halves, lambda: torch.tensor([1.0, 2.01]).half(), "2.01 at [1], expected 2"),
+        (flags, lambda: torch.tensor([True, True]), "returned True at [1], expected False"),
+        (double, lambda x: torch.ones(1).expand(10**9), "(1000000000,), but a float32 tensor of"),
+        (double, lambda x: _given_back(2 * x), "cannot be examined"),
+        (double, lambda x: _given_back(x), "in place"),
+        (two, lambda: np.array([1.5, 2.6]), "2.6"),
+        (two, lambda: np.array([1.5, 2.5]), ""),
+        (two, lambda: torch.tensor([1.5, 2.5]), ""),
+        (table, lambda n: MappingProxyType({("a", "b"): n}), ""),
+        (table, lambda n: MappingProxyType({("a", "b"): n + 1}), "4"),
+    ],
+)
+def test_whole_numbers_are_exact_fractions_go_by_their_size_and_a_type_counts(
+    check, answer, fragment
+):
+    verdict = check(answer)
+    assert (verdict.passed, fragment in verdict.message) == (not fragment, True), verdict
+
+
+def _given_back(x):
+    x.untyped_storage().resize_(0)
+    return x
+
+
+def test_drawn_cases_refuse_and_are_not_counted():
+    sides = drawn(5, lambda draw: (draw.randint(3, 9), draw.randint(3, 9)))
+    check = small("area(a, b)", (2, 2), (2, 3), right=lambda a, b: a * b, more=sides)
+    assert check(lambda a, b: a * b).message == "`area` gives the right answer in all 2 calls."
+    assert not check(lambda a, b: 2 * b)
+
+
+def test_a_function_that_keeps_something_from_a_call_is_refused():
+    def first_of_a_length(word, times, kept={}):  # noqa: B006  (what a learner may write)
+        return kept.setdefault(times, [word] * times)
+
+    words = small("repeat(word, times)", ("ab", 2), ("c", 1), right=repeat.right)
+    counts = iter(range(9))
+    assert "`repeat('c', 1)` was right" not in words(lambda word, times: [word] * times).message
+    assert "keep nothing back" in words(lambda w, n: [w] * (n + (next(counts) > 1))).message
+    assert words(first_of_a_length)  # which is right, as long as no case has the same length
+
+
 def test_prints_of_the_learner_come_through(capsys):
     assert double(lambda x: print("I am here") or 2 * x)
     assert capsys.readouterr().out == "I am here\n"
@@ -342,6 +485,9 @@ def test_of_mistakes_that_fit_the_one_that_fits_most_cases_is_named_in_any_order
     assert doubled.startswith("The mode is doubled.\n`scaled(")
     assert check(lambda x, mode: x * mode**2).message.startswith("The mode is squared.\n")
     assert check(lambda x, mode: x * 2).message.startswith("The mode is ignored.\n")
+    # As `SQUARES` does in two cases, and in the third as nobody does: only what it does is said.
+    message = check(lambda x, mode: x * (1, 4, 7)[mode - 1]).message
+    assert message.startswith("On this input it does what an answer does that squares.\n`scaled(")
     # Right in the first case, where `DOUBLES` is not: its diagnosis would mislead.
     message = check(lambda x, mode: x * (mode if mode < 3 else 2)).message
     assert "ignored" not in message and "returned 2 at [0], expected 3" in message
@@ -365,6 +511,13 @@ def test_two_mistakes_that_do_the_same_are_both_named_in_any_order(mistakes, dia
     for order in permutations(mistakes):
         message = scaled(*order)(lambda x, mode: x * mode * 2).message
         assert message.split("\n")[0] == diagnosis
+
+
+def test_an_answer_that_is_always_true_is_told_so_before_a_mistake_that_is_too():
+    every = mistake("says yes", "Every word is called long", lambda word: True)
+    check = small("is_long(word) -> bool", "ab", "abcdef", right=is_long.right, mistakes=[every])
+    message = check(lambda word: True).message
+    assert message.startswith("It is True of every case. Perhaps: Every word is called long.\n")
 
 
 def test_choose_says_which_function_the_chapter_goes_on_with(capsys):
@@ -488,6 +641,18 @@ Gate = small(
 def test_a_class_is_an_exercise_too_and_must_be_trainable(cls, state, fragment):
     verdict = Gate(cls)
     assert (verdict.state, fragment in verdict.message) == (state, True), verdict
+
+
+def test_a_class_that_keeps_the_first_input_of_a_shape_is_refused():
+    def keeps(self, x):
+        self.kept = self.kept or {}
+        return RightGate.forward(self, self.kept.setdefault(x.shape, x.detach()))
+
+    once = small(
+        "Gate(d_model): x", ({"d_model": 3}, torch.arange(6.0).view(2, 3)), right=RightGate
+    )
+    assert once(RightGate).message == "`Gate` gives the right answer."
+    assert not once(gate(keeps)) and not once(gate(lambda self, x: by_hand(self, x[:1])))
 
 
 class RightTable(nn.Module):

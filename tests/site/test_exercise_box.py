@@ -153,14 +153,19 @@ def judged(name, question, *answers):
 @pytest.mark.parametrize(
     ("question", "answers", "state", "words"),
     [
-        (SHARE, ["0.85", "0,853", " .8463 ", "17/20"], "right", ""),
-        (COUNT, ["1,234", "1234.4", "[1, 2, 3, 4]", "1 2 3 4", "1,2,3,4"], "right", ""),
+        (SHARE, ["0.85", "0,853", " .8463 ", "17/20", "85 %", "8.5e-1"], "right", ""),
+        (COUNT, ["1,234", "1234.0", "[1, 2, 3, 4]", "1 2 3 4", "1,2,3,4"], "right", ""),
+        (COUNT, ["(1, 2, 3, 4)", "1.234e3", "12,34"], "right", ""),
+        ({**SHARE, "digits": 3, "right": "1.000"}, ["1,000", "1"], "right", ""),
+        ({**SHARE, "right": "-0.50"}, ["- 0.5", "‑0.5", "−½", "−1/2"], "right", ""),
+        (COUNT, ["1234.4", "1233.6"], "wrong", "A whole number"),
         (ZERO, ["-0.001", "0"], "right", ""),
         (COUNT, ["−2"], "wrong", "Not below zero."),
         (SHARE, ["0.98"], "wrong", "Divide by √2 first."),
         (SHARE, ["0.2"], "wrong", ""),
         (SHARE, ["4"], "wrong", "That is a score"),
-        (SHARE, ["0.86", "0.84", "0.9"], "wrong", "2 digits"),  # nearly right
+        (SHARE, ["0.86", "0.84"], "wrong", "another one"),  # nearly right
+        (SHARE, ["0.9"], "wrong", "Give 2 digits"),
         (SHARE, ["", "much"], "none", ""),
     ],
 )

@@ -10,9 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from scratchformer_course.kit.checks.compare import is_tensor
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 SEED = 1
+
+
+def upside_down(case: tuple) -> tuple:
+    """The case with the first axis of each tensor in reverse, as texts of a batch may come."""
+    return tuple(x.flip(0) if is_tensor(x) and x.dim() else x for x in case)
 
 
 def as_function(cls: Any, right: Any, kept: dict | None = None) -> Callable:

@@ -12,10 +12,13 @@ import operator
 import re
 import reprlib
 import sys
+from collections.abc import Mapping
 from typing import Any
 
-TOLERANCE = 1e-4  # relative and absolute, for float32 and for Python's numbers
-COARSE = {"torch.bfloat16": 2e-2, "torch.float16": 2e-3}  # these hold 3 or 4 digits
+TOLERANCE = 1e-4  # of the number, and of the largest beside it, but of no more than 1
+LEAST = 1e-7  # what float32 may leave where 0 is expected
+COARSE = {"torch.bfloat16": 8e-3, "torch.float16": 1e-3}  # these hold 2 or 3 digits
+LARGEST = 2**26  # numbers: a tensor of more is not looked at, unless so many are expected
 
 
 class Rough(float):
@@ -32,6 +35,16 @@ def is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def is_backed(tensor: Any) -> bool:
+    """Whether the memory of a tensor holds all its numbers: it can be resized, and read past."""
+    torch = sys.modules["torch"]
+    if tensor.layout != torch.strided or tensor.numel() == 0 or tensor.device.type == "meta":
+        return True
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    last = tensor.storage_offset() + sum((n - 1) * step for n, step in steps)
+    return (last + 1) * tensor.element_size() <= tensor.untyped_storage().nbytes()
+
+
 def kind(value: Any) -> str:
     """The type in words: "a list", "a float32 tensor of shape (2, 3)"."""
     name = type(value).__name__
@@ -42,7 +55,7 @@ def kind(value: Any) -> str:
 
 def brief(value: Any, width: int = 80) -> str:
     """One line of at most `width` characters for anything, without memory addresses."""
-    if is_tensor(value) and value.numel() > 12:
+    if is_tensor(value) and (value.numel() > 12 or not is_backed(value)):
         return kind(value)
     short = reprlib.Repr()
     short.maxtuple = short.maxlist = short.maxdict = 12
@@ -76,8 +89,9 @@ def plain(value: Any, example: Any) -> Any:
     """The value in plain types, of the kind of the example; `OtherKind` if it is of another.
 
     Accepted as the same kind: subclasses, tensors and numpy scalars without dimensions for
-    numbers, sparse tensors for dense ones, any precision, and a list for a tuple unless the
-    tuple holds strings only (a word in pieces is a tuple; several results may be a list).
+    numbers, sparse tensors for dense ones, any mapping for a dict, and a list or a row of numbers
+    for a tuple unless that holds strings only (a word in pieces is a tuple; several results may
+    be a list).
     """
     if is_tensor(example):
         return _plain_tensor(value, example)
@@ -89,12 +103,16 @@ def plain(value: Any, example: Any) -> Any:
         return bytes(memoryview(value))
     if example is None and value is None:
         return None
-    if isinstance(example, dict) and isinstance(value, dict):
+    if isinstance(example, dict) and isinstance(value, Mapping):
+        pairs = dict.items(value) if isinstance(value, dict) else [*value.items()]
         if not example:
-            return dict(dict.items(value))
+            return dict(pairs)
         key, item = next(iter(example.items()))
-        return {plain(k, key): plain(v, item) for k, v in dict.items(value)}
+        return {plain(k, key): plain(v, item) for k, v in pairs}
     several = isinstance(example, tuple) and not all(isinstance(item, str) for item in example)
+    is_row = several and all(isinstance(item, int | float) for item in example)
+    if is_row and getattr(value, "shape", None) == (len(example),):
+        value = value.tolist()  # of NumPy's or PyTorch's
     items: list | None = None
     if isinstance(value, list) and (isinstance(example, list) or several):
         items = list(list.__iter__(value))
@@ -113,6 +131,10 @@ def _plain_tensor(value: Any, example: Any) -> Any:
         raise OtherKind(value, example)
     torch = sys.modules["torch"]
     with torch._C.DisableTorchFunctionSubclass():  # documented: no method of a subclass is called
+        if value.numel() > LARGEST and value.shape != example.shape:
+            raise OtherKind(value, example)
+        if not is_backed(value):
+            raise ValueError("its memory was given back")
         tensor = torch.Tensor.detach(value)
         if tensor.layout != torch.strided:
             tensor = torch.Tensor.to_dense(tensor)
@@ -138,22 +160,20 @@ def _plain_number(value: Any, example: bool | int | float) -> Any:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equality of plain data; numbers to 1e-4 (less in half precision), NaN equals NaN.
+    """Equality of plain data; fractions to 1e-4 (less in half precision), NaN equals NaN.
 
-    Where `b` is a boolean tensor, `a` must be one: `~` does something else to numbers.
+    Whole numbers are equal or not. Where `b` is a boolean tensor, `a` must be one, since `~` does
+    something else to numbers; and a type that is expected instead of the usual one counts.
     """
     if a is b:
         return True
     if is_tensor(a) and is_tensor(b):
-        torch = sys.modules["torch"]
-        if b.dtype == torch.bool and a.dtype != torch.bool:
+        if a.shape != b.shape or not has_type_of(a, b) or not (is_backed(a) and is_backed(b)):
             return False
-        near = max(COARSE.get(str(x.dtype), TOLERANCE) for x in (a, b))
-        a, b = a.detach().double(), b.detach().double()
-        return a.shape == b.shape and torch.allclose(a, b, rtol=near, atol=near, equal_nan=True)
+        return not bool(_apart(a, b).any())
     if isinstance(a, float) and isinstance(b, float):
         near = max(COARSE.values()) if isinstance(a, Rough) else TOLERANCE
-        close = math.isclose(a, b, rel_tol=near, abs_tol=near)
+        close = math.isclose(a, b, rel_tol=near, abs_tol=LEAST)
         return close or (math.isnan(a) and math.isnan(b))
     if type(a) is not type(b):
         return False
@@ -162,6 +182,23 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     return bool(a == b)
+
+
+def has_type_of(tensor: Any, expected: Any) -> bool:
+    """Whether a tensor's type will do: any, unless booleans or fewer bits are asked for."""
+    usual = ("torch.float32", "torch.float64", "torch.int64")
+    return tensor.dtype == expected.dtype or str(expected.dtype) in usual
+
+
+def _apart(a: Any, b: Any) -> Any:
+    """Where two tensors of one shape differ by more than rounding, as a tensor of booleans."""
+    if not (a.is_floating_point() or b.is_floating_point()):
+        return a != b
+    near = max(COARSE.get(str(x.dtype), TOLERANCE) for x in (a, b))
+    a, b = a.detach().double(), b.detach().double()
+    sizes = b[b.isfinite()].abs()
+    largest = min(1.0, float(sizes.max())) if len(sizes) else 0.0
+    return ~a.isclose(b, rtol=near, atol=max(near * largest, LEAST), equal_nan=True)
 
 
 def matches(value: Any, known: Any) -> bool:
@@ -221,20 +258,22 @@ def _tensor_difference(got: Any, expected: Any) -> str:
     if got.shape != expected.shape:
         shape = f"shape {tuple(got.shape)}, but {tuple(expected.shape)} is expected"
         return f"returned a tensor of {shape}"
-    if kind(expected).startswith("a bool") and not kind(got).startswith("a bool"):
-        return f"returned {kind(got)}, but a boolean one is expected"
+    if not has_type_of(got, expected):
+        wanted = kind(expected).partition(" tensor")[0]
+        wanted = "a boolean" if wanted == "a bool" else wanted
+        return f"returned {kind(got)}, but {wanted} one is expected"
     bad = int((~got.isfinite() & expected.isfinite()).sum())
     if bad:
         return f"returned NaN or infinity in {bad} of {got.numel()} places"
-    near = max(COARSE.get(str(x.dtype), TOLERANCE) for x in (got, expected))
-    got, expected = got.double(), expected.double()
-    wrong = ~got.isclose(expected, rtol=near, atol=near, equal_nan=True)
-    place = tuple(wrong.nonzero()[0].tolist())
-    returned, wanted = _told_apart(got[place].item(), expected[place].item())
+    place = tuple(_apart(got, expected).nonzero()[0].tolist())
+    a, b = got[place].item(), expected[place].item()
+    returned, wanted = _told_apart(a, b)
     return f"returned {returned} at {list(place)}, expected {wanted}"
 
 
 def _told_apart(a: float, b: float) -> tuple[str, str]:
     """Two numbers with four digits, or with as many more as tell them apart."""
+    if isinstance(a, int) and isinstance(b, int):
+        return str(a), str(b)
     pairs = [(f"{a:.{digits}g}", f"{b:.{digits}g}") for digits in range(4, 18)]
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])

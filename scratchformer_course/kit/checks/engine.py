@@ -25,12 +25,13 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from scratchformer_course.kit.checks.call import Call
-from scratchformer_course.kit.checks.classes import as_function
+from scratchformer_course.kit.checks.classes import as_function, upside_down
 from scratchformer_course.kit.checks.compare import (
     difference,
     error_in_words,
@@ -38,11 +39,12 @@ from scratchformer_course.kit.checks.compare import (
     matches,
     same,
 )
-from scratchformer_course.kit.checks.sandbox import LIMIT, Worker, own_randomness
+from scratchformer_course.kit.checks.sandbox import LIMIT, Runner, in_thread
 from scratchformer_course.kit.checks.slopes import check_training
 from scratchformer_course.kit.checks.ticks import tick
 from scratchformer_course.kit.checks.verdict import Verdict, Wrong
 
+AGAIN = 8  # calls that are made a second time
 Answer = Callable[..., Any]  # a function or a class, as a learner would write it
 Cases = Iterable[Any] | Callable[[], Iterable[Any]]
 
@@ -84,7 +86,8 @@ class Exercise:
 
     `task` is the signature with shapes, and what the function does. `right` are right answers in
     several styles, all functions or all classes; the first computes what is expected. `cases` are
-    tuples of arguments, or the only argument, or a function that makes them.
+    tuples of arguments, or the only argument, or a function that makes them; `more` are such cases
+    that are drawn, tried after them and not counted in what is said.
 
     Where many answers are right, `judge(call, *given)` raises `Wrong` or returns the words of
     praise; `given` is what the notebook hands over with the function. `explain(got, *case)` raises
@@ -102,6 +105,7 @@ class Exercise:
         right: Sequence[Answer],
         mistakes: Sequence[Mistake],
         cases: Cases = (),
+        more: Cases = (),
         judge: Callable[..., str] | None = None,
         explain: Callable[..., None] | None = None,
         praise: str = "",
@@ -114,7 +118,7 @@ class Exercise:
         self.solutions, self.mistakes = list(right), list(mistakes)
         self.judge, self.explain = judge, explain
         self.hints, self.question = list(hints), question
-        self.praise, self._cases = praise, cases
+        self.praise, self._cases, self._more = praise, cases, more
         self.right: Any = self.solutions[0]  # a class may be what other classes are built on
         self.is_class = isinstance(self.right, type)
         self.parameters = list(inspect.signature(self.right).parameters)
@@ -125,23 +129,25 @@ class Exercise:
 
     @property
     def cases(self) -> list[tuple]:
-        """Tuples of arguments; made anew, since a table may give a function for them."""
-        cases = self._cases() if callable(self._cases) else self._cases
-        return [case if isinstance(case, tuple) else (case,) for case in cases]
+        """Tuples of arguments; made anew, since a table may give a function for them.
 
-    def __call__(self, function: Any, *given: Any, limit: float = LIMIT) -> Verdict:
+        An object also meets each of its cases upside down: other inputs of the same shapes.
+        """
+        cases, more = _tuples(self._cases), _tuples(self._more)
+        return [*cases, *more, *(map(upside_down, cases) if self.is_class else ())]
+
+    def __call__(
+        self, function: Any, *given: Any, limit: float = LIMIT, run: Runner = in_thread
+    ) -> Verdict:
         """Check a learner's function; returns within about `limit` seconds, and never raises."""
-        with own_randomness():
-            call = Call(function, self.name, self.parameters, is_class=self.is_class)
-            worker = Worker(lambda: self._verdict(call, given), limit)
-            worker.start()
-            stopped = worker.finish()
-        if worker.result is not None and not worker.problem:
-            if worker.result:
+        call = Call(function, self.name, self.parameters, is_class=self.is_class)
+        ended = run(lambda: self._verdict(call, given), limit)
+        if ended.result is not None and not ended.problem:
+            if ended.result:
                 tick(self.number, function)
-            return worker.result
-        why = f"`{call}` {worker.problem}: is there a loop that never ends?"
-        if not stopped:
+            return ended.result
+        why = f"`{call}` {ended.problem}: is there a loop that never ends?"
+        if not ended.is_stopped:
             why += "\nIt cannot be stopped and still runs: restart the kernel or the program."
         return Verdict(self.number, "try again", why)
 
@@ -152,6 +158,8 @@ class Exercise:
             praise = self.judge(call, *given) if self.judge else self.compare(call)
             if self.slopes or self.is_class:
                 self._check_training(call.given)
+            else:
+                self._check_again(call)
             calls = f" in all {call.count} calls" if call.count > 1 else ""
             default = f"`{self.name}` gives the right answer{calls}."
             return Verdict(self.number, "passed", praise or default)
@@ -188,7 +196,20 @@ class Exercise:
                 self.explain(got, *fresh(case))
             why = f"{why}.\n" if why else ""
             raise Wrong(f"{why}`{call}` {difference(got, expected)}.")
+        call.count -= len(self.cases) - len(_tuples(self._cases))
         return self.praise
+
+    def _check_again(self, call: Call) -> None:
+        """Raise `Wrong` if some of the calls, backwards, give other values: something was kept."""
+        count = call.count
+        for case in reversed(self.cases[:AGAIN]):
+            with contextlib.redirect_stdout(io.StringIO()):  # a reader has seen it once
+                expected, again = self.right(*fresh(case)), call(*case)
+            if again.error is not None or not matches(again.value, expected):
+                raise Wrong(
+                    f"`{again}` was right at first, and now is not: keep nothing back from a call."
+                )
+        call.count = count
 
     def _check_training(self, function: Answer) -> None:
         """Raise `Wrong` if slopes do not pass, or if a call changes the next one."""
@@ -200,13 +221,17 @@ class Exercise:
         check_training(call, right, objects, models, self.cases, self.slopes)
 
     def _diagnosis(self, call: Call, number: int, expected: Any) -> str:
-        """What the mistakes say that do on this case what the learner's function did.
+        """What is said of a mistake that does on all cases what the learner's function does.
 
-        The function was right on the cases before, so a mistake must be right there too. If several
-        are, those that do the same on the most cases speak; of these, the specific ones.
+        If several do, the specific ones speak. One that does the same here, and something else on
+        other cases, lends only its description.
         """
-        cases, candidates = self.cases, [m for m in self.mistakes if not m.is_quoted]
-        candidates = [m for m in candidates if self._agrees(m, call, cases[number], expected)]
+        cases = self.cases
+        candidates = [
+            each
+            for each in self.mistakes
+            if not each.is_quoted and self._agrees(each, call, cases[number], expected)
+        ]
         calls = [self._probe(call, case) for case in cases] if candidates else []
         found: dict[int, list[Mistake]] = {}  # by the number of cases on which they agree
         for candidate in candidates:
@@ -214,8 +239,16 @@ class Exercise:
             if all(agrees[:number]) and any(agrees):
                 found.setdefault(sum(agrees), []).append(candidate)
         nearest = found[max(found)] if found else []
+        if nearest and max(found) < len(cases):
+            same_here = f"On this input it does what an answer does that {nearest[0].description}"
+            return same_here if len(nearest) == 1 else ""
         specific = [each for each in nearest if each.is_specific]
-        return ". Or: ".join(sorted({each.diagnosis for each in specific or nearest}))
+        said = ". Or: ".join(sorted({each.diagnosis for each in specific or nearest}))
+        values = {repr(each.value) for each in calls}
+        is_constant = len(calls) > 1 and len(values) == 1 and isinstance(call.value, bool)
+        return (
+            f"It is {call.value} of every case. Perhaps: {said}" if said and is_constant else said
+        )
 
     def _probe(self, call: Call, case: tuple) -> Call:
         """The learner's function called on a case, whatever it does there."""
@@ -236,6 +269,11 @@ class Exercise:
 
     def _runnable(self, answer: Any, kept: dict | None = None) -> Callable:
         return as_function(answer, self.right, kept) if self.is_class else answer
+
+
+def _tuples(cases: Cases) -> list[tuple]:
+    made = cases() if callable(cases) else cases
+    return [case if isinstance(case, tuple) else (case,) for case in made]
 
 
 exercise = Exercise  # a table is written in small letters: exercise, mistake, refused

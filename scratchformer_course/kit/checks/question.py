@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from scratchformer_course.kit.checks.engine import Answer, Exercise, Mistake
-from scratchformer_course.kit.checks.sandbox import own_randomness
+from scratchformer_course.kit.checks.state import own_state
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Number:
             kept = {k: dict(v) for k, v in vars(answer).items() if isinstance(v, dict)}
             answer = type(answer.__name__, (answer,), kept)
         try:
-            with own_randomness():
+            with own_state():
                 value = float(self.probe(answer))
         except Exception:  # a mistake may also crash
             return None

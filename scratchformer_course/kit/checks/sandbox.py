@@ -1,6 +1,7 @@
-"""Run a check in a thread of its own: bounded in time and memory, with its own random numbers.
+"""Where a check runs: a small interface, and a thread behind it, bounded in time and memory.
 
-It is no security sandbox: a function that deletes files does so.
+It is no security sandbox: a function that deletes files does so, one that ends the process too, and
+a call into C that never comes back holds everything. Such an answer needs a process of its own.
 """
 
 from __future__ import annotations
@@ -8,44 +9,59 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import ctypes
-import random
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from scratchformer_course.kit.checks.state import own_state
 
 LIMIT = 5.0  # seconds for a whole check
 MEMORY = 600 * 2**20  # bytes that the process may grow by during a check
 PAUSE = 0.02  # seconds between two looks at the worker
+_left: list[threading.Thread] = []  # threads that could not be stopped
 
 
-@contextlib.contextmanager
-def own_randomness() -> Iterator[None]:
-    """Fixed global seeds inside (the verdict depends on no one's seed), the old states after."""
-    generators: list[tuple[Callable, Callable, Callable]]
-    generators = [(random.getstate, random.seed, random.setstate)]
-    if numpy := sys.modules.get("numpy"):
-        generators.append((numpy.random.get_state, numpy.random.seed, numpy.random.set_state))
-    if torch := sys.modules.get("torch"):
-        seed = torch.default_generator.manual_seed  # torch.manual_seed would reset GPUs too
-        generators.append((torch.get_rng_state, seed, torch.set_rng_state))
-    states = [get() for get, _, _ in generators]
-    for _, set_seed, _ in generators:
-        set_seed(0)
-    try:
-        yield
-    finally:
-        for (_, _, restore), state in zip(generators, states, strict=True):
-            restore(state)
+@dataclass(frozen=True)
+class Ended:
+    """How a piece of work ended: its result, or in `problem` the limit that it reached."""
+
+    result: Any = None
+    problem: str = ""
+    is_stopped: bool = True  # False if it still runs
+
+
+class Runner(Protocol):
+    """Where a check runs: in a thread, in a process of its own, or, in a page, right here.
+
+    What runs returns a `Verdict`, which can be sent from one process to another.
+    """
+
+    def __call__(self, work: Callable[[], Any], limit: float) -> Ended:
+        """Do the work, for about `limit` seconds at most; it raises no error of its own."""
+
+
+def in_thread(work: Callable[[], Any], limit: float) -> Ended:
+    """The runner of notebooks: it shares the memory, and gives back each state it may change."""
+    with own_state():
+        worker = Worker(work, limit)
+        worker.start()
+        is_stopped = worker.finish()
+    if not is_stopped:
+        _left.append(worker)
+    return Ended(worker.result, worker.problem, is_stopped)
 
 
 def memory() -> int:
-    """Bytes of memory that this process holds now; 0 where the system does not tell."""
+    """Bytes of memory that this process holds now; 0 where the system does not tell.
+
+    It calls nothing that is written in Python: a learner's function may have replaced `len`.
+    """
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
-        return pages * 4096
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * 4096
     except (OSError, ValueError):
         return 0
 
@@ -65,7 +81,7 @@ class Worker(threading.Thread):
         """Set `problem` once the time or the memory is spent."""
         if time.monotonic() > self.deadline:
             self.problem = f"did not come back within {self.limit:g} seconds"
-        elif memory() > self.allowed:
+        elif memory() > self.allowed and not any(thread.is_alive() for thread in _left):
             self.problem = f"filled more than {MEMORY // 2**20} MB of memory"
 
     def run(self) -> None:

@@ -40,6 +40,7 @@ def check_training(
         names = again.parameters
         if again.is_class:  # in place of `self` stand the settings
             names = list(inspect.signature(again.given.forward).parameters)
+            names += [f"input {i}" for i in range(len(names), len(case))]  # it may take `*inputs`
         asked = [again.is_class or name in wanted for name in names]
         mine, theirs = _with_slopes(case, asked), _with_slopes(case, asked)
         expected = right(*fresh(theirs))
