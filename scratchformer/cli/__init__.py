@@ -70,6 +70,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--vocab-size", type=int, metavar="N", help="where the model does not say it")
     add("--context-length", type=int, metavar="N", help="likewise")
     add("--json", action="store_true", help="print all findings as JSON")
+    command = commands.add_parser("chat", help="talk with a model")
+    command.set_defaults(run=_chat)
+    add = command.add_argument
+    smol = "smollm2-135m-instruct"
+    source = f"a folder with a model and its tokenizer, a GGUF file, or {smol} (default)"
+    add("source", nargs="?", default=smol, metavar="SOURCE", help=source)
+    what = "of the sampling, as temperature=0.7; may be repeated"
+    add("--set", action="append", default=[], metavar="KEY=VALUE", help=what)
     return parser
 
 
@@ -83,6 +91,12 @@ def _diagnose(options: argparse.Namespace) -> int:
     from scratchformer.cli.diagnose import diagnose
 
     return diagnose(options)
+
+
+def _chat(options: argparse.Namespace) -> None:
+    from scratchformer.cli.chat import chat
+
+    chat(options)
 
 
 def _train(options: argparse.Namespace) -> None:

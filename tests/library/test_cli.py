@@ -1,5 +1,6 @@
 """The two shell commands: what they write, how they stop and go on, what they say to mistakes."""
 
+import io
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ from scratchformer import cli
 from scratchformer.cli import run
 from scratchformer.cli.run_config import model_classes
 from scratchformer.cli.run_folder import lock_folder
+from scratchformer.cli.tokenizer_names import tokenizer_of
 from scratchformer.data import Playhouse
 from scratchformer.data.corpora import Corpus
 from scratchformer.data.hugging_face import dataset_rows
@@ -563,6 +565,28 @@ def test_a_folder_of_transformers_is_diagnosed_with_its_cache(place, capsys):
     assert cli.main(["diagnose", str(place / "nothing")]) == 1
     GPT(GPTConfig(11, 8, 8, 2, 1)).save(place / "ours")
     assert cli.main(["diagnose", str(place / "ours")]) == 0
+
+
+def test_a_trained_model_goes_on_with_what_is_typed(tokens, straight, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("To be\n\nor\n"))
+    greedy = ["--set", "temperature=0", "--set", "max_new_tokens=6"]
+    assert cli.main(["chat", str(straight), *greedy]) == 0
+    model, tokenizer = GPT.from_pretrained(straight), tokenizer_of(str(straight / "tokenizer.json"))
+    texts = []
+    for start in ("To be", "or"):
+        ids = torch.tensor([tokenizer.encode(start)])
+        texts.append(tokenizer.decode(generate(model, ids, 6, 0.0)[0, ids.shape[1] :].tolist()))
+    assert capsys.readouterr().out == f"{texts[0]}\n\n{texts[1]}\n"
+    for words, why in (
+        (["--set", "depth=3"], "expected one of temperature, top_k"),
+        (["--set", "top_k=many"], "'many' is not a number for top_k"),
+    ):
+        assert cli.main(["chat", str(straight), *words]) == 1
+        assert why in capsys.readouterr().err
+    assert cli.main(["chat", str(straight.parent)]) == 1
+    assert "has no config.json and tokenizer.json" in capsys.readouterr().err
+    assert cli.main(["chat", "smollm3"]) == 1
+    assert "no model 'smollm3': there is smollm2" in capsys.readouterr().err
 
 
 def test_the_command_is_quick_to_say_what_it_does():
