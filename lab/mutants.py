@@ -50,8 +50,6 @@ OPERATORS: dict[type, list[type]] = {
     ast.GtE: [ast.Gt, ast.LtE],
     ast.Eq: [ast.NotEq],
     ast.NotEq: [ast.Eq],
-    ast.In: [ast.NotIn],
-    ast.NotIn: [ast.In],
     ast.Is: [ast.IsNot],
     ast.IsNot: [ast.Is],
 }
@@ -87,6 +85,8 @@ def changes(node: ast.AST, names: list[str]) -> Iterator[ast.AST]:
     match node:
         case ast.BinOp(left=left, op=ast.Sub() | ast.Div() | ast.MatMult() | ast.FloorDiv()):
             yield ast.BinOp(node.right, node.op, left)
+        case ast.Compare(ops=[ast.In()]):
+            yield ast.UnaryOp(ast.Not(), node)
         case ast.BoolOp(values=[*values]):
             yield from values
         case ast.UnaryOp():
