@@ -83,13 +83,14 @@ def locked(folder: str | Path) -> Iterator[None]:
     """Keep other processes out of a folder while the block runs; makes it if it is missing.
 
     The system releases the lock when the process ends, in whatever way; an empty file `.lock`
-    stays. Folders that were made and in which nothing was written go again. Raises BlockingIOError
-    if another process has locked the folder.
+    stays. After an error it goes, and so do folders that were made and are empty. Raises
+    BlockingIOError if another process has locked the folder.
     """
     from filelock import FileLock, Timeout  # imported where it is used: most rooms lock nothing
 
     folder = Path(folder)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
+    is_new = not (folder / ".lock").exists()
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
     try:
@@ -98,9 +99,12 @@ def locked(folder: str | Path) -> Iterator[None]:
         raise BlockingIOError(f"another process is writing to {folder}") from None
     try:
         yield
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # a system that deletes nothing that is open
+                (folder / ".lock").unlink()
+        raise
     finally:
-        if made and [path.name for path in folder.iterdir()] == [".lock"]:
-            (folder / ".lock").unlink()
         lock.release()
         with suppress(OSError):  # one that is not empty
             for path in made:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 TOKEN_FILES = ("tokenizer.json", "val.bin", "train.bin")
 RUN_FILES = (
-    *("run.json", "tokenizer.json", "checkpoint.safetensors", "history.json", "loss.png"),
-    *("model.safetensors", "config.json", "best/model.safetensors", "best/config.json"),
+    *("run.json", "tokenizer.json", "checkpoint.safetensors", "model.safetensors"),
+    *("best/model.safetensors", "config.json", "best/config.json", "history.json", "loss.png"),
 )
 PARTS = ".tokens.part"  # where token files are written before they are put in their place
 MARKS = {  # what a folder holds -> the names that say so; a tokenizer.json may be anybody's

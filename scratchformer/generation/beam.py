@@ -51,7 +51,7 @@ def beam_search(
     7), for every token adds to -ln p: 0 compares probabilities, and short targets win. The
     defaults are those of Vaswani et al. 2017. A finished target stays in the beam as long as it
     is among the best. Otherwise as `greedy_decode`, which is a beam of width 1. Raises ValueError
-    for a width below 1 or a negative penalty too.
+    for a width below 1, or a penalty that is negative or infinite, too.
     """
     _check(model, max_new_tokens)
     if beam_width < 1:

@@ -36,7 +36,8 @@ def generate(
     The model sees the last `context_length` tokens. While all of them fit, keys and values are
     cached; after that each token has another position at each step, and the window is read anew.
     `until` is given each new token (B, 1) as it comes, and ends the text by returning True.
-    Raises ValueError for settings out of range and for ids that the model cannot read.
+    Logits of 16 bits count as 32. Raises ValueError for settings out of range, for ids that the
+    model cannot read, and for logits that are no numbers.
     """
     if max_new_tokens < 0:
         raise ValueError(f"max_new_tokens={max_new_tokens}, expected 0 or more")

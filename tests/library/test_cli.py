@@ -303,8 +303,8 @@ WRONG = [  # (what stands in the configuration, what is put there, what is said)
 
 
 def contents(folder):
-    """Every file in a folder, but for its lock, with what it holds."""
-    files = (path for path in Path(folder).rglob("*") if path.is_file() and path.name != ".lock")
+    """Every file in a folder, with what it holds."""
+    files = (path for path in Path(folder).rglob("*") if path.is_file())
     return {str(path): path.read_bytes() for path in files}
 
 

@@ -162,6 +162,10 @@ REFUSED = [  # the same, and a word of what is said
     ("gpt2", {"num_attention_heads": 2}, "num_attention_heads=2 and n_head=4"),
     ("gpt2", {"n_head": GONE}, "holds no GPT: .*n_head"),
     ("gpt2", {"layer_norm_epsilon": 1e-6}, "layer_norm_epsilon=1e-06"),
+    ("gpt2", {"activation_function": "relu"}, "activation_function='relu', expected 'gelu_new'"),
+    ("gpt2", {"n_inner": 32}, "n_inner=32, expected 4 n_embd = 128"),
+    ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "inverse_layer_idx=True, expected False"),
+    ("gpt2", {"tie_word_embeddings": False}, "tie_word_embeddings=False, expected True"),
     ("gpt2", {"scale_attn_weights": False}, "scale_attn_weights=False"),
     ("gpt2", {"add_cross_attention": True}, "add_cross_attention=True"),
 ]
