@@ -12,7 +12,7 @@ from torch import Tensor
 
 from scratchformer import generation
 from scratchformer.cli.tokenizer_names import tokenizer_of
-from scratchformer.generation.chat import SYSTEM
+from scratchformer.generation.conversation import SYSTEM
 from scratchformer.models import GPT, Llama
 from scratchformer.models.llama_files import CLASSES
 from scratchformer.tokenizers import ByteBPE
