@@ -58,6 +58,11 @@ class RunFolder:
         its checkpoint; FileExistsError if it holds the files of another owner.
         """
         refuse_another_owner(self.path, "a run")
+        if names_in(self.path / "best", ("run.json", self.checkpoint.name)):
+            raise FileExistsError(
+                f"{self.path / 'best'} holds a run of its own, and would get this one's best "
+                "model: choose another --out"
+            )
         if not (found := names_in(self.path, RUN_FILES)):
             return {}
         if not names_in(self.path, ("run.json", self.checkpoint.name)):
@@ -115,7 +120,11 @@ class RunFolder:
         saved = set(names_in(self.path, RUN_FILES)) - {*BEGUN}
         if not (self.has_stepped and saved):
             for path, data in self.before.items():
-                path.unlink(missing_ok=True) if data is None else path.write_bytes(data)
+                if data is None:
+                    path.unlink(missing_ok=True)
+                elif not path.exists() or path.read_bytes() != data:
+                    with atomic_write(path) as part:
+                        part.write_bytes(data)
 
     def save_best_of(self, header: dict, model: nn.Module) -> None:
         """Save the checkpoint's model as the best if it is: the run may have died just before."""

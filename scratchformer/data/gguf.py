@@ -78,6 +78,9 @@ def read_gguf(path: str | Path) -> tuple[dict[str, Any], dict[str, Packed]]:
             shape = tuple(reader.take("Q") for _ in range(reader.take("I")))[::-1]
             heads.append((name, shape, reader.take("I"), reader.take("Q")))
         alignment = settings.get("general.alignment", 32)
+        distinct = len({name for name, *_ in heads}) == n_tensors
+        if not isinstance(alignment, int) or alignment < 1 or not distinct:
+            raise ValueError(f"general.alignment={alignment!r}, or two tensors of one name")
         start = -(-reader.place // alignment) * alignment
         return settings, {name: _packed(data, start, name, *head) for name, *head in heads}
     except (ValueError, TypeError, KeyError, struct.error, RecursionError) as error:

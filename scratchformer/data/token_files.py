@@ -208,8 +208,12 @@ def _put_in_place(parts: Path, folder: Path) -> None:
     """Move the files of `parts` to `folder`.
 
     The old train.bin goes before the other files change, and the new one comes after them. So a
-    folder with a train.bin holds the files of one call and no mixture of two.
+    folder with a train.bin holds the files of one call and no mixture of two. Raises
+    IsADirectoryError, and changes nothing, if one of the names is a folder's.
     """
+    for name in TOKEN_FILES:
+        if (folder / name).is_dir():
+            raise IsADirectoryError(f"{folder / name} is a folder, expected a file or nothing")
     (folder / "train.bin").unlink(missing_ok=True)  # from here on, nothing needs room on the disk
     (folder / "val.bin").unlink(missing_ok=True)
     for name in TOKEN_FILES:

@@ -105,6 +105,8 @@ def _next_log_p(
 ) -> Float[Tensor, "N V"]:
     """ln of each next token's probability, given all of `ids`; padding and begin are no words."""
     logits = model.decode(ids, memory, source)[:, -1]
+    if not logits.amax(dim=-1).isfinite().all():
+        raise ValueError("the model's logits are not numbers: nothing can be chosen")
     wide = torch.promote_types(logits.dtype, torch.float32)
     log_p = logits.log_softmax(dim=-1, dtype=wide)  # (N, V)
     log_p[:, [model.config.pad_id, model.config.begin_id]] = -math.inf

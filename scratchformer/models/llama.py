@@ -31,7 +31,12 @@ from scratchformer.models.llama_files import (
     halves_together,
     to_hugging_face,
 )
-from scratchformer.models.pretrained import load_model, refuse_other_shapes, write_model
+from scratchformer.models.pretrained import (
+    load_model,
+    refuse_no_numbers,
+    refuse_other_shapes,
+    write_model,
+)
 
 
 @dataclass(frozen=True)
@@ -307,6 +312,7 @@ class Llama(nn.Module):
             weights = {}
             for name, theirs in names.items():
                 weight = torch.from_numpy(unpack(tensors[theirs]))
+                refuse_no_numbers(theirs, weight, path)
                 if name.endswith("q_proj.weight"):
                     weight = halves_together(weight, model.config.n_heads)
                 elif name.endswith("k_proj.weight"):
@@ -316,8 +322,8 @@ class Llama(nn.Module):
             refuse_other_shapes(own, weights, path)
         except KeyError as error:
             raise ValueError(f"{path} is of another model: {error} is missing in it") from error
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+        except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
+            raise ValueError(f"{path} is of another model: {error}") from error
         model.load_state_dict(weights, strict=False, assign=True)  # a tied head is named once
         if model.config.tied:
             model.lm_head.weight = model.embed_tokens.weight

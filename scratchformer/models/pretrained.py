@@ -102,7 +102,7 @@ def read_model(source: str | Path) -> tuple[dict, dict[str, Tensor]]:
         if "config" not in record:
             raise ValueError(f"{source} holds no config: pass the folder with its config.json")
         for name, tensor in weights.items():
-            _refuse_no_numbers(name, tensor, source)
+            refuse_no_numbers(name, tensor, source)
         return record["config"], weights
     if str(source).endswith(".safetensors") and not Path(source).exists():
         raise FileNotFoundError(f"there is no file {source}")
@@ -328,7 +328,7 @@ def refuse_other_shapes(own: dict[str, Tensor], given: dict[str, Tensor], source
         )
 
 
-def _refuse_no_numbers(name: str, tensor: Tensor, source: str | Path) -> None:
+def refuse_no_numbers(name: str, tensor: Tensor, source: str | Path) -> None:
     """Raise ValueError for a tensor that does not hold finite floats of 16 bits or more."""
     fits = tensor.is_floating_point() and tensor.element_size() > 1  # 8 bits need a scale
     if not (fits and tensor.isfinite().all()):
@@ -343,7 +343,7 @@ def load_tensors(own: dict[str, Tensor], given: dict[str, Tensor], source: str |
     """
     refuse_other_shapes(own, given, source)
     for name in (n for n, tensor in own.items() if isinstance(tensor, nn.Parameter)):
-        _refuse_no_numbers(name, given[name], source)
+        refuse_no_numbers(name, given[name], source)
     with torch.no_grad():
         for name, tensor in own.items():
             tensor.copy_(given[name])

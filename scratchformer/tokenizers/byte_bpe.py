@@ -154,7 +154,11 @@ class ByteBPE:
         return b"".join(map(self.token_bytes, ids)).decode("utf-8", errors="replace")
 
     def to_tiktoken(self) -> tiktoken.Encoding:
-        """The same tokenizer as an encoding of the tiktoken library: the same ids, faster."""
+        """The same tokenizer as an encoding of the tiktoken library: the same ids, faster.
+
+        A letter that only one of the two libraries knows, as some of the newest in Unicode, may be
+        cut in another place.
+        """
         return tiktoken.Encoding(
             "scratchformer",
             pat_str=self.pattern,
@@ -204,21 +208,21 @@ class ByteBPE:
         kind of tokenizer or another file.
         """
         settings, _ = read_gguf(path)
-        kind = settings.get("tokenizer.ggml.model"), settings.get("tokenizer.ggml.pre")
+        kind = settings.get("tokenizer.ggml.model"), str(settings.get("tokenizer.ggml.pre"))
         if kind[0] != "gpt2" or kind[1] not in GGUF_PATTERNS:
             known = ", ".join(GGUF_PATTERNS)
             raise ValueError(f"{path} has the tokenizer {kind}, expected gpt2 with {known}")
-        names = settings["tokenizer.ggml.tokens"]
-        special = {
-            name: i
-            for i, name in enumerate(names)
-            if settings["tokenizer.ggml.token_type"][i] != ORDINARY
-        }
         byte_of = _gpt2_alphabet()
-        tokens = [
-            name.encode() if name in special else bytes(map(byte_of.__getitem__, name))
-            for name in names
-        ]
+        try:
+            names = settings["tokenizer.ggml.tokens"]
+            kinds = settings["tokenizer.ggml.token_type"]
+            special = {name: i for i, name in enumerate(names) if kinds[i] != ORDINARY}
+            tokens = [
+                name.encode() if name in special else bytes(map(byte_of.__getitem__, name))
+                for name in names
+            ]
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path} holds no complete tokenizer: {error!r}") from error
         return cls(tokens, special, GGUF_PATTERNS[kind[1]], every_byte=False)
 
     def save(self, path: str | Path) -> None:

@@ -127,3 +127,12 @@ def test_settings_out_of_range_are_refused(settings, message):
     for decode in (beam_search, greedy_decode)[: 3 - len(settings)]:
         with pytest.raises(ValueError, match=message):
             decode(small(), SOURCE, **settings)
+
+
+@pytest.mark.parametrize("decode", [greedy_decode, beam_search])
+def test_a_model_whose_logits_are_no_numbers_is_refused(decode):
+    model = small()
+    with torch.no_grad():
+        next(model.parameters()).fill_(math.nan)
+    with pytest.raises(ValueError, match="the model's logits are not numbers"):
+        decode(model, SOURCE, 4)

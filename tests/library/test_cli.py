@@ -337,6 +337,13 @@ def test_no_command_replaces_what_another_owner_has_in_a_folder(tokens, straight
         assert contents(folder) == before
 
 
+def test_a_run_in_the_place_of_another_ones_best_model_is_left_alone(tokens, straight, capsys):
+    shutil.copytree(straight, "out/best")
+    before = contents("out")
+    assert "best holds a run of its own" in refused(capsys, *f"{TRAIN} out".split())
+    assert contents("out") == before
+
+
 @pytest.mark.parametrize("left", ["model.safetensors", "best/config.json", "history.json"])
 def test_a_run_without_its_checkpoint_is_not_begun_anew_over_its_models(
     tokens, straight, capsys, left

@@ -39,7 +39,7 @@ ODD = (
 )
 
 
-def write_gguf(path, kind="F32", tied=True, arch="llama", extra=None, **changes):
+def write_gguf(path, kind="F32", tied=True, arch="llama", extra=None, nan=False, **changes):
     """A small random Llama, its matrices packed as `kind`."""
     rng = np.random.default_rng(0)
     writer = gguf.GGUFWriter(path, arch)
@@ -51,6 +51,7 @@ def write_gguf(path, kind="F32", tied=True, arch="llama", extra=None, **changes)
     shapes |= {"token_embd": (V, C), "output_norm": (C,)} | ({} if tied else {"output": (V, C)})
     for name, shape in shapes.items():
         weight = rng.normal(0, 0.2, shape).astype(np.float32)
+        weight[0] = np.nan if nan else weight[0]
         own = KINDS[kind] if len(shape) == 2 else KINDS["F32"]
         writer.add_tensor(f"{name}.weight", gguf.quantize(weight, own), raw_dtype=own)
     writer.write_header_to_file()
@@ -132,12 +133,40 @@ def same_logits(model, theirs, ids):
         ({"block_count": 3}, "'blk.2.attn_norm.weight' is missing in it"),
         ({"feed_forward_length": 64}, "mlp.down_proj.weight is .64, 96. in it, expected .64, 64."),
         ({"rope_dimension_count": 8}, "8 of 16 channels turn, expected all"),
+        ({"nan": True}, "is not of finite floats only"),
+        ({"head_count": 0}, "is of another model"),
     ],
 )
 def test_a_file_of_another_model_is_refused(tmp_path, changes, message):
     path = write_gguf(tmp_path / "other.gguf", **changes)
     with pytest.raises(ValueError, match=message):
         Llama.from_gguf(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens", "types", "why"),
+    [
+        ("llama", ["a"], [1], "has the tokenizer"),
+        ("gpt2", ["日"], [1], "holds no complete tokenizer: KeyError"),
+        ("gpt2", ["a", "b"], [1], "holds no complete tokenizer: IndexError"),
+        ("gpt2", ["a", "b"], None, "holds no complete tokenizer: KeyError"),
+    ],
+)
+def test_a_tokenizer_of_another_kind_or_a_part_of_one_is_refused(
+    tmp_path, kind, tokens, types, why
+):
+    writer = gguf.GGUFWriter(tmp_path / "a.gguf", "llama")
+    writer.add_tokenizer_model(kind)
+    writer.add_tokenizer_pre("smollm")
+    writer.add_token_list(tokens)
+    if types:
+        writer.add_token_types(types)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    with pytest.raises(ValueError, match=why):
+        ByteBPE.from_gguf(tmp_path / "a.gguf")
 
 
 # ---- where it is ----
@@ -189,6 +218,9 @@ def test_nothing_is_fetched_unasked(fake, tmp_path, monkeypatch):
         Llama.pretrained(NAME)
     with pytest.raises(ValueError, match="no model 'smollm3': there is smollm2-135m-instruct"):
         ByteBPE.pretrained("smollm3")
+    monkeypatch.setenv("SCRATCHFORMER_DATA", "~nobody-of-this-name/x")
+    with pytest.raises(OSError, match="determine home directory"):
+        real_model.find_real_model()
     assert fake == []
 
 

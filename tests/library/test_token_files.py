@@ -234,6 +234,17 @@ def test_wherever_it_fails_the_set_is_the_old_one_or_the_new_one_never_a_mixture
     pytest.fail("it never ended well")
 
 
+@pytest.mark.parametrize("name", ["val.bin", "tokenizer.json"])
+def test_a_folder_in_a_files_place_costs_no_older_file(tmp_path, tokenizer, name):
+    write_tokens(tmp_path, [TEXT], tokenizer, validation=0)
+    old = (tmp_path / "train.bin").read_bytes()
+    (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / name).mkdir()
+    with pytest.raises(IsADirectoryError, match=f"{name} is a folder, expected a file or nothing"):
+        write_tokens(tmp_path, ["another"], tokenizer, overwrite=True)
+    assert (tmp_path / "train.bin").read_bytes() == old
+
+
 def test_two_calls_into_one_folder_do_not_mix_their_texts(tmp_path):
     def documents():
         yield DOCUMENTS[0]
