@@ -235,13 +235,13 @@ def test_wherever_it_fails_the_set_is_the_old_one_or_the_new_one_never_a_mixture
 
 
 @pytest.mark.parametrize("name", ["val.bin", "tokenizer.json"])
-def test_a_folder_in_a_files_place_costs_no_older_file(tmp_path, tokenizer, name):
-    write_tokens(tmp_path, [TEXT], tokenizer, validation=0)
+def test_a_folder_in_a_files_place_costs_no_older_file(tmp_path, name):
+    write_tokens(tmp_path, [TEXT], BPE, validation=0.0)
     old = (tmp_path / "train.bin").read_bytes()
     (tmp_path / name).unlink(missing_ok=True)
     (tmp_path / name).mkdir()
     with pytest.raises(IsADirectoryError, match=f"{name} is a folder, expected a file or nothing"):
-        write_tokens(tmp_path, ["another"], tokenizer, overwrite=True)
+        write_tokens(tmp_path, ["another"], BPE, overwrite=True)
     assert (tmp_path / "train.bin").read_bytes() == old
 
 
