@@ -344,6 +344,7 @@ def load_tensors(own: dict[str, Tensor], given: dict[str, Tensor], source: str |
     refuse_other_shapes(own, given, source)
     for name in (n for n, tensor in own.items() if isinstance(tensor, nn.Parameter)):
         refuse_no_numbers(name, given[name], source)
+        refuse_no_numbers(name, given[name].to(own[name].dtype), source)  # those too large for it
     with torch.no_grad():
         for name, tensor in own.items():
             tensor.copy_(given[name])

@@ -81,7 +81,12 @@ class ByteBPE:
             raise ValueError(f"special tokens {self.special_tokens}; expected the ids {expected}")
         for text in (*self.special_tokens, pattern):
             refuse_surrogates(text, repr(text))
-        self._split = regex.compile(pattern)
+        try:
+            self._split = regex.compile(pattern)
+        except (regex.error, TypeError, RecursionError) as error:
+            raise ValueError(f"{pattern!r:.80} is no pattern: {error}") from error
+        if self._split.groups:  # `findall` would give the groups in place of the chunks
+            raise ValueError(f"{pattern!r:.80} captures a group; expected (?:…) in place of (…)")
         self._cache: dict[str, list[int]] = {}  # chunk -> its ids
 
     @classmethod

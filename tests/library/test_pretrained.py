@@ -308,3 +308,12 @@ def test_an_own_folder_without_a_model_is_an_error(cache, no_network, saved, mon
     (saved / name).unlink()
     with pytest.raises(FileNotFoundError, match=f"SCRATCHFORMER_GPT2 is .*{name} is missing"):
         find_gpt2()
+
+
+def test_a_number_too_large_for_the_models_type_is_refused():
+    own = {"w": torch.nn.Parameter(torch.ones(2))}
+    with pytest.raises(ValueError, match=r"a file: w .* is not of finite floats only"):
+        pretrained.load_tensors(
+            own, {"w": torch.tensor([1.0, 1e300], dtype=torch.float64)}, "a file"
+        )
+    assert torch.equal(own["w"], torch.ones(2))

@@ -280,3 +280,10 @@ def test_offline_a_broken_copy_is_refused_and_neither_deleted_nor_fetched_again(
         ByteBPE.from_tiktoken("gpt2")
     assert "missing or broken" in str(caught.value.__cause__)
     assert not asked and len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("pattern", ["(a)|.", "(", "[" * 100_000])
+def test_a_pattern_that_cuts_no_text_into_chunks_is_refused(pattern):
+    tokens = [bytes([b]) for b in range(256)]
+    with pytest.raises(ValueError, match=r"is no pattern|captures a group"):
+        ByteBPE(tokens, pattern=pattern)
