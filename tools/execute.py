@@ -71,7 +71,8 @@ def main(wanted: list[str]) -> int:
     if absent := missing():
         print(f"not found: {', '.join(absent)}. Connect once, or see book/how_to_use.md")
         return 2
-    if reason := real_model_is_missing():  # its cells would lose their outputs
+    asked = any('"real-model"' in path.read_text(encoding="utf-8") for path in paths)
+    if asked and (reason := real_model_is_missing()):  # its cells would lose their outputs
         print(reason)
         return 2
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

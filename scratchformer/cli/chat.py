@@ -45,6 +45,8 @@ def chat(options: argparse.Namespace) -> None:
 
 
 def _lines() -> Iterator[str]:
+    if sys.stdin is None:  # closed by who has called
+        return
     if not sys.stdin.isatty():
         yield from (line.rstrip("\n") for line in sys.stdin)
         return
@@ -91,6 +93,6 @@ def _opened(source: str) -> tuple[Any, Any]:
         return Llama.pretrained(source), ByteBPE.pretrained(source)
     if not (path / "tokenizer.json").is_file() or not (path / "config.json").is_file():
         raise ValueError(f"{path} has no config.json and tokenizer.json, expected both")
-    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    config = dict(json.loads((path / "config.json").read_text(encoding="utf-8")))
     model_class = Llama if config.get("model_type") in CLASSES else GPT
     return model_class.from_pretrained(path), tokenizer_of(str(path / "tokenizer.json"))

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # Kind of a setting -> how it is packed; 8 is a string, 9 an array
-SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q"} | {
-    12: "d"
-}
+SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?"}
+SCALARS |= {10: "Q", 11: "q", 12: "d"}
 # Kind of a tensor -> its name, and the weights and bytes of a block
 KINDS = {0: ("F32", 1, 4), 1: ("F16", 1, 2), 3: ("Q4_1", 32, 20), 8: ("Q8_0", 32, 34)}
 
