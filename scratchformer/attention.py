@@ -133,6 +133,8 @@ class MultiHeadAttention(nn.Module):
     not divide d_model evenly.
     """
 
+    records = True  # `recorded_attention` may ask it for its weights
+
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, bias: bool = True):
         super().__init__()
         if d_model % n_heads != 0:
@@ -182,6 +184,8 @@ class CrossAttention(nn.Module):
     The queries are made of x, keys and values of the memory. Names, matrices and dropout are those
     of MultiHeadAttention.
     """
+
+    records = True  # `recorded_attention` may ask it for its weights
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, bias: bool = True):
         super().__init__()
@@ -268,6 +272,6 @@ def recorded_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
     with ExitStack() as stack:
         for name, module in model.named_modules():
-            if isinstance(module, (MultiHeadAttention, CrossAttention)):
+            if getattr(module, "records", False):
                 record(name, module, stack)
         yield weights

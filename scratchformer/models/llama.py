@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from scratchformer.attention import KeyValueCache
+from scratchformer.attention import KeyValueCache, scaled_dot_product_attention
 from scratchformer.blocks import check_sizes
 from scratchformer.data.gguf import read_gguf, unpack
 from scratchformer.data.real_model import find_real_model
@@ -142,6 +142,8 @@ class WindowCache:
 class Attention(nn.Module):
     """Causal attention: n_heads queries, and n_kv_heads keys and values that they share."""
 
+    records = True  # `recorded_attention` may ask it for its weights
+
     def __init__(self, config: LlamaConfig):
         super().__init__()
         c = self.config = config
@@ -157,16 +159,11 @@ class Attention(nn.Module):
         x: Float[Tensor, "B T C"],
         cache: KeyValueCache | WindowCache | None = None,
         mask: Bool[Tensor, "B S"] | None = None,
-    ) -> Float[Tensor, "B T C"]:
-        c, (B, T, _) = self.config, x.shape
+        need_weights: bool = False,
+    ) -> Float[Tensor, "B T C"] | tuple[Float[Tensor, "B T C"], Float[Tensor, "B H T K"]]:
+        c, T = self.config, x.shape[1]
         start = len(cache) if cache is not None else 0  # tokens read before these
-        q = self.q_proj(x).view(B, T, c.n_heads, c.D)
-        k = self.k_proj(x).view(B, T, c.kv_heads, c.D)
-        v = self.v_proj(x).view(B, T, c.kv_heads, c.D).transpose(1, 2)  # (B, kv_heads, T, D)
-        if c.qk_norm:
-            q, k = self.q_norm(q), self.k_norm(k)
-        q = rotate_halves(q.transpose(1, 2), start, c.rope_base)  # (B, n_heads, T, D)
-        k = rotate_halves(k.transpose(1, 2), start, c.rope_base)  # (B, kv_heads, T, D)
+        q, k, v = self.project(x, start)
         if cache is not None:
             cache.append(k, v)
             k, v = cache.k, cache.v  # (B, kv_heads, K, D)
@@ -175,8 +172,28 @@ class Attention(nn.Module):
             allowed = allowed & mask[:, None, None, -k.shape[2] :]  # (B, 1, T, K)
         group = c.n_heads // c.kv_heads  # queries 0 to group - 1 share key 0, and so on
         k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
+        if need_weights:
+            heads, weights = scaled_dot_product_attention(q, k, v, allowed)
+            return self.o_proj(heads.transpose(1, 2).flatten(2)), weights
         heads = F.scaled_dot_product_attention(q, k, v, allowed)  # (B, n_heads, T, D)
         return self.o_proj(heads.transpose(1, 2).flatten(2))
+
+    def project(
+        self, x: Float[Tensor, "B T C"], start: int = 0
+    ) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B K T D"], Float[Tensor, "B K T D"]]:
+        """Queries of all H heads, and keys and values of the K heads of keys; row 0 is at `start`.
+
+        Queries and keys are turned to their places.
+        """
+        c, (B, T, _) = self.config, x.shape
+        q = self.q_proj(x).view(B, T, c.n_heads, c.D)
+        k = self.k_proj(x).view(B, T, c.kv_heads, c.D)
+        v = self.v_proj(x).view(B, T, c.kv_heads, c.D).transpose(1, 2)  # (B, kv_heads, T, D)
+        if c.qk_norm:
+            q, k = self.q_norm(q), self.k_norm(k)
+        q = rotate_halves(q.transpose(1, 2), start, c.rope_base)  # (B, n_heads, T, D)
+        k = rotate_halves(k.transpose(1, 2), start, c.rope_base)  # (B, kv_heads, T, D)
+        return q, k, v
 
     def may_attend(self, start: int, T: int, K: int, device: torch.device) -> Bool[Tensor, "T K"]:
         """True where a query, at `start` and after, may look at a key: the last K up to it."""
