@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def execute(path: Path) -> str | None:
     """Run one notebook and replace its file; the error's last lines if a cell failed.
 
-    Its facts stay, with the seconds that this execution took.
+    Its moment and its facts stay, with the seconds that this execution took.
     """
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(
@@ -44,6 +44,7 @@ def execute(path: Path) -> str | None:
     facts = dict(notebook.metadata.get("course", {}))
     facts["seconds"] = about(time.perf_counter() - start, facts.get("seconds", 0))
     notebook.metadata = {
+        **({"moment": notebook.metadata.moment} if "moment" in notebook.metadata else {}),
         "course": facts,
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
