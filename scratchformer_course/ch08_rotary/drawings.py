@@ -134,34 +134,3 @@ def distances(trained: int, length: int, step: int = 8):
         "colour: these distances are new. Both colours grow stronger with the distance. So a "
         "place can be new where the distance is not."
     )
-
-
-def squeezed(trained: int, length: int, marks: int = 8):
-    """The places of a long text, as they are and squeezed into those met in training."""
-    d, left, right = Drawing(470, 196), 20, 450
-    scale = (right - left) / length
-    edge = left + trained * scale
-    d.box(left - 8, 26, edge - left + 3, 164, "", "muted", fill=0.1)
-    d.text(left - 8, 13, f"met in training: places 0 to {trained - 1}", anchor="start")
-    rows = ((56, 1.0, f"{length} places as they are"), (134, trained / length, "squeezed"))
-    for y, factor, name in rows:
-        d.line([(left, y + 24), (right, y + 24)], "muted")
-        for i in range(marks):
-            place = i * length / marks * factor
-            x = left + place * scale
-            d.line([(x, y + 14), (x, y + 30)], "position", width=3)
-            if (factor == 1 and place != trained) or i == 0:  # its name would lie on the edge
-                d.text(x, y + 42, f"{place:g}", "position", size=13)
-            elif i == marks - 1:
-                d.text(x + 4, y + 42, f"{place:g}", "position", size=13, anchor="end")
-        d.text(right, y, name, anchor="end", size=15)
-    last = length - length / marks
-    ends = ((left + last * scale, 108), (left + last * trained / length * scale, 144))
-    d.line(ends, "position", dashed=True, width=1.4)
-    return d.show(
-        f"Two rulers of {length} places, of which the first {trained} are shaded as met in "
-        f"training. On the upper ruler {marks} marks stand over its full length, most of them "
-        "outside the shaded part. On the lower ruler the same marks stand closer, and all of "
-        f"them are inside the shaded part: a dashed line follows "
-        f"the last one from place {last:g} to place {last * trained / length:g}."
-    )

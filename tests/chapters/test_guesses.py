@@ -112,7 +112,6 @@ NUMBERS = {
     "07/row-of-first-head": ("cell-30", lambda t: f"{rows(t)[4][0]:.0f}"),
     "07/eight-heads": ("cell-43", eight_heads),
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
-    "08/looks-where": ("cell-73c", found(r"squeezed: +looks back by (\d+)")),
     "09/hidden-numbers": ("cell-10", lambda t: all_of(f"{n:.0f}" for n in rows(t)[3])),
     "09/apart-after-8": ("cell-22", found(r"\b8 layers: apart ([\d.]+)")),
     "10/all-five": ("train-6", lambda text: max(re.findall(r"[\d,]+ steps", text), key=steps_of)),
@@ -172,12 +171,8 @@ CHOICES = r"""
     one by one 0\.[0-5]\d, together (0\.[6-9]|1\.)
 08/place-place cell-08: changes
     ^place·place +(\S+) +(?!\1)
-08/worse-at-once cell-57: waves
-    order = max\(past\["rotary", s\], pair_loss\) < past\["waves", s\]\n    assert order
 08/who-recovers cell-64: only rotary
-    ^none +2\.[4-9].*\nwaves +2\.[5-9].*\nrotary +2\.[0-3]
-08/who-profits cell-72: only the waves
-    ^waves +2\.[89].*  2\.[3-6].*\nrotary +2\.[4-7].*  2\.[89]
+    ^waves .*  2\.[7-9]\d .*  2\.3\d .*\nrotary .*  (2\.\d\d \S+ \S+)  \1$
 09/straight-answers cell-06: 0 for every phrase
     ^\[(0\.0(, )?)+\]$
 09/alone cell-58: neither
