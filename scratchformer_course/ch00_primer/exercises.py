@@ -116,9 +116,9 @@ standardise = exercise(
         "`unbiased=False`, and then `(x - mean) / ...`.",
     ],
     question=number(
-        "`x` has the rows [1, 1, 5, 5] and [3, 3, 9, 9]. What is the last number of row 0 of "
+        "`x` has the rows [2, 2, 2, 6] and [3, 3, 9, 9]. What is the last number of row 0 of "
         "`standardise(x)`? Give two digits after the point.",
-        lambda f: f(_table([1, 1, 5, 5], [3, 3, 9, 9]))[0, 3],
+        lambda f: f(_table([2, 2, 2, 6], [3, 3, 9, 9]))[0, 3],
     ),
     mistakes=[
         mistake(
