@@ -74,7 +74,7 @@ def updated(
     together = [a + b for a, b in zip(before, read, strict=True)]
     rows = (
         (30, f"{word}, alone", "stream", before, "0.0f"),
-        (86, f"what {word} reads", "value", read, "0.2f"),
+        (86, "it reads", "value", read, "0.2f"),
         (156, "together", "stream", together, "0.2f"),
     )
     d.texts(212, 14, names, right=104)
@@ -83,12 +83,12 @@ def updated(
         for i, number in enumerate(numbers):
             shade = 0.04 + 0.4 * min(1.0, float(number))
             d.box(164 + 104 * i, top, 96, 42, f"{number:{digits}}", colour, fill=shade, size=16)
-    d.plus(24, 107)
+    d.plus(40, 107)
     d.line([(24, 142), (460, 142)])
     said = [", ".join(f"{n} {v:.2f}" for n, v in zip(names, r, strict=True)) for *_, r, _ in rows]
     return d.show(
-        f"Three rows of numbers. {word} alone: {said[0]}. What {word} reads: {said[1]}. Both added "
-        f"up: {said[2]}. So the vector of {word} says now what its noun is like."
+        f"Three rows of numbers. {word} alone: {said[0]}. It reads: {said[1]}. Both added up: "
+        f"{said[2]}. So the vector of {word} says now what its noun is like."
     )
 
 
@@ -171,7 +171,7 @@ def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequen
     for t in asks:
         for s, token in enumerate(tokens[: t + 1]):
             word = token.strip()
-            width = 8.2 * len(word) + 6
+            width = 7 + sum(5 if c in "fijlt,." else 12 if c in "mwMW" else 8.8 for c in word)
             space = 4 if token.startswith(" ") and x else 0
             if x + space + width > wide:
                 x, y, space = 0.0, y + high + 4, 0

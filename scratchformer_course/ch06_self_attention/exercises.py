@@ -281,9 +281,10 @@ def explain_attention(got, q, k, v, mask):
     if weights.shape != right.shape or not weights.isfinite().all() or same(got[1], right):
         return
     sums = weights.sum(dim=-1)
-    is_softmax = bool((weights >= 0).all()) and sums.sub(1).abs().max() < 1e-3
+    least = float(weights.min())
+    expect(least >= 0, f"A weight is {least:.2g}, but after a softmax none is below 0.")
     first = f"A row of weights sums to {sums.flatten()[sums.sub(1).abs().argmax()]:.5g}"
-    expect(is_softmax, f"{first}, but 1 is expected.")
+    expect(sums.sub(1).abs().max() < 1e-3, f"{first}, but 1 is expected.")
     if mask is not None:
         seen = f"A weight of {float(weights.masked_fill(mask, 0).max()):.2g} stands where"
         expect(not weights.masked_fill(mask, 0).any(), f"{seen} the mask is False.")
@@ -333,7 +334,7 @@ attention = exercise(
     ],
     question=number(
         "`q` is [[2, 0, 0, 0]], `k` is [[ln 3, 0, 0, 0], [0, 0, 0, 0]], `v` is [[4], [12]], and "
-        "there is no mask. Which number is the context? Give two digits behind the point.",
+        "there is no mask. Which number is the context? Give two decimals.",
         lambda f: f(
             torch.tensor([[2.0, 0, 0, 0]]),
             torch.tensor([[math.log(3), 0, 0, 0], [0, 0, 0, 0]]),
