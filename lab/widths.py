@@ -72,7 +72,7 @@ def trial(kind: str, width: int, rate: float, seed: int, steps: int = STEPS) -> 
         with torch.no_grad():
             for p in head.parameters():
                 assert p.grad is not None
-                p -= rate * p.grad
+                p.sub_(rate * p.grad)
                 p.grad = None
     *asked, answer = questions(TESTED, torch.Generator().manual_seed(100))
     with torch.no_grad():

@@ -167,7 +167,9 @@ def pipeline() -> HTML:
 def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequence[float]]) -> HTML:
     """Rows of a map as lines of text: the darker a word, the more of its attention is there."""
     wide, high, gap = 470, 30, 26
-    boxes, x, y, lowest, said = [], 0.0, 0.0, 0.0, []
+    boxes: list[tuple] = []
+    said: list[str] = []
+    x = y = lowest = 0.0
     for t in asks:
         for s, token in enumerate(tokens[: t + 1]):
             word = token.strip()
@@ -177,8 +179,7 @@ def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequen
                 x, y, space = 0.0, y + high + 4, 0
             boxes.append((x + space, y, width, word, float(weights[t][s]), s == t))
             x += space + width
-        most = max(range(t + 1), key=lambda s, t=t: float(weights[t][s]))
-        share = float(weights[t][most])
+        share, most = max((float(weights[t][s]), s) for s in range(t + 1))
         said.append(f"In row {len(said) + 1} it is {tokens[most].strip()}, with {share:.2f}.")
         lowest, x, y = y + high, 0.0, y + high + gap
     d = Drawing(wide + 4, int(lowest) + 4)

@@ -190,7 +190,7 @@ def test_a_choice_says_which_half_of_it_is_wrong():
 
 PAGE = "06_self_attention"
 FIRST, SECOND = 'section[data-exercise="6.3"]', 'section[data-exercise="6.1"]'
-NUMBER, WHICH = exported(EXERCISES[PAGE][3]), exported(EXERCISES[PAGE][0])
+NUMBER, WHICH = exported(EXERCISES[PAGE][2]), exported(EXERCISES[PAGE][0])
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +222,7 @@ def test_answers_are_judged_kept_tick_what_was_worked_out_and_can_be_read(browse
         assert status(page, SECOND) != "" and ticks(page) == []
         wrong, words = next(iter(NUMBER["wrong"].items()))
         assert answer_number(page, wrong) == f"Not yet. {words}."
-        hint = EXERCISES[PAGE][3].hints[0].replace("`", "")
+        hint = EXERCISES[PAGE][2].hints[0].replace("`", "")
         assert answer_number(page, "7").endswith(hint) and ticks(page) == []
         page.locator(f"{FIRST} .course-hint summary").first.click()
         assert "right" in answer_number(page, NUMBER["right"])
