@@ -286,7 +286,7 @@ def explain_attention(got, q, k, v, mask):
     first = f"A row of weights sums to {sums.flatten()[sums.sub(1).abs().argmax()]:.5g}"
     expect(sums.sub(1).abs().max() < 1e-3, f"{first}, but 1 is expected.")
     if mask is not None:
-        seen = f"A weight of {float(weights.masked_fill(mask, 0).max()):.2g} stands where"
+        seen = f"A weight of {float(weights.masked_fill(mask, 0).max()):.2g} is given where"
         expect(not weights.masked_fill(mask, 0).any(), f"{seen} the mask is False.")
 
 
@@ -295,7 +295,7 @@ def judge_attention(call):
     q, k, v, mask = _of_scores(LARGE, OTHER)
     weights = call(q, k, v, mask).like((v, q @ k.mT))[1]
     leak = float(weights.masked_fill(mask, 0).abs().max())
-    why = f"A weight of {leak:.2g} stands where the mask is False: a hidden score is −∞"
+    why = f"A weight of {leak:.2g} is given where the mask is False: a hidden score is −∞"
     expect(leak < 1e-12, f"{why}, below any other.")
     return praise
 
