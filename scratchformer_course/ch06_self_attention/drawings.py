@@ -194,5 +194,5 @@ def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequen
         d.text(x + 2 + width / 2, y + 2 + high / 2, word, bold=weight > 0.5, size=15)
     return d.show(
         "The same sentence three times, up to its first, its second and its third word is. The "
-        f"stronger the colour of a word, the more attention the last is gives to it. {' '.join(said)}"
+        f"stronger the colour of a word, the more attention the last is gives it. {' '.join(said)}"
     )
