@@ -32,14 +32,14 @@ def mean_of_the_past(words: Sequence[str]) -> HTML:
 def table_times_x(weights: Sequence, x: Sequence, marked: int = 2) -> HTML:
     """The table of weights, times the words' vectors, is the means; one row is marked."""
     drawing = Drawing(480, 226)
-    n, cell = len(x), 37
+    n, cell = len(x), 36
     means = [
         [sum(w * v[c] for w, v in zip(row, x, strict=True)) for c in range(3)] for row in weights
     ]
     tables = (
         ("weights", "value", 4, weights),
-        ("x", "stream", 184, x),
-        ("means", "value", 327, means),
+        ("x", "stream", 178, x),
+        ("means", "value", 314, means),
     )
     for title, colour, left, table in tables:
         width = len(table[0])
@@ -48,10 +48,10 @@ def table_times_x(weights: Sequence, x: Sequence, marked: int = 2) -> HTML:
         shades = [[0.35 * (lit[i] and table[i][j] > 0) for j in range(width)] for i in range(n)]
         drawing.grid(left, 42, shades, cell, colour)
         drawing.numbers(left, 42, table, cell, size=14)
-    drawing.text(168, 42 + n * cell / 2, "@", size=18, bold=True)
-    drawing.text(311, 42 + n * cell / 2, "=", size=18, bold=True)
+    drawing.text(163, 42 + n * cell / 2, "@", size=18, bold=True)
+    drawing.text(300, 42 + n * cell / 2, "=", size=18, bold=True)
     drawing.texts(
-        444, 42 + cell / 2, ["the", "old", "king", "sleeps"], down=cell, size=13, anchor="start"
+        428, 42 + cell / 2, ["the", "old", "king", "sleeps"], down=cell, size=13, anchor="start"
     )
     drawing.text(
         4, 212, "royal: ⅓ · 0 + ⅓ · 0 + ⅓ · 1 + 0 · 0 = ⅓", "value", 15, "start", bold=True

@@ -6,7 +6,7 @@ import torch
 
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
@@ -246,85 +246,6 @@ fading_scores = exercise(
             "scores that are halved, not weights",
             "but 0.5 times is expected",
             lambda T: right_fading_scores(T).tril().exp(),
-        ),
-    ],
-)
-
-
-def judge_hidden_leak(call):
-    for T in (6, 9, 3, 4):
-        causal = torch.ones(T, T, dtype=torch.bool).tril()
-        mask = call(T).like(causal, "A comparison such as `weights > 0` makes booleans.")
-        dtype = f"The mask is {mask.dtype}, but torch.bool is expected."
-        expect(mask.dtype == torch.bool, dtype)
-        shape = f"The mask has shape {tuple(mask.shape)}, but {(T, T)} is expected."
-        expect(mask.shape == causal.shape, shape)
-        lost = (causal & ~mask).nonzero().tolist()
-        first = lost[0] if lost else ""
-        few = f"Position pairs that were True are False now, {first} the first: only add."
-        expect(not lost, few)
-        leaks = (mask & ~causal).nonzero().tolist()
-        expect(leaks, "This is the causal mask: no position sees its future.")
-        many = f"{len(leaks)} places leak, {leaks[0]} and {leaks[-1]} among them: one is enough."
-        expect(len(leaks) == 1, many)
-        i, j = leaks[0]
-        seen = f"Position {i} sees the last position, {j}: the test changes that one"
-        expect(j != T - 1, f"{seen} and catches it.")
-    return f"Position {i} reads position {j}, and changing the last one shows nothing."
-
-
-def right_hidden_leak(T):
-    mask = torch.ones(T, T, dtype=torch.bool).tril()
-    mask[0, 1] = True
-    return mask
-
-
-def by_comparison(T):
-    i, j = torch.arange(T).unsqueeze(1), torch.arange(T)
-    return (j <= i) | ((i == 0) & (j == T - 2))
-
-
-def leaks_in_the_last_column(T):
-    mask = torch.ones(T, T).tril().bool()
-    mask[0, -1] = True
-    return mask
-
-
-hidden_leak = exercise(
-    "5.4",
-    "hidden_leak(T: int) -> (T, T) bool, causal but for one True that the usual test misses",
-    judge=judge_hidden_leak,
-    right=[right_hidden_leak, by_comparison],
-    hints=[
-        "Which column of the mask does `usual_test` look at?",
-        "Begin with `torch.ones(T, T, dtype=torch.bool).tril()`, and set one place above the "
-        "diagonal to True, but none in ...",
-    ],
-    question=which(
-        "leaks in the last column",
-        beside=[right_hidden_leak, by_comparison],
-        others=["takes a place away", "one step of future everywhere"],
-    ),
-    mistakes=[
-        refused(
-            "the causal mask itself",
-            "This is the causal mask",
-            lambda T: _past(T).bool(),
-        ),
-        refused(
-            "one step of future everywhere",
-            "one is enough",
-            lambda T: torch.ones(T, T).tril(1).bool(),
-        ),
-        refused(
-            "leaks in the last column",
-            "the test changes that one and catches it",
-            leaks_in_the_last_column,
-        ),
-        refused(
-            "takes a place away",
-            "that were True are False now",
-            lambda T: _past(T).bool() & ~torch.eye(T).bool(),
         ),
     ],
 )
