@@ -30,36 +30,39 @@ def mean_of_the_past(words: Sequence[str]) -> HTML:
 
 
 def table_times_x(weights: Sequence, x: Sequence, marked: int = 2) -> HTML:
-    """The table of weights, times the words' vectors, is the means; one row is marked."""
-    drawing = Drawing(480, 226)
-    n, cell = len(x), 36
+    """The table of weights, times the words' vectors, is the means; one mean is marked."""
+    drawing = Drawing(480, 246)
+    n, cell, top = len(x), 36, 60
     means = [
         [sum(w * v[c] for w, v in zip(row, x, strict=True)) for c in range(3)] for row in weights
     ]
     tables = (
-        ("weights", "value", 4, weights),
-        ("x", "stream", 178, x),
-        ("means", "value", 314, means),
+        ("weights", "value", 4, weights, lambda i, j: i == marked and weights[i][j] > 0),
+        ("x", "stream", 178, x, lambda i, j: j == 0 and i <= marked),
+        ("means", "value", 314, means, lambda i, j: (i, j) == (marked, 0)),
     )
-    for title, colour, left, table in tables:
+    for title, colour, left, table, lit in tables:
         width = len(table[0])
-        drawing.text(left + width * cell / 2, 22, title, colour, bold=True)
-        lit = [i <= marked if title == "x" else i == marked for i in range(n)]
-        shades = [[0.35 * (lit[i] and table[i][j] > 0) for j in range(width)] for i in range(n)]
-        drawing.grid(left, 42, shades, cell, colour)
-        drawing.numbers(left, 42, table, cell, size=14)
-    drawing.text(163, 42 + n * cell / 2, "@", size=18, bold=True)
-    drawing.text(300, 42 + n * cell / 2, "=", size=18, bold=True)
-    drawing.texts(
-        428, 42 + cell / 2, ["the", "old", "king", "sleeps"], down=cell, size=13, anchor="start"
-    )
+        drawing.text(left + width * cell / 2, 16, title, colour, bold=True)
+        for place, name in zip(
+            (14, 52, 93), ("royal", "aged", "asleep") * (width == 3), strict=False
+        ):
+            drawing.text(left + place, 44, name, "muted", 13)
+        shades = [[0.35 * lit(i, j) for j in range(width)] for i in range(n)]
+        drawing.grid(left, top, shades, cell, colour)
+        drawing.numbers(left, top, table, cell, size=14)
+    drawing.text(163, top + n * cell / 2, "@", size=18, bold=True)
+    drawing.text(300, top + n * cell / 2, "=", size=18, bold=True)
+    words = ["the", "old", "king", "sleeps"]
+    drawing.texts(428, top + cell / 2, words, down=cell, size=13, anchor="start")
     drawing.text(
-        4, 212, "royal: ⅓ · 0 + ⅓ · 0 + ⅓ · 1 + 0 · 0 = ⅓", "value", 15, "start", bold=True
+        4, 232, "royal: ⅓ · 0 + ⅓ · 0 + ⅓ · 1 + 0 · 0 = ⅓", "value", 15, "start", bold=True
     )
     return drawing.show(
-        "A table of four by four weights, times a table with the three numbers of each of four "
-        "words, is a table of four means. The row of king is marked: three weights of one third "
-        "and a 0 meet the royal numbers 0, 0, 1 and 0, and the sum is one third."
+        "A table of four by four weights, times a table with the three numbers royal, aged and "
+        "asleep of each of four words, is a table of four means. The row of king is marked: three "
+        "weights of one third and a 0 meet the royal numbers 0, 0, 1 and 0, and the sum is one "
+        "third."
     )
 
 
