@@ -102,9 +102,6 @@ NUMBERS = {
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
     "04/used-twice": ("cell-tape-4", lambda text: f"{numbers(text)[0]:g}"),
     "04/counters-beaten": ("cell-71", counters_beaten),
-    "05/three-means": ("cell-13", lambda text: all_of(f"{n:.0f}" for n in numbers(text)[1:])),
-    "05/leaks": ("cell-37", found(r"(\d+) of 28 future pairs leak")),
-    "05/hidden-too-late": ("late-2", found(r"(\d+) of 28 future pairs leak, too")),
     "06/scores-doubled": ("cell-11", lambda text: f"{rows(text)[4][2]:.0f}"),
     "07/row-of-first-head": ("cell-30", lambda t: f"{rows(t)[4][0]:.0f}"),
     "07/eight-heads": ("cell-43", eight_heads),
@@ -150,7 +147,7 @@ CHOICES = r"""
 04/forgotten-slopes cell-65: never
     ^every second place:.* (4\.9|5\.\d) \S+ \S+$
 05/which-word hook-3: what
-    what +0\.[0-3]((?!without \S+ +0\.[0-3])[\s\S])*\Z
+    ^what +hidden: 0\.[0-3](?!(.|\n)*hidden: 0\.[0-7])
 05/future-gone leak-1: above 4.17, worse than a blind guess
     (with it 4\.(1[89]|[2-9]\d)\s+(seed .*)?){3}
 06/which-noun cell-26: both alike
