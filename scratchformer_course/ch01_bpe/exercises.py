@@ -231,7 +231,7 @@ def _ids(letters, *merged):
     return {token.encode(): i for i, token in enumerate((*letters, *merged))}
 
 
-_FEW = b"b", b"c", b"ccb", b"cbc", b"bc", b"bcb"
+_FEW = b"a", b"b", b"ab", b"bb", b"bba", b"bbba"
 BYTES = {bytes([byte]): 255 - byte for byte in range(256)}
 
 
@@ -306,9 +306,9 @@ encode_chunk = exercise(
         "until `pairs` is ...",
     ],
     question=number(
-        "The ids are `b` 1, `c` 2, `ccb` 3, `cbc` 4, `bc` 5, `bcb` 6. How many ids has "
-        '`encode_chunk(b"ccbcbc", ids)`?',
-        lambda f: len(f(b"ccbcbc", {t: i for i, t in enumerate(_FEW, 1)})),
+        "The ids are `a` 1, `b` 2, `ab` 3, `bb` 4, `bba` 5, `bbba` 6. How many ids does "
+        '`encode_chunk(b"bbbabbb", ids)` return?',
+        lambda f: len(f(b"bbbabbb", {t: i for i, t in enumerate(_FEW, 1)})),
         digits=0,
     ),
     mistakes=[
@@ -499,7 +499,7 @@ ByteTokenizer = exercise(
     ],
     question=number(
         "A tokenizer has five tokens: a space 0, `a` 1, `b` 2, `b` with a space after it 3, and "
-        'two spaces 4. How many ids has `encode("ab  ab")`, with two spaces in the middle?',
+        'two spaces 4. How many ids does `encode("ab  ab")` return (two spaces in the middle)?',
         lambda f: len(f([b" ", b"a", b"b", b"b ", b"  "]).encode("ab  ab")),
         digits=0,
     ),
