@@ -7,24 +7,42 @@ The vectors are those of the chapter's first table, and t-SNE gives each word a 
 
 import argparse
 import base64
+import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from lab import runs
-from lab.word_vectors import chapter_names
-from scratchformer_course.ch02_embeddings.questions import LISTS, RELATIONS
+from scratchformer_course.ch02_embeddings.questions import LISTS, MAN_WOMAN
+from scratchformer_course.kit import chapter
 
-FILE = Path(__file__).parents[1] / "scratchformer_course" / "ch02_embeddings" / "map.json"
+ROOT = Path(__file__).parents[1]
+NOTEBOOK = ROOT / "notebooks" / "02_embeddings.ipynb"
+FILE = ROOT / "scratchformer_course" / "ch02_embeddings" / "map.json"
 WORDS = 600
+
+
+def chapter_names() -> dict[str, Any]:
+    """The names that chapter 02 defines before the cell that trains its table."""
+    names: dict[str, Any] = {"chapter": chapter}
+    cells = [cell for cell in nbformat.read(NOTEBOOK, 4).cells if cell.cell_type == "code"]
+    before = next(i for i, cell in enumerate(cells) if cell.id == "moment")
+    with redirect_stdout(StringIO()):
+        for cell in cells[:before]:
+            if not re.search(r"%pip|draw\.|word_map\(|pulled", cell.source):
+                exec(cell.source, names)
+    return names
 
 
 def chosen_words(vocabulary: list[str]) -> list[str]:
     """The words of all questions, and the commonest others."""
-    asked = " ".join([*LISTS.values(), *RELATIONS.values()]).replace(",", " ").split()
+    asked = " ".join([*LISTS.values(), MAN_WOMAN]).replace(",", " ").split()
     return list(dict.fromkeys([*asked, *vocabulary]))[:WORDS]
 
 
@@ -57,7 +75,7 @@ def plane(unit: Tensor) -> Tensor:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Words, their places in a square of 1000, and their vectors as signed bytes."""
     names = chapter_names()
-    table = names["train"](names["pairs"], seed=0)
+    table = names["train"](names["pairs"], steps=2500)
     words = chosen_words(names["vocabulary"])
     unit = F.normalize(table[[names["id_of"][word] for word in words]], dim=1)
     in_int8 = (unit * 127 / unit.abs().max()).round().to(torch.int8)

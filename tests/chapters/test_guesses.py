@@ -97,10 +97,7 @@ NUMBERS = {
     "01/chunks": ("cell-30", lambda text: str(len(ast.literal_eval(text)))),
     "01/doublings": ("cell-35", lambda t: all_of(re.findall(r"(\d+)%", t)[i] for i in (1, -1))),
     "01/four-digits": ("why-numbers-cell", found(r"^4 +(\d+) numbers", re.MULTILINE)),
-    "02/ids-right": ("cell-11", lambda text: all_of(re.findall(r"(\d+)% right", text))),
-    "02/vectors-right": ("cell-53", found(r"right: (\d+)%")),
-    "02/mixed-right": ("cell-56", found(r"mixed text: +(\d+)%")),
-    "02/no-negatives": ("cell-64", lambda t: all_of(re.findall(r"[\d.]+", t.splitlines()[1]))),
+    "02/left-in": ("real-4", found(r"^(\d+) of 10 right")),
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
     "04/used-twice": ("cell-tape-4", lambda text: f"{numbers(text)[0]:g}"),
     "04/counters-beaten": ("cell-71", counters_beaten),
@@ -148,6 +145,8 @@ CHOICES = r"""
     ^Hindi .* (8\.[5-9]|9\.[0-4]) +0$
 02/two-measures cell-44: c by the dot product, b by the cosine
     assert measures\[0\]\[0\] < measures\[1\]\[0\] and measures\[0\]\[1\] > measures\[1\]\[1\]
+02/no-negatives cell-64: 1
+    ^king and sword: 1\.00$
 03/two-sums cell-04: are equal
     tensor(.*)\n.*tensor\1$
 03/sums-with-places cell-10: are equal
