@@ -10,7 +10,6 @@ trained model printed is compared up to its last digits where a cell's tag says 
 import os
 import sys
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
