@@ -250,7 +250,7 @@ moves = exercise(
     cases=(
         (_vectors(3, 4), _vectors(3, 4) + 0.5, _vectors(3, 2, 4)),
         (_vectors(1, 2), _vectors(1, 2) + 0.3, _vectors(1, 1, 2)),
-        (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no negatives: the page trains so
+        (_vectors(2, 3), _vectors(2, 3) - 0.2, _vectors(2, 0, 3)),  # no negatives
         (_vectors(4, 6), _vectors(4, 6) * 0.7, _vectors(4, 5, 6)),
         (_vectors(3, 5), _vectors(3, 5) - 0.4, _vectors(3, 1, 5)),  # one negative each
         (_vectors(4, 1), _vectors(4, 1) + 0.2, _vectors(4, 3, 1)),
