@@ -20,7 +20,7 @@ def idea() -> HTML:
         look = ("token", 0.3) if word == "king" else ("ink", 0.05)
         if word in ("to", "my", "and"):
             look = ("muted", 0.0)
-        d.box(4 + i * 79, 8, 76, 30, word, *look, size=14)
+        d.box(2 + i * 80, 8, 78, 30, word, *look, size=13)
     d.line([(164, 46), (164, 56), (474, 56), (474, 46)], "muted")
     d.text(4, 60, "a window on a text", "muted", anchor="start")
     d.arrow(280, 58, 150, 98)
@@ -117,13 +117,13 @@ def same_neighbour(old: list, new: list, neighbour: Sequence[float]) -> HTML:
         d.box(left + 4, 32, 232, 212, "", "muted", 0.04)
         d.text(left + 120, 16, title, bold=True)
         x0, y0, scale = left + 110, 216, 100
-        looks = (("king", "token"), ("princes", "token"), ("royal", "ink"))
+        looks = (("king", "token"), ("princes", "token"), ("obey", "ink"))
         for (label, colour), vector in zip(looks, [*vectors, neighbour], strict=True):
             x, y = x0 + scale * vector[0], y0 - scale * vector[1]
             d.arrow(x0, y0, x, y, colour, width=3 if colour == "token" else 2)
             d.text(x, y - 14, label, colour, bold=colour == "token")
     return d.show(
         "Two planes. Before the pulls, the vectors of king and princes point to opposite sides, "
-        "and the neighbour vector of royal points up between them. After ten pulls towards royal, "
+        "and the neighbour vector of obey points up between them. After ten pulls towards obey, "
         "both point up, so the angle between king and princes is smaller."
     )

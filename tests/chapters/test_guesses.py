@@ -97,7 +97,6 @@ NUMBERS = {
     "01/chunks": ("cell-30", lambda text: str(len(ast.literal_eval(text)))),
     "01/doublings": ("cell-35", lambda t: all_of(re.findall(r"(\d+)%", t)[i] for i in (1, -1))),
     "01/four-digits": ("why-numbers-cell", found(r"^4 +(\d+) numbers", re.MULTILINE)),
-    "02/left-in": ("real-4", found(r"^(\d+) of 10 right")),
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
     "04/used-twice": ("cell-tape-4", lambda text: f"{numbers(text)[0]:g}"),
     "04/counters-beaten": ("cell-71", counters_beaten),
@@ -145,6 +144,8 @@ CHOICES = r"""
     ^Hindi .* (8\.[5-9]|9\.[0-4]) +0$
 02/two-measures cell-44: c by the dot product, b by the cosine
     assert measures\[0\]\[0\] < measures\[1\]\[0\] and measures\[0\]\[1\] > measures\[1\]\[1\]
+02/left-in real-4: father
+    ^queen, girl, father, 
 02/no-negatives cell-64: 1
     ^king and sword: 1\.00$
 03/two-sums cell-04: are equal
