@@ -1,4 +1,4 @@
-"""The pictures of chapter 02: a table of rows, two measures, and vectors that are pulled and pushed.
+"""The pictures of chapter 02: a table of rows, two measures, vectors pulled and pushed.
 
 They show numbers and words that the chapter hands in, and compute nothing of their own but places.
 """

@@ -270,7 +270,7 @@ moves = exercise(
     question=number(
         "The centre is `v = [2, 0]`, its neighbour `u = [1, 4]`, and its two negatives are "
         "[−1, 2] and [0, 1]. What is the second number of `dv`? Take σ(−2) = 0.12, σ(0) = 0.5 and "
-        "σ(2) = 0.88, and give two digits behind the point.",
+        "σ(2) = 0.88, and give two digits after the point.",
         lambda f: f(
             torch.tensor([[2.0, 0.0]]),
             torch.tensor([[1.0, 4.0]]),

@@ -145,7 +145,7 @@ CHOICES = r"""
 02/two-measures cell-44: c by the dot product, b by the cosine
     assert measures\[0\]\[0\] < measures\[1\]\[0\] and measures\[0\]\[1\] > measures\[1\]\[1\]
 02/left-in real-4: father
-    ^queen, girl, father, 
+    ^queen, girl, father,
 02/no-negatives cell-64: 1
     ^king and sword: 1\.00$
 03/two-sums cell-04: are equal
