@@ -1,4 +1,4 @@
-"""Chapter 04's drawings: a round of training, the network, slopes going back, places."""
+"""Chapter 04's drawings: a round of training, the network, slopes going back, a pendulum."""
 
 from collections.abc import Sequence
 
@@ -101,30 +101,67 @@ def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]) -
     )
 
 
-def places(word: str, first: int, second: int, length: int = 8) -> HTML:
-    """One word at two places of the window, and the rows of W1 that read it there."""
-    d = Drawing(480, 232)
-    cell, left = 48, 88
-    for top, start, colour in ((12, first, "token"), (188, second, "position")):
-        letters = [*[""] * start, *word, *[""] * (length - start - len(word))]
-        looks = [(colour, 0.3) if letter else ("muted", 0.05) for letter in letters]
-        d.cells(left, top, [letters], (cell - 5, 32), looks, (cell, 32), mono=True, size=16)
-        d.text(80, top + 16, "window", anchor="end")
-    for i in range(length):
-        up, down = first <= i < first + len(word), second <= i < second + len(word)
-        colour = "token" if up else "position" if down else "muted"
-        x = left + cell * i
-        fill = 0.3 if up or down else 0.05
-        d.box(x, 84, cell - 5, 64, f"rows\nof {i}", colour, fill=fill, size=13)
-        if up:
-            d.arrow(x + 21, 46, x + 21, 82, "token")
-        if down:
-            d.arrow(x + 21, 186, x + 21, 150, "position")
-    d.texts(80, 107, ("W1: rows", "by place"), down=18, anchor="end")
+def product(a: Sequence[float], b: Sequence[Sequence[float]], grad: Sequence[float]) -> HTML:
+    """One row times a matrix of two columns: the ways that one input and one weight have."""
+    d = Drawing(480, 262)
+    left, right = 110, 330
+    ys, ends = [50 + 74 * i for i in range(len(a))], (80, 168)
+    z = [sum(x * row[j] for x, row in zip(a, b, strict=True)) for j in range(2)]
+    d.text(left, 14, "row of a", "stream", bold=True)
+    d.text((left + right) / 2, 14, "b", "ink", bold=True)
+    d.text(right, 14, "z = a @ b", "stream", bold=True)
+    d.text(right + 92, 14, "slope at z", "key", bold=True)
+    for i, x in enumerate(a):
+        for j, end in enumerate(ends):
+            chosen = i == 1
+            x1, y1, x2, y2 = left + 24, ys[i], right - 24, end
+            d.arrow(x1, y1, x2, y2, "ink" if chosen else "muted", width=2.4 if chosen else 1)
+            at = 0.42 if chosen else 0.2
+            place = x1 + at * (x2 - x1), y1 + at * (y2 - y1) - 10
+            colour = "ink" if chosen else "muted"
+            d.text(*place, f"× {b[i][j]:g}", colour, size=15 if chosen else 13, bold=chosen)
+        d.circle(left, ys[i], 21, "stream", fill=0.35 if i == 1 else 0.1, text=f"{x:g}", size=16)
+    for value, end, slope in zip(z, ends, grad, strict=True):
+        d.circle(right, end, 21, "stream", fill=0.1, text=f"{value:g}", size=16)
+        d.arrow(right + 70, end, right + 26, end, "key", dashed=True)
+        d.text(right + 92, end, f"{slope:g}".replace("-", "−"), "key", size=16, bold=True)
+    back = sum(b[1][j] * grad[j] for j in range(2))
+    first, second = (f"{g:g}".replace("-", "−") for g in grad)
+    d.text(left - 26, ys[1], f"slope {back:g}", "key", anchor="end", bold=True)
+    d.text(240, 236, f"{first} · {b[1][0]:g} + ({second}) · {b[1][1]:g} = {back:g}", "key", size=16)
     return d.show(
-        f"A window of {length} places at the top holds the word {word} at places {first} to "
-        f"{first + len(word) - 1}; one at the bottom holds it at places {second} to "
-        f"{second + len(word) - 1}. In the middle stand the rows of the matrix W1, a group for "
-        "each place. The two words are read by different groups, so what one group has learned "
-        "is of no use to the other."
+        f"Three circles on the left hold {a[0]:g}, {a[1]:g} and {a[2]:g}, a row. Arrows "
+        f"go from each to two circles on the right, z, with {z[0]:g} and {z[1]:g}, and every arrow "
+        f"has a weight of b. The slopes at z are {first} and {second}. From {a[1]:g}, one arrow "
+        f"multiplies by {b[1][0]:g} and the other by {b[1][1]:g}, so two slopes come back, and "
+        f"their sum is {back:g}."
+    )
+
+
+def swing(zeroed: Sequence[float], forgotten: Sequence[float], lowest: float = 3.0) -> HTML:
+    """Where two descents are after each step: one comes to rest, the other swings on."""
+    d = Drawing(480, 214)
+    left, right, top, bottom = 34, 470, 30, 178
+    far = max(abs(w - lowest) for w in forgotten)
+    step = (right - left) / (len(forgotten) - 1)
+
+    def points(places: Sequence[float]) -> list[tuple[float, float]]:
+        middle, half = (top + bottom) / 2, (bottom - top) / 2
+        return [(left + step * i, middle - (w - lowest) / far * half) for i, w in enumerate(places)]
+
+    d.line([(left, top - 6), (left, bottom + 6), (right, bottom + 6)], "muted", width=1)
+    d.line([(left, (top + bottom) / 2), (right, (top + bottom) / 2)], "muted", width=1, dashed=True)
+    for w in (lowest - 2, lowest, lowest + 2):
+        d.text(left - 8, points([w])[0][1], f"{w:g}", anchor="end", size=13)
+    for places, colour in ((forgotten, "key"), (zeroed, "query")):
+        d.line(points(places), colour, width=2)
+        for x, y in points(places):
+            d.circle(x, y, 2.5, colour, fill=1)
+    d.text(left + 6, 10, "w, without the zero", "key", anchor="start", bold=True)
+    d.text(right, 10, "w, with it", "query", anchor="end", bold=True)
+    d.text((left + right) / 2, 204, f"step, 0 to {len(forgotten) - 1}", size=13)
+    return d.show(
+        f"Two lines over {len(forgotten) - 1} steps. With the zero, w comes to rest "
+        f"at {lowest:g}. Without the zero, w swings between {min(forgotten):.1f} and "
+        f"{max(forgotten):.1f} and never rests."
     )

@@ -62,11 +62,6 @@ def best_rule(_figure):
     return "no clear winner" if max(apart) <= 3 else ""
 
 
-def counters_beaten(text):
-    network = max(numbers(re.search(r"seeds: (.*)", text)[1]))
-    return str(sum(float(loss) > network for loss in re.findall(r": loss ([\d.]+)", text)))
-
-
 def eight_heads(text):
     parameters = {row[0]: row[2] for row in rows(text) if len(row) == 4}
     assert parameters[8] == parameters[1]
@@ -103,7 +98,6 @@ NUMBERS = {
     "02/no-negatives": ("cell-64", lambda t: all_of(re.findall(r"[\d.]+", t.splitlines()[1]))),
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
     "04/used-twice": ("cell-tape-4", lambda text: f"{numbers(text)[0]:g}"),
-    "04/counters-beaten": ("cell-71", counters_beaten),
     "05/three-means": ("cell-13", lambda text: all_of(f"{n:.0f}" for n in numbers(text)[1:])),
     "05/leaks": ("cell-37", found(r"(\d+) of 28 future pairs leak")),
     "05/hidden-too-late": ("late-2", found(r"(\d+) of 28 future pairs leak, too")),
@@ -155,7 +149,7 @@ CHOICES = r"""
 03/mistake-found cell-46: mistake 1
     mistake 1 +spread [1-9].*\nmistake 2 +spread 0
 04/forgotten-slopes cell-65: never
-    ^every second place:.* (4\.9|5\.\d) \S+ \S+$
+    forgotten\[20:\]\) > 4.9  # never$
 05/which-word hook-3: what
     what +0\.[0-3]((?!without \S+ +0\.[0-3])[\s\S])*\Z
 05/future-gone leak-1: above 4.17, worse than a blind guess
