@@ -273,10 +273,9 @@ TextNetwork = exercise(
         "...",
     ],
     question=number(
-        "Two characters, windows of two, rows [1, 2] (id 0) and [3, −1] (id 1). The two hidden "
-        "numbers have the weights [2, 0, 0, −1] and [0, 1, −1, 0], and the logit of id 0 has "
-        "[−2, 5]. All biases are 0. Which logit does id 0 get for the window [0, 1]? Give one "
-        "digit after the point.",
+        "The two characters of a window have the rows [1, 2] and [3, −1]. The two hidden numbers "
+        "have the weights [2, 0, 0, −1] and [0, 1, −1, 0], the first logit has [−2, 5], and all "
+        "biases are 0. What is this logit?",
         _logit_of_id_0,
         digits=1,
     ),
