@@ -29,7 +29,7 @@ FRAMES = (0, 1, 10, 30, 100, 300, 1000, 2000)
 LARGER = ((128, 2000), (512, 2000), (128, 8000), (512, 8000))  # hidden numbers and steps, 3 seeds
 RATES, ALPHAS, ORDERS = (0.1, 0.3, 1.0, 3.0, 10.0), (1, 0.3, 0.1, 0.03, 0.01), range(1, 7)
 BATCH, RATE, SEED, SPEECH = 256, 1.0, 0, 84381  # the speech that was chosen, for its king
-PROMPT, WRITTEN = "\nROMEO:\n", 180
+PROMPT, WRITTEN = "\nROMEO:\n", 105
 TRAINED = {"rate": RATE, "batch": BATCH}
 SETTINGS: dict[str, Any] = {
     "run": TRAINED

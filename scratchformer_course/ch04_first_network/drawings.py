@@ -77,14 +77,14 @@ def network(seen: str, hidden: int, vocab_size: int, width: int) -> HTML:
 
 def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]) -> HTML:
     """a → h → s → loss; numbers go right in the boxes, slopes come back below them."""
-    d = Drawing(480, 226)
+    d = Drawing(480, 190)
     xs, wide = (8, 118, 244, 370), (62, 102, 102, 102)
     for x, width, name, value in zip(xs, wide, names, forward, strict=True):
         d.box(x, 34, width, 52, f"{name}\n{value:g}", "stream")
     d.text(8, 14, "forward: numbers", "stream", size=14, anchor="start", bold=True)
     for x1, x2 in ((72, 116), (222, 242), (348, 368)):
         d.arrow(x1, 60, x2, 60, "stream")
-    d.text(8, 212, "backward: slopes", "key", size=14, anchor="start", bold=True)
+    d.texts(8, 130, ("backward:", "slopes"), down=18, colour="key", anchor="start", bold=True)
     d.box(376, 124, 90, 30, "start: 1", "key", size=14)
     d.line([(421, 88), (421, 122)], "key", width=1.2, dashed=True)
     for x, factor, slope, weight in zip((250, 124), back[:2], back[2:4], back[4:], strict=True):
@@ -103,38 +103,43 @@ def chain(names: Sequence[str], forward: Sequence[float], back: Sequence[str]) -
 
 def product(a: Sequence[float], b: Sequence[Sequence[float]], grad: Sequence[float]) -> HTML:
     """One row times a matrix of two columns: the ways that one input and one weight have."""
-    d = Drawing(480, 262)
-    left, right = 110, 330
-    ys, ends = [50 + 74 * i for i in range(len(a))], (80, 168)
+    d = Drawing(480, 290)
+    left, right = 130, 340
+    ys, ends = [50 + 76 * i for i in range(len(a))], (82, 170)
     z = [sum(x * row[j] for x, row in zip(a, b, strict=True)) for j in range(2)]
     d.text(left, 14, "row of a", "stream", bold=True)
     d.text((left + right) / 2, 14, "b", "ink", bold=True)
     d.text(right, 14, "z = a @ b", "stream", bold=True)
     d.text(right + 92, 14, "slope at z", "key", bold=True)
     for i, x in enumerate(a):
+        chosen = i == 1
+        colour, size = ("ink", 16) if chosen else ("muted", 13)
         for j, end in enumerate(ends):
-            chosen = i == 1
             x1, y1, x2, y2 = left + 24, ys[i], right - 24, end
-            d.arrow(x1, y1, x2, y2, "ink" if chosen else "muted", width=2.4 if chosen else 1)
-            at = 0.42 if chosen else 0.2
-            place = x1 + at * (x2 - x1), y1 + at * (y2 - y1) - 10
-            colour = "ink" if chosen else "muted"
-            d.text(*place, f"× {b[i][j]:g}", colour, size=15 if chosen else 13, bold=chosen)
-        d.circle(left, ys[i], 21, "stream", fill=0.35 if i == 1 else 0.1, text=f"{x:g}", size=16)
+            d.arrow(x1, y1, x2, y2, colour, width=2.4 if chosen else 1)
+            at = 0.74 if chosen else 0.16
+            below = 13 if j else -11
+            place = x1 + at * (x2 - x1), y1 + at * (y2 - y1) + below
+            d.text(*place, f"× {b[i][j]:g}", colour, size=size, bold=chosen)
+        d.circle(left, ys[i], 21, "stream", fill=0.35 if chosen else 0.1, text=f"{x:g}", size=16)
     for value, end, slope in zip(z, ends, grad, strict=True):
         d.circle(right, end, 21, "stream", fill=0.1, text=f"{value:g}", size=16)
-        d.arrow(right + 70, end, right + 26, end, "key", dashed=True)
-        d.text(right + 92, end, f"{slope:g}".replace("-", "−"), "key", size=16, bold=True)
+        d.arrow(right + 74, end, right + 26, end, "key", dashed=True)
+        d.text(right + 94, end, f"{slope:g}".replace("-", "−"), "key", size=16, bold=True)
     back = sum(b[1][j] * grad[j] for j in range(2))
     first, second = (f"{g:g}".replace("-", "−") for g in grad)
-    d.text(left - 26, ys[1], f"slope {back:g}", "key", anchor="end", bold=True)
-    d.text(240, 236, f"{first} · {b[1][0]:g} + ({second}) · {b[1][1]:g} = {back:g}", "key", size=16)
+    d.arrow(left - 24, ys[1], left - 56, ys[1], "key", dashed=True)
+    d.text(left - 62, ys[1], f"slope {back:g}", "key", anchor="end", bold=True)
+    sums = f"{first} · {b[1][0]:g} + ({second}) · {b[1][1]:g} = {back:g}"
+    weight = f"{first} · {a[1]:g} = {grad[0] * a[1]:g}"
+    d.text(240, 248, f"slope at the {a[1]:g}:  {sums}", "key", size=15)
+    d.text(240, 274, f"slope at the weight {b[1][0]:g}:  {weight}", "key", size=15)
     return d.show(
         f"Three circles on the left hold {a[0]:g}, {a[1]:g} and {a[2]:g}, a row. Arrows "
         f"go from each to two circles on the right, z, with {z[0]:g} and {z[1]:g}, and every arrow "
         f"has a weight of b. The slopes at z are {first} and {second}. From {a[1]:g}, one arrow "
         f"multiplies by {b[1][0]:g} and the other by {b[1][1]:g}, so two slopes come back, and "
-        f"their sum is {back:g}."
+        f"their sum is {back:g}. The weight {b[1][0]:g} has one path, and gets {weight}."
     )
 
 
@@ -157,11 +162,11 @@ def swing(zeroed: Sequence[float], forgotten: Sequence[float], lowest: float = 3
         d.line(points(places), colour, width=2)
         for x, y in points(places):
             d.circle(x, y, 2.5, colour, fill=1)
-    d.text(left + 6, 10, "w, without the zero", "key", anchor="start", bold=True)
+    d.text(left + 6, 10, "w, without the reset", "key", anchor="start", bold=True)
     d.text(right, 10, "w, with it", "query", anchor="end", bold=True)
     d.text((left + right) / 2, 204, f"step, 0 to {len(forgotten) - 1}", size=13)
     return d.show(
-        f"Two lines over {len(forgotten) - 1} steps. With the zero, w comes to rest "
-        f"at {lowest:g}. Without the zero, w swings between {min(forgotten):.1f} and "
+        f"Two lines over {len(forgotten) - 1} steps. With the reset, w comes to rest "
+        f"at {lowest:g}. Without it, w swings between {min(forgotten):.1f} and "
         f"{max(forgotten):.1f} and never rests."
     )
