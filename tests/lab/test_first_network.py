@@ -44,6 +44,7 @@ def test_the_network_of_the_page_has_the_weights_that_the_page_draws():
 
 
 def test_counts_foretell_what_they_have_seen():
-    assert first_network.ngram_loss("abab", "abab", 2, 1e-9, 2) == pytest.approx(0, abs=1e-6)
+    loss = first_network.ngram_loss("aaaa", "aa", 2, 1e-9, 2)  # after an a: three a, and the end
+    assert loss == pytest.approx(math.log(4 / 3), abs=1e-6)
     guessing = first_network.ngram_loss("aaaa", "bb", 1, 1e9, 2)
     assert guessing == pytest.approx(math.log(2), abs=1e-6)
