@@ -61,11 +61,6 @@ def best_rule(_figure):
     return "no clear winner" if max(apart) <= 3 else ""
 
 
-def counters_beaten(text):
-    network = max(numbers(re.search(r"seeds: (.*)", text)[1]))
-    return str(sum(float(loss) > network for loss in re.findall(r": loss ([\d.]+)", text)))
-
-
 def eight_heads(text):
     parameters = {row[0]: row[2] for row in rows(text) if len(row) == 4}
     assert parameters[8] == parameters[1]
@@ -93,7 +88,6 @@ NUMBERS = {
     "01/four-digits": ("numbers", found(r"^4 +(\d+) numbers", re.MULTILINE)),
     "03/cosine-at-500": ("cell-17", lambda text: f"{numbers(text.splitlines()[-1])[-1]:.2f}"),
     "04/used-twice": ("cell-tape-4", lambda text: f"{numbers(text)[0]:g}"),
-    "04/counters-beaten": ("cell-71", counters_beaten),
     "06/scores-doubled": ("cell-11", lambda text: f"{rows(text)[4][2]:.0f}"),
     "07/row-of-first-head": ("cell-30", lambda t: f"{rows(t)[4][0]:.0f}"),
     "07/eight-heads": ("cell-43", eight_heads),
@@ -141,7 +135,7 @@ CHOICES = r"""
 02/no-negatives cell-64: 1
     ^king and sword: 1\.00$
 04/forgotten-slopes cell-65: never
-    ^every second place:.* (4\.9|5\.\d) \S+ \S+$
+    forgotten\[20:\]\) > 4.9  # never$
 05/which-word hook-3: what
     ^what +hidden: 0\.[0-3](?!(.|\n)*hidden: 0\.[0-7])
 05/future-gone leak-1: above 4.17, worse than a blind guess
