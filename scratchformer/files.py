@@ -10,6 +10,7 @@ import os
 import shutil
 import time
 import uuid
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -113,11 +114,12 @@ def locked(folder: str | Path) -> Iterator[None]:
 
 def cache_folder() -> Path:
     """Where downloads are kept: SCRATCHFORMER_CACHE, or the user's own cache."""
-    import pooch  # imported where it is used, to keep the package's import quick
-
-    return Path(
-        os.environ.get("SCRATCHFORMER_CACHE") or pooch.os_cache("scratchformer")
-    ).expanduser()
+    if own := os.environ.get("SCRATCHFORMER_CACHE"):
+        return Path(own).expanduser()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tqdm's, in a notebook without ipywidgets
+        import pooch  # where it is used, to keep the package's import quick
+    return Path(pooch.os_cache("scratchformer")).expanduser()
 
 
 def is_offline() -> bool:
