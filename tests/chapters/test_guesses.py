@@ -67,12 +67,6 @@ def counters_beaten(text):
     return str(sum(float(loss) > network for loss in re.findall(r": loss ([\d.]+)", text)))
 
 
-def eight_heads(text):
-    parameters = {row[0]: row[2] for row in rows(text) if len(row) == 4}
-    assert parameters[8] == parameters[1]
-    return f"{parameters[8]:,.0f}"
-
-
 def square_length(text):
     """Where 4 T² C and 24 T C² are equal, by the formulas of the figure's code."""
     wide = int(re.search(r'"GPT-2, (\d+) wide"', text)[1])
@@ -110,7 +104,6 @@ NUMBERS = {
     "06/scores-doubled": ("cell-11", lambda text: f"{rows(text)[4][2]:.0f}"),
     "06/counting-right": ("cell-77", found(r"counting +(\d+)%")),
     "07/row-of-first-head": ("cell-30", lambda t: f"{rows(t)[4][0]:.0f}"),
-    "07/eight-heads": ("cell-43", eight_heads),
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
     "08/looks-where": ("cell-73c", found(r"squeezed: +looks back by (\d+)")),
     "09/hidden-numbers": ("cell-10", lambda t: all_of(f"{n:.0f}" for n in rows(t)[3])),
@@ -166,10 +159,10 @@ CHOICES = r"""
     \[(0\.50), \1, 0\.00, 0\.00\]
 06/with-and-without-root cell-width: both learn, the divided one better
     ^1024 ÷.* 0\.0\d .*\n(1024 \w+.* 0\.[1-9]\d .* \d\d% +\d\d%\s*){2}
-07/one-head cell-45d: about 0.5
-    ^ +1 +0\.03 +0\.[45].*\n +2.* 0\.00$
 07/all-fourteen cell-76: more than 0.6
     one by one 0\.[0-5]\d, together (0\.[6-9]|1\.)
+07/your-head place-3: about 1.2
+    ^no head 1\.3 +2\.6.*\nyours +1\.2
 08/place-place cell-08: changes
     ^place·place +(\S+) +(?!\1)
 08/worse-at-once cell-57: waves
