@@ -110,12 +110,12 @@ def split_and_swap():
 
 
 KINDS = (  # what the heads of a real model look at: a letter, a colour, how opaque, and the words
-    ("b", "key", 0.55, "the token before"),
-    ("i", "token", 0.55, "itself"),
-    ("n", "query", 0.55, "what came next last time"),
-    ("s", "position", 0.55, "the same token earlier"),
+    ("b", "key", 0.6, "the token before"),
+    ("i", "token", 0.6, "itself"),
+    ("n", "query", 0.6, "what came next last time"),
+    ("s", "position", 0.6, "the same token earlier"),
     ("", "muted", 0.45, "the first token"),
-    ("", "muted", 0.04, "none of these"),
+    ("", "muted", 0.0, "none of these"),
 )
 
 
@@ -132,7 +132,8 @@ def kinds(kind):
         d.text(16, y + cell / 2, str(head + 1))
         for block, n in enumerate(row):
             letter, colour, fill, _ = KINDS[n]
-            d.box(30 + cell * block, y, cell - 1.6, cell - 1.6, letter, colour, fill=fill)
+            d.grid(30 + cell * block, y, [[fill]], cell, colour)
+            d.text(30 + cell * (block + 0.5), y + cell / 2, letter)
     counts = [sum(row.count(n) for row in rows) for n in range(len(KINDS))]
     for n, (letter, colour, fill, words) in enumerate(KINDS):
         x, y = 30 + 230 * (n // 3), 186 + 34 * (n % 3)
