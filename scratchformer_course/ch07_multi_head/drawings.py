@@ -110,11 +110,11 @@ def split_and_swap():
 
 
 KINDS = (  # what the heads of a real model look at: a letter, a colour, how opaque, and the words
-    ("b", "key", 0.6, "the token before"),
-    ("i", "token", 0.6, "itself"),
-    ("n", "query", 0.6, "what came next last time"),
-    ("s", "position", 0.6, "the same token earlier"),
-    ("", "muted", 0.45, "the first token"),
+    ("b", "key", 0.9, "the token before"),
+    ("i", "token", 0.9, "itself"),
+    ("n", "query", 0.9, "what came next last time"),
+    ("s", "position", 0.9, "the same token earlier"),
+    ("", "muted", 0.35, "the first token"),
     ("", "muted", 0.0, "none of these"),
 )
 
@@ -133,7 +133,7 @@ def kinds(kind):
         for block, n in enumerate(row):
             letter, colour, fill, _ = KINDS[n]
             d.grid(30 + cell * block, y, [[fill]], cell, colour)
-            d.text(30 + cell * (block + 0.5), y + cell / 2, letter)
+            d.text(30 + cell * (block + 0.5), y + cell / 2, letter, bold=True)
     counts = [sum(row.count(n) for row in rows) for n in range(len(KINDS))]
     for n, (letter, colour, fill, words) in enumerate(KINDS):
         x, y = 30 + 230 * (n // 3), 186 + 34 * (n % 3)

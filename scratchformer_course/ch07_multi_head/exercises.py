@@ -158,8 +158,8 @@ previous_word = exercise(
     ],
     question=number(
         "With d_model = 4 the second pair turns by 0.01 a step: sin 0.01 = 0.01, cos 0.01 = 1.00. "
-        "`W_k` is `torch.eye(4)`. What is row 3, column 2 of `W_q`, divided by row 2, column 2? "
-        "Two digits.",
+        "`W_k` is `torch.eye(4)`. What is `W_q[3, 2] / W_q[2, 2]`, to "
+        "two digits?",
         lambda f: _slope_of_the_second_hand(*f(4)),
     ),
     mistakes=[
@@ -357,8 +357,8 @@ MultiHeadAttention = exercise(
     question=number(
         "`MultiHeadAttention(2, 2)` reads two words, [2, 6] and [4, 12], under the causal mask. In "
         "both heads every query is 10 and every key is 1, and the values are the words' own "
-        "numbers. `c_proj` makes (first head) + 10 · (second head). What does it make for the "
-        "first word?",
+        "numbers. The first channel that `c_proj` makes is (first head) + 10 · (second head). "
+        "What is it for the first word?",
         _for_the_first_word,
         digits=0,
     ),
