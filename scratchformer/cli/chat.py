@@ -32,7 +32,7 @@ def chat(options: argparse.Namespace) -> None:
         if talks:
             answer = generation.chat(model, tokenizer, message, turns, show=show, **settings)
             turns += [("user", message), ("assistant", answer)]
-        elif ids := tokenizer.encode(message):
+        elif ids := _ids(tokenizer, message):
             new: list[int] = []
 
             def until(token: Tensor, new: list[int] = new, show: Callable = show) -> bool:
@@ -42,6 +42,15 @@ def chat(options: argparse.Namespace) -> None:
 
             generation.generate(model, torch.tensor([ids]), **settings, until=until)
         print(flush=True)
+
+
+def _ids(tokenizer: Any, message: str) -> list[int]:
+    """The message's ids; none, and a line that says why, if the tokenizer cannot write it."""
+    try:
+        return tokenizer.encode(message)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return []
 
 
 def _lines() -> Iterator[str]:

@@ -49,10 +49,8 @@ def silenced(model: GPT | Llama, heads: Iterable[tuple[int, int]]) -> Iterator[N
     with ExitStack() as stack:
         for block, head in heads:
             _check(block, head, len(blocks), model.config.n_heads)
-            if isinstance(model, Llama):
-                last = blocks[block - 1].self_attn.o_proj
-            else:
-                last = blocks[block - 1].attn.c_proj
+            own_block, is_llama = blocks[block - 1], isinstance(model, Llama)
+            last = own_block.self_attn.o_proj if is_llama else own_block.attn.c_proj
             D = last.in_features // model.config.n_heads
 
             def silence(module, inputs, own=slice((head - 1) * D, head * D)):

@@ -23,7 +23,7 @@ from scratchformer.data.real_model import find_real_model
 from scratchformer.files import is_offline
 from scratchformer.tokenizers.char import check_ids
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
-from scratchformer.tokenizers.saved import read_json, refuse_surrogates, write_json
+from scratchformer.tokenizers.saved import load_json, refuse_surrogates, write_json
 
 # English contractions, letters, digits, other signs; a space belongs to the word after it
 # (Radford et al. 2019, their code)
@@ -245,13 +245,13 @@ class ByteBPE:
 
     @classmethod
     def load(cls, path: str | Path) -> "ByteBPE":
-        """Read what `save` wrote."""
+        """Read what `save` wrote; ValueError for another or a damaged file."""
+
+        def make(tokens: list[str], *others) -> "ByteBPE":
+            return cls([token.encode("latin-1") for token in tokens], *others)
+
         keys = ("tokens", "special_tokens", "pattern")
-        tokens, special_tokens, pattern, every_byte = read_json(
-            path, "ByteBPE", *keys, every_byte=True
-        )
-        tokens = [token.encode("latin-1") for token in tokens]
-        return cls(tokens, special_tokens, pattern, every_byte)
+        return load_json(path, "ByteBPE", make, *keys, every_byte=True)
 
 
 def load_gpt2_tokenizer() -> ByteBPE:

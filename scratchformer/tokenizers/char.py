@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scratchformer.shipped import shipped_folder
-from scratchformer.tokenizers.saved import read_json, refuse_surrogates, write_json
+from scratchformer.tokenizers.saved import load_json, refuse_surrogates, write_json
 
 
 class CharTokenizer:
@@ -46,8 +46,8 @@ class CharTokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> "CharTokenizer":
-        """Read what `save` wrote."""
-        return cls(*read_json(path, "CharTokenizer", "characters"))
+        """Read what `save` wrote; ValueError for another or a damaged file."""
+        return load_json(path, "CharTokenizer", cls, "characters")
 
     @classmethod
     def pretrained(cls, name: str) -> "CharTokenizer":

@@ -1,10 +1,13 @@
 """Tokenizers on disk: one readable JSON file, written whole or not at all."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from scratchformer.files import atomic_write
+
+T = TypeVar("T")
 
 
 def refuse_surrogates(text: str, what: str) -> None:
@@ -26,10 +29,13 @@ def write_json(path: str | Path, kind: str, content: dict) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def read_json(path: str | Path, kind: str, *keys: str, **optional: Any) -> list:
-    """The values of `keys` in a file that `write_json` wrote; ValueError if it is no such file.
+def load_json(
+    path: str | Path, kind: str, make: Callable[..., T], *keys: str, **optional: Any
+) -> T:
+    """`make` of the values of `keys` in a file that `write_json` wrote.
 
-    Then those of the `optional` keys; older files lack them, and the given value holds.
+    Then of those of the `optional` keys; older files lack them, and the given value counts. Raises
+    ValueError, which names the file, if it is no such file or is damaged.
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -40,4 +46,8 @@ def read_json(path: str | Path, kind: str, *keys: str, **optional: Any) -> list:
         raise ValueError(f"{path} holds a {found}, expected a {kind}")
     if missing := [key for key in keys if key not in content]:
         raise ValueError(f"{path} is not a whole {kind}: {missing[0]!r} is missing")
-    return [content[key] for key in keys] + [content.get(k, v) for k, v in optional.items()]
+    values = [content[key] for key in keys] + [content.get(k, v) for k, v in optional.items()]
+    try:
+        return make(*values)
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scratchformer.tokenizers.char import check_ids
 from scratchformer.tokenizers.merging import apply_merges, learn_merges
-from scratchformer.tokenizers.saved import read_json, refuse_surrogates, write_json
+from scratchformer.tokenizers.saved import load_json, refuse_surrogates, write_json
 
 UNKNOWN, PADDING, END_OF_WORD = "</u>", "</p>", "</w>"
 
@@ -104,6 +104,9 @@ class WordBPE:
 
     @classmethod
     def load(cls, path: str | Path) -> "WordBPE":
-        """Read what `save` wrote."""
-        tokens, merges = read_json(path, "WordBPE", "tokens", "merges")
-        return cls(tokens, [(left, right) for left, right in merges])
+        """Read what `save` wrote; ValueError for another or a damaged file."""
+
+        def make(tokens: list[str], merges: list[list[str]]) -> "WordBPE":
+            return cls(tokens, [(left, right) for left, right in merges])
+
+        return load_json(path, "WordBPE", make, "tokens", "merges")

@@ -13,13 +13,20 @@ from scratchformer.training.config import (
     parameter_groups,
 )
 from scratchformer.training.loop import fit, train, train_on, update
-from scratchformer.training.losses import IGNORED, eval_mode, evaluate, token_loss
+from scratchformer.training.losses import (
+    IGNORED,
+    bits_per_byte,
+    eval_mode,
+    evaluate,
+    token_loss,
+)
 
 __all__ = [
     "IGNORED",
     "History",
     "TrainingConfig",
     "TrainingState",
+    "bits_per_byte",
     "eval_mode",
     "evaluate",
     "fit",

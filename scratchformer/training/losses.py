@@ -1,10 +1,12 @@
-"""How surprised a model is by the right token: on a batch, and on a whole split.
+"""How surprised a model is by the right token: on a batch, on a whole split, and by the byte.
 
 A sum and a count, not a mean: only so do batches with different numbers of targets add up.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -84,3 +86,22 @@ def evaluate(
             x, y = part[:-1].view(-1, width), part[1:].view(-1, width)
             total += token_loss(model(x), y)[0].item()
     return distributed.all_reduce(torch.tensor(total, dtype=torch.float64)).item() / n
+
+
+def bits_per_byte(
+    model: nn.Module, tokenizer: Any, text: str, context_length: int, batch_size: int = 64
+) -> float:
+    """The loss over a text in bits, divided by its bytes in UTF-8.
+
+    A token is longer or shorter as its tokenizer has it, and a byte is a byte: models of different
+    tokenizers are compared in this unit. Losses are those of `evaluate`; the first token, which
+    nothing predicts, and its bytes do not count. Raises ValueError for a text that the tokenizer
+    does not give back, and as `evaluate` does.
+    """
+    ids = tokenizer.encode(text)
+    if tokenizer.decode(ids) != text:
+        raise ValueError(
+            "the tokenizer does not give the text back, expected one that loses nothing"
+        )
+    nats = evaluate(model, torch.tensor(ids), context_length, batch_size) * (len(ids) - 1)
+    return nats / math.log(2) / len(tokenizer.decode(ids[1:]).encode("utf-8"))

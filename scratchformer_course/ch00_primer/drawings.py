@@ -1,4 +1,4 @@
-"""Drawings of chapter 00: tensors and axes, broadcasting, a matrix product, a split table."""
+"""Drawings of chapter 00: tensors and axes, broadcasting, a matrix product."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -115,30 +115,7 @@ def matrix_product(a: Sequence, b: Sequence, row: int, column: int) -> HTML:
     terms = " + ".join(f"{a[row][k]:g}·{b[k][column]:g}" for k in range(inner))
     drawing.text(316, 230, f"{terms} = {product[row][column]:g}", size=15)
     return drawing.show(
-        "The table a stands on the left, the table b above, and their product at the corner where "
+        "The table a is on the left, the table b above, and their product at the corner where "
         "the rows of a meet the columns of b. One row of a and one column of b are marked, and so "
         f"is the entry where they meet: {terms} = {product[row][column]:g}."
-    )
-
-
-def split(table: Sequence) -> HTML:
-    """A table, and its left and right half of the columns as two tables."""
-    drawing = Drawing(440, 118)
-    half, cell = len(table[0]) // 2, 30
-    left, right = [row[:half] for row in table], [row[half:] for row in table]
-    _table(drawing, 12, 8, left, cell, 0.35)
-    _table(drawing, 12 + half * cell, 8, right, cell, 0.05)
-    drawing.arrow(150, 38, 214, 38)
-    _table(drawing, 238, 8, left, cell, 0.35)
-    _table(drawing, 342, 8, right, cell, 0.05)
-    width = half * cell
-    rows, columns = len(table), len(table[0])
-    drawing.text(12 + width, 106, f"({rows}, {columns})", mono=True)
-    drawing.text(238 + width / 2, 84, "part 0", size=13)
-    drawing.text(342 + width / 2, 84, "part 1", size=13)
-    drawing.text(290 + width / 2, 106, f"(2, {rows}, {half})", mono=True)
-    return drawing.show(
-        f"A table of {rows} rows and {columns} columns. An arrow leads to two tables: part 0 holds "
-        f"the left {half} columns of every row, part 1 the right {half}. Together they have the "
-        f"shape (2, {rows}, {half})."
     )

@@ -9,7 +9,6 @@ from scratchformer_course.kit.checks.question import number
 A = torch.tensor([[1.0, -1.5, 0.0], [0.25, 1.0, 3.0]])
 B = torch.tensor([[1.0, 0.0, 2.0, 5.0], [3.0, 0.25, 0.0, 1.0], [0.0, 2.0, -1.5, 2.0]])
 X = torch.tensor([[1.0, 3.0, 5.0], [2.0, 2.0, 8.0], [-4.0, 0.0, 7.0], [0.5, 0.0, 1.0]])
-TABLE = torch.arange(24.0).view(4, 6)
 
 
 def _random(*shape):
@@ -55,7 +54,7 @@ matrix_product = exercise(
         "Two loops, and in the inner one `product[i, j] = (a[i] * ...).sum()`.",
     ],
     question=number(
-        "`a` is [[−1, 2], [3, 1]], and `b` is [[5, 2], [1, 4]]. Which number stands in row 0, "
+        "`a` is [[−1, 2], [3, 1]], and `b` is [[5, 2], [1, 4]]. Which number is in row 0, "
         "column 1 of `matrix_product(a, b)`? (Rows and columns count from 0.)",
         lambda f: f(_table([-1, 2], [3, 1]), _table([5, 2], [1, 4]))[0, 1],
         digits=0,
@@ -85,66 +84,6 @@ matrix_product = exercise(
 )
 
 
-def _columns(draw):
-    parts = draw.randint(1, 4)
-    return normal(draw, draw.randint(1, 4), parts * draw.randint(1, 4)), parts
-
-
-split_columns = exercise(
-    "0.2",
-    "split_columns(x: (T, C), parts: int) -> (parts, T, C // parts)",
-    cases=(
-        (TABLE, 2),
-        (TABLE, 3),
-        (TABLE, 1),
-        (TABLE[:1], 6),
-        (_random(3, 8), 2),
-        (_random(5, 5), 5),
-        (TABLE[:, :1], 1),
-        (TABLE.flip(0), 2),
-    ),
-    more=drawn(6, _columns),
-    right=[
-        lambda x, parts: x.reshape(len(x), parts, -1).transpose(0, 1),
-        lambda x, parts: torch.stack(x.chunk(parts, dim=1)),
-    ],
-    hints=[
-        "Into which two axes do the C columns fall, before the parts go to the front?",
-        "`x.reshape(T, parts, C // parts)` leaves each row whole. Which two axes change places "
-        "then?",
-    ],
-    question=number(
-        "`x` has the rows [1, 2, 3, 4], [5, 6, 7, 8] and [9, 10, 11, 12]. Which number is "
-        "`split_columns(x, 2)[1, 0, 0]`?",
-        lambda f: f(_table([1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]), 2)[1, 0, 0],
-        digits=0,
-    ),
-    mistakes=[
-        mistake(
-            "reshapes at once",
-            "The numbers are read row by row into the new shape, so rows are torn apart: split C "
-            "into (parts, C // parts) first, and then swap the first two axes",
-            lambda x, parts: x.reshape(parts, x.shape[0], x.shape[1] // parts),
-        ),
-        mistake(
-            "leaves the axes as they are",
-            "The shape is (T, parts, C // parts): swap the first two axes",
-            lambda x, parts: x.reshape(x.shape[0], parts, x.shape[1] // parts),
-        ),
-        mistake(
-            "deals the columns out in turn",
-            "The columns are dealt out in turn: the first part takes the first C // parts of them",
-            lambda x, parts: torch.stack([x[:, i::parts] for i in range(parts)]),
-        ),
-        mistake(
-            "splits the rows",
-            "The rows are split: each part keeps all T rows and takes some of the columns",
-            lambda x, parts: torch.stack(x.chunk(parts, dim=0)),
-        ),
-    ],
-)
-
-
 def right_standardise(x):
     mean = x.mean(dim=1, keepdim=True)
     variance = x.var(dim=1, keepdim=True, unbiased=False)
@@ -157,7 +96,7 @@ def row_by_row(x):
 
 
 standardise = exercise(
-    "0.3",
+    "0.2",
     "standardise(x: (T, C)) -> (T, C), each row with mean 0 and variance 1",
     cases=(
         X,
@@ -177,9 +116,9 @@ standardise = exercise(
         "`unbiased=False`, and then `(x - mean) / ...`.",
     ],
     question=number(
-        "`x` has the rows [1, 1, 5, 5] and [3, 3, 9, 9]. What is the last number of row 0 of "
-        "`standardise(x)`? Give two digits behind the point.",
-        lambda f: f(_table([1, 1, 5, 5], [3, 3, 9, 9]))[0, 3],
+        "`x` has the rows [2, 2, 2, 6] and [3, 3, 9, 9]. What is the last number of row 0 of "
+        "`standardise(x)`? Give two digits after the point.",
+        lambda f: f(_table([2, 2, 2, 6], [3, 3, 9, 9]))[0, 3],
     ),
     mistakes=[
         mistake(

@@ -27,7 +27,7 @@ def words_and_places():
             d.arrow(x + 31, 136, x + 31, 160)
             d.box(x, 162, 62, 50, f"{word}\nat {place}", "stream", fill=strength)
     return d.show(
-        """Two sentences side by side, dog bites man and man bites dog. Under each word stands the
+        """Two sentences side by side, dog bites man and man bites dog. Under each word is the
         number of its place, 0, 1 or 2, and under both their sum. The word dog is the same box in
         both sentences, but its sums differ: dog at 0 on the left, dog at 2 on the right. The sum
         of bites at 1 is the same in both."""

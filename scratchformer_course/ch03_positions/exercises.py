@@ -37,7 +37,7 @@ def a_frequency_a_column(T, d_model):
 
 
 sinusoidal = exercise(
-    "3.1",
+    "3.2",
     "sinusoidal(T, d_model) -> (T, C), sine and cosine of a hand side by side",
     cases=((2, 4), (3, 6), (5, 8), (1, 2), (40, 10), (70, 64), (600, 4), (3, 2)),
     more=drawn(8, lambda draw: (draw.randint(1, 60), 2 * draw.randint(1, 16))),
@@ -48,7 +48,7 @@ sinusoidal = exercise(
         "`torch.stack((angles.sin(), ...), dim=2)` puts each sine beside its cosine.",
     ],
     question=number(
-        "`d_model` is 4. Which number stands in row 100, channel 2? The sines of 0.01, 1, 10 and "
+        "`d_model` is 4. Which number is in row 100, channel 2? The sines of 0.01, 1, 10 and "
         "100 are 0.01, 0.84, −0.54 and −0.51, their cosines 1.00, 0.54, −0.84 and 0.86.",
         lambda f: f(101, 4)[100, 2],
     ),
@@ -111,7 +111,7 @@ def _rows_and_distance(draw):
 
 
 spread = exercise(
-    "3.2",
+    "3.1",
     "spread(table: (T, C), k) -> float, how far the dot products of rows k apart differ",
     cases=(
         *((_random_table(T, C), k) for T, C, k in ((6, 4, 2), (9, 3, 1), (4, 2, 3))),

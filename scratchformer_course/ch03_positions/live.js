@@ -130,9 +130,9 @@ course.define("ch03_positions", () => {
         status,
         list,
         note(
-          "Under each clock stands the angle between its two hands. A row of the table holds the " +
-            "two channels of one hand at both places. The products sin · sin + cos · cos add up " +
-            "to the dot product.",
+          "The number under a clock is the angle between its two hands. A row of the table holds " +
+            "the two channels of one hand at both places. The products sin · sin + cos · cos " +
+            "add up to the dot product.",
         ),
       ]),
     ]);

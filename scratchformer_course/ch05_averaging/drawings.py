@@ -1,4 +1,4 @@
-"""Drawings of chapter 05: the mean of the past, the way from scores to weights, masks."""
+"""Drawings of chapter 05: means, the way from scores to weights, masks, where a letter looks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,54 +7,62 @@ from IPython.display import HTML
 from scratchformer_course.kit.canvas import Drawing
 
 
-def mean_of_the_past(letters: str = "thou") -> HTML:
-    """Four positions below, four means above; the third mean takes a third of each of three."""
-    drawing = Drawing(460, 250)
-    left, step, width = 108, 92, 66
-    drawing.text(8, 205, "vectors", "stream", anchor="start", bold=True)
+def mean_of_the_past(words: Sequence[str]) -> HTML:
+    """Four words below, four means above; the third mean takes a third of each of three."""
+    drawing = Drawing(470, 226)
+    left, step, width = 92, 95, 78
+    drawing.text(8, 185, "vectors", "stream", anchor="start", bold=True)
     drawing.text(8, 45, "means", "value", anchor="start", bold=True)
-    for i, letter in enumerate(letters):
+    for i, word in enumerate(words):
         x = left + i * step
-        drawing.box(x, 185, width, 40, f"{letter}", "stream", size=17, mono=True)
-        strong = i == 2
-        drawing.box(x, 25, width, 40, f"0 … {i}", "value", fill=0.35 if strong else 0.08)
-        drawing.text(x + width / 2, 240, f"position {i}", "muted", size=13)
+        drawing.box(x, 165, width, 40, word, "stream", size=16)
+        drawing.box(x, 25, width, 40, word, "value", fill=0.35 if i == 2 else 0.08, size=16)
     for i in range(3):
         start = left + i * step + width / 2
-        drawing.arrow(start, 185, left + 2 * step + width / 2 + (i - 2) * 14, 67, "value")
-        drawing.text(start + (-6, -14, 16)[i], 152, "⅓", "value", size=18, bold=True)
+        drawing.arrow(start, 165, left + 2 * step + width / 2 + (i - 2) * 14, 67, "value")
+        drawing.text(start + (-6, -14, 16)[i], 136, "⅓", "value", size=18, bold=True)
     return drawing.show(
-        "Four boxes in a row hold the vectors at positions 0 to 3. Above them stand four boxes for "
-        "the means. Arrows lead from positions 0, 1 and 2 to the mean of position 2, each with the "
-        "weight one third. No arrow comes from position 3: a mean takes in the past and itself, "
-        "never what comes later."
+        "Four boxes in a row hold the vectors of the words the, old, king and sleeps. Above them "
+        "are four boxes for the means. Arrows lead from the, old and king to the mean above king, "
+        "each with the weight one third. No arrow comes from sleeps: a mean takes in the past and "
+        "itself, never what comes later."
     )
 
 
 def table_times_x(weights: Sequence, x: Sequence, marked: int = 2) -> HTML:
-    """The table of weights, times the column of x, is the column of means; one row is marked."""
-    drawing = Drawing(440, 226)
-    n, cell = len(x), 38
-    means = [sum(w * value for w, value in zip(row, x, strict=True)) for row in weights]
-    columns = (
-        ("weights", "value", 8, weights),
-        ("x", "stream", 220, [[value] for value in x]),
-        ("means", "value", 318, [[mean] for mean in means]),
+    """The table of weights, times the words' vectors, is the means; one mean is marked."""
+    drawing = Drawing(480, 246)
+    n, cell, top = len(x), 36, 60
+    means = [
+        [sum(w * v[c] for w, v in zip(row, x, strict=True)) for c in range(3)] for row in weights
+    ]
+    tables = (
+        ("weights", "value", 4, weights, lambda i, j: i == marked and weights[i][j] > 0),
+        ("x", "stream", 178, x, lambda i, j: j == 0 and i <= marked),
+        ("means", "value", 314, means, lambda i, j: (i, j) == (marked, 0)),
     )
-    for title, colour, left, table in columns:
+    for title, colour, left, table, lit in tables:
         width = len(table[0])
-        drawing.text(left + width * cell / 2, 22, title, colour, bold=True)
-        lit = [i <= marked if title == "x" else i == marked for i in range(n)]
-        shades = [[0.35 * (lit[i] and table[i][j] > 0) for j in range(width)] for i in range(n)]
-        drawing.grid(left, 42, shades, cell, colour)
-        drawing.numbers(left, 42, table, cell, size=14)
-    drawing.text(190, 42 + n * cell / 2, "@", size=18, bold=True)
-    drawing.text(288, 42 + n * cell / 2, "=", size=18, bold=True)
-    drawing.text(8, 214, "⅓ · 6 + ⅓ · 2 + ⅓ · 1 + 0 · 3 = 3", "value", 15, "start", bold=True)
+        drawing.text(left + width * cell / 2, 16, title, colour, bold=True)
+        for place, name in zip(
+            (14, 52, 93), ("royal", "aged", "asleep") * (width == 3), strict=False
+        ):
+            drawing.text(left + place, 44, name, "muted", 13)
+        shades = [[0.35 * lit(i, j) for j in range(width)] for i in range(n)]
+        drawing.grid(left, top, shades, cell, colour)
+        drawing.numbers(left, top, table, cell, size=14)
+    drawing.text(163, top + n * cell / 2, "@", size=18, bold=True)
+    drawing.text(300, top + n * cell / 2, "=", size=18, bold=True)
+    words = ["the", "old", "king", "sleeps"]
+    drawing.texts(428, top + cell / 2, words, down=cell, size=13, anchor="start")
+    drawing.text(
+        4, 232, "royal: ⅓ · 0 + ⅓ · 0 + ⅓ · 1 + 0 · 0 = ⅓", "value", 15, "start", bold=True
+    )
     return drawing.show(
-        "A table of four by four weights, times a column with the four numbers 6, 2, 1 and 3, is a "
-        "column with the four means 6, 4, 3 and 3. The third row is marked: three weights of one "
-        "third and a 0 meet the numbers 6, 2, 1 and 3, and the sum is 3."
+        "A table of four by four weights, times a table with the three numbers royal, aged and "
+        "asleep of each of four words, is a table of four means. The row of king is marked: three "
+        "weights of one third and a 0 meet the royal numbers 0, 0, 1 and 0, and the sum is one "
+        "third."
     )
 
 
@@ -78,9 +86,7 @@ def scores_to_weights(scores: Sequence, weights: Sequence) -> HTML:
         if k < 2:
             drawing.arrow(left + n * cell + 8, 96, left + 170, 96)
             drawing.text(left + n * cell + 36, 78, ("mask", "softmax")[k], size=13)
-    drawing.text(
-        235, 182, "each row is one position; each row of weights sums to 1", "muted", size=15
-    )
+    drawing.text(235, 182, "each row is one word; each row of weights sums to 1", "muted", size=15)
     return drawing.show(
         "Three tables of three by three numbers with arrows between them. The first holds scores, "
         "all 0. The arrow called mask leads to the second: above the diagonal it holds minus "
@@ -89,46 +95,38 @@ def scores_to_weights(scores: Sequence, weights: Sequence) -> HTML:
     )
 
 
-def zero_or_infinity(powers: Sequence, weights: Sequence) -> HTML:
-    """One row of scores with its last place hidden by minus infinity, and by 0."""
-    drawing = Drawing(470, 226)
-    cell = 38
-    for i, score in enumerate(("−∞", "0")):
-        top = 48 + i * 100
-        tables = ("0", "0", score), powers[i], weights[i]
-        for k, numbers in enumerate(tables):
-            left = 4 + k * 174
-            title = ("scores", "e to the score", "weights")[k]
-            if i == 0:
-                drawing.text(left + 1.5 * cell, 22, title, "value" if k == 2 else "ink", bold=True)
-            shades = [[0.6 * number if k == 2 else 0 for number in numbers]]
-            drawing.grid(left, top, shades, cell, "value")
-            drawing.numbers(left, top, [numbers], cell, size=14)
-            if k < 2:
-                drawing.arrow(left + 3 * cell + 8, top + cell / 2, left + 166, top + cell / 2)
-        words = ("hidden: the weight is 0", "not hidden: the weight is ⅓")[i]
-        drawing.text(466, top + cell + 18, words, "muted", 14, "end")
-    return drawing.show(
-        "Two rows of three scores. Above, the scores 0, 0 and minus infinity become the powers 1, "
-        "1 and 0 and the weights 0.5, 0.5 and 0: the third position is hidden. Below, three "
-        "scores of 0 become three powers of 1 and three weights of 0.33: nothing is hidden."
-    )
-
-
 def staircases(masks: Mapping[str, Sequence]) -> HTML:
     """Masks as grids, coloured where a position may look."""
-    drawing = Drawing(470, 178)
-    cell = 13
+    drawing = Drawing(470, 186)
+    cell = 15
     for k, (title, mask) in enumerate(masks.items()):
-        left = 6 + k * 119
+        left = 6 + k * 165
         drawing.text(left + len(mask) * cell / 2, 18, title, bold=True)
         drawing.grid(left, 36, mask, cell, "value")
     drawing.text(
-        6, 160, "row: the position that looks · column: what it looks at", "muted", 15, "start"
+        6, 170, "row: the position that looks · column: what it looks at", "muted", 15, "start"
     )
     return drawing.show(
-        "Four grids of eight by eight squares, coloured where a position may look. Causal: a "
+        "Three grids of eight by eight squares, coloured where a position may look. Causal: a "
         "staircase, all squares on and below the diagonal. Window of 3: a band of three squares "
         "along the diagonal. Prefix of 3: the staircase, and in addition the first three columns "
-        "in every row. Two texts: two small staircases, and nothing between them."
+        "in every row."
+    )
+
+
+def looked_at(line: str, weights: Sequence[float], word: str) -> HTML:
+    """A line in two rows of letters, as dark as the weight that its last letter gives to each."""
+    drawing = Drawing(480, 142)
+    begin = line.index(word)  # which begins the second row
+    for i, (letter, weight) in enumerate(zip(line, weights, strict=True)):
+        row, place = divmod(i, begin) if i < begin else (1, i - begin)
+        x, y = 4 + 18.8 * place, 8 + 46 * row
+        drawing.box(x, y, 18, 34, letter, "value", min(1.0, 2 * weight), size=16, mono=True)
+    share = sum(weights[begin : begin + len(word)])
+    drawing.text(4, 122, f"{share:.0%} of the weight is on {word}", "value", 15, "start", bold=True)
+    drawing.text(476, 122, "the last letter looks", "muted", 14, "end")
+    return drawing.show(
+        f"The letters of the line {line} in two rows of boxes, shaded by the weight that the last "
+        f"letter gives to them. The letters of {word} are dark, with {share:.0%} of the weight, "
+        "and all others are pale."
     )

@@ -6,7 +6,7 @@ import torch
 
 from scratchformer_course.kit.checks.cases import drawn, normal
 from scratchformer_course.kit.checks.engine import exercise, mistake, refused
-from scratchformer_course.kit.checks.question import number, which
+from scratchformer_course.kit.checks.question import number
 from scratchformer_course.kit.checks.verdict import Wrong, expect
 
 
@@ -14,71 +14,11 @@ def _random(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
-X = torch.tensor([[1.0, 6.0], [3.0, 2.0], [8.0, 1.0], [0.0, 5.0]])
 SCORES = torch.randn(4, 4, generator=torch.Generator().manual_seed(1))
 ZERO = SCORES.clone()
 ZERO[2, 0] = ZERO[3, 1] = 0.0  # allowed, and as large as what tril leaves
 CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 OTHER = torch.tensor([[1, 0, 1, 0], [0, 1, 0, 0], [0, 1, 1, 1], [1, 0, 0, 1]]).bool()
-
-
-def right_running_mean(x):
-    return x.cumsum(dim=0) / torch.arange(1, len(x) + 1).unsqueeze(1)
-
-
-running_mean = exercise(
-    "5.1",
-    "running_mean(x: (T, C)) -> (T, C), row t the mean of rows 0 … t",
-    cases=(
-        *(X, X[:1], 100 * _random(7, 3), _random(5, 1) - 10, _random(4, 9).T, 9 * _random(4, 4)),
-        X.flip(0),
-    ),
-    more=drawn(6, lambda draw: (normal(draw, draw.randint(1, 9), draw.randint(1, 4)),)),
-    right=[
-        right_running_mean,
-        lambda x: torch.stack([x[: t + 1].mean(dim=0) for t in range(len(x))]),
-    ],
-    hints=[
-        "Which rows of `x` belong to row 2 of the result?",
-        "`x[: t + 1].mean(dim=0)` is row `t`. `torch.stack` puts such rows ...",
-    ],
-    question=number(
-        "`x` has the rows [1, 2], [3, 0], [8, 4], [5, 1] and [8, 3]. What is the first number of "
-        "row 2 of `running_mean(x)`? (Rows count from 0.) Give one digit behind the point.",
-        lambda f: f(torch.tensor([[1.0, 2], [3, 0], [8, 4], [5, 1], [8, 3]]))[2, 0],
-        digits=1,
-    ),
-    mistakes=[
-        mistake(
-            "leaves the position itself out",
-            "Position t leaves itself out: rows 0 to t, and t belongs to them (`x[: t + 1]`)",
-            lambda x: torch.stack([x[:t].mean(dim=0) for t in range(len(x))]),
-        ),
-        mistake("returns sums", "These are sums: divide row t by t + 1", lambda x: x.cumsum(dim=0)),
-        mistake(
-            "divides every row by T",
-            "Every row is divided by T: row t has t + 1 rows behind it",
-            lambda x: x.cumsum(dim=0) / len(x),
-        ),
-        mistake(
-            "averages everything in every row",
-            "All rows are the mean of everything. Position t takes in positions after it: it may "
-            "use 0 … t, no more",
-            lambda x: x.mean(dim=0).expand(len(x), -1),
-        ),
-        mistake(
-            "averages the future",
-            "The mean runs backwards. Position t takes in positions after it: it may use 0 … t, no "
-            "more",
-            lambda x: torch.stack([x[t:].mean(dim=0) for t in range(len(x))]),
-        ),
-        mistake(
-            "averages along the channels",
-            "The mean runs along the channels: axis 0 is time",
-            lambda x: x.cumsum(dim=1) / torch.arange(1, x.shape[1] + 1),
-        ),
-    ],
-)
 
 
 def _past(T):
@@ -104,8 +44,8 @@ def judge_averaging_weights(call):
 
 
 averaging_weights = exercise(
-    "5.2",
-    "averaging_weights(T: int) -> (T, T), so that weights @ x is the running mean of x",
+    "5.1",
+    "averaging_weights(T: int) -> (T, T), for which weights @ x is the mean of each prefix of x",
     cases=(4, 1, 7, 2, 12, 70),
     judge=judge_averaging_weights,
     right=[right_averaging_weights, by_softmax],
@@ -114,8 +54,8 @@ averaging_weights = exercise(
         "`ones = torch.ones(T, T).tril()`, divided by `ones.sum(dim=..., keepdim=True)`.",
     ],
     question=number(
-        "Which number stands in row 3, column 1 of `averaging_weights(6)`? (Both count from 0.) "
-        "Give two digits behind the point.",
+        "Which number is in row 3, column 1 of `averaging_weights(6)`? (Both count from 0.) "
+        "Give two digits after the point.",
         lambda f: f(6)[3, 1],
     ),
     mistakes=[
@@ -179,7 +119,7 @@ def _masked_scores(draw):
 
 
 masked_softmax = exercise(
-    "5.3",
+    "5.2",
     "masked_softmax(scores: (T, T), mask: (T, T) bool, True = may look) -> (T, T)",
     cases=(
         (SCORES, CAUSAL),
@@ -204,8 +144,8 @@ masked_softmax = exercise(
     ],
     question=number(
         "`scores` has the rows [ln 2, 0, 0], [ln 6, ln 2, ln 12] and [ln 8, 0, 0], and the mask is "
-        "causal. Which weight stands in row 1, column 0? (e to the power of ln a is a.) Give two "
-        "digits behind the point.",
+        "causal. Which weight is in row 1, column 0? (e to the power of ln a is a.) Give two "
+        "digits after the point.",
         lambda f: f(
             torch.tensor([[2.0, 1.0, 1.0], [6.0, 2.0, 12.0], [8.0, 1.0, 1.0]]).log(),
             CAUSAL[:3, :3],
@@ -276,7 +216,7 @@ def judge_fading_scores(call):
 
 
 fading_scores = exercise(
-    "5.4",
+    "5.3",
     "fading_scores(T: int) -> (T, T), from which masked softmax makes weights that halve",
     judge=judge_fading_scores,
     right=[right_fading_scores, by_halves],
@@ -287,7 +227,7 @@ fading_scores = exercise(
     ],
     question=number(
         "`fading_scores(3)` goes through the masked softmax, with the causal mask. Which weight "
-        "stands in row 2, column 0? (Both count from 0.) Give two digits behind the point.",
+        "is in row 2, column 0? (Both count from 0.) Give two digits after the point.",
         lambda f: right_masked_softmax(f(3), CAUSAL[:3, :3])[2, 0],
     ),
     mistakes=[
@@ -306,85 +246,6 @@ fading_scores = exercise(
             "scores that are halved, not weights",
             "but 0.5 times is expected",
             lambda T: right_fading_scores(T).tril().exp(),
-        ),
-    ],
-)
-
-
-def judge_hidden_leak(call):
-    for T in (6, 9, 3, 4):
-        causal = torch.ones(T, T, dtype=torch.bool).tril()
-        mask = call(T).like(causal, "A comparison such as `weights > 0` makes booleans.")
-        dtype = f"The mask is {mask.dtype}, but torch.bool is expected."
-        expect(mask.dtype == torch.bool, dtype)
-        shape = f"The mask has shape {tuple(mask.shape)}, but {(T, T)} is expected."
-        expect(mask.shape == causal.shape, shape)
-        lost = (causal & ~mask).nonzero().tolist()
-        first = lost[0] if lost else ""
-        few = f"Position pairs that were True are False now, {first} the first: only add."
-        expect(not lost, few)
-        leaks = (mask & ~causal).nonzero().tolist()
-        expect(leaks, "This is the causal mask: no position sees its future.")
-        many = f"{len(leaks)} places leak, {leaks[0]} and {leaks[-1]} among them: one is enough."
-        expect(len(leaks) == 1, many)
-        i, j = leaks[0]
-        seen = f"Position {i} sees the last position, {j}: the test changes that one"
-        expect(j != T - 1, f"{seen} and catches it.")
-    return f"Position {i} reads position {j}, and changing the last one shows nothing."
-
-
-def right_hidden_leak(T):
-    mask = torch.ones(T, T, dtype=torch.bool).tril()
-    mask[0, 1] = True
-    return mask
-
-
-def by_comparison(T):
-    i, j = torch.arange(T).unsqueeze(1), torch.arange(T)
-    return (j <= i) | ((i == 0) & (j == T - 2))
-
-
-def leaks_in_the_last_column(T):
-    mask = torch.ones(T, T).tril().bool()
-    mask[0, -1] = True
-    return mask
-
-
-hidden_leak = exercise(
-    "5.5",
-    "hidden_leak(T: int) -> (T, T) bool, causal but for one True that the usual test misses",
-    judge=judge_hidden_leak,
-    right=[right_hidden_leak, by_comparison],
-    hints=[
-        "Which column of the mask does `usual_test` look at?",
-        "Begin with `torch.ones(T, T, dtype=torch.bool).tril()`, and set one place above the "
-        "diagonal to True, but none in ...",
-    ],
-    question=which(
-        "leaks in the last column",
-        beside=[right_hidden_leak, by_comparison],
-        others=["takes a place away", "one step of future everywhere"],
-    ),
-    mistakes=[
-        refused(
-            "the causal mask itself",
-            "This is the causal mask",
-            lambda T: _past(T).bool(),
-        ),
-        refused(
-            "one step of future everywhere",
-            "one is enough",
-            lambda T: torch.ones(T, T).tril(1).bool(),
-        ),
-        refused(
-            "leaks in the last column",
-            "the test changes that one and catches it",
-            leaks_in_the_last_column,
-        ),
-        refused(
-            "takes a place away",
-            "that were True are False now",
-            lambda T: _past(T).bool() & ~torch.eye(T).bool(),
         ),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from IPython.display import HTML
 
-from scratchformer_course.kit.canvas import Drawing
+from scratchformer_course.kit.canvas import COLOURS, Drawing
 
 
 def idea() -> HTML:
@@ -37,7 +37,7 @@ def idea() -> HTML:
 def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]) -> HTML:
     """How x takes rows of W_q and of W_k: two examples of a word, its x, and the matrix."""
     d = Drawing(470, 318)
-    features = "article adjective noun verb royal female asleep".split()
+    features = "article adjective noun verb royal aged asleep".split()
     d.texts(84, 72, features, down=28, anchor="end")
     said = []
     styles = ((92, "query", "W_q"), (296, "key", "W_k"))
@@ -66,31 +66,29 @@ def design(*examples: tuple[str, Sequence[int], Sequence[Sequence[int]]]) -> HTM
     )
 
 
-def three_vectors(
-    word: str, x: Sequence[int], q: Sequence[int], k: Sequence[int], v: Sequence[int]
+def updated(
+    word: str, names: Sequence[str], before: Sequence[float], read: Sequence[float]
 ) -> HTML:
-    """The vector of one word, and its query, key and value, with their numbers."""
-    d = Drawing(470, 232)
-
-    def numbers(vector):
-        return "(" + ", ".join(map(str, vector)) + ")"
-
-    d.box(95, 10, 280, 56, f"x of {word}\n{numbers(x)}", "stream")
-    parts = [
-        (78, q, "query", "W_q", "what it looks for"),
-        (235, k, "key", "W_k", "what it is found by"),
-        (392, v, "value", "W_v", "what it gives"),
-    ]
-    for middle, vector, name, matrix, task in parts:
-        start = 235 + (middle - 235) * 0.6
-        d.arrow(start, 66, middle, 134, name)
-        d.text((start + middle) / 2 + 12, 96, f"× {matrix}", name, anchor="start", mono=True)
-        d.box(middle - 70, 136, 140, 56, f"{name}\n{numbers(vector)}", name)
-        d.text(middle, 212, task)
+    """The meaning of a word, what it has read from the others, and both together."""
+    d = Drawing(470, 204)
+    together = [a + b for a, b in zip(before, read, strict=True)]
+    rows = (
+        (30, f"{word}, alone", "stream", before, "0.0f"),
+        (86, "it reads", "value", read, "0.2f"),
+        (156, "together", "stream", together, "0.2f"),
+    )
+    d.texts(212, 14, names, right=104)
+    for top, label, colour, numbers, digits in rows:
+        d.text(148, top + 21, label, anchor="end", bold=True)
+        for i, number in enumerate(numbers):
+            shade = 0.04 + 0.4 * min(1.0, float(number))
+            d.box(164 + 104 * i, top, 96, 42, f"{number:{digits}}", colour, fill=shade, size=16)
+    d.plus(40, 107)
+    d.line([(24, 142), (460, 142)])
+    said = [", ".join(f"{n} {v:.2f}" for n, v in zip(names, r, strict=True)) for *_, r, _ in rows]
     return d.show(
-        f"One box, the vector x of {word}, {numbers(x)}. Three arrows lead from it, each through a "
-        f"matrix: W_q makes the query {numbers(q)}, what the word looks for; W_k the key "
-        f"{numbers(k)}, what it is found by; W_v the value {numbers(v)}, what it gives."
+        f"Three rows of numbers. {word} alone: {said[0]}. It reads: {said[1]}. Both added up: "
+        f"{said[2]}. So the vector of {word} says now what its noun is like."
     )
 
 
@@ -122,26 +120,6 @@ def maps(*panels: tuple[str, Sequence[str], Sequence[str], Sequence[Sequence[flo
     return d.show(
         "A table of attention weights: a row for each word that asks, a column for each word that "
         f"answers, and the larger the weight, the darker its cell. {' '.join(said)}"
-    )
-
-
-def learned(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> HTML:
-    """Weights (8, 8) of eight questions over eight keys, before and after training."""
-    d = Drawing(470, 262)
-    found = [float(row[i]) for i, row in enumerate(after)]
-    for left, title, weights in ((46, "before", before), (276, "after training", after)):
-        d.text(left + 88, 12, title, bold=True)
-        shades = [[SHADE / 0.85 * float(weight) for weight in row] for row in weights]
-        d.grid(left, 28, shades, cell=22, colour="query")  # 0.85 is the pen's own
-        for i in range(len(weights)):
-            d.text(left - 10, 39 + 22 * i, str(i))
-            d.text(left + 11 + 22 * i, 220, str(i))
-        d.text(left + 88, 248, "key")
-    d.text(12, 116, "asked for", turn=-90)
-    return d.show(
-        "Two tables of weights, eight questions by eight keys. Before training the weights are "
-        "spread over each row. After training the dark cells lie on the diagonal, with "
-        f"{min(found):.2f} or more on the key that is asked for, and the rest is nearly empty."
     )
 
 
@@ -186,25 +164,35 @@ def pipeline() -> HTML:
     )
 
 
-def dictionary(names: Sequence[str], weights: Sequence[float], values: Sequence[str]) -> HTML:
-    """A question to all keys of a soft dictionary; arrows as thick as their weights."""
-    d = Drawing(470, 28 + 58 * len(names))
-    middle = 34 + 29 * len(names)
-    d.text(56, 16, "question", "query", bold=True)
-    d.text(234, 16, "keys", "key", bold=True)
-    d.text(414, 16, "values", "value", bold=True)
-    d.box(8, middle - 24, 96, 44, "king?", "query", size=16)
-    for i, (name, weight, value) in enumerate(zip(names, weights, values, strict=True)):
-        y = 58 + 58 * i
-        d.arrow(106, middle - 2, 186, y, "query", width=1 + 7 * weight)
-        d.box(188, y - 20, 92, 40, name, "key", size=15)
-        d.arrow(282, y + 8, 366, y + 8, "value", width=1 + 7 * weight)
-        d.text(322, y - 8, f"{weight:.0%}", "value", bold=True)
-        d.box(368, y - 20, 92, 40, value, "value", size=15)
-    triples = zip(names, weights, values, strict=True)
-    shares = ", ".join(f"{name} {weight:.0%} of {value}" for name, weight, value in triples)
+def reading(tokens: Sequence[str], asks: Sequence[int], weights: Sequence[Sequence[float]]) -> HTML:
+    """Rows of a map as lines of text: the darker a word, the more of its attention is there."""
+    wide, high, gap = 470, 30, 26
+    boxes: list[tuple] = []
+    said: list[str] = []
+    x = y = lowest = 0.0
+    for t in asks:
+        for s, token in enumerate(tokens[: t + 1]):
+            word = token.strip()
+            width = 7 + sum(5 if c in "fijlt,." else 12 if c in "mwMW" else 8.8 for c in word)
+            space = 4 if token.startswith(" ") and x else 0
+            if x + space + width > wide:
+                x, y, space = 0.0, y + high + 4, 0
+            boxes.append((x + space, y, width, word, float(weights[t][s]), s == t))
+            x += space + width
+        share, most = max((float(weights[t][s]), s) for s in range(t + 1))
+        said.append(f"In row {len(said) + 1} it is {tokens[most].strip()}, with {share:.2f}.")
+        lowest, x, y = y + high, 0.0, y + high + gap
+    d = Drawing(wide + 4, int(lowest) + 4)
+    for x, y, width, word, weight, is_last in boxes:
+        if is_last:
+            d.box(x + 2, y + 2, width, high, word, "query", fill=0, bold=True, size=15)
+            continue
+        d.parts.append(
+            f'<rect x="{x + 2:g}" y="{y + 2:g}" width="{width:g}" height="{high}" rx="5" '
+            f'fill="{COLOURS["query"]}" fill-opacity="{SHADE / 0.85 * weight:.3g}"/>'
+        )
+        d.text(x + 2 + width / 2, y + 2 + high / 2, word, bold=weight > 0.5, size=15)
     return d.show(
-        f"One question, king, and arrows to all keys, which give their values: {shares}. The "
-        "better a key fits the question, the thicker its arrow, and the more of its value goes "
-        "into the answer."
+        "The same sentence three times, up to its first, its second and its third word is. The "
+        f"stronger the colour of a word, the more attention the last is gives it. {' '.join(said)}"
     )

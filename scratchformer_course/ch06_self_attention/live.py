@@ -16,7 +16,7 @@ DIGITS = 4  # of the numbers that are handed on
 
 # The head that opens chapter 06, which writes these matrices cell by cell
 SENTENCE = "the old king sleeps".split()
-KINDS = "article adjective noun verb royal female asleep".split()
+KINDS = "article adjective noun verb royal aged asleep".split()
 LOOKS_FOR = [[4, 0], [4, 0], [0, 4], [4, 0], [0, 0], [0, 0], [0, 0]]  # a noun, a verb
 FOUND_BY = [[0, 0], [0, 0], [1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]
 GIVES = [[0, 0, 0]] * 4 + [[1, 0, 0], [0, 1, 0], [0, 0, 1]]

@@ -19,6 +19,12 @@ FOLDS = {"hide-cell", "hide-input", "remove-input"}
 WIDEST_LINE = 78  # what the page's column shows at 1200 px
 MOST_OPEN_CELLS = 27
 MOST_LINES = 25
+MOST = {"open cells": 18, "sections": 10, "guesses": 3, "exercises": 4}  # where a moment is named
+MARKS = {
+    "sections": re.compile(r"^## ", re.M),
+    "guesses": re.compile('class="course-guess"'),
+    "exercises": re.compile(r"^### Exercise ", re.M),
+}
 
 
 @cache
@@ -145,6 +151,18 @@ def page_problems(cells):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_page_folds_what_is_not_the_idea_and_cuts_no_line(path):
     assert list(page_problems(code_cells(path))) == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_a_chapter_that_names_its_moment_keeps_to_the_budget(path):
+    notebook = nbformat.read(path, as_version=4)
+    if not notebook.metadata.get("moment"):
+        pytest.skip("its moment is not named")
+    prose = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    found = {name: len(mark.findall(prose)) for name, mark in MARKS.items()}
+    found["open cells"] = sum(not tags(cell) & FOLDS for cell in code_cells(path))
+    assert {name: n for name, n in found.items() if n > MOST[name]} == {}
+    assert "\n## What you know now\n" in prose and "\n## How we know\n" in prose
 
 
 def test_words_that_stick_out_of_a_drawing_would_be_noticed():

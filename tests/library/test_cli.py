@@ -575,7 +575,7 @@ def test_a_folder_of_transformers_is_diagnosed_with_its_cache(place, capsys):
 
 
 def test_a_trained_model_goes_on_with_what_is_typed(tokens, straight, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("To be\n\nor\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("To be\n\N{SNOWMAN}\nor\n"))
     greedy = ["--set", "temperature=0", "--set", "max_new_tokens=6"]
     assert cli.main(["chat", str(straight), *greedy]) == 0
     model, tokenizer = GPT.from_pretrained(straight), tokenizer_of(str(straight / "tokenizer.json"))
@@ -583,7 +583,9 @@ def test_a_trained_model_goes_on_with_what_is_typed(tokens, straight, capsys, mo
     for start in ("To be", "or"):
         ids = torch.tensor([tokenizer.encode(start)])
         texts.append(tokenizer.decode(generate(model, ids, 6, 0.0)[0, ids.shape[1] :].tolist()))
-    assert capsys.readouterr().out == f"{texts[0]}\n\n{texts[1]}\n"
+    printed = capsys.readouterr()
+    assert printed.out == f"{texts[0]}\n\n{texts[1]}\n"
+    assert "'\N{SNOWMAN}' is not one of the" in printed.err
     for words, why in (
         (["--set", "depth=3"], "expected one of temperature, top_k"),
         (["--set", "top_k=many"], "'many' is not a number for top_k"),

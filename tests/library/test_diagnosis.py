@@ -20,6 +20,7 @@ from scratchformer.diagnosis import (
     Finding,
     Report,
     diagnose,
+    diagnose_bits_per_byte,
     diagnose_sampling,
     diagnose_training,
     weights,
@@ -27,8 +28,10 @@ from scratchformer.diagnosis import (
 from scratchformer.diagnosis.case import Case
 from scratchformer.diagnosis.model import TESTS
 from scratchformer.models import GPT, Bigram, GPTConfig, Llama, LlamaConfig
+from scratchformer.tokenizers import CharTokenizer
 from scratchformer.training import (
     TrainingConfig,
+    bits_per_byte,
     make_optimizer,
     parameter_groups,
     token_loss,
@@ -712,6 +715,48 @@ def test_a_nucleus_is_too_small_too_large_or_right():
     assert not diagnose_sampling(lambda p, top_p: cut(p, top_p, back=False)).healthy
 
 
+LN_2 = math.log(2)
+
+
+def by_the_byte(unit=LN_2, size=lambda text, ids: len(text.encode()), stop=None, mean=False):
+    """Bits per byte by a loop, with a mistake or without."""
+
+    def measure(model, tokenizer, text, context_length):
+        ids, losses = tokenizer.encode(text), []
+        for start in range(0, len(ids) - 1, context_length)[:stop]:
+            part = torch.tensor(ids[start : start + context_length + 1])  # (T + 1,)
+            losses.append(F.cross_entropy(model(part[None, :-1])[0], part[1:], reduction="none"))
+        total = torch.stack([each.mean() for each in losses]).mean() * (len(ids) - 1)
+        total = total if mean else torch.cat(losses).sum()
+        return total.item() / unit / size(text, ids)
+
+    return measure
+
+
+def test_a_wrong_count_of_bytes_is_found():
+    assert_healthy(diagnose_bits_per_byte(bits_per_byte))
+    assert_healthy(diagnose_bits_per_byte(by_the_byte()))
+    for mistake, test in [
+        ({"unit": 1}, "unit"),
+        ({"size": lambda text, ids: len(text)}, "bytes of text"),
+        ({"size": lambda text, ids: len(ids)}, "tokens"),
+        ({"mean": True}, "windows"),
+        ({"stop": -1}, "windows"),
+    ]:
+        assert test in diagnose_bits_per_byte(by_the_byte(**mistake)).faults, mistake
+
+
+def test_bits_per_byte_leave_the_first_token_out_and_refuse_a_lossy_tokenizer():
+    even = GPT(GPTConfig(4, 8, d_model=4, n_heads=1, n_layers=1)).requires_grad_(False)
+    for p in even.parameters():
+        p.zero_()  # four tokens, 2 bits each
+    tok = CharTokenizer("abé€")  # 1, 1, 2, 3 bytes
+    assert bits_per_byte(even, tok, "€ab€é", 8) == pytest.approx(4 * 2 / (1 + 1 + 3 + 2))
+    tok.decode = lambda ids: "other"
+    with pytest.raises(ValueError, match="does not give the text back"):
+        bits_per_byte(even, tok, "ab", 8)
+
+
 def test_a_report_can_be_read_by_people_programs_and_screen_readers():
     found = Finding("causality", "failed", "1 < 2", ("mask missing", "mask late"))
     report = Report((Finding("rows", "passed", "0"), found, Finding("cache", "left out", "none")))
@@ -765,5 +810,6 @@ def test_the_page_of_the_reference_runs_and_names_every_test():
     assert names["report"].healthy
     findings = names["report"].findings + diagnose_training(names["training"], gpt()).findings
     findings += diagnose_sampling(names["nucleus"]).findings
+    findings += diagnose_bits_per_byte(names["measure"]).findings
     listed = re.findall(r"^\| ([a-z ]+) \|", names["page"], re.M)
     assert listed == [finding.test for finding in findings]

@@ -77,6 +77,15 @@ def test_abab_c_by_hand():
     assert model.nats_per_token([1, 2, 0]) == pytest.approx(expected)
 
 
+def test_the_example_of_the_page_about_it_is_the_librarys():
+    # book/kneser_ney.md counts after the first letter of abracadabra: D = 0.4, a share of 0.3
+    letters = "abcdr"
+    model = KneserNey(2).fit([letters.index(letter) for letter in "abracadabra"], vocab_size=5)
+    expected = 0.3 * np.array([3, 1, 1, 1, 1]) / 7 + np.array([0, 1.6, 0.6, 0.6, 0]) / 4
+    np.testing.assert_allclose(model.next_probabilities([0]), expected)
+    np.testing.assert_allclose(model.next_probabilities([]), np.array([3, 1, 1, 1, 1]) / 7)
+
+
 def test_unseen_tokens_and_text_without_singletons_get_finite_loss():
     model = KneserNey(2).fit([0, 0, 0, 0], vocab_size=3)
     assert math.isfinite(model.nats_per_token([0, 1, 2, 2]))

@@ -6,7 +6,7 @@ import json
 import os
 import random
 from collections import Counter
-from itertools import islice
+from itertools import islice, product
 
 import pytest
 import tiktoken
@@ -172,6 +172,15 @@ def test_a_saved_tokenizer_comes_back_the_same_and_refuses_what_it_cannot_read(t
     other = WordBPE if not isinstance(tok, WordBPE) else ByteBPE
     with pytest.raises(ValueError, match=f"expected a {other.__name__}"):
         other.load(path)
+    saved = json.loads(path.read_text())
+    kinds = (5, [5], [["a"]], {"a": "€"}, "€\ud800")
+    for key, other in product(saved.keys() - {"tokenizer"}, kinds):
+        path.write_text(json.dumps(saved | {key: other}))
+        with contextlib.suppress(ValueError):  # nothing else
+            type(tok).load(path)
+    path.write_text(json.dumps(saved | dict.fromkeys(saved.keys() - {"tokenizer"}, 5)))
+    with pytest.raises(ValueError, match=r"tok\.json is damaged"):
+        type(tok).load(path)
     path.write_text('{"tokenizer": ')
     with pytest.raises(ValueError, match="not a saved tokenizer"):
         type(tok).load(path)

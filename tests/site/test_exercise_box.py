@@ -189,8 +189,8 @@ def test_a_choice_says_which_half_of_it_is_wrong():
 # ---- in a browser -------------------------------------------------------------------------------
 
 PAGE = "06_self_attention"
-FIRST, SECOND = 'section[data-exercise="6.4"]', 'section[data-exercise="6.1"]'
-NUMBER, WHICH = exported(EXERCISES[PAGE][3]), exported(EXERCISES[PAGE][0])
+FIRST, SECOND = 'section[data-exercise="6.3"]', 'section[data-exercise="6.1"]'
+NUMBER, WHICH = exported(EXERCISES[PAGE][2]), exported(EXERCISES[PAGE][0])
 
 
 @pytest.fixture(scope="module")
@@ -222,11 +222,11 @@ def test_answers_are_judged_kept_tick_what_was_worked_out_and_can_be_read(browse
         assert status(page, SECOND) != "" and ticks(page) == []
         wrong, words = next(iter(NUMBER["wrong"].items()))
         assert answer_number(page, wrong) == f"Not yet. {words}."
-        hint = EXERCISES[PAGE][3].hints[0].replace("`", "")
+        hint = EXERCISES[PAGE][2].hints[0].replace("`", "")
         assert answer_number(page, "7").endswith(hint) and ticks(page) == []
         page.locator(f"{FIRST} .course-hint summary").first.click()
         assert "right" in answer_number(page, NUMBER["right"])
-        assert ticks(page) == ["6.4 worked out"]
+        assert ticks(page) == ["6.3 worked out"]
         page.locator(f"{SECOND} input[type=radio]").first.focus()  # a choice by keys alone
         assert (WHICH["wrong"], WHICH["reason"]) == (2, 0)
         for key in ("Space", "Tab", "Space", "Enter"):  # Tab: to the reasons
@@ -234,11 +234,11 @@ def test_answers_are_judged_kept_tick_what_was_worked_out_and_can_be_read(browse
         assert "passes the check" in status(page, SECOND)
         for key in ("Shift+Tab", "ArrowDown", "ArrowDown", "Enter"):
             page.keyboard.press(key)
-        assert ticks(page) == ["6.1 worked out", "6.4 worked out"]
+        assert ticks(page) == ["6.1 worked out", "6.3 worked out"]
         reload(page)  # the answers are kept, and so are the ticks
         assert page.locator(f"{FIRST} .course-question input").input_value() == NUMBER["right"]
         assert "right" in status(page, FIRST) and "right" in status(page, SECOND)
-        page.get_by_label("Worked out on this page: exercise 6.4").uncheck()
+        page.get_by_label("Worked out on this page: exercise 6.3").uncheck()
         page.get_by_label("Written in the notebook: exercise 6.1").check()
         reload(page)
         both = ["6.1 worked out", "6.1"]

@@ -1,5 +1,7 @@
 """The built pages as files: all there, figures described, links that lead somewhere, no CDN."""
 
+import copy
+import re
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urldefrag, urlsplit
 
@@ -16,6 +18,8 @@ LOADS = "script[src], link[href], img[src], iframe[src], source[src]"
 REPOSITORY = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]["url"]
 # <link> elements that name a page and load nothing
 NAMES_ONLY = {"index", "search", "next", "prev", "canonical", "alternate", "author", "copyright"}
+MOST_WORDS = 2600  # open on the page of a chapter that names its moment
+FOLDED = "script, style, svg, nav, pre, details > *:not(summary), .tag_remove-input .cell_input"
 
 
 class Page:
@@ -88,6 +92,17 @@ def test_page_is_described_for_search_engines_and_shared_links(page_name, site, 
         assert parse_qs(report.query)["title"] == [f"Error on the page “{title.strip()}”"]
     else:
         assert not reports
+
+
+def test_a_chapter_that_names_its_moment_is_read_to_its_end(chapter, site):
+    notebook = nbformat.read(ROOT / f"{chapter}.ipynb", as_version=4)
+    if not notebook.metadata.get("moment"):
+        pytest.skip("its moment is not named")
+    article = copy.copy(parsed(site / f"{chapter}.html").article)
+    for part in article.select(FOLDED):
+        part.extract()
+    words = re.findall(r"[A-Za-zÀ-ÿ’'–-]+", article.get_text(" "))
+    assert len(words) <= MOST_WORDS
 
 
 def test_a_chapter_numbers_and_describes_its_figures_and_hands_out_its_notebook(

@@ -1,0 +1,118 @@
+"""What one head of a real model looks at, in new texts -> measurements/real_heads.json.
+
+Usage: python -m lab.real_heads [--quick | --write]
+
+Head 24.5 of SmolLM2 was found with the countries of FOUND_WITH. Here *is*, the last token of each
+of FRAMES, asks, for each of COUNTRIES. In two of the frames another country is named as well, and
+in two the country is not the word before *is*. For each head of the block it is counted in how many
+texts the largest of all weights lies on the text's own country. NO_PLACES are sentences of such
+forms about something that is no place.
+"""
+
+import argparse
+from typing import Any
+
+import torch
+
+from lab import runs
+from scratchformer.attention import causal_mask, scaled_dot_product_attention
+from scratchformer.models import Llama
+from scratchformer.models.heads import head_of
+from scratchformer.tokenizers import ByteBPE
+from scratchformer_course.measurements import FOLDER
+
+FILE = FOLDER / "real_heads.json"
+MODEL, BLOCK, HEAD = "smollm2-135m-instruct", 24, 5
+FOUND_WITH = "France Germany Italy Spain Japan Canada Russia Greece".split()
+COUNTRIES = (
+    "Cuba Poland Austria Iraq Ireland Portugal China Peru Chile Sweden Finland Hungary Vietnam"
+).split()
+FRAMES = (
+    "Everybody knows that the capital city of {own} is",
+    "I have never been to {own}, but I know that its capital is",
+    "In {other} they say that the capital of {own} is",
+    "The capital of {own}, which lies far from {other}, is",
+)
+NO_PLACES = {
+    "mouse": "The plural of mouse is",
+    "grass": "The colour of grass is",
+    "hot": "The opposite of hot is",
+    "dog": "The name of the dog is",
+    "bread": "The price of bread is",
+    "lion": "The food of a lion is",
+    "violin": "The sound of a violin is",
+    "snow": "Everybody knows that the colour of snow is",
+    "fish": "I have never eaten fish, but I know that its taste is",
+    "spring": "The first day of spring is",
+}
+SETTINGS: dict[str, Any] = {
+    "model": MODEL,
+    "head": [BLOCK, HEAD],
+    "found_with": FOUND_WITH,
+    "countries": COUNTRIES,
+    "frames": FRAMES,
+    "no_places": NO_PLACES,
+}
+
+
+def looked_at(model: Llama, tok: ByteBPE, text: str, word: str, head: int) -> tuple[bool, float]:
+    """Whether the last token's largest weight lies on `word`, and the weight that the word gets."""
+    ids = tok.encode(text)
+    q, k, v = head_of(model, torch.tensor(ids), BLOCK, head)
+    row = scaled_dot_product_attention(q, k, v, causal_mask(len(ids)))[1][-1]  # (T,)
+    on = torch.tensor(_tokens_of(tok, ids, word))
+    return bool((on == row.argmax()).any()), row[on].sum().item()
+
+
+def _tokens_of(tok: ByteBPE, ids: list[int], word: str) -> list[int]:
+    """The places of a word's tokens in a text in which it occurs once."""
+    text, found, start = tok.decode(ids), [], 0
+    first = text.index(word)
+    for place in range(len(ids)):
+        end = len(tok.decode(ids[: place + 1]))
+        if start < first + len(word) and end > first:
+            found.append(place)
+        start = end
+    return found
+
+
+def texts() -> list[tuple[int, str, str]]:
+    """(number of the frame, text, its own country); the other country is the next of the list."""
+    others = COUNTRIES[1:] + COUNTRIES[:1]
+    return [
+        (number, frame.format(own=own, other=other), own)
+        for number, frame in enumerate(FRAMES)
+        for own, other in zip(COUNTRIES, others, strict=True)
+    ]
+
+
+def measure(options: argparse.Namespace) -> dict:
+    model, tok = Llama.pretrained(MODEL), ByteBPE.pretrained(MODEL)
+    tried, others = texts(), list(NO_PLACES.items())
+    if options.quick:
+        tried, others = tried[::13], others[:2]
+    found: dict[str, Any] = {"texts": len(tried), "heads": {}}
+    for head in range(1, model.config.n_heads + 1):
+        seen = [(frame, *looked_at(model, tok, text, own, head)) for frame, text, own in tried]
+        found["heads"][head] = {
+            "right": [sum(hit for f, hit, _ in seen if f == n) for n in range(len(FRAMES))],
+            "mean_weight": round(sum(weight for *_, weight in seen) / len(seen), 3),
+        }
+        print(head, found["heads"][head], flush=True)
+    no_places = [looked_at(model, tok, text, word, HEAD) for word, text in others]
+    found["no_places"] = {
+        "texts": len(others),
+        "right": sum(hit for hit, _ in no_places),
+        "mean_weight": round(sum(weight for _, weight in no_places) / len(others), 3),
+    }
+    print(found["no_places"])
+    return found
+
+
+def main(arguments: list[str] | None = None) -> dict:
+    torch.set_num_threads(1)
+    return runs.carry_out(__doc__, FILE, measure, arguments, SETTINGS)
+
+
+if __name__ == "__main__":
+    main()

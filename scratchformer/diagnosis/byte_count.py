@@ -1,0 +1,84 @@
+"""`diagnose_bits_per_byte`: is the loss of a text given in bits, and by the byte?"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from scratchformer.diagnosis.report import Outcome, Report, Test, run_tests
+
+WINDOW = 64  # tokens that the models read at once
+NEAR = 0.01  # as a share: whoever counts the first token's bytes, too, is not wrong
+
+
+class Pieces:
+    """A tokenizer whose tokens are all `size` bytes long."""
+
+    def __init__(self, size: int):
+        self.size = size
+
+    def encode(self, text: str) -> list[int]:
+        return np.frombuffer(text.encode("utf-8"), f">u{self.size}").tolist()
+
+    def decode(self, ids) -> str:
+        return np.array(ids, f">u{self.size}").tobytes().decode("utf-8", "replace")
+
+
+class Fixed(nn.Module):
+    """A model that gives each token the same probability at every place."""
+
+    def __init__(self, p: Float[Tensor, " V"]):
+        super().__init__()
+        self.log_p, self.context_length = nn.Parameter(p.log()), WINDOW
+
+    def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+        return self.log_p.expand(*ids.shape, -1)
+
+
+def diagnose_bits_per_byte(measure: Callable[[nn.Module, Pieces, str, int], float]) -> Report:
+    """Test `measure(model, tokenizer, text, context_length)`: bits per byte of the text.
+
+    The models are so simple that the right answer is known. The tokenizer has `encode` and
+    `decode`, and the model gives logits (B, T, V) for at most `context_length` ids (B, T).
+    """
+    even = Fixed(torch.full((256,), 1 / 256))
+    return run_tests([Test(unit), Test(bytes_of_text), Test(tokens), Test(windows)], measure, even)
+
+
+def unit(measure: Callable, even: Fixed) -> Outcome:
+    """256 tokens that are equally likely cost 8 bits each."""
+    found = measure(even, Pieces(1), "abcdefgh" * 256, WINDOW)
+    said = f"8 bits a byte are given as {found:.2f}"
+    return Outcome(abs(found / 8 - 1) < NEAR, said, ["nats, not bits: divide by ln 2"])
+
+
+def bytes_of_text(measure: Callable, even: Fixed) -> Outcome:
+    """A letter of two bytes costs twice what a letter of one does, and has twice the bytes."""
+    ascii_only, others = (measure(even, Pieces(1), c * 1024, WINDOW) for c in ("e", "é"))
+    said = f"a text of é costs {others / ascii_only:.2f} times as much by the byte as one of e"
+    counted = "characters are counted: len(text) is not len(text.encode())"
+    return Outcome(abs(others / ascii_only - 1) < NEAR, said, [counted])
+
+
+def tokens(measure: Callable, even: Fixed) -> Outcome:
+    """A token of two bytes counts as two."""
+    models = even, Fixed(torch.full((2**16,), 2.0**-16))
+    one, two = (measure(m, Pieces(n), "ab" * 512, WINDOW) for n, m in enumerate(models, 1))
+    said = f"tokens of two bytes cost {two / one:.2f} times as much by the byte as single ones"
+    return Outcome(abs(two / one - 1) < NEAR, said, ["tokens are counted, not bytes"])
+
+
+def windows(measure: Callable, even: Fixed) -> Outcome:
+    """The last window, which is short, counts by its length."""
+    p = torch.full((256,), 1e-6)
+    p[ord("a")], p[ord("b")] = 0.9, 1 - 0.9 - 254e-6
+    text = "a" * (6 * WINDOW) + "b" * (WINDOW // 4)
+    a, b = 6 * WINDOW - 1, WINDOW // 4  # tokens that are predicted
+    expected = -(a * math.log2(p[ord("a")]) + b * math.log2(p[ord("b")])) / (a + b)
+    found = measure(Fixed(p), Pieces(1), text, WINDOW)
+    said = f"a text with a short last window costs {found:.3f}, expected {expected:.3f}"
+    suspects = ["a mean of the windows' means", "the last tokens are left out, not their bytes"]
+    return Outcome(abs(found / expected - 1) < NEAR, said, suspects)
