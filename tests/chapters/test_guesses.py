@@ -61,12 +61,6 @@ def best_rule(_figure):
     return "no clear winner" if max(apart) <= 3 else ""
 
 
-def eight_heads(text):
-    parameters = {row[0]: row[2] for row in rows(text) if len(row) == 4}
-    assert parameters[8] == parameters[1]
-    return f"{parameters[8]:,.0f}"
-
-
 def square_length(text):
     """Where 4 T² C and 24 T C² are equal, by the formulas of the figure's code."""
     wide = int(re.search(r'"GPT-2, (\d+) wide"', text)[1])
@@ -90,7 +84,6 @@ NUMBERS = {
     "04/used-twice": ("cell-tape-4", lambda text: f"{numbers(text)[0]:g}"),
     "06/scores-doubled": ("cell-11", lambda text: f"{rows(text)[4][2]:.0f}"),
     "07/row-of-first-head": ("cell-30", lambda t: f"{rows(t)[4][0]:.0f}"),
-    "07/eight-heads": ("cell-43", eight_heads),
     "08/kinds-that-pass": ("cell-39", lambda text: str(text.count("True"))),
     "08/looks-where": ("cell-73c", found(r"squeezed: +looks back by (\d+)")),
     "09/hidden-numbers": ("cell-10", lambda t: all_of(f"{n:.0f}" for n in rows(t)[3])),
@@ -144,10 +137,10 @@ CHOICES = r"""
     ^(?:\S+ ){2}(\S+) (?:\S+ ){3}\1$
 06/third-is real-5: Japan
     France\n.*Italy\n.* Japan$
-07/one-head cell-45d: about 0.5
-    ^ +1 +0\.03 +0\.[45].*\n +2.* 0\.00$
 07/all-fourteen cell-76: more than 0.6
     one by one 0\.[0-5]\d, together (0\.[6-9]|1\.)
+07/your-head place-3: about 1.2
+    ^no head 1\.3 +2\.6.*\nyours +1\.2
 08/place-place cell-08: changes
     ^place·place +(\S+) +(?!\1)
 08/worse-at-once cell-57: waves
